@@ -31,6 +31,7 @@ sys.dont_write_bytecode = True  # no `__pycache__` beside the specification
 
 import blocks  # noqa: E402
 import locations  # noqa: E402
+import record  # noqa: E402
 import stacks  # noqa: E402
 import unwind  # noqa: E402
 from parts import (TAIL, Damaged, Names, Pieces, RowRecord, ScopeRecord, Starts, Table, byte, field, need,  # noqa: E402

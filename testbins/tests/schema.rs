@@ -582,6 +582,29 @@ fn the_independent_reader_has_the_ids_and_columns_of_the_tables_for_machines() {
 
 // The golden file.
 
+#[test]
+fn the_independent_reader_decodes_the_conversion_record_as_we_do() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["core.dwarf5", "inline.clang-symbols-only", "lines.gas.o", "objects.clang-bb-sections"] {
+        let bytes = fs::read(converted(name, None, false, folder.path())).unwrap();
+        let file = SymbolFile::open(&bytes).unwrap();
+        let section = file.section_bytes(foldsym_lookup::SectionId::RECORD).unwrap();
+        let unpacked = folder.path().join("record");
+        fs::write(&unpacked, zstd::decode_all(section).unwrap()).unwrap();
+        let script = "import json, sys; sys.dont_write_bytecode = True; sys.path.insert(0, sys.argv[1]); import record; \
+                      print(json.dumps(record.decode(open(sys.argv[2], 'rb').read())))";
+        let arguments =
+            ["-c", script, schema().to_str().unwrap(), unpacked.to_str().unwrap()].map(str::to_owned);
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        let Some(output) = python(&arguments, Stdio::null()) else { return };
+        assert!(output.status.success(), "{name}: {}", stderr(&output));
+        let theirs: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let ours = foldsym_convert::report::ConversionRecord::decode(section).unwrap().to_json();
+        assert_eq!(theirs, ours, "{name}");
+        assert!(ours["counts"]["functions"].is_u64() && ours["decided"]["folded_by_evidence"].is_object());
+    }
+}
+
 fn golden(name: &str) -> PathBuf {
     schema().join("golden").join(name)
 }

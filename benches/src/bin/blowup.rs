@@ -1,8 +1,9 @@
 //! Converts hostile programs of every shape at growing sizes, and fails where the cost grows faster than the size.
 //!
 //! `blowup --foldsym PATH [--only SHAPE] [--pairs | --all] [--list]`. Each shape ([`foldsym_benches::shapes`]) is converted at
-//! two sizes, the second four times the first. Without more, each shape alone is tried; `--pairs` also tries a fixed tenth
-//! of the pairs of shapes, each in one program, and `--all` every pair, plain and compressed.
+//! two sizes, the second four times the first, and so is a fixed tenth of the pairs of shapes, each pair in one program.
+//! Without more, the growth of plain programs is measured, and the bar for each shape alone, plain and compressed. `--pairs`
+//! measures both for all of these, and `--all` for every pair, plain and compressed.
 //!
 //! Two things must hold. *Growth*: four times the size costs at most [`MOST_GROWTH`] times four times as much, in instructions and
 //! in peak memory, beyond what an empty program costs. *The bar*: a program [`LARGE`] times as large takes at most
@@ -27,7 +28,7 @@ const SLACK_KB: f64 = 4096.0;
 const LARGE: u64 = 32;
 const MOST_CPU: f64 = 10.0;
 
-/// Of the pairs, `--pairs` takes one in so many.
+/// Of the pairs, one in so many is tried without `--all`.
 const PAIRS_TAKEN: usize = 10;
 
 /// Seconds after which a conversion is ended.
@@ -78,23 +79,41 @@ fn run(args: &[String]) -> Result<bool> {
     held
 }
 
-/// Shapes in one program, and whether its sections are compressed.
-type Case = (Vec<&'static Shape>, bool);
+/// Shapes in one program, and what is measured of it.
+struct Case {
+    shapes: Vec<&'static Shape>,
+    /// Its sections are compressed.
+    compressed: bool,
+    growth: bool,
+    bar: bool,
+}
 
 fn cases(only: Option<&str>, pairs: bool, all: bool) -> Vec<Case> {
-    let mut cases: Vec<Case> =
-        ALL.iter().flat_map(|shape| [(vec![shape], false), (vec![shape], true)]).collect();
+    let whole = pairs || all;
+    let alone = |shape: &'static Shape| {
+        [false, true].map(|compressed| Case {
+            shapes: vec![shape],
+            compressed,
+            growth: whole || !compressed,
+            bar: true,
+        })
+    };
+    let mut cases: Vec<Case> = ALL.iter().flat_map(alone).collect();
     let both =
         ALL.iter().enumerate().flat_map(|(at, one)| ALL[at + 1..].iter().map(move |other| [one, other]));
-    for (at, pair) in both.enumerate() {
-        if all || (pairs && at % PAIRS_TAKEN == 0) {
-            cases.push((pair.to_vec(), false));
-            if all {
-                cases.push((pair.to_vec(), true));
-            }
+    let pair = |pair: [&'static Shape; 2], compressed| Case {
+        shapes: pair.to_vec(),
+        compressed,
+        growth: true,
+        bar: whole,
+    };
+    for (_, both) in both.enumerate().filter(|(at, _)| all || at % PAIRS_TAKEN == 0) {
+        cases.push(pair(both, false));
+        if all {
+            cases.push(pair(both, true));
         }
     }
-    cases.retain(|(shapes, _)| only.is_none_or(|only| shapes.iter().any(|shape| shape.name == only)));
+    cases.retain(|case| only.is_none_or(|only| case.shapes.iter().any(|shape| shape.name == only)));
     cases
 }
 
@@ -169,7 +188,8 @@ struct Bench {
 
 impl Bench {
     fn all(&self, cases: &[Case]) -> Result<bool> {
-        let empty = self.taken("empty", &(Vec::new(), false), 1)?;
+        let nothing = Case { shapes: Vec::new(), compressed: false, growth: false, bar: false };
+        let empty = self.taken("empty", &nothing, 1)?;
         let (next, held) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         std::thread::scope(|scope| {
@@ -179,8 +199,8 @@ impl Bench {
                     while let Some(case) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
                         let told = self.case(&thread.to_string(), case, empty);
                         let (line, holds) = told.unwrap_or_else(|problem| (problem, false));
-                        let shapes: Vec<&str> = case.0.iter().map(|shape| shape.name).collect();
-                        let compressed = if case.1 { ", compressed" } else { "" };
+                        let shapes: Vec<&str> = case.shapes.iter().map(|shape| shape.name).collect();
+                        let compressed = if case.compressed { ", compressed" } else { "" };
                         let word = if holds { "ok  " } else { "FAIL" };
                         println!("{word} {}{compressed}: {line}", shapes.join(" + "));
                         held.lock().unwrap_or_else(|held| held.into_inner()).push(holds);
@@ -193,35 +213,32 @@ impl Bench {
 
     /// What is told of a case, and whether everything holds.
     fn case(&self, thread: &str, case: &Case, empty: Taken) -> Result<(String, bool)> {
-        let [one, four] = [1, 4].map(|times| self.taken(thread, case, times));
-        let (one, four) = (one?, four?);
-        let growth = |of: fn(Taken) -> f64, slack: f64| {
-            let [one, four] = [one, four].map(|taken| (of(taken) - of(empty)).max(0.0));
-            (four / (4.0 * one).max(1.0), four <= MOST_GROWTH * 4.0 * one + slack)
-        };
-        let (instructions, fine) = growth(|taken| taken.instructions, SLACK_INSTRUCTIONS);
-        let (memory, small) = growth(|taken| taken.peak_kb, SLACK_KB);
-        let (bytes, cost) = self.convert(thread, case, LARGE)?;
-        let allowed_kb = (40 * bytes + (200 << 20)) >> 10;
-        let (fast, within) = (cost.cpu_s <= MOST_CPU, cost.peak_kb <= allowed_kb);
-        let mut line = format!(
-            "grows {instructions:.2} in instructions, {memory:.2} in memory; {:.2} s and {} MB for {:.1} MB",
-            cost.cpu_s,
-            cost.peak_kb >> 10,
-            bytes as f64 / 1e6
-        );
-        let counted = !matches!(self.counter, Counter::Time);
-        for (holds, what) in [
-            (fine || !counted, "instructions grow faster than the size"),
-            (small, "memory grows faster than the size"),
-            (fast, "it takes too long"),
-            (within, "it takes too much memory"),
-        ] {
-            if !holds {
-                line += &format!("; {what}");
-            }
+        let (mut line, mut problems) = (Vec::new(), Vec::new());
+        if case.growth {
+            let [one, four] = [1, 4].map(|times| self.taken(thread, case, times));
+            let (one, four) = (one?, four?);
+            let growth = |of: fn(Taken) -> f64, slack: f64| {
+                let [one, four] = [one, four].map(|taken| (of(taken) - of(empty)).max(0.0));
+                (four / (4.0 * one).max(1.0), four <= MOST_GROWTH * 4.0 * one + slack)
+            };
+            let (instructions, fine) = growth(|taken| taken.instructions, SLACK_INSTRUCTIONS);
+            let (memory, small) = growth(|taken| taken.peak_kb, SLACK_KB);
+            line.push(format!("grows {instructions:.2} in instructions, {memory:.2} in memory"));
+            let counted = !matches!(self.counter, Counter::Time);
+            problems.extend((counted && !fine).then_some("instructions grow faster than the size"));
+            problems.extend((!small).then_some("memory grows faster than the size"));
         }
-        Ok((line, (fine || !counted) && small && fast && within))
+        if case.bar {
+            let (bytes, cost) = self.convert(thread, case, LARGE)?;
+            let allowed_kb = (40 * bytes + (200 << 20)) >> 10;
+            let megabytes = bytes as f64 / 1e6;
+            line.push(format!("{:.2} s and {} MB for {megabytes:.1} MB", cost.cpu_s, cost.peak_kb >> 10));
+            problems.extend((cost.cpu_s > MOST_CPU).then_some("it takes too long"));
+            problems.extend((cost.peak_kb > allowed_kb).then_some("it takes too much memory"));
+        }
+        let holds = problems.is_empty();
+        line.extend(problems.into_iter().map(str::to_owned));
+        Ok((line.join("; "), holds))
     }
 
     /// Makes the program of a case; returns its path, where its output goes, and the bytes that count.
@@ -231,8 +248,12 @@ impl Bench {
         let path = folder.join("program");
         let own = std::env::current_exe().map_err(|error| error.to_string())?;
         let mut command = Command::new(own);
-        command.arg("--make").arg(&path).arg(if case.1 { "yes" } else { "no" }).arg(times.to_string());
-        command.args(case.0.iter().map(|shape| shape.name));
+        command
+            .arg("--make")
+            .arg(&path)
+            .arg(if case.compressed { "yes" } else { "no" })
+            .arg(times.to_string());
+        command.args(case.shapes.iter().map(|shape| shape.name));
         let done = command.output().map_err(|error| error.to_string())?;
         let plain: u64 = String::from_utf8_lossy(&done.stdout).trim().parse().map_err(|_| {
             format!("the program is not made: {}", String::from_utf8_lossy(&done.stderr).trim())

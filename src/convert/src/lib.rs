@@ -21,8 +21,9 @@
 //! ```
 //!
 //! The path of the data is the list of modules: `open` finds and maps files, `read` decodes DWARF one
-//! unit at a time, `model` is what was read, `resolve` decides what is live and what was folded,
-//! `encode` plans and writes the file. `pipeline` calls them in that order. Only `open` names the
+//! unit at a time, `merge` numbers what units have in common, `recover` finds the code of erased functions,
+//! `place` decides whose each piece of code is, `keys` finds what tells which folded function ran, `encode` writes the
+//! file. `pipeline` calls them in that order. Only `open` names the
 //! `object` crate, only `read` and the second reader of `verify` name `gimli`.
 
 #![warn(missing_docs)]

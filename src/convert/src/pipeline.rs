@@ -12,7 +12,7 @@ use crate::error::ConvertError;
 use crate::keys;
 use crate::merge::units::Records;
 use crate::merge::{Merged, Merging, Sizes};
-use crate::model::{Keys, UnitClasses};
+use crate::model::Keys;
 use crate::open::{self, Files, Image, Linker, OpenOptions};
 use crate::options::{MAX_THREADS, Options, Progress};
 use crate::place::{self, Placed};
@@ -128,7 +128,7 @@ fn produce(
     })?
 }
 
-/// A program that was opened, read and resolved.
+/// A program whose functions are placed.
 pub(crate) struct Loaded<'a, 'f> {
     pub(crate) image: Image<'f>,
     pub(crate) placed: Placed<'f>,
@@ -141,10 +141,10 @@ impl<'f> Loaded<'_, 'f> {
     /// The keys of the program, and what was noticed on the way.
     fn keys(&self) -> (Keys, Diagnostics) {
         let mut diagnostics = Diagnostics::default();
-        let classes = |units: &[UnitClasses<'_>], counted: &mut _| {
-            read::read_classes(&self.image, &self.split, units, counted)
-        };
-        let keys = keys::keys(&self.placed, &self.records, &self.image, &classes, &mut diagnostics);
+        let wanted = keys::wanted_classes(&self.placed, &self.records, &self.image);
+        let classes =
+            wanted.map(|units| read::read_classes(&self.image, &self.split, &units, &mut diagnostics));
+        let keys = keys::keys(&self.placed, &self.records, &self.image, classes.as_deref(), &mut diagnostics);
         // What is encoded may have the memory of what is not asked for any more.
         let code = self.image.code.iter().chain(&self.image.data);
         code.for_each(|(_, bytes)| self.split.files.release(bytes));
@@ -245,8 +245,7 @@ fn encoded(
     let program = &loaded.placed.program;
     report.decided(program, &keys);
     // Without times and threads, so that the bytes depend on the program and the options alone.
-    let record = report.record().to_string();
-    body?.finish(program, &keys, Some(record.as_bytes()))
+    body?.finish(program, &keys, Some(&report.record().encode()))
 }
 
 fn timed<T>(work: impl FnOnce() -> T) -> (T, Step) {

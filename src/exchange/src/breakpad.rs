@@ -1,14 +1,16 @@
-//! Writes Breakpad's text symbol file: `MODULE`, `INFO CODE_ID`, `FILE`, `INLINE_ORIGIN`, `FUNC` with `INLINE` and lines.
+//! Writes Breakpad's text symbol file: `MODULE`, `INFO CODE_ID`, `FILE`, `INLINE_ORIGIN`, `FUNC` with `INLINE` and lines, and `STACK CFI`
+//! where there are rows of call frame information.
 //!
 //! A function whose code others have too is marked `m` and named once: the format has one name for an address.
 
 use std::io::Write;
 
 use foldsym_lookup::{FileId, NameId, SymbolFile};
+use foldsym_unwind::Unwind;
 use rustc_hash::FxHashMap;
 
 use crate::code::{FunctionCode, each, name_bytes, path_bytes};
-use crate::{ExportError, Summary, at_most};
+use crate::{ExportError, Summary, at_most, stack_cfi};
 
 /// The longest text of a record, in bytes: readers have buffers of a fixed size (minidump-stackwalk's holds a line of 80 KiB
 /// and passes over longer ones).
@@ -31,7 +33,8 @@ pub struct BreakpadModule<'m> {
     pub debug_id: &'m str,
 }
 
-/// Writes a `.fsym` as a Breakpad symbol file. `readable` turns a linkage name into what is shown; `None` keeps it.
+/// Writes a `.fsym` as a Breakpad symbol file. `readable` turns a linkage name into what is shown; `None` keeps it. `unwind` are the rows of
+/// call frame information, mostly the file's own ([`SymbolFile::unwind`]).
 ///
 /// # Errors
 /// The `.fsym` is damaged; a function has 2^32 bytes or more, which readers refuse; or `out` cannot be written.
@@ -39,6 +42,7 @@ pub fn write_breakpad(
     file: &SymbolFile<'_>,
     module: &BreakpadModule<'_>,
     readable: &dyn Fn(&[u8]) -> Option<String>,
+    unwind: Option<&Unwind<'_>>,
     out: &mut dyn Write,
 ) -> Result<Summary, ExportError> {
     let mut writer = Writer {
@@ -80,6 +84,10 @@ pub fn write_breakpad(
         writeln!(out, "INLINE_ORIGIN {number} {name}")?;
     }
     out.write_all(&writer.functions)?;
+    if let Some(unwind) = unwind {
+        writer.summary.frame_rows_left_out =
+            stack_cfi::write(unwind, file.header().machine, file.image_base().0, out)?;
+    }
     Ok(writer.summary)
 }
 

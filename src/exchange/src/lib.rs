@@ -30,6 +30,7 @@
 mod breakpad;
 mod code;
 mod gsym;
+mod stack_cfi;
 
 use std::io;
 
@@ -48,6 +49,9 @@ pub struct Summary {
     pub merged: u64,
     /// Calls whose callee was written.
     pub calls: u64,
+    /// Rows of call frame information that Breakpad has no words for: registers found by an expression of DWARF, or a processor whose
+    /// registers it does not name.
+    pub frame_rows_left_out: u64,
     /// The build id is longer than version 1 of GSYM can hold, and was left out.
     pub build_id_left_out: bool,
 }

@@ -358,7 +358,7 @@ fn a_breakpad_file_has_one_function_for_each_range() {
     let file = SymbolFile::open(&bytes).unwrap();
     let module = BreakpadModule { name: "program\nFUNC 0 1 0 evil", os: "Linux", debug_id: &"0".repeat(33) };
     let mut out = Vec::new();
-    let summary = write_breakpad(&file, &module, &|_| None, &mut out).unwrap();
+    let summary = write_breakpad(&file, &module, &|_| None, None, &mut out).unwrap();
     let text = String::from_utf8(out).unwrap();
     let first = text.lines().next().unwrap();
     assert_eq!(first, format!("MODULE Linux x86_64 {} program FUNC 0 1 0 evil", "0".repeat(33)));
@@ -384,7 +384,7 @@ fn a_damaged_file_is_an_error() {
             refused += u32::from(write_gsym(&file, version, &mut Vec::new()).is_err());
         }
         let module = BreakpadModule { name: "x", os: "Linux", debug_id: "0" };
-        let _ = write_breakpad(&file, &module, &|_| None, &mut Vec::new());
+        let _ = write_breakpad(&file, &module, &|_| None, None, &mut Vec::new());
     }
     assert!(refused > 0);
 }

@@ -167,7 +167,7 @@ fn breakpad(
 ) -> Result<String, ExportError> {
     let module = BreakpadModule { name: "program", os: "Linux", debug_id: "0" };
     let mut out = Vec::new();
-    write_breakpad(file, &module, readable, &mut out).map(|_| String::from_utf8(out).unwrap())
+    write_breakpad(file, &module, readable, None, &mut out).map(|_| String::from_utf8(out).unwrap())
 }
 
 #[test]

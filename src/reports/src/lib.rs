@@ -18,7 +18,7 @@
 pub mod json;
 pub mod symbolicate;
 
-use foldsym_symbolize::{Modules, StackFrame, Symbolizer};
+use foldsym_symbolize::{Kind, Modules, StackFrame, Symbolizer};
 use serde_json::{Map, Value};
 
 #[cfg(feature = "unwind")]
@@ -26,6 +26,8 @@ mod elf_core;
 mod json_lines;
 #[cfg(feature = "unwind")]
 mod minidump;
+#[cfg(feature = "pprof")]
+pub mod pprof;
 pub mod sanitizer;
 #[cfg(feature = "unwind")]
 mod unwind;
@@ -53,11 +55,21 @@ pub enum Format {
     Minidump,
     /// ELF cores, as the Linux kernel and gdb write them, of x86-64 and AArch64. Stacks are walked here, and addresses are as in a minidump.
     ElfCore,
+    /// A request of `/symbolicate/v5`: see [`symbolicate`].
+    ///
+    /// | frame | address |
+    /// |---|---|
+    /// | first of a stack | exact |
+    /// | others | exact, as neighbours need not be callers of each other; what the key `callers` says, where there is one |
+    Symbolicate,
+    /// A profile as pprof writes it: see [`pprof`].
+    Pprof,
 }
 
 impl Format {
     /// All formats.
-    pub const ALL: &[Self] = &[Self::JsonLines, Self::Sanitizer, Self::Minidump, Self::ElfCore];
+    pub const ALL: &[Self] =
+        &[Self::JsonLines, Self::Sanitizer, Self::Minidump, Self::ElfCore, Self::Symbolicate, Self::Pprof];
 
     /// The word for it in options and JSON.
     pub const fn text(self) -> &'static str {
@@ -66,6 +78,8 @@ impl Format {
             Self::Sanitizer => "sanitizer",
             Self::Minidump => "minidump",
             Self::ElfCore => "core",
+            Self::Symbolicate => "symbolicate",
+            Self::Pprof => "pprof",
         }
     }
 
@@ -82,11 +96,26 @@ impl Format {
             Some(Self::ElfCore)
         } else if json_lines::is_one(bytes) {
             Some(Self::JsonLines)
+        } else if symbolicate::is_one(bytes) {
+            Some(Self::Symbolicate)
         } else if sanitizer::is_one(bytes) {
             Some(Self::Sanitizer)
+        } else if is_profile(bytes) {
+            Some(Self::Pprof)
         } else {
             None
         }
+    }
+}
+
+/// Whether bytes are a profile; without the feature none is known.
+fn is_profile(bytes: &[u8]) -> bool {
+    #[cfg(feature = "pprof")]
+    return pprof::is_one(bytes);
+    #[cfg(not(feature = "pprof"))]
+    {
+        let _ = bytes;
+        false
     }
 }
 
@@ -106,11 +135,24 @@ pub struct Report {
     pub crash_address: Option<u64>,
     /// What was lost on the way, a sentence each.
     pub warnings: Vec<String>,
+    /// What [`Thread::values`] are, `TYPE/UNIT`; empty if stacks have none.
+    pub value_types: Vec<String>,
+    /// Which of them is meant where nobody says.
+    pub default_value: usize,
 }
 
 impl Report {
     pub(crate) fn new(format: Format, modules: Modules, threads: Vec<Thread>) -> Self {
-        Self { format, modules, threads, reason: String::new(), crash_address: None, warnings: Vec::new() }
+        Self {
+            format,
+            modules,
+            threads,
+            reason: String::new(),
+            crash_address: None,
+            warnings: Vec::new(),
+            value_types: Vec::new(),
+            default_value: 0,
+        }
     }
 
     /// The modules that the frames of a thread are of: those of the report, or the thread's own.
@@ -135,6 +177,8 @@ pub struct Thread {
     pub trust: Vec<Trust>,
     /// The modules, where this stack is of another process than the rest of the report.
     pub modules: Option<Modules>,
+    /// What a profile counted at this stack, in the order of [`Report::value_types`].
+    pub values: Vec<i64>,
     /// What the answer repeats.
     pub echo: Map<String, Value>,
 }
@@ -193,6 +237,8 @@ pub struct Options {
     pub format: Option<Format>,
     /// Programs are opened at the paths that the report names: only for reports of somebody who may see this machine's files.
     pub open_paths: bool,
+    /// What the addresses of callers are, where formats do not say and producers differ: profiles.
+    pub callers: Option<Kind>,
 }
 
 /// Reads a report of any format. Reports that hold memory in place of stacks are unwound with the files that `symbolizer` finds.
@@ -238,13 +284,16 @@ impl<'s> Reader<'s> {
         match format {
             Some(Format::JsonLines) => json_lines::read(bytes),
             Some(Format::Sanitizer) => sanitizer::read(bytes, options),
+            Some(Format::Symbolicate) => symbolicate::read(bytes),
+            #[cfg(feature = "pprof")]
+            Some(Format::Pprof) => Ok(pprof::Profile::parse(bytes, options)?.report()),
             #[cfg(feature = "unwind")]
             Some(Format::Minidump) => minidump::read(bytes, self.symbolizer, &self.programs, options),
             #[cfg(feature = "unwind")]
             Some(Format::ElfCore) => elf_core::read(bytes, self.symbolizer, &self.programs, options),
-            #[cfg(not(feature = "unwind"))]
+            #[cfg(not(all(feature = "unwind", feature = "pprof")))]
             Some(format) => {
-                let problem = "built without the feature `unwind`".to_owned();
+                let problem = "built without the feature that reads it".to_owned();
                 Err(ReportError::Damaged { format, problem })
             }
             None => Err(ReportError::UnknownFormat(bytes[..bytes.len().min(16)].to_vec())),

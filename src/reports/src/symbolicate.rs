@@ -19,6 +19,8 @@ use foldsym_symbolize::{
 };
 use serde::Deserialize;
 
+use crate::{Format, Report, ReportError, Thread};
+
 /// Bounds of a request: a name is repeated in each frame of its module.
 const MAX_NAME: usize = 1024;
 const MAX_ID: usize = 64;
@@ -28,6 +30,41 @@ const MAX_MODULES: usize = 1 << 17;
 const MAX_FRAMES: usize = 1 << 20;
 /// The candidates of a frame that an answer lists.
 const MAX_CANDIDATES: usize = 16;
+
+/// Whether the first value of a text is a request.
+pub(crate) fn is_one(bytes: &[u8]) -> bool {
+    use serde::de::IgnoredAny;
+    #[derive(Deserialize)]
+    struct Keys {
+        jobs: Option<Vec<IgnoredAny>>,
+        #[serde(rename = "memoryMap")]
+        memory_map: Option<Vec<IgnoredAny>>,
+    }
+    bytes.trim_ascii_start().starts_with(b"{") && {
+        let keys = serde_json::Deserializer::from_slice(bytes).into_iter::<Keys>().next();
+        matches!(keys, Some(Ok(keys)) if keys.jobs.is_some() || keys.memory_map.is_some())
+    }
+}
+
+/// The request as a report: a stack for each of its stacks.
+pub(crate) fn read(bytes: &[u8]) -> Result<Report, ReportError> {
+    let damaged =
+        |error: JobsError| ReportError::Damaged { format: Format::Symbolicate, problem: error.to_string() };
+    let jobs = Jobs::parse(bytes).map_err(damaged)?;
+    let modules = jobs.jobs.first().map_or_else(|| Modules::new(Vec::new()), |job| job.modules.clone());
+    let mut report = Report::new(Format::Symbolicate, modules, Vec::new());
+    for (number, job) in jobs.jobs.iter().enumerate() {
+        for (index, stack) in job.stacks.iter().enumerate() {
+            report.threads.push(Thread {
+                name: format!("job {number} stack {index}"),
+                frames: job.frames(stack),
+                modules: Some(job.modules.clone()),
+                ..Thread::default()
+            });
+        }
+    }
+    Ok(report)
+}
 
 /// A request: jobs, each with modules of its own.
 #[derive(Clone, Debug)]

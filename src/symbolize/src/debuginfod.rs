@@ -37,6 +37,13 @@ pub(crate) struct FetchError {
     problem: String,
 }
 
+/// What servers sent.
+pub(crate) struct Fetched {
+    pub(crate) path: PathBuf,
+    /// It is the debug file, as the program could not be fetched: at another time it can.
+    pub(crate) has_failed: bool,
+}
+
 /// What is asked of a server.
 #[derive(Clone, Copy, Debug)]
 enum Artifact {
@@ -104,16 +111,17 @@ impl Debuginfod {
         &self.cache
     }
 
-    /// The program of a build id, with its debug file beside it in the cache; the debug file where no server has the program. `Ok(None)`
+    /// The program of a build id, with its debug file beside it in the cache; the debug file where no server gives the program. `Ok(None)`
     /// where no server has either.
-    pub(crate) fn program(&self, id: &BuildId) -> Result<Option<PathBuf>, FetchError> {
-        // Without its debug file a program is worth little: an error there is told, one of the program is not.
+    pub(crate) fn program(&self, id: &BuildId) -> Result<Option<Fetched>, FetchError> {
+        // Without its debug file a program is worth little: an error there is told. Without its program a debug file answers nearly all.
         let debug = self.get(id, Artifact::DebugInfo)?;
-        let program = match self.get(id, Artifact::Executable) {
+        let (program, has_failed) = match self.get(id, Artifact::Executable) {
             Err(error) if debug.is_none() => return Err(error),
-            found => found.ok().flatten(),
+            Err(_) => (None, true),
+            Ok(found) => (found, false),
         };
-        Ok(program.or(debug))
+        Ok(program.or(debug).map(|path| Fetched { path, has_failed }))
     }
 
     /// The servers, for messages.

@@ -94,7 +94,7 @@ impl Finder {
             // What was named outright need not have the module's name.
             programs.extend(program.map(Path::to_owned));
             for program in programs {
-                match crate::program::of_module(&program, id, self) {
+                match crate::program::of_module(&program, id, self, true) {
                     Ok(Some(map)) => return Ok(map),
                     Ok(None) => seen.absent.push(format!("{}: another build", program.display())),
                     Err(unknown) => _ = seen.trouble.get_or_insert(unknown),
@@ -130,14 +130,17 @@ impl Finder {
             return None;
         };
         match debuginfod.program(id) {
-            Ok(Some(program)) => match crate::program::of_module(&program, Some(wanted), self) {
-                Ok(Some(map)) => return Some(map),
-                Ok(None) => {
-                    let wrong = format!("{} sent another build", debuginfod.location());
-                    _ = seen.trouble.get_or_insert(Unknown::Damaged(wrong.into()));
+            // What is made of a debug file alone, because a server failed, is not kept.
+            Ok(Some(found)) => {
+                match crate::program::of_module(&found.path, Some(wanted), self, !found.has_failed) {
+                    Ok(Some(map)) => return Some(map),
+                    Ok(None) => {
+                        let wrong = format!("{} sent another build", debuginfod.location());
+                        _ = seen.trouble.get_or_insert(Unknown::Damaged(wrong.into()));
+                    }
+                    Err(unknown) => _ = seen.trouble.get_or_insert(unknown),
                 }
-                Err(unknown) => _ = seen.trouble.get_or_insert(unknown),
-            },
+            }
             Ok(None) => seen.absent.push(format!("not at {}", debuginfod.location())),
             Err(error) => _ = seen.trouble.get_or_insert(Unknown::Failed(error.to_string().into())),
         }

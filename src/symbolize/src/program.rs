@@ -138,7 +138,7 @@ impl Symbolizer {
         if whole.is_ok() && first == MAGIC {
             return Ok(Arc::new(SymbolMap::open(path)?));
         }
-        let converted = convert(path, None, &self.finder)?;
+        let converted = convert(path, None, &self.finder, true)?;
         converted.map(Arc::new).ok_or_else(|| failed(std::io::Error::from(std::io::ErrorKind::NotFound)))
     }
 }
@@ -170,14 +170,15 @@ impl Finder {
     }
 }
 
-/// Converts a program for a module. `Ok(None)` where it is of another build than `wanted`.
+/// Converts a program for a module; the cache gives and keeps the result if it `is_kept`. `Ok(None)` where it is of another build than `wanted`.
 pub(crate) fn of_module(
     program: &Path,
     wanted: Option<&ModuleId>,
     finder: &Finder,
+    is_kept: bool,
 ) -> Result<Option<SymbolMap>, Unknown> {
     if !begins_like_fsym(program) {
-        return convert(program, wanted, finder).map_err(LoadError::unknown);
+        return convert(program, wanted, finder, is_kept).map_err(LoadError::unknown);
     }
     let map = SymbolMap::open(program).map_err(|error| of_error(&error))?;
     let fits = match wanted {
@@ -195,11 +196,12 @@ fn begins_like_fsym(path: &Path) -> bool {
     read.is_ok() && first == MAGIC
 }
 
-/// Converts a program, or takes it from the cache. `Ok(None)` where it is of another build than `wanted`.
+/// Converts a program, or takes it from the cache if it `is_kept` there. `Ok(None)` where it is of another build than `wanted`.
 fn convert(
     program: &Path,
     wanted: Option<&ModuleId>,
     finder: &Finder,
+    is_kept: bool,
 ) -> Result<Option<SymbolMap>, LoadError> {
     let options = &finder.conversion.options;
     let identity = foldsym_convert::identify(program, options).map_err(LoadError::Convert)?;
@@ -222,7 +224,7 @@ fn convert(
     if !fits {
         return Ok(None);
     }
-    if let (Some(cache), Some(own)) = (&finder.cache, own) {
+    if let (Some(cache), Some(own)) = (finder.cache.as_ref().filter(|_| is_kept), own) {
         match into_cache(program, own, derived.clone(), cache, options) {
             // A cache that cannot be written to, or whose disk is full, keeps nothing: the answer needs no cache.
             Err(LoadError::Store(StoreError::Io { .. }) | LoadError::Convert(ConvertError::Write { .. })) => {

@@ -10,6 +10,8 @@ use crate::stack::{Kind, Mapping, Module, Modules, Place, StackFrame};
 /// Stacks with more frames, and processes with more modules, are refused.
 const MAX_FRAMES: usize = 1 << 17;
 const MAX_MODULES: usize = 1 << 20;
+/// A module has few sections: each costs a comparison for each frame in it.
+const MAX_SECTIONS: usize = 1 << 10;
 
 /// A stack with the modules of its process.
 ///
@@ -137,6 +139,16 @@ fn read_module(json: &Value) -> Result<Module, RequestError> {
         (None, None, None) if file_offset.is_none() => Mapping::Unknown,
         _ => return Err(needs("give one of \"base\", \"bias\", and \"start\" with \"file_offset\"")),
     };
+    if let Some(sections) = object.get("sections").filter(|sections| !sections.is_null()) {
+        if module.mapping != Mapping::Unknown {
+            return Err(needs("\"sections\" are where it is: give no other address"));
+        }
+        let sections = sections.as_object().filter(|sections| sections.len() <= MAX_SECTIONS);
+        let sections =
+            sections.ok_or_else(|| needs("\"sections\" is no object of section names and addresses"))?;
+        let sections = sections.iter().map(|(name, base)| Ok((name.clone(), unsigned(base, "sections")?)));
+        module = module.with_sections(sections.collect::<Result<Vec<_>, RequestError>>()?);
+    }
     Ok(module)
 }
 
@@ -198,9 +210,8 @@ fn find_module(json: &Value, modules: &Modules) -> Option<usize> {
         return usize::try_from(index).ok().filter(|index| *index < modules.len());
     }
     let text = json.as_str()?;
-    let id = ModuleId::parse(text).ok();
-    let by_id = modules.iter().position(|module| id.is_some() && module.id == id);
-    by_id.or_else(|| modules.iter().position(|module| *module.name == *text || module.file_name() == text))
+    let by_id = ModuleId::parse(text).ok().and_then(|id| modules.of_id(&id));
+    by_id.or_else(|| modules.of_name(text))
 }
 
 fn unsigned(json: &Value, key: &str) -> Result<u64, RequestError> {
@@ -274,6 +285,9 @@ mod tests {
             (module(json!({"start": 1})), "a module: \"start\" needs"),
             (module(json!({"base": 1, "bias": 1})), "give one of"),
             (module(json!({"base": 1, "file_offset": 1})), "give one of"),
+            (module(json!({"base": 1, "sections": {".text": 1}})), "\"sections\" are where it is"),
+            (module(json!({"sections": [1]})), "\"sections\" is no object"),
+            (module(json!({"sections": {".text": "x"}})), "\"sections\": \"x\" is no number"),
             (frame(json!("x")), "\"x\" is no address"),
             (frame(json!(null)), "null is no address"),
             (frame(json!({})), "a frame needs"),

@@ -1,9 +1,11 @@
 //! Stacks as they come from a report: modules with their mappings, and addresses with their kinds.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::ops::Deref;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use foldsym_store::{ModuleId, SymbolMap};
 
@@ -62,6 +64,8 @@ pub struct Module {
     /// Where its program is on this machine, if whoever made the stack may be trusted with that. It is asked for its identity, and converted
     /// where no search path and no store has that; this needs the feature `convert`.
     pub program: Option<Arc<Path>>,
+    /// Where sections of its program are in memory, by name, as of a module of the Linux kernel: a relocatable program has no other addresses.
+    pub sections: Option<Arc<[(String, u64)]>>,
 }
 
 /// A file that is open.
@@ -86,7 +90,14 @@ impl fmt::Debug for OpenFile {
 impl Module {
     /// A module without identity and mapping.
     pub fn new(name: &str) -> Self {
-        Self { id: None, name: name.into(), mapping: Mapping::Unknown, file: None, program: None }
+        Self {
+            id: None,
+            name: name.into(),
+            mapping: Mapping::Unknown,
+            file: None,
+            program: None,
+            sections: None,
+        }
     }
 
     /// The same with an identity.
@@ -114,6 +125,24 @@ impl Module {
         Self { program: Some(path.into()), ..self }
     }
 
+    /// The same with its sections at these addresses, in place of a mapping.
+    pub fn with_sections(self, sections: impl IntoIterator<Item = (String, u64)>) -> Self {
+        Self { sections: Some(sections.into_iter().collect()), mapping: Mapping::Unknown, ..self }
+    }
+
+    /// The section that an address of the process is in, if sections are known: the one that begins last before it; and the offset there.
+    pub(crate) fn section_of(&self, address: u64) -> Option<(&str, u64)> {
+        let sections = self.sections.as_deref()?.iter().filter(|(_, base)| *base <= address);
+        let (name, base) = sections.max_by_key(|(_, base)| *base)?;
+        Some((name, address - base))
+    }
+
+    /// Where it is in memory: ranges of first and last addresses.
+    fn ranges(&self) -> impl Iterator<Item = (u64, u64)> {
+        let sections = self.sections.as_deref().unwrap_or_default();
+        range(self.mapping).into_iter().chain(sections.iter().map(|(_, base)| (*base, u64::MAX)))
+    }
+
     /// The last part of the name, behind `/` and `\`.
     pub fn file_name(&self) -> &str {
         self.name.rsplit(['/', '\\']).next().unwrap_or("")
@@ -128,11 +157,63 @@ pub struct Modules {
 
 #[derive(Debug)]
 struct Inner {
+    /// Differs between values whose modules do; stays as modules are added at the end.
+    serial: u64,
     modules: Vec<Module>,
     /// Mapped modules: first and last address, and index; by first address.
     ranges: Vec<(u64, u64, usize)>,
     /// The module that has all other addresses.
     everywhere: Option<usize>,
+    /// What texts call the modules, made when the first text asks.
+    called: OnceLock<Called>,
+}
+
+/// The first module of each identity, and of each name and file name. Strangers choose the names, so the hashes have a key.
+#[derive(Clone, Debug, Default)]
+struct Called {
+    by_id: HashMap<ModuleId, usize>,
+    by_name: HashMap<Arc<str>, usize>,
+}
+
+impl Called {
+    fn add(&mut self, index: usize, module: &Module) {
+        if let Some(id) = &module.id {
+            self.by_id.entry(id.clone()).or_insert(index);
+        }
+        let file_name = module.file_name();
+        if !self.by_name.contains_key(file_name) {
+            self.by_name.insert(file_name.into(), index);
+        }
+        self.by_name.entry(module.name.clone()).or_insert(index);
+    }
+}
+
+impl Clone for Inner {
+    fn clone(&self) -> Self {
+        let Self { modules, ranges, everywhere, called, .. } = self;
+        let (modules, ranges, called) = (modules.clone(), ranges.clone(), called.clone());
+        Self { serial: serial(), modules, ranges, everywhere: *everywhere, called }
+    }
+}
+
+/// A number that no value of this process has had.
+fn serial() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}
+
+/// First and last address of a module that is mapped.
+fn range(mapping: Mapping) -> Option<(u64, u64)> {
+    let (start, size) = match mapping {
+        Mapping::Unknown | Mapping::Everywhere { .. } => return None,
+        Mapping::LoadAddress { address, size } => (address, size),
+        Mapping::Bias { start, size, .. } | Mapping::FilePart { start, size, .. } => (start, Some(size)),
+    };
+    match size {
+        Some(0) => None,
+        Some(size) => Some((start, start.saturating_add(size - 1))),
+        None => Some((start, u64::MAX)),
+    }
 }
 
 impl Modules {
@@ -141,26 +222,52 @@ impl Modules {
         let mut ranges: Vec<(u64, u64, usize)> = Vec::new();
         let mut everywhere = None;
         for (index, module) in modules.iter().enumerate() {
-            let (start, size) = match module.mapping {
-                Mapping::Unknown => continue,
-                Mapping::Everywhere { .. } => {
-                    everywhere.get_or_insert(index);
-                    continue;
-                }
-                Mapping::LoadAddress { address, size } => (address, size),
-                Mapping::Bias { start, size, .. } | Mapping::FilePart { start, size, .. } => {
-                    (start, Some(size))
-                }
-            };
-            let last = match size {
-                Some(0) => continue,
-                Some(size) => start.saturating_add(size - 1),
-                None => u64::MAX,
-            };
-            ranges.push((start, last, index));
+            ranges.extend(module.ranges().map(|(start, last)| (start, last, index)));
+            if let Mapping::Everywhere { .. } = module.mapping {
+                everywhere.get_or_insert(index);
+            }
         }
         ranges.sort_unstable();
-        Self { inner: Arc::new(Inner { modules, ranges, everywhere }) }
+        let called = OnceLock::new();
+        Self { inner: Arc::new(Inner { serial: serial(), modules, ranges, everywhere, called }) }
+    }
+
+    /// Adds a module at the end, and gives its index. Takes constant time for a module without a mapping, unless another value shares these
+    /// modules: then they are copied first.
+    pub fn push(&mut self, module: Module) -> usize {
+        let inner = Arc::make_mut(&mut self.inner);
+        let index = inner.modules.len();
+        for (start, last) in module.ranges() {
+            let new = (start, last, index);
+            let at = inner.ranges.partition_point(|range| *range < new);
+            inner.ranges.insert(at, new);
+        }
+        if let Mapping::Everywhere { .. } = module.mapping {
+            inner.everywhere.get_or_insert(index);
+        }
+        if let Some(called) = inner.called.get_mut() {
+            called.add(index, &module);
+        }
+        inner.modules.push(module);
+        index
+    }
+
+    /// The first module with an identity.
+    pub fn of_id(&self, id: &ModuleId) -> Option<usize> {
+        self.called().by_id.get(id).copied()
+    }
+
+    /// The first module that has this name, or this file name.
+    pub fn of_name(&self, name: &str) -> Option<usize> {
+        self.called().by_name.get(name).copied()
+    }
+
+    fn called(&self) -> &Called {
+        self.inner.called.get_or_init(|| {
+            let mut called = Called::default();
+            self.inner.modules.iter().enumerate().for_each(|(index, module)| called.add(index, module));
+            called
+        })
     }
 
     /// The module that has an address of the process.
@@ -171,9 +278,9 @@ impl Modules {
         found.or(self.inner.everywhere)
     }
 
-    /// Whether both are one value, not only equal.
-    pub(crate) fn is(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.inner, &other.inner)
+    /// Tells values apart: modules of one number are the same as far as both have them.
+    pub(crate) fn serial(&self) -> u64 {
+        self.inner.serial
     }
 }
 
@@ -315,8 +422,42 @@ mod tests {
         ] {
             assert_eq!(modules.find(address), found, "{address:#x}");
         }
+        let mut grown = Modules::new(modules[..2].to_vec());
+        for (index, module) in modules.iter().enumerate().skip(2) {
+            assert_eq!(grown.push(module.clone()), index);
+        }
+        for address in [0xff, 0x100, 0x110, 0x1000, 0x2fff, 0x3000, 0x3100, u64::MAX] {
+            assert_eq!(grown.find(address), modules.find(address), "{address:#x}");
+        }
         assert_eq!(Module::new("/usr/lib/libc.so.6").file_name(), "libc.so.6");
         assert_eq!(Module::new("C:\\x\\a.so").file_name(), "a.so");
         assert_eq!(Module::new("..").file_name(), "..");
+    }
+    #[test]
+    fn texts_find_the_first_module() {
+        let id = |text: &str| ModuleId::parse(text).unwrap();
+        let mut modules = Modules::new(vec![
+            Module::new("/a/libx.so").with_id(id("abcd")),
+            Module::new("libx.so").with_id(id("ef01")),
+            Module::new("C:\\y.dll").with_id(id("abcd")),
+        ]);
+        let alone = modules.serial();
+        for (name, found) in [
+            ("/a/libx.so", Some(0)),
+            ("libx.so", Some(0)),
+            ("y.dll", Some(2)),
+            ("C:\\y.dll", Some(2)),
+            ("z", None),
+        ] {
+            assert_eq!(modules.of_name(name), found, "{name}");
+        }
+        assert_eq!((modules.of_id(&id("abcd")), modules.of_id(&id("ef01"))), (Some(0), Some(1)));
+        assert_eq!(modules.push(Module::new("z")), 3);
+        assert_eq!((modules.of_name("z"), modules.serial()), (Some(3), alone));
+        // What others hold does not change under them.
+        let shared = modules.clone();
+        modules.push(Module::new("w"));
+        assert_eq!((shared.len(), modules.len(), shared.serial()), (4, 5, alone));
+        assert!(modules.serial() != alone && modules.of_name("libx.so") == Some(0));
     }
 }

@@ -242,6 +242,14 @@ impl Symbolizer {
     }
 
     /// The file of a module, opened and kept; or why there is none.
+    ///
+    /// # Errors
+    /// No place has it, or it cannot be opened.
+    pub fn file_of(&self, module: &Module) -> Result<Arc<SymbolMap>, Unknown> {
+        self.open(module)
+    }
+
+    /// As [`Self::file_of`], within the crate.
     pub(crate) fn open(&self, module: &Module) -> Opened {
         if let Some(file) = &module.file {
             return Ok(file.0.clone());

@@ -27,8 +27,8 @@ pub struct Worker<'s> {
     files: Vec<Loaded>,
     /// Indices of `files`, by the address of what was mapped, which the entry keeps from being used again.
     by_map: FxHashMap<usize, usize>,
-    /// The modules of the last stack, and what is known of each that was needed.
-    modules: Option<Modules>,
+    /// Which modules the last stack had ([`Modules::serial`]), and what is known of each that was needed.
+    modules: Option<u64>,
     states: Vec<Option<State>>,
     placed: Vec<Placed>,
     /// Why frames have no file, by the order of the frames.
@@ -297,11 +297,12 @@ impl<'s> Worker<'s> {
             self.ranker.clear();
             self.modules = None;
         }
-        if !self.modules.as_ref().is_some_and(|known| known.is(modules)) {
-            self.modules = Some(modules.clone());
+        if self.modules != Some(modules.serial()) {
+            self.modules = Some(modules.serial());
             self.states.clear();
-            self.states.resize(modules.len(), None);
         }
+        // Modules may have been added since.
+        self.states.resize(modules.len(), None);
     }
 
     /// The file of a module.
@@ -385,6 +386,19 @@ impl<'s> Worker<'s> {
                     return placed(Some(address), StackAddr::Foreign);
                 }
                 return placed(Some(address), of_kind(address, frame.kind, header.machine));
+            }
+            Place::Memory(address) if module.sections.is_some() => {
+                let found = module.section_of(address.wrapping_sub(back));
+                let found = found.and_then(|(name, offset)| {
+                    let mut sections = map.file().program_sections();
+                    Some((sections.find(|section| section.name == name.as_bytes())?, offset))
+                });
+                match found {
+                    Some((section, offset)) if offset < section.len => {
+                        section.start.0.wrapping_add(offset).wrapping_add(back)
+                    }
+                    _ => return placed(given, StackAddr::Foreign),
+                }
             }
             Place::Memory(address) => match bias {
                 Some(bias) => address.wrapping_sub(bias),

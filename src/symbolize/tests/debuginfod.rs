@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use foldsym_symbolize::{
-    BuildId, Debuginfod, Frame, Kind, Module, Modules, Place, Stack, StackFrame, Symbolizer, Unknown,
+    BuildId, Builder, Debuginfod, Frame, Kind, Module, Modules, Place, Stack, StackFrame, Symbolizer, Unknown,
 };
 
 /// A program without debug information, and its debug file.
@@ -29,12 +29,16 @@ fn id() -> BuildId {
 const OUTER: u64 = 0x401030;
 
 fn ask(servers: &[String], cache: &Path) -> Frame {
+    ask_with(Symbolizer::builder(), servers, cache)
+}
+
+fn ask_with(builder: Builder, servers: &[String], cache: &Path) -> Frame {
     let wait = Some(Duration::from_secs(20));
     let servers = Debuginfod::new(servers.to_vec(), cache, wait, wait);
     let module = Module::new("stripped").with_id(id());
     let place = Place::Image { module: 0, address: OUTER };
     let stack = Stack::new(&Modules::new(vec![module]), vec![StackFrame { place, kind: Kind::Exact }]);
-    Symbolizer::builder().debuginfod(servers).build().unwrap().symbolize(&stack).remove(0)
+    builder.debuginfod(servers).build().unwrap().symbolize(&stack).remove(0)
 }
 
 fn assert_answered(frame: &Frame) {
@@ -51,6 +55,11 @@ fn failure(frame: &Frame) -> String {
 
 /// A server that sends the same answer to every request, and counts requests.
 fn canned(answer: Vec<u8>) -> (String, Arc<AtomicUsize>) {
+    answering(move |_| answer.clone())
+}
+
+/// A server that answers by the first line of a request, and counts requests.
+fn answering(answer: impl Fn(&str) -> Vec<u8> + Send + 'static) -> (String, Arc<AtomicUsize>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     let count = Arc::new(AtomicUsize::new(0));
@@ -58,13 +67,14 @@ fn canned(answer: Vec<u8>) -> (String, Arc<AtomicUsize>) {
     std::thread::spawn(move || {
         for stream in listener.incoming() {
             let mut stream = stream.unwrap();
-            let mut line = String::new();
+            let (mut first, mut line) = (String::new(), String::new());
             let mut reader = BufReader::new(stream.try_clone().unwrap());
+            let _ = reader.read_line(&mut first);
             while reader.read_line(&mut line).is_ok_and(|count| count > 2) {
                 line.clear();
             }
             counted.fetch_add(1, Ordering::Relaxed);
-            let _ = stream.write_all(&answer);
+            let _ = stream.write_all(&answer(&first));
         }
     });
     (url, count)
@@ -114,6 +124,39 @@ fn failures_are_told_and_leave_nothing() {
         let left = fs::read_dir(cache.path().join(id().to_string())).unwrap().count();
         assert_eq!(left, 0, "{url}");
     }
+}
+
+#[test]
+fn a_debug_file_alone_answers_until_the_program_is_there() {
+    let [program, debug] =
+        ["stripped", "stripped.debug"].map(|name| fs::read(programs().join(name)).unwrap());
+    let [sent, half] = [debug.clone(), debug].map(|debug| http("200 OK", debug.len(), &debug));
+    let failing = answering(move |line| match line.contains("/executable") {
+        true => http("503 Service Unavailable", 0, b""),
+        false => half.clone(),
+    });
+    let whole = answering(move |line| match line.contains("/executable") {
+        true => http("200 OK", program.len(), &program),
+        false => sent.clone(),
+    });
+    let (cache, converted) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let ask = |url: &String| {
+        let builder = Symbolizer::builder().cache(converted.path());
+        ask_with(builder, std::slice::from_ref(url), cache.path())
+    };
+    let is_without_code = |frame: &Frame| frame.reason.is_some_and(|reason| reason.text() == "no_code");
+    let frame = ask(&failing.0);
+    assert_answered(&frame);
+    assert!(is_without_code(&frame), "{frame:?}");
+    // The debug file is in the cache of debuginfod; the program is asked for again.
+    assert_eq!(failing.1.load(Ordering::Relaxed), 2);
+    let frame = ask(&whole.0);
+    assert_answered(&frame);
+    assert!(!is_without_code(&frame), "{frame:?}");
+    assert_eq!(whole.1.load(Ordering::Relaxed), 1);
+    // This was kept.
+    assert!(!is_without_code(&ask(&failing.0)));
+    assert_eq!(failing.1.load(Ordering::Relaxed), 2);
 }
 
 #[test]

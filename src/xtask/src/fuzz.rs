@@ -17,7 +17,13 @@ const TARGETS: &[(&str, u32)] = &[
     ("convert_program", 40_000),
     ("convert_split", 20_000),
     ("round_trip", 6_000),
+    ("report_core", 4_000),
+    ("report_minidump", 32_000),
+    ("report_profile", 4_000),
 ];
+
+/// Targets that `--seconds` was meant for: it bounds the whole run, so more targets have less time each.
+const FULL_TARGETS: u32 = 5;
 
 /// Seconds that one input may take: a hundred times what the slowest takes, on a busy machine.
 const TIMEOUT: u32 = 60;
@@ -42,7 +48,7 @@ const COVERAGE: &[&str] = &[
 const HELP: &str = "cargo xtask fuzz [TARGET]... [--seconds N] [--report]
 
   TARGET       of testbins/fuzz/fuzz_targets; all without one
-  --seconds N  for each target, 120 without it
+  --seconds N  for each target, 120 without it; where all are run, the more there are the less each has: 5 times N together
   --report     run no input; say which lines of format, lookup, open and read the corpora reach
 
 Targets run side by side, one a core. Corpora are kept in testbins/fuzz/corpus; what each run printed, and inputs that
@@ -52,6 +58,14 @@ struct Options {
     targets: Vec<(&'static str, u32)>,
     seconds: u32,
     report: bool,
+}
+
+impl Options {
+    /// Seconds of each target.
+    fn share(&self) -> u32 {
+        let count = self.targets.len() as u32;
+        (self.seconds * FULL_TARGETS.min(count)).div_ceil(count.max(1))
+    }
 }
 
 pub(crate) fn run(args: &[String]) -> Result<(), String> {
@@ -68,7 +82,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
     let programs = build("fuzz", COVERAGE)?;
     let seeds = sh::scratch("fuzz-seeds")?;
     sh::run(Command::new(programs.join("fsym_fields")).env("FOLDSYM_SEEDS", &seeds))?;
-    let seconds = options.seconds;
+    let seconds = options.share();
     println!(
         "fuzz: {} targets, each for {seconds} seconds, as many at a time as there are cores",
         options.targets.len()
@@ -226,7 +240,9 @@ mod tests {
         let of = |args: &[&str]| parse(&args.iter().map(|arg| (*arg).to_owned()).collect::<Vec<_>>());
         let options = of(&["fsym_bytes", "--seconds", "5"]).unwrap().unwrap();
         assert_eq!((options.targets.len(), options.seconds, options.report), (1, 5, false));
-        assert_eq!(of(&[]).unwrap().unwrap().targets.len(), TARGETS.len());
+        assert_eq!(options.share(), 5);
+        let all = of(&["--seconds", "120"]).unwrap().unwrap();
+        assert_eq!((all.targets.len(), all.share()), (TARGETS.len(), 75));
         assert!(of(&["--help"]).unwrap().is_none());
         assert!(of(&["nothing"]).is_err() && of(&["--seconds", "x"]).is_err());
     }

@@ -8,6 +8,7 @@ mod check;
 mod ci;
 mod compare;
 mod corpus;
+mod crashes;
 mod demangle;
 mod diff;
 mod doors;
@@ -19,6 +20,7 @@ mod noicf;
 mod same;
 mod scale;
 mod sh;
+mod soak;
 mod soak_store;
 mod split;
 mod symbols;
@@ -51,6 +53,16 @@ const TASKS: &[Task] = &[
         name: "diff",
         help: "compare a program's answers with llvm-symbolizer and addr2line",
         run: diff::run,
+    },
+    Task {
+        name: "crashes",
+        help: "minidumps of a crashing program with RocksDB, beside minidump-stackwalk: CPU, memory, names",
+        run: crashes::run,
+    },
+    Task {
+        name: "soak",
+        help: "64 clients ask the server, some break off: no failure, flat memory, CPU a frame",
+        run: soak::run,
     },
     Task {
         name: "demangle",

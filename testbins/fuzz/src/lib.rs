@@ -9,6 +9,7 @@ pub mod c_interface;
 pub mod convert;
 pub mod edits;
 pub mod fsym;
+pub mod reports;
 pub mod seeds;
 
 /// Names under which the borrowed modules know the converter's.

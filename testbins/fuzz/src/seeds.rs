@@ -164,5 +164,16 @@ pub fn write_if_asked() {
     for (name, bytes) in made() {
         put("convert_program", &name, &bytes);
     }
+    let reports = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../src/reports/tests/reports");
+    let report = |name: &str| std::fs::read(reports.join(name)).expect("a report of the tests");
+    put("report_core", "made", &crate::reports::seed_core());
+    put("report_minidump", "crash", &report("crash.dmp"));
+    for name in ["mail.pb.gz", "go.pb.gz"] {
+        let packed = report(name);
+        let mut plain = Vec::new();
+        let _ = std::io::Read::read_to_end(&mut flate2::read::GzDecoder::new(&*packed), &mut plain);
+        put("report_profile", name, &packed);
+        put("report_profile", &format!("{name}.plain"), &plain);
+    }
     std::process::exit(0);
 }

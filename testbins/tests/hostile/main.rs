@@ -3,6 +3,7 @@
 mod budgets;
 mod build;
 mod caps;
+mod certainty;
 mod classes;
 mod damage;
 mod doubt;

@@ -108,6 +108,8 @@ pub enum EncodeError {
     TooMany { what: &'static str, count: usize },
     #[error("the {what} have {bytes} bytes together: a file holds at most {MAX_TEXT_BYTES}")]
     TooLong { what: &'static str, bytes: usize },
+    #[error("the {what} of UNWIND have {bytes} bytes: a file holds less than 2^32")]
+    UnwindPart { what: &'static str, bytes: usize },
     #[error("the name index cannot be built")]
     NameIndex(#[source] fst::Error),
     #[error("the record cannot be compressed")]
@@ -216,7 +218,7 @@ pub fn body(program: &Program<'_>, image: &ImageInfo, options: &EncodeOptions) -
     sections.extend(names);
     sections.extend(index?);
     sections.extend(basic_blocks::sections(&program.blocks, image_base));
-    sections.extend(program.unwind.as_ref().map(|rows| unwind::section(rows, image_base)));
+    sections.extend(program.unwind.as_ref().map(|rows| unwind::section(rows, image_base)).transpose()?);
     sections.push(Section::new(SectionId::BUILD_ID, image.build_id.clone()));
     sections.push(Section::new(SectionId::SECTIONS, sections::loaded_sections(image, image_base)));
     if !image.segments.is_empty() {
@@ -304,6 +306,7 @@ fn check(program: &Program<'_>, image: &ImageInfo) -> Result<u64, EncodeError> {
         ("names", program.names.len()),
         ("files", program.files.len()),
         ("members of groups", members),
+        ("rows of call frame information", program.unwind.as_ref().map_or(0, |unwind| unwind.rows.len())),
     ] {
         if count >= MAX_RECORDS {
             return Err(EncodeError::TooMany { what, count });

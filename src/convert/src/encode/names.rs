@@ -24,6 +24,7 @@ mod blocks;
 mod code;
 mod keys;
 mod lex;
+mod pair_place;
 mod train;
 
 use super::bits::{BitWriter, width_of};

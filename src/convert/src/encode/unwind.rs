@@ -3,10 +3,10 @@
 use foldsym_format::bits::TAIL;
 use foldsym_format::records::unwind as layout;
 
-use super::Section;
 use super::bits::{BitWriter, put_varint, width_of};
 use super::starts::{self, StartBuckets};
 use super::tables::Table;
+use super::{EncodeError, Section};
 use crate::model::{UnwindCfa, UnwindRow, UnwindRows};
 use crate::util::hash::HashMap;
 use foldsym_format::SectionId;
@@ -18,7 +18,10 @@ const BUCKETS: &StartBuckets = &starts::BLOCKS;
 const GROUPS: std::ops::RangeInclusive<u32> = 1..=7;
 
 /// The section.
-pub(super) fn section(unwind: &UnwindRows, image_base: u64) -> Section {
+///
+/// # Errors
+/// A part is longer than its length has room for.
+pub(super) fn section(unwind: &UnwindRows, image_base: u64) -> Result<Section, EncodeError> {
     let runs: Vec<&[UnwindRow]> = runs(&unwind.rows).collect();
     let end = unwind.rows.last().map_or(0, |last| last.start.wrapping_sub(image_base));
     let begins: Vec<u64> = runs.iter().map(|run| run[0].start.wrapping_sub(image_base)).collect();
@@ -63,8 +66,9 @@ pub(super) fn section(unwind: &UnwindRows, image_base: u64) -> Section {
     let rule_table = Table { count: rules.len(), record: |i: usize| rules[i] }.encode();
     let rule_width = width_of(rules.len() as u64 - 1);
     let mut out = Vec::new();
-    for len in [starts.len(), run_table.len(), rule_table.len(), sequences.rules.len(), saves.len()] {
-        out.extend_from_slice(&(len as u32).to_le_bytes());
+    let parts = [starts.len(), run_table.len(), rule_table.len(), sequences.rules.len(), saves.len()];
+    for len in lengths(parts)? {
+        out.extend_from_slice(&len.to_le_bytes());
     }
     out.extend_from_slice(&[rule_width as u8, group as u8, unit_log2 as u8, 0]);
     out.extend_from_slice(&starts);
@@ -76,7 +80,18 @@ pub(super) fn section(unwind: &UnwindRows, image_base: u64) -> Section {
     bits.finish();
     out.extend_from_slice(&packed_deltas);
     out.resize(out.len() + TAIL, 0);
-    Section::new(SectionId::UNWIND, out)
+    Ok(Section::new(SectionId::UNWIND, out))
+}
+
+/// The lengths of the parts, in the order in which the section has them. A reader would take a length that was cut off for another place.
+fn lengths(parts: [usize; 5]) -> Result<[u32; 5], EncodeError> {
+    let mut lengths = [0; 5];
+    for ((length, bytes), what) in
+        lengths.iter_mut().zip(parts).zip(["starts", "runs", "rules", "sequences", "saves"])
+    {
+        *length = u32::try_from(bytes).map_err(|_| EncodeError::UnwindPart { what, bytes })?;
+    }
+    Ok(lengths)
 }
 
 /// Rows of one entry, and what follows it without one; no more than a run has room for. The last row of all, which has no
@@ -144,4 +159,19 @@ fn rules(unwind: &UnwindRows) -> (Vec<u8>, Vec<[i64; 3]>) {
     };
     let rules = std::iter::once([layout::NO_ENTRY, 0, 0]).chain(unwind.rules.iter().map(rule)).collect();
     (out, rules)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[cfg(target_pointer_width = "64")]
+    fn a_part_of_4_gib_is_refused_by_name() {
+        let most = u32::MAX as usize;
+        assert_eq!(lengths([most, 1, 2, 3, most]).unwrap(), [u32::MAX, 1, 2, 3, u32::MAX]);
+        let error = lengths([0, 0, most + 1, 0, 0]).unwrap_err().to_string();
+        assert_eq!(error, "the rules of UNWIND have 4294967296 bytes: a file holds less than 2^32");
+        assert!(lengths([0, 0, 0, 0, usize::MAX]).unwrap_err().to_string().contains("saves"));
+    }
 }

@@ -4,7 +4,8 @@ use std::rc::Rc;
 
 use rayon::prelude::*;
 
-use crate::keys::{Callee, Index};
+use crate::keys::callee::Callee;
+use crate::keys::index::Index;
 use crate::model::{FuncId, Owner, Piece, TailKey};
 use crate::program::machine::Jumps;
 use crate::util::budget::Budget;
@@ -266,17 +267,6 @@ impl Index<'_, '_> {
             known.entry(start).or_insert_with(read).clone()
         };
         ranges.iter().map(read).collect()
-    }
-
-    /// The ranges of a function, by address.
-    pub(crate) fn ranges_of(&self, function: FuncId) -> &[(u64, u64)] {
-        let at = function.index();
-        &self.ranges[self.first_ranges[at] as usize..self.first_ranges[at + 1] as usize]
-    }
-
-    /// The piece that begins at an address, or the first behind it.
-    fn entry(&self, address: u64) -> Result<usize, usize> {
-        self.program.pieces.binary_search_by_key(&address, |piece| piece.start.0)
     }
 
     /// Adds the functions of a piece: all, where it is folded, since it does not show which is meant.

@@ -1,6 +1,6 @@
 //! How much memory units take: what [`crate::util::budget`] charges them with.
 
-use super::{Unit, UnitMap};
+use super::{ClassUnit, Unit, UnitCode, UnitMap};
 
 impl Unit<'_> {
     /// True for a unit of which only the offset is known: it has no name, no code, and nothing that others refer to.
@@ -21,12 +21,8 @@ impl Unit<'_> {
             size_of_val(&self.tables.files[..]),
             size_of_val(&self.tables.origins[..]),
             size_of_val(&self.tables.edges[..]),
-            size_of_val(&self.code.scopes[..]),
             size_of_val(&self.traces.lost[..]),
             size_of_val(&self.traces.lost_ranges[..]),
-            size_of_val(&self.code.rows[..]),
-            size_of_val(&self.code.pieces[..]),
-            size_of_val(&self.code.functions[..]),
             size_of_val(&self.records.calls[..]),
             size_of_val(&self.records.listed[..]),
             size_of_val(&self.records.callees[..]),
@@ -36,10 +32,19 @@ impl Unit<'_> {
             size_of_val(&self.traces.unclaimed[..]),
             size_of_val(&self.records.class_places.tables[..]),
             size_of_val(&self.records.class_places.dynamic[..]),
-            size_of_val(&self.tables.classes[..]),
-            size_of_val(&self.tables.vtables[..]),
         ];
-        (size_of::<Self>() + lists.iter().sum::<usize>()) as u64
+        (size_of::<Self>() + lists.iter().sum::<usize>()) as u64 + self.code.bytes()
+    }
+}
+
+impl UnitCode {
+    /// Bytes of memory that its lists take.
+    pub(crate) fn bytes(&self) -> u64 {
+        let lists = size_of_val(&self.scopes[..])
+            + size_of_val(&self.rows[..])
+            + size_of_val(&self.pieces[..])
+            + size_of_val(&self.functions[..]);
+        lists as u64
     }
 }
 
@@ -48,6 +53,15 @@ impl UnitMap {
     pub(crate) fn bytes(&self) -> u64 {
         let lists =
             size_of_val(&self.files[..]) + size_of_val(&self.origins[..]) + size_of_val(&self.edges[..]);
+        (size_of::<Self>() + lists) as u64
+    }
+}
+
+impl ClassUnit<'_> {
+    /// Bytes of memory that the classes take, with the places of their names.
+    pub(crate) fn bytes(&self) -> u64 {
+        let lists =
+            size_of_val(&self.names[..]) + size_of_val(&self.classes[..]) + size_of_val(&self.vtables[..]);
         (size_of::<Self>() + lists) as u64
     }
 }

@@ -1,12 +1,12 @@
 //! Classes with tables of virtual functions, as units describe them, and what follows for folded functions.
 
-use super::{FuncId, ImageAddr, Instance, Unit};
+use super::{FuncId, ImageAddr, Instance, UnitName};
 use crate::diagnostics::Diagnostics;
 
 /// A class of the unit, as far as virtual calls concern it (DWARF 5 5.7).
 #[derive(Clone, Debug)]
 pub struct UnitClass {
-    /// Index into [`super::LocalTables::names`].
+    /// Index into [`ClassUnit::names`].
     pub name: u32,
     /// Nothing but its name is known here (`DW_AT_declaration`).
     pub declared: bool,
@@ -19,7 +19,7 @@ pub struct UnitClass {
 /// A class that another derives from (`DW_TAG_inheritance`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnitBase {
-    /// Index into [`super::LocalTables::classes`]; `None` for one that is not in the unit.
+    /// Index into [`ClassUnit::classes`]; `None` for one that is not in the unit.
     pub class: Option<u32>,
     /// Bytes from the start of the object; `None` for a virtual base.
     pub offset: Option<u64>,
@@ -28,9 +28,9 @@ pub struct UnitBase {
 /// A method as its class declares it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnitMethod {
-    /// Index into [`super::LocalTables::names`]: the linkage name.
+    /// Index into [`ClassUnit::names`]: the linkage name.
     pub linkage_name: u32,
-    /// Index into [`super::LocalTables::names`]: the name in the source.
+    /// Index into [`ClassUnit::names`]: the name in the source.
     pub name: u32,
     /// Tells a method of an unnamed class without a linkage name apart; else [`Instance::NAMED`].
     pub instance: Instance,
@@ -46,7 +46,7 @@ pub struct UnitMethod {
 pub struct UnitVtable {
     /// Where the table's symbol is, not what an object's pointer holds.
     pub address: ImageAddr,
-    /// Index into [`super::LocalTables::classes`].
+    /// Index into [`ClassUnit::classes`].
     pub class: u32,
 }
 
@@ -105,10 +105,15 @@ impl ClassPlaces {
 /// A unit, by its offset, and its classes.
 pub(crate) type UnitClasses<'a> = (u64, &'a ClassPlaces);
 
-/// The classes of a unit, read with it.
+/// The classes of a unit.
+#[derive(Default)]
 pub struct ClassUnit<'f> {
-    /// As a second look gives it.
-    pub(crate) unit: Unit<'f>,
+    /// Offset of the unit's header in `.debug_info`.
+    pub offset: u64,
+    pub names: Vec<UnitName<'f>>,
+    /// Classes that have a table of virtual functions, and what they derive from.
+    pub classes: Vec<UnitClass>,
+    pub vtables: Vec<UnitVtable>,
     /// What was left out: it counts only once the classes are asked for.
     pub(crate) skipped: Diagnostics,
 }

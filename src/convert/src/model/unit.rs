@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::calls::{Calls, UnitCall, UnitCallee};
-use super::classes::{ClassPlaces, ClassUnit, UnitClass, UnitVtable};
+use super::classes::{ClassPlaces, ClassUnit};
 use super::codeless::Codeless;
 use super::ids::{DieOffset, How, ImageAddr, LocalEdge, LocalOrigin};
 use super::instance::Instance;
@@ -118,7 +118,7 @@ impl Lost {
     }
 }
 
-/// A subprogram, or one range of it, whose address the linker erased, for `resolve` to find again.
+/// A subprogram, or one range of it, whose address the linker erased, for `recover` to find again.
 #[derive(Clone, Debug)]
 pub struct UnitErased {
     pub die: DieOffset,
@@ -225,10 +225,6 @@ pub struct LocalTables<'f> {
     pub files: Vec<Vec<u8>>,
     pub origins: Vec<UnitOrigin>,
     pub edges: Vec<UnitEdge>,
-    /// Only of a second look: classes that have a table of virtual functions, and what they derive from.
-    pub classes: Vec<UnitClass>,
-    /// Only of that.
-    pub vtables: Vec<UnitVtable>,
 }
 
 /// The functions of a unit, what is inlined into them, and their lines: what the file is made from.
@@ -274,23 +270,27 @@ pub struct UnitRecords<'f> {
     pub codeless: Vec<Codeless>,
     /// What a second look at the unit reads.
     pub class_places: ClassPlaces,
-    /// What such a look gives, where it was taken with the first: `class_places` is empty then.
+    /// What such a look gives: alone, or, where it was taken with the first, in place of `class_places`.
     pub described: Option<Box<ClassUnit<'f>>>,
 }
 
 impl Unit<'_> {
-    /// The same unit with the same names in memory that lives otherwise.
-    pub(crate) fn with_names<'n>(self, names: Vec<UnitName<'n>>) -> Unit<'n> {
-        let LocalTables { strings, brings, files, origins, edges, classes, vtables, .. } = self.tables;
-        let UnitRecords { calls, listed, callees, erased, codeless, class_places, .. } = self.records;
+    /// The same unit with the same names in memory that lives otherwise: `keep` moves them.
+    pub(crate) fn with_names<'n>(self, keep: impl Fn(&[UnitName<'_>]) -> Vec<UnitName<'n>>) -> Unit<'n> {
+        let LocalTables { names, strings, brings, files, origins, edges } = self.tables;
+        let UnitRecords { calls, listed, callees, erased, codeless, class_places, described } = self.records;
+        let described = described.map(|unit| {
+            let ClassUnit { offset, names, classes, vtables, skipped } = *unit;
+            Box::new(ClassUnit { offset, names: keep(&names), classes, vtables, skipped })
+        });
+        let names = keep(&names);
         Unit {
             stopped_at: self.stopped_at,
             head: self.head.into_owned(),
-            tables: LocalTables { names, strings, brings, files, origins, edges, classes, vtables },
+            tables: LocalTables { names, strings, brings, files, origins, edges },
             code: self.code,
             traces: self.traces,
-            // Classes are described of no unit whose names live otherwise.
-            records: UnitRecords { calls, listed, callees, erased, codeless, class_places, described: None },
+            records: UnitRecords { calls, listed, callees, erased, codeless, class_places, described },
         }
     }
 }

@@ -29,8 +29,7 @@ use std::sync::OnceLock;
 use crate::diagnostics::{Diagnostics, Kind};
 use crate::model::{BareLines, Function, How, LocalOrigin, Member, NameId, Rows, UnitId, UnitPiece};
 use crate::open::{Format, Image, Linker};
-use crate::place::candidates::Candidate;
-use crate::place::certainty::units_with_symbols;
+use crate::place::candidate::{Candidate, by_name_alone};
 use crate::place::placing::Placing;
 use crate::program::names::itanium::{is_mangled, is_program_wide, own_name};
 use crate::program::names::relation::{Relation, relation, spellings};
@@ -296,7 +295,7 @@ impl AliasRules {
             is_mangled(symbol.name) && !is_mangled(own) && !has_name()
         };
         let misnamed = || {
-            let has_symbols = self.has_symbols.get_or_init(|| units_with_symbols(placing, symbols));
+            let has_symbols = self.has_symbols.get_or_init(|| placing.units_with_symbols(symbols));
             symbols.has_locals() && unit.is_some_and(|unit| !has_symbols[unit.index()])
         };
         !self.linker.is_folding() || own.is_empty() || untold() || misnamed()
@@ -583,4 +582,23 @@ where
 
 fn name_of<'m>(placing: &'m Placing<'_, '_>, function: &Function) -> &'m [u8] {
     placing.names.text(placing.names.of_function(function))
+}
+
+/// Adds functions of which nothing has a name: lines that nobody has there, and what remains, if all that is known was
+/// folded into it.
+pub(crate) fn add_nameless(
+    placing: &mut Placing<'_, '_>,
+    undescribed: &AliasRules,
+    Candidate { start, end, members, .. }: &mut Candidate,
+    functions: &mut Vec<Function>,
+) {
+    let remains = members.iter().any(|member| member.how == How::LiveRange);
+    if !remains && undescribed.may_fold() && members.len() == 1 {
+        let name = placing.names.add(b"");
+        members.push(by_name_alone(&mut placing.names, functions, name));
+    }
+    for &rows in undescribed.sequences(*start, *end) {
+        let name = placing.names.add(b"");
+        members.push(Member { rows, ..by_name_alone(&mut placing.names, functions, name) });
+    }
 }

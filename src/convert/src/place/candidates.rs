@@ -6,19 +6,17 @@
 //! DIE names; code without a subprogram belongs to the symbol that starts it.
 
 use std::cell::OnceCell;
-use std::cmp::Ordering;
 use std::ops::Range;
 
 use rayon::prelude::*;
 
 use crate::diagnostics::{Diagnostics, Kind};
-use crate::merge::names::Names;
 use crate::model::{
-    DieOffset, FuncId, Function, How, Instance, Member, NameId, Origin, OriginId, Reason, RowRange, Rows,
-    Source, UnitId,
+    DieOffset, FuncId, Function, How, Instance, Member, NameId, OriginId, Reason, Rows, Source, UnitId,
 };
 use crate::place::alias_owner::NamedFunctions;
-use crate::place::aliases::{AliasRules, DescribedFunctions, surplus};
+use crate::place::aliases::{AliasRules, DescribedFunctions, add_nameless, surplus};
+use crate::place::candidate::{Candidate, Candidates, by_name_alone, order};
 use crate::place::cold_parts::{EntryFunctions, Parts};
 use crate::place::linkage_names::{name_plain, sole};
 use crate::place::placing::Placing;
@@ -33,36 +31,6 @@ use crate::program::names::variants::may_be_variant;
 use crate::program::symbols::{CodeSymbol, Symbols};
 use crate::util::budget::Budget;
 use crate::util::hash::{HashMap, HashSet};
-
-/// A range of code with the functions that have it: more than one where they were folded.
-pub(crate) struct Candidate {
-    pub(crate) start: u64,
-    pub(crate) end: u64,
-    /// The order of [`crate::model::Group::members`]; functions are in [`Candidates::functions`].
-    pub(crate) members: Vec<Member>,
-    /// Set by a rule that leaves a second function out which it cannot exclude, and that [`crate::place::certainty`] does not see by
-    /// itself: the answer is not certain then. It matters where there is one member.
-    pub(crate) doubt: Option<Reason>,
-}
-
-/// Everything that may become a piece.
-#[derive(Default)]
-pub(crate) struct Candidates {
-    /// Functions in no final order; pieces number them. First those of all units, in the order of the units.
-    pub(crate) functions: Vec<Function>,
-    /// Functions that turned out to be another one, with that one.
-    pub(crate) same: HashMap<FuncId, FuncId>,
-    /// Code of subprograms.
-    pub(crate) dies: Vec<Candidate>,
-    /// Code of function symbols, whether a subprogram covers it or not.
-    pub(crate) symbols: Vec<Candidate>,
-    /// Code after labels of assembly code.
-    pub(crate) labels: Vec<Candidate>,
-    /// Units whose compiler merged functions, and rewrote the calls of those that it merged.
-    pub(crate) merging: Vec<UnitId>,
-    /// Why code that has lines and no name is not certain to be one function's alone.
-    pub(crate) nameless: Option<Reason>,
-}
 
 // Long because the order in which subprograms, parts, names and symbols are looked at is the decision.
 pub(crate) fn candidates<'f>(
@@ -201,7 +169,7 @@ pub(crate) fn candidates<'f>(
     }
     candidates.merging = thunks::add(placing, machine, undescribed, symbols, &mut candidates, diagnostics);
     for candidate in &mut candidates.dies {
-        order(placing, &mut candidate.members, &mut candidates.functions);
+        order(&placing.names, &mut candidate.members, &mut candidates.functions);
     }
     candidates
 }
@@ -515,25 +483,6 @@ fn name_entry<'f>(
     }
 }
 
-/// Adds functions of which nothing has a name: lines that nobody has there, and what remains, if all that is known was
-/// folded into it.
-pub(crate) fn add_nameless(
-    placing: &mut Placing<'_, '_>,
-    undescribed: &AliasRules,
-    Candidate { start, end, members, .. }: &mut Candidate,
-    functions: &mut Vec<Function>,
-) {
-    let remains = members.iter().any(|member| member.how == How::LiveRange);
-    if !remains && undescribed.may_fold() && members.len() == 1 {
-        let name = placing.names.add(b"");
-        members.push(by_name_alone(&mut placing.names, functions, name));
-    }
-    for &rows in undescribed.sequences(*start, *end) {
-        let name = placing.names.add(b"");
-        members.push(Member { rows, ..by_name_alone(&mut placing.names, functions, name) });
-    }
-}
-
 /// Says that a cap left out functions that may be there: the one that is known may not be the only one, and several are not all.
 fn add_unknown(
     placing: &mut Placing<'_, '_>,
@@ -549,48 +498,4 @@ fn add_unknown(
             candidate.members.push(by_name_alone(&mut placing.names, functions, name));
         }
     }
-}
-
-/// A function of which a name is known.
-pub(crate) fn by_name_alone(names: &mut Names<'_>, functions: &mut Vec<Function>, name: NameId) -> Member {
-    let origin = names.add_origin(Origin { name, file: None, line: 0 });
-    let function = symbol_function(functions, origin);
-    Member { function, how: How::SymbolOnly, rows: None, symbol: None }
-}
-
-/// Sorts members into the order that answers list them in, and aliases by bytes.
-pub(crate) fn order(placing: &Placing<'_, '_>, members: &mut [Member], functions: &mut [Function]) {
-    for member in members.iter() {
-        let aliases = &mut functions[member.function.index()].aliases;
-        aliases.sort_by(|&a, &b| placing.names.text(a).cmp(placing.names.text(b)));
-        aliases.dedup();
-    }
-    // The pieces came sorted by (how, DIE offset): the first is the live DIE with the lowest offset, if any is.
-    let named = usize::from(members.first().is_some_and(|first| first.how == How::LiveRange));
-    if members.len() > named + 1 {
-        let name = |member: &Member| placing.names.of_function(&functions[member.function.index()]);
-        // Many may have one long name.
-        members[named..].sort_by(|a, b| match (name(a), name(b)) {
-            (a, b) if a == b => Ordering::Equal,
-            (a, b) => placing.names.text(a).cmp(placing.names.text(b)),
-        });
-    }
-}
-
-fn symbol_function(functions: &mut Vec<Function>, origin: OriginId) -> FuncId {
-    functions.push(Function {
-        origin,
-        symbol: None,
-        aliases: Vec::new(),
-        source: None,
-        how: How::SymbolOnly,
-        partial: false,
-        reason: None,
-    });
-    FuncId((functions.len() - 1) as u32)
-}
-
-/// Rows that begin at `skip` bytes into a range of rows.
-pub(crate) fn rows_from(unit: u32, range: RowRange, skip: u32) -> Rows {
-    Rows { unit: UnitId(unit), range, skip }
 }

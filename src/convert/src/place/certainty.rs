@@ -8,9 +8,9 @@
 //! symbols must be there with its local symbols, or `stripped` holds; and every object with code must have debug information,
 //! or `undescribed_object` holds: gold drops the local symbols of what it folds and mold with `--gc-sections` all of them, and
 //! objects are often stripped before they are linked. Start-up code (`crt1.o`, `crtbegin.o`) does not count, since it is in
-//! every program and nothing in it folds. Where several plain names are at the address and not all objects have debug
-//! information, the further names may be of folded functions: `plain_names`. Where all have, each folded function left an
-//! entry or a line sequence; other rules make groups of those, so the names that are left are one object's names for one place.
+//! every program and nothing in it folds. Where several plain names are at the address, the further names may be of folded
+//! functions: `plain_names`. That holds also where all objects have debug information, if the linker is one that folds, since a
+//! compiler may be told not to describe a function (`nodebug`), whose symbol is all that is left of it.
 //!
 //! A table counts as one with local symbols if it has at least one that is not hidden. (Linkers make hidden symbols local, and
 //! such symbols stay where those of objects were dropped.) Nor may any function that its entry calls local lack a symbol of
@@ -37,9 +37,9 @@
 use crate::model::{DieOffset, Function, How, Member, NameId, Reason, UnitId};
 use crate::open::{Image, ImageKind, Linker};
 use crate::place::aliases::AliasRules;
-use crate::place::candidates::{Candidate, Candidates};
+use crate::place::candidate::{Candidate, Candidates};
 use crate::place::placing::Placing;
-use crate::place::thunks::MAX_THUNK;
+use crate::place::thunks::bounds::MAX_THUNK;
 use crate::program::machine::Machine;
 use crate::program::names::itanium::is_mangled;
 use crate::program::names::relation::{Relation, relation, spellings};
@@ -162,7 +162,9 @@ impl Check<'_, '_> {
 
     /// Further plain names may be of functions that were folded, where not each of those has an entry or lines.
     fn of_names(&self, here: &[CodeSymbol<'_>], function: &Function) -> Option<Reason> {
-        if !self.can_fold || !self.has_objects {
+        // Objects whose linker is not known, and that are all described, have names of their own alone.
+        let named = || here.iter().filter(|symbol| symbol.function && !symbol.indirect).count();
+        if !self.can_fold || !(self.has_objects || (self.image.linker.is_folding() && named() > 1)) {
             return None;
         }
         if !self.compared.spend(here.len()) {
@@ -384,22 +386,6 @@ fn lines(placing: &Placing<'_, '_>) -> Vec<(u64, u64, UnitId)> {
     let mut lines: Vec<_> = placing.recovered.all().enumerate().flat_map(of_unit).collect();
     lines.sort_unstable();
     lines
-}
-
-/// By unit: whether any of its functions has a symbol of its name, anywhere.
-pub(crate) fn units_with_symbols(placing: &Placing<'_, '_>, symbols: &Symbols<'_>) -> Vec<bool> {
-    let mut has_symbol = vec![false; placing.names.len()];
-    for symbol in symbols.iter() {
-        if let Some(name) = placing.names.find(symbol.name) {
-            has_symbol[name.index()] = true;
-        }
-    }
-    let of_unit = |unit: UnitView<'_, '_>| {
-        let functions = unit.code.functions.iter().map(|function| function.origin);
-        let mut origins = functions.chain(unit.records.erased.iter().map(|erased| erased.origin));
-        origins.any(|origin| has_symbol[placing.names.of_origin(unit.origin_of(origin)).index()])
-    };
-    placing.recovered.all().map(of_unit).collect()
 }
 
 /// The unit that has lines for an address. Few lines overlap: the last that begin at or before an address mostly hold it.

@@ -8,8 +8,8 @@ use std::cell::OnceCell;
 
 use crate::diagnostics::{Diagnostics, Kind};
 use crate::model::{FuncId, Function, How, Member, NameId};
-use crate::place::aliases::{AliasRules, DescribedFunctions};
-use crate::place::candidates::{Candidate, add_nameless, by_name_alone};
+use crate::place::aliases::{AliasRules, DescribedFunctions, add_nameless};
+use crate::place::candidate::{Candidate, by_name_alone};
 use crate::place::placing::Placing;
 use crate::place::subprograms::DiePiece;
 use crate::program::names::itanium::is_mangled;

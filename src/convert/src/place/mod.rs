@@ -9,6 +9,7 @@
 
 mod alias_owner;
 mod aliases;
+mod candidate;
 mod candidates;
 mod certainty;
 mod cold_parts;

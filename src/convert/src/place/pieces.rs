@@ -7,7 +7,7 @@ use crate::diagnostics::{Diagnostics, Kind};
 use crate::model::{
     FuncId, Function, Group, GroupId, How, ImageAddr, Member, Origin, Owner, Piece, Rows, UnitId,
 };
-use crate::place::candidates::{Candidate, Candidates, rows_from};
+use crate::place::candidate::{Candidate, Candidates, rows_from};
 use crate::place::placing::Placing;
 use crate::util::paint::{PaintRange, Painter, Segment};
 

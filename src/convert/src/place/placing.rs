@@ -1,9 +1,28 @@
 //! What `place` works with: the names, which grow by those of symbols, and the units, which stay as they are.
 
 use crate::merge::names::Names;
-use crate::recover::recovered::Recovered;
+use crate::program::symbols::Symbols;
+use crate::recover::recovered::{Recovered, UnitView};
 
 pub(crate) struct Placing<'r, 'f> {
     pub(crate) names: Names<'f>,
     pub(crate) recovered: &'r Recovered<'r, 'f>,
+}
+
+impl Placing<'_, '_> {
+    /// By unit: whether any of its functions has a symbol of its name, anywhere.
+    pub(crate) fn units_with_symbols(&self, symbols: &Symbols<'_>) -> Vec<bool> {
+        let mut has_symbol = vec![false; self.names.len()];
+        for symbol in symbols.iter() {
+            if let Some(name) = self.names.find(symbol.name) {
+                has_symbol[name.index()] = true;
+            }
+        }
+        let of_unit = |unit: UnitView<'_, '_>| {
+            let functions = unit.code.functions.iter().map(|function| function.origin);
+            let mut origins = functions.chain(unit.records.erased.iter().map(|erased| erased.origin));
+            origins.any(|origin| has_symbol[self.names.of_origin(unit.origin_of(origin)).index()])
+        };
+        self.recovered.all().map(of_unit).collect()
+    }
 }

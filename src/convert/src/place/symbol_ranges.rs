@@ -4,7 +4,7 @@ use crate::diagnostics::Diagnostics;
 use crate::model::{FuncId, Member};
 use crate::place::alias_owner::NamedFunctions;
 use crate::place::aliases::AliasRules;
-use crate::place::candidates::{Candidate, Candidates, by_name_alone, order};
+use crate::place::candidate::{Candidate, Candidates, by_name_alone, order};
 use crate::place::placing::Placing;
 use crate::program::names::itanium::is_mangled;
 use crate::program::names::relation::Relation;
@@ -69,7 +69,7 @@ pub(crate) fn symbol_candidates<'f>(
         members.push(by_name_alone(&mut placing.names, &mut candidates.functions, name));
     }
     known.report(first.start, diagnostics);
-    order(placing, &mut members, &mut candidates.functions);
+    order(&placing.names, &mut members, &mut candidates.functions);
     let candidate = Candidate { start: first.start, end: first.end, members, doubt: None };
     if first.function { candidates.symbols.push(candidate) } else { candidates.labels.push(candidate) }
 }

@@ -11,6 +11,8 @@ pub(crate) use frames::read_unwind;
 pub(crate) mod limits;
 pub(crate) mod options;
 pub(crate) mod sections;
+pub(crate) mod shared;
+pub(crate) mod space;
 pub(crate) mod unit;
 pub(crate) mod units;
 
@@ -18,7 +20,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::diagnostics::{Diagnostics, Kind};
-use crate::model::{BlockMap, Unit, UnitClasses};
+use crate::model::{BlockMap, ClassUnit, Unit, UnitClasses};
 use crate::open::{DebugSection, Image};
 use crate::read::code::CodeSections;
 use crate::read::limits::{UNITS_BETWEEN, allowed_entries, held_by_lists};
@@ -26,11 +28,11 @@ use crate::read::options::ReadOptions;
 use crate::read::sections::bytes::Endianity;
 use crate::read::sections::call_tables::CallTables;
 use crate::read::sections::{basic_blocks, call_tables};
+use crate::read::space::Space;
 use crate::read::units::queue::{self, Queue, Take};
-use crate::read::units::space::Space;
 use crate::read::units::split::{SplitFiles, Supply};
+use crate::read::units::task;
 use crate::read::units::task::{UnitTask, UnitWalk};
-use crate::read::units::{space, task};
 
 /// Reads every unit of the image's debug information, split units from where `split` says. An image
 /// without any gives no unit.
@@ -52,23 +54,31 @@ pub(crate) fn read<'f>(
     }
 }
 
-/// Reads the classes of the units at these offsets, which are sorted: each that is returned has those and names alone.
+/// Reads the classes of the units at these offsets, which are sorted.
 /// Of what is damaged [`read`] has told.
 pub(crate) fn read_classes<'f>(
     image: &Image<'f>,
     split: &SplitFiles<'_, 'f>,
     units: &[UnitClasses<'_>],
     diagnostics: &mut Diagnostics,
-) -> Vec<Unit<'f>> {
+) -> Vec<ClassUnit<'f>> {
+    if units.is_empty() {
+        return Vec::new();
+    }
     let how = ReadPlan { options: ReadOptions::default(), walk: UnitWalk::Classes(units), advance: &|_| () };
-    let mut read = Vec::new();
+    let mut read: Vec<Unit<'f>> = Vec::new();
     let counted = if image.arch.big_endian {
         read_with(image, split, gimli::BigEndian, how, &mut read)
     } else {
         read_with(image, split, gimli::LittleEndian, how, &mut read)
     };
     diagnostics.merge(counted.only(Kind::SkippedClasses));
-    read
+    // A split unit is numbered by its skeleton.
+    let classes = |unit: Unit<'f>| {
+        let described = unit.records.described?;
+        Some(ClassUnit { offset: unit.head.offset, ..*described })
+    };
+    read.into_iter().filter_map(classes).collect()
 }
 
 /// How units are read.

@@ -4,6 +4,7 @@
 //! Folded subprograms keep a tombstone in place of their address. What the linker left of them shows where their code is:
 //! a line sequence of their own, their symbols, call sites.
 
+mod erased;
 mod gcc_icf;
 mod inlines;
 mod outcome;

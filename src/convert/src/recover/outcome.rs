@@ -6,9 +6,9 @@ use crate::model::{
     DieOffset, ImageAddr, LocalOrigin, MAX_PIECE, RowRange, UnitCode, UnitFunction, UnitPiece,
 };
 use crate::program::names::itanium::is_program_wide;
+use crate::recover::erased::{Erased, FoundAt};
 use crate::recover::recovered::Recovered;
 use crate::recover::survivors::LiveFunctions;
-use crate::recover::tombstones::{Erased, FoundAt};
 use crate::util::hash::HashMap;
 
 /// Tells apart what was not found again: copies of functions that the program has, and what it has no more.

@@ -25,6 +25,7 @@ use crate::model::{BareLines, DieOffset, How, Instance, NONE16, NameId, OriginId
 use crate::program::names::itanium::{is_program_wide, own_spelling};
 use crate::program::names::toolchain::{has_suffix, names_part, whole_name, whole_suffixed};
 use crate::program::symbols::{CodeSymbol, Symbols};
+use crate::recover::erased::{Erased, FoundAt};
 use crate::recover::outcome::{add, count};
 use crate::recover::recovered::Recovered;
 use crate::recover::survivors::{Definition, LiveFunctions, Remaining};
@@ -32,13 +33,6 @@ use crate::util::budget::Budget;
 use crate::util::hash::{HashMap, HashSet};
 use crate::util::pair::{Fit, pair};
 use crate::util::text::base_name;
-
-/// An erased function: its unit and its place in [`crate::model::UnitRecords::erased`].
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct Erased {
-    pub(crate) unit: usize,
-    pub(crate) index: usize,
-}
 
 /// Gives the erased functions that are found again an address, and counts the others: all, where the linker cannot fold. There
 /// the name of a function that it discarded may be at another's address only as an alias.
@@ -119,15 +113,6 @@ impl Caps {
             });
         }
     }
-}
-
-/// Where an erased function was found.
-pub(crate) struct FoundAt {
-    pub(crate) start: u64,
-    pub(crate) end: u64,
-    pub(crate) how: How,
-    /// Index into [`crate::model::UnitTraces::unclaimed`] of its own rows.
-    pub(crate) sequence: Option<usize>,
 }
 
 /// Keeps the only value of a key; `None` where it has several.

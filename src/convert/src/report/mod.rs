@@ -1,9 +1,17 @@
 //! What a conversion kept, recovered and dropped, how long its steps took and what they needed.
 
+mod counts;
 mod losses;
+mod record;
+mod recorded;
 
 pub use crate::diagnostics::{Diagnostics, Kind, Seen};
+pub use counts::Counts;
 pub use losses::{DebugInfo, Warning, WarningKind};
+pub use record::{
+    ConversionRecord, RecordError, RecordedBlocks, RecordedCase, RecordedDecisions, RecordedUnkept,
+    SectionOffset,
+};
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -11,9 +19,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::encode::{EncodeStats, Encoded};
-use crate::model::{
-    BlockCounts, CallCounts, How, InlineCounts, Keys, Owner, Program, Reason, UnitCode, UnitHead,
-};
+use crate::model::{BlockCounts, CallCounts, How, InlineCounts, Keys, Owner, Program, Reason};
 use crate::open::{Image, ImageKind, OpenDiagnostic};
 
 /// ELF's number of AMD's GPUs.
@@ -65,35 +71,6 @@ impl Steps {
             ("encode", self.encode),
             ("write", self.write),
         ]
-    }
-}
-
-/// What was read.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Counts {
-    /// Compile units.
-    pub units: u64,
-    /// Subprograms with code, those that the linker folded or removed included.
-    pub functions: u64,
-    /// Rows of line tables.
-    pub rows: u64,
-    /// Inlined subroutines.
-    pub inlines: u64,
-    /// Units whose `.dwo` is missing.
-    pub partial_units: u64,
-}
-
-impl Counts {
-    pub(crate) fn of(heads: &[UnitHead<'_>], code: &[UnitCode]) -> Counts {
-        let mut counts = Counts { units: heads.len() as u64, ..Counts::default() };
-        counts.partial_units = heads.iter().filter(|unit| unit.partial).count() as u64;
-        for unit in code {
-            counts.functions += unit.functions.len() as u64;
-            counts.rows += unit.rows.len() as u64;
-            counts.inlines += unit.scopes.len() as u64;
-        }
-        counts
     }
 }
 
@@ -244,20 +221,6 @@ impl Report {
         self.peak_kib = peak_kib();
     }
 
-    /// What stays in the file itself: nothing that depends on time, on threads, or on the folders in which
-    /// the program and the files that belong to it lie.
-    pub(crate) fn record(&self) -> Value {
-        let name = self.input.file_name().map(|name| name.to_string_lossy().into_owned());
-        json!({
-            "tool": concat!("foldsym ", env!("CARGO_PKG_VERSION")),
-            "input": name,
-            "counts": self.counts_json(),
-            "decided": self.decided_json(),
-            "diagnostics": self.diagnostics_json(|kind, seen| kind.portable_example(seen)),
-            "notes": self.notes.iter().map(OpenDiagnostic::portable).collect::<Vec<_>>(),
-        })
-    }
-
     /// All of it, for `--report`.
     pub fn to_json(&self) -> Value {
         let by_step = |figure: fn(Step) -> Value| -> serde_json::Map<String, Value> {
@@ -273,7 +236,7 @@ impl Report {
             .collect();
         let sections: serde_json::Map<String, Value> =
             self.sections.iter().map(|(name, len)| (name.clone(), json!(len))).collect();
-        let stats = &self.stats;
+        let (stats, record) = (&self.stats, self.record().to_json());
         json!({
             "tool": concat!("foldsym ", env!("CARGO_PKG_VERSION")),
             "input": self.input.to_string_lossy(),
@@ -281,8 +244,8 @@ impl Report {
             "build_id": hex(&self.build_id),
             "debug_info": self.debug_info().text(),
             "warnings": warnings,
-            "counts": self.counts_json(),
-            "decided": self.decided_json(),
+            "counts": record["counts"],
+            "decided": record["decided"],
             "stored": {
                 "pieces": stats.pieces, "functions": stats.functions, "groups": stats.groups,
                 "members": stats.members, "origins": stats.origins, "edges": stats.edges,
@@ -299,7 +262,7 @@ impl Report {
                 "tables_outside": stats.left_out.tables_outside,
                 "objects": stats.objects.lost,
             },
-            "diagnostics": self.diagnostics_json(|_, seen| Some(&seen.example)),
+            "diagnostics": self.diagnostics_json(),
             "notes": self.notes.iter().map(ToString::to_string).collect::<Vec<_>>(),
             "seconds": seconds,
             "peak_kib": self.peak_kib,
@@ -309,55 +272,10 @@ impl Report {
         })
     }
 
-    fn counts_json(&self) -> Value {
-        json!({
-            "units": self.counts.units, "functions": self.counts.functions, "rows": self.counts.rows,
-            "inlines": self.counts.inlines, "partial_units": self.counts.partial_units,
-        })
-    }
-
-    fn decided_json(&self) -> Value {
-        let decided = &self.decided;
-        let evidence: serde_json::Map<String, Value> = How::ALL
-            .iter()
-            .zip(decided.by_evidence)
-            .map(|(how, n)| (how.text().to_owned(), json!(n)))
-            .collect();
-        let likely: serde_json::Map<String, Value> = Reason::ALL
-            .iter()
-            .zip(decided.likely)
-            .filter(|(_, n)| *n > 0)
-            .map(|(reason, n)| (reason.text().to_owned(), json!(n)))
-            .collect();
-        let mut json = json!({
-            "functions": decided.functions, "unique": decided.unique, "likely": likely, "symbol_only": decided.symbol_only, "aliases": decided.aliases,
-            "folded_addresses": decided.folded_addresses, "folded_functions": decided.folded_functions,
-            "calls_into_folded": decided.calls.into_groups, "calls_with_key": decided.calls.keyed,
-            "call_keys": decided.call_keys, "tail_keys": decided.tail_keys,
-            "vtable_keys": decided.vtable_keys, "sure_vtable_keys": decided.sure_vtable_keys,
-            "slot_keys": decided.slot_keys,
-            "folded_by_evidence": evidence,
-            "inlines_by_rows": decided.inlines.by_rows, "inlines_by_twin": decided.inlines.by_twin,
-            "inlines_lost": decided.inlines.lost,
-        });
-        let counts = decided.block_counts;
-        if counts.bytes > 0 {
-            json["basic_blocks"] = json!({
-                "map_bytes": counts.bytes, "functions": counts.functions, "ranges": decided.block_ranges,
-                "blocks": decided.blocks, "not_kept": {"call_ends": counts.call_ends,
-                "functions_with_profile": counts.profiles, "hashes": counts.hashes},
-            });
-        }
-        json
-    }
-
-    fn diagnostics_json<'s>(&'s self, example: impl Fn(Kind, &'s Seen) -> Option<&'s str>) -> Value {
+    fn diagnostics_json(&self) -> Value {
         let entries = self.diagnostics.iter().map(|(kind, seen)| {
-            let mut entry = json!({"count": seen.count, "first": format!("{:#x}", seen.first)});
-            if let Some(example) = example(kind, seen) {
-                entry["example"] = json!(example);
-            }
-            (kind.name().to_owned(), entry)
+            let first = format!("{:#x}", seen.first);
+            (kind.name().to_owned(), json!({"count": seen.count, "first": first, "example": seen.example}))
         });
         Value::Object(entries.collect())
     }

@@ -7,4 +7,5 @@ pub(crate) mod numbers;
 pub(crate) mod output;
 pub(crate) mod paint;
 pub(crate) mod pair;
+pub(crate) mod reuse;
 pub(crate) mod text;

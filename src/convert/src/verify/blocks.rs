@@ -2,7 +2,7 @@
 
 use foldsym_lookup::{Error, SymbolFile};
 
-use super::Mismatches;
+use super::mismatches::Mismatches;
 use crate::model::BlockMap;
 
 /// Compares every block, and which of them belong together.

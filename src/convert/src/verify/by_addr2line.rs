@@ -9,8 +9,8 @@
 use addr2line::gimli;
 use foldsym_lookup::{Frames, SymbolFile, flags};
 
-use super::Mismatches;
 use super::found::Answers;
+use super::mismatches::Mismatches;
 use super::words::{Answer, FrameWords, MemberWords};
 use crate::error::ConvertError;
 use crate::open::{self, DebugSection, Files, Image};

@@ -1,6 +1,6 @@
 //! Compares a `.fsym` with the program that it was made from: what both say at every address.
 //!
-//! The program is opened, read and resolved anew; the file is asked through the reader. What is between
+//! The program is opened, read and placed anew; the file is asked through the reader. What is between
 //! the two, the encoder and the format, is what this checks. Both sides are turned into the same plain
 //! [`Answer`]. An answer changes only where a piece or a row of one of the sides begins or ends, so the
 //! address space is cut at all of these, of both sides, and each interval between two cuts is asked at its
@@ -11,6 +11,7 @@ mod blocks;
 mod by_addr2line;
 mod expected;
 mod found;
+mod mismatches;
 #[cfg(test)]
 mod tests;
 mod words;
@@ -28,21 +29,8 @@ use crate::options::{NoProgress, Options};
 use crate::pipeline::{ProgramSource, in_pool, load};
 use expected::Expected;
 use found::Answers;
+pub use mismatches::Mismatches;
 use words::difference;
-
-/// Mismatches that are spelled out; more are counted.
-const SHOWN: usize = 20;
-
-/// What a comparison found.
-#[derive(Clone, Debug, Default)]
-pub struct Mismatches {
-    /// Addresses that were asked.
-    pub asked: u64,
-    /// Addresses whose answer is another, and things said of the whole program that are others.
-    pub count: u64,
-    /// The first of them, a line each: the file, the address, what was expected and what was found.
-    pub examples: Vec<String>,
-}
 
 /// Compares the file with the program: at every address every function with its names, how it was
 /// recovered, and its frames; and what the file says of the program as a whole. With columns if the file
@@ -110,15 +98,6 @@ fn compare(
         }
     }
     Ok(mismatches)
-}
-
-impl Mismatches {
-    fn add(&mut self, line: impl FnOnce() -> String) {
-        self.count += 1;
-        if self.examples.len() < SHOWN {
-            self.examples.push(line());
-        }
-    }
 }
 
 /// What is said of the program as a whole: what it is, what was expected, what was found.

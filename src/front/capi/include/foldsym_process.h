@@ -33,7 +33,7 @@ extern "C" {
 /* How the modules are found. Zero it before it is filled in. */
 typedef struct foldsym_process {
     foldsym_modules *table; /* set up by foldsym_modules_init */
-    foldsym_file *files;    /* room for opened files: one for each module that has symbols */
+    foldsym_file *files;    /* room for opened files: one for each build of a module that has symbols */
     size_t file_capacity;
     size_t file_count;  /* written: how many are taken */
     const void *program; /* symbols of the program that are in memory already, by `.incbin`; tried first; NULL: none */
@@ -176,12 +176,39 @@ static inline int foldsym_process_find(foldsym_process_search *search, const cha
     return found;
 }
 
+/*
+ * Whether the table answers for every byte of `module` by an entry of the same file and build. A library that was loaded and unloaded in
+ * between may cover a part of an older entry. Writes symbols of that file and build that are open already into `*open`.
+ */
+static inline int foldsym_process_knows(const foldsym_process_search *search, const foldsym_module *module, const char *path,
+                                        const foldsym_file **open)
+{
+    const foldsym_modules *table = search->process->table;
+    size_t index = table->count;
+    int is_covered = 0, is_known = 0;
+    *open = NULL;
+    while (index-- > 0 && !is_known && !(is_covered && *open)) {
+        const foldsym_module *known = &table->modules[index];
+        const int overlaps = known->start < module->end && module->start < known->end;
+        int is_same = known->name && strcmp(known->name, path) == 0;
+        if (is_same && known->file) {
+            is_same = foldsym_check_build(known->file, search->build_id, search->build_id_len, search->process->flags) ==
+                      FOLDSYM_OK;
+            if (is_same && !*open)
+                *open = known->file;
+        }
+        is_known = !is_covered && is_same && known->start == module->start && known->end == module->end;
+        is_covered |= overlaps;
+    }
+    return is_known;
+}
+
 /* Adds a module of the loader's list, if it is not in the table. */
 static inline int foldsym_process_each(struct dl_phdr_info *info, size_t size, void *context)
 {
     foldsym_process *process = (foldsym_process *)context;
     foldsym_process_search search;
-    const foldsym_module *known;
+    const foldsym_file *open_file;
     foldsym_module module;
     char self[PATH_MAX];
     const char *path = info->dlpi_name ? info->dlpi_name : "";
@@ -220,13 +247,12 @@ static inline int foldsym_process_each(struct dl_phdr_info *info, size_t size, v
         self[len > 0 ? len : 0] = 0;
         path = self;
     }
-    known = foldsym_module_find(process->table, module.start, FOLDSYM_EXACT);
-    if (known && known->start == module.start && known->end == module.end && known->name &&
-        strcmp(known->name, path) == 0 &&
-        (!known->file ||
-         foldsym_check_build(known->file, search.build_id, search.build_id_len, process->flags) == FOLDSYM_OK))
+    if (foldsym_process_knows(&search, &module, path, &open_file))
         return 0;
-    if (process->file_count < process->file_capacity) {
+    if (open_file) {
+        module.file = open_file;
+        search.status = FOLDSYM_OK;
+    } else if (process->file_count < process->file_capacity) {
         search.file = &process->files[process->file_count];
         if (foldsym_process_find(&search, path, is_main)) {
             module.file = search.file;

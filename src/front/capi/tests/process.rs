@@ -226,11 +226,15 @@ fn libraries_come_later_and_programs_lie() {
     let objcopies = objcopies();
     let Some(objcopy) = objcopies.first() else { return };
     let folder = folder("process");
-    let library = folder.join("libdelivered.so");
-    compile(&cc, &library, &["-g", "-fPIC", "-shared", "-Wl,--build-id", &source("delivered.c")]);
-    let symbols = symbols_beside(&library);
-    add_section(objcopy, &library, &symbols);
-    std::fs::remove_file(&symbols).unwrap();
+    let [library, small] = ["delivered", "small"].map(|name| {
+        let library = folder.join(format!("lib{name}.so"));
+        let source = source(&format!("{name}.c"));
+        compile(&cc, &library, &["-g", "-fPIC", "-shared", "-Wl,--build-id", &source]);
+        let symbols = symbols_beside(&library);
+        add_section(objcopy, &library, &symbols);
+        std::fs::remove_file(&symbols).unwrap();
+        library
+    });
     for (name, flags) in [("cc", ["-std=c99", "-xc"]), ("c++", ["-std=c++17", "-xc++"])] {
         let Some(compiler) = compiler(name) else { continue };
         for checks in [&[][..], sanitizers(&compiler, &folder)] {
@@ -250,8 +254,11 @@ fn libraries_come_later_and_programs_lie() {
             compile(&compiler, &program, &all);
             let mut command = Command::new(&program);
             // What stays for the life of the process is no leak.
-            command.arg(&library).env("ASAN_OPTIONS", "detect_leaks=0");
-            assert_eq!(common::ask(&mut command, ""), "the process holds\n");
+            command.arg(&library).arg(&small).env("ASAN_OPTIONS", "detect_leaks=0");
+            let printed = common::ask(&mut command, "");
+            assert!(printed.ends_with("the process holds\n"), "{printed}");
+            // The loader took the place of the one library for the other; a sanitizer's memory may keep it from that.
+            assert!(!checks.is_empty() || printed.contains("covered\n"), "{printed}");
         }
     }
 }

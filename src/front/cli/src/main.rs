@@ -11,7 +11,7 @@ use args::{Cli, Command};
 use clap::Parser;
 use commands::symbolizer::Tool;
 use commands::{
-    blocks, cfi, completions, convert, dump, export, filter, find, info, lookup, shims, stack, store,
+    blocks, cfi, completions, convert, dump, export, filter, find, info, lookup, man, shims, stack, store,
     symbolize, verify, wave,
 };
 use io::failure::Failure;
@@ -63,6 +63,7 @@ fn perform(command: &Command) -> Result<u8, Failure> {
         Command::Dump(args) => dump::run(args),
         Command::Verify(args) => verify::run(args),
         Command::Completions { shell } => completions::run(*shell),
+        Command::Man { folder } => man::run(folder),
         Command::Blocks(args) => blocks::run(args),
         Command::Cfi(args) => cfi::run(args),
         Command::Wave(args) => wave::run(args),

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::Fsym;
+use common::{Fsym, foldsym, program};
 
 #[test]
 fn find_by_name_prefix_and_expression() {
@@ -101,7 +101,8 @@ fn info_tells_what_is_inside() {
     assert_eq!(info["ReadableNames"], false);
     assert!(info["BuildId"].as_str().unwrap().len() >= 16);
     assert!(info["Counts"]["Functions"].as_u64().unwrap() >= 7);
-    assert_eq!(info["Conversion"]["input"], "inline.clang-dwarf5");
+    assert_eq!(info["Conversion"]["counts"]["units"], 1);
+    assert_eq!(info["Conversion"]["tool"], concat!("foldsym ", env!("CARGO_PKG_VERSION")));
     let size = std::fs::metadata(&fsym.path).unwrap().len();
     assert_eq!(info["Size"].as_u64(), Some(size));
     let sections = info["Sections"].as_array().unwrap();
@@ -234,4 +235,17 @@ fn dump_takes_a_section_and_an_offset() {
     assert_eq!((ran.code, &ran.out), (0, &fsym.run("dump", &["--function", "checked"]).out));
     assert_eq!(fsym.run("dump", &["--address", ".nothing:8"]).code, 2);
     assert_eq!(fsym.run("dump", &["--function", "a", "--address", "1"]).code, 2);
+}
+
+#[test]
+fn the_same_program_under_another_name_gives_the_same_bytes() {
+    let folder = tempfile::tempdir().unwrap();
+    let named = |name: &str| {
+        let (copy, fsym) = (folder.path().join(name), folder.path().join(format!("{name}.fsym")));
+        std::fs::copy(program("demo.elf"), &copy).unwrap();
+        let ran = foldsym(&["convert", copy.to_str().unwrap(), "-o", fsym.to_str().unwrap()]);
+        assert_eq!(ran.code, 0, "{ran:?}");
+        std::fs::read(fsym).unwrap()
+    };
+    assert!(named("one") == named("another-name"));
 }

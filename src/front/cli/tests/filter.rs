@@ -87,6 +87,95 @@ fn callers_tell_which_folded_function_ran() {
     assert_eq!(ran.out.contains("[exact"), exact.contains("[exact"), "{exact}{alone}{}", ran.out);
 }
 
+/// Lines of the Linux kernel name functions: the file is a program of that name, and a relocatable one for a module.
+#[test]
+fn functions_of_a_kernel_and_its_modules() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::copy(program("demo.elf"), folder.path().join("vmlinux")).unwrap();
+    std::fs::copy(program("inline.clang-sections.o"), folder.path().join("in-line.ko")).unwrap();
+    let search = folder.path().to_str().unwrap();
+    let cache = folder.path().join("cache");
+    let cache = cache.to_str().unwrap();
+    let filter = |log: &str| {
+        let ran = foldsym_with(&["filter", "--search", search, "--cache", cache], log);
+        assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{ran:?}");
+        ran.out
+    };
+    let lines = |text: &str| text.lines().map(str::to_owned).collect::<Vec<_>>();
+    let unknown = "[    1.2]  gone+0x10/0x20 [e1000e]";
+    // The size is that up to the next symbol; one that is far from it is of another build.
+    let other_build = "[    1.2]  demo_main+0x45/0x2000";
+    let log = format!(
+        "[    1.2] BUG: kernel NULL pointer dereference, address: 0000000000000000\n[    1.2] RIP: 0010:_ZN4demo5crashEv+0x20/0x2c0\n\
+        [    1.2] Code: 8b 3d\n[    1.2] Call Trace:\n[    1.2]  <TASK>\n[    1.2]  ? _ZN4demo5crashEv+0x20/0x2c0\n\
+        [    1.2]  demo_main+0x45/0x220\n[    1.2]  chain+0x10/0x2b0 [in_line]\n{unknown}\n{other_build}\n[    1.2]  </TASK>\n"
+    );
+    let fsym = Fsym::of("demo.elf", &["--columns"]);
+    // As it is printed behind the line: the functions of an address, innermost first.
+    let answer = |fsym: &Fsym, line: &str, address: &str| {
+        let out = lines(&fsym.run("lookup", &[address]).out);
+        let pairs: Vec<String> =
+            out[..out.len() - 1].chunks(2).map(|pair| format!("{} at {}", pair[0], pair[1])).collect();
+        format!("{line} {}", pairs.join("\n    (inlined by) "))
+    };
+    let out = filter(&log);
+    let crash = answer(&fsym, "[    1.2] RIP: 0010:_ZN4demo5crashEv+0x20/0x2c0", "0x2012b0");
+    let doubtful = answer(&fsym, "[    1.2]  ? _ZN4demo5crashEv+0x20/0x2c0", "0x2012af");
+    let main = answer(&fsym, "[    1.2]  demo_main+0x45/0x220", "0x201734");
+    let relocatable = Fsym::of("inline.clang-sections.o", &["--columns"]);
+    let module = answer(&relocatable, "[    1.2]  chain+0x10/0x2b0 [in_line]", ".text.chain:0xf");
+    let expected = format!(
+        "[    1.2] BUG: kernel NULL pointer dereference, address: 0000000000000000\n{crash}\n[    1.2] Code: 8b 3d\n\
+        [    1.2] Call Trace:\n[    1.2]  <TASK>\n{doubtful}\n{main}\n{module}\n{unknown}\n{other_build}\n[    1.2]  </TASK>\n"
+    );
+    assert_eq!(out, expected);
+
+    // A module's addresses, where /sys/module says its sections are.
+    let sections = folder.path().join("sections");
+    std::fs::create_dir(&sections).unwrap();
+    for (name, address) in [(".text.chain", "0xffffffffc0201000\n"), (".text.die", "0xffffffffc0202000\n")] {
+        std::fs::write(sections.join(name), address).unwrap();
+    }
+    let of = |path: &std::path::Path| format!("in-line.ko={}", path.display());
+    let ask = |sections: &std::path::Path, address: &str| {
+        foldsym(&["lookup", "--search", search, "--cache", cache, "--sections", &of(sections), address])
+    };
+    let expected = relocatable.run("lookup", &[".text.chain:0x10"]).out;
+    assert_eq!(ask(&sections, "0xffffffffc0201010").out, expected);
+    assert!(expected.contains("\nchain\n"), "{expected}");
+    let text = folder.path().join("sections.txt");
+    std::fs::write(&text, ".text.chain ffffffffc0201000\n.text.die 0xffffffffc0202000\n").unwrap();
+    assert_eq!(ask(&text, "0xffffffffc0201010").out, expected);
+    // Behind the end of a section is nothing of the module.
+    assert!(ask(&sections, "0xffffffffc0203000").out.starts_with("??\n"));
+    let json = "{\"modules\":[{\"name\":\"in-line.ko\",\"sections\":{\".text.chain\":\"0xffffffffc0201000\"}}],\"frames\":[\"0xffffffffc0201010\"]}\n";
+    let ran = foldsym_with(&["stack", "--search", search, "--cache", cache, "--json"], json);
+    let frame = &ran.json()[0]["Frames"][0];
+    let functions = frame["Symbol"].as_array().unwrap();
+    assert_eq!(functions.last().unwrap()["FunctionName"], "chain");
+    assert_eq!(frame["ModuleName"], "in-line.ko");
+
+    std::fs::write(&text, ".text.chain here\n").unwrap();
+    let ran = ask(&text, "0");
+    assert!(ran.code == 3 && ran.err.contains("sections.txt: expected the address of a section"), "{ran:?}");
+    std::fs::write(&text, ".text.chain 0x0\n").unwrap();
+    assert!(ask(&text, "0").err.contains("to be read as root"));
+}
+
+/// Frames that name a function which the library exports.
+#[test]
+fn functions_of_backtrace_symbols() {
+    let folder = tempfile::tempdir().unwrap();
+    let search = program("");
+    let search = search.to_str().unwrap();
+    let cache = folder.path().to_str().unwrap();
+    let log = "/opt/demo.elf(demo_main+0x45) [0x7f0000001234]\n/opt/demo.elf(+0x201735)\n";
+    let ran = foldsym_with(&["filter", "--search", search, "--cache", cache], log);
+    let answers: Vec<&str> =
+        ran.out.lines().filter_map(|line| line.split_once(" demo_main at ").map(|found| found.1)).collect();
+    assert!(answers.len() == 2 && answers[0].contains("/src/demo/"), "{}", ran.out);
+}
+
 #[test]
 fn what_is_no_stack_is_copied() {
     let log = "a\n#1\n\u{1b}[31mred\u{1b}[0m\n{{{bt:0:0x10}}}\nlast";

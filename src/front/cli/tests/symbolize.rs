@@ -67,3 +67,88 @@ fn a_report_is_answered_as_its_stacks_are() {
     let ran = foldsym(&["symbolize", "--format", "x", bad]);
     assert!(ran.code == 2 && ran.err.contains("sanitizer"), "{ran:?}");
 }
+
+/// A file of the tests of `foldsym-reports`: a program, its minidump, or a profile of gperftools.
+fn report(name: &str) -> String {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../reports/tests/reports");
+    folder.join(name).display().to_string()
+}
+
+#[test]
+fn stacks_are_printed_as_gdb_and_minidump_stackwalk_print_them() {
+    let (program, dump) = (report("crash"), report("crash.dmp"));
+    let gdb = foldsym(&["symbolize", "--search", &program, "--style", "gdb", &dump]);
+    assert_eq!(gdb.code, 0, "{gdb:?}");
+    let line =
+        |text: &str, start: &str| text.lines().find(|line| line.starts_with(start)).unwrap().to_owned();
+    // `#1  0x... in save_world () at /build/crash.cpp:N`, as gdb 13 prints a frame of which it knows no argument.
+    let first = line(&gdb.out, "#1  0x");
+    let (before, after) = first.split_once(" in ").unwrap();
+    assert_eq!(before.len(), "#1  0x".len() + 16, "{first}");
+    assert!(after.starts_with("save_world () at ") && after.contains("crash.cpp:"), "{first}");
+    assert!(gdb.out.contains("\nThread 1 (LWP "), "{}", gdb.out);
+
+    let stackwalk = foldsym(&["symbolize", "--search", &program, "--style", "stackwalk", &dump]);
+    let text = &stackwalk.out;
+    assert!(
+        text.contains("Crash reason:  SIGSEGV / SEGV_MAPERR\nCrash address: 0x0000000000000000\n"),
+        "{text}"
+    );
+    assert!(line(text, " 1  crash!save_world(int) [crash.cpp : ").ends_with(']'), "{text}");
+    assert!(text.contains("    Found by: given as instruction pointer in context\n"), "{text}");
+    assert!(text.contains("    Found by: call frame info\n"), "{text}");
+    assert_eq!(foldsym(&["symbolize", "--style", "gdb", "--json", &dump]).code, 2);
+}
+
+#[test]
+fn a_profile_is_collapsed_and_written_anew() {
+    let (program, profile) = (report("mail"), report("mail.pb.gz"));
+    let samples = foldsym(&["symbolize", "--search", &program, "--collapsed=samples", &profile]);
+    assert_eq!((samples.code, samples.err.as_str()), (0, ""));
+    let count = |text: &str, way: &str| -> i64 {
+        let lines = text.lines().filter(|line| line.contains(way));
+        lines.map(|line| line.rsplit(' ').next().unwrap().parse::<i64>().unwrap()).sum()
+    };
+    let parcels = "parcels();price_parcel(long);weigh_parcel(long) ";
+    let letters = "letters();price_letter(long);weigh_letter(long) ";
+    let (parcel, letter) = (count(&samples.out, parcels), count(&samples.out, letters));
+    assert!(parcel > letter && letter > 0, "{}", samples.out);
+    assert!(!samples.out.contains("price_letter(long);weigh_parcel"), "{}", samples.out);
+    // The value that the profile means where nobody says.
+    let time = foldsym(&["symbolize", "--search", &program, "--collapsed", &profile]);
+    assert_eq!(count(&time.out, parcels), parcel * 5_000_000);
+    let none = foldsym(&["symbolize", "--search", &program, "--collapsed=bytes", &profile]);
+    assert!(none.code == 3 && none.err.contains("samples/count, cpu/nanoseconds"), "{none:?}");
+
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("named.pb.gz");
+    let written = foldsym(&["symbolize", "--search", &program, &profile, "--pprof", out.to_str().unwrap()]);
+    assert_eq!(written.code, 0, "{written:?}");
+    assert!(std::fs::read(&out).unwrap().starts_with(&[0x1f, 0x8b]));
+    let json = foldsym(&["symbolize", "--search", &program, "--json", &profile]).json();
+    assert_eq!(
+        (&json[0]["Format"], json[0]["Threads"][0]["Values"]["samples/count"].is_i64()),
+        (&"pprof".into(), true)
+    );
+    let two = foldsym(&["symbolize", "--pprof", "-", &profile, &profile]);
+    assert_eq!(two.code, 2, "{two:?}");
+}
+
+#[test]
+fn a_request_of_symbolicate_is_a_report() {
+    let request = json!({"jobs": [{"memoryMap": [["crash", "000000000000000000000000000000000"]],
+        "stacks": [[[0, 4096], [-1, 7]], [[0, 1]]], "callers": "return"}], "version": 5});
+    let ran = foldsym_with(&["symbolize", "--json", "-"], &request.to_string());
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let report = &ran.json()[0];
+    assert_eq!((&report["Format"], report["Threads"].as_array().unwrap().len()), (&"symbolicate".into(), 2));
+    assert_eq!(report["Threads"][0]["Frames"].as_array().unwrap().len(), 2);
+    for bad in [
+        "{\"jobs\":[{\"memoryMap\":[],\"stacks\":[[[9,1]]]}]}",
+        "{\"jobs\":[{}]}",
+        "{\"jobs\":[{\"memoryMap\":[",
+    ] {
+        let ran = foldsym_with(&["symbolize", "-"], bad);
+        assert_eq!(ran.code, 3, "{bad}: {ran:?}");
+    }
+}

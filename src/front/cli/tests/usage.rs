@@ -56,3 +56,42 @@ fn every_shell_has_completions() {
         assert!(ran.out.contains("foldsym") && ran.out.contains("no-demangle"), "{shell}");
     }
 }
+
+/// Each command has a page, which `man` formats without a complaint.
+#[test]
+fn manual_pages() {
+    let folder = tempfile::tempdir().unwrap();
+    let to = folder.path().join("man1");
+    let ran = foldsym(&["man", to.to_str().unwrap()]);
+    assert_eq!((ran.code, ran.err.as_str()), (0, ""));
+    let help = foldsym(&["--help"]).out;
+    let commands = help.split("Commands:").nth(1).unwrap().split("\n\n").next().unwrap();
+    // Lines that go on with a description are indented further.
+    let names =
+        commands.lines().filter_map(|line| line.strip_prefix("  ").filter(|line| !line.starts_with(' ')));
+    let names = names.filter_map(|line| line.split_whitespace().next()).filter(|name| *name != "help");
+    let mut pages = 0;
+    for name in names {
+        let page = std::fs::read_to_string(to.join(format!("foldsym-{name}.1")))
+            .unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert!(page.contains(".SH SYNOPSIS") && page.contains(".SH DESCRIPTION"), "{name}");
+        pages += 1;
+    }
+    assert!(pages > 15 && to.join("foldsym.1").is_file() && to.join("foldsym-store-gc.1").is_file());
+    let denied = foldsym(&["man", "/dev/null/man"]);
+    assert!(denied.code == 3 && denied.err.contains("/dev/null/man: "), "{denied:?}");
+}
+
+/// `-e` as addr2line and llvm-symbolizer have it.
+#[test]
+fn the_file_as_an_option() {
+    let fsym = common::Fsym::of("demo.elf", &[]);
+    let expected = fsym.run("lookup", &["-a", "0x2012b0", "0x201734"]);
+    for option in ["-e", "--exe", "--obj"] {
+        let ran = foldsym(&["lookup", "-afiC", option, fsym.str(), "0x2012b0", "0x201734"]);
+        assert_eq!((ran.code, ran.out.as_str()), (0, expected.out.as_str()), "{ran:?}");
+    }
+    let stack = foldsym(&["stack", "0x2012b0", "0x201734", "-e", fsym.str()]);
+    assert_eq!(stack.out, fsym.run("stack", &["0x2012b0", "0x201734"]).out);
+    assert_eq!(foldsym(&["lookup", "-e", fsym.str(), "--open-paths", "0x1"]).code, 2);
+}

@@ -2,6 +2,8 @@
 //!
 //! # What the crate promises
 //!
+//! - **Only who calls the server by its name is answered.** A name that a stranger let resolve to this machine is refused
+//!   ([`Config::hosts`]).
 //! - **No path comes from the network.** A client names a module by its identity, or by a name of which the last part counts.
 //! - **Bounded.** Bytes of a request, of an answer and of all requests together, time, requests at once, and connections have a limit
 //!   ([`Limits`]). What is over it is refused with a status that says which.
@@ -19,6 +21,7 @@
 
 mod answers;
 mod files;
+mod host;
 mod http;
 mod layout;
 mod log;
@@ -87,6 +90,9 @@ pub struct Config {
     pub metrics: bool,
     /// Pages of these origins may ask `/symbolicate/v5`; `*` stands for all.
     pub origins: Vec<String>,
+    /// Names by which clients may call the server, besides `localhost` and addresses; `*` stands for all. Without any, a server that listens on
+    /// this machine alone takes no other name: else a page could have its own name resolve to this machine, and read all answers.
+    pub hosts: Vec<String>,
     /// What it may take.
     pub limits: Limits,
 }
@@ -100,6 +106,7 @@ impl Config {
             listen: SocketAddr::from(([127, 0, 0, 1], 0)),
             metrics: false,
             origins: vec!["https://profiler.firefox.com".to_owned()],
+            hosts: Vec::new(),
             limits: Limits::default(),
         }
     }
@@ -149,6 +156,7 @@ pub fn serve(config: Config, ready: impl FnOnce(Bound)) -> Result<(), ServeError
         .build()?;
     let shared = routes::Shared {
         pool,
+        hosts: host::Hosts::new(config.hosts, config.listen.ip()),
         stores: config.stores,
         limits: config.limits,
         metrics: config.metrics.then(metrics::Metrics::new),

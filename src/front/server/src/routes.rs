@@ -17,6 +17,7 @@ use tower_http::cors::{Any, CorsLayer};
 
 use crate::answers::Writing;
 use crate::files::{self, Budget};
+use crate::host::Hosts;
 use crate::layout;
 use crate::log::{Counts, Line};
 use crate::metrics::Metrics;
@@ -28,6 +29,7 @@ use crate::{Limits, ServeError};
 /// What all requests share.
 pub(crate) struct Shared {
     pub(crate) pool: Pool,
+    pub(crate) hosts: Hosts,
     pub(crate) stores: Vec<Store>,
     pub(crate) limits: Limits,
     pub(crate) metrics: Option<Metrics>,
@@ -71,7 +73,11 @@ async fn around(State(shared): App, request: Request, next: Next) -> Response {
     let route = request.extensions().get::<MatchedPath>().map(|route| route.as_str().to_owned());
     let path = request.uri().path().to_owned();
     let running = Running::new(&shared);
-    let mut response = if running.before >= shared.limits.requests && route.as_deref() != Some("/health") {
+    let host = request.headers().get(header::HOST).map(HeaderValue::as_bytes);
+    let mut response = if !shared.hosts.allow(host) {
+        let what = "this server has another name (--allow-host)";
+        Refusal::new(StatusCode::MISDIRECTED_REQUEST, what).into_response()
+    } else if running.before >= shared.limits.requests && route.as_deref() != Some("/health") {
         Refusal::busy().into_response()
     } else {
         match tokio::time::timeout(shared.limits.time, next.run(request)).await {

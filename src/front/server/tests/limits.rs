@@ -124,8 +124,7 @@ fn what_is_over_a_limit_is_refused() {
     // Clients that never send the rest: all places are taken, then given back.
     let slow = |bytes: usize| {
         let mut stream = server.connect();
-        let head =
-            "POST /symbolicate HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 999\r\n\r\n";
+        let head = "POST /symbolicate HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: 999\r\n\r\n";
         stream.write_all(head.as_bytes()).unwrap();
         stream.write_all(&vec![b' '; bytes]).unwrap();
         stream
@@ -153,7 +152,7 @@ fn a_stop_waits_for_requests_that_run() {
     let body = lines(&programs);
     let body = body.lines().next().unwrap();
     let mut stream = server.connect();
-    let head = "POST /symbolicate HTTP/1.1\r\nHost: x\r\nConnection: close\r\n";
+    let head = "POST /symbolicate HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n";
     let head = format!("{head}Content-Length: {}\r\n\r\n{}", body.len(), &body[..20]);
     stream.write_all(head.as_bytes()).unwrap();
     std::thread::sleep(Duration::from_millis(200));
@@ -209,4 +208,43 @@ fn every_key_is_documented() {
     for key in all {
         assert!(text.contains(&format!("`{key}`")), "{key}");
     }
+}
+
+/// A page whose name was made to resolve to this machine sends that name.
+#[test]
+fn a_name_of_a_stranger_is_refused_at_every_endpoint() {
+    let programs = Programs::of(&[]);
+    let server = programs.server(Limits::default());
+    for path in ["/", "/health", "/metrics", "/store", "/buildid/00ff/fsym", "/nothing"] {
+        let refused = server.ask(&format!("GET {path} HTTP/1.1\r\nHost: evil.example:3977"), b"");
+        assert_eq!(refused.status, 421, "{path}");
+        assert!(!String::from_utf8_lossy(&refused.body).contains("version"), "{path}");
+    }
+    for path in ["/symbolicate", "/symbolicate/v5"] {
+        let head = format!("POST {path} HTTP/1.1\r\nHost: evil.example");
+        assert_eq!(server.ask(&head, b"{\"jobs\":[]}").status, 421, "{path}");
+    }
+    assert_eq!(server.ask("GET /health HTTP/1.1\r\nHost: LOCALHOST:1", b"").status, 200);
+    let mut config = foldsym_server::Config::new(programs.symbolizer());
+    config.hosts.push("symbols.example".to_owned());
+    let named = common::Server::start(config);
+    assert_eq!(named.ask("GET /health HTTP/1.1\r\nHost: symbols.example", b"").status, 200);
+    assert_eq!(named.ask("GET /health HTTP/1.1\r\nHost: evil.example", b"").status, 421);
+}
+
+#[test]
+fn a_request_of_version_5_is_a_report_at_the_other_endpoint() {
+    let programs = Programs::of(&["demo.elf"]);
+    let server = programs.server(Limits::default());
+    let offset = 0x0020_129b - programs.base(0);
+    let request =
+        json!({"memoryMap": [["demo.elf", programs.debug_id(0)]], "stacks": [[[0, offset]]], "version": 5});
+    let answer = server.post("/symbolicate", request.to_string().as_bytes()).json();
+    assert_eq!(answer["Format"], "symbolicate", "{answer}");
+    let named = &answer["Threads"][0]["Frames"][0]["Symbol"][0]["FunctionName"];
+    let other = server.post("/symbolicate/v5", request.to_string().as_bytes()).json();
+    let frame = &other["results"][0]["stacks"][0][0];
+    let innermost = frame["inlines"].get(0).map_or(&frame["function"], |inline| &inline["function"]);
+    assert_eq!(named, innermost);
+    assert!(named.as_str().is_some_and(|name| !name.is_empty()), "{answer}");
 }

@@ -9,7 +9,7 @@
 //! `Builder`. Those are spelled in bytes.
 
 use super::keys::KeyTable;
-use super::train::PairPlace;
+use super::pair_place::PairPlace;
 use crate::util::text::{TOGETHER, soon};
 
 /// Ends a suffix in a sequence of symbols.

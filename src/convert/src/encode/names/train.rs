@@ -20,6 +20,7 @@
 
 use super::keys::{KeyTable, hash};
 use super::lex::{END, Lexed};
+use super::pair_place::PairPlace;
 
 /// A symbol must save this many others to pay for its own place in the tables, or it is spelled out. A pair saves one
 /// with each use.
@@ -82,21 +83,6 @@ pub(super) fn train(lexed: Lexed<'_>, names: usize) -> Grammar {
     text.made.iter().for_each(|pair| bodies.push(pair));
     symbols.truncate(suffixes_len);
     Grammar { bodies, sizes: text.sizes, suffixes: symbols }
-}
-
-/// A symbol of the text, and the pair that it makes with the next one.
-#[derive(Clone, Copy)]
-pub(super) struct PairPlace {
-    symbol: u32,
-    /// The pair's number; 0 for none, or for one that occurs too seldom. A fresh pair's hash, until it is counted.
-    pair: u32,
-}
-
-impl PairPlace {
-    /// A place whose pair is not known yet.
-    pub(super) fn of(symbol: u32) -> PairPlace {
-        PairPlace { symbol, pair: 0 }
-    }
 }
 
 /// What is known of a pair.

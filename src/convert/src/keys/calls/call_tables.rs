@@ -1,6 +1,7 @@
 //! Keys of calls that a table lists (`.debug_dcall`) and no entry of debug information describes.
 
-use crate::keys::{CallKeys, Callee};
+use crate::keys::callee::Callee;
+use crate::keys::calls::call_keys::CallKeys;
 use crate::model::{How, ImageAddr};
 use crate::util::hash::HashSet;
 

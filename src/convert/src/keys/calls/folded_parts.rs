@@ -1,7 +1,7 @@
 //! Parts of one function that were folded into each other: a call there is one of several of that function, and the
 //! compiler may have recorded only one of them.
 
-use crate::keys::Index;
+use crate::keys::functions::Functions;
 use crate::model::{DieOffset, FuncId, How, ImageAddr, UnitErased, UnitFunction, UnitPiece};
 use crate::util::hash::{HashMap, HashSet};
 
@@ -14,9 +14,11 @@ pub(crate) struct Twice {
 }
 
 impl Twice {
-    pub(crate) fn new(index: &Index<'_, '_>) -> Twice {
+    pub(crate) fn new(functions: &Functions<'_, '_>) -> Twice {
         let mut twice = Twice::default();
-        for (unit_index, (unit, records)) in index.program.code.iter().zip(&index.records.units).enumerate() {
+        for (unit_index, (unit, records)) in
+            functions.program.code.iter().zip(&functions.records.units).enumerate()
+        {
             let mut erased: HashMap<DieOffset, Vec<&UnitErased>> = HashMap::default();
             for part in records.erased.iter().filter(|erased| erased.part) {
                 erased.entry(part.die).or_default().push(part);
@@ -25,7 +27,7 @@ impl Twice {
                 |function: &&UnitFunction| function.pieces.len() > 1 || erased.contains_key(&function.die);
             for function in unit.functions.iter().filter(in_parts) {
                 let pieces = &unit.pieces[function.pieces.start as usize..function.pieces.end as usize];
-                let Some(id) = index.described(unit_index, function.die) else { continue };
+                let Some(id) = functions.described(unit_index, function.die) else { continue };
                 let erased = erased.get(&function.die).map_or(&[][..], |erased| erased);
                 let is_found = |piece: &&UnitPiece| is_found(piece);
                 if pieces.iter().skip(1).filter(is_found).count() < erased.len() {
@@ -43,11 +45,11 @@ impl Twice {
     }
 
     /// True where a call of the function may be another of its own.
-    pub(crate) fn at(&self, index: &Index<'_, '_>, function: FuncId, return_addr: ImageAddr) -> bool {
+    pub(crate) fn at(&self, functions: &Functions<'_, '_>, function: FuncId, return_addr: ImageAddr) -> bool {
         if self.known.is_empty() {
             return false;
         }
-        let own = index.ranges_of(function);
+        let own = functions.ranges_of(function);
         let before = own.partition_point(|range| range.0 < return_addr.0).checked_sub(1);
         before.is_some_and(|at| self.known.contains(&(function, own[at].0)))
     }

@@ -5,7 +5,8 @@
 //! that goes through a register or memory in the code too: gcc leaves some callees out that it knows, and clang whole
 //! calls. A call that nothing recorded proves nothing.
 
-use crate::keys::{Callee, Index};
+use crate::keys::callee::Callee;
+use crate::keys::index::Index;
 use crate::model::{FuncId, How, ImageAddr, NONE16};
 
 /// Their return addresses, by function.

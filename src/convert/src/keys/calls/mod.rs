@@ -1,12 +1,57 @@
 //! Calls that lead into folded code: whom each calls, by what compilers and linkers recorded of it.
 
+pub(crate) mod call_keys;
+pub(crate) mod call_sites;
 pub(crate) mod call_tables;
 pub(crate) mod folded_parts;
 pub(crate) mod indirect;
-pub(crate) mod overrides;
 pub(crate) mod pairs;
 pub(crate) mod relocations;
 pub(crate) mod rewrites;
 pub(crate) mod structors;
 pub(crate) mod subsequence;
-pub(crate) mod thunks;
+
+use crate::keys::calls::call_keys::CallKeys;
+use crate::keys::index::Index;
+use crate::model::{CallCounts, CallKey, FuncId, ImageAddr, TailKey};
+use crate::util::hash::HashSet;
+
+/// What calls tell.
+pub(crate) struct OfCalls {
+    pub(crate) calls: Vec<CallKey>,
+    pub(crate) tails: Vec<TailKey>,
+    pub(crate) counts: CallCounts,
+    pub(crate) unknown_calls: Vec<(FuncId, Vec<ImageAddr>)>,
+    /// Not all calls were looked at.
+    pub(crate) capped: bool,
+}
+
+impl OfCalls {
+    pub(crate) fn of(index: &Index<'_, '_>) -> OfCalls {
+        let mut keys = CallKeys::new(index);
+        keys.of_single_functions();
+        keys.of_groups();
+        keys.of_tables();
+        keys.of_relocations();
+        let CallKeys { mut calls, tails, counts, steps, .. } = keys;
+        calls.sort_unstable();
+        // Two callees of one call: neither is known. Of two records of one callee the more doubtful counts.
+        let calls: Vec<CallKey> = calls
+            .chunk_by(|a, b| (a.return_addr, a.caller) == (b.return_addr, b.caller))
+            .filter(|same| same.iter().all(|key| key.callee == same[0].callee))
+            .map(|same| same[same.len() - 1])
+            .collect();
+        let used: HashSet<FuncId> = calls.iter().map(|key| key.callee).collect();
+        let mut listed: Vec<TailKey> = tails
+            .into_iter()
+            .filter(|(function, _)| used.contains(function))
+            .flat_map(|(function, reach)| reach.keys(function).collect::<Vec<_>>())
+            .collect();
+        listed.sort_unstable();
+        let unknown_calls = match index.program.code.iter().any(|unit| unit.locations.is_some()) {
+            true => indirect::calls(index),
+            false => Vec::new(),
+        };
+        OfCalls { calls, tails: listed, counts, unknown_calls, capped: steps.is_short() }
+    }
+}

@@ -1,7 +1,9 @@
 //! Gives the calls of a folded function, whose addresses are gone, those of the function that remains.
 
+use crate::keys::callee::Callee;
+use crate::keys::calls::call_keys::CallKeys;
 use crate::keys::calls::subsequence::embed;
-use crate::keys::{CallKeys, Callee, Index};
+use crate::keys::index::Index;
 use crate::model::{FuncId, ImageAddr, NameId};
 use crate::util::hash::HashMap;
 

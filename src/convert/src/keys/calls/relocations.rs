@@ -1,6 +1,6 @@
 //! Keys of calls that nobody recorded: of those that the linker kept a relocation of.
 
-use crate::keys::CallKeys;
+use crate::keys::calls::call_keys::CallKeys;
 use crate::keys::calls::rewrites::CalleeSource;
 use crate::model::{CallKey, How, ImageAddr, Owner};
 use crate::util::hash::HashSet;

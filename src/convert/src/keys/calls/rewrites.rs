@@ -5,54 +5,10 @@
 //! is asked to, which shows in such jumps; rustc runs it always. gcc (`-fipa-icf`) leaves a jump where both functions have
 //! their addresses taken, and removes one where it knows the whole program (`-flto`); else it says who was called.
 
-use crate::keys::Index;
-use crate::merge::units::Records;
-use crate::model::{CallHow, FuncId, Group, How, NameId, Program, Together, UnitId};
-use crate::program::names::itanium::is_mangled;
+use crate::keys::index::Index;
+use crate::keys::rewritten::Within;
+use crate::model::{CallHow, FuncId, UnitId};
 use crate::program::names::toolchain::is_rust;
-use crate::util::hash::HashSet;
-
-/// What is known of units whose compiler did so.
-pub(crate) struct Rewritten {
-    /// Names of functions that may stand for others, also where another unit has the copy that is left.
-    defined: HashSet<(Within, NameId)>,
-    /// By unit: where such calls are.
-    within: Vec<Option<Within>>,
-    /// gcc's units in which functions jump to others of the same code.
-    jumping: HashSet<UnitId>,
-}
-
-/// Where calls of a function that was merged are rewritten.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Within {
-    Unit(UnitId),
-    Units(Together),
-}
-
-impl Rewritten {
-    /// `merging`: units that have functions that jump to others.
-    pub(crate) fn new(program: &Program<'_>, records: &Records<'_>, merging: &[UnitId]) -> Self {
-        let mut within: Vec<Option<Within>> =
-            program.heads.iter().map(|unit| unit.rewrites.map(Within::Units)).collect();
-        let mut jumping = HashSet::default();
-        for &unit in merging {
-            if program.heads[unit.index()].keeps_callees {
-                jumping.insert(unit);
-            } else {
-                within[unit.index()].get_or_insert(Within::Unit(unit));
-            }
-        }
-        let mut defined = HashSet::default();
-        for (unit, within) in within.iter().enumerate() {
-            let Some(within) = *within else { continue };
-            let functions = program.code[unit].functions.iter().map(|function| function.origin);
-            for origin in functions.chain(records.units[unit].erased.iter().map(|erased| erased.origin)) {
-                defined.insert((within, program.origins[program.origin_of(unit, origin).index()].name));
-            }
-        }
-        Rewritten { defined, within, jumping }
-    }
-}
 
 /// What names the callee of a call.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -141,25 +97,4 @@ enum Doubt {
     Named,
     /// It may be one of which nothing is left.
     Lost,
-}
-
-/// Functions of a group that no DIE gives an address.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct SymbolMembers {
-    any: bool,
-    /// One of them has a mangled name.
-    mangled: bool,
-}
-
-impl SymbolMembers {
-    pub(crate) fn of(program: &Program<'_>, group: &Group) -> SymbolMembers {
-        let name = |function: FuncId| {
-            &program.names[program.origins[program.functions[function.index()].origin.index()].name.index()]
-        };
-        let mut by_symbol = group.members.iter().filter(|member| member.how == How::SymbolOnly).peekable();
-        SymbolMembers {
-            any: by_symbol.peek().is_some(),
-            mangled: by_symbol.any(|member| is_mangled(name(member.function))),
-        }
-    }
 }

@@ -1,11 +1,12 @@
 //! Finds the constructors and destructors that gcc calls by a name that no symbol has.
 
-use crate::keys::{Callee, Index};
+use crate::keys::callee::Callee;
+use crate::keys::functions::Functions;
 
 /// Places of a name that may say that it is a constructor's or destructor's.
 const MAX_VARIANTS: usize = 64;
 
-impl Index<'_, '_> {
+impl Functions<'_, '_> {
     /// The constructor or destructor that gcc calls by the name of all its variants (`C4`, `D4`); `None` where the
     /// name is none such, or the program has no variant.
     pub(crate) fn variant(&self, name: &[u8]) -> Option<Callee> {

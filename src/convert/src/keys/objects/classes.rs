@@ -19,26 +19,21 @@
 use foldsym_demangle::demangle;
 
 use crate::diagnostics::{Diagnostics, Kind};
+use crate::keys::index::Index;
 use crate::keys::objects::dispatch::{self, Dispatch, MAX_WORDS, Reached, TableRange, parts, points};
-use crate::keys::objects::hierarchy::{Class, Classes, Method};
+use crate::keys::objects::hierarchy::{Classes, MAX_NAME, Method};
+use crate::keys::objects::members::{Members, is_unnamed};
 use crate::keys::objects::overriders::{self, Overriders, TableClass};
 use crate::keys::objects::vtables::{Word, Words};
+use crate::keys::objects::wanted::is_table;
 use crate::keys::tail_calls::JumpsOf;
-use crate::keys::{Index, ReadClasses};
-use crate::model::{
-    FuncId, Function, GroupId, How, ImageAddr, Instance, NONE16, NameId, OverriderKey, SlotKey, Unit,
-    UnitClasses, VtableKey,
-};
+use crate::model::{ClassUnit, ImageAddr, NONE16, OverriderKey, SlotKey, VtableKey};
 use crate::open::{Image, Symbol, SymbolKind};
-use crate::program::names::itanium::nested;
 use crate::util::hash::{HashMap, HashSet};
 use crate::util::text::base_name;
 
 /// Classes that one may derive from, itself included; more are not looked at.
 const MAX_ANCESTORS: usize = 256;
-
-/// Names that are longer are not compared with those of classes.
-const MAX_NAME: usize = 2048;
 
 /// Methods that are looked at, over all tables: a large program has a few millions.
 const MAX_WORK: usize = 1 << 28;
@@ -59,22 +54,27 @@ pub(crate) struct ObjectKeys {
 
 /// The keys of the program's classes.
 // Long because one scan over the tables fills the keys of objects and of slots, which share what was looked up.
-pub(crate) fn keys<'f>(
-    index: &Index<'_, 'f>,
+pub(crate) fn keys<'u, 'f>(
+    index: &'u Index<'_, 'f>,
     image: &Image<'f>,
-    read: ReadClasses<'_, 'f>,
+    read: Option<&'u [ClassUnit<'f>]>,
     diagnostics: &mut Diagnostics,
 ) -> ObjectKeys {
     let mut found = ObjectKeys::default();
-    let Some(read) = units(index, image, read, diagnostics) else { return found };
-    let mut units: Vec<(u32, &Unit<'_>)> = read.iter().map(|(number, unit)| (*number, unit)).collect();
+    let Some(read) = read else { return found };
+    let heads = &index.program.heads;
+    let numbered = |unit: &'u ClassUnit<'f>| {
+        let number = heads.binary_search_by_key(&unit.offset, |head| head.offset).ok()?;
+        Some((number as u32, unit))
+    };
+    let mut units: Vec<(u32, &ClassUnit<'_>)> = read.iter().filter_map(numbered).collect();
     for (number, unit) in (0..).zip(&index.records.units) {
         let Some(described) = unit.described.as_deref() else { continue };
         diagnostics.merge(described.skipped.clone());
-        units.push((number, &described.unit));
+        units.push((number, described));
     }
     units.sort_by_key(|unit| unit.0);
-    let classes = Classes::new(&units);
+    let classes = Classes::new(&units, |unit| !heads[unit as usize].keeps_callees);
     let members = Members::new(index, &classes);
     let mut tables = tables(image, &units, &classes);
     // Also those of classes that are not known, and of objects that are being made.
@@ -215,48 +215,14 @@ pub(crate) fn keys<'f>(
     found
 }
 
-/// Reads the classes of units that may have any of use and were read without, with the units' numbers. `None` where they
-/// are of no use: unless methods were folded, and the program has tables.
-fn units<'f>(
-    index: &Index<'_, 'f>,
-    image: &Image<'f>,
-    read: ReadClasses<'_, 'f>,
-    diagnostics: &mut Diagnostics,
-) -> Option<Vec<(u32, Unit<'f>)>> {
-    let program = index.program;
-    let is_method = |function: FuncId| {
-        let function = &program.functions[function.index()];
-        let own = program.origins[function.origin.index()].name;
-        let unit = function.source.map(|source| &index.records.units[source.unit.index()]);
-        let unnamed = unit.is_some_and(|unit| !unit.class_places.unnamed.is_empty());
-        unnamed || nested(&program.names[own.index()]).is_some()
-    };
-    let mut members = program.groups.iter().flat_map(|group| &group.members);
-    if !image.symbols.iter().any(is_table) || !members.any(|member| is_method(member.function)) {
-        return None;
-    }
-    let units = program.heads.iter().zip(&index.records.units);
-    let with_classes = units.filter(|(_, unit)| !unit.class_places.is_empty());
-    let places: Vec<UnitClasses<'_>> =
-        with_classes.map(|(head, unit)| (head.offset, &unit.class_places)).collect();
-    if places.is_empty() {
-        return Some(Vec::new());
-    }
-    let numbered = read(&places, diagnostics).into_iter().filter_map(|unit| {
-        let number = program.heads.binary_search_by_key(&unit.head.offset, |unit| unit.offset).ok()?;
-        Some((number as u32, unit))
-    });
-    Some(numbered.collect())
-}
-
-fn is_table(symbol: &Symbol<'_>) -> bool {
-    symbol.kind == SymbolKind::Data && symbol.name.starts_with(b"_ZTV")
-}
-
 /// The tables of virtual functions: address of the symbol, bytes, class. Each address once; none where a symbol names
 /// another class's table there too: lld folds equal tables, of functions that it folded, where they are read-only. So
 /// there must be a symbol, and not only of what is exported.
-fn tables(image: &Image<'_>, units: &[(u32, &Unit<'_>)], classes: &Classes<'_>) -> Vec<(u64, u64, usize)> {
+fn tables(
+    image: &Image<'_>,
+    units: &[(u32, &ClassUnit<'_>)],
+    classes: &Classes<'_>,
+) -> Vec<(u64, u64, usize)> {
     let mut symbols: HashMap<u64, (&[u8], u64, bool)> = HashMap::default();
     for symbol in image.symbols.iter().filter(|symbol| symbol.kind == SymbolKind::Data) {
         let Some(name) = symbol.name.strip_prefix(b"_ZTV") else { continue };
@@ -273,7 +239,7 @@ fn tables(image: &Image<'_>, units: &[(u32, &Unit<'_>)], classes: &Classes<'_>) 
     for (unit, described) in units {
         let class = |local: u32| classes.of_unit(*unit, local);
         found.extend(
-            described.tables.vtables.iter().filter_map(|table| Some((table.address.0, class(table.class)?))),
+            described.vtables.iter().filter_map(|table| Some((table.address.0, class(table.class)?))),
         );
     }
     found.sort_unstable();
@@ -328,11 +294,6 @@ fn unnamed_tables(index: &Index<'_, '_>, image: &Image<'_>, classes: &Classes<'_
 /// How demanglers spell a namespace without a name, in front of what is in it.
 const UNNAMED: &str = "(anonymous namespace)::";
 
-/// True for the mangled name of what stands in a namespace without a name.
-fn is_unnamed(name: &[u8]) -> bool {
-    name.windows(11).any(|part| part == b"_GLOBAL__N_")
-}
-
 /// The tables whose class no unit describes, or of which there are several: address, bytes, and what the linkage names of the
 /// class's methods begin with.
 fn unknown_tables<'i>(image: &'i Image<'_>, known: &[(u64, u64, usize)]) -> Vec<(u64, u64, &'i [u8])> {
@@ -384,158 +345,4 @@ fn slots_of_calls(index: &Index<'_, '_>) -> (Vec<u16>, Vec<SlotKey>) {
     let mut slots: Vec<u16> = slots.into_iter().collect();
     slots.sort_unstable();
     (slots, keys)
-}
-
-/// What the members of the groups are to the classes.
-pub(crate) struct Members<'a, 'p, 'f> {
-    index: &'a Index<'p, 'f>,
-    /// By class: members whose names begin with the class's.
-    of_class: HashMap<usize, Vec<(GroupId, FuncId)>>,
-    /// Members that may have run whatever the object is, by group.
-    unexcluded: HashMap<GroupId, HashSet<FuncId>>,
-    /// Classes of which a function was erased and not found again.
-    lost: HashSet<usize>,
-    /// Functions by the name in their entry and their unit.
-    functions: HashMap<(u32, NameId), FuncId>,
-    /// Those without linkage names.
-    instances: HashMap<(u32, Instance), FuncId>,
-}
-
-/// In the key of a function that no unit describes.
-const ANY_UNIT: u32 = u32::MAX;
-
-impl<'a, 'p, 'f> Members<'a, 'p, 'f> {
-    fn new(index: &'a Index<'p, 'f>, classes: &Classes<'_>) -> Self {
-        let program = index.program;
-        let text = |name: NameId| &*program.names[name.index()];
-        let mut functions = HashMap::default();
-        let mut instances = HashMap::default();
-        let instance_of = |function: &Function| {
-            let source = function.source?;
-            let instance = program.code[source.unit.index()].functions[source.function.index()].instance;
-            Some((source.unit.0, instance)).filter(|(_, instance)| *instance != Instance::NAMED)
-        };
-        for (number, function) in program.functions.iter().enumerate() {
-            let id = FuncId(number as u32);
-            instances.extend(instance_of(function).map(|instance| (instance, id)));
-            let unit = function.source.map_or(ANY_UNIT, |source| source.unit.0);
-            let own = program.origins[function.origin.index()].name;
-            functions.insert((unit, own), id);
-        }
-        let mut members = Members {
-            index,
-            of_class: HashMap::default(),
-            unexcluded: HashMap::default(),
-            lost: HashSet::default(),
-            functions,
-            instances,
-        };
-        for (number, group) in program.groups.iter().enumerate() {
-            let id = GroupId(number as u32);
-            for member in &group.members {
-                let function = &program.functions[member.function.index()];
-                let unit = function.source.map_or(ANY_UNIT, |source| source.unit.0);
-                let own = program.origins[function.origin.index()].name;
-                let others = function.symbol.into_iter().chain(function.aliases.iter().copied());
-                let mut excluded = function.source.is_some() && member.how != How::SymbolOnly;
-                let nameless =
-                    instance_of(function).and_then(|(unit, instance)| classes.of_instance(unit, instance));
-                if let Some((class, is_virtual)) = nameless {
-                    members.of_class.entry(class).or_default().push((id, member.function));
-                    // Its symbol was given to it by its own name; another function's tells that it may be that.
-                    excluded &= is_virtual && others.clone().all(|name| is_unnamed(text(name)));
-                    if !excluded {
-                        members.unexcluded.entry(id).or_default().insert(member.function);
-                    }
-                    continue;
-                }
-                for name in [own].into_iter().chain(others) {
-                    let bytes = text(name);
-                    for class in classes.named(bytes, unit) {
-                        members.of_class.entry(class).or_default().push((id, member.function));
-                    }
-                    excluded &= bytes.len() <= MAX_NAME && classes.is_virtual(bytes, unit);
-                }
-                if !excluded {
-                    members.unexcluded.entry(id).or_default().insert(member.function);
-                }
-            }
-        }
-        for (unit_index, unit) in index.records.units.iter().enumerate() {
-            for erased in unit.erased.iter().filter(|erased| !erased.removed) {
-                if index.described(unit_index, erased.die).is_some() {
-                    continue;
-                }
-                if let Some((class, _)) = classes.of_instance(unit_index as u32, erased.instance) {
-                    members.lost.insert(class);
-                    continue;
-                }
-                let origin = program.origin_of(unit_index, erased.origin);
-                let name = program.origins[origin.index()].name;
-                if index.of_name(name).is_some() {
-                    continue;
-                }
-                members.lost.extend(classes.named(text(name), unit_index as u32));
-            }
-        }
-        members
-    }
-
-    /// The members of a class and of what it derives from, by group.
-    pub(crate) fn of(&self, line: &[usize]) -> Vec<(GroupId, Vec<FuncId>)> {
-        let all = line.iter().filter_map(|class| self.of_class.get(class)).flatten();
-        let mut all: Vec<(GroupId, FuncId)> = all.copied().collect();
-        all.sort_unstable();
-        all.dedup();
-        let groups = all.chunk_by(|a, b| a.0 == b.0);
-        groups.map(|same| (same[0].0, same.iter().map(|member| member.1).collect())).collect()
-    }
-
-    /// True where a member that is not `related` may have run.
-    pub(crate) fn unexcluded(&self, group: GroupId, related: &[FuncId]) -> bool {
-        let unexcluded = self.unexcluded.get(&group);
-        unexcluded.is_some_and(|members| members.iter().any(|member| !related.contains(member)))
-    }
-
-    /// True where a method of the classes may be at any address: it was erased, or is not in the program.
-    fn lost(&self, classes: &Classes<'_>, line: &[usize]) -> bool {
-        let mut overridden: HashSet<&[u8]> = HashSet::default();
-        line.iter().any(|&class| {
-            let methods = &classes.list[class].methods;
-            let here = |method: &&Method<'_>| {
-                let code = method.is_virtual && !method.is_pure && !method.is_destructor();
-                code && !overridden.contains(method.name)
-            };
-            let known = |method: &Method<'_>| self.method(&classes.list[class], method).is_some();
-            let lost = self.lost.contains(&class) || !methods.iter().filter(here).all(known);
-            overridden.extend(methods.iter().filter(|method| method.is_virtual).map(|method| method.name));
-            lost
-        })
-    }
-
-    /// The function that all units mean by a name.
-    pub(crate) fn program_wide(&self, name: &[u8]) -> Option<FuncId> {
-        let name = self.index.placed.name_of(name)?;
-        let any = || self.functions.get(&(ANY_UNIT, name)).copied();
-        self.index.of_name(name).flatten().or_else(any)
-    }
-
-    /// The function that a declared method of a class is.
-    fn method(&self, class: &Class<'_>, method: &Method<'_>) -> Option<FuncId> {
-        match (method.instance, class.local) {
-            (Instance::NAMED, _) | (_, None) => self.function(class, method.linkage_name),
-            (instance, Some(unit)) => self.instances.get(&(unit, instance)).copied(),
-        }
-    }
-
-    /// The function that a method of a class is.
-    pub(crate) fn function(&self, class: &Class<'_>, linkage_name: &[u8]) -> Option<FuncId> {
-        match class.local {
-            Some(unit) => {
-                let name = self.index.placed.name_of(linkage_name)?;
-                self.functions.get(&(unit, name)).copied()
-            }
-            None => self.program_wide(linkage_name),
-        }
-    }
 }

@@ -14,9 +14,9 @@
 
 use std::rc::Rc;
 
-use crate::keys::Index;
-use crate::keys::objects::classes::Members;
+use crate::keys::index::Index;
 use crate::keys::objects::hierarchy::Classes;
+use crate::keys::objects::members::Members;
 use crate::keys::objects::vtables::{Word, Words};
 use crate::keys::tail_calls::{JumpsOf, Reach};
 use crate::model::{FuncId, GroupId, Owner};

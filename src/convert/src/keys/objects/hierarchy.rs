@@ -5,7 +5,7 @@
 //! methods tell them. What a unit only declares is looked up by name, where
 //! one class alone has it.
 
-use crate::model::{Instance, Unit, UnitClass, UnitMethod};
+use crate::model::{ClassUnit, Instance, UnitClass, UnitMethod};
 use crate::program::names::itanium::{is_local_class, nested};
 use crate::util::hash::{HashMap, HashSet};
 
@@ -13,7 +13,7 @@ use crate::util::hash::{HashMap, HashSet};
 const MAX_CHAIN: usize = 64;
 
 /// Names that are longer are not compared with those of classes.
-const MAX_NAME: usize = 2048;
+pub(crate) const MAX_NAME: usize = 2048;
 
 /// A method as its class declares it.
 #[derive(Clone, Copy, Debug)]
@@ -82,7 +82,7 @@ pub(crate) struct Classes<'n> {
 
 impl<'n> Classes<'n> {
     /// Of the units with these numbers.
-    pub(crate) fn new(units: &[(u32, &'n Unit<'_>)]) -> Classes<'n> {
+    pub(crate) fn new(units: &[(u32, &'n ClassUnit<'_>)], lists_slots: impl Fn(u32) -> bool) -> Classes<'n> {
         let mut classes = Classes {
             list: Vec::new(),
             keys: Vec::new(),
@@ -93,10 +93,10 @@ impl<'n> Classes<'n> {
         };
         let mut keys: HashMap<&[u8], Vec<usize>> = HashMap::default();
         let mut named: HashMap<&[u8], usize> = HashMap::default();
-        let mut new: Vec<(usize, u32, &Unit<'_>, &UnitClass)> = Vec::new();
+        let mut new: Vec<(usize, u32, &ClassUnit<'_>, &UnitClass)> = Vec::new();
         for &(unit_index, unit) in units {
-            let name = |local: u32| unit.tables.names[local as usize].bytes();
-            for (local, class) in (0u32..).zip(&unit.tables.classes).filter(|(_, class)| !class.declared) {
+            let name = |local: u32| unit.names[local as usize].bytes();
+            for (local, class) in (0u32..).zip(&unit.classes).filter(|(_, class)| !class.declared) {
                 let key = key(unit, class);
                 let nameless = |method: &UnitMethod| method.instance != Instance::NAMED;
                 if key.is_none() && !(class.unnamed && class.methods.iter().all(nameless)) {
@@ -134,7 +134,7 @@ impl<'n> Classes<'n> {
                         same.and_modify(|other| *other = UNKNOWN).or_insert(id);
                     }
                 }
-                let (bases, lists_slots) = (Vec::new(), !unit.head.keeps_callees);
+                let (bases, lists_slots) = (Vec::new(), lists_slots(unit_index));
                 classes.list.push(Class { key, local: of, bases, methods, lists_slots });
                 new.push((id, unit_index, unit, class));
             }
@@ -143,9 +143,8 @@ impl<'n> Classes<'n> {
             let bases = class.bases.iter().map(|base| {
                 let whole = base.class.and_then(|class| classes.of_units.get(&(unit_index, class)).copied());
                 let declared = || {
-                    let class =
-                        unit.tables.classes.get(base.class? as usize).filter(|class| class.declared)?;
-                    let name = unit.tables.names[class.name as usize].bytes();
+                    let class = unit.classes.get(base.class? as usize).filter(|class| class.declared)?;
+                    let name = unit.names[class.name as usize].bytes();
                     Some(named.get(name).copied().unwrap_or(if name.is_empty() { UNKNOWN } else { OPAQUE }))
                 };
                 (whole.or_else(declared).unwrap_or(UNKNOWN), base.offset)
@@ -274,8 +273,8 @@ fn longest(keys: &[Key<'_>], last: Option<usize>, text: &[u8]) -> Option<usize> 
 }
 
 /// What the linkage names of a class's methods have before their own names; `None` where they do not agree on one.
-fn key<'u>(unit: &'u Unit<'_>, class: &UnitClass) -> Option<&'u [u8]> {
-    let text = |local: u32| unit.tables.names[local as usize].bytes();
+fn key<'u>(unit: &'u ClassUnit<'_>, class: &UnitClass) -> Option<&'u [u8]> {
+    let text = |local: u32| unit.names[local as usize].bytes();
     let class_name = text(class.name);
     let mut possible: Option<Vec<&[u8]>> = None;
     for method in &class.methods {
@@ -324,17 +323,17 @@ mod tests {
     type Described =
         (&'static str, &'static [(&'static str, &'static str, u16)], &'static [(u32, Option<u64>)]);
 
-    fn numbered<'u>(units: &'u [(u32, Unit<'static>)]) -> Vec<(u32, &'u Unit<'static>)> {
+    fn numbered<'u>(units: &'u [(u32, ClassUnit<'static>)]) -> Vec<(u32, &'u ClassUnit<'static>)> {
         units.iter().map(|(number, unit)| (*number, unit)).collect()
     }
 
-    fn program(units: &[&[Described]]) -> Vec<(u32, Unit<'static>)> {
+    fn program(units: &[&[Described]]) -> Vec<(u32, ClassUnit<'static>)> {
         let mut all = Vec::new();
         for (number, classes) in (0..).zip(units) {
-            let mut unit = Unit::default();
+            let mut unit = ClassUnit::default();
             let mut name = |text: &'static str| {
-                unit.tables.names.push(text.as_bytes().into());
-                (unit.tables.names.len() - 1) as u32
+                unit.names.push(text.as_bytes().into());
+                (unit.names.len() - 1) as u32
             };
             for (class, methods, bases) in *classes {
                 let method = |&(linkage_name, own, slot): &(&'static str, &'static str, u16)| UnitMethod {
@@ -349,7 +348,7 @@ mod tests {
                 let base = |&(class, offset): &(u32, Option<u64>)| UnitBase { class: Some(class), offset };
                 let (name, declared) = (name(class), bases.is_empty() && class.is_empty());
                 let bases = bases.iter().map(base).collect();
-                unit.tables.classes.push(UnitClass { name, declared, unnamed: false, bases, methods });
+                unit.classes.push(UnitClass { name, declared, unnamed: false, bases, methods });
             }
             all.push((number, unit));
         }
@@ -363,7 +362,7 @@ mod tests {
     fn a_class_is_known_by_its_methods() {
         let of = |class: Described| {
             let program = program(&[&[class]]);
-            let classes = Classes::new(&numbered(&program));
+            let classes = Classes::new(&numbered(&program), |_| true);
             classes.list.first().map(|class| String::from_utf8(class.key.unwrap().to_vec()).unwrap())
         };
         assert_eq!(of(BASE).as_deref(), Some("4Base"));
@@ -388,7 +387,7 @@ mod tests {
             class("B", &[("_ZN1B1mEv", "m", 0)]),
         ];
         let program = program(&[&classes]);
-        let classes = Classes::new(&numbered(&program));
+        let classes = Classes::new(&numbered(&program), |_| true);
         for (name, expected) in [
             ("_ZN1A1B1C1mEv", &[0, 1, 2][..]),
             ("_ZN1A1B1D1mEv", &[0, 1]),
@@ -409,7 +408,7 @@ mod tests {
     fn classes_of_unnamed_namespaces_are_their_units_own() {
         let local: Described = ("A", &[("_ZN12_GLOBAL__N_11A1mEv", "m", 0)], &[]);
         let program = program(&[&[local, BASE], &[local, BASE]]);
-        let classes = Classes::new(&numbered(&program));
+        let classes = Classes::new(&numbered(&program), |_| true);
         assert_eq!(classes.list.len(), 3);
         assert_ne!(classes.of_unit(0, 0), classes.of_unit(1, 0));
         assert_eq!(classes.of_unit(0, 1), classes.of_unit(1, 1));
@@ -424,7 +423,7 @@ mod tests {
         let derived: Described =
             ("C", &[("_ZN1C2q0Ei", "q0", 2), ("_ZN1C2m0Ei", "m0", 0)], &[(0, Some(0)), (1, Some(16))]);
         let program = program(&[&[BASE, SIDE, derived]]);
-        let classes = Classes::new(&numbered(&program));
+        let classes = Classes::new(&numbered(&program), |_| true);
         assert_eq!(classes.ancestors(2, 8), Some(vec![2, 0, 1]));
         assert_eq!(classes.declared(2, 0), Some((2, &b"_ZN1C2m0Ei"[..])));
         assert_eq!(classes.declared(2, 1), Some((0, &b"_ZNK4Base2m1Ei"[..])));
@@ -443,7 +442,7 @@ mod tests {
         );
         let declared: Described = ("E", &[("_ZN1E1mEv", "m", 1), ("_ZN1ED4Ev", "~E", 0)], &[]);
         let program = program(&[&[class, declared]]);
-        let classes = Classes::new(&numbered(&program));
+        let classes = Classes::new(&numbered(&program), |_| true);
         let names = ["_ZN1CD0Ev", "_ZN1CD1Ev", "_ZN1CD2Ev", "_ZN1ED0Ev", "_ZN1ED4Ev"];
         for destructor in names {
             assert!(!classes.is_virtual(destructor.as_bytes(), 0), "{destructor}");
@@ -455,12 +454,12 @@ mod tests {
     fn what_derives_from_itself_or_from_nothing_known_has_no_answer() {
         let own: Described = ("C", &[("_ZN1C1mEv", "m", 0)], &[(0, Some(0))]);
         let program_of_one = program(&[&[own]]);
-        let classes = Classes::new(&numbered(&program_of_one));
+        let classes = Classes::new(&numbered(&program_of_one), |_| true);
         assert_eq!(classes.declared(0, 1), None);
         assert_eq!(classes.ancestors(0, 8), Some(vec![0]));
         let unknown: Described = ("C", &[("_ZN1C1mEv", "m", 0)], &[(7, Some(0))]);
         let program_of_one = program(&[&[unknown]]);
-        let classes = Classes::new(&numbered(&program_of_one));
+        let classes = Classes::new(&numbered(&program_of_one), |_| true);
         assert_eq!(classes.ancestors(0, 8), None);
         assert_eq!(classes.ancestors(0, 0), None);
         assert_eq!(classes.declared(0, 0), Some((0, &b"_ZN1C1mEv"[..])));

@@ -1,6 +1,8 @@
 //! Presents one ELF file: its tables as plain rows, its sections at image addresses, its symbols and debug sections.
 
+mod action;
 pub(super) mod kept;
+mod layout;
 mod others;
 mod relocate;
 mod restore;
@@ -20,6 +22,7 @@ use super::image::{
 };
 use crate::util::text;
 use kept::KeptRelocations;
+use layout::Layout;
 use sections::{Contents, DebugLayout};
 pub(super) use tables::{ElfSection, Tables};
 
@@ -40,17 +43,6 @@ pub(super) struct Links<'f> {
     pub minidebug: Option<&'f [u8]>,
     /// The file has a `.symtab`.
     pub symtab: bool,
-}
-
-/// Where the sections of a file are in the image's address space.
-pub(super) struct Layout {
-    /// Loaded sections, by address, then index.
-    pub sections: Vec<CodeSection>,
-    /// For each section of the file its position in `sections`, or `u32::MAX`.
-    pub position: Vec<u32>,
-    /// For each section of the file what to add to the value of a symbol in it: the synthetic address in `ET_REL`,
-    /// 0 in a linked file, whose symbols hold addresses already.
-    pub bias: Vec<u64>,
 }
 
 /// Reads an ELF file without looking at any other file.
@@ -143,20 +135,22 @@ fn linker(tables: &Tables<'_>) -> Linker {
     if tables.section(b".note.gnu.gold-version").is_some() {
         return Linker::MayFoldAndForget;
     }
+    // BOLT folds functions of a program that was linked before.
+    let is_rewritten = tables.section(b".note.bolt_info").is_some();
     // The content of a section that a separate debug file leaves out is not there.
     let Some(comment) = tables.section(b".comment").map(|section| tables.bytes(section)) else {
-        return Linker::Unknown;
+        // Go's own linker folds nothing. Where it calls another one, that leaves a comment.
+        let of_go = tables.section(b".note.go.buildid").is_some() && !is_rewritten;
+        return if of_go { Linker::NeverFolds } else { Linker::Unknown };
     };
     let names = |tool: &[u8]| {
         comment.split(|byte| !byte.is_ascii_alphanumeric()).any(|word| word.eq_ignore_ascii_case(tool))
     };
     // Other linkers call themselves so (armlink, `IAR ELF Linker`), and some of them fold. GNU ld leaves no name.
     let other = comment.windows(4).any(|word| word.eq_ignore_ascii_case(b"link"));
-    // BOLT folds functions of a program that was linked before.
-    let rewritten = tables.section(b".note.bolt_info").is_some();
     match comment.is_empty() {
         true => Linker::Unknown,
-        false if names(b"LLD") || names(b"mold") || rewritten => Linker::MayFold,
+        false if names(b"LLD") || names(b"mold") || is_rewritten => Linker::MayFold,
         false if other => Linker::Unknown,
         false => Linker::NeverFolds,
     }

@@ -6,7 +6,7 @@ use object::endian::Endianness;
 use object::read::elf::{ElfFile, FileHeader};
 use object::{Object as _, ObjectSection as _, RelocationEncoding, RelocationFlags, RelocationKind};
 
-use super::relocate::RelocationAction;
+use super::action::RelocationAction;
 
 /// The types of one file's relocations that `object` knows.
 #[derive(Default)]

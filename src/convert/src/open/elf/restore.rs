@@ -5,8 +5,8 @@
 //! no symbol any more and stays as it is. Only words that hold a tombstone are written, only with addresses of code,
 //! and which ones is remembered: such an address is evidence of another kind than one that the linker left.
 
-use super::Layout;
 use super::kept::KeptRelocations;
+use super::layout::Layout;
 use super::relocate::Relocator;
 use super::tables::Tables;
 use crate::open::error::OpenError;

@@ -12,7 +12,7 @@ use object::endian::Endianness;
 use object::pod::from_bytes;
 use rayon::prelude::*;
 
-use super::Layout;
+use super::layout::Layout;
 use super::others;
 use super::relocate::Relocator;
 use super::tables::{ElfSection, Tables};

@@ -4,7 +4,7 @@ use hashbrown::HashTable;
 use object::elf;
 use rayon::prelude::*;
 
-use super::Layout;
+use super::layout::Layout;
 use super::relocate::Relocator;
 use super::sections::Contents;
 use super::tables::{RawSymbol, SymbolPlace, SymbolTable, Tables};

@@ -29,6 +29,14 @@ fn linkers_are_known_by_what_they_leave() {
     assert_eq!(of(b"IAR ELF Linker V9.50 for ARM\0", None), Linker::Unknown);
     assert_eq!(of(b"Component: ARM Compiler 5.06 Tool: armlink\0", None), Linker::Unknown);
     assert_eq!(of(b"", None), Linker::Unknown);
+    let without_comment = |notes: &[&'static str]| {
+        let mut elf = programs().remove(0);
+        notes.iter().for_each(|note| _ = elf.add(note, 7, 0, 0, b""));
+        open(&Files::new(), elf.build()).unwrap().linker
+    };
+    assert_eq!(without_comment(&[]), Linker::Unknown);
+    assert_eq!(without_comment(&[".note.go.buildid"]), Linker::NeverFolds);
+    assert_eq!(without_comment(&[".note.go.buildid", ".note.bolt_info"]), Linker::Unknown);
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! Functions that gcc made jump to others, which it describes without an address.
 
 use crate::model::{FuncId, Member, NameId, OriginId, UnitId};
-use crate::place::candidates::Candidates;
+use crate::place::candidate::Candidates;
 use crate::place::placing::Placing;
-use crate::place::thunks::{MAX_COMPARED, MAX_STEPS, units_of};
+use crate::place::thunks::bounds::{MAX_COMPARED, MAX_STEPS, units_of};
 use crate::program::machine::Machine;
 use crate::program::names::relation::{Relation, relation, spellings};
 use crate::util::budget::Budget;

@@ -2,9 +2,9 @@
 
 use crate::model::{FuncId, Function, How, Member, NameId, UnitId};
 use crate::place::aliases::AliasRules;
-use crate::place::candidates::{Candidates, by_name_alone};
+use crate::place::candidate::{Candidates, by_name_alone};
 use crate::place::placing::Placing;
-use crate::place::thunks::{MAX_COMPARED, MAX_STEPS, MAX_THUNK, may_merge, units_of};
+use crate::place::thunks::bounds::{MAX_COMPARED, MAX_STEPS, MAX_THUNK, may_merge, units_of};
 use crate::program::machine::Machine;
 use crate::program::names::itanium::is_mangled;
 use crate::program::names::relation::{Relation, relation};

@@ -12,25 +12,18 @@
 //! gcc (`-fipa-icf`) does so where both functions have their addresses taken. It describes the one that jumps, without an
 //! address.
 
+pub(crate) mod bounds;
 mod gcc;
 mod llvm;
 
 use crate::diagnostics::{Diagnostics, Kind};
-use crate::model::{Function, Member, UnitId};
+use crate::model::UnitId;
 use crate::place::aliases::AliasRules;
-use crate::place::candidates::{Candidate, Candidates};
+use crate::place::candidate::Candidates;
 use crate::place::placing::Placing;
+use crate::place::thunks::bounds::may_merge;
 use crate::program::machine::Machine;
 use crate::program::symbols::Symbols;
-
-/// Bytes of a function that only jumps to another, or calls it and returns, with what each function begins and ends with.
-pub(crate) const MAX_THUNK: u64 = 512;
-
-/// Units that are asked for the names of functions that jump, and functions that a name is compared with.
-const MAX_STEPS: u64 = 1 << 24;
-
-/// Functions at one address that a name is compared with.
-const MAX_COMPARED: usize = 256;
 
 /// Adds the functions that jump to others to those at whose code they arrive. Gives the units whose compiler made such.
 pub(crate) fn add<'f>(
@@ -56,17 +49,4 @@ pub(crate) fn add<'f>(
     units.sort_unstable();
     units.dedup();
     units
-}
-
-/// True for a unit whose compiler is not known to say who was called.
-fn may_merge(placing: &Placing<'_, '_>, unit: UnitId) -> bool {
-    placing.recovered.units.heads[unit.index()].may_merge()
-}
-
-fn units_of<'a>(
-    candidate: &'a Candidate,
-    functions: &'a [Function],
-) -> impl Iterator<Item = UnitId> + use<'a> {
-    let source = |member: &Member| functions[member.function.index()].source;
-    candidate.members.iter().filter_map(source).map(|source| source.unit)
 }

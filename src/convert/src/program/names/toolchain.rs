@@ -83,8 +83,9 @@ const GNU_LINK: &[u8] = b"GNU GIMPLE ";
 /// Go's own compiler.
 const GO: &[u8] = b"Go cmd/compile";
 
-/// How clang is asked to merge functions, where it writes its command line (`-grecord-command-line`).
-const MERGES: &[u8] = b"-fmerge-functions";
+/// How clang is asked to merge functions, where it writes its command line (`-grecord-command-line`): `-fmerge-functions`, or
+/// `-enable-merge-functions` of LLVM.
+const MERGES: &[u8] = b"merge-functions";
 
 /// True for the name of a part of a function that stands elsewhere (`f.cold`, `f.isra.0.cold.1`, `f.__part.2`).
 pub(crate) fn names_part(symbol: &[u8]) -> bool {
@@ -282,7 +283,8 @@ mod tests {
             ("GNU GIMPLE 13.2.0 -flto", Producer { of_link: true, ..gnu }),
             ("Go cmd/compile go1.22", Producer { merges_nothing: true, ..none }),
             ("clang version 22 -O2 -mllvm -fmerge-functions", Producer { merges: true, ..none }),
-            ("clang version 22", none),
+            ("clang version 22 -O2", none),
+            ("Debian clang version 22", none),
             ("", none),
         ] {
             assert_eq!(Producer::of(name.as_bytes()), expected, "{name}");

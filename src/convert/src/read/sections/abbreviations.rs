@@ -10,7 +10,7 @@ use gimli::{AttributeSpecification, DwAt, DwForm, DwTag, Reader as _};
 
 use crate::read::limits::MAX_ATTRIBUTES;
 use crate::read::sections::bytes::Bytes;
-use crate::read::units::memory;
+use crate::util::reuse;
 
 /// Where the abbreviations of a table are declared.
 #[derive(Default)]
@@ -27,7 +27,7 @@ impl AbbreviationTable {
     /// # Errors
     /// As `gimli` has them: the section ends before the table, or what is there is none.
     pub(crate) fn read(&mut self, section: &[u8], offset: usize) -> gimli::Result<()> {
-        memory::clear(&mut self.dense);
+        reuse::clear(&mut self.dense);
         self.sparse.clear();
         let mut input = Input::at(section, offset)?;
         while let Some(code) = input.code()? {

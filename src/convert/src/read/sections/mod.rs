@@ -5,7 +5,5 @@ pub(crate) mod basic_blocks;
 pub(crate) mod bytes;
 pub(crate) mod call_tables;
 pub(crate) mod entries;
-pub(crate) mod file;
 pub(crate) mod line;
-pub(crate) mod lists;
 pub(crate) mod package;

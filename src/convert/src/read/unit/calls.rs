@@ -4,31 +4,32 @@
 //! `DW_AT_low_pc` and the callee in `DW_AT_abstract_origin`, and clang writes the standard's tag into units of
 //! version 4 for some debuggers.
 
-use super::{Role, UnitEntries, UnitReader};
 use crate::read::sections::bytes::{Bytes, Endianity};
 use crate::read::sections::entries::Entry;
 use crate::read::unit::origins::{DiePlace, NameText};
+use crate::read::unit::roles::Role;
+use crate::read::unit::walk::{UnitEntries, Walk};
 use gimli::AttributeValue;
 
 use crate::model::{
     CalleePlace, DieOffset, ImageAddr, LocalCallee, NONE16, UnitCall, UnitCallee, UnitOrigin,
 };
 
-impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
+impl<'f, E: Endianity> Walk<'_, 'f, E> {
     /// Reads a `DW_TAG_call_site` of the function that is being read.
     pub(crate) fn call_site(
         &mut self,
         entries: &mut UnitEntries<'_, 'f, E>,
         mut entry: Entry<Role>,
     ) -> gimli::Result<()> {
-        let place = self.origins.place(entry.offset);
+        let place = self.ids.origins.place(entry.offset);
         let (mut return_pc, mut target, mut tail, mut slot) = (None, None, false, NONE16);
         let mut named = false;
         while let Some(attribute) = entries.attribute(&mut entry)? {
             match attribute.name {
                 gimli::DW_AT_call_return_pc | gimli::DW_AT_low_pc => return_pc = Some(attribute.value),
                 gimli::DW_AT_call_origin | gimli::DW_AT_abstract_origin => {
-                    let found = self.origins.target(place, attribute.value, &mut self.diagnostics);
+                    let found = self.ids.origins.target(place, attribute.value, &mut self.ids.diagnostics);
                     (target, named) = (found.or(target), true);
                 }
                 gimli::DW_AT_call_tail_call | gimli::DW_AT_GNU_tail_call => tail = attribute.is_set(),
@@ -76,8 +77,8 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
         if let Some(id) = self.unknown_callee {
             return id;
         }
-        let name = self.origins.tables.name(NameText::Whole(&[]));
-        let origin = self.origins.tables.origin(UnitOrigin { name, file: NONE16, line: 0 });
+        let name = self.ids.origins.tables.name(NameText::Whole(&[]));
+        let origin = self.ids.origins.tables.origin(UnitOrigin { name, file: NONE16, line: 0 });
         let id = LocalCallee(self.out.records.callees.len() as u32);
         let (die, place) = (DieOffset(0), CalleePlace::Elsewhere);
         self.out.records.callees.push(UnitCallee { die, place, origin, external: false });
@@ -90,13 +91,13 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
         if let Some(&id) = self.callee_ids.get(&target) {
             return id;
         }
-        let origin = self.origins.resolve(target, &mut self.diagnostics);
+        let origin = self.ids.origins.resolve(target, &mut self.ids.diagnostics);
         let id = LocalCallee(self.out.records.callees.len() as u32);
         self.out.records.callees.push(UnitCallee {
-            die: self.origins.die(target),
-            place: self.origins.callee_place(target),
+            die: self.ids.origins.die(target),
+            place: self.ids.origins.callee_place(target),
             origin,
-            external: self.origins.tables.is_external(origin),
+            external: self.ids.origins.tables.is_external(origin),
         });
         self.callee_ids.insert(target, id);
         id

@@ -9,23 +9,18 @@
 
 use gimli::{AttributeValue, UnitOffset};
 
-use super::roles::Role;
-use super::{UnitEntries, UnitReader};
 use crate::diagnostics::{Diagnostics, Kind};
-use crate::model::{
-    ClassPlaces, ImageAddr, Instance, NONE16, Unit, UnitBase, UnitClass, UnitHead, UnitMethod, UnitVtable,
-};
-use crate::read::sections::abbreviations::Abbreviation;
+use crate::model::{ClassPlaces, ClassUnit, Instance, NONE16, UnitBase, UnitClass, UnitMethod, UnitVtable};
 use crate::read::sections::bytes::{Bytes, Endianity};
 use crate::read::sections::entries::{Attribute, Entries, Entry, Plans, Wanted};
+use crate::read::space::offset_of;
+use crate::read::unit::class_places::MAX_CLASSES;
+use crate::read::unit::memory::Memory;
 use crate::read::unit::origins::{IDENTITY, NameText, Origins, UnitTables};
-use crate::read::units::memory::Memory;
-use crate::read::units::space::offset_of;
-use crate::read::units::task::UnitSource;
+use crate::read::unit::roles::{MemberRole, Role};
+use crate::read::unit::source::UnitSource;
+use crate::read::unit::walk::{UnitEntries, Walk};
 use crate::util::hash::HashMap;
-
-/// Classes that are read of one unit.
-const MAX_CLASSES: usize = 1 << 16;
 
 /// Entries that are read of the classes of one unit: one class may stand in another. No more than a multiple of the unit's
 /// bytes, and of a small one so many.
@@ -33,97 +28,7 @@ const MAX_MEMBERS: usize = 1 << 22;
 const MEMBERS_A_BYTE: usize = 2;
 const MIN_MEMBERS: usize = 1 << 16;
 
-/// What an entry is to the walk that may be of a class with a table.
-pub(crate) fn role(abbreviation: &Abbreviation) -> Option<Role> {
-    match abbreviation.tag {
-        gimli::DW_TAG_class_type | gimli::DW_TAG_structure_type
-            if abbreviation.has(gimli::DW_AT_containing_type) =>
-        {
-            Some(Role::Class)
-        }
-        gimli::DW_TAG_variable | gimli::DW_TAG_member if defines(abbreviation) => Some(Role::TableDefinition),
-        gimli::DW_TAG_variable | gimli::DW_TAG_member
-            if abbreviation.has(gimli::DW_AT_artificial) && abbreviation.has(gimli::DW_AT_declaration) =>
-        {
-            Some(Role::TableDeclaration)
-        }
-        gimli::DW_TAG_namespace if !abbreviation.has(gimli::DW_AT_name) => Some(Role::Unnamed),
-        _ => None,
-    }
-}
-
-fn defines(abbreviation: &Abbreviation) -> bool {
-    abbreviation.has(gimli::DW_AT_specification)
-        && abbreviation.has(gimli::DW_AT_location)
-        && abbreviation.has(gimli::DW_AT_linkage_name)
-}
-
-/// A class, or a namespace without a name, for which `class` is `None`.
-#[derive(Clone, Copy)]
-struct Enclosing {
-    depth: isize,
-    class: Option<UnitOffset>,
-    /// It is such a namespace, or stands in one.
-    unnamed: bool,
-}
-
-/// Where the classes of a unit are, while it is walked.
-#[derive(Default)]
-pub(crate) struct Noted {
-    /// What encloses the entry being read.
-    open: Vec<Enclosing>,
-    classes: Vec<UnitOffset>,
-    /// Those of them that stand in such a namespace; by place.
-    unnamed: Vec<UnitOffset>,
-    /// Declarations of tables, with their classes; by place.
-    declared: Vec<(UnitOffset, UnitOffset)>,
-    /// Tables with an address, and their declarations.
-    pub(crate) defined: Vec<(u64, UnitOffset)>,
-}
-
-impl Noted {
-    /// Entries of this depth or deeper have ended.
-    #[inline]
-    pub(crate) fn leave(&mut self, depth: isize) {
-        while self.open.last().is_some_and(|open| open.depth >= depth) {
-            self.open.pop();
-        }
-    }
-
-    /// Notes a class, a namespace without a name, or the declaration of a table.
-    pub(crate) fn note(&mut self, entry: &Entry<Role>) {
-        let (depth, outer) = (entry.depth, self.open.last().copied());
-        let unnamed = outer.is_some_and(|outer| outer.unnamed);
-        match (entry.role, outer) {
-            (Role::Unnamed, _) => self.open.push(Enclosing { depth, class: None, unnamed: true }),
-            (Role::Class, _) => {
-                self.open.push(Enclosing { depth, class: Some(entry.offset), unnamed });
-                if self.classes.len() <= MAX_CLASSES {
-                    self.classes.push(entry.offset);
-                    self.unnamed.extend(unnamed.then_some(entry.offset));
-                }
-            }
-            (_, Some(Enclosing { depth: of_class, class: Some(class), .. })) if of_class + 1 == depth => {
-                self.declared.push((entry.offset, class));
-            }
-            _ => {}
-        }
-    }
-
-    /// What is read of the classes, if it is; of gcc's all.
-    pub(crate) fn places(self, gcc: bool) -> ClassPlaces {
-        let class = |(address, declaration)| {
-            let at = self.declared.binary_search_by_key(&declaration, |&(place, _)| place).ok()?;
-            Some((ImageAddr(address), self.declared[at].1.0))
-        };
-        let tables = self.defined.into_iter().filter_map(class).take(MAX_CLASSES + 1).collect();
-        let of =
-            |classes: Vec<UnitOffset>| classes.into_iter().filter(|_| gcc).map(|class| class.0).collect();
-        ClassPlaces { tables, dynamic: of(self.classes), unnamed: of(self.unnamed) }
-    }
-}
-
-impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
+impl<'f, E: Endianity> Walk<'_, 'f, E> {
     /// A table's address and declaration.
     pub(crate) fn table(
         &mut self,
@@ -144,8 +49,8 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
                     };
                 }
                 (gimli::DW_AT_linkage_name, value) => {
-                    let place = self.origins.place(entry.offset);
-                    let name = self.origins.name(place, value);
+                    let place = self.ids.origins.place(entry.offset);
+                    let name = self.ids.origins.name(place, value);
                     is_table = name.is_some_and(|name| name.slice().starts_with(b"_ZTV"));
                 }
                 _ => {}
@@ -156,14 +61,6 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
         let address = address.filter(|&address| is_table && address > 1 && address < last - 1);
         Ok(address.zip(specification))
     }
-}
-
-/// What an entry is to the walk over a class.
-#[derive(Clone, Copy)]
-pub(crate) enum MemberRole {
-    Base,
-    Method,
-    Other,
 }
 
 /// A class, and what is in it.
@@ -196,17 +93,17 @@ struct ClassReader<'a, 'f, E: Endianity> {
     unit_offset: u64,
     entries: Entries<'a, 'f, E, MemberRole>,
     origins: Origins<'a, 'f, E>,
-    out: Unit<'f>,
+    out: ClassUnit<'f>,
     diagnostics: Diagnostics,
 }
 
-/// Reads the classes of a unit: what is returned has those, and names, alone.
+/// Reads the classes of a unit.
 pub(crate) fn classes<'f, E: Endianity>(
     source: &UnitSource<'_, 'f, E>,
     places: &ClassPlaces,
     memory: &mut Memory,
     diagnostics: &mut Diagnostics,
-) -> Unit<'f> {
+) -> ClassUnit<'f> {
     let &UnitSource { space, unit, index, abbreviations, files, .. } = source;
     let unit_offset = offset_of(&unit.header);
     let origins = Origins {
@@ -219,21 +116,20 @@ pub(crate) fn classes<'f, E: Endianity>(
         entries: Entries::new(unit, abbreviations, IDENTITY, Plans::default()),
     };
     let entries = Entries::new(unit, abbreviations, MEMBERS, std::mem::take(&mut memory.members));
-    let head = UnitHead { offset: unit_offset, ..UnitHead::default() };
-    let out = Unit { head, ..Unit::default() };
+    let out = ClassUnit { offset: unit_offset, ..ClassUnit::default() };
     let counted = std::mem::take(diagnostics);
     let mut reader = ClassReader { unit, unit_offset, entries, origins, out, diagnostics: counted };
     reader.read_classes(places);
     if reader.origins.tables.name_bytes.is_none() {
         // Some have no names: nothing can be told.
-        (reader.out.tables.classes, reader.out.tables.vtables) = (Vec::new(), Vec::new());
+        (reader.out.classes, reader.out.vtables) = (Vec::new(), Vec::new());
         reader.diagnostics.add(Kind::SkippedClasses, unit_offset, || {
             format!("the classes of the unit at {unit_offset:#x} have longer names than fit its size")
         });
     }
     *diagnostics = reader.diagnostics;
     let mut tables = reader.origins.tables;
-    reader.out.tables.names = std::mem::take(&mut tables.names);
+    reader.out.names = std::mem::take(&mut tables.names);
     (memory.ids, memory.members) = (tables.into_ids(), reader.entries.into_plans());
     reader.out
 }
@@ -246,12 +142,12 @@ impl<'f, E: Endianity> ClassReader<'_, 'f, E> {
         let most = len.saturating_mul(MEMBERS_A_BYTE).clamp(MIN_MEMBERS, MAX_MEMBERS);
         for &(address, class) in &places.tables {
             let class = reading.id(UnitOffset(class));
-            self.out.tables.vtables.push(UnitVtable { address, class });
+            self.out.vtables.push(UnitVtable { address, class });
         }
         for &class in &places.dynamic {
             reading.id(UnitOffset(class));
         }
-        while let Some(&offset) = reading.places.get(self.out.tables.classes.len()) {
+        while let Some(&offset) = reading.places.get(self.out.classes.len()) {
             let members = reading.members;
             let class = if reading.places.len() > MAX_CLASSES || members > most {
                 self.diagnostics.add(Kind::SkippedClasses, self.unit_offset, || {
@@ -269,7 +165,7 @@ impl<'f, E: Endianity> ClassReader<'_, 'f, E> {
                 bases: Vec::new(),
                 methods: Vec::new(),
             });
-            self.out.tables.classes.push(class);
+            self.out.classes.push(class);
         }
     }
 

@@ -3,12 +3,12 @@
 use crate::model::{Calls, Codeless, DieOffset, Instance, LocalOrigin, Lost, UnitErased};
 use crate::read::sections::bytes::Endianity;
 use crate::read::sections::entries::Entry;
+use crate::read::unit::addresses::DeadRange;
 use crate::read::unit::origins::SubprogramIdentity;
-use crate::read::unit::ranges::DeadRange;
 use crate::read::unit::roles::Role;
-use crate::read::unit::{OpenKind, UnitEntries, UnitReader};
+use crate::read::unit::walk::{OpenKind, UnitEntries, Walk};
 
-impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
+impl<'f, E: Endianity> Walk<'_, 'f, E> {
     /// Keeps the name of a function of gcc that is defined and has no code.
     pub(crate) fn codeless(
         &mut self,
@@ -18,13 +18,13 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
         if !self.out.head.keeps_callees {
             return entries.skip(&entry).map(|()| Some(OpenKind::Without));
         }
-        let (place, mut identity) = (self.origins.place(entry.offset), SubprogramIdentity::default());
+        let (place, mut identity) = (self.ids.origins.place(entry.offset), SubprogramIdentity::default());
         let die = DieOffset(self.unit_offset + entry.offset.0 as u64);
         while let Some(attribute) = entries.attribute(&mut entry)? {
-            self.origins.take(place, &mut identity, &attribute, &mut self.diagnostics);
+            self.ids.origins.take(place, &mut identity, &attribute, &mut self.ids.diagnostics);
         }
-        let (origin, instance) = self.origins.finish(place, identity, &mut self.diagnostics);
-        let external = self.origins.tables.is_external(origin);
+        let (origin, instance) = self.ids.origins.finish(place, identity, &mut self.ids.diagnostics);
+        let external = self.ids.origins.tables.is_external(origin);
         self.out.records.codeless.push(Codeless { die, origin, instance, external });
         Ok(Some(OpenKind::Without))
     }
@@ -39,7 +39,7 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
         lost: Lost,
         calls: Calls,
     ) {
-        let external = self.origins.tables.is_external(origin);
+        let external = self.ids.origins.tables.is_external(origin);
         let DeadRange { len: size, part } = dead;
         let erased = UnitErased { die, origin, instance, size, part, external, removed, lost, calls };
         self.out.records.erased.push(erased);

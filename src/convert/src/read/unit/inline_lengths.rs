@@ -3,7 +3,7 @@
 //!
 //! A linker writes a tombstone over each address of a folded function. `DW_AT_high_pc` as a length is no address, and
 //! neither are the offset pairs of a range list (DWARF 5 2.17.3): clang lets those of one section count from the
-//! address of its first function, and a function that was folded is the first of its section. `resolve` finds the
+//! address of its first function, and a function that was folded is the first of its section. `recover` finds the
 //! places of those of which a length is left.
 
 use gimli::{AttributeValue, RawRngListEntry};
@@ -11,9 +11,10 @@ use gimli::{AttributeValue, RawRngListEntry};
 use crate::model::{How, LocalEdge, Lost, LostScope};
 use crate::read::sections::bytes::Endianity;
 use crate::read::sections::line::Sequence;
-use crate::read::sections::lists;
-use crate::read::unit::ranges::Addresses;
-use crate::read::unit::{OpenFunction, UnitReader};
+use crate::read::unit::addresses::Addresses;
+use crate::read::unit::lists;
+use crate::read::unit::tree::LostTree;
+use crate::read::unit::walk::{OpenFunction, Walk};
 
 /// Sections with code that a unit has if its functions share them: `.text`, and those of what seldom runs, is often called, or
 /// runs at the start or the end of the program. Each has a line sequence.
@@ -23,30 +24,14 @@ const FEW_SECTIONS: usize = 5;
 enum Left {
     /// The bytes of its only range.
     Len(u32),
-    /// Offsets from the start of the function, as many as were added to [`crate::model::Unit::lost_ranges`].
+    /// Offsets from the start of the function, as many as were added to [`crate::model::UnitTraces::lost_ranges`].
     Ranges,
     /// It has no code.
     Empty,
     Nothing,
 }
 
-/// The inlined subroutines of a function without its address.
-#[derive(Default)]
-pub(crate) struct LostTree {
-    /// Nothing is lost.
-    pub(crate) live: bool,
-    /// False where nobody will ask: no line sequence could be the function's.
-    pub(crate) kept: bool,
-    /// `DW_AT_low_pc` of the function, where that is an index into the address table.
-    pub(crate) base: Option<gimli::DebugAddrIndex<usize>>,
-    /// The function has one range.
-    pub(crate) whole: bool,
-    scopes: Vec<LostScope>,
-    /// Something is inlined of which nothing is left.
-    beyond: bool,
-}
-
-impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
+impl<'f, E: Endianity> Walk<'_, 'f, E> {
     /// What will be kept of the inlined subroutines of a function. One whose address is not known may still turn out to
     /// be folded if the unit has a live line sequence of its length.
     pub(crate) fn lost_tree(
@@ -63,7 +48,7 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
             _ if live => false,
             (Some(_), _) => true,
             (None, Some(AttributeValue::Udata(len))) => {
-                let sequences = &self.lines.sequences;
+                let sequences = &self.assign.lines.sequences;
                 // Functions that share a section may be folded with it.
                 let longer = |sequence: &Sequence| sequence.end - sequence.start > len;
                 let shared = sequences.len() <= FEW_SECTIONS && sequences.iter().any(longer);
@@ -171,17 +156,5 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
             self.out.traces.lost.extend(scopes);
         }
         Lost { scopes: first..self.out.traces.lost.len() as u32, beyond }
-    }
-}
-
-impl LostTree {
-    /// The number of the node that was added last.
-    pub(crate) fn last_node(&self) -> u32 {
-        self.scopes.len() as u32
-    }
-
-    /// Notes that something is inlined of which nothing is kept.
-    pub(crate) fn lose(&mut self) {
-        self.beyond = true;
     }
 }

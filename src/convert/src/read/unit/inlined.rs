@@ -1,48 +1,21 @@
 //! Reads what is inlined into a function: the tree of its inlined subroutines, and the edges that they are of.
 
-use std::hash::{Hash, Hasher};
-
-use super::ranges::Addresses;
-use super::roles::Role;
-use super::rows::NO_FILE;
-use super::{DiePlace, Entry, MAX_DEPTH, OpenKind, SubprogramIdentity, UnitEntries, UnitReader};
 use crate::diagnostics::Kind;
 use crate::model::{DieOffset, LocalEdge, LocalOrigin, NONE16, Scope, UnitEdge};
 use crate::read::sections::bytes::Endianity;
-use crate::read::unit::origins::PackedPlace;
+use crate::read::sections::entries::Entry;
+use crate::read::unit::addresses::Addresses;
+use crate::read::unit::assign::NO_FILE;
+use crate::read::unit::origins::{DiePlace, SubprogramIdentity};
+use crate::read::unit::roles::Role;
+use crate::read::unit::tree::{InlineTree, InlinedCall};
+use crate::read::unit::walk::{OpenKind, UnitEntries, Walk};
 use crate::util::paint::PaintRange;
 
-/// The inlined subroutines of a function; its memory is that of a function before.
-#[derive(Default)]
-pub(crate) struct InlineTree {
-    pub(crate) scopes: Vec<Scope>,
-    pub(crate) ranges: Vec<PaintRange>,
-    /// By node, from 0: the origin and the depth.
-    pub(crate) nodes: Vec<(LocalOrigin, u16)>,
-}
+/// The deepest inlining that is kept; the format's `max_depth` is at most this.
+const MAX_DEPTH: u16 = 255;
 
-/// A [`UnitEdge`] as the attributes of an inlined subroutine give it. Entries that lead to one origin may differ, and then
-/// the unit has an edge for each.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) struct InlinedCall {
-    caller: LocalOrigin,
-    callee: PackedPlace,
-    /// As the file table of the unit numbers it.
-    file: u32,
-    line: u32,
-    column: u16,
-}
-
-/// In two words: one is looked for for each inlined subroutine of a program.
-impl Hash for InlinedCall {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        let &InlinedCall { caller, callee, file, line, column } = self;
-        state.write_u64(u64::from(caller.0) | u64::from(line) << 32);
-        state.write_u64(u64::from(callee.offset) ^ u64::from(file) << 32 ^ u64::from(column) << 48);
-    }
-}
-
-impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
+impl<'f, E: Endianity> Walk<'_, 'f, E> {
     /// Reads a `DW_TAG_inlined_subroutine` (DWARF 5 3.3.8.2) below `parent`.
     pub(crate) fn inlined(
         &mut self,
@@ -51,7 +24,7 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
         parent: u32,
     ) -> gimli::Result<Option<OpenKind>> {
         let offset = entry.offset;
-        let place = self.origins.place(offset);
+        let place = self.ids.origins.place(offset);
         let mut addresses = Addresses::default();
         let (mut origin, mut file, mut line, mut column) = (None, None, 0, 0);
         while let Some(attribute) = entries.attribute(&mut entry)? {
@@ -60,7 +33,7 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
                 gimli::DW_AT_high_pc => addresses.high_pc = Some(attribute.value),
                 gimli::DW_AT_ranges => addresses.ranges = Some(attribute.value),
                 gimli::DW_AT_abstract_origin => {
-                    origin = self.origins.target(place, attribute.value, &mut self.diagnostics);
+                    origin = self.ids.origins.target(place, attribute.value, &mut self.ids.diagnostics);
                 }
                 gimli::DW_AT_call_file => {
                     file = attribute.number().or(file);
@@ -78,7 +51,7 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
         let (caller, depth) = function.tree.nodes[parent as usize];
         if depth >= MAX_DEPTH {
             let die = self.unit_offset + offset.0 as u64;
-            self.diagnostics.add(Kind::TooDeep, die, || format!("inlined more than {MAX_DEPTH} deep"));
+            self.ids.diagnostics.add(Kind::TooDeep, die, || format!("inlined more than {MAX_DEPTH} deep"));
             return Ok(Some(OpenKind::Scope { node: parent }));
         }
         // The addresses of what is inlined are tombstones too.
@@ -128,10 +101,13 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
         if let Some(edge) = call.and_then(|call| self.edge_ids.get(&call)) {
             return edge;
         }
-        let file = file.map_or(NONE16, |index| self.origins.file(place, index, &mut self.diagnostics));
+        let file =
+            file.map_or(NONE16, |index| self.ids.origins.file(place, index, &mut self.ids.diagnostics));
         let callee = match callee {
-            Some(origin) => self.origins.resolve(origin, &mut self.diagnostics),
-            None => self.origins.finish(place, SubprogramIdentity::default(), &mut self.diagnostics).0,
+            Some(origin) => self.ids.origins.resolve(origin, &mut self.ids.diagnostics),
+            None => {
+                self.ids.origins.finish(place, SubprogramIdentity::default(), &mut self.ids.diagnostics).0
+            }
         };
         let edge = LocalEdge(self.out.tables.edges.len() as u32);
         self.out.tables.edges.push(UnitEdge { caller, callee, line, file, column });

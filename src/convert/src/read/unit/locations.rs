@@ -17,27 +17,11 @@ use crate::model::{
 };
 use crate::read::limits::MAX_ATTRIBUTES;
 use crate::read::sections::bytes::{Bytes, Endianity};
-use crate::read::sections::lists;
-use crate::read::unit::UnitReader;
-use crate::read::units::space::{root_attributes, string};
+use crate::read::space::{root_attributes, string};
+use crate::read::unit::attributes as attribute;
+use crate::read::unit::lists;
+use crate::read::unit::walk::Walk;
 use crate::util::hash::HashSet;
-
-/// Attributes of the extensions. The first generation's codes mean other things in LLVM 22, on entries of types; of a
-/// subprogram only the extensions have them.
-pub(crate) mod attribute {
-    use gimli::DwAt;
-
-    /// `DW_AT_LLVM_active_lane`, that LLVM 22 has no code for.
-    pub(crate) const ACTIVE_LANE: DwAt = DwAt(0x3e08);
-    /// `DW_AT_LLVM_lanes`.
-    pub(crate) const LANES: DwAt = DwAt(0x3e11);
-    pub(crate) const FIRST_LANES: DwAt = DwAt(0x3e0a);
-    /// `DW_AT_LLVM_lane_pc`.
-    pub(crate) const LANE_PC: DwAt = DwAt(0x3e12);
-    pub(crate) const FIRST_LANE_PC: DwAt = DwAt(0x3e0b);
-    /// `DW_AT_LLVM_augmentation` of a unit.
-    pub(crate) const AUGMENTATION: DwAt = DwAt(0x3e09);
-}
 
 /// Lanes that a thread may have.
 const MAX_LANES: u64 = 1 << 16;
@@ -125,7 +109,7 @@ enum ListError {
     ManyAttributes,
 }
 
-impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
+impl<'f, E: Endianity> Walk<'_, 'f, E> {
     /// Reads the expressions of the functions that were noted.
     pub(crate) fn locations(&mut self) {
         let functions = std::mem::take(&mut self.with_locations);
@@ -167,7 +151,7 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
         }
         if collected.bytes_left == 0 {
             let offset = self.unit_offset;
-            self.diagnostics.add(Kind::CapReached, offset, || {
+            self.ids.diagnostics.add(Kind::CapReached, offset, || {
                 format!("the unit at {offset:#x} has more expressions than are read")
             });
         }
@@ -176,7 +160,7 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
             self.settle_codes(&mut out, &collected.settings, collected.augmentation.as_deref());
             out.references.sort_by_key(LocationReference::key);
             out.located.sort_by_key(|located| (located.die, located.kind));
-            self.out.code.locations = Some(Box::new(out));
+            self.assign.code.locations = Some(Box::new(out));
         }
     }
 
@@ -188,7 +172,7 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
 
     fn bad_expression(&mut self, offset: UnitOffset, what: &str) {
         let die = self.unit_offset + offset.0 as u64;
-        self.diagnostics.add(Kind::BadExpression, die, || format!("entry at {die:#x}: {what}"));
+        self.ids.diagnostics.add(Kind::BadExpression, die, || format!("entry at {die:#x}: {what}"));
     }
 
     /// The unit's `DW_AT_LLVM_augmentation`.
@@ -347,7 +331,7 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
         collected: &mut Collected,
         list: &mut LocationList,
     ) -> Result<(), ListError> {
-        let Some(offset) = lists::locations_offset(&self.origins.space.main, self.unit, value)? else {
+        let Some(offset) = lists::locations_offset(&self.ids.origins.space.main, self.unit, value)? else {
             return Ok(());
         };
         let mut raw = self.dwarf.raw_locations(self.unit, offset)?;
@@ -478,7 +462,7 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
             // Offsets in an expression of another unit would count from that one.
             Reference::Procedure(DieRef::Section(offset)) if !self.has(offset) => {
                 let die = self.unit_offset + from.0 as u64;
-                return self.diagnostics.add(Kind::ForeignProcedure, die, || {
+                return self.ids.diagnostics.add(Kind::ForeignProcedure, die, || {
                     format!(
                         "entry at {die:#x}: calls the expression of the entry at {offset:#x}, of another unit"
                     )
@@ -563,7 +547,7 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
                 Err(Problem::Opaque { op, .. }) if known => alone(op),
                 _ => OPAQUE.to_vec(),
             };
-            self.diagnostics.add(Kind::OpaqueExpression, die, || {
+            self.ids.diagnostics.add(Kind::OpaqueExpression, die, || {
                 format!("an expression of the entry at {die:#x}: {what}")
             });
         };

@@ -9,8 +9,8 @@ use crate::model::{CalleePlace, DieOffset, Instance, LocalOrigin, NONE16, UnitNa
 use crate::read::limits::MAX_ATTRIBUTES;
 use crate::read::sections::bytes::{Bytes, Endianity};
 use crate::read::sections::entries::{Attribute, Entries, Wanted};
-use crate::read::sections::file::FileTable;
-use crate::read::units::space::{Info, Space};
+use crate::read::space::{Info, Space};
+use crate::read::unit::file::FileTable;
 use crate::util::hash::HashMap;
 use crate::util::numbers::{NumberedMap, Numbers};
 
@@ -143,7 +143,7 @@ impl<'f> UnitTables<'f> {
         }
     }
 
-    /// Equal strings at different places get different ids here; `resolve` compares their content once.
+    /// Equal strings at different places get different ids here; `merge` compares their content once.
     pub(crate) fn name(&mut self, name: NameText<'f>) -> u32 {
         let (bytes, len) = match name {
             NameText::Whole(bytes) => (bytes, bytes.len()),
@@ -231,7 +231,7 @@ impl<'a, 'f, E: Endianity> Origins<'a, 'f, E> {
         } else {
             self.info(place.supplementary).and_then(|info| info.headers.get(place.unit as usize))
         };
-        DieOffset(header.map_or(0, crate::read::units::space::offset_of) + place.offset as u64)
+        DieOffset(header.map_or(0, crate::read::space::offset_of) + place.offset as u64)
     }
 
     pub(crate) fn is_here(&self, place: DiePlace) -> bool {
@@ -267,7 +267,7 @@ impl<'a, 'f, E: Endianity> Origins<'a, 'f, E> {
         };
         let found = self.info(supplementary).and_then(|info| {
             let unit = info.unit_at(section_offset)?;
-            let offset = section_offset - crate::read::units::space::offset_of(&info.headers[unit]) as usize;
+            let offset = section_offset - crate::read::space::offset_of(&info.headers[unit]) as usize;
             Some(DiePlace { supplementary, unit: unit as u32, offset })
         });
         if found.is_none() {

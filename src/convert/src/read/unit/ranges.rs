@@ -3,37 +3,15 @@
 
 use gimli::{AttributeValue, RawRngListEntry, Reader as _, Section as _};
 
-use super::UnitReader;
 use crate::diagnostics::Kind;
 use crate::model::{DieOffset, MAX_PIECE};
 use crate::open::DebugSection;
 use crate::read::sections::bytes::{Bytes, Dwarf, Endianity};
-use crate::read::sections::lists;
+use crate::read::unit::addresses::{Addresses, DeadRange};
+use crate::read::unit::lists;
+use crate::read::unit::walk::Walk;
 
-/// A range of a function whose address is a tombstone.
-#[derive(Clone, Copy)]
-pub(crate) struct DeadRange {
-    /// 0 where that is gone as well.
-    pub(crate) len: u64,
-    /// It is not the function's first range.
-    pub(crate) part: bool,
-}
-
-/// The address attributes of a DIE (DWARF 5 2.17).
-pub(crate) struct Addresses<'f, E: Endianity> {
-    pub(crate) low_pc: Option<AttributeValue<Bytes<'f, E>>>,
-    pub(crate) high_pc: Option<AttributeValue<Bytes<'f, E>>>,
-    pub(crate) ranges: Option<AttributeValue<Bytes<'f, E>>>,
-    pub(crate) entry_pc: Option<AttributeValue<Bytes<'f, E>>>,
-}
-
-impl<E: Endianity> Default for Addresses<'_, E> {
-    fn default() -> Self {
-        Addresses { low_pc: None, high_pc: None, ranges: None, entry_pc: None }
-    }
-}
-
-impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
+impl<'f, E: Endianity> Walk<'_, 'f, E> {
     /// Adds the ranges of a function that lie in code, the entry first. Returns the others.
     pub(crate) fn live_ranges(
         &mut self,
@@ -50,13 +28,13 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
                 continue;
             };
             if end > section.end {
-                self.diagnostics.add(Kind::RangeLeavesSection, die.0, || {
+                self.ids.diagnostics.add(Kind::RangeLeavesSection, die.0, || {
                     format!("range {start:#x}..{end:#x} ends after its section, at {:#x}", section.end)
                 });
             }
             let end = end.min(section.end);
             if end - start > MAX_PIECE {
-                self.diagnostics.add(Kind::CapReached, die.0, || {
+                self.ids.diagnostics.add(Kind::CapReached, die.0, || {
                     format!("range {start:#x}..{end:#x} has more than {MAX_PIECE} bytes")
                 });
             }
@@ -130,7 +108,7 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
         addresses: &Addresses<'f, E>,
         own_sequence: Option<usize>,
     ) -> Option<(u64, u64)> {
-        let sequence = &self.lines.sequences[own_sequence?];
+        let sequence = &self.assign.lines.sequences[own_sequence?];
         let section = self.code.section(sequence.start)?;
         let len = match addresses.high_pc {
             Some(AttributeValue::Udata(len)) => len,
@@ -165,7 +143,7 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
         let (dwarf, unit) = (self.dwarf, self.unit);
         if let (Some(low), Some(high)) = (addresses.low_pc, addresses.high_pc) {
             let Some(start) = self.address(low) else {
-                self.diagnostics.add(Kind::BadRanges, die.0, || "unreadable DW_AT_low_pc".to_owned());
+                self.ids.diagnostics.add(Kind::BadRanges, die.0, || "unreadable DW_AT_low_pc".to_owned());
                 return;
             };
             let end = match high {
@@ -174,24 +152,26 @@ impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
             };
             match end {
                 Some(end) if end > start => visit(start, end),
-                _ => self.diagnostics.add(Kind::EmptyRange, die.0, || format!("no bytes at {start:#x}")),
+                _ => self.ids.diagnostics.add(Kind::EmptyRange, die.0, || format!("no bytes at {start:#x}")),
             }
             return;
         }
         let Some(value) = addresses.ranges else {
             if addresses.low_pc.is_some() {
-                self.diagnostics.add(Kind::NoEnd, die.0, || "DW_AT_low_pc without DW_AT_high_pc".to_owned());
+                self.ids
+                    .diagnostics
+                    .add(Kind::NoEnd, die.0, || "DW_AT_low_pc without DW_AT_high_pc".to_owned());
             }
             return;
         };
         let left = &mut self.ranges_left;
         let result = visit_list(dwarf, unit, value, left, visit);
         if let Err(error) = result {
-            self.diagnostics.add(Kind::BadRanges, die.0, || format!("DW_AT_ranges: {error}"));
+            self.ids.diagnostics.add(Kind::BadRanges, die.0, || format!("DW_AT_ranges: {error}"));
         }
         if self.ranges_left == 0 {
             let most = self.max_ranges;
-            self.diagnostics.add(Kind::CapReached, die.0, || {
+            self.ids.diagnostics.add(Kind::CapReached, die.0, || {
                 format!("the unit has over {most} entries of range lists, which is its part of what the lists hold")
             });
         }

@@ -1,9 +1,8 @@
 //! Which entries the walk of a unit stops at, and which of their attributes it reads.
 
-use super::locations::attribute;
-use super::{DW_AT_LLVM_STMT_SEQUENCE, classes};
 use crate::read::sections::abbreviations::Abbreviation;
 use crate::read::sections::entries::Wanted;
+use crate::read::unit::attributes as attribute;
 use crate::read::unit::origins::IDENTITY;
 
 /// What an entry is to the walk.
@@ -43,8 +42,33 @@ fn role(abbreviation: &Abbreviation) -> Option<Role> {
         gimli::DW_TAG_subprogram => abbreviation.has_children.then_some(Role::Declared),
         gimli::DW_TAG_inlined_subroutine => Some(Role::Inlined),
         gimli::DW_TAG_call_site | gimli::DW_TAG_GNU_call_site => Some(Role::Call),
-        _ => classes::role(abbreviation),
+        _ => class_role(abbreviation),
     }
+}
+
+/// What an entry is to the walk that may be of a class with a table.
+fn class_role(abbreviation: &Abbreviation) -> Option<Role> {
+    match abbreviation.tag {
+        gimli::DW_TAG_class_type | gimli::DW_TAG_structure_type
+            if abbreviation.has(gimli::DW_AT_containing_type) =>
+        {
+            Some(Role::Class)
+        }
+        gimli::DW_TAG_variable | gimli::DW_TAG_member if defines(abbreviation) => Some(Role::TableDefinition),
+        gimli::DW_TAG_variable | gimli::DW_TAG_member
+            if abbreviation.has(gimli::DW_AT_artificial) && abbreviation.has(gimli::DW_AT_declaration) =>
+        {
+            Some(Role::TableDeclaration)
+        }
+        gimli::DW_TAG_namespace if !abbreviation.has(gimli::DW_AT_name) => Some(Role::Unnamed),
+        _ => None,
+    }
+}
+
+fn defines(abbreviation: &Abbreviation) -> bool {
+    abbreviation.has(gimli::DW_AT_specification)
+        && abbreviation.has(gimli::DW_AT_location)
+        && abbreviation.has(gimli::DW_AT_linkage_name)
 }
 
 /// True for a subprogram that is defined, has a name, and is no origin of inlined ones.
@@ -73,7 +97,7 @@ fn is_read(name: gimli::DwAt) -> bool {
             | gimli::DW_AT_high_pc
             | gimli::DW_AT_ranges
             | gimli::DW_AT_entry_pc
-            | DW_AT_LLVM_STMT_SEQUENCE
+            | attribute::STMT_SEQUENCE
             | gimli::DW_AT_location
             | gimli::DW_AT_call_file
             | gimli::DW_AT_call_line
@@ -99,4 +123,12 @@ fn is_read(name: gimli::DwAt) -> bool {
     );
     // A subprogram tells who it is as well.
     is_own || (IDENTITY.attribute)(name)
+}
+
+/// What an entry is to the walk over a class.
+#[derive(Clone, Copy)]
+pub(crate) enum MemberRole {
+    Base,
+    Method,
+    Other,
 }

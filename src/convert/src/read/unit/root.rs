@@ -1,17 +1,17 @@
 //! Reads what the root of a unit says of the compiler that made it.
 
-use super::roles::Role;
-use super::{UnitEntries, UnitReader};
 use crate::model::Together;
 use crate::program::names::toolchain::Producer;
 use crate::read::sections::bytes::Endianity;
 use crate::read::sections::entries::Entry;
-use crate::read::units::space::string_within;
+use crate::read::space::string_within;
+use crate::read::unit::roles::Role;
+use crate::read::unit::walk::{UnitEntries, Walk};
 
 /// Bytes of a compiler's name of itself, with its command line, that are read.
 const MAX_PRODUCER: usize = 4096;
 
-impl<'f, E: Endianity> UnitReader<'_, 'f, E> {
+impl<'f, E: Endianity> Walk<'_, 'f, E> {
     /// Reads what the root says of the compiler (DWARF 5 3.1.1).
     pub(crate) fn root(
         &mut self,

@@ -4,49 +4,39 @@
 //! wins, which for a proper tree is the innermost. The result is a list of segments, each with one node.
 //! Merging it with the rows of the line table gives rows of (offset, node, file, line).
 
-use super::UnitReader;
-use crate::diagnostics::Kind;
+use crate::diagnostics::{Diagnostics, Kind};
 use crate::model::{BareLines, ImageAddr, MAX_PIECE, NONE16, Row, RowRange};
 use crate::read::sections::bytes::Endianity;
 use crate::read::sections::line::{LineRow, Lines};
+use crate::read::unit::assign::{Assign, NO_FILE, RowOwner};
+use crate::read::unit::numbering::Numbering;
 use crate::util::hash::HashSet;
 use crate::util::paint::Segment;
 
-/// No row of the line table covers the address.
-pub(crate) const NO_FILE: u32 = u32::MAX;
-
-/// Whose rows a function has.
-#[derive(Clone, Copy)]
-pub(crate) enum RowOwner {
-    /// Those of this sequence, before others that cover the same code.
-    Sequence(usize),
-    /// Those of the first sequences that cover its code.
-    Any,
-}
-
-impl<E: Endianity> UnitReader<'_, '_, E> {
+impl Assign<'_> {
     /// The local id of a file index of the line program.
-    pub(crate) fn file(&mut self, index: u32) -> u16 {
+    pub(crate) fn file<E: Endianity>(&mut self, ids: &mut Numbering<'_, '_, E>, index: u32) -> u16 {
         if index == NO_FILE {
             return NONE16;
         }
         if self.last_file.0 != index {
-            self.last_file = (index, self.origins.row_file(u64::from(index), &mut self.diagnostics));
+            self.last_file = (index, ids.row_file(u64::from(index)));
         }
         self.last_file.1
     }
 
     /// Joins line rows and segments of `start..end` and adds them to the unit's rows. Neighbours that say the same
     /// are one row if `joined`: of others the boundary may be that of inlined code.
-    pub(crate) fn rows(
+    pub(crate) fn rows<E: Endianity>(
         &mut self,
+        ids: &mut Numbering<'_, '_, E>,
         own: RowOwner,
         segments: &[Segment],
         start: u64,
         end: u64,
         joined: bool,
     ) -> RowRange {
-        let first = self.out.code.rows.len();
+        let first = self.code.rows.len();
         let mut runs = std::mem::take(&mut self.runs);
         let fits = first < self.max_rows && !self.joined.is_short() && {
             let room = usize::try_from(self.joined.left()).unwrap_or(usize::MAX);
@@ -54,7 +44,7 @@ impl<E: Endianity> UnitReader<'_, '_, E> {
             self.joined.spend(runs.len()) && whole
         };
         if !fits {
-            self.out_of_rows();
+            self.out_of_rows(&mut ids.diagnostics);
             runs.clear();
             runs.push(LineRow { address: start, file: NO_FILE, line: 0, column: 0 });
         }
@@ -69,15 +59,15 @@ impl<E: Endianity> UnitReader<'_, '_, E> {
                 offset: (at - start) as u32,
                 scope: node,
                 line,
-                file: self.file(file),
-                column: if self.options.columns { column } else { 0 },
+                file: self.file(ids, file),
+                column: if self.columns { column } else { 0 },
             };
             let repeated = joined
-                && self.out.code.rows[first..]
+                && self.code.rows[first..]
                     .last()
                     .is_some_and(|last| Row { offset: 0, ..*last } == Row { offset: 0, ..row });
             if !repeated {
-                self.out.code.rows.push(row);
+                self.code.rows.push(row);
             }
             let next_run = runs.get(run + 1).map_or(end, |next| next.address);
             let next_node = segments.get(next_segment).map_or(end, |next| next.start);
@@ -92,28 +82,25 @@ impl<E: Endianity> UnitReader<'_, '_, E> {
             }
         }
         self.runs = runs;
-        RowRange { start: first as u32, len: (self.out.code.rows.len() - first) as u32 }
+        RowRange { start: first as u32, len: (self.code.rows.len() - first) as u32 }
     }
 
     /// Counts a function without rows, since those before it have all that the unit may have. Whose the rest of the sequences are
     /// is not known then: they count as claimed.
-    fn out_of_rows(&mut self) {
-        let (offset, rows) = (self.unit_offset, self.out.code.rows.len());
+    fn out_of_rows(&mut self, diagnostics: &mut Diagnostics) {
+        let (offset, rows) = (self.unit_offset, self.code.rows.len());
         if !std::mem::replace(&mut self.no_more_rows, true) {
             self.claimed.fill(true);
         }
-        self.diagnostics.add(Kind::CapReached, offset, || {
+        diagnostics.add(Kind::CapReached, offset, || {
             format!("functions of the unit at {offset:#x} share their lines: they have {rows} rows together, and later ones none")
         });
     }
 
     /// Keeps the lines of code that no function of the unit claims: assembly, and padding.
-    pub(crate) fn bare_lines(&mut self) {
-        if !self.owns_lines {
-            return;
-        }
+    pub(crate) fn bare_lines<E: Endianity>(&mut self, ids: &mut Numbering<'_, '_, E>) {
         let mut claimed: Vec<(u64, u64)> =
-            self.out.code.pieces.iter().map(|p| (p.start.0, p.start.0 + u64::from(p.len))).collect();
+            self.code.pieces.iter().map(|p| (p.start.0, p.start.0 + u64::from(p.len))).collect();
         claimed.sort_unstable();
         let mut next = 0;
         let mut at = 0;
@@ -129,18 +116,17 @@ impl<E: Endianity> UnitReader<'_, '_, E> {
                     _ => (end, end),
                 };
                 if stop > at {
-                    self.bare(index, at, stop);
+                    self.keep_bare(ids, index, at, stop);
                 }
                 at = after.max(stop);
             }
         }
     }
 
-    /// Keeps each sequence that is no function's: the rows of functions that were folded, and whose addresses are gone;
+    /// Keeps each sequence that is no function's, `all` of them where functions of the unit were erased: the rows of functions that were folded, and whose addresses are gone;
     /// and those that show, where a function of the unit stands or another sequence has the same range, that it is not the
     /// only one.
-    pub(crate) fn unclaimed(&mut self) {
-        let all = !self.out.records.erased.is_empty();
+    pub(crate) fn keep_unclaimed<E: Endianity>(&mut self, ids: &mut Numbering<'_, '_, E>, all: bool) {
         let mut in_doubt = vec![false; self.claimed.len()];
         self.in_doubt.iter().for_each(|&index| in_doubt[index] = true);
         let ranges = self.lines.sequences.iter().map(|sequence| (sequence.start, sequence.end));
@@ -151,39 +137,46 @@ impl<E: Endianity> UnitReader<'_, '_, E> {
         }
         let starts: HashSet<ImageAddr> = match all {
             true => HashSet::default(),
-            false => self.out.code.pieces.iter().map(|piece| piece.start).collect(),
+            false => self.code.pieces.iter().map(|piece| piece.start).collect(),
         };
         for (index, in_doubt) in in_doubt.into_iter().enumerate() {
             let (start, end) = (self.lines.sequences[index].start, self.lines.sequences[index].end);
             if in_doubt {
                 let len = (end - start).min(MAX_PIECE) as u32;
                 let (start, rows) = (ImageAddr(start), RowRange::default());
-                self.out.traces.unclaimed.push(BareLines {
-                    start,
-                    len,
-                    rows,
-                    continues: false,
-                    in_doubt: true,
-                });
+                self.unclaimed.push(BareLines { start, len, rows, continues: false, in_doubt: true });
             } else if !self.claimed[index]
                 && (all || starts.contains(&ImageAddr(start)) || (index > 0 && again[index - 1]))
             {
-                let lines = self.sequence(index, start, end, false);
-                self.out.traces.unclaimed.extend(lines);
+                let lines = self.sequence(ids, index, start, end, false);
+                self.unclaimed.extend(lines);
             }
         }
     }
 
-    fn bare(&mut self, sequence: usize, start: u64, end: u64) {
-        let lines = self.sequence(sequence, start, end, true);
-        self.out.traces.bare.extend(lines);
+    fn keep_bare<E: Endianity>(
+        &mut self,
+        ids: &mut Numbering<'_, '_, E>,
+        sequence: usize,
+        start: u64,
+        end: u64,
+    ) {
+        let lines = self.sequence(ids, sequence, start, end, true);
+        self.bare.extend(lines);
     }
 
     /// The rows of a sequence for `start..end`.
-    fn sequence(&mut self, sequence: usize, start: u64, end: u64, joined: bool) -> Option<BareLines> {
-        let section = self.code.section(start)?;
+    fn sequence<E: Endianity>(
+        &mut self,
+        ids: &mut Numbering<'_, '_, E>,
+        sequence: usize,
+        start: u64,
+        end: u64,
+        joined: bool,
+    ) -> Option<BareLines> {
+        let section = self.sections.section(start)?;
         let end = end.min(section.end).min(start.saturating_add(MAX_PIECE));
-        let rows = self.rows(RowOwner::Sequence(sequence), &[], start, end, joined);
+        let rows = self.rows(ids, RowOwner::Sequence(sequence), &[], start, end, joined);
         let sequence = &self.lines.sequences[sequence];
         let continues =
             self.lines.rows[sequence.rows.clone()].binary_search_by_key(&start, |row| row.address).is_err();

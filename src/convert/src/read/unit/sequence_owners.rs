@@ -4,23 +4,15 @@
 //! remains there: linkers fold what has the same bytes. A tool that rewrote the line table may have left the attribute
 //! behind, so that it names any sequence. Where the sequence has the length of another function that begins there, and
 //! not of this one, it is that function's; so it is where the other function names it too, and the unit has fewer
-//! sequences there than functions. Then nothing is known yet of where this one went: `resolve` looks for it by its symbol
+//! sequences there than functions. Then nothing is known yet of where this one went: `recover` looks for it by its symbol
 //! and its lines, as for those without the attribute. A length alone tells nothing: what stands behind a function
 //! (padding, constants) may belong to its sequence or not.
 
-use crate::diagnostics::Kind;
-use crate::read::sections::bytes::Endianity;
-use crate::read::unit::UnitReader;
-use crate::read::unit::ranges::DeadRange;
+use crate::diagnostics::{Diagnostics, Kind};
+use crate::model::UnitFunction;
+use crate::read::unit::addresses::DeadRange;
+use crate::read::unit::assign::{Assign, BySequence};
 use crate::util::hash::{HashMap, HashSet};
-
-/// A function that has its address of its sequence alone.
-#[derive(Clone, Copy)]
-pub(crate) struct BySequence {
-    /// Index into the unit's functions.
-    pub(crate) function: usize,
-    pub(crate) sequence: usize,
-}
 
 /// The functions that begin at an address.
 #[derive(Default)]
@@ -34,12 +26,13 @@ struct FunctionsHere {
     sequences: usize,
 }
 
-impl<E: Endianity> UnitReader<'_, '_, E> {
-    /// Takes the address of functions whose sequence is another's, before rows are given out.
-    pub(crate) fn refuse_foreign(&mut self) {
+impl Assign<'_> {
+    /// Takes the address of functions whose sequence is another's, before rows are given out: those functions, and what is
+    /// left of their ranges.
+    pub(crate) fn refuse_foreign(&mut self, diagnostics: &mut Diagnostics) -> Vec<(UnitFunction, DeadRange)> {
         let by_sequence = std::mem::take(&mut self.by_sequence);
         let piece = |reader: &Self, at: &BySequence| {
-            reader.out.code.pieces[reader.out.code.functions[at.function].pieces.start as usize]
+            reader.code.pieces[reader.code.functions[at.function].pieces.start as usize]
         };
         let sequence_len = |reader: &Self, at: &BySequence| {
             let sequence = &reader.lines.sequences[at.sequence];
@@ -52,8 +45,8 @@ impl<E: Endianity> UnitReader<'_, '_, E> {
         if by_sequence.iter().any(|at| other(self, at) || named_twice(self, at)) {
             let mut here: HashMap<u64, FunctionsHere> = HashMap::default();
             let own: HashSet<usize> = by_sequence.iter().map(|at| at.function).collect();
-            for (index, function) in self.out.code.functions.iter().enumerate() {
-                let entry = self.out.code.pieces[function.pieces.start as usize];
+            for (index, function) in self.code.functions.iter().enumerate() {
+                let entry = self.code.pieces[function.pieces.start as usize];
                 let here = here.entry(entry.start.0).or_default();
                 here.functions += 1;
                 if own.contains(&index) { &mut here.folded } else { &mut here.remain }.insert(entry.len);
@@ -76,25 +69,24 @@ impl<E: Endianity> UnitReader<'_, '_, E> {
             foreign = by_sequence.iter().filter(is_foreign).map(|at| at.function).collect();
         }
         for at in by_sequence {
-            let function = &self.out.code.functions[at.function];
+            let function = &self.code.functions[at.function];
             let (die, start) = (function.die, piece(self, &at).start.0);
             if foreign.contains(&at.function) {
-                self.diagnostics.add(Kind::ForeignSequence, die.0, || {
+                diagnostics.add(Kind::ForeignSequence, die.0, || {
                     format!("the line sequence at {start:#x} is of another function")
                 });
             } else {
-                self.diagnostics.add(Kind::FoldedFunction, die.0, || format!("recovered at {start:#x}"));
+                diagnostics.add(Kind::FoldedFunction, die.0, || format!("recovered at {start:#x}"));
             }
         }
-        if !foreign.is_empty() {
-            self.take_addresses(&foreign);
-        }
+        if foreign.is_empty() { Vec::new() } else { self.take_addresses(&foreign) }
     }
 
-    /// Makes erased functions of these, of which each has one piece.
-    fn take_addresses(&mut self, foreign: &HashSet<usize>) {
-        let functions = std::mem::take(&mut self.out.code.functions);
-        let mut gone = vec![false; self.out.code.pieces.len()];
+    /// Takes these functions out, of which each has one piece.
+    fn take_addresses(&mut self, foreign: &HashSet<usize>) -> Vec<(UnitFunction, DeadRange)> {
+        let mut erased = Vec::new();
+        let functions = std::mem::take(&mut self.code.functions);
+        let mut gone = vec![false; self.code.pieces.len()];
         let mut kept = Vec::with_capacity(functions.len());
         for (index, function) in functions.into_iter().enumerate() {
             if !foreign.contains(&index) {
@@ -103,11 +95,8 @@ impl<E: Endianity> UnitReader<'_, '_, E> {
             }
             let piece = function.pieces.start as usize;
             gone[piece] = true;
-            let (named, dead) = (
-                (function.origin, function.instance),
-                DeadRange { len: self.out.code.pieces[piece].len.into(), part: false },
-            );
-            self.erased(function.die, named, dead, false, function.lost, function.calls);
+            let dead = DeadRange { len: self.code.pieces[piece].len.into(), part: false };
+            erased.push((function, dead));
         }
         // How many are gone before each.
         let before: Vec<u32> = gone
@@ -121,12 +110,13 @@ impl<E: Endianity> UnitReader<'_, '_, E> {
             let shift = before[function.pieces.start as usize];
             function.pieces = function.pieces.start - shift..function.pieces.end - shift;
         }
-        self.out.code.functions = kept;
+        self.code.functions = kept;
         self.shared.retain(|shared| !gone[shared.piece]);
         for shared in &mut self.shared {
             shared.piece -= before[shared.piece] as usize;
         }
         let mut gone = gone.into_iter();
-        self.out.code.pieces.retain(|_| !gone.next().unwrap_or(false));
+        self.code.pieces.retain(|_| !gone.next().unwrap_or(false));
+        erased
     }
 }

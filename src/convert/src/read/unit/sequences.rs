@@ -8,34 +8,38 @@
 //! has in another, the declarations of all functions of the address are asked as well.
 //!
 //! Each function has one sequence. What is left over shows that there are more functions than the unit describes, so
-//! it is kept for `resolve` (`unclaimed`); where it may be the lines of a function that got none, without its rows.
+//! it is kept for `recover` (`unclaimed`); where it may be the lines of a function that got none, without its rows.
 
 use std::ops::Range;
 
 use crate::diagnostics::Kind;
-use crate::model::{LocalOrigin, NONE16};
+use crate::model::{LocalOrigin, NONE16, UnitErased};
 use crate::read::limits::MAX_FOLDED;
 use crate::read::sections::bytes::Endianity;
 use crate::read::sections::line::LineRow;
-use crate::read::unit::UnitReader;
-use crate::read::unit::rows::RowOwner;
+use crate::read::unit::assign::{Assign, RowOwner, SharedPiece};
+use crate::read::unit::numbering::Numbering;
 use crate::util::hash::HashMap;
-use crate::util::paint::Segment;
 use crate::util::pair::{Fit, pair};
 
-/// A piece at an address at which several sequences start.
-pub(crate) struct SharedPiece {
-    /// Index into the unit's pieces.
-    pub(crate) piece: usize,
-    pub(crate) origin: LocalOrigin,
-    /// The sequence that its `DW_AT_LLVM_stmt_sequence` names.
-    pub(crate) named: Option<usize>,
-    pub(crate) segments: Vec<Segment>,
-    /// As `UnitReader::rows` takes it.
-    pub(crate) joined: bool,
+/// Functions of the unit that may have been folded into others of their size.
+#[derive(Default)]
+struct FoldedHere<'e> {
+    erased: &'e [UnitErased],
+    /// Size and index of each that was not removed, sorted.
+    by_size: Vec<(u64, usize)>,
 }
 
-impl<E: Endianity> UnitReader<'_, '_, E> {
+impl<'e> FoldedHere<'e> {
+    fn new(erased: &'e [UnitErased]) -> FoldedHere<'e> {
+        let folded = erased.iter().enumerate().filter(|(_, erased)| !erased.removed);
+        let mut by_size: Vec<(u64, usize)> = folded.map(|(index, erased)| (erased.size, index)).collect();
+        by_size.sort_unstable();
+        FoldedHere { erased, by_size }
+    }
+}
+
+impl Assign<'_> {
     /// True where several sequences have rows of their own at an address.
     pub(crate) fn is_shared(&self, start: u64) -> bool {
         let here = self.lines.starting(start).take(2).count();
@@ -43,23 +47,21 @@ impl<E: Endianity> UnitReader<'_, '_, E> {
     }
 
     /// Gives each piece that waited for it its rows.
-    pub(crate) fn settle(&mut self) {
+    pub(crate) fn settle<E: Endianity>(&mut self, ids: &mut Numbering<'_, '_, E>, erased: &[UnitErased]) {
         let mut shared = std::mem::take(&mut self.shared);
-        shared.sort_by_key(|shared| (self.out.code.pieces[shared.piece].start, shared.piece));
+        shared.sort_by_key(|shared| (self.code.pieces[shared.piece].start, shared.piece));
         let (named, shared): (Vec<_>, Vec<_>) = shared.into_iter().partition(|shared| shared.named.is_some());
         for group in self.by_start(&named) {
-            self.settle_named(&named[group]);
+            self.settle_named(ids, &named[group]);
         }
         let groups = self.by_start(&shared);
-        let folded = self.out.records.erased.iter().enumerate().filter(|(_, erased)| !erased.removed);
-        let mut folded: Vec<(u64, usize)> = folded.map(|(index, erased)| (erased.size, index)).collect();
-        folded.sort_unstable();
+        let folded = FoldedHere::new(erased);
         for group in groups {
-            self.settle_one(&shared[group], &folded);
+            self.settle_one(ids, &shared[group], &folded);
         }
         if self.compared.is_short() {
             let offset = self.unit_offset;
-            self.diagnostics.add(Kind::CapReached, offset, || {
+            ids.diagnostics.add(Kind::CapReached, offset, || {
                 format!("the unit at {offset:#x} has too many sequences at its addresses: some functions have no lines")
             });
         }
@@ -67,7 +69,7 @@ impl<E: Endianity> UnitReader<'_, '_, E> {
 
     /// Index ranges of those that have one address.
     fn by_start(&self, shared: &[SharedPiece]) -> Vec<Range<usize>> {
-        let start_of = |shared: &SharedPiece| self.out.code.pieces[shared.piece].start;
+        let start_of = |shared: &SharedPiece| self.code.pieces[shared.piece].start;
         let groups = shared.chunk_by(|a, b| start_of(a) == start_of(b)).scan(0, |at, group| {
             *at += group.len();
             Some(*at - group.len()..*at)
@@ -76,46 +78,55 @@ impl<E: Endianity> UnitReader<'_, '_, E> {
     }
 
     /// Gives each the sequence that it names, or its own where they are mixed up.
-    fn settle_named(&mut self, here: &[SharedPiece]) {
-        let start = self.out.code.pieces[here[0].piece].start.0;
+    fn settle_named<E: Endianity>(&mut self, ids: &mut Numbering<'_, '_, E>, here: &[SharedPiece]) {
+        let start = self.code.pieces[here[0].piece].start.0;
         let named = |shared: &SharedPiece| shared.named.unwrap_or_default();
         let end = here.iter().map(|shared| self.lines.sequences[named(shared)].end).max().unwrap_or(start);
         let of_end = |&index: &usize| self.lines.sequences[index].end == end;
         let sequences: Vec<usize> =
             self.lines.starting(start).map(|(index, _)| index).filter(of_end).take(MAX_FOLDED).collect();
         let mut of = Vec::new();
-        if here.len() <= MAX_FOLDED && here.iter().any(|shared| self.names_another(shared, &sequences)) {
+        if here.len() <= MAX_FOLDED && here.iter().any(|shared| self.names_another(ids, shared, &sequences)) {
             let kinds = self.kinds(&sequences, start, end);
-            of = self.told_apart(here, &[], kinds, (start, end)).0;
+            of = self.told_apart(ids, here, &FoldedHere::default(), kinds, (start, end)).0;
         }
         for (at, shared) in here.iter().enumerate() {
             let named = named(shared);
             let own = of.get(at).copied().flatten().unwrap_or(named);
             let rows = |index: usize| &self.lines.rows[self.lines.rows_within(index, start, end)];
             if own != named && rows(own) != rows(named) {
-                self.diagnostics.add(Kind::SwappedSequence, start, || {
+                ids.diagnostics.add(Kind::SwappedSequence, start, || {
                     format!("a function at {start:#x} names the rows of another there: it has its own")
                 });
             }
-            self.settle_rows(shared, RowOwner::Sequence(own));
+            self.settle_rows(ids, shared, RowOwner::Sequence(own));
         }
     }
 
     /// True where a function has no row in the sequence that it names, and has in another.
-    fn names_another(&mut self, shared: &SharedPiece, sequences: &[usize]) -> bool {
+    fn names_another<E: Endianity>(
+        &mut self,
+        ids: &mut Numbering<'_, '_, E>,
+        shared: &SharedPiece,
+        sequences: &[usize],
+    ) -> bool {
         let mut has_row = |index: usize| {
             let rows = self.lines.sequences[index].rows.clone();
-            self.distance(shared.origin, rows).is_some()
+            self.distance(ids, shared.origin, rows).is_some()
         };
         shared.named.is_some_and(|named| !has_row(named)) && sequences.iter().any(|&index| has_row(index))
     }
 
-    /// `folded`: sizes and indexes of erased functions, sorted.
-    fn settle_one(&mut self, here: &[SharedPiece], folded: &[(u64, usize)]) {
-        let start = self.out.code.pieces[here[0].piece].start.0;
+    fn settle_one<E: Endianity>(
+        &mut self,
+        ids: &mut Numbering<'_, '_, E>,
+        here: &[SharedPiece],
+        folded: &FoldedHere<'_>,
+    ) {
+        let start = self.code.pieces[here[0].piece].start.0;
         // Of joined sequences only the part of these functions counts, and they may be claimed for others.
         let passing = self.lines.passing(start, &self.compared);
-        let lens = here.iter().map(|shared| u64::from(self.out.code.pieces[shared.piece].len));
+        let lens = here.iter().map(|shared| u64::from(self.code.pieces[shared.piece].len));
         let end = lens.max().map_or(u64::MAX, |len| start + len);
         let mut joined = !passing.is_empty();
         let mut sequences: Vec<usize> = Vec::new();
@@ -132,7 +143,7 @@ impl<E: Endianity> UnitReader<'_, '_, E> {
         let end = if joined { end } else { u64::MAX };
         sequences.extend(passing);
         if sequences.len().max(here.len()) > MAX_FOLDED {
-            self.diagnostics.add(Kind::CapReached, self.unit_offset, || {
+            ids.diagnostics.add(Kind::CapReached, self.unit_offset, || {
                 format!("over {MAX_FOLDED} functions or sequences at {start:#x}: those behind have no lines")
             });
             sequences.truncate(MAX_FOLDED);
@@ -146,21 +157,21 @@ impl<E: Endianity> UnitReader<'_, '_, E> {
             // Whose they are makes no difference.
             for (at, shared) in here.iter().enumerate() {
                 let own = sequences.get(at).or(sequences.first());
-                self.settle_rows(shared, own.map_or(RowOwner::Any, |&own| RowOwner::Sequence(own)));
+                self.settle_rows(ids, shared, own.map_or(RowOwner::Any, |&own| RowOwner::Sequence(own)));
             }
             return;
         }
         let waiting = &here[..here.len().min(MAX_FOLDED)];
-        let (of, free) = self.told_apart(waiting, folded, kinds, (start, end));
+        let (of, free) = self.told_apart(ids, waiting, folded, kinds, (start, end));
         let mut unknown = 0;
         for (at, shared) in here.iter().enumerate() {
             match of.get(at).copied().flatten() {
-                Some(own) => self.settle_rows(shared, RowOwner::Sequence(own)),
+                Some(own) => self.settle_rows(ids, shared, RowOwner::Sequence(own)),
                 None => unknown += 1,
             }
         }
         if unknown > 0 {
-            self.diagnostics.add(Kind::AmbiguousSequence, start, || {
+            ids.diagnostics.add(Kind::AmbiguousSequence, start, || {
                 format!(
                     "{unknown} of {} functions at {start:#x} have no lines: nothing tells whose they are",
                     here.len()
@@ -172,10 +183,16 @@ impl<E: Endianity> UnitReader<'_, '_, E> {
         }
     }
 
-    fn settle_rows(&mut self, shared: &SharedPiece, own: RowOwner) {
-        let piece = self.out.code.pieces[shared.piece];
+    fn settle_rows<E: Endianity>(
+        &mut self,
+        ids: &mut Numbering<'_, '_, E>,
+        shared: &SharedPiece,
+        own: RowOwner,
+    ) {
+        let piece = self.code.pieces[shared.piece];
         let (start, end) = (piece.start.0, piece.start.0 + u64::from(piece.len));
-        self.out.code.pieces[shared.piece].rows = self.rows(own, &shared.segments, start, end, shared.joined);
+        self.code.pieces[shared.piece].rows =
+            self.rows(ids, own, &shared.segments, start, end, shared.joined);
     }
 
     /// Sequences by what the file keeps of their rows, the first of each kind last. Each row is a step.
@@ -200,22 +217,22 @@ impl<E: Endianity> UnitReader<'_, '_, E> {
 
     /// What the file keeps of rows: without columns, if it has none, and without rows that say what the one before says.
     fn stored(&self, rows: &[LineRow]) -> Vec<LineRow> {
-        let column = |row: &LineRow| if self.options.columns { row.column } else { 0 };
+        let column = |row: &LineRow| if self.columns { row.column } else { 0 };
         let mut kept: Vec<LineRow> = rows.iter().map(|row| LineRow { column: column(row), ..*row }).collect();
         kept.dedup_by_key(|row| (row.file, row.line, row.column));
         kept
     }
 
     /// The sequence of each function, among those of the unit that may have them, and the sequences that nobody has.
-    fn told_apart(
+    fn told_apart<E: Endianity>(
         &mut self,
+        ids: &mut Numbering<'_, '_, E>,
         here: &[SharedPiece],
-        folded: &[(u64, usize)],
+        folded: &FoldedHere<'_>,
         mut kinds: Vec<Vec<usize>>,
         (start, end): (u64, u64),
     ) -> (Vec<Option<usize>>, Vec<usize>) {
-        let lens: Vec<u64> =
-            here.iter().map(|shared| self.out.code.pieces[shared.piece].len.into()).collect();
+        let lens: Vec<u64> = here.iter().map(|shared| self.code.pieces[shared.piece].len.into()).collect();
         let len_of = |reader: &Self, kind: &[usize]| reader.lines.sequences[kind[0]].end.min(end) - start;
         let any_of_len = kinds.iter().any(|kind| lens.contains(&len_of(self, kind)));
         // (origin, length) of functions here, then of those that may have been folded into them.
@@ -225,13 +242,13 @@ impl<E: Endianity> UnitReader<'_, '_, E> {
         sizes.sort_unstable();
         sizes.dedup();
         let of_size = |&size: &u64| {
-            let first = folded.partition_point(|erased| erased.0 < size);
-            folded[first..].iter().take_while(move |erased| erased.0 == size).map(|erased| erased.1)
+            let first = folded.by_size.partition_point(|erased| erased.0 < size);
+            folded.by_size[first..].iter().take_while(move |erased| erased.0 == size).map(|erased| erased.1)
         };
         let mut erased: Vec<usize> = sizes.iter().flat_map(of_size).take(MAX_FOLDED).collect();
         erased.sort_unstable();
         functions.extend(erased.into_iter().map(|index| {
-            let erased = &self.out.records.erased[index];
+            let erased = &folded.erased[index];
             (erased.origin, erased.size)
         }));
         let mut fits = Vec::new();
@@ -240,7 +257,7 @@ impl<E: Endianity> UnitReader<'_, '_, E> {
             let own = len_of(self, kind);
             for (function, &(origin, len)) in functions.iter().enumerate() {
                 if (!any_of_len || own == len)
-                    && let Some(distance) = self.distance(origin, rows.clone())
+                    && let Some(distance) = self.distance(ids, origin, rows.clone())
                 {
                     fits.push(Fit { function, sequence, distance });
                 }
@@ -271,8 +288,13 @@ impl<E: Endianity> UnitReader<'_, '_, E> {
     }
 
     /// Lines from a declaration to the nearest row behind it in its file.
-    fn distance(&mut self, origin: LocalOrigin, rows: Range<usize>) -> Option<u32> {
-        let declared = self.origins.tables.origins[origin.index()];
+    fn distance<E: Endianity>(
+        &mut self,
+        ids: &mut Numbering<'_, '_, E>,
+        origin: LocalOrigin,
+        rows: Range<usize>,
+    ) -> Option<u32> {
+        let declared = ids.origins.tables.origins[origin.index()];
         if declared.line == 0 || declared.file == NONE16 {
             return None;
         }
@@ -282,7 +304,7 @@ impl<E: Endianity> UnitReader<'_, '_, E> {
         let mut least = None;
         for at in rows {
             let row = self.lines.rows[at];
-            if row.line >= declared.line && self.file(row.file) == declared.file {
+            if row.line >= declared.line && self.file(ids, row.file) == declared.file {
                 let distance = row.line - declared.line;
                 least = Some(least.map_or(distance, |least: u32| least.min(distance)));
             }

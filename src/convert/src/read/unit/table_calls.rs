@@ -5,7 +5,7 @@ use crate::model::{NONE16, UnitCall};
 use crate::read::sections::bytes::Endianity;
 use crate::read::sections::call_tables::DirectCall;
 use crate::read::sections::entries::{Entries, Plans, Wanted};
-use crate::read::unit::UnitReader;
+use crate::read::unit::walk::Walk;
 use crate::util::hash::HashSet;
 
 /// The entries of functions.
@@ -17,7 +17,7 @@ const CALLABLE: Wanted<()> = Wanted {
     attribute: |_| false,
 };
 
-impl<E: Endianity> UnitReader<'_, '_, E> {
+impl<E: Endianity> Walk<'_, '_, E> {
     /// Keeps the listed calls of which the callee is an entry of this unit.
     pub(crate) fn listed_calls(&mut self, listed: &[DirectCall]) {
         if listed.is_empty() {
@@ -26,7 +26,7 @@ impl<E: Endianity> UnitReader<'_, '_, E> {
         let entries = self.callable(listed);
         for call in listed {
             let Some(offset) = self.offsets(call).find(|offset| entries.contains(offset)) else {
-                self.diagnostics.add(Kind::BadCallTable, call.return_addr.0, || {
+                self.ids.diagnostics.add(Kind::BadCallTable, call.return_addr.0, || {
                     let (callee, address, unit) = (call.callee, call.return_addr.0, self.unit_offset);
                     format!(
                         "the call that returns to {address:#x} calls {callee:#x} of the unit at .debug_info+{unit:#x}, no function"
@@ -34,7 +34,7 @@ impl<E: Endianity> UnitReader<'_, '_, E> {
                 });
                 continue;
             };
-            let callee = self.callee(self.origins.place(gimli::UnitOffset(offset)));
+            let callee = self.callee(self.ids.origins.place(gimli::UnitOffset(offset)));
             self.out.records.listed.push(UnitCall {
                 return_addr: Some(call.return_addr),
                 callee: Some(callee),

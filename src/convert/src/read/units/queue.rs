@@ -230,7 +230,8 @@ impl<'f> Front<'_, 'f> {
 
 /// Bytes of memory of a unit that waits.
 fn held(unit: &Option<Done<'_>>) -> u64 {
-    unit.as_ref().map_or(0, |done| done.unit.bytes())
+    let classes = |unit: &Unit<'_>| unit.records.described.as_ref().map_or(0, |unit| unit.bytes());
+    unit.as_ref().map_or(0, |done| done.unit.bytes() + classes(&done.unit))
 }
 
 /// A thread that panicked ends the conversion anyhow.

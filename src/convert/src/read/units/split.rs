@@ -16,11 +16,12 @@ use crate::open::{
 use crate::read::limits::{allowed_entries, held_by_lists};
 use crate::read::sections::abbreviations::{AbbreviationTable, Abbreviations};
 use crate::read::sections::bytes::{Bytes, Dwarf, Endianity};
-use crate::read::sections::file::FileTable;
 use crate::read::sections::package::Package;
+use crate::read::space::{Info, Space, Without, load, offset_of, root_attributes, string};
+use crate::read::unit::file::FileTable;
+use crate::read::unit::source::UnitSource;
 use crate::read::units::pool::NamePool;
-use crate::read::units::space::{Info, Space, Without, load, offset_of, root_attributes, string};
-use crate::read::units::task::{UnitSource, UnitTask};
+use crate::read::units::task::UnitTask;
 
 /// Steps for opening a file, and for each unit that is found in one: of the order of the bytes that are looked at.
 const OPEN_STEPS: u64 = 1 << 12;
@@ -199,8 +200,7 @@ pub(crate) fn read<'f, E: Endianity>(
             Ok(mut unit) => {
                 unit.tables.brings = brings;
                 unit.tables.strings += file.debug.get(DebugSection::Str).len() as u64;
-                let names = task.supply.names.keep(&std::mem::take(&mut unit.tables.names));
-                return Some(unit.with_names(names));
+                return Some(unit.with_names(|names| task.supply.names.keep(names)));
             }
             Err(problem) => missed.other_build(format!("{}: {problem}", path.display())),
         }

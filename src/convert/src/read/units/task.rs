@@ -3,19 +3,20 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::diagnostics::{Diagnostics, Kind};
-use crate::model::{ClassPlaces, ClassUnit, Unit, UnitClasses, UnitHead};
+use crate::model::{ClassPlaces, Unit, UnitClasses, UnitHead};
 use crate::open::DebugSection;
 use crate::read::code::CodeSections;
 use crate::read::limits::Limits;
 use crate::read::options::ReadOptions;
-use crate::read::sections::abbreviations::{AbbreviationTable, Abbreviations};
+use crate::read::sections::abbreviations::AbbreviationTable;
 use crate::read::sections::bytes::{Bytes, Endianity};
-use crate::read::sections::call_tables::{CallTables, DirectCall};
-use crate::read::sections::file::FileTable;
+use crate::read::sections::call_tables::CallTables;
+use crate::read::space::bad_unit;
+use crate::read::space::{Space, Without, offset_of};
 use crate::read::unit;
-use crate::read::units::memory::Memory;
-use crate::read::units::space::bad_unit;
-use crate::read::units::space::{Space, Without, offset_of};
+use crate::read::unit::file::FileTable;
+use crate::read::unit::memory::Memory;
+use crate::read::unit::source::UnitSource;
 use crate::read::units::split;
 use crate::read::units::split::Supply;
 use crate::util::budget::Allowance;
@@ -67,19 +68,24 @@ impl<'f, E: Endianity> UnitTask<'_, 'f, E> {
         match self.walk {
             UnitWalk::Functions => {
                 let (mut unit, shared) =
-                    unit::walk(source, self.code, self.options, &mut memory, limits, diagnostics);
+                    unit::read(source, self.code, self.options, &mut memory, limits, diagnostics);
                 // gcc does not say which of its classes matter, and a `.dwo` does not live as long as its classes.
                 let main = source.space.main.dwarf.file_type == gimli::DwarfFileType::Main;
                 if self.options.classes && main && unit.records.class_places.is_of_tables() {
                     let places = std::mem::take(&mut unit.records.class_places);
                     let mut counted = Diagnostics::default();
-                    let described = unit::classes(source, &places, &mut memory, &mut counted);
-                    let skipped = counted.only(Kind::SkippedClasses);
-                    unit.records.described = Some(Box::new(ClassUnit { unit: described, skipped }));
+                    let mut described = unit::classes(source, &places, &mut memory, &mut counted);
+                    described.skipped = counted.only(Kind::SkippedClasses);
+                    unit.records.described = Some(Box::new(described));
                 }
                 (unit, shared)
             }
-            UnitWalk::ClassesAt(places) => (unit::classes(source, places, &mut memory, diagnostics), 0),
+            UnitWalk::ClassesAt(places) => {
+                let described = unit::classes(source, places, &mut memory, diagnostics);
+                let mut unit = empty(described.offset);
+                unit.records.described = Some(Box::new(described));
+                (unit, 0)
+            }
             // The unit is none of those.
             UnitWalk::Classes(_) => (Unit::default(), 0),
         }
@@ -114,23 +120,6 @@ pub(crate) const SHARED: [DebugSection; 4] =
 fn starts<E: Endianity>(unit: &gimli::Unit<Bytes<'_, E>>) -> Starts {
     let line = unit.line_program.as_ref().map_or(0, |program| program.header().offset().0);
     [line, unit.str_offsets_base.0, unit.addr_base.0, unit.rnglists_base.0]
-}
-
-/// One unit to walk, and the tables that it refers to.
-pub(crate) struct UnitSource<'a, 'f, E: Endianity> {
-    pub(crate) space: &'a Space<'f, E>,
-    /// The unit at `index` of `space.main`.
-    pub(crate) unit: &'a gimli::Unit<Bytes<'f, E>>,
-    pub(crate) index: usize,
-    pub(crate) abbreviations: Abbreviations<'a, 'f>,
-    /// What `DW_AT_decl_file` and `DW_AT_call_file` index.
-    pub(crate) files: FileTable<'a, 'f, E>,
-    /// The line program of the unit's code, and the section that holds it. A split unit has its
-    /// skeleton's.
-    pub(crate) rows: FileTable<'a, 'f, E>,
-    pub(crate) debug_line: Bytes<'f, E>,
-    /// The calls that a table lists for it.
-    pub(crate) listed: &'a [DirectCall],
 }
 
 /// Reads the unit at `index`; `None` for a unit that never holds code (a type unit). A skeleton is read

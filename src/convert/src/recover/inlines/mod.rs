@@ -7,6 +7,7 @@
 //! calls and lengths: both were made of one piece of source (instances of one template), and the code that the one has
 //! inlined at an offset the other has there too. Where neither holds, the function keeps its lines alone, and is counted.
 
+mod function;
 mod places;
 mod twin;
 
@@ -15,7 +16,8 @@ use rayon::prelude::*;
 use crate::diagnostics::{Diagnostics, Kind};
 use crate::merge::names::Names;
 use crate::model::{How, InlineCounts, Row, RowRange, Scope, UnitCode, UnitTraces};
-use crate::recover::recovered::{Recovered, UnitView};
+use crate::recover::inlines::function::{FunctionAt, Ranges, file};
+use crate::recover::recovered::Recovered;
 use crate::util::budget::Budget;
 use crate::util::hash::{HashMap, HashSet};
 use crate::util::paint::{PaintRange, Painter, Segment};
@@ -30,12 +32,6 @@ const ROUNDS: [(usize, u64); 2] = [(4096, 1 << 18), (64, 1 << 24)];
 
 /// Functions at one address that one is compared with to find its twin.
 const MAX_TWINS: usize = 64;
-
-/// A function: its unit, and its index there.
-type FunctionAt = (usize, usize);
-
-/// The ranges of each node but the first, as offsets from the start of the function.
-type Ranges = Vec<Vec<(u32, u32)>>;
 
 /// Restores the inline trees of all functions that were found without addresses.
 pub(crate) fn restore(names: &Names<'_>, recovered: &mut Recovered<'_, '_>, diagnostics: &mut Diagnostics) {
@@ -375,11 +371,6 @@ fn range(unit: &UnitCode, function: usize) -> Option<(u64, u32)> {
     let pieces = unit.functions[function].pieces.clone();
     let piece = &unit.pieces[pieces.start as usize];
     (pieces.len() == 1).then_some((piece.start.0, piece.len))
-}
-
-/// The file of a row in the whole program; 0 where no row covers the code.
-fn file(unit: UnitView<'_, '_>, local: u16) -> u32 {
-    unit.file_of(local).map_or(0, |file| file.0 + 1)
 }
 
 #[cfg(test)]

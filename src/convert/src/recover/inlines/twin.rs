@@ -2,7 +2,7 @@
 
 use crate::merge::names::Names;
 use crate::model::{EdgeId, OriginId, Row};
-use crate::recover::inlines::{FunctionAt, Ranges, file};
+use crate::recover::inlines::function::{FunctionAt, Ranges, file};
 use crate::recover::recovered::{Recovered, UnitView};
 use crate::util::budget::Budget;
 

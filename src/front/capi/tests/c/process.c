@@ -1,6 +1,6 @@
 /*
- * The modules of a process, and programs that lie about their sections: process LIBRARY, which has symbols in a section and
- * is not loaded yet. Prints "the process holds".
+ * The modules of a process, and programs that lie about their sections: process LIBRARY SMALL, which have symbols in a section and
+ * are not loaded yet; SMALL takes less memory. Prints "the process holds".
  */
 #define _GNU_SOURCE
 #include "foldsym_process.h"
@@ -60,6 +60,67 @@ static void check_modules(const char *library)
     dlclose(handle);
 }
 
+/* The module that the table has for the function `name` of a library. */
+static const foldsym_module *module_of(void *handle, const char *name)
+{
+    void *symbol = dlsym(handle, name);
+    CHECK(symbol != NULL);
+    return foldsym_module_find(&table, (uint64_t)(uintptr_t)symbol, FOLDSYM_EXACT);
+}
+
+/* Loads and unloads two libraries in turn, so that the second lies where the first was, and then the first again. */
+static void check_reload(const char *large, const char *small)
+{
+    foldsym_process process;
+    const foldsym_module *module;
+    void *handle, *other;
+    uint64_t start, end, small_start;
+    int round;
+    memset(&process, 0, sizeof process);
+    foldsym_modules_init(&table, room, MOST);
+    process.table = &table;
+    process.files = files;
+    process.file_capacity = 2;
+    /* The symbols of both are mapped first, so that they take no place of a library. */
+    other = dlopen(small, RTLD_NOW);
+    CHECK(other != NULL && foldsym_process_add(&process) == FOLDSYM_OK && dlclose(other) == 0);
+    handle = dlopen(large, RTLD_NOW);
+    CHECK(handle != NULL && foldsym_process_add(&process) == FOLDSYM_OK);
+    module = module_of(handle, "delivered");
+    CHECK(module && module->status == FOLDSYM_OK);
+    start = module->start;
+    end = module->end;
+    /* No other hole in memory is left above the library, so that the loader takes the one that it leaves. */
+    for (round = 0; round < 100000; round++) {
+        void *page = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        CHECK(page != MAP_FAILED);
+        if ((uint64_t)(uintptr_t)page < start)
+            break;
+    }
+    for (round = 0; round < 3; round++) {
+        CHECK(dlclose(handle) == 0);
+        other = dlopen(small, RTLD_NOW);
+        CHECK(other != NULL && foldsym_process_add(&process) == FOLDSYM_OK);
+        module = module_of(other, "small");
+        CHECK(module && strcmp(module->name, small) == 0 && module->status == FOLDSYM_OK);
+        small_start = module->start;
+        CHECK(dlclose(other) == 0);
+        handle = dlopen(large, RTLD_NOW);
+        CHECK(handle != NULL && foldsym_process_add(&process) == FOLDSYM_OK);
+        module = module_of(handle, "delivered");
+        CHECK(module && strcmp(module->name, large) == 0 && module->status == FOLDSYM_OK);
+        /* Each byte of it is its own. The loader puts a library where it likes: SMALL may have been elsewhere. */
+        if (module->start == start && module->end == end && small_start > start && small_start < end) {
+            module = foldsym_module_find(&table, small_start, FOLDSYM_EXACT);
+            CHECK(module && strcmp(module->name, large) == 0);
+            printf("covered\n");
+        }
+    }
+    /* The symbols of both were opened once. */
+    CHECK(process.file_count == 2);
+    dlclose(handle);
+}
+
 static uint32_t seed = 1;
 
 static uint32_t random_below(uint32_t limit)
@@ -116,8 +177,9 @@ static void check_sections(const char *library)
 
 int main(int argc, char **argv)
 {
-    CHECK(argc == 2);
+    CHECK(argc == 3);
     check_modules(argv[1]);
+    check_reload(argv[1], argv[2]);
     check_sections(argv[1]);
     printf("the process holds\n");
     return 0;

@@ -59,6 +59,16 @@ pub fn embedded() -> &'static Path {
     })
 }
 
+/// The static library that walks frames.
+pub fn unwind_archive() -> &'static Path {
+    static LIBRARY: OnceLock<PathBuf> = OnceLock::new();
+    LIBRARY.get_or_init(|| {
+        let target = folder("unwind-archive");
+        cargo(&["build", "--release", "--locked"], &crate_dir().join("unwind"), &target);
+        target.join("release/libfoldsym_unwind.a")
+    })
+}
+
 /// The folder with the static and the dynamic library of both tiers.
 pub fn both_tiers() -> &'static Path {
     static LIBRARY: OnceLock<PathBuf> = OnceLock::new();

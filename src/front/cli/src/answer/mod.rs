@@ -3,7 +3,9 @@
 pub(crate) mod address;
 pub(crate) mod block;
 pub(crate) mod open;
+pub(crate) mod places;
 pub(crate) mod process;
 pub(crate) mod session;
 pub(crate) mod stopped;
+pub(crate) mod symbols;
 pub(crate) mod text;

@@ -1,12 +1,12 @@
 //! The modules of a process, and the words and lines that name addresses of them.
 
+use std::collections::HashMap;
 use std::path::Path;
 
 use foldsym_symbolize::{
     Kind, Module, ModuleId, Modules, Place, Request, RequestError, StackFrame, build_id_and_offset,
     module_and_offset, modules_of_maps, modules_of_process, number, parse_maps,
 };
-use rustc_hash::FxHashMap;
 use serde_json::Value;
 
 use crate::args::Sources;
@@ -16,17 +16,19 @@ use crate::io::failure::{Failure, quoted};
 const MAX_FRAMES: usize = 1 << 17;
 /// Modules that lines may name; then the list begins anew.
 const MAX_NAMED: usize = 1 << 16;
+/// A module has few sections: each costs a comparison for each address in it.
+const MAX_SECTIONS: usize = 1 << 10;
 /// Files of `--maps` are not larger.
 const MAX_MAPS: u64 = 256 << 20;
 
 /// The modules that are known so far: those of `--maps`, and those that lines named.
 pub(crate) struct Process {
     /// Those of `--maps`.
-    mapped: Vec<Module>,
-    list: Vec<Module>,
-    /// By what lines call them.
-    named: FxHashMap<String, usize>,
+    mapped: Modules,
+    /// The same, and then those that lines named.
     modules: Modules,
+    /// By what lines call them, which strangers wrote: hashed with a key.
+    named: HashMap<String, usize>,
     open_paths: bool,
     /// The modules of the last JSON line, as they were written.
     last: Option<(Value, Modules)>,
@@ -38,19 +40,20 @@ impl Process {
     /// # Errors
     /// The file cannot be read, or has a line of another form.
     pub(crate) fn new(sources: &Sources) -> Result<Self, Failure> {
-        let mut mapped = Vec::new();
+        let mut mapped = Modules::new(Vec::new());
         if let Some(path) = &sources.maps {
             let entries = parse_maps(&read(path)?).map_err(|error| Failure::input(path, error))?;
             // What the kernel says of a process that runs is trusted, and nothing else without a word of the user.
             let trusted = sources.open_paths || path.starts_with("/proc");
-            let modules = if trusted { modules_of_process(&entries) } else { modules_of_maps(&entries) };
-            mapped = modules.to_vec();
+            mapped = if trusted { modules_of_process(&entries) } else { modules_of_maps(&entries) };
+        }
+        for (name, path) in &sources.sections {
+            mapped.push(Module::new(name).with_sections(read_sections(path)?));
         }
         Ok(Self {
-            modules: Modules::new(mapped.clone()),
-            list: mapped.clone(),
+            modules: mapped.clone(),
             mapped,
-            named: FxHashMap::default(),
+            named: HashMap::new(),
             open_paths: sources.open_paths,
             last: None,
         })
@@ -67,7 +70,7 @@ impl Process {
     /// What is wrong with it, for the user.
     pub(crate) fn line(&mut self, line: &str) -> Result<Place, String> {
         self.forget();
-        let place = match file_and_address(line.trim()) {
+        match file_and_address(line.trim()) {
             Some((file, address)) => {
                 if !self.open_paths {
                     return Err(format!(
@@ -77,12 +80,10 @@ impl Process {
                 }
                 let address = number(address).ok_or_else(|| no_address(address))?;
                 let new = || Module::new(file).with_program(Path::new(file));
-                Place::Image { module: self.module(file, new), address }
+                Ok(Place::Image { module: self.module(file, new), address })
             }
-            None => self.word(line.trim())?,
-        };
-        self.grow();
-        Ok(place)
+            None => self.word(line.trim()),
+        }
     }
 
     /// Reads a line that is a stack.
@@ -106,7 +107,6 @@ impl Process {
         if frames.is_empty() {
             return Err("a stack needs an address".to_owned());
         }
-        self.grow();
         Ok(frames)
     }
 
@@ -152,11 +152,7 @@ impl Process {
         if let Some(&known) = self.named.get(name) {
             return known;
         }
-        let mapped = |module: &Module| *module.name == *name || module.file_name() == name;
-        let index = self.mapped.iter().position(mapped).unwrap_or_else(|| {
-            self.list.push(new());
-            self.list.len() - 1
-        });
+        let index = self.mapped.of_name(name).unwrap_or_else(|| self.modules.push(new()));
         self.named.insert(name.to_owned(), index);
         index
     }
@@ -174,26 +170,47 @@ impl Process {
                 None => module,
             }
         };
-        let module = self.module(&key, new);
-        self.grow();
-        Place::Image { module, address }
+        Place::Image { module: self.module(&key, new), address }
     }
 
     /// Begins the list anew where lines named very many. Places that were read before count no more.
     pub(crate) fn forget(&mut self) {
-        if self.list.len() > self.mapped.len() + MAX_NAMED {
-            self.list = self.mapped.clone();
+        if self.modules.len() > self.mapped.len() + MAX_NAMED {
+            self.modules = self.mapped.clone();
             self.named.clear();
-            self.modules = Modules::new(self.list.clone());
         }
     }
+}
 
-    /// Takes up what a line named.
-    fn grow(&mut self) {
-        if self.modules.len() != self.list.len() {
-            self.modules = Modules::new(self.list.clone());
+/// Names and addresses of sections: a folder as `/sys/module/NAME/sections`, where each file has the address of the section of its
+/// name, or a file of lines `SECTION ADDRESS`.
+fn read_sections(path: &Path) -> Result<Vec<(String, u64)>, Failure> {
+    let mut sections = Vec::new();
+    let mut add = |from: &Path, name: &str, address: &str| {
+        let address = number(address).or_else(|| u64::from_str_radix(address, 16).ok());
+        let wrong = || Failure::input(from, "expected the address of a section: 0x and hexadecimal digits");
+        if sections.len() == MAX_SECTIONS {
+            return Err(Failure::input(path, format!("more than {MAX_SECTIONS} sections")));
+        }
+        sections.push((name.to_owned(), address.ok_or_else(wrong)?));
+        Ok(())
+    };
+    if path.is_dir() {
+        for entry in std::fs::read_dir(path).map_err(|error| Failure::input(path, error))? {
+            let entry = entry.map_err(|error| Failure::input(path, error))?;
+            add(&entry.path(), &entry.file_name().to_string_lossy(), read(&entry.path())?.trim())?;
+        }
+    } else {
+        for line in read(path)?.lines().filter(|line| !line.trim().is_empty()) {
+            let (name, address) = line.trim().split_once(char::is_whitespace).unwrap_or_default();
+            add(path, name, address.trim())?;
         }
     }
+    // The kernel shows addresses of 0 to whoever is not root.
+    if sections.iter().all(|(_, address)| *address == 0) {
+        return Err(Failure::input(path, "no section has an address: /sys/module is to be read as root"));
+    }
+    Ok(sections)
 }
 
 /// The two words of `FILE ADDRESS`; the file may be quoted.

@@ -14,7 +14,7 @@ use glob::Pattern as Glob;
 
 use foldsym_symbolize::number;
 use sources::SOURCES;
-pub(crate) use sources::{Filter, Sources, Symbolize, Words};
+pub(crate) use sources::{Callers, Filter, Sources, Style, Symbolize, Words};
 
 #[derive(Parser)]
 #[command(name = "foldsym", version, about = "A small, mapped symbol file that knows every folded function", after_help = EXAMPLES)]
@@ -57,6 +57,15 @@ pub(crate) enum Command {
     Verify(Verify),
     /// Prints a completion script for a shell
     Completions { shell: Shell },
+    /// Writes the manual pages of all commands into a folder
+    #[command(after_help = "\
+Examples:
+  foldsym man ~/.local/share/man/man1 && man foldsym-convert")]
+    Man {
+        /// Folder for foldsym.1, foldsym-convert.1 and the others; it is made where it does not exist
+        #[arg(value_name = "DIR")]
+        folder: PathBuf,
+    },
     /// Lists the basic blocks of a function
     Blocks(Blocks),
     /// Prints the row of call frame information that holds at each address
@@ -95,7 +104,7 @@ pub(crate) struct Passed {
 #[command(after_help = "\
 Examples:
   foldsym export app.fsym --gsym -o app.gsym        llvm-symbolizer reads it where it lies beside app
-  foldsym export app.fsym --breakpad -o app.sym")]
+  foldsym export app.fsym --breakpad --program app -o app.sym    with STACK CFI, for minidump-stackwalk")]
 pub(crate) struct Export {
     /// File to read
     #[arg(value_name = "FILE.fsym")]
@@ -105,6 +114,9 @@ pub(crate) struct Export {
     /// File to write
     #[arg(short, long, value_name = "OUT")]
     pub(crate) output: PathBuf,
+    /// The program: gives a Breakpad file its STACK CFI where FILE was converted without --unwind
+    #[arg(long, value_name = "PROGRAM", requires = "breakpad")]
+    pub(crate) program: Option<PathBuf>,
     /// Name of the module in a Breakpad file (default: the name of FILE without .fsym)
     #[arg(long, value_name = "NAME")]
     pub(crate) module: Option<String>,
@@ -324,8 +336,11 @@ Examples:
   foldsym lookup --store /srv/symbols libfoo.so+0x1234 8f3c2a:0x5678")]
 pub(crate) struct Lookup {
     /// A .fsym, or a program, which is converted; not with options of many modules
-    #[arg(value_name = "FILE", required_unless_present_any = SOURCES)]
+    #[arg(value_name = "FILE", required_unless_present_any = SOURCES, required_unless_present = "exe")]
     file: Option<PathBuf>,
+    /// The same, as addr2line and llvm-symbolizer name it: all words are addresses then
+    #[arg(short = 'e', long, visible_aliases = ["obj"], value_name = "FILE", conflicts_with_all = SOURCES)]
+    exe: Option<PathBuf>,
     /// Addresses (0x hexadecimal, else decimal) or SECTION:OFFSET; without any, one a line on standard input
     #[arg(value_name = "ADDR")]
     addresses: Vec<String>,
@@ -340,13 +355,13 @@ pub(crate) struct Lookup {
 
 impl Lookup {
     pub(crate) fn words(&self) -> Words<'_> {
-        Words::of(self.file.as_ref(), &self.addresses, &self.sources)
+        Words::of(self.file.as_ref(), self.exe.as_deref(), &self.addresses, &self.sources)
     }
 }
 
 impl Stack {
     pub(crate) fn words(&self) -> Words<'_> {
-        Words::of(self.file.as_ref(), &self.addresses, &self.sources)
+        Words::of(self.file.as_ref(), self.exe.as_deref(), &self.addresses, &self.sources)
     }
 }
 
@@ -374,8 +389,11 @@ Examples:
   foldsym stack --store /srv/symbols --json < stacks.jsonl")]
 pub(crate) struct Stack {
     /// A .fsym, or a program, which is converted; not with options of many modules
-    #[arg(value_name = "FILE", required_unless_present_any = SOURCES)]
+    #[arg(value_name = "FILE", required_unless_present_any = SOURCES, required_unless_present = "exe")]
     file: Option<PathBuf>,
+    /// The same, as addr2line and llvm-symbolizer name it: all words are addresses then
+    #[arg(short = 'e', long, visible_aliases = ["obj"], value_name = "FILE", conflicts_with_all = SOURCES)]
+    exe: Option<PathBuf>,
     /// One stack, innermost first; without any, one stack a line on standard input
     #[arg(value_name = "ADDR")]
     addresses: Vec<String>,

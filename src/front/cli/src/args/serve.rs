@@ -36,6 +36,10 @@ pub(crate) struct Serve {
     /// Origin whose pages may ask /symbolicate/v5; * stands for all
     #[arg(long, value_name = "ORIGIN", default_value = "https://profiler.firefox.com")]
     pub(crate) allow_origin: Vec<String>,
+    /// Name by which clients may call the server, besides localhost and addresses; * stands for all (default: none if --listen is on
+    /// this machine alone, else all)
+    #[arg(long, value_name = "NAME")]
+    pub(crate) allow_host: Vec<String>,
     /// Threads that answer; 0 takes all cores
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u16).range(..=1024))]
     pub(crate) threads: u16,

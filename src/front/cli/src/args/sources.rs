@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 use super::Marks;
 
@@ -19,6 +19,10 @@ pub(crate) struct Sources {
     /// The modules of a process: its /proc/PID/maps, or a copy
     #[arg(long, value_name = "FILE")]
     pub(crate) maps: Option<PathBuf>,
+    /// Where sections of a relocatable program are: /sys/module/NAME/sections of a kernel module, a copy of that folder, or a
+    /// file of lines SECTION ADDRESS
+    #[arg(long, value_name = "MODULE=PATH", value_parser = module_sections)]
+    pub(crate) sections: Vec<(String, PathBuf)>,
     /// Opens programs at the paths that --maps and lines name (of a process that runs, those of --maps are opened anyhow)
     #[arg(long)]
     pub(crate) open_paths: bool,
@@ -34,22 +38,32 @@ pub(crate) struct Sources {
 impl Sources {
     /// Whether addresses are of many modules.
     pub(crate) fn are_many(&self) -> bool {
-        self.open_paths || self.maps.is_some() || !self.store.is_empty() || !self.search.is_empty()
+        let are_mapped = self.maps.is_some() || !self.sections.is_empty();
+        self.open_paths || are_mapped || !self.store.is_empty() || !self.search.is_empty()
     }
 }
 
 /// What one of them is needed for.
-pub(super) const SOURCES: [&str; 4] = ["store", "search", "maps", "open_paths"];
+pub(super) const SOURCES: [&str; 5] = ["store", "search", "maps", "sections", "open_paths"];
+
+fn module_sections(text: &str) -> Result<(String, PathBuf), String> {
+    match text.split_once('=') {
+        Some((name, path)) if !name.is_empty() && !path.is_empty() => Ok((name.to_owned(), path.into())),
+        _ => Err("expected MODULE=PATH".to_owned()),
+    }
+}
 
 #[derive(Args)]
 #[command(after_help = "\
-Stacks are reports of sanitizers, symbolizer markup ({{{bt:0:0x1234:pc}}} after {{{module:...}}} and {{{mmap:...}}}), and lines of
-backtrace_symbols (MODULE(+0x1234) [0x7f...]). Each is answered as a whole, so that callers tell which folded function ran.
+Stacks are reports of sanitizers, symbolizer markup ({{{bt:0:0x1234:pc}}} after {{{module:...}}} and {{{mmap:...}}}), lines of
+backtrace_symbols (MODULE(+0x1234) [0x7f...], MODULE(FUNCTION+0x1234), MODULE(+0x1234)), and lines of the Linux kernel
+(FUNCTION+0x12/0x40 [MODULE]), whose files are vmlinux and MODULE.ko in --search. Each is answered as a whole, so that callers tell which folded function ran.
 What is not found stays as it is.
 
 Examples:
   ./app 2>&1 | foldsym filter --open-paths
-  foldsym filter --store /srv/symbols crash.log")]
+  foldsym filter --store /srv/symbols crash.log
+  dmesg | foldsym filter --search /usr/lib/debug/boot/vmlinux --search modules/")]
 pub(crate) struct Filter {
     /// Logs; without any, standard input
     #[arg(value_name = "FILE")]
@@ -72,7 +86,9 @@ does not stop the others: then the exit code is 4.
 Examples:
   foldsym symbolize --store /srv/symbols crash.dmp
   foldsym symbolize --search build/ core.1234 --json
-  foldsym symbolize --store /srv/symbols reports/*.txt --json > answers.jsonl")]
+  foldsym symbolize --store /srv/symbols reports/*.txt --json > answers.jsonl
+  foldsym symbolize --search app cpu.pb.gz --pprof named.pb.gz     then: go tool pprof -top named.pb.gz
+  foldsym symbolize --search app cpu.pb.gz --collapsed | flamegraph.pl > cpu.svg")]
 pub(crate) struct Symbolize {
     /// Reports; - is standard input
     #[arg(required = true, value_name = "INPUT")]
@@ -83,11 +99,23 @@ pub(crate) struct Symbolize {
     #[arg(long, value_name = "F", value_parser = report_format)]
     pub(crate) format: Option<foldsym_reports::Format>,
     /// One JSON object for each report, a line
-    #[arg(long, conflicts_with = "text")]
+    #[arg(long, conflicts_with_all = ["text", "collapsed", "pprof"])]
     pub(crate) json: bool,
-    /// Stacks as a debugger prints them: what is printed anyhow
+    /// Text: what is printed anyhow
     #[arg(long)]
     pub(crate) text: bool,
+    /// How text prints stacks
+    #[arg(long, value_name = "STYLE", default_value = "plain", conflicts_with_all = ["json", "collapsed", "pprof"])]
+    pub(crate) style: Style,
+    /// Lines of flame graphs, OUTERMOST;...;INNERMOST COUNT, over all reports; of a profile the sums of VALUE (default: as the profile says)
+    #[arg(long, value_name = "VALUE", num_args = 0..=1, require_equals = true, default_missing_value = "", conflicts_with_all = ["text", "pprof"])]
+    pub(crate) collapsed: Option<String>,
+    /// Writes a profile anew, with functions and lines; - is standard output
+    #[arg(long, value_name = "OUT.pb.gz", conflicts_with = "text")]
+    pub(crate) pprof: Option<PathBuf>,
+    /// What the addresses of callers are in profiles, where producers differ
+    #[arg(long, value_name = "KIND", default_value = "adjusted")]
+    pub(crate) callers: Callers,
     /// Linkage names as they are
     #[arg(long)]
     pub(crate) no_demangle: bool,
@@ -97,6 +125,28 @@ pub(crate) struct Symbolize {
 }
 
 /// The format of a word of `--format`.
+/// How text prints stacks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Style {
+    /// With certainty, and how each frame was found
+    #[default]
+    Plain,
+    /// As gdb's `backtrace`
+    Gdb,
+    /// As `minidump-stackwalk`
+    Stackwalk,
+}
+
+/// What the address of a caller is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Callers {
+    /// Inside the call: one less than a return address
+    #[default]
+    Adjusted,
+    /// The return address
+    Return,
+}
+
 fn report_format(word: &str) -> Result<foldsym_reports::Format, String> {
     let words =
         || foldsym_reports::Format::ALL.iter().map(|format| format.text()).collect::<Vec<_>>().join(", ");
@@ -110,13 +160,19 @@ pub(crate) struct Words<'a> {
 }
 
 impl<'a> Words<'a> {
-    pub(super) fn of(file: Option<&'a PathBuf>, addresses: &[String], sources: &Sources) -> Self {
+    /// `file` is the first word, `exe` the file of `-e`.
+    pub(super) fn of(
+        file: Option<&'a PathBuf>,
+        exe: Option<&'a Path>,
+        addresses: &[String],
+        sources: &Sources,
+    ) -> Self {
         match file {
-            Some(first) if sources.are_many() => {
+            Some(first) if exe.is_some() || sources.are_many() => {
                 let first = first.to_string_lossy().into_owned();
-                Self { file: None, addresses: [first].into_iter().chain(addresses.to_vec()).collect() }
+                Self { file: exe, addresses: [first].into_iter().chain(addresses.to_vec()).collect() }
             }
-            file => Self { file: file.map(PathBuf::as_path), addresses: addresses.to_vec() },
+            file => Self { file: exe.or(file.map(PathBuf::as_path)), addresses: addresses.to_vec() },
         }
     }
 }

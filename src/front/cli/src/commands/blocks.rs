@@ -6,8 +6,9 @@ use foldsym_lookup::{BasicBlock, BasicBlocks, Frames, FunctionId, ImageAddr, Loo
 
 use crate::answer::block::{block_members, block_range};
 use crate::answer::open::damaged;
+use crate::answer::places::{Places, places};
 use crate::args::{Blocks, Pattern};
-use crate::commands::find::{Places, functions, places};
+use crate::commands::find::functions;
 use crate::io::escape::push_escaped;
 use crate::io::failure::{Failure, complain, exit};
 use crate::io::mapped::Mapped;

@@ -1,8 +1,12 @@
 //! `foldsym export`: writes a `.fsym` in the format of another tool.
 
+use std::path::Path;
+use std::sync::Arc;
+
 use foldsym_demangle::demangle;
 use foldsym_exchange::{BreakpadModule, ExportError, GsymVersion, write_breakpad, write_gsym};
 use foldsym_lookup::{SymbolFile, flags};
+use foldsym_symbolize::{SymbolMap, Symbolizer};
 
 use crate::args::Export;
 use crate::io::failure::{Failure, complain, exit};
@@ -20,12 +24,15 @@ pub(crate) fn run(args: &Export) -> Result<u8, Failure> {
     }
     let stem = args.file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let module = args.module.clone().unwrap_or(stem);
+    let program = args.program.as_deref().filter(|_| !matches!(file.unwind(), Ok(Some(_))));
+    let program = program.map(|program| unwinding(program, &args.file, file.build_id())).transpose()?;
+    let other = program.as_ref().map(|map| map.file());
     let mut written = Ok(());
     let result = foldsym_convert::write_whole(&args.output, |out| {
         let summary = match &args.format {
             format if format.gsym => write_gsym(&file, GsymVersion::V1, out),
             format if format.gsym2 => write_gsym(&file, GsymVersion::V2, out),
-            _ => breakpad(&file, &module, args.no_demangle || readable_names, out),
+            _ => breakpad(&file, other.unwrap_or(&file), &module, args.no_demangle || readable_names, out),
         };
         match summary {
             Ok(summary) if summary.build_id_left_out => {
@@ -33,6 +40,14 @@ pub(crate) fn run(args: &Export) -> Result<u8, Failure> {
                     "{}: the build id has {} bytes, version 1 of GSYM holds 20: left out",
                     args.output.display(),
                     file.build_id().len()
+                ));
+                Ok(())
+            }
+            Ok(summary) if summary.frame_rows_left_out > 0 => {
+                complain(&format!(
+                    "{}: {} rows of call frame information have no words in this format: left out",
+                    args.output.display(),
+                    summary.frame_rows_left_out
                 ));
                 Ok(())
             }
@@ -52,8 +67,21 @@ pub(crate) fn run(args: &Export) -> Result<u8, Failure> {
     Ok(0)
 }
 
+/// The program's rows of call frame information, for a file that was converted without them.
+fn unwinding(program: &Path, file: &Path, build_id: &[u8]) -> Result<Arc<SymbolMap>, Failure> {
+    let options = foldsym_convert::Options { unwind: true, ..foldsym_convert::Options::default() };
+    let engine = Symbolizer::builder().conversion(options).build();
+    let engine = engine.map_err(|error| Failure { message: error.to_string(), code: exit::BAD_INPUT })?;
+    let loaded = crate::answer::open::load(&engine, program)?.map;
+    if loaded.file().build_id() != build_id {
+        return Err(Failure::input(program, format!("is of another build than {}", file.display())));
+    }
+    Ok(loaded)
+}
+
 fn breakpad(
     file: &SymbolFile<'_>,
+    unwinding: &SymbolFile<'_>,
     name: &str,
     as_they_are: bool,
     out: &mut dyn std::io::Write,
@@ -63,7 +91,7 @@ fn breakpad(
     let debug_id = debug_id(file.build_id(), file.header().flags & flags::MACH_O != 0, big_endian);
     let module = BreakpadModule { name, os, debug_id: &debug_id };
     let readable = |bytes: &[u8]| if as_they_are { None } else { demangle(bytes) };
-    write_breakpad(file, &module, &readable, out)
+    write_breakpad(file, &module, &readable, unwinding.unwind()?.as_ref(), out)
 }
 
 /// Breakpad's identifier: the first 16 bytes of the build id as a GUID, whose first three fields are numbers in the byte

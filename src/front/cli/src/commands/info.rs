@@ -1,7 +1,6 @@
 //! `foldsym info`: prints what a `.fsym` holds, where its bytes go, and how it was made.
 
-use std::io::Read;
-
+use foldsym_convert::report::ConversionRecord;
 use foldsym_format::header::VERSION;
 use foldsym_lookup::{
     Error, GroupId, Header, LocationKind, Owner, PieceId, Reason, SectionId, SectionInfo, SymbolFile,
@@ -17,9 +16,6 @@ use crate::io::mapped::Mapped;
 use crate::io::output::Output;
 use foldsym_symbolize::json::list;
 use foldsym_symbolize::json::string;
-
-/// A conversion record is a page of text; more is not read.
-const MAX_RECORD: u64 = 16 << 20;
 
 /// What a file says of itself, in the order in which it is printed.
 struct Facts {
@@ -165,14 +161,9 @@ fn folded(file: &SymbolFile<'_>, conversion: &Value) -> Result<Folded, Error> {
 /// How the file was made; null where that was not kept.
 fn record(file: &SymbolFile<'_>, mapped: &Mapped) -> Result<Value, Failure> {
     let Some(bytes) = file.section_bytes(SectionId::RECORD) else { return Ok(Value::Null) };
-    let wrong = |what: &str| Failure::input(mapped.path(), format!("damaged: section RECORD: {what}"));
-    let mut text = Vec::new();
-    let frame = zstd::stream::read::Decoder::new(bytes).map_err(|_| wrong("not a zstd frame"))?;
-    frame.take(MAX_RECORD + 1).read_to_end(&mut text).map_err(|_| wrong("not a zstd frame"))?;
-    if text.len() as u64 > MAX_RECORD {
-        return Err(wrong(&format!("more than {MAX_RECORD} bytes")));
-    }
-    serde_json::from_slice(&text).map_err(|_| wrong("not JSON"))
+    let record = ConversionRecord::decode(bytes)
+        .map_err(|error| Failure::input(mapped.path(), format!("damaged: section RECORD: {error}")))?;
+    Ok(record.to_json())
 }
 
 /// The name of an ELF machine; the word that other tools use where there is one.

@@ -10,6 +10,7 @@ pub(crate) mod filter;
 pub(crate) mod find;
 pub(crate) mod info;
 pub(crate) mod lookup;
+pub(crate) mod man;
 #[cfg(feature = "serve")]
 pub(crate) mod serve;
 pub(crate) mod shims;

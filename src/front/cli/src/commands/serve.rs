@@ -29,6 +29,7 @@ pub(crate) fn run(args: &Serve) -> Result<u8, Failure> {
     let mut config = Config::new(symbolizer);
     (config.stores, config.listen, config.metrics) = (stores, args.listen, args.metrics);
     config.origins.clone_from(&args.allow_origin);
+    config.hosts.clone_from(&args.allow_host);
     config.limits.threads = args.threads.into();
     config.limits.body = args.max_body;
     config.limits.requests = args.max_requests;

@@ -121,8 +121,8 @@ impl Server {
 pub(crate) fn ask(address: SocketAddr, head: &str, body: &[u8]) -> Response {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
-    let head =
-        format!("{head}\r\nHost: {address}\r\nConnection: close\r\nContent-Length: {}\r\n\r\n", body.len());
+    let host = if head.contains("\r\nHost:") { String::new() } else { format!("\r\nHost: {address}") };
+    let head = format!("{head}{host}\r\nConnection: close\r\nContent-Length: {}\r\n\r\n", body.len());
     stream.write_all(head.as_bytes()).unwrap();
     // The server may refuse before it has read everything.
     let _ = stream.write_all(body);

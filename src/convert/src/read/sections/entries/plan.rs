@@ -6,8 +6,8 @@ use crate::read::sections::abbreviations::Abbreviation;
 use crate::read::sections::bytes::{Bytes, Endianity};
 use crate::read::sections::entries::forms::{past, take};
 use crate::read::sections::entries::plan_cache::Kept;
-use crate::read::units::memory;
 use crate::util::hash::HashMap;
+use crate::util::reuse;
 
 /// How to get past a value whose size is not known.
 #[derive(Clone, Copy)]
@@ -177,7 +177,7 @@ impl<R: Copy> Plans<R> {
             self.dense[code as usize].known = false;
             self.quick[code as usize] = 0;
         }
-        memory::empty(&mut self.sparse);
+        reuse::empty(&mut self.sparse);
     }
 
     /// Plans an abbreviation.

@@ -1,4 +1,4 @@
-//! The forms of lines that are frames: reports of sanitizers, symbolizer markup, and `backtrace_symbols`.
+//! The forms of lines that are frames: reports of sanitizers, symbolizer markup, `backtrace_symbols`, and the Linux kernel's.
 
 use foldsym_reports::sanitizer::Line;
 use foldsym_symbolize::{Kind, number};
@@ -11,8 +11,18 @@ pub(super) enum Form {
     Sanitizer,
     /// `{{{bt:1:0x55d0c1234567:ra}}}`.
     Markup,
-    /// `/opt/app(+0x1567) [0x55d0c1234567]`, of glibc's `backtrace_symbols`.
+    /// `/opt/app(+0x1567) [0x55d0c1234567]`, of glibc's `backtrace_symbols`; also `app(f+0x12) [0x55d0c1234567]`, `app(+0x1567)`.
     Backtrace,
+    /// `[   12.3]  ext4_map_blocks+0x5b/0x600 [ext4]`, of the Linux kernel.
+    Kernel,
+}
+
+/// The function that a line names, in place of an address of the module.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Symbol {
+    pub(super) name: String,
+    /// Bytes from this symbol to the next.
+    pub(super) size: Option<u64>,
 }
 
 /// A frame as its line has it.
@@ -26,8 +36,11 @@ pub(super) struct Frame {
     pub(super) names: String,
     pub(super) module: String,
     pub(super) id: Option<String>,
-    /// A link-time address of the module.
+    /// A link-time address of the module, or what is added to the start of the function that the line names.
     pub(super) address: u64,
+    pub(super) symbol: Option<Symbol>,
+    /// The kernel found the address on the stack, and does not know whether it is a caller.
+    pub(super) is_doubtful: bool,
     /// What the address is; `None` where that depends on its place in the stack: exact, then return addresses.
     pub(super) kind: Option<Kind>,
 }
@@ -91,6 +104,7 @@ pub(super) fn parse(line: &str, markup: &Markup) -> Option<(Form, Frame)> {
         .map(|frame| (Form::Sanitizer, frame))
         .or_else(|| Some((Form::Markup, bt(line, markup)?)))
         .or_else(|| Some((Form::Backtrace, backtrace(line)?)))
+        .or_else(|| Some((Form::Kernel, kernel(line)?)))
 }
 
 fn sanitizer(line: &str) -> Option<Frame> {
@@ -103,6 +117,8 @@ fn sanitizer(line: &str) -> Option<Frame> {
         module: module.to_owned(),
         id: line.id.map(str::to_owned),
         address,
+        symbol: None,
+        is_doubtful: false,
         kind: Some(line.kind),
     })
 }
@@ -124,25 +140,78 @@ fn bt(line: &str, markup: &Markup) -> Option<Frame> {
         module: name.clone(),
         id: Some(id.clone()),
         address: relative.wrapping_add(back),
+        symbol: None,
+        is_doubtful: false,
         kind: Some(kind),
     })
 }
 
 fn backtrace(line: &str) -> Option<Frame> {
-    let (module, rest) = line.split_once("(+0x")?;
-    let (offset, rest) = rest.split_once(')')?;
-    let given = rest.trim().strip_prefix('[')?.split(']').next()?;
-    number(given)?;
-    let address = u64::from_str_radix(offset, 16).ok()?;
+    let (module, rest) = line.split_once('(')?;
+    let (place, rest) = rest.split_once(')')?;
+    let (name, offset) = place.rsplit_once("+0x")?;
+    // Without the address of the process the line ends there, and names no function: much else that people write has parentheses.
+    let given = match rest.trim() {
+        "" if name.is_empty() => "",
+        rest => rest.strip_prefix('[')?.strip_suffix(']').filter(|given| number(given).is_some())?,
+    };
     let module = module.trim_start();
-    (!module.is_empty() && !offset.starts_with('+')).then(|| Frame {
+    let is_one = |name: &str| !name.contains(|character: char| character.is_whitespace() || character == '+');
+    if module.is_empty() || !is_one(name) || (given.is_empty() && !is_one(module)) {
+        return None;
+    }
+    Some(Frame {
         number: None,
         given: given.to_owned(),
         names: String::new(),
         module: module.to_owned(),
         id: None,
-        address,
+        address: hex(offset)?,
+        symbol: (!name.is_empty()).then(|| Symbol { name: name.to_owned(), size: None }),
+        is_doubtful: false,
         kind: None,
+    })
+}
+
+/// Digits without a sign.
+fn hex(digits: &str) -> Option<u64> {
+    u64::from_str_radix(digits, 16).ok().filter(|_| !digits.starts_with('+'))
+}
+
+/// The last `FUNCTION+0xOFFSET/0xSIZE` of a line, with `[MODULE]` or `[MODULE BUILDID]` behind it.
+fn kernel(line: &str) -> Option<Frame> {
+    // Most lines of a log end here.
+    let slash = line.rfind("/0x")?;
+    let start = line[..slash].rfind(|character: char| character.is_ascii_whitespace()).map_or(0, |at| at + 1);
+    let (offset, rest) = (&line[start..slash], &line[slash + 3..]);
+    let end = rest.find(|character: char| !character.is_ascii_hexdigit()).unwrap_or(rest.len());
+    let (size, rest) = (hex(&rest[..end])?, rest[end..].trim());
+    let (name, offset) = offset.rsplit_once("+0x")?;
+    let offset = hex(offset)?;
+    // x86 writes the segment before the instruction's address: `RIP: 0010:f+0x1/0x2`.
+    let name = name.rsplit(':').next().filter(|name| !name.is_empty())?;
+    let (module, id) = match rest.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+        None => ("vmlinux".to_owned(), None),
+        Some((module, _)) => {
+            let (module, id) =
+                module.split_once(' ').map_or((module, None), |(module, id)| (module, Some(id)));
+            (format!("{module}.ko"), id)
+        }
+    };
+    let before = &line[..start];
+    let is_exact =
+        ["RIP:", "EIP:", "pc :", "PC is at", "NIP", "epc :"].iter().any(|word| before.contains(word));
+    Some(Frame {
+        // The innermost frame of a stack.
+        number: is_exact.then_some(0),
+        given: String::new(),
+        names: String::new(),
+        module,
+        id: id.map(str::to_owned),
+        address: offset,
+        symbol: Some(Symbol { name: name.to_owned(), size: Some(size) }),
+        is_doubtful: before.trim_end().ends_with('?'),
+        kind: Some(if is_exact { Kind::Exact } else { Kind::Return }),
     })
 }
 
@@ -172,6 +241,33 @@ mod tests {
         assert!(parse("{{{bt:1:0x8000:pc}}}").is_none());
         let (form, frame) = parse("/opt/app(+0x1f) [0x55d01f]").unwrap();
         assert_eq!((form, frame.module.as_str(), frame.address), (Form::Backtrace, "/opt/app", 0x1f));
+        let (_, frame) = parse("  /opt/app(+0x1f)").unwrap();
+        assert_eq!((frame.module.as_str(), frame.address, frame.given.as_str()), ("/opt/app", 0x1f, ""));
+        let (form, frame) = parse("lib.so(f+0x1) [0x1]").unwrap();
+        let symbol = frame.symbol.unwrap();
+        assert_eq!((form, frame.address, symbol.name.as_str(), symbol.size), (Form::Backtrace, 1, "f", None));
+        for (line, module, id, name, kind, is_doubtful) in [
+            ("[   12.345678]  do_idle+0x1f/0x40", "vmlinux", None, "do_idle", Kind::Return, false),
+            (
+                "[    1.2] RIP: 0010:f.isra.0+0x1f/0x40 [ext4]",
+                "ext4.ko",
+                None,
+                "f.isra.0",
+                Kind::Exact,
+                false,
+            ),
+            ("<4>[ 1.2]  ? f+0x1f/0x40 [a_b abcd]", "a_b.ko", Some("abcd"), "f", Kind::Return, true),
+            ("[ 1.2] pc : f+0x1f/0x40", "vmlinux", None, "f", Kind::Exact, false),
+            ("[ 1.2] lr : f+0x1f/0x40", "vmlinux", None, "f", Kind::Return, false),
+            ("Oct 1 host kernel: [<ffffffff810>] f+0x1f/0x40", "vmlinux", None, "f", Kind::Return, false),
+        ] {
+            let (form, frame) = parse(line).unwrap_or_else(|| panic!("{line}"));
+            let symbol = frame.symbol.unwrap();
+            assert_eq!((form, frame.address, symbol.size), (Form::Kernel, 0x1f, Some(0x40)), "{line}");
+            assert_eq!((frame.module.as_str(), frame.id.as_deref()), (module, id), "{line}");
+            assert_eq!((symbol.name.as_str(), frame.kind), (name, Some(kind)), "{line}");
+            assert_eq!(frame.is_doubtful, is_doubtful, "{line}");
+        }
     }
 
     #[test]
@@ -189,10 +285,18 @@ mod tests {
             "{{{bt:0:0x10:x}}}",
             "{{{",
             "a(+0x",
-            "a(+0x10)",
             "(+0x10) [0x1]",
             "a(+0x+1) [0x1]",
-            "lib(f+0x1) [0x1]",
+            "lib(f+0x1)",
+            "see the text(+0x10)",
+            "a(b c+0x1) [0x1]",
+            "a(+0x1) and more",
+            "f+0x1/0x",
+            "f+0x/0x2",
+            "f/0x2",
+            "+0x1/0x2",
+            "/0x2",
+            "a/b/0x12",
         ] {
             assert!(parse(line, &markup).is_none(), "{line}");
         }

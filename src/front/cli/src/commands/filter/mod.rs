@@ -5,9 +5,14 @@
 
 use std::io;
 
-use foldsym_symbolize::{Answer, Form, Innermost, Kind, Names, Place, Query, StackFrame, Worker, json};
+use std::collections::HashMap;
+
+use foldsym_symbolize::{
+    Answer, Form, Innermost, Kind, Module, Names, Place, Query, StackFrame, Symbolizer, Worker, json,
+};
 
 use crate::answer::process::Process;
+use crate::answer::symbols::SymbolNames;
 use crate::answer::text;
 use crate::args::{Answering, Filter, Marks};
 use crate::io::escape::push_escaped;
@@ -30,6 +35,8 @@ pub(crate) fn run(args: &Filter) -> Result<u8, Failure> {
     let mut filter = State {
         process: Process::new(&args.sources)?,
         worker: symbolizer.worker(),
+        symbolizer: &symbolizer,
+        by_symbol: HashMap::new(),
         out: Output::new(),
         marks: args.certainty.unwrap_or(Marks::Folded),
         pending: Vec::new(),
@@ -54,9 +61,18 @@ struct Pending {
     place: Place,
 }
 
+/// Modules whose functions are kept by name; then the list begins anew.
+const MAX_BY_SYMBOL: usize = 64;
+
+/// The name by which a module was found, and its functions; `None` where no place has it, or it is damaged.
+type OfSymbols = Option<(String, SymbolNames)>;
+
 struct State<'s> {
     process: Process,
     worker: Worker<'s>,
+    symbolizer: &'s Symbolizer,
+    /// The functions of modules in which lines named some, by name and build id of the module.
+    by_symbol: HashMap<(String, Option<String>), OfSymbols>,
     out: Output,
     marks: Marks,
     pending: Vec<Pending>,
@@ -103,8 +119,41 @@ impl State<'_> {
         if begins {
             self.end();
         }
-        let place = self.process.place(&frame.module, frame.id.as_deref(), frame.address);
+        let place = match frame.symbol {
+            Some(_) => self.place_of_symbol(&frame),
+            None => self.process.place(&frame.module, frame.id.as_deref(), frame.address),
+        };
         self.pending.push(Pending { line: line.to_owned(), form, frame, place });
+    }
+
+    /// The place in a function that a line names.
+    fn place_of_symbol(&mut self, frame: &Frame) -> Place {
+        let Some(symbol) = &frame.symbol else { return Place::Unknown };
+        let key = (frame.module.clone(), frame.id.clone());
+        if !self.by_symbol.contains_key(&key) {
+            if self.by_symbol.len() == MAX_BY_SYMBOL {
+                self.by_symbol.clear();
+            }
+            let names = self.functions_of(frame);
+            self.by_symbol.insert(key.clone(), names);
+        }
+        let Some(Some((name, functions))) = self.by_symbol.get(&key) else { return Place::Unknown };
+        match functions.start(&symbol.name, frame.address, symbol.size) {
+            Some(start) => self.process.place(name, frame.id.as_deref(), start.wrapping_add(frame.address)),
+            None => Place::Unknown,
+        }
+    }
+
+    /// The functions of the module of a line. The kernel has `_` in names of modules whose files have `-`.
+    fn functions_of(&mut self, frame: &Frame) -> OfSymbols {
+        let dashed = frame.module.replace('_', "-");
+        [frame.module.clone(), dashed].into_iter().find_map(|name| {
+            let place = self.process.place(&name, frame.id.as_deref(), 0);
+            let Place::Image { module, .. } = place else { return None };
+            let module: &Module = self.process.modules().get(module)?;
+            let map = self.symbolizer.file_of(module).ok()?;
+            Some((name, SymbolNames::of(&map).ok()?))
+        })
     }
 
     /// A line that is no frame: it ends the stack before it.
@@ -136,22 +185,38 @@ impl State<'_> {
             (_, None) => Kind::Return,
             (_, Some(kind)) => kind,
         };
-        let frames: Vec<StackFrame> = pending
-            .iter()
-            .enumerate()
-            .map(|(index, waiting)| StackFrame { place: waiting.place, kind: kind(index, &waiting.frame) })
-            .collect();
         let modules = self.process.modules();
-        let query = Query { modules, frames: &frames, innermost: Innermost::Nothing };
         let (out, marks) = (&mut self.out.text, self.marks);
-        let (mut index, mut number) = (0, 0);
-        let Ok(()) = self.worker.answer(query, Form::Plain, |answer, names| {
-            if let Some(waiting) = pending.get(index) {
-                put(out, waiting, answer, names, marks, &mut number);
-            }
-            index += 1;
-            Ok::<(), std::convert::Infallible>(())
-        });
+        let frame = |index: usize, waiting: &Pending| StackFrame {
+            place: waiting.place,
+            kind: kind(index, &waiting.frame),
+        };
+        let (sure, doubtful): (Vec<_>, Vec<_>) =
+            pending.iter().enumerate().partition(|(_, waiting)| !waiting.frame.is_doubtful);
+        // What may be no caller at all tells nothing of the others: each is a stack of its own.
+        let stacks = std::iter::once(sure).chain(doubtful.into_iter().map(|one| vec![one]));
+        let has_doubtful = pending.iter().any(|waiting| waiting.frame.is_doubtful);
+        let mut texts: Vec<(usize, Vec<u8>)> = Vec::new();
+        let mut number = 0;
+        for stack in stacks {
+            let frames: Vec<StackFrame> =
+                stack.iter().map(|(index, waiting)| frame(*index, waiting)).collect();
+            let query = Query { modules, frames: &frames, innermost: Innermost::Nothing };
+            let mut waiting = stack.iter();
+            let Ok(()) = self.worker.answer(query, Form::Plain, |answer, names| {
+                let Some((index, waiting)) = waiting.next() else { return Ok(()) };
+                if has_doubtful {
+                    let mut text = Vec::new();
+                    put(&mut text, waiting, answer, names, marks, &mut number);
+                    texts.push((*index, text));
+                } else {
+                    put(out, waiting, answer, names, marks, &mut number);
+                }
+                Ok::<(), std::convert::Infallible>(())
+            });
+        }
+        texts.sort_by_key(|(index, _)| *index);
+        texts.iter().for_each(|(_, text)| out.extend_from_slice(text));
         self.process.forget();
     }
 }
@@ -184,8 +249,10 @@ fn put(
                 let label = if inlined { format!("#{of}.{}", count - 1 - at) } else { format!("#{of}") };
                 out.extend_from_slice(format!("   {label:<5} {given} ").as_bytes());
             }
-            LineForm::Backtrace if at == 0 => out.extend_from_slice(format!("{} ", waiting.line).as_bytes()),
-            LineForm::Backtrace => out.extend_from_slice(b"    (inlined by) "),
+            LineForm::Backtrace | LineForm::Kernel if at == 0 => {
+                out.extend_from_slice(format!("{} ", waiting.line).as_bytes())
+            }
+            LineForm::Backtrace | LineForm::Kernel => out.extend_from_slice(b"    (inlined by) "),
         }
         match names.function(frame.name) {
             b"" => out.extend_from_slice(b"??"),
@@ -194,7 +261,8 @@ fn put(
         if !inlined && marks != Marks::None {
             text::certainty(out, answer, marks);
         }
-        out.extend_from_slice(if waiting.form == LineForm::Backtrace { b" at " } else { b" " });
+        let is_appended = matches!(waiting.form, LineForm::Backtrace | LineForm::Kernel);
+        out.extend_from_slice(if is_appended { b" at " } else { b" " });
         match names.path(frame.file) {
             b"" => out.extend_from_slice(b"??"),
             path => push_escaped(out, path),
@@ -205,7 +273,7 @@ fn put(
             out.push(b':');
             json::number(out, frame.column);
         }
-        if waiting.form != LineForm::Backtrace {
+        if !is_appended {
             out.extend_from_slice(format!(" ({module}+{address:#x})").as_bytes());
             if let (Some(id), LineForm::Sanitizer) = (id, waiting.form) {
                 out.extend_from_slice(format!(" (BuildId: {id})").as_bytes());

@@ -6,14 +6,18 @@ use std::convert::Infallible;
 use std::io::Read;
 use std::path::Path;
 
-use foldsym_reports::{Options, Reader, Report, Thread, json};
-use foldsym_symbolize::{Answer, Form, Innermost, Modules, Names, Place, Query, Worker};
+use foldsym_reports::{Options, Reader, Report, Thread, json, pprof};
+use foldsym_symbolize::{
+    Answer, Form, Innermost, Kind, Modules, Names, Query, StackFrame, Symbolizer, Worker,
+};
 
-use crate::args::{Answering, Marks, Symbolize};
+use crate::args::{Answering, Callers, Marks, Style, Symbolize};
 use crate::io::failure::{Failure, complain, exit};
 use crate::io::output::Output;
 
+mod collapsed;
 mod print;
+mod style;
 
 /// Reports are not larger; cores of the kernel are mapped, and do not count.
 const MAX_REPORT: u64 = 4 << 30;
@@ -29,16 +33,33 @@ pub(crate) fn run(args: &Symbolize) -> Result<u8, Failure> {
     let mut options = Options::default();
     options.format = args.format;
     options.open_paths = args.sources.open_paths;
+    options.callers = Some(match args.callers {
+        Callers::Adjusted => Kind::Adjusted,
+        Callers::Return => Kind::Return,
+    });
+    if let Some(out) = &args.pprof {
+        return rewrite(args, out, &symbolizer, &options);
+    }
+    let mut collapsed = args.collapsed.as_ref().map(|kind| (collapsed::Collapsed::default(), kind.as_str()));
     let mut printer = Printer {
         worker: symbolizer.worker(),
         out: Output::new(),
         json: args.json,
         marks: args.certainty.unwrap_or(Marks::Folded),
+        style: args.style,
     };
     let reader = Reader::new(&symbolizer);
     let (mut failed, mut first) = (0, true);
     for path in &args.inputs {
-        match read(path, &reader, &options) {
+        let mut report = read(path, |bytes| reader.read(bytes, &options).map_err(|error| error.to_string()));
+        if let Some((collapsed, kind)) = &mut collapsed {
+            report = report.and_then(|report| {
+                collapsed.add(&mut printer.worker, &report, kind)?;
+                Ok(report)
+            });
+        }
+        match report {
+            Ok(_) if collapsed.is_some() => {}
             Ok(report) => {
                 if !first && !args.json {
                     printer.out.text.push(b'\n');
@@ -58,6 +79,10 @@ pub(crate) fn run(args: &Symbolize) -> Result<u8, Failure> {
         }
         printer.out.flush()?;
     }
+    if let Some((collapsed, _)) = &collapsed {
+        collapsed.put(&mut printer.out.text);
+        printer.out.flush()?;
+    }
     Ok(match failed {
         0 => 0,
         all if all == args.inputs.len() => exit::BAD_INPUT,
@@ -65,8 +90,39 @@ pub(crate) fn run(args: &Symbolize) -> Result<u8, Failure> {
     })
 }
 
-fn read(path: &Path, reader: &Reader<'_>, options: &Options) -> Result<Report, String> {
-    let parse = |bytes: &[u8]| reader.read(bytes, options).map_err(|error| error.to_string());
+/// Writes one profile anew.
+fn rewrite(args: &Symbolize, out: &Path, symbolizer: &Symbolizer, options: &Options) -> Result<u8, Failure> {
+    let [input] = args.inputs.as_slice() else {
+        return Err(Failure::usage("--pprof: takes one profile"));
+    };
+    let failed = |path: &Path, message: String| Failure {
+        message: format!("{}: {message}", path.display()),
+        code: exit::BAD_INPUT,
+    };
+    let parse = |bytes: &[u8]| pprof::Profile::parse(bytes, options).map_err(|error| error.to_string());
+    let profile = read(input, parse).map_err(|message| failed(input, message))?;
+    let mut bytes = Vec::new();
+    let written = profile.rewrite(&mut symbolizer.worker(), &mut bytes);
+    let written = written.map_err(|error| failed(out, error.to_string()))?;
+    if out.as_os_str() == "-" {
+        let mut output = Output::new();
+        output.text = bytes;
+        output.flush()?;
+    } else {
+        std::fs::write(out, bytes).map_err(|error| failed(out, error.to_string()))?;
+    }
+    complain(&format!(
+        "{}: {} of {} frames have functions; {} locations were added",
+        input.display(),
+        written.named,
+        written.frames,
+        written.locations_added
+    ));
+    Ok(0)
+}
+
+/// Gives the bytes of a file to whom reads them.
+fn read<T>(path: &Path, parse: impl FnOnce(&[u8]) -> Result<T, String>) -> Result<T, String> {
     let failed = |error: std::io::Error| error.to_string();
     let mut bytes = Vec::new();
     if path.as_os_str() == "-" {
@@ -90,6 +146,7 @@ struct Printer<'s> {
     out: Output,
     json: bool,
     marks: Marks,
+    style: Style,
 }
 
 impl Printer<'_> {
@@ -98,12 +155,15 @@ impl Printer<'_> {
             print::json_begin(&mut self.out.text, path, report);
         } else {
             print::text_begin(&mut self.out.text, path, report);
+            style::begin(&mut self.out.text, self.style, report);
         }
         for (index, thread) in report.threads.iter().enumerate() {
             if self.json {
                 json::thread(&mut self.out.text, index, thread);
-            } else {
+            } else if self.style == Style::Plain {
                 print::text_thread(&mut self.out.text, index, thread);
+            } else {
+                style::thread(&mut self.out.text, self.style, index, thread);
             }
             self.frames(report.modules_of(thread), thread);
             if self.json {
@@ -122,15 +182,27 @@ impl Printer<'_> {
     fn frames(&mut self, modules: &Modules, thread: &Thread) {
         let query = Query { modules, frames: &thread.frames, innermost: Innermost::Nothing };
         let form = if self.json { Form::Json } else { Form::Plain };
-        let (out, is_json, marks) = (&mut self.out.text, self.json, self.marks);
+        let (out, is_json, marks, style) = (&mut self.out.text, self.json, self.marks, self.style);
         let (mut index, mut number) = (0, 0);
         let put = |answer: &Answer, names: &mut Names<'_>| {
             let trust = thread.trust.get(index).copied();
             if is_json {
                 json::frame(out, index, answer, names, modules, trust);
             } else {
-                let place = thread.frames.get(index).map_or(Place::Unknown, |frame| frame.place);
-                print::text_frame(out, (&mut number, place), answer, names, modules, (marks, trust));
+                let frame = thread.frames.get(index).copied().unwrap_or(StackFrame::UNKNOWN);
+                if style == Style::Plain {
+                    print::text_frame(
+                        out,
+                        (&mut number, frame.place),
+                        answer,
+                        names,
+                        modules,
+                        (marks, trust),
+                    );
+                } else {
+                    let printed = style::Printed { answer, frame, modules, trust };
+                    style::frame(out, style, &mut number, &printed, names);
+                }
             }
             index += 1;
             Ok::<(), Infallible>(())

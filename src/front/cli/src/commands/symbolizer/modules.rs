@@ -5,22 +5,24 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use foldsym_convert::{ConvertError, open::OpenError};
-use foldsym_lookup::FunctionId;
 use foldsym_store::default_cache;
 use foldsym_symbolize::{
-    Form, Innermost, Kept, Kind, LoadError, Place, Query, StackFrame, SymbolMap, Symbolizer, Unknown, Worker,
+    Form, Innermost, Kind, LoadError, Place, Query, StackFrame, SymbolMap, Symbolizer, Unknown, Worker,
 };
 use rustc_hash::FxHashMap;
 
 use super::options::{Functions, Options};
 use super::print::Line;
-use crate::commands::find::places;
+use crate::answer::places::Places;
+use crate::answer::symbols::SymbolNames;
 
 /// A module that was opened, with what is kept for its answers.
 pub(super) struct Module<'s> {
     pub(super) map: Arc<SymbolMap>,
     modules: foldsym_symbolize::Modules,
     worker: Worker<'s>,
+    /// Made when the first request names a function.
+    names: Option<SymbolNames>,
 }
 
 /// What is known of an address: its lines, innermost first, and how sure it is where the code was folded.
@@ -100,7 +102,7 @@ impl<'s> Modules<'s> {
         let map = self.symbolizer.load(path).map_err(|error| text_of(&error))?;
         let module = foldsym_symbolize::Module::new(&path.to_string_lossy()).with_file(map.clone());
         let modules = foldsym_symbolize::Modules::new(vec![module]);
-        Ok(Module { map, modules, worker: self.symbolizer.worker() })
+        Ok(Module { map, modules, worker: self.symbolizer.worker(), names: None })
     }
 }
 
@@ -148,28 +150,16 @@ impl Module<'_> {
     ///
     /// # Errors
     /// The `.fsym` is damaged.
-    pub(super) fn starts_of(&self, symbol: &str) -> Result<Vec<u64>, String> {
-        let damaged = |error| format!("damaged: {error}");
-        let file = self.map.file();
-        let mut kept = Kept::new(false, Form::Plain);
-        let mut linkage = kept.of(file, self.map.path());
-        let mut found: Vec<FunctionId> = Vec::new();
-        for id in (0..file.function_count()).map(FunctionId) {
-            let name = file.function_name(id).map_err(damaged)?;
-            let function = file.function(id).map_err(damaged)?;
-            let mut is_it = linkage.function(name) == symbol.as_bytes();
-            for alias in file.aliases(&function) {
-                is_it = is_it || linkage.function(Some(alias.map_err(damaged)?)) == symbol.as_bytes();
-            }
-            if is_it {
-                found.push(id);
-            }
-        }
-        let places = places(file, &found).map_err(damaged)?;
-        let start = |id: &FunctionId| places.get(id).and_then(|place| place.ranges.first());
-        let mut starts: Vec<u64> = found.iter().filter_map(start).map(|range| range.0).collect();
+    pub(super) fn starts_of(&mut self, symbol: &str) -> Result<Vec<u64>, String> {
+        let names = match self.names.take() {
+            Some(names) => names,
+            None => SymbolNames::of(&self.map).map_err(|error| format!("damaged: {error}"))?,
+        };
+        let first = |place: &Places| place.ranges.first().map(|range| range.0);
+        let mut starts: Vec<u64> = names.places(symbol).filter_map(first).collect();
         starts.sort_unstable();
         starts.dedup();
+        self.names = Some(names);
         Ok(starts)
     }
 }

@@ -6,7 +6,7 @@
 use gimli::{AttributeValue, LocationListsOffset, RangeListsOffset, Reader as _, Section as _};
 
 use crate::read::sections::bytes::{Bytes, Dwarf, Endianity};
-use crate::read::units::space::Info;
+use crate::read::space::Info;
 
 type GimliUnit<'f, E> = gimli::Unit<Bytes<'f, E>>;
 type Value<'f, E> = AttributeValue<Bytes<'f, E>>;

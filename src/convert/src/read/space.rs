@@ -11,7 +11,7 @@ use crate::read::limits::MAX_ATTRIBUTES;
 use crate::read::limits::UNITS_BETWEEN;
 use crate::read::sections::abbreviations::{AbbreviationTable, Abbreviations};
 use crate::read::sections::bytes::{Bytes, Dwarf, Endianity};
-use crate::read::units::shared::{PastBudget, Shared};
+use crate::read::shared::{PastBudget, Shared, root_code};
 use crate::util::text;
 
 /// Bytes before the offsets of a `.debug_str_offsets` in 64 bits: length, version, padding.
@@ -223,26 +223,6 @@ impl<'f, E: Endianity> Info<'f, E> {
         let may_run = |at| self.shared.may_run(of_all, index, at);
         parse(&self.dwarf, self.headers[index], abbreviations, may_run)
     }
-}
-
-/// The code of the unit's root, and the offset of the root's values in the unit.
-///
-/// # Errors
-/// The unit has no entry.
-pub(crate) fn root_code<'f, E: Endianity>(
-    header: &gimli::UnitHeader<Bytes<'f, E>>,
-) -> gimli::Result<(u64, gimli::UnitOffset)> {
-    let root = header.root_offset();
-    let mut input = header.range_from(root..)?;
-    let len = input.len();
-    let mut code = input.read_uleb128()?;
-    while code == 0 {
-        if input.is_empty() {
-            return Err(gimli::Error::MissingUnitDie);
-        }
-        code = input.read_uleb128()?;
-    }
-    Ok((code, gimli::UnitOffset(root.0 + len - input.len())))
 }
 
 /// Reads the attributes of the unit's root in turn.

@@ -19,7 +19,6 @@ use crate::read::limits::UNITS_BETWEEN;
 use crate::read::sections::abbreviations;
 use crate::read::sections::abbreviations::{AbbreviationTable, Abbreviations};
 use crate::read::sections::bytes::{Bytes, Dwarf, Endianity};
-use crate::read::units::space::root_code;
 
 /// Every byte of `.debug_line` may be run so many times in long programs: partial units share the program of the unit
 /// that they were taken from.
@@ -227,6 +226,26 @@ fn program_len<E: Endianity>(dwarf: &Dwarf<'_, E>, at: usize) -> Option<u64> {
     section.skip(at).ok()?;
     let (len, _) = section.read_initial_length().ok()?;
     Some(len.min(section.len()) as u64)
+}
+
+/// The code of the unit's root, and the offset of the root's values in the unit.
+///
+/// # Errors
+/// The unit has no entry.
+pub(crate) fn root_code<'f, E: Endianity>(
+    header: &gimli::UnitHeader<Bytes<'f, E>>,
+) -> gimli::Result<(u64, gimli::UnitOffset)> {
+    let root = header.root_offset();
+    let mut input = header.range_from(root..)?;
+    let len = input.len();
+    let mut code = input.read_uleb128()?;
+    while code == 0 {
+        if input.is_empty() {
+            return Err(gimli::Error::MissingUnitDie);
+        }
+        code = input.read_uleb128()?;
+    }
+    Ok((code, gimli::UnitOffset(root.0 + len - input.len())))
 }
 
 #[cfg(test)]

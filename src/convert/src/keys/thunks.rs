@@ -3,7 +3,7 @@
 //! (`--icf=safe_thunks` of lld for Mach-O, where the function's address is taken).
 
 use crate::model::{FuncId, NameId, Owner, Piece, Program};
-use crate::place::thunks::MAX_THUNK;
+use crate::place::thunks::bounds::MAX_THUNK;
 use crate::program::machine::Machine;
 use crate::program::names::toolchain::{checked_name, may_be_merged};
 use crate::util::hash::{HashMap, HashSet};

@@ -4,7 +4,7 @@
 //! may be missing. Nothing is normalised: `dir/../x.c` stays as the compiler wrote it.
 
 use crate::read::sections::bytes::{Bytes, Dwarf, Endianity};
-use crate::read::units::space::string;
+use crate::read::space::string;
 
 /// The file table of a line program header, with the unit whose strings and directory it uses.
 pub(crate) struct FileTable<'a, 'f, E: Endianity> {

@@ -1,0 +1,94 @@
+//! The keys of calls while they are found: which calls need one.
+
+use std::cell::{OnceCell, RefCell};
+
+use crate::keys::callee::Callee;
+use crate::keys::calls::folded_parts::Twice;
+use crate::keys::calls::rewrites::CalleeSource;
+use crate::keys::index::Index;
+use crate::keys::tail_calls::{JumpsOf, Reach};
+use crate::model::{CallCounts, CallHow, CallKey, FuncId, ImageAddr, UnitCall};
+use crate::util::budget::Budget;
+use crate::util::hash::{HashMap, HashSet};
+
+/// Calls of functions that are looked at for each group that a function is in.
+pub(crate) const MAX_STEPS: u64 = 1 << 28;
+
+/// What is known of calls, and what was found of them.
+pub(crate) struct CallKeys<'i, 'p, 'f> {
+    pub(crate) index: &'i Index<'p, 'f>,
+    pub(crate) calls: Vec<CallKey>,
+    /// Of those functions that `lead` into groups.
+    pub(crate) tails: HashMap<FuncId, Reach>,
+    /// By function.
+    pub(crate) lead: Vec<bool>,
+    /// Where functions begin, once that is asked for.
+    pub(crate) starts: OnceCell<HashSet<u64>>,
+    pub(crate) jumps: JumpsOf,
+    pub(crate) twice: Twice,
+    pub(crate) counts: CallCounts,
+    /// By the start of a piece: how many of its calls go straight to an address. No code is read twice.
+    pub(crate) in_code: RefCell<HashMap<u64, Option<HashMap<u64, usize>>>>,
+    pub(crate) steps: Budget,
+}
+
+impl<'i, 'p, 'f> CallKeys<'i, 'p, 'f> {
+    /// None yet.
+    pub(crate) fn new(index: &'i Index<'p, 'f>) -> Self {
+        let lead = index.leading_into_groups();
+        CallKeys {
+            index,
+            calls: Vec::new(),
+            tails: index.reach_of_callees(&lead),
+            lead,
+            starts: OnceCell::new(),
+            jumps: JumpsOf::default(),
+            twice: Twice::new(index),
+            counts: CallCounts::default(),
+            in_code: RefCell::default(),
+            steps: Budget::new(MAX_STEPS),
+        }
+    }
+
+    /// True where a call of the function tells something of a frame in folded code.
+    fn matters(&mut self, callee: FuncId) -> bool {
+        let index = self.index;
+        if !self.lead[callee.index()] {
+            return false;
+        }
+        let reach = self.tails.entry(callee).or_insert_with(|| index.reach(&mut self.jumps, callee));
+        index.group(callee).is_some() || !reach.members.is_empty()
+    }
+
+    /// Counts a call of the function; true where it needs a key. A linker may send the call elsewhere (`--wrap`).
+    pub(crate) fn wants(&mut self, return_addr: ImageAddr, callee: FuncId, how: Option<CallHow>) -> bool {
+        let grouped = u64::from(self.index.group(callee).is_some());
+        let start = self.index.starts[callee.index()];
+        let wanted = how.is_some()
+            && self.matters(callee)
+            && (!self.index.machine.calls_other_code(return_addr.0, start)
+                || self.index.calls_made(return_addr, callee));
+        self.counts.into_groups += grouped;
+        self.counts.keyed += if wanted { grouped } else { 0 };
+        wanted
+    }
+
+    /// Adds a key of a call that the compiler recorded, if it needs one.
+    pub(crate) fn add(
+        &mut self,
+        unit: usize,
+        return_addr: ImageAddr,
+        caller: Option<FuncId>,
+        callee: FuncId,
+    ) {
+        let how = self.index.how(Some(unit), callee, CalleeSource::Record);
+        if self.wants(return_addr, callee, how) {
+            self.calls.extend(how.map(|how| CallKey { return_addr, caller, callee, how }));
+        }
+    }
+
+    /// True for a call of a function that shares its code.
+    pub(crate) fn grouped(&self, unit: usize, call: &UnitCall) -> bool {
+        matches!(self.index.callee(unit, call.callee), Callee::Function(callee) if self.index.group(callee).is_some())
+    }
+}

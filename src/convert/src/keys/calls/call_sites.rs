@@ -1,0 +1,103 @@
+//! Keys of the calls that compilers recorded of functions: in code of one function, and in code that several share.
+
+use crate::keys::callee::Callee;
+use crate::keys::calls::call_keys::CallKeys;
+use crate::keys::calls::rewrites::CalleeSource;
+use crate::model::{CallHow, CallKey, FuncId, GroupId, How, ImageAddr};
+use crate::util::hash::HashMap;
+
+impl CallKeys<'_, '_, '_> {
+    /// Calls in code that is not folded.
+    pub(crate) fn of_single_functions(&mut self) {
+        for id in (0..self.index.program.functions.len() as u32).map(FuncId) {
+            let Some((unit, _, listed)) = self.index.calls(id) else { continue };
+            for call in listed {
+                let Some(return_addr) = call.return_addr else { continue };
+                let Callee::Function(callee) = self.index.callee(unit, call.callee) else { continue };
+                if !self.lead[callee.index()] {
+                    continue;
+                }
+                let own = self.index.ranges_of(id);
+                let before = own.partition_point(|range| range.0 < return_addr.0).checked_sub(1);
+                if before.is_none_or(|at| own[at].1 < return_addr.0)
+                    || self.index.calling_group(return_addr).is_some()
+                    || self.twice.at(self.index, id, return_addr)
+                {
+                    continue;
+                }
+                self.add(unit, return_addr, None, callee);
+            }
+        }
+    }
+
+    /// Calls in folded code: a callee for each of its functions.
+    pub(crate) fn of_groups(&mut self) {
+        for (index, group) in self.index.program.groups.iter().enumerate() {
+            let id = GroupId(index as u32);
+            let live = group.members.iter().filter(|member| member.how == How::LiveRange);
+            let remaining =
+                live.map(|member| self.live_calls(id, member.function)).find(|calls| !calls.is_empty());
+            let mut found: HashMap<ImageAddr, Vec<(FuncId, FuncId, CallHow)>> = HashMap::default();
+            let mut order = Vec::new();
+            for member in &group.members {
+                // A relocation that the linker kept may have the addresses of a folded one too.
+                let own = self.live_calls(id, member.function);
+                let calls = match (member.how, &remaining) {
+                    (How::LiveRange, _) => own,
+                    _ if !own.is_empty() => own,
+                    (_, Some(remaining)) => self.paired(remaining, member.function),
+                    (_, None) => Vec::new(),
+                };
+                let erased = self
+                    .index
+                    .calls(member.function)
+                    .map_or((0, &[][..]), |(unit, _, listed)| (unit, listed));
+                if calls.is_empty() {
+                    // They stand in code that has an address, but which is whose is not shown.
+                    self.counts.into_groups +=
+                        erased.1.iter().filter(|call| !call.tail && self.grouped(erased.0, call)).count()
+                            as u64;
+                }
+                for (address, callee) in calls {
+                    let Callee::Function(callee) = callee else { continue };
+                    let how = self.index.how(Some(erased.0), callee, CalleeSource::Record);
+                    if self.wants(address, callee, how)
+                        && let Some(how) = how
+                        && !self.twice.at(self.index, member.function, address)
+                    {
+                        let at = found.entry(address).or_default();
+                        if at.is_empty() {
+                            order.push(address);
+                        }
+                        at.push((member.function, callee, how));
+                    }
+                }
+            }
+            for address in order {
+                let calls = &found[&address];
+                let (_, callee, how) = calls[0];
+                let key = |caller, callee, how| CallKey { return_addr: address, caller, callee, how };
+                if calls.len() == group.members.len()
+                    && calls.iter().all(|call| (call.1, call.2) == (callee, how))
+                {
+                    self.calls.push(key(None, callee, how));
+                } else {
+                    let of_callers =
+                        calls.iter().map(|&(caller, callee, how)| key(Some(caller), callee, how));
+                    self.calls.extend(of_callers);
+                }
+            }
+        }
+    }
+
+    /// The calls of a function that stand in the code of a group, in the order of their DIEs.
+    fn live_calls(&self, group: GroupId, function: FuncId) -> Vec<(ImageAddr, Callee)> {
+        let Some((unit, _, listed)) = self.index.calls(function) else { return Vec::new() };
+        if !self.steps.spend(listed.len()) {
+            return Vec::new();
+        }
+        let here =
+            listed.iter().filter_map(|call| Some((call.return_addr?, self.index.callee(unit, call.callee))));
+        here.filter(|&(address, _)| self.index.calling_group(address) == Some(group)).collect()
+    }
+}

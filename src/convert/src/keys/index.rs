@@ -1,0 +1,93 @@
+//! What each call refers to: the functions of a program, and what compilers and linkers put in the places of callees.
+
+use std::ops::Deref;
+
+use crate::keys::callee::Callee;
+use crate::keys::functions::Functions;
+use crate::keys::overrides;
+use crate::keys::rewritten::{Rewritten, SymbolMembers};
+use crate::keys::thunks::Passing;
+use crate::model::{CalleePlace, FuncId, ImageAddr, LocalCallee, UnitCallee};
+use crate::program::names::itanium::is_program_wide;
+use crate::util::hash::HashSet;
+
+/// Made in two stages: the callees of units are looked up among the functions of the program.
+pub(crate) struct Index<'p, 'f> {
+    functions: Functions<'p, 'f>,
+    /// Any caller may stand for one that nothing names, so that no call rules a function out.
+    pub(crate) forgotten: bool,
+    pub(crate) passing: Passing,
+    pub(crate) rewritten: Rewritten,
+    /// By unit: what each local callee is.
+    pub(crate) callees: Vec<Vec<Callee>>,
+    /// By group.
+    pub(crate) undescribed: Vec<SymbolMembers>,
+}
+
+/// Whoever asks for a function of the program asks the index too.
+impl<'p, 'f> Deref for Index<'p, 'f> {
+    type Target = Functions<'p, 'f>;
+
+    fn deref(&self) -> &Functions<'p, 'f> {
+        &self.functions
+    }
+}
+
+impl<'p, 'f> Index<'p, 'f> {
+    pub(crate) fn new(functions: Functions<'p, 'f>) -> Self {
+        let (program, placed, records) = (functions.program, functions.placed, functions.records);
+        // A call of a function whose name has several definitions calls the one that prevailed.
+        let several = overrides::functions(program, records, &functions.shared);
+        let of_unit = |unit: usize| callees_of(&functions, &several, unit);
+        let callees = (0..program.code.len()).map(of_unit).collect();
+        Index {
+            forgotten: placed.forgotten,
+            passing: Passing::new(program, functions.machine),
+            rewritten: Rewritten::new(program, records, &placed.merging),
+            callees,
+            undescribed: program.groups.iter().map(|group| SymbolMembers::of(program, group)).collect(),
+            functions,
+        }
+    }
+
+    /// True where a call goes to what a linker put in the place of the callee.
+    pub(crate) fn calls_made(&self, return_addr: ImageAddr, callee: FuncId) -> bool {
+        let target = self.machine.call_before(return_addr.0);
+        target.and_then(|target| self.passing.made_for(target)) == Some(callee)
+    }
+
+    /// Whom a call of a unit calls.
+    pub(crate) fn callee(&self, unit: usize, callee: Option<LocalCallee>) -> Callee {
+        callee.map_or(Callee::Indirect, |local| self.callees[unit][local.index()])
+    }
+}
+
+/// What each callee of a unit is.
+fn callees_of(functions: &Functions<'_, '_>, several: &HashSet<FuncId>, unit_index: usize) -> Vec<Callee> {
+    let resolve = |(index, callee): (u32, &UnitCallee)| {
+        let doubtful = functions.placed.doubtful_callees.contains(&(unit_index, LocalCallee(index)));
+        let owner = match callee.place {
+            _ if doubtful => None,
+            CalleePlace::Here => Some(unit_index),
+            CalleePlace::Program => {
+                functions.program.heads.partition_point(|u| u.offset <= callee.die.0).checked_sub(1)
+            }
+            CalleePlace::Elsewhere => None,
+        };
+        if let Some(function) = owner.and_then(|owner| functions.described(owner, callee.die)) {
+            return if several.contains(&function) { Callee::Unknown } else { Callee::Function(function) };
+        }
+        let name =
+            functions.program.origins[functions.program.origin_of(unit_index, callee.origin).index()].name;
+        let bytes = &functions.program.names[name.index()];
+        if bytes.is_empty() || !(callee.external || is_program_wide(bytes)) {
+            return Callee::Unknown;
+        }
+        match functions.of_name(name) {
+            Some(Some(function)) if !functions.is_plain_alias(name, function) => Callee::Function(function),
+            Some(_) => Callee::Unknown,
+            None => functions.variant(bytes).unwrap_or(Callee::Elsewhere(name)),
+        }
+    };
+    (0..).zip(&functions.records.units[unit_index].callees).map(resolve).collect()
+}

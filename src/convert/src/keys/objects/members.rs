@@ -1,0 +1,165 @@
+//! The members of groups that are methods of classes, and those that may run on any object.
+
+use crate::keys::index::Index;
+use crate::keys::objects::hierarchy::{Class, Classes, MAX_NAME, Method};
+use crate::model::{FuncId, Function, GroupId, How, Instance, NameId};
+use crate::util::hash::{HashMap, HashSet};
+
+/// What the members of the groups are to the classes.
+pub(crate) struct Members<'a, 'p, 'f> {
+    index: &'a Index<'p, 'f>,
+    /// By class: members whose names begin with the class's.
+    of_class: HashMap<usize, Vec<(GroupId, FuncId)>>,
+    /// Members that may have run whatever the object is, by group.
+    unexcluded: HashMap<GroupId, HashSet<FuncId>>,
+    /// Classes of which a function was erased and not found again.
+    lost: HashSet<usize>,
+    /// Functions by the name in their entry and their unit.
+    functions: HashMap<(u32, NameId), FuncId>,
+    /// Those without linkage names.
+    instances: HashMap<(u32, Instance), FuncId>,
+}
+
+/// In the key of a function that no unit describes.
+const ANY_UNIT: u32 = u32::MAX;
+
+impl<'a, 'p, 'f> Members<'a, 'p, 'f> {
+    pub(crate) fn new(index: &'a Index<'p, 'f>, classes: &Classes<'_>) -> Self {
+        let program = index.program;
+        let text = |name: NameId| &*program.names[name.index()];
+        let mut functions = HashMap::default();
+        let mut instances = HashMap::default();
+        let instance_of = |function: &Function| {
+            let source = function.source?;
+            let instance = program.code[source.unit.index()].functions[source.function.index()].instance;
+            Some((source.unit.0, instance)).filter(|(_, instance)| *instance != Instance::NAMED)
+        };
+        for (number, function) in program.functions.iter().enumerate() {
+            let id = FuncId(number as u32);
+            instances.extend(instance_of(function).map(|instance| (instance, id)));
+            let unit = function.source.map_or(ANY_UNIT, |source| source.unit.0);
+            let own = program.origins[function.origin.index()].name;
+            functions.insert((unit, own), id);
+        }
+        let mut members = Members {
+            index,
+            of_class: HashMap::default(),
+            unexcluded: HashMap::default(),
+            lost: HashSet::default(),
+            functions,
+            instances,
+        };
+        for (number, group) in program.groups.iter().enumerate() {
+            let id = GroupId(number as u32);
+            for member in &group.members {
+                let function = &program.functions[member.function.index()];
+                let unit = function.source.map_or(ANY_UNIT, |source| source.unit.0);
+                let own = program.origins[function.origin.index()].name;
+                let others = function.symbol.into_iter().chain(function.aliases.iter().copied());
+                let mut excluded = function.source.is_some() && member.how != How::SymbolOnly;
+                let nameless =
+                    instance_of(function).and_then(|(unit, instance)| classes.of_instance(unit, instance));
+                if let Some((class, is_virtual)) = nameless {
+                    members.of_class.entry(class).or_default().push((id, member.function));
+                    // Its symbol was given to it by its own name; another function's tells that it may be that.
+                    excluded &= is_virtual && others.clone().all(|name| is_unnamed(text(name)));
+                    if !excluded {
+                        members.unexcluded.entry(id).or_default().insert(member.function);
+                    }
+                    continue;
+                }
+                for name in [own].into_iter().chain(others) {
+                    let bytes = text(name);
+                    for class in classes.named(bytes, unit) {
+                        members.of_class.entry(class).or_default().push((id, member.function));
+                    }
+                    excluded &= bytes.len() <= MAX_NAME && classes.is_virtual(bytes, unit);
+                }
+                if !excluded {
+                    members.unexcluded.entry(id).or_default().insert(member.function);
+                }
+            }
+        }
+        for (unit_index, unit) in index.records.units.iter().enumerate() {
+            for erased in unit.erased.iter().filter(|erased| !erased.removed) {
+                if index.described(unit_index, erased.die).is_some() {
+                    continue;
+                }
+                if let Some((class, _)) = classes.of_instance(unit_index as u32, erased.instance) {
+                    members.lost.insert(class);
+                    continue;
+                }
+                let origin = program.origin_of(unit_index, erased.origin);
+                let name = program.origins[origin.index()].name;
+                if index.of_name(name).is_some() {
+                    continue;
+                }
+                members.lost.extend(classes.named(text(name), unit_index as u32));
+            }
+        }
+        members
+    }
+
+    /// The members of a class and of what it derives from, by group.
+    pub(crate) fn of(&self, line: &[usize]) -> Vec<(GroupId, Vec<FuncId>)> {
+        let all = line.iter().filter_map(|class| self.of_class.get(class)).flatten();
+        let mut all: Vec<(GroupId, FuncId)> = all.copied().collect();
+        all.sort_unstable();
+        all.dedup();
+        let groups = all.chunk_by(|a, b| a.0 == b.0);
+        groups.map(|same| (same[0].0, same.iter().map(|member| member.1).collect())).collect()
+    }
+
+    /// True where a member that is not `related` may have run.
+    pub(crate) fn unexcluded(&self, group: GroupId, related: &[FuncId]) -> bool {
+        let unexcluded = self.unexcluded.get(&group);
+        unexcluded.is_some_and(|members| members.iter().any(|member| !related.contains(member)))
+    }
+
+    /// True where a method of the classes may be at any address: it was erased, or is not in the program.
+    pub(crate) fn lost(&self, classes: &Classes<'_>, line: &[usize]) -> bool {
+        let mut overridden: HashSet<&[u8]> = HashSet::default();
+        line.iter().any(|&class| {
+            let methods = &classes.list[class].methods;
+            let here = |method: &&Method<'_>| {
+                let code = method.is_virtual && !method.is_pure && !method.is_destructor();
+                code && !overridden.contains(method.name)
+            };
+            let known = |method: &Method<'_>| self.method(&classes.list[class], method).is_some();
+            let lost = self.lost.contains(&class) || !methods.iter().filter(here).all(known);
+            overridden.extend(methods.iter().filter(|method| method.is_virtual).map(|method| method.name));
+            lost
+        })
+    }
+
+    /// The function that all units mean by a name.
+    pub(crate) fn program_wide(&self, name: &[u8]) -> Option<FuncId> {
+        let name = self.index.placed.name_of(name)?;
+        let any = || self.functions.get(&(ANY_UNIT, name)).copied();
+        self.index.of_name(name).flatten().or_else(any)
+    }
+
+    /// The function that a declared method of a class is.
+    pub(crate) fn method(&self, class: &Class<'_>, method: &Method<'_>) -> Option<FuncId> {
+        match (method.instance, class.local) {
+            (Instance::NAMED, _) | (_, None) => self.function(class, method.linkage_name),
+            (instance, Some(unit)) => self.instances.get(&(unit, instance)).copied(),
+        }
+    }
+
+    /// The function that a method of a class is.
+    pub(crate) fn function(&self, class: &Class<'_>, linkage_name: &[u8]) -> Option<FuncId> {
+        match class.local {
+            Some(unit) => {
+                let name = self.index.placed.name_of(linkage_name)?;
+                self.functions.get(&(unit, name)).copied()
+            }
+            None => self.program_wide(linkage_name),
+        }
+    }
+}
+
+/// True for the mangled name of what stands in a namespace without a name.
+pub(crate) fn is_unnamed(name: &[u8]) -> bool {
+    name.windows(11).any(|part| part == b"_GLOBAL__N_")
+}

@@ -1,0 +1,36 @@
+//! Which units must be read once more for their classes: a program without folded methods needs none.
+
+use crate::merge::units::Records;
+use crate::model::{FuncId, UnitClasses};
+use crate::open::{Image, Symbol, SymbolKind};
+use crate::place::Placed;
+use crate::program::names::itanium::nested;
+
+/// The units whose classes may be of any use and were not read with the rest. `None` where no classes are of use: unless
+/// methods were folded, and the program has tables.
+pub(crate) fn wanted_classes<'r>(
+    placed: &Placed<'_>,
+    records: &'r Records<'_>,
+    image: &Image<'_>,
+) -> Option<Vec<UnitClasses<'r>>> {
+    let program = &placed.program;
+    let is_method = |function: FuncId| {
+        let function = &program.functions[function.index()];
+        let own = program.origins[function.origin.index()].name;
+        let unit = function.source.map(|source| &records.units[source.unit.index()]);
+        let unnamed = unit.is_some_and(|unit| !unit.class_places.unnamed.is_empty());
+        unnamed || nested(&program.names[own.index()]).is_some()
+    };
+    let mut members = program.groups.iter().flat_map(|group| &group.members);
+    if !image.symbols.iter().any(is_table) || !members.any(|member| is_method(member.function)) {
+        return None;
+    }
+    let units = program.heads.iter().zip(&records.units);
+    let with_classes = units.filter(|(_, unit)| !unit.class_places.is_empty());
+    Some(with_classes.map(|(head, unit)| (head.offset, &unit.class_places)).collect())
+}
+
+/// True for the symbol of a class's table of virtual functions (Itanium C++ ABI 5.1.4).
+pub(crate) fn is_table(symbol: &Symbol<'_>) -> bool {
+    symbol.kind == SymbolKind::Data && symbol.name.starts_with(b"_ZTV")
+}

@@ -1,0 +1,81 @@
+//! Ranges of code with the functions that have them: what the files of this folder work out, and cut into pieces.
+
+use std::cmp::Ordering;
+
+use crate::merge::names::Names;
+use crate::model::{FuncId, Function, How, Member, NameId, Origin, OriginId, Reason, RowRange, Rows, UnitId};
+use crate::util::hash::HashMap;
+
+/// A range of code with the functions that have it: more than one where they were folded.
+pub(crate) struct Candidate {
+    pub(crate) start: u64,
+    pub(crate) end: u64,
+    /// The order of [`crate::model::Group::members`]; functions are in [`Candidates::functions`].
+    pub(crate) members: Vec<Member>,
+    /// Set by a rule that leaves a second function out which it cannot exclude, and that [`crate::place::certainty`] does not see by
+    /// itself: the answer is not certain then. It matters where there is one member.
+    pub(crate) doubt: Option<Reason>,
+}
+
+/// Everything that may become a piece.
+#[derive(Default)]
+pub(crate) struct Candidates {
+    /// Functions in no final order; pieces number them. First those of all units, in the order of the units.
+    pub(crate) functions: Vec<Function>,
+    /// Functions that turned out to be another one, with that one.
+    pub(crate) same: HashMap<FuncId, FuncId>,
+    /// Code of subprograms.
+    pub(crate) dies: Vec<Candidate>,
+    /// Code of function symbols, whether a subprogram covers it or not.
+    pub(crate) symbols: Vec<Candidate>,
+    /// Code after labels of assembly code.
+    pub(crate) labels: Vec<Candidate>,
+    /// Units whose compiler merged functions, and rewrote the calls of those that it merged.
+    pub(crate) merging: Vec<UnitId>,
+    /// Why code that has lines and no name is not certain to be one function's alone.
+    pub(crate) nameless: Option<Reason>,
+}
+
+/// A function of which a name is known.
+pub(crate) fn by_name_alone(names: &mut Names<'_>, functions: &mut Vec<Function>, name: NameId) -> Member {
+    let origin = names.add_origin(Origin { name, file: None, line: 0 });
+    let function = symbol_function(functions, origin);
+    Member { function, how: How::SymbolOnly, rows: None, symbol: None }
+}
+
+/// Sorts members into the order that answers list them in, and aliases by bytes.
+pub(crate) fn order(names: &Names<'_>, members: &mut [Member], functions: &mut [Function]) {
+    for member in members.iter() {
+        let aliases = &mut functions[member.function.index()].aliases;
+        aliases.sort_by(|&a, &b| names.text(a).cmp(names.text(b)));
+        aliases.dedup();
+    }
+    // The pieces came sorted by (how, DIE offset): the first is the live DIE with the lowest offset, if any is.
+    let named = usize::from(members.first().is_some_and(|first| first.how == How::LiveRange));
+    if members.len() > named + 1 {
+        let name = |member: &Member| names.of_function(&functions[member.function.index()]);
+        // Many may have one long name.
+        members[named..].sort_by(|a, b| match (name(a), name(b)) {
+            (a, b) if a == b => Ordering::Equal,
+            (a, b) => names.text(a).cmp(names.text(b)),
+        });
+    }
+}
+
+fn symbol_function(functions: &mut Vec<Function>, origin: OriginId) -> FuncId {
+    functions.push(Function {
+        origin,
+        symbol: None,
+        aliases: Vec::new(),
+        source: None,
+        how: How::SymbolOnly,
+        partial: false,
+        reason: None,
+    });
+    FuncId((functions.len() - 1) as u32)
+}
+
+/// Rows that begin at `skip` bytes into a range of rows.
+pub(crate) fn rows_from(unit: u32, range: RowRange, skip: u32) -> Rows {
+    Rows { unit: UnitId(unit), range, skip }
+}

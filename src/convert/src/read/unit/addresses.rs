@@ -1,0 +1,28 @@
+//! What entries say of their addresses, before it is read.
+
+use gimli::AttributeValue;
+
+use crate::read::sections::bytes::{Bytes, Endianity};
+
+/// A range of a function whose address is a tombstone.
+#[derive(Clone, Copy)]
+pub(crate) struct DeadRange {
+    /// 0 where that is gone as well.
+    pub(crate) len: u64,
+    /// It is not the function's first range.
+    pub(crate) part: bool,
+}
+
+/// The address attributes of a DIE (DWARF 5 2.17).
+pub(crate) struct Addresses<'f, E: Endianity> {
+    pub(crate) low_pc: Option<AttributeValue<Bytes<'f, E>>>,
+    pub(crate) high_pc: Option<AttributeValue<Bytes<'f, E>>>,
+    pub(crate) ranges: Option<AttributeValue<Bytes<'f, E>>>,
+    pub(crate) entry_pc: Option<AttributeValue<Bytes<'f, E>>>,
+}
+
+impl<E: Endianity> Default for Addresses<'_, E> {
+    fn default() -> Self {
+        Addresses { low_pc: None, high_pc: None, ranges: None, entry_pc: None }
+    }
+}

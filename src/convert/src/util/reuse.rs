@@ -1,0 +1,24 @@
+//! Empties tables so that the next unit finds their memory.
+
+use std::hash::Hash;
+
+use crate::util::hash::HashMap;
+use crate::util::numbers::{KEPT, KEPT_TIMES};
+
+/// Empties a table and keeps its memory, unless that is far more than was filled.
+pub(crate) fn empty<K: Eq + Hash, V>(table: &mut HashMap<K, V>) {
+    if table.capacity() > KEPT.max(table.len().saturating_mul(KEPT_TIMES)) {
+        *table = HashMap::default();
+    } else {
+        table.clear();
+    }
+}
+
+/// Empties a list and keeps its memory, unless that is far more than was filled.
+pub(crate) fn clear<T>(list: &mut Vec<T>) {
+    if list.capacity() > KEPT.max(list.len().saturating_mul(KEPT_TIMES)) {
+        *list = Vec::new();
+    } else {
+        list.clear();
+    }
+}

@@ -1,0 +1,86 @@
+//! Lines of flame graphs: each stack once, outermost function first, with how often it was there.
+
+use std::collections::BTreeMap;
+
+use foldsym_reports::{Report, Thread, Trust};
+use foldsym_symbolize::{Answer, Form, Innermost, Names, Query, Worker};
+
+/// Stacks with their sums.
+#[derive(Default)]
+pub(super) struct Collapsed {
+    stacks: BTreeMap<Vec<u8>, i64>,
+}
+
+impl Collapsed {
+    /// Adds the stacks of a report; of a profile the values of a kind, by its type or `TYPE/UNIT`, "" for the profile's own choice.
+    ///
+    /// # Errors
+    /// The profile has no such kind.
+    pub(super) fn add(&mut self, worker: &mut Worker<'_>, report: &Report, kind: &str) -> Result<(), String> {
+        let types = &report.value_types;
+        let value = match kind {
+            "" => report.default_value,
+            _ => {
+                let is_kind = |known: &String| {
+                    known == kind || known.split_once('/').is_some_and(|(name, _)| name == kind)
+                };
+                let found = types.iter().position(is_kind);
+                found.ok_or_else(|| format!("no value {kind:?}: there are {}", types.join(", ")))?
+            }
+        };
+        for thread in &report.threads {
+            let count = if types.is_empty() { 1 } else { thread.values.get(value).copied().unwrap_or(0) };
+            if count != 0 && !thread.frames.is_empty() {
+                let line = line(worker, report, thread);
+                let sum = self.stacks.entry(line).or_default();
+                *sum = sum.saturating_add(count);
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn put(&self, out: &mut Vec<u8>) {
+        for (stack, count) in &self.stacks {
+            out.extend_from_slice(stack);
+            out.extend_from_slice(format!(" {count}\n").as_bytes());
+        }
+    }
+}
+
+fn line(worker: &mut Worker<'_>, report: &Report, thread: &Thread) -> Vec<u8> {
+    let modules = report.modules_of(thread);
+    let query = Query { modules, frames: &thread.frames, innermost: Innermost::Nothing };
+    // Innermost first, as they come.
+    let mut functions: Vec<Vec<u8>> = Vec::new();
+    let mut index = 0;
+    let put = |answer: &Answer, names: &mut Names<'_>| {
+        let is_gap = thread.trust.get(index) == Some(&Trust::Gap);
+        index += 1;
+        let before = functions.len();
+        for frame in &answer.symbol.frames {
+            functions.push(escaped(names.function(frame.name)));
+        }
+        if names.take_damage().is_some() {
+            functions.truncate(before);
+        }
+        if functions.len() == before && !is_gap {
+            let module = answer.module.and_then(|module| modules.get(module));
+            let name = module.map_or("unknown", |module| module.file_name());
+            functions.push(escaped(format!("[{name}]").as_bytes()));
+        }
+        Ok::<(), std::convert::Infallible>(())
+    };
+    let Ok(()) = worker.answer(query, Form::Plain, put);
+    functions.reverse();
+    functions.join(&b';')
+}
+
+/// A name without what ends a frame or a line.
+fn escaped(name: &[u8]) -> Vec<u8> {
+    let byte = |&byte: &u8| match byte {
+        b';' => b':',
+        0..0x20 | 0x7f => b'?',
+        _ => byte,
+    };
+    if name.is_empty() { b"??".to_vec() } else { name.iter().map(byte).collect() }
+}

@@ -1,0 +1,313 @@
+//! A profile's bytes to its samples as stacks.
+
+use std::collections::HashMap;
+use std::io::Read;
+
+use foldsym_symbolize::{Kind, Mapping, Module, ModuleId, Modules, Place, StackFrame};
+use prost::Message;
+use serde_json::{Map, Value, json};
+
+use super::profile;
+use crate::{Format, Options, Report, ReportError, Thread};
+
+/// Bytes behind gzip. A record takes up to 36 bytes of memory for each of its own.
+const MAX_BYTES: u64 = 256 << 20;
+/// How many bytes a byte of gzip may become, beyond [`FREE_BYTES`]: profiles have about 10.
+const MAX_RATIO: u64 = 64;
+const FREE_BYTES: u64 = 16 << 20;
+/// Bytes by which a format is told.
+const PREFIX: u64 = 64 << 10;
+/// Frames of a report: a profile that has more is rewritten, but not printed whole.
+const MAX_FRAMES: usize = 1 << 23;
+
+const GZIP: [u8; 2] = [0x1f, 0x8b];
+
+fn damaged(problem: impl Into<String>) -> ReportError {
+    ReportError::Damaged { format: Format::Pprof, problem: problem.into() }
+}
+
+/// Whether bytes begin as a profile.
+pub(crate) fn is_one(bytes: &[u8]) -> bool {
+    if bytes.starts_with(&GZIP) {
+        let mut start = Vec::new();
+        // What can be read counts, though the end may be missing.
+        let _ = flate2::read::GzDecoder::new(bytes).take(PREFIX).read_to_end(&mut start);
+        return begins_as_profile(&start);
+    }
+    begins_as_profile(bytes)
+}
+
+/// Fields of the wire format: number, and what a submessage or a string has.
+struct Fields<'b>(&'b [u8]);
+
+enum Field<'b> {
+    Varint,
+    Bytes(&'b [u8]),
+    /// It goes beyond the end.
+    Cut,
+}
+
+impl<'b> Iterator for Fields<'b> {
+    type Item = Option<(u64, Field<'b>)>;
+
+    /// `Some(None)` for what is no field of this format; then it ends.
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.0.is_empty() {
+            return None;
+        }
+        let mut read = || -> Option<(u64, Field<'b>)> {
+            let (tag, rest) = varint(self.0)?;
+            self.0 = rest;
+            match tag & 7 {
+                0 => {
+                    self.0 = varint(rest)?.1;
+                    Some((tag >> 3, Field::Varint))
+                }
+                2 => {
+                    let (len, rest) = varint(rest)?;
+                    match usize::try_from(len).ok().and_then(|len| rest.split_at_checked(len)) {
+                        Some((bytes, rest)) => {
+                            self.0 = rest;
+                            Some((tag >> 3, Field::Bytes(bytes)))
+                        }
+                        None => {
+                            self.0 = &[];
+                            Some((tag >> 3, Field::Cut))
+                        }
+                    }
+                }
+                _ => None,
+            }
+        };
+        let found = read();
+        if found.is_none() {
+            self.0 = &[];
+        }
+        Some(found)
+    }
+}
+
+fn varint(bytes: &[u8]) -> Option<(u64, &[u8])> {
+    let mut value = 0u64;
+    for (at, byte) in bytes.iter().enumerate().take(10) {
+        value |= u64::from(byte & 0x7f) << (7 * at).min(63);
+        if byte & 0x80 == 0 {
+            return Some((value, &bytes[at + 1..]));
+        }
+    }
+    None
+}
+
+/// Whether the first fields have the numbers and kinds of a profile's, and the first is a kind of value of two numbers.
+fn begins_as_profile(bytes: &[u8]) -> bool {
+    let bytes = &bytes[..bytes.len().min(PREFIX as usize)];
+    let mut first = true;
+    for field in Fields(bytes) {
+        let ok = match field {
+            Some((number @ (1..=6 | 11), Field::Bytes(body))) => {
+                let types = |body| {
+                    let mut fields = Fields(body);
+                    !body.is_empty() && fields.all(|field| matches!(field, Some((1 | 2, Field::Varint))))
+                };
+                if first { number == 1 && types(body) } else { true }
+            }
+            Some((13, Field::Bytes(_))) | Some((7..=10 | 12..=15, Field::Varint)) => !first,
+            // Only a prefix is looked at, and a file may be cut short.
+            Some((1..=15, Field::Cut)) => !first,
+            None => !first && bytes.len() as u64 == PREFIX,
+            _ => false,
+        };
+        if !ok {
+            return false;
+        }
+        first = false;
+    }
+    !first
+}
+
+/// A profile.
+#[derive(Clone, Debug)]
+pub struct Profile {
+    pub(super) inner: profile::ProfileRecord,
+    /// Index of each location's id.
+    pub(super) locations: HashMap<u64, usize>,
+    /// Index of each mapping's id.
+    mappings: HashMap<u64, usize>,
+    pub(super) modules: Modules,
+    /// What is added to the addresses of each mapping so that no two mappings overlap.
+    moved: Vec<u64>,
+    callers: Kind,
+    warnings: Vec<String>,
+}
+
+impl Profile {
+    /// Reads a profile.
+    ///
+    /// # Errors
+    /// [`ReportError::Damaged`], for what is no profile or has too many bytes behind its gzip.
+    pub fn parse(bytes: &[u8], options: &Options) -> Result<Self, ReportError> {
+        let mut unpacked = Vec::new();
+        let bytes = if bytes.starts_with(&GZIP) {
+            let most =
+                (bytes.len() as u64).saturating_mul(MAX_RATIO).saturating_add(FREE_BYTES).min(MAX_BYTES);
+            let read = flate2::read::MultiGzDecoder::new(bytes).take(most + 1).read_to_end(&mut unpacked);
+            read.map_err(|error| damaged(format!("gzip, behind {} bytes: {error}", unpacked.len())))?;
+            if unpacked.len() as u64 > most {
+                return Err(damaged(format!("gzip: more than {most} bytes behind {}", bytes.len())));
+            }
+            &unpacked
+        } else {
+            bytes
+        };
+        if bytes.len() as u64 > MAX_BYTES {
+            return Err(damaged(format!("{} bytes, more than {MAX_BYTES}", bytes.len())));
+        }
+        for field in Fields(bytes) {
+            if !matches!(field, Some((_, Field::Varint | Field::Bytes(_)))) {
+                return Err(damaged("a field that is cut off, or of a kind that profiles do not have"));
+            }
+        }
+        let inner = profile::ProfileRecord::decode(bytes).map_err(|error| damaged(error.to_string()))?;
+        if inner.sample_type.is_empty() {
+            return Err(damaged(
+                "no kind of value (sample_type): this is no profile, or of a version that is not known",
+            ));
+        }
+        Ok(Self::new(inner, options))
+    }
+
+    fn new(inner: profile::ProfileRecord, options: &Options) -> Self {
+        let mut warnings = Vec::new();
+        let locations: HashMap<u64, usize> =
+            inner.location.iter().enumerate().map(|(index, location)| (location.id, index)).collect();
+        let mappings: HashMap<u64, usize> =
+            inner.mapping.iter().enumerate().map(|(index, mapping)| (mapping.id, index)).collect();
+        if locations.len() < inner.location.len() || mappings.len() < inner.mapping.len() {
+            warnings.push("several locations or mappings have one id: the last counts".to_owned());
+        }
+        let lost = |location: &&profile::Location| {
+            location.mapping_id != 0 && !mappings.contains_key(&location.mapping_id)
+        };
+        let lost = inner.location.iter().filter(lost).count();
+        if lost > 0 {
+            warnings.push(format!("{lost} locations are of mappings that are not there"));
+        }
+        let moved = moved(&inner.mapping);
+        let text = |index: i64| {
+            let text = usize::try_from(index).ok().and_then(|index| inner.string_table.get(index));
+            text.map_or("", |text| text.as_str())
+        };
+        let module = |(index, mapping): (usize, &profile::Mapping)| {
+            let mut module = Module::new(text(mapping.filename));
+            module.id = ModuleId::parse(text(mapping.build_id)).ok();
+            if options.open_paths {
+                module = module.with_program(std::path::Path::new(text(mapping.filename)));
+            }
+            module.mapped(Mapping::FilePart {
+                start: mapping.memory_start.wrapping_add(moved[index]),
+                size: mapping.memory_limit.saturating_sub(mapping.memory_start),
+                file_offset: mapping.file_offset,
+            })
+        };
+        let modules = Modules::new(inner.mapping.iter().enumerate().map(module).collect());
+        let callers = options.callers.unwrap_or(Kind::Adjusted);
+        Self { inner, locations, mappings, modules, moved, callers, warnings }
+    }
+
+    fn text(&self, index: i64) -> &str {
+        let text = usize::try_from(index).ok().and_then(|index| self.inner.string_table.get(index));
+        text.map_or("", |text| text.as_str())
+    }
+
+    /// The frames of a sample, as many as it has locations.
+    pub(super) fn frames(&self, sample: &profile::Sample, frames: &mut Vec<StackFrame>) {
+        frames.clear();
+        for (index, id) in sample.location_id.iter().enumerate() {
+            let location = self.locations.get(id).and_then(|&index| self.inner.location.get(index));
+            let kind = if index == 0 { Kind::Exact } else { self.callers };
+            frames.push(match location {
+                None => StackFrame::UNKNOWN,
+                Some(location) => {
+                    let mapping = self.mappings.get(&location.mapping_id);
+                    let moved = mapping.and_then(|&index| self.moved.get(index)).copied().unwrap_or(0);
+                    StackFrame { place: Place::Memory(location.address.wrapping_add(moved)), kind }
+                }
+            });
+        }
+    }
+
+    /// What the values of samples are, `TYPE/UNIT`.
+    pub fn value_types(&self) -> Vec<String> {
+        let types = self.inner.sample_type.iter();
+        types.map(|kind| format!("{}/{}", self.text(kind.r#type), self.text(kind.unit))).collect()
+    }
+
+    /// Which value is meant where nobody says: the profile's own choice, else the last.
+    pub fn default_value(&self) -> usize {
+        let last = self.inner.sample_type.len().saturating_sub(1);
+        match self.text(self.inner.default_sample_type) {
+            "" => last,
+            name => {
+                let mut types = self.inner.sample_type.iter();
+                types.position(|kind| self.text(kind.r#type) == name).unwrap_or(last)
+            }
+        }
+    }
+
+    /// The profile as a report: a stack for each sample.
+    pub fn report(&self) -> Report {
+        let types = self.value_types();
+        let mut report = Report::new(Format::Pprof, self.modules.clone(), Vec::new());
+        report.warnings.clone_from(&self.warnings);
+        let (mut count, mut left_out) = (0usize, 0usize);
+        for sample in &self.inner.sample {
+            count = count.saturating_add(sample.location_id.len());
+            if count > MAX_FRAMES {
+                left_out += 1;
+                continue;
+            }
+            let mut thread = Thread { values: sample.value.clone(), ..Thread::default() };
+            self.frames(sample, &mut thread.frames);
+            let values = types.iter().zip(&sample.value);
+            thread.name =
+                values.clone().map(|(kind, value)| format!("{kind}={value}")).collect::<Vec<_>>().join(" ");
+            let values: Map<String, Value> =
+                values.map(|(kind, value)| (kind.clone(), json!(value))).collect();
+            thread.echo.insert("Values".to_owned(), values.into());
+            if !sample.label.is_empty() {
+                let label = |label: &profile::Label| {
+                    let value = if label.str == 0 { json!(label.num) } else { json!(self.text(label.str)) };
+                    (self.text(label.key).to_owned(), value)
+                };
+                let labels: Map<String, Value> = sample.label.iter().map(label).collect();
+                thread.echo.insert("Labels".to_owned(), labels.into());
+            }
+            report.threads.push(thread);
+        }
+        (report.value_types, report.default_value) = (types, self.default_value());
+        if left_out > 0 {
+            report.warnings.push(format!("{left_out} samples were left out: more than {MAX_FRAMES} frames"));
+        }
+        report
+    }
+}
+
+/// What is added to each mapping's addresses. Mappings of one process do not overlap; those of a profile that was merged of several may.
+fn moved(mappings: &[profile::Mapping]) -> Vec<u64> {
+    let mut ranges: Vec<_> = mappings.iter().map(|one| (one.memory_start, one.memory_limit)).collect();
+    ranges.sort_unstable();
+    if ranges.windows(2).all(|pair| pair[0].1 <= pair[1].0) {
+        return vec![0; mappings.len()];
+    }
+    let mut end = 0u64;
+    let mut place = |mapping: &profile::Mapping| {
+        let start = end;
+        end = end.saturating_add(mapping.memory_limit.saturating_sub(mapping.memory_start));
+        start.wrapping_sub(mapping.memory_start)
+    };
+    mappings.iter().map(&mut place).collect()
+}
+
+#[cfg(test)]
+#[path = "tests.rs"]
+mod tests;

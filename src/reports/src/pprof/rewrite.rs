@@ -1,0 +1,168 @@
+//! The profile with the answers in it.
+
+use std::collections::HashMap;
+use std::convert::Infallible;
+use std::io::{self, Write};
+
+use foldsym_symbolize::{Answer, Certainty, Form, Innermost, Names, Query, Worker};
+use prost::Message;
+
+use super::profile;
+use super::read::Profile;
+
+/// An answer for a location: the location as the profile had it, whether its code is folded, and its lines (function, line,
+/// column).
+type Verdict = (u64, bool, Vec<(u64, i64, i64)>);
+
+/// What was written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Rewritten {
+    /// Frames of all samples.
+    pub frames: u64,
+    /// Those that have a function.
+    pub named: u64,
+    /// Locations that were added, as an address has several answers.
+    pub locations_added: u64,
+}
+
+/// The parts that grow.
+struct Growing {
+    strings: Vec<String>,
+    string_ids: HashMap<String, i64>,
+    functions: Vec<profile::Function>,
+    function_ids: HashMap<(i64, i64, i64, i64), u64>,
+    next_function: u64,
+}
+
+impl Growing {
+    fn new(profile: &mut profile::ProfileRecord) -> Self {
+        let mut strings = std::mem::take(&mut profile.string_table);
+        if strings.is_empty() {
+            strings.push(String::new());
+        }
+        let string_ids = strings.iter().enumerate().map(|(id, text)| (text.clone(), id as i64)).collect();
+        let functions = std::mem::take(&mut profile.function);
+        let next_function = functions.iter().map(|function| function.id).max().unwrap_or(0);
+        let key = |one: &profile::Function| (one.name, one.system_name, one.filename, one.start_line);
+        let function_ids = functions.iter().map(|one| (key(one), one.id)).collect();
+        Self { strings, string_ids, functions, function_ids, next_function: next_function.wrapping_add(1) }
+    }
+
+    fn string(&mut self, bytes: &[u8]) -> i64 {
+        let text = String::from_utf8_lossy(bytes);
+        if let Some(&id) = self.string_ids.get(text.as_ref()) {
+            return id;
+        }
+        let id = self.strings.len() as i64;
+        self.strings.push(text.clone().into_owned());
+        self.string_ids.insert(text.into_owned(), id);
+        id
+    }
+
+    fn function(&mut self, key: (i64, i64, i64, i64)) -> u64 {
+        if let Some(&id) = self.function_ids.get(&key) {
+            return id;
+        }
+        let id = self.next_function;
+        self.next_function = id.wrapping_add(1);
+        let (name, system_name, filename, start_line) = key;
+        self.functions.push(profile::Function { id, name, system_name, filename, start_line });
+        self.function_ids.insert(key, id);
+        id
+    }
+
+    fn lines(&mut self, answer: &Answer, names: &mut Names<'_>) -> Vec<profile::LineRecord> {
+        let mut lines = Vec::with_capacity(answer.symbol.frames.len());
+        for frame in &answer.symbol.frames {
+            let system_name = self.string(names.linkage(frame.name));
+            let name = self.string(names.function(frame.name));
+            // A function that is named by no source file has the path of its line.
+            let filename = self.string(names.path(frame.start_file.or(frame.file)));
+            let function_id = self.function((name, system_name, filename, frame.start_line.into()));
+            lines.push(profile::LineRecord {
+                function_id,
+                line: frame.line.into(),
+                column: frame.column.into(),
+            });
+        }
+        lines
+    }
+}
+
+impl Profile {
+    /// Writes the profile with gzip around it. Each location whose address has an answer has its functions and lines, innermost first; where
+    /// one address has several answers, each is a location of its own. Locations without an answer stay as they are.
+    ///
+    /// # Errors
+    /// What `out` gives.
+    pub fn rewrite(&self, worker: &mut Worker<'_>, out: impl Write) -> io::Result<Rewritten> {
+        let mut written = self.inner.clone();
+        let mut growing = Growing::new(&mut written);
+        let mut done = Rewritten::default();
+        let mut next_id = self.locations.keys().max().copied().unwrap_or(0);
+        // Which location has which answer; the first answer takes the location that is there.
+        let mut known: HashMap<Verdict, u64> = HashMap::new();
+        let mut is_taken = vec![false; written.location.len()];
+        let mut is_named = vec![false; written.mapping.len()];
+        let mut frames = Vec::new();
+        for sample in &mut written.sample {
+            self.frames(sample, &mut frames);
+            let ids = &mut sample.location_id;
+            let mut index = 0;
+            let query = Query { modules: &self.modules, frames: &frames, innermost: Innermost::Nothing };
+            let put = |answer: &Answer, names: &mut Names<'_>| {
+                let at = index;
+                index += 1;
+                done.frames += 1;
+                let Some(id) = ids.get_mut(at) else { return Ok(()) };
+                let Some(&place) = self.locations.get(id) else { return Ok(()) };
+                if answer.symbol.frames.is_empty() {
+                    return Ok(());
+                }
+                let lines = growing.lines(answer, names);
+                if names.take_damage().is_some() {
+                    return Ok(());
+                }
+                done.named += 1;
+                let folded = answer.candidate_count.is_some() && answer.certainty != Some(Certainty::Exact);
+                let key = lines.iter().map(|line| (line.function_id, line.line, line.column)).collect();
+                *id = *known.entry((*id, folded, key)).or_insert_with(|| {
+                    if let Some(module) = answer.module.and_then(|module| is_named.get_mut(module)) {
+                        *module = true;
+                    }
+                    if !is_taken[place] {
+                        is_taken[place] = true;
+                        (written.location[place].line, written.location[place].is_folded) = (lines, folded);
+                        return *id;
+                    }
+                    next_id = next_id.wrapping_add(1);
+                    done.locations_added += 1;
+                    let old = &self.inner.location[place];
+                    written.location.push(profile::Location {
+                        id: next_id,
+                        mapping_id: old.mapping_id,
+                        address: old.address,
+                        line: lines,
+                        is_folded: folded,
+                    });
+                    next_id
+                });
+                Ok::<(), Infallible>(())
+            };
+            let Ok(()) = worker.answer(query, Form::Plain, put);
+        }
+        // pprof symbolizes a mapping again that has none of these.
+        for (mapping, _) in written.mapping.iter_mut().zip(is_named).filter(|(_, is_named)| *is_named) {
+            mapping.has_functions = true;
+            mapping.has_filenames = true;
+            mapping.has_line_numbers = true;
+            mapping.has_inline_frames = true;
+        }
+        (written.string_table, written.function) = (growing.strings, growing.functions);
+        let mut gzip = flate2::write::GzEncoder::new(out, flate2::Compression::default());
+        gzip.write_all(&written.encode_to_vec())?;
+        gzip.finish()?.flush()?;
+        Ok(done)
+    }
+}

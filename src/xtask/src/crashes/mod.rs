@@ -1,0 +1,291 @@
+//! `cargo xtask crashes`: minidumps of a program that crashes in folded functions which RocksDB calls, answered by `foldsym symbolize` and by
+//! `minidump-stackwalk` with Breakpad files of dump_syms: CPU time, memory, and how often the function that ran is named first.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::json::Json;
+use crate::sh;
+
+const HELP: &str = "cargo xtask crashes [--count N] [--reuse]
+
+  --count N   minidumps, 1000 without it
+  --reuse     those of the last run, with its symbols
+
+Needs corpus/rocksdb (cargo xtask corpus rocksdb), clang and lld 22, GNU time, and minidump-stackwalk 0.27 in PATH
+(cargo install minidump-stackwalk --version 0.27.0). The writer of minidumps and dump_syms are built from benches/compare/crashes.
+Everything is in target/crashes.";
+
+/// Version of the peer.
+const STACKWALK: &str = "minidump-stackwalk";
+
+struct Options {
+    count: u32,
+    reuse: bool,
+}
+
+fn parse(args: &[String]) -> Result<Option<Options>, String> {
+    let mut options = Options { count: 1000, reuse: false };
+    let mut args = args.iter();
+    while let Some(arg) = args.next() {
+        match arg.as_str() {
+            "--help" => return Ok(None),
+            "--reuse" => options.reuse = true,
+            "--count" => {
+                let count = args.next().and_then(|count| count.parse().ok()).filter(|count| *count > 0);
+                options.count = count.ok_or("--count needs a number")?;
+            }
+            other => return Err(format!("unknown argument {other}\n{HELP}")),
+        }
+    }
+    Ok(Some(options))
+}
+
+/// Where everything is.
+struct Places {
+    dumps: PathBuf,
+    programs: PathBuf,
+    store: PathBuf,
+    breakpad: PathBuf,
+    foldsym: PathBuf,
+}
+
+pub(crate) fn run(args: &[String]) -> Result<(), String> {
+    let Some(options) = parse(args)? else {
+        println!("{HELP}");
+        return Ok(());
+    };
+    sh::tool("time", "time")?;
+    sh::output(Command::new(STACKWALK).arg("--version")).map_err(|error| format!("{error}\n{HELP}"))?;
+    let base = sh::target_dir().join("crashes");
+    let places = Places {
+        dumps: base.join("dumps"),
+        programs: base.join("programs"),
+        store: base.join("store"),
+        breakpad: base.join("breakpad"),
+        foldsym: sh::target_dir().join("release/foldsym"),
+    };
+    sh::run(sh::cargo().args(["build", "--quiet", "--release", "-p", "foldsym"]))?;
+    if !options.reuse {
+        prepare(&places, options.count)?;
+    }
+    measure(&places, options.count)
+}
+
+/// Builds the program, its symbols in both forms, and the minidumps.
+fn prepare(places: &Places, count: u32) -> Result<(), String> {
+    for folder in [&places.dumps, &places.programs, &places.store, &places.breakpad] {
+        let _ = std::fs::remove_dir_all(folder);
+        sh::create_dir(folder)?;
+    }
+    let corpus = sh::root().join("corpus/rocksdb");
+    let library = places.programs.join("librocksdb.so");
+    std::fs::copy(corpus.join("librocksdb.so"), &library)
+        .map_err(|error| format!("{}: {error}; run cargo xtask corpus rocksdb", corpus.display()))?;
+    let program = places.programs.join("mail");
+    let flags = [
+        "-std=c++20",
+        "-g",
+        "-gdwarf-5",
+        "-O2",
+        "-ffunction-sections",
+        "-mllvm",
+        "-emit-func-debug-line-table-offsets",
+        "-fuse-ld=lld",
+        "-Wl,--icf=all",
+        "-Wl,--build-id=sha1",
+        "-Wl,-rpath,$ORIGIN",
+    ];
+    let mut clang = Command::new(sh::llvm("clang++")?);
+    clang.args(flags).arg("-I").arg(corpus.join("src/rocksdb/include"));
+    clang.arg(sh::root().join("src/xtask/src/crashes/program.cpp")).arg(&library).arg("-o").arg(&program);
+    sh::run(&mut clang)?;
+    let compare = sh::root().join("benches/compare");
+    let others = sh::target_dir().join("compare");
+    let mut build = sh::cargo();
+    build.args(["build", "--quiet", "--release", "-p", "foldsym-crashes", "--manifest-path"]);
+    sh::run(build.arg(compare.join("Cargo.toml")).env("CARGO_TARGET_DIR", &others))?;
+    let mut convert = Command::new(&places.foldsym);
+    sh::run(
+        convert
+            .args(["convert", "--quiet", "--unwind", "--store"])
+            .arg(&places.store)
+            .args([&program, &library]),
+    )?;
+    let release = others.join("release");
+    sh::run(Command::new(release.join("dump-syms")).arg(&places.breakpad).args([&program, &library]))?;
+    sh::run(Command::new(release.join("write-dumps")).arg(&program).arg(&places.dumps).arg(count.to_string()))
+}
+
+/// What some processes took together, and the most memory that one had.
+#[derive(Clone, Copy, Default)]
+struct Cost {
+    seconds: f64,
+    kilobytes: u64,
+}
+
+impl Cost {
+    fn add(&mut self, other: Self) {
+        self.seconds += other.seconds;
+        self.kilobytes = self.kilobytes.max(other.kilobytes);
+    }
+}
+
+/// Seconds of processor time that ended children of this process had.
+fn seconds_of_children() -> Result<f64, String> {
+    let text = sh::read(Path::new("/proc/self/stat"))?;
+    let fields: Vec<&str> = text.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
+    let ticks = |at: usize| fields.get(at).and_then(|field| field.parse::<f64>().ok());
+    // cutime and cstime (proc_pid_stat(5)), in ticks of a hundredth of a second.
+    match (ticks(13), ticks(14)) {
+        (Some(user), Some(system)) => Ok((user + system) / 100.0),
+        _ => Err("/proc/self/stat has no times".to_owned()),
+    }
+}
+
+/// Runs a command under GNU time; what it printed, and what it took.
+fn timed(command: &mut Command, scratch: &Path) -> Result<(String, Cost), String> {
+    let memory = scratch.join("memory");
+    let mut time = Command::new("time");
+    time.args(["-q", "-f", "%M", "-o"]).arg(&memory).arg(command.get_program()).args(command.get_args());
+    let before = seconds_of_children()?;
+    let printed = sh::output(&mut time)?;
+    let seconds = seconds_of_children()? - before;
+    let kilobytes = sh::read(&memory)?.trim().parse().map_err(|_| "time printed no number".to_owned())?;
+    Ok((printed, Cost { seconds, kilobytes }))
+}
+
+/// How the functions that ran were named.
+#[derive(Clone, Copy, Default)]
+struct Tally {
+    frames: u32,
+    right: u32,
+    /// Frames of folded functions, and of these the ones that are right.
+    folded: u32,
+    folded_right: u32,
+    /// Frames that were said to be certain, and were not right.
+    wrong_exact: u32,
+}
+
+impl Tally {
+    /// Compares the functions of a thread, innermost first, with those that ran.
+    fn note(&mut self, truth: &[&str], answered: &[(String, bool)]) {
+        for (at, ran) in truth.iter().enumerate() {
+            let is_folded = ran.contains('_') && *ran != "compare_keys";
+            let named = answered.get(at);
+            let is_right = named.is_some_and(|(name, _)| name.split('(').next() == Some(ran));
+            self.frames += 1;
+            self.right += u32::from(is_right);
+            self.folded += u32::from(is_folded);
+            self.folded_right += u32::from(is_folded && is_right);
+            self.wrong_exact += u32::from(!is_right && named.is_some_and(|(_, is_exact)| *is_exact));
+        }
+    }
+}
+
+/// The functions of our answer's crashed thread, and whether each is said to be certain.
+fn ours(answer: &Json) -> Vec<(String, bool)> {
+    let threads = answer.get("Threads").items();
+    let crashed = threads.iter().find(|thread| matches!(thread.get("Crashed"), Json::Bool(true)));
+    let mut names = Vec::new();
+    for frame in crashed.map_or(&[][..], |thread| thread.get("Frames").items()) {
+        let is_exact = matches!(frame.get("Certainty").text(), "exact" | "unique");
+        names.extend(
+            frame
+                .get("Symbol")
+                .items()
+                .iter()
+                .map(|one| (one.get("FunctionName").text().to_owned(), is_exact)),
+        );
+    }
+    names
+}
+
+/// The functions of minidump-stackwalk's crashing thread.
+fn theirs(answer: &Json) -> Vec<(String, bool)> {
+    let mut names = Vec::new();
+    for frame in answer.get("crashing_thread").get("frames").items() {
+        let inlines = frame.get("inlines").items().iter();
+        names.extend(inlines.map(|one| (one.get("function").text().to_owned(), false)));
+        names.push((frame.get("function").text().to_owned(), false));
+    }
+    names
+}
+
+fn measure(places: &Places, count: u32) -> Result<(), String> {
+    let scratch = sh::scratch("crashes")?;
+    let mut costs: BTreeMap<&str, Cost> = BTreeMap::new();
+    let (mut mine, mut peer) = (Tally::default(), Tally::default());
+    let foldsym = |dumps: &[PathBuf]| {
+        let mut command = Command::new(&places.foldsym);
+        command
+            .args(["symbolize", "--json", "--store"])
+            .arg(&places.store)
+            .arg("--search")
+            .arg(&places.programs);
+        command.args(dumps);
+        command
+    };
+    let dumps: Vec<PathBuf> = (0..count).map(|number| places.dumps.join(format!("{number}.dmp"))).collect();
+    for (number, dump) in dumps.iter().enumerate() {
+        let truth = sh::read(&dump.with_extension("truth"))?;
+        let truth: Vec<&str> = truth.lines().collect();
+        let (printed, cost) = timed(&mut foldsym(std::slice::from_ref(dump)), &scratch)?;
+        costs.entry("foldsym, a process a dump").or_default().add(cost);
+        mine.note(&truth, &ours(&Json::parse(printed.trim_end())?));
+        let mut stackwalk = Command::new(STACKWALK);
+        stackwalk.args(["--json", "--symbols-path"]).arg(&places.breakpad).arg(dump);
+        let (printed, cost) = timed(&mut stackwalk, &scratch)?;
+        costs.entry("minidump-stackwalk, a process a dump").or_default().add(cost);
+        peer.note(&truth, &theirs(&Json::parse(&printed)?));
+        if (number + 1) % 100 == 0 {
+            println!("crashes: {} of {count}", number + 1);
+        }
+    }
+    let (_, cost) = timed(&mut foldsym(&dumps), &scratch)?;
+    costs.insert("foldsym, one process for all", cost);
+    println!("| | CPU, ms a dump | peak memory, MB |\n|---|---|---|");
+    for (name, cost) in &costs {
+        let milliseconds = cost.seconds * 1000.0 / f64::from(count);
+        println!("| {name} | {milliseconds:.1} | {:.1} |", cost.kilobytes as f64 / 1024.0);
+    }
+    println!(
+        "\n| | frames | right at first | folded | right at first | certain and wrong |\n|---|---|---|---|---|---|"
+    );
+    for (name, tally) in [("foldsym", mine), ("minidump-stackwalk", peer)] {
+        let Tally { frames, right, folded, folded_right, wrong_exact } = tally;
+        println!("| {name} | {frames} | {right} | {folded} | {folded_right} | {wrong_exact} |");
+    }
+    if mine.wrong_exact > 0 {
+        return Err(format!("{} frames were said to be certain and are not right", mine.wrong_exact));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_compared_without_parameters() {
+        let mut tally = Tally::default();
+        let named = |name: &str, is_exact| (name.to_owned(), is_exact);
+        let answered = [
+            named("weigh_3(Mail const*)", true),
+            named("price_0(Mail const*)", true),
+            named("dispatch", false),
+        ];
+        tally.note(&["weigh_3", "price_3", "dispatch", "compare_keys"], &answered);
+        assert_eq!((tally.frames, tally.right, tally.folded, tally.folded_right), (4, 2, 2, 1));
+        assert_eq!(tally.wrong_exact, 1);
+    }
+
+    #[test]
+    fn arguments() {
+        let of = |args: &[&str]| parse(&args.iter().map(|arg| (*arg).to_owned()).collect::<Vec<_>>());
+        assert_eq!(of(&[]).unwrap().unwrap().count, 1000);
+        assert!(of(&["--reuse", "--count", "5"]).unwrap().unwrap().reuse);
+        assert!(of(&["--count", "0"]).is_err() && of(&["x"]).is_err() && of(&["--help"]).unwrap().is_none());
+    }
+}
