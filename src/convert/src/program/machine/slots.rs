@@ -236,22 +236,27 @@ fn general(register: Register) -> Option<usize> {
 
 fn of_x86(bytes: &[u8], start: u64, wide: bool) -> Vec<SlotCall> {
     let bits = if wide { 64 } else { 32 };
-    let (mut back, mut indirect) = (Vec::new(), false);
+    let (mut back, mut indirect, mut last_call) = (Vec::new(), false, None);
     for now in &mut Decoder::with_ip(bits, bytes, start, DecoderOptions::NONE) {
         match now.flow_control() {
             FlowControl::UnconditionalBranch | FlowControl::ConditionalBranch => {
                 back.extend(Some(now.near_branch_target()).filter(|to| *to <= now.ip()));
             }
             FlowControl::IndirectBranch => indirect = true,
+            FlowControl::IndirectCall if !now.is_ip_rel_memory_operand() => last_call = Some(now.ip()),
             _ if now.is_invalid() => return Vec::new(),
             _ => {}
         }
     }
+    let Some(last_call) = last_call else { return Vec::new() };
     // RBX, RBP, RSP, R12 to R15; of i386 EBX, EBP, ESP, ESI, EDI.
     let kept = if wide { 1 << 3 | 1 << 4 | 1 << 5 | 0xf << 12 } else { 0xf8 };
     let mut follower = Follower::new([4, 5], kept, if wide { 8 } else { 4 }, back);
     let mut info = InstructionInfoFactory::new();
     for now in &mut Decoder::with_ip(bits, bytes, start, DecoderOptions::NONE) {
+        if now.ip() > last_call {
+            break;
+        }
         follower.arrive(now.ip());
         if indirect {
             follower.state = follower.start;
@@ -317,6 +322,24 @@ fn x86_step(now: &Instruction, state: &State, wide: bool, info: &mut Instruction
             }
             _ => {}
         }
+    }
+    // Most instructions are of these, and what they write shows without the tables of the decoder's library.
+    match now.mnemonic() {
+        Mnemonic::Cmp | Mnemonic::Test | Mnemonic::Nop => return Step::Forget(0),
+        Mnemonic::Mov
+        | Mnemonic::Movzx
+        | Mnemonic::Movsx
+        | Mnemonic::Movsxd
+        | Mnemonic::Lea
+        | Mnemonic::Add
+        | Mnemonic::Sub
+        | Mnemonic::And
+        | Mnemonic::Or
+        | Mnemonic::Xor => {
+            let written = now.op0_register().full_register();
+            return Step::Forget(if written.is_gpr() { 1 << (written.number() & 15) } else { 0 });
+        }
+        _ => {}
     }
     let mut registers = 0;
     for used in info.info_options(now, InstructionInfoOptions::NO_MEMORY_USAGE).used_registers() {
