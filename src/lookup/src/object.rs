@@ -117,11 +117,10 @@ impl SymbolFile<'_> {
             return Ok(());
         }
         let likely = found.open && found.named_len == 1;
+        found.evidence = Some(Evidence::Vtable);
         found.conclude(false);
-        found.evidence =
-            Some(Evidence::Vtable).filter(|_| likely || found.certainty != Some(Certainty::Ambiguous));
         if likely {
-            found.certainty = Some(Certainty::Likely);
+            (found.certainty, found.evidence) = (Some(Certainty::Likely), Some(Evidence::Vtable));
         }
         *resolved = found;
         Ok(())
