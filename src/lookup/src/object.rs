@@ -117,10 +117,11 @@ impl SymbolFile<'_> {
             return Ok(());
         }
         let likely = found.open && found.named_len == 1;
-        found.evidence = Some(Evidence::Vtable);
         found.conclude(false);
+        found.evidence =
+            Some(Evidence::Vtable).filter(|_| likely || found.certainty != Some(Certainty::Ambiguous));
         if likely {
-            (found.certainty, found.evidence) = (Some(Certainty::Likely), Some(Evidence::Vtable));
+            found.certainty = Some(Certainty::Likely);
         }
         *resolved = found;
         Ok(())
