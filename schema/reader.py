@@ -495,7 +495,7 @@ def record_of(file):
         from compression.zstd import decompress
     except ImportError:
         return f"{len(data)} bytes"
-    return json.loads(decompress(data))
+    return record.decode(decompress(data))
 
 
 def dump(file):

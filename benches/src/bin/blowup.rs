@@ -1,9 +1,9 @@
 //! Converts hostile programs of every shape at growing sizes, and fails where the cost grows faster than the size.
 //!
 //! `blowup --foldsym PATH [--only SHAPE] [--pairs | --all] [--list]`. Each shape ([`foldsym_benches::shapes`]) is converted at
-//! two sizes, the second four times the first, and so is a fixed tenth of the pairs of shapes, each pair in one program.
-//! Without more, the growth of plain programs is measured, and the bar for each shape alone, plain and compressed. `--pairs`
-//! measures both for all of these, and `--all` for every pair, plain and compressed.
+//! two sizes, the second four times the first. Without more, the growth of plain programs is measured, and the bar for each shape
+//! alone, plain and compressed. `--pairs` measures both for all of these, and for a fixed tenth of the pairs of shapes, each pair
+//! in one program; `--all` does so for every pair, plain and compressed.
 //!
 //! Two things must hold. *Growth*: four times the size costs at most [`MOST_GROWTH`] times four times as much, in instructions and
 //! in peak memory, beyond what an empty program costs. *The bar*: a program [`LARGE`] times as large takes at most
@@ -28,7 +28,7 @@ const SLACK_KB: f64 = 4096.0;
 const LARGE: u64 = 32;
 const MOST_CPU: f64 = 10.0;
 
-/// Of the pairs, one in so many is tried without `--all`.
+/// Of the pairs, one in so many is tried by `--pairs`.
 const PAIRS_TAKEN: usize = 10;
 
 /// Seconds after which a conversion is ended.
@@ -101,16 +101,16 @@ fn cases(only: Option<&str>, pairs: bool, all: bool) -> Vec<Case> {
     let mut cases: Vec<Case> = ALL.iter().flat_map(alone).collect();
     let both =
         ALL.iter().enumerate().flat_map(|(at, one)| ALL[at + 1..].iter().map(move |other| [one, other]));
-    let pair = |pair: [&'static Shape; 2], compressed| Case {
+    let of_two = |pair: [&'static Shape; 2], compressed| Case {
         shapes: pair.to_vec(),
         compressed,
         growth: true,
         bar: whole,
     };
-    for (_, both) in both.enumerate().filter(|(at, _)| all || at % PAIRS_TAKEN == 0) {
-        cases.push(pair(both, false));
+    for (_, both) in both.enumerate().filter(|(at, _)| all || (pairs && at % PAIRS_TAKEN == 0)) {
+        cases.push(of_two(both, false));
         if all {
-            cases.push(pair(both, true));
+            cases.push(of_two(both, true));
         }
     }
     cases.retain(|case| only.is_none_or(|only| case.shapes.iter().any(|shape| shape.name == only)));

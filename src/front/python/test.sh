@@ -9,8 +9,8 @@ if ! python3 -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11
 fi
 venv=${FOLDSYM_VENV:-$(mktemp -d)/venv}
 [ -x "$venv/bin/python" ] || python3 -m venv "$venv"
-"$venv/bin/pip" install --quiet maturin pytest
-(cd ../../.. && cargo build --package foldsym)
+"$venv/bin/pip" install --quiet maturin pytest pyarrow 'pandas<3' polars duckdb nanoarrow 'pyspark>=4,<5'
+(cd ../../.. && cargo build --package foldsym --features parquet)
 wheels=$(mktemp -d)
 "$venv/bin/maturin" build --quiet --profile dev --interpreter "$venv/bin/python" --out "$wheels"
 "$venv/bin/pip" install --quiet --force-reinstall "$wheels"/*.whl

@@ -26,7 +26,7 @@ pub const MAX_FRAME_STEPS: u32 = 1 << 22;
 const CALLER_STEPS: u32 = 256;
 
 /// One frame of a stack, innermost first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum StackAddr {
     /// The instruction that is executed, or was when a signal came.
     Exact(ImageAddr),

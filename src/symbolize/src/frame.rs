@@ -139,7 +139,7 @@ impl Candidate {
 
 /// Why a frame has no function. Absence, damage and failure are three things: what is absent may be given, what is damaged must be made
 /// again, what failed may be tried again.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Unknown {
     /// The stack does not say where the frame is.

@@ -42,6 +42,7 @@
 #![forbid(unsafe_code)]
 
 mod answer;
+mod batch;
 mod certainty;
 #[cfg(feature = "debuginfod")]
 mod debuginfod;
@@ -62,9 +63,11 @@ mod symbolizer;
 mod worker;
 
 pub use answer::{Answer, Member, Symbol};
+pub use batch::{Batch, BatchFrame};
 pub use certainty::{Certainty, Evidence, Reason};
 #[cfg(feature = "debuginfod")]
 pub use debuginfod::Debuginfod;
+pub use foldsym_lookup::NameId;
 pub use foldsym_store::{BuildId, DebugId, LocalStore, ModuleId, Store, StoreError, SymbolMap};
 pub use frame::{Candidate, Frame, Location, Unknown};
 pub use maps::{MapsEntry, modules_of_maps, modules_of_process, parse_maps};

@@ -71,6 +71,24 @@ impl Resolver {
         Ok(true)
     }
 
+    /// Puts what a lookup found where the code is of one function, with the frames that the lookup gave.
+    ///
+    /// # Errors
+    /// As [`Resolver::fill`].
+    pub(crate) fn fill_alone(
+        file: &SymbolFile<'_>,
+        found: &Found,
+        frames: &Frames,
+        answer: &mut Answer,
+    ) -> Result<(), Error> {
+        answer.certainty = Some(found.certainty.into());
+        answer.reason = found.reason.map(Into::into);
+        answer.start = (!found.padding).then_some(found.function_start.0);
+        answer.partial = frames.is_partial();
+        let mut left = file.bytes().len().saturating_add(MIN_ITEMS);
+        take(file, frames, &mut answer.symbol, found, found.function, &mut left)
+    }
+
     /// Takes the frames of the last lookup, and the other names of their function.
     fn symbol(
         &mut self,
@@ -79,25 +97,34 @@ impl Resolver {
         found: &Found,
         function: FunctionId,
     ) -> Result<(), Error> {
-        let mut left = self.left;
-        let mut take = |section| {
-            left = left.checked_sub(1).ok_or(Error { section, what: What::Length, offset: 0 })?;
-            Ok(())
-        };
-        for frame in file.frames(&self.frames) {
-            take(SectionId::MEMBERS)?;
-            symbol.frames.push(frame?);
-        }
-        if !found.padding {
-            let function = file.function(function)?;
-            for alias in file.aliases(&function) {
-                take(SectionId::ALIASES)?;
-                symbol.aliases.push(alias?);
-            }
-        }
-        self.left = left;
-        Ok(())
+        take(file, &self.frames, symbol, found, function, &mut self.left)
     }
+}
+
+fn take(
+    file: &SymbolFile<'_>,
+    frames: &Frames,
+    symbol: &mut Symbol,
+    found: &Found,
+    function: FunctionId,
+    left: &mut usize,
+) -> Result<(), Error> {
+    let mut take = |section| {
+        *left = left.checked_sub(1).ok_or(Error { section, what: What::Length, offset: 0 })?;
+        Ok(())
+    };
+    for frame in file.frames(frames) {
+        take(SectionId::MEMBERS)?;
+        symbol.frames.push(frame?);
+    }
+    if !found.padding {
+        let function = file.function(function)?;
+        for alias in file.aliases(&function) {
+            take(SectionId::ALIASES)?;
+            symbol.aliases.push(alias?);
+        }
+    }
+    Ok(())
 }
 
 /// The candidate that stands at an index where candidate `front` stands before the others.

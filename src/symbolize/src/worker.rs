@@ -19,12 +19,12 @@ use crate::stack::{Kind, Mapping, Module, Modules, Place, Stack, StackFrame};
 use crate::symbolizer::Symbolizer;
 
 /// Files whose names a worker keeps; then it begins anew.
-const MAX_FILES: usize = 256;
+pub(crate) const MAX_FILES: usize = 256;
 
 /// Answers stacks one after the other, with the memory of one thread. Made by [`Symbolizer::worker`].
 pub struct Worker<'s> {
     symbolizer: &'s Symbolizer,
-    files: Vec<Loaded>,
+    pub(crate) files: Vec<Loaded>,
     /// Indices of `files`, by the address of what was mapped, which the entry keeps from being used again.
     by_map: FxHashMap<usize, usize>,
     /// Which modules the last stack had ([`Modules::serial`]), and what is known of each that was needed.
@@ -32,24 +32,24 @@ pub struct Worker<'s> {
     states: Vec<Option<State>>,
     placed: Vec<Placed>,
     /// Why frames have no file, by the order of the frames.
-    unknown: Vec<(usize, Unknown)>,
+    pub(crate) unknown: Vec<(usize, Unknown)>,
     addresses: Vec<StackAddr>,
     resolved: Vec<Resolved>,
     /// By frame: which of its candidates stands first.
     firsts: Vec<u32>,
-    ranker: Ranker,
-    resolver: Resolver,
+    pub(crate) ranker: Ranker,
+    pub(crate) resolver: Resolver,
     answer: Answer,
     /// Names of no file.
-    none: NamesOfFile,
+    pub(crate) none: NamesOfFile,
 }
 
 /// A file and what is kept of it.
-struct Loaded {
-    map: Arc<SymbolMap>,
+pub(crate) struct Loaded {
+    pub(crate) map: Arc<SymbolMap>,
     /// Where the program's sections are, ends excluded, by address.
     sections: Vec<(u64, u64)>,
-    names: NamesOfFile,
+    pub(crate) names: NamesOfFile,
     objects: Objects,
 }
 
@@ -64,15 +64,15 @@ impl Loaded {
     }
 
     /// Whether an address is in no section of the program. Of a file without sections nobody knows.
-    fn is_outside(&self, image: u64) -> bool {
+    pub(crate) fn is_outside(&self, image: u64) -> bool {
         let before = &self.sections[..self.sections.partition_point(|&(start, _)| start <= image)];
         !self.sections.is_empty() && !before.iter().any(|&(_, end)| image < end)
     }
 }
 
 /// The names of a file in each form; those that nobody asks for stay empty.
-struct NamesOfFile {
-    plain: Kept<Box<[u8]>>,
+pub(crate) struct NamesOfFile {
+    pub(crate) plain: Kept<Box<[u8]>>,
     json: Kept<Box<[u8]>>,
     shared: Kept<Arc<str>>,
 }
@@ -123,23 +123,23 @@ type State = Result<usize, Unknown>;
 
 /// Where a frame is.
 #[derive(Clone, Copy)]
-struct Placed {
-    module: Option<usize>,
+pub(crate) struct Placed {
+    pub(crate) module: Option<usize>,
     /// `None` where there is no file: why is in [`Worker::unknown`].
-    file: Option<usize>,
+    pub(crate) file: Option<usize>,
     /// What link-time addresses are less than runtime ones, where that is known.
-    bias: Option<u64>,
+    pub(crate) bias: Option<u64>,
     /// The number that the report gave.
-    given: Option<u64>,
-    address: StackAddr,
+    pub(crate) given: Option<u64>,
+    pub(crate) address: StackAddr,
 }
 
 impl Placed {
-    const NOWHERE: Self =
+    pub(crate) const NOWHERE: Self =
         Self { module: None, file: None, bias: None, given: None, address: StackAddr::Foreign };
 
     /// Whether a call from the one to the other stays in one loaded file.
-    fn shares_module(&self, other: &Self) -> bool {
+    pub(crate) fn shares_module(&self, other: &Self) -> bool {
         let same_file = self.file.is_some() && self.file == other.file;
         same_file && (self.module == other.module || (self.bias.is_some() && self.bias == other.bias))
     }
@@ -228,7 +228,7 @@ impl<'s> Worker<'s> {
         })
     }
 
-    fn run<E>(
+    pub(crate) fn run<E>(
         &mut self,
         query: Query<'_>,
         mut each: impl FnMut(&Answer, Option<&SymbolMap>, &mut NamesOfFile) -> Result<(), E>,
@@ -290,7 +290,7 @@ impl<'s> Worker<'s> {
     }
 
     /// Forgets the modules of the last stack, if this one has others.
-    fn enter(&mut self, modules: &Modules) {
+    pub(crate) fn enter(&mut self, modules: &Modules) {
         if self.files.len() > MAX_FILES {
             self.files.clear();
             self.by_map.clear();
@@ -341,7 +341,11 @@ impl<'s> Worker<'s> {
         }
     }
 
-    fn place(&mut self, modules: &Modules, frame: StackFrame) -> Result<Placed, (Option<usize>, Unknown)> {
+    pub(crate) fn place(
+        &mut self,
+        modules: &Modules,
+        frame: StackFrame,
+    ) -> Result<Placed, (Option<usize>, Unknown)> {
         // A call may be the last instruction of its module.
         let back = u64::from(frame.kind == Kind::Return);
         let given = frame.place.given();

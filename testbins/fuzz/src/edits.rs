@@ -22,7 +22,11 @@ fn parts(file: &[u8]) -> Vec<Part> {
         .map(|index| {
             let at = HEADER_LEN + index * ENTRY_LEN;
             let (offset, len) = (number::<8>(file, at + 8) as usize, number::<8>(file, at + 16) as usize);
-            (number::<4>(file, at) as u32, number::<4>(file, at + 24) as u32, file[offset..offset + len].to_vec())
+            (
+                number::<4>(file, at) as u32,
+                number::<4>(file, at + 24) as u32,
+                file[offset..offset + len].to_vec(),
+            )
         })
         .collect()
 }

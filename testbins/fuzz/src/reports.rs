@@ -75,7 +75,8 @@ pub fn seed_core() -> Vec<u8> {
     for (register, value) in [(16usize, 0x40_1000u64), (19, 0x7000), (4, 0x7010)] {
         status[112 + register * 8..][..8].copy_from_slice(&value.to_le_bytes());
     }
-    let mut files: Vec<u8> = [1u64, 4096, 0x40_0000, 0x40_2000, 0].iter().flat_map(|one| one.to_le_bytes()).collect();
+    let mut files: Vec<u8> =
+        [1u64, 4096, 0x40_0000, 0x40_2000, 0].iter().flat_map(|one| one.to_le_bytes()).collect();
     files.extend(b"/opt/app\0");
     let notes = [note(1, &status), note(0x4649_4c45, &files), note(0x5349_4749, &[11; 128])].concat();
     let mut bytes = b"\x7fELF\x02\x01\x01".to_vec();
@@ -89,7 +90,10 @@ pub fn seed_core() -> Vec<u8> {
         bytes.extend([kind, 6].iter().flat_map(|one| one.to_le_bytes()));
         bytes.extend([offset, address, 0, len, len, 4].iter().flat_map(|one| one.to_le_bytes()));
     };
-    let stack: Vec<u8> = [0x7020u64, 0x40_1100, 0x7030, 0x40_1200, 0, 0, 0, 0].iter().flat_map(|one| one.to_le_bytes()).collect();
+    let stack: Vec<u8> = [0x7020u64, 0x40_1100, 0x7030, 0x40_1200, 0, 0, 0, 0]
+        .iter()
+        .flat_map(|one| one.to_le_bytes())
+        .collect();
     header(4, 176, 0, notes.len() as u64);
     header(1, 176 + notes.len() as u64, 0x7000, stack.len() as u64);
     bytes.extend(notes);

@@ -1,6 +1,7 @@
 //! The Python module: calls of Python to the engine, the store and the converter. Answers are dictionaries with the keys of
 //! `schema/answers.md`, reports those of `schema/report.md`.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -9,7 +10,7 @@ use foldsym_store::{ModuleId, StoreOptions, SymbolMap};
 use foldsym_symbolize::{Kind, Mapping, Module, Modules, Request, Stack, StackFrame};
 use pyo3::exceptions::{PyException, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::{PyBytes, PyCapsule, PyDict, PyTuple};
 
 pyo3::create_exception!(
     foldsym,
@@ -254,6 +255,22 @@ impl Symbolizer {
     }
 }
 
+/// Writes a file under another name in its folder, and then gives it its own: a reader sees the old file or the whole new one.
+fn put_whole(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut file = tempfile::Builder::new().prefix(".foldsym-").tempfile_in(folder)?;
+    file.write_all(bytes)?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let mode = std::fs::metadata(path).map_or(0o644, |old| old.permissions().mode());
+        file.as_file().set_permissions(std::fs::Permissions::from_mode(mode))?;
+    }
+    file.as_file().sync_all()?;
+    file.persist(path)?;
+    Ok(())
+}
+
 /// Converts a program, a path or bytes, into the file `output`. Gives the report, with the keys of `schema/report.md`.
 #[pyfunction]
 #[pyo3(signature = (source, output, *, columns = false, name_index = false, threads = 0))]
@@ -276,11 +293,119 @@ fn convert<'py>(
             let name = Path::new("<bytes>");
             let report = foldsym_convert::convert_bytes(name, bytes, &mut out, &options, &NoProgress)
                 .map_err(|error| error.to_string())?;
-            std::fs::write(&output, out).map_err(|error| format!("{}: {error}", output.display()))?;
+            put_whole(&output, &out).map_err(|error| format!("{}: {error}", output.display()))?;
             Ok(report)
         }
     });
     loads(py, report.map_err(failed)?.to_json().to_string().as_bytes())
+}
+
+/// Columns of answers, for any library that takes the Arrow C data interface: `pyarrow.record_batch(answers)`.
+#[pyclass(frozen, module = "foldsym")]
+struct RecordBatch {
+    batch: arrow_array::RecordBatch,
+}
+
+#[pymethods]
+impl RecordBatch {
+    /// The schema as a PyCapsule.
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        Ok(pyo3_arrow::ffi::to_schema_pycapsule(py, self.batch.schema().as_ref())?)
+    }
+
+    /// The schema and the columns as two PyCapsules.
+    #[pyo3(signature = (requested_schema = None))]
+    fn __arrow_c_array__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyCapsule>>,
+    ) -> PyResult<Bound<'py, PyTuple>> {
+        let array = arrow_array::StructArray::from(self.batch.clone());
+        let field = arrow_schema::Field::new_struct("", self.batch.schema().fields().clone(), false)
+            .with_metadata(self.batch.schema().metadata().clone());
+        let array: arrow_array::ArrayRef = Arc::new(array);
+        Ok(pyo3_arrow::ffi::to_array_pycapsules(py, field.into(), &array, requested_schema)?)
+    }
+
+    /// A stream of this one batch as a PyCapsule.
+    #[pyo3(signature = (requested_schema = None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyCapsule>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        let batches = [Ok(self.batch.clone())];
+        let reader = arrow_array::RecordBatchIterator::new(batches, self.batch.schema());
+        Ok(pyo3_arrow::ffi::to_stream_pycapsule(
+            py,
+            Box::new(pyo3_arrow::ffi::ArrayIterator::new(
+                reader.map(|batch| batch.map(|batch| Arc::new(arrow_array::StructArray::from(batch)) as _)),
+                arrow_schema::Field::new_struct("", self.batch.schema().fields().clone(), false)
+                    .with_metadata(self.batch.schema().metadata().clone())
+                    .into(),
+            )),
+            requested_schema,
+        )?)
+    }
+
+    /// How many rows there are.
+    #[getter]
+    fn num_rows(&self) -> usize {
+        self.batch.num_rows()
+    }
+
+    /// The names of the columns.
+    #[getter]
+    fn column_names(&self) -> Vec<String> {
+        self.batch.schema().fields().iter().map(|field| field.name().clone()).collect()
+    }
+
+    fn __len__(&self) -> usize {
+        self.batch.num_rows()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<foldsym.RecordBatch: {} rows of {:?}>", self.batch.num_rows(), self.column_names())
+    }
+}
+
+/// Answers the stacks of a table, a row each: gives its columns and a column `symbols`. `schema/table.md` of the
+/// source says what each column is.
+///
+/// `stacks` is anything with the Arrow C interface (`__arrow_c_array__` or `__arrow_c_stream__`): a record batch or a table of
+/// pyarrow, a data frame of Polars, a result of DuckDB. `store` is a Symbolizer, a Store, or the folder of one. Without `dictionaries`
+/// names are plain text. The interpreter lock is free during the work.
+#[pyfunction]
+#[pyo3(signature = (stacks, store, *, dictionaries = true))]
+fn symbolize_batch(
+    py: Python<'_>,
+    stacks: &Bound<'_, PyAny>,
+    store: &Bound<'_, PyAny>,
+    dictionaries: bool,
+) -> PyResult<RecordBatch> {
+    let stacks = match stacks.hasattr("__arrow_c_array__")? {
+        true => stacks.extract::<pyo3_arrow::PyRecordBatch>()?.into_inner(),
+        false => {
+            let (batches, schema) = stacks.extract::<pyo3_arrow::PyTable>()?.into_inner();
+            foldsym_table::concat(&schema, &batches).map_err(failed)?
+        }
+    };
+    let mut options = foldsym_table::TableOptions::default();
+    options.dictionaries = dictionaries;
+    let symbolizer = match store.cast::<Symbolizer>() {
+        Ok(symbolizer) => symbolizer.clone(),
+        Err(_) => {
+            let store = match store.cast::<Store>() {
+                Ok(store) => store.get().inner.clone(),
+                Err(_) => Store::new(store.extract()?, false)?.inner,
+            };
+            let engine = foldsym_symbolize::Symbolizer::builder().store(store).build().map_err(failed)?;
+            Bound::new(py, Symbolizer { engine })?
+        }
+    };
+    let engine = &symbolizer.get().engine;
+    let batch = py.detach(|| foldsym_table::symbolize_batch(engine, &stacks, options));
+    Ok(RecordBatch { batch: batch.map_err(|error| PyValueError::new_err(error.to_string()))? })
 }
 
 #[pymodule]
@@ -289,5 +414,7 @@ fn _foldsym(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<SymbolFile>()?;
     module.add_class::<Store>()?;
     module.add_class::<Symbolizer>()?;
+    module.add_class::<RecordBatch>()?;
+    module.add_function(wrap_pyfunction!(symbolize_batch, module)?)?;
     module.add_function(wrap_pyfunction!(convert, module)?)
 }

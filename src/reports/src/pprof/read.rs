@@ -20,6 +20,12 @@ const PREFIX: u64 = 64 << 10;
 /// Frames of a report: a profile that has more is rewritten, but not printed whole.
 const MAX_FRAMES: usize = 1 << 23;
 
+/// How many frames a sample counts as, besides its own: a thread of a report has a size of its own.
+const PER_SAMPLE: usize = 16;
+
+/// Bytes of names of values and labels in all samples together: a few bytes of a profile may name a long text in each sample.
+const MAX_TEXT: usize = 64 << 20;
+
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 
 fn damaged(problem: impl Into<String>) -> ReportError {
@@ -259,10 +265,14 @@ impl Profile {
         let types = self.value_types();
         let mut report = Report::new(Format::Pprof, self.modules.clone(), Vec::new());
         report.warnings.clone_from(&self.warnings);
-        let (mut count, mut left_out) = (0usize, 0usize);
+        let (mut count, mut copied, mut left_out) = (0usize, 0usize, 0usize);
+        // Each sample repeats the names of its values twice, and those of its labels.
+        let of_types = 2 * types.iter().map(String::len).sum::<usize>();
         for sample in &self.inner.sample {
-            count = count.saturating_add(sample.location_id.len());
-            if count > MAX_FRAMES {
+            let of_label = |label: &profile::Label| self.text(label.key).len() + self.text(label.str).len();
+            count = count.saturating_add(sample.location_id.len() + PER_SAMPLE);
+            copied = copied.saturating_add(of_types + sample.label.iter().map(of_label).sum::<usize>());
+            if count > MAX_FRAMES || copied > MAX_TEXT {
                 left_out += 1;
                 continue;
             }
@@ -286,7 +296,7 @@ impl Profile {
         }
         (report.value_types, report.default_value) = (types, self.default_value());
         if left_out > 0 {
-            report.warnings.push(format!("{left_out} samples were left out: more than {MAX_FRAMES} frames"));
+            report.warnings.push(format!("{left_out} samples were left out: more than {MAX_FRAMES} frames, or {MAX_TEXT} bytes of labels"));
         }
         report
     }

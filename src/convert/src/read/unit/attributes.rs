@@ -1,7 +1,7 @@
 //! Codes of attributes that LLVM added and gimli has no names for.
 //!
 //! Attributes of the extensions. The first generation's codes mean other things in LLVM 22, on entries of types; of a
-//! //! subprogram only the extensions have them.
+//! subprogram only the extensions have them.
 
 use gimli::DwAt;
 

@@ -45,7 +45,8 @@ pub struct Opened {
 }
 
 const _: () = assert!(
-    size_of::<Unwind<'static>>() <= size_of::<[u64; 64]>() && align_of::<Unwind<'static>>() <= align_of::<u64>()
+    size_of::<Unwind<'static>>() <= size_of::<[u64; 64]>()
+        && align_of::<Unwind<'static>>() <= align_of::<u64>()
 );
 
 /// `foldsym_walk`.

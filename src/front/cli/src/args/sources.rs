@@ -91,10 +91,19 @@ Examples:
   foldsym symbolize --search app cpu.pb.gz --collapsed | flamegraph.pl > cpu.svg")]
 pub(crate) struct Symbolize {
     /// Reports; - is standard input
-    #[arg(required = true, value_name = "INPUT")]
+    #[cfg_attr(not(feature = "parquet"), arg(required = true, value_name = "INPUT"))]
+    #[cfg_attr(feature = "parquet", arg(required_unless_present = "parquet", value_name = "INPUT"))]
     pub(crate) inputs: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) sources: Sources,
+    /// In place of reports a Parquet file of stacks, a row each
+    #[cfg(feature = "parquet")]
+    #[arg(long, value_name = "IN.parquet", requires = "output", conflicts_with_all = ["inputs", "json", "text", "format", "certainty"])]
+    pub(crate) parquet: Option<PathBuf>,
+    /// Where the rows go, with their answers
+    #[cfg(feature = "parquet")]
+    #[arg(short, long, value_name = "OUT.parquet", requires = "parquet")]
+    pub(crate) output: Option<PathBuf>,
     /// Format of the reports (default: found by content)
     #[arg(long, value_name = "F", value_parser = report_format)]
     pub(crate) format: Option<foldsym_reports::Format>,

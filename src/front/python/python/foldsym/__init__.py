@@ -1,5 +1,5 @@
 """Functions, files and lines at the addresses of a program, with every function that the linker folded."""
 
-from ._foldsym import FoldsymError, Store, SymbolFile, Symbolizer, convert
+from ._foldsym import FoldsymError, RecordBatch, Store, SymbolFile, Symbolizer, convert, symbolize_batch
 
-__all__ = ["FoldsymError", "Store", "SymbolFile", "Symbolizer", "convert"]
+__all__ = ["FoldsymError", "RecordBatch", "Store", "SymbolFile", "Symbolizer", "convert", "symbolize_batch"]

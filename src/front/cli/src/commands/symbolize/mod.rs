@@ -3,7 +3,7 @@
 //! Reports are read one by one. One that cannot be read is told of on standard error, and in JSON by an object of its own; the rest go on.
 
 use std::convert::Infallible;
-use std::io::Read;
+use std::io::{Read, Write};
 use std::path::Path;
 
 use foldsym_reports::{Options, Reader, Report, Thread, json, pprof};
@@ -16,6 +16,8 @@ use crate::io::failure::{Failure, complain, exit};
 use crate::io::output::Output;
 
 mod collapsed;
+#[cfg(feature = "parquet")]
+mod parquet;
 mod print;
 mod style;
 
@@ -27,6 +29,10 @@ const MAX_REPORT: u64 = 4 << 30;
 pub(crate) fn run(args: &Symbolize) -> Result<u8, Failure> {
     if args.sources.maps.is_some() {
         return Err(Failure::usage("--maps: a report says itself which modules its process had"));
+    }
+    #[cfg(feature = "parquet")]
+    if let (Some(input), Some(output)) = (&args.parquet, &args.output) {
+        return parquet::run(args, input, output);
     }
     let answering = Answering { json: args.json, no_demangle: args.no_demangle, ..Answering::default() };
     let symbolizer = crate::answer::open::symbolizer(&answering, &args.sources)?;
@@ -109,7 +115,8 @@ fn rewrite(args: &Symbolize, out: &Path, symbolizer: &Symbolizer, options: &Opti
         output.text = bytes;
         output.flush()?;
     } else {
-        std::fs::write(out, bytes).map_err(|error| failed(out, error.to_string()))?;
+        foldsym_convert::write_whole(out, |file| file.write_all(&bytes))
+            .map_err(|error| failed(out, error.to_string()))?;
     }
     complain(&format!(
         "{}: {} of {} frames have functions; {} locations were added",

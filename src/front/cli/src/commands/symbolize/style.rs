@@ -84,7 +84,7 @@ fn gdb(out: &mut Vec<u8>, count: &mut usize, printed: &Printed<'_>, known: bool,
         }
     };
     for (at, found) in frames.iter().enumerate() {
-        out.extend_from_slice(format!("#{count:<3}").as_bytes());
+        out.extend_from_slice(format!("#{count:<2} ").as_bytes());
         *count += 1;
         // Of inlined functions gdb gives the address once, for the innermost.
         if at == 0 {
@@ -107,7 +107,7 @@ fn gdb(out: &mut Vec<u8>, count: &mut usize, printed: &Printed<'_>, known: bool,
         out.push(b'\n');
     }
     if frames.is_empty() {
-        out.extend_from_slice(format!("#{count:<3}").as_bytes());
+        out.extend_from_slice(format!("#{count:<2} ").as_bytes());
         *count += 1;
         given(out);
         out.extend_from_slice(b"?? ()");

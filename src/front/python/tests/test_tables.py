@@ -1,0 +1,268 @@
+"""Tables of stacks against the command line: every answer as `foldsym stack --json` has it, through each library."""
+
+import json
+import subprocess
+
+import pytest
+
+import foldsym
+from test_files import BUILT, COMMAND
+
+pa = pytest.importorskip("pyarrow")
+
+KERNEL = 0xFFFF_FFFF_8000_0000
+SCHEMA = pa.schema(
+    [
+        ("row", pa.int64()),
+        (
+            "modules",
+            pa.list_(pa.struct([("id", pa.string()), ("base", pa.int64()), ("name", pa.string())])),
+        ),
+        ("frames", pa.list_(pa.int64())),
+    ]
+)
+
+
+def signed(value):
+    return value - (1 << 64) if value >= 1 << 63 else value
+
+
+@pytest.fixture(scope="module")
+def fleet(tmp_path_factory):
+    """A store of three programs, and stacks that ran in them, at user and kernel addresses."""
+    folder = tmp_path_factory.mktemp("fleet")
+    store = foldsym.Store(folder / "store", create=True)
+    rows = []
+    for number, name in enumerate(["fold.clang-lld.set", "fold.gcc-gold.set", "fold.clang-mold.set"]):
+        program = BUILT / name / "program"
+        out = folder / f"{name}.fsym"
+        foldsym.convert(program, out)
+        id = store.add(out)
+        image = int(foldsym.SymbolFile(out).info()["ImageBase"], 16)
+        lines = (program.parent / "stacks").read_text().splitlines()
+        for at, line in enumerate(lines):
+            pcs = [int(word, 16) for word in line.split("|")[0].split()[3:]]
+            base = KERNEL if at % 3 else 0x10_0000
+            modules = [
+                {"id": id, "name": name, "base": signed(base)},
+                {"id": "11" * 20, "name": "absent.so", "base": 0x1000},
+            ]
+            frames = [signed(pc - image + base) for pc in pcs]
+            frames += [[], [0x1010], [None], [5]][at % 4]
+            rows.append({"modules": modules, "frames": frames})
+    rows += [{"modules": rows[0]["modules"], "frames": []}, {"modules": None, "frames": [1]}]
+    rows += [{"modules": rows[0]["modules"], "frames": None}]
+    for at, row in enumerate(rows):
+        row["row"] = at
+    return folder / "store", rows
+
+
+def expected(store, rows):
+    """What the command says: for each row the elements of its column."""
+    requests = [
+        {
+            "modules": [{**module, "base": module["base"] % 2**64} for module in row["modules"] or []],
+            "frames": ["?" if frame is None else frame % 2**64 for frame in row["frames"] or []],
+        }
+        for row in rows
+    ]
+    text = "".join(json.dumps(request) + "\n" for request in requests)
+    done = subprocess.run(
+        [COMMAND, "stack", "--store", str(store), "--json"], input=text, capture_output=True, text=True
+    )
+    out = []
+    for row, line in zip(rows, done.stdout.splitlines(), strict=True):
+        if row["frames"] is None:
+            out.append(None)
+            continue
+        elements = []
+        for index, answer in enumerate(json.loads(line)["Frames"]):
+            for at, symbol in enumerate(answer["Symbol"]):
+                inlined = at + 1 < len(answer["Symbol"])
+                elements.append(
+                    {
+                        "frame": index,
+                        "address": row["frames"][index],
+                        "function": symbol["FunctionName"] or None,
+                        "linkage_name": symbol["LinkageName"] or None,
+                        "file": symbol["FileName"] or None,
+                        "line": symbol["Line"] or None,
+                        "column": symbol["Column"] or None,
+                        "inlined": inlined,
+                        "module": answer["ModuleName"] or None,
+                        "certainty": answer["Certainty"],
+                        "evidence": answer["Evidence"],
+                        "reason": answer.get("Reason"),
+                        "candidate_count": answer.get("CandidateCount"),
+                        "candidates": []
+                        if inlined
+                        else [one["LinkageName"] or None for one in answer.get("Candidates", [])],
+                    }
+                )
+        out.append(elements)
+    return out
+
+
+def without_reasons(column):
+    """The elements without why there is no function, which JSON says for modules alone."""
+    return [
+        row and [{k: v for k, v in one.items() if k not in ("unknown", "message")} for one in row]
+        for row in column
+    ]
+
+
+def table(rows):
+    return pa.Table.from_pylist(rows, SCHEMA)
+
+
+def test_batches_answer_as_the_command(fleet):
+    store, rows = fleet
+    batch = table(rows).to_batches()[0]
+    ours = pa.record_batch(foldsym.symbolize_batch(batch, store))
+    assert ours.schema.metadata[b"foldsym.table"] == b"1"
+    assert without_reasons(ours["symbols"].to_pylist()) == expected(store, rows)
+    words = {one["certainty"] for row in ours["symbols"].to_pylist() if row for one in row}
+    assert {"unique", "exact", "ambiguous", None} <= words
+    unknown = {one["unknown"] for row in ours["symbols"].to_pylist() if row for one in row}
+    assert {None, "absent", "no_address", "no_module"} <= unknown
+
+
+def test_answers_do_not_depend_on_batches(fleet):
+    store, rows = fleet
+    engine = foldsym.Symbolizer([foldsym.Store(store)])
+
+    def answers(rows, size):
+        out = {}
+        for at in range(0, len(rows), size):
+            made = pa.record_batch(foldsym.symbolize_batch(table(rows[at : at + size]), engine))
+            out.update(zip(made["row"].to_pylist(), made["symbols"].to_pylist(), strict=True))
+        return out
+
+    whole = answers(rows, len(rows))
+    assert answers(rows[::-1], 7) == whole
+    assert answers(rows, 64) == whole
+
+
+def test_unsigned_addresses_and_kinds(fleet):
+    store, rows = fleet
+    row = next(row for row in rows if row["frames"] and row["frames"][0] < 0 and len(row["frames"]) > 1)
+    unsigned = [{**row, "frames": [frame and frame % 2**64 for frame in row["frames"]]}]
+    fields = [SCHEMA.field("row"), SCHEMA.field("modules"), pa.field("frames", pa.list_(pa.uint64()))]
+    ours = pa.record_batch(foldsym.symbolize_batch(pa.Table.from_pylist(unsigned, pa.schema(fields)), store))
+    same = pa.record_batch(foldsym.symbolize_batch(table([row]), store))
+    assert ours["symbols"].to_pylist() == same["symbols"].to_pylist()
+    kinds = ["exact"] + ["return"] * (len(row["frames"]) - 1)
+    with_kinds = table([row]).append_column("kinds", pa.array([kinds]))
+    told = pa.record_batch(foldsym.symbolize_batch(with_kinds, store))
+    assert told["symbols"].to_pylist() == same["symbols"].to_pylist()
+    with pytest.raises(ValueError, match="expected"):
+        foldsym.symbolize_batch(table([row]).append_column("kinds", pa.array([["x"] * len(kinds)])), store)
+    with pytest.raises(ValueError, match="frames"):
+        foldsym.symbolize_batch(table([row]).select(["modules"]), store)
+
+
+def test_one_module_a_row(fleet):
+    store, rows = fleet
+    module, pc = rows[0]["modules"][0], rows[0]["frames"][0]
+    file = foldsym.Store(store).get(module["id"])
+    image = (pc - module["base"] + int(file.info()["ImageBase"], 16)) % 2**64
+    names = file.lookup(image)["Symbol"]
+    one = pa.table({"module_id": [module["id"]], "frames": pa.array([[image]], pa.list_(pa.int64()))})
+    ours = pa.record_batch(foldsym.symbolize_batch(one, store))["symbols"].to_pylist()[0]
+    assert [at["linkage_name"] for at in ours] == [at["LinkageName"] for at in names]
+
+
+def test_a_damaged_file_is_told_of(fleet, tmp_path):
+    import shutil
+
+    store, rows = fleet
+    shutil.copytree(store, tmp_path / "store")
+    broken = rows[0]["modules"][0]["id"]
+    for path in (tmp_path / "store" / broken[:2] / broken[2:]).glob("*.fsym"):
+        path.chmod(0o644)
+        path.write_bytes(path.read_bytes()[:4096])
+    ours = pa.record_batch(foldsym.symbolize_batch(table(rows), tmp_path / "store"))["symbols"].to_pylist()
+    assert {one["unknown"] for one in ours[0]} <= {"damaged", "absent", "no_module", "no_address"}
+    assert ours[0][0]["unknown"] == "damaged" and "fsym" in ours[0][0]["message"]
+    whole = pa.record_batch(foldsym.symbolize_batch(table(rows), store))["symbols"].to_pylist()
+    others = [at for at, row in enumerate(rows) if row["modules"] and row["modules"][0]["id"] != broken]
+    # Messages name the store.
+    ours, whole = without_reasons(ours), without_reasons(whole)
+    assert len(others) > 100 and all(ours[at] == whole[at] for at in others)
+
+
+def test_many_modules_without_files(fleet):
+    store, _ = fleet
+    rows = [
+        {"row": at, "modules": [{"id": f"{at + 1:040x}", "name": f"m{at}", "base": 0x1000}], "frames": [0x1001]}
+        for at in range(2000)
+    ]
+    ours = pa.record_batch(foldsym.symbolize_batch(table(rows), store))["symbols"].to_pylist()
+    assert {row[0]["unknown"] for row in ours} == {"absent"}
+    assert [row[0]["module"] for row in ours] == [f"m{at}" for at in range(2000)]
+
+
+def test_an_identity_that_cannot_be_read_is_its_rows_own(fleet):
+    store, rows = fleet
+    bad = {"row": 1, "modules": [{"id": "not hex", "name": "bad.so", "base": 0x1000}], "frames": [0x1010]}
+    ours = pa.record_batch(foldsym.symbolize_batch(table([rows[0], bad]), store))["symbols"].to_pylist()
+    assert without_reasons(ours[:1]) == expected(store, rows[:1])
+    assert (ours[1][0]["unknown"], ours[1][0]["module"]) == ("absent", "bad.so")
+    assert '"not hex"' in ours[1][0]["message"]
+    one = pa.table({"module_id": ["xyz"], "frames": pa.array([[16]], pa.list_(pa.int64()))})
+    ours = pa.record_batch(foldsym.symbolize_batch(one, store))["symbols"].to_pylist()
+    assert ours[0][0]["unknown"] == "absent" and '"xyz"' in ours[0][0]["message"]
+
+
+def test_the_command_answers_parquet_as_stack_does(fleet, tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    store, rows = fleet
+    given, out = tmp_path / "stacks.parquet", tmp_path / "answers.parquet"
+    parquet.write_table(table(rows), given)
+    command = [COMMAND, "symbolize", "--parquet", given, "--store", store, "-o"]
+    subprocess.run([*command, out], check=True)
+    answers = parquet.read_table(out)
+    assert answers.schema.metadata[b"foldsym.table"] == b"1"
+    assert answers["row"].to_pylist() == [row["row"] for row in rows]
+    ours = without_reasons(answers["symbols"].to_pylist())
+    assert len(rows) > 100 and ours == without_reasons(expected(store, rows))
+    # What cannot be written is named, and not the input.
+    missing = tmp_path / "none" / "answers.parquet"
+    done = subprocess.run([*command, missing], capture_output=True, text=True)
+    assert done.returncode != 0 and str(missing) in done.stderr and str(given) not in done.stderr
+
+
+def test_other_libraries(fleet):
+    store, rows = fleet
+    given = table(rows)
+    ours = foldsym.symbolize_batch(given, store)
+    whole = pa.record_batch(ours)["symbols"].to_pylist()
+    polars = pytest.importorskip("polars")
+    frame = polars.DataFrame(foldsym.symbolize_batch(polars.from_arrow(given), store, dictionaries=False))
+    assert frame["symbols"].to_list() == whole
+    duckdb = pytest.importorskip("duckdb")
+    with duckdb.connect() as connection:
+        result = connection.sql("select * from given order by row").to_arrow_table()
+        plain = pa.table(foldsym.symbolize_batch(result, store, dictionaries=False))
+        assert plain["symbols"].to_pylist() == whole
+        query = "select count(*) from (select unnest(symbols) as s from plain) where s.certainty = 'exact'"
+        exact = sum(one["certainty"] == "exact" for row in whole if row for one in row)
+        assert connection.sql(query).fetchall() == [(exact,)] and exact > 0
+    nanoarrow = pytest.importorskip("nanoarrow")
+    assert len(nanoarrow.Array(ours)) == len(rows)
+    pandas = pytest.importorskip("pandas")
+    assert len(pa.record_batch(ours).to_pandas()) == len(rows) and pandas
+
+
+def test_convert_replaces_a_file_whole(tmp_path):
+    out = tmp_path / "x.fsym"
+    out.write_text("old")
+    with open(out) as reader:
+        foldsym.convert((BUILT / "demo.elf").read_bytes(), out)
+        # Whoever has the old file open keeps it.
+        assert reader.read() == "old"
+    assert foldsym.SymbolFile(out).info()["Functions"] > 0
+    with pytest.raises(foldsym.FoldsymError):
+        foldsym.convert(b"no program", out)
+    assert [path.name for path in tmp_path.iterdir()] == ["x.fsym"]
+    assert foldsym.SymbolFile(out).info()["Functions"] > 0
