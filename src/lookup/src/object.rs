@@ -8,7 +8,7 @@ use crate::entities::Group;
 use crate::error::{Error, InSection, large, small};
 use crate::file::SymbolFile;
 use crate::ids::{FunctionId, ImageAddr, ReturnAddr};
-use crate::stack::{MAX_FRAME_STEPS, Resolved, StackAddr, charge, first};
+use crate::stack::{MAX_FRAME_STEPS, Resolved, StackAddr, first};
 
 /// What a search in OVERRIDERS costs at most.
 const SEARCH_STEPS: u32 = 32;
@@ -26,6 +26,17 @@ pub struct Method {
     /// Only for calls through this word of the table; `None`: whoever calls.
     pub slot: Option<u32>,
     /// Other functions of the group may have run.
+    pub doubtful: bool,
+}
+
+/// A function that stands at a word of tables of virtual functions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Overrider {
+    /// Which word, from 0.
+    pub slot: u32,
+    /// The function, of a group.
+    pub function: FunctionId,
+    /// A table whose word leads to the group's code may mean another of its functions.
     pub doubtful: bool,
 }
 
@@ -58,6 +69,23 @@ impl SymbolFile<'_> {
             let [address, slot] = self.slots.record(id).within(SLOTS)?;
             let address = self.header().image_base.wrapping_add(large(address, SLOTS, id)?);
             Ok((ReturnAddr(address), small(slot & slots::WORD, SLOTS, id)?))
+        })
+    }
+
+    /// Lists the functions of groups that stand at words of the program's tables of virtual functions, by word. For those who list a
+    /// file: a stack is resolved by [`SymbolFile::resolve_slot`].
+    ///
+    /// # Errors
+    /// Each record may be damaged.
+    pub fn overriders(&self) -> impl Iterator<Item = Result<Overrider, Error>> + '_ {
+        const OVERRIDERS: SectionId = SectionId::OVERRIDERS;
+        (0..self.overriders.len()).map(|id| {
+            let [slot, function, doubtful] = self.overriders.record(id).within(OVERRIDERS)?;
+            Ok(Overrider {
+                slot: small(slot, OVERRIDERS, id)?,
+                function: FunctionId(small(function, OVERRIDERS, id)?),
+                doubtful: doubtful != 0,
+            })
         })
     }
 
@@ -140,21 +168,31 @@ impl SymbolFile<'_> {
         Ok((address == key).then_some(slot))
     }
 
-    /// Names the functions of a group that stand at the word of tables of virtual functions that a call goes through; true where
-    /// that is one, and no table leads to others.
-    pub(crate) fn by_slot(
-        &self,
-        group: Group,
-        caller: StackAddr,
-        resolved: &mut Resolved,
-        left: &mut u32,
-    ) -> Result<bool, Error> {
+    /// Says of a frame that [`SymbolFile::resolve_one`] resolved, and whose callers tell nothing, which functions of its group stand
+    /// at the word of tables of virtual functions that the call goes through: they come first, and the answer is
+    /// [`Certainty::Likely`] where that is one function and no table may lead to others. Nothing is ruled out. `caller` is the
+    /// next frame out. Changes nothing elsewhere. Ask it before [`SymbolFile::resolve_object`], and before frames further in are
+    /// resolved.
+    ///
+    /// Takes log2 of the records of SLOTS, and for each function of the group log2 of the records of OVERRIDERS; past
+    /// [`MAX_FRAME_STEPS`] nothing is told.
+    ///
+    /// # Errors
+    /// Damage at a place that it reads.
+    pub fn resolve_slot(&self, resolved: &mut Resolved, caller: Option<StackAddr>) -> Result<(), Error> {
         const OVERRIDERS: SectionId = SectionId::OVERRIDERS;
-        let slot = self.slot(Some(caller))?.filter(|slot| slot & slots::BY_OBJECT != 0);
-        let Some(slot) = slot.filter(|_| charge(left, group.len().saturating_mul(SEARCH_STEPS))) else {
-            return Ok(false);
+        let untold = resolved.open && resolved.named_len == 0 && !resolved.full;
+        let Some(id) = resolved.group.filter(|_| untold && self.overriders.len() != 0) else {
+            return Ok(());
         };
+        let slot = self.slot(caller)?.filter(|slot| slot & slots::BY_OBJECT != 0);
+        let Some(slot) = slot else { return Ok(()) };
+        let group = Group::read(self, id)?;
+        if group.len() > MAX_FRAME_STEPS / SEARCH_STEPS {
+            return Ok(());
+        }
         let (slot, mut sure) = (slot & slots::WORD, true);
+        let mut found = *resolved;
         for index in 0..group.len() {
             steps::step();
             let function = i64::from(self.member_function(group, index)?.0);
@@ -162,11 +200,15 @@ impl SymbolFile<'_> {
             if record < self.overriders.len() {
                 let [of_slot, here, doubtful] = self.overriders.record(record).within(OVERRIDERS)?;
                 if (of_slot, here) == (slot, function) {
-                    resolved.name(index);
+                    found.name(index);
                     sure &= doubtful == 0;
                 }
             }
         }
-        Ok(sure && resolved.named_len == 1)
+        if sure && found.named_len == 1 {
+            (found.certainty, found.evidence) = (Some(Certainty::Likely), Some(Evidence::VirtualSlot));
+        }
+        *resolved = found;
+        Ok(())
     }
 }

@@ -267,14 +267,7 @@ impl<'d> SymbolFile<'d> {
             let any = self.name_undescribed(group, &mut resolved, &mut left)?;
             resolved.open |= told.lost && !any;
         }
-        let nobody = resolved.named_len == 0 && !resolved.full;
         resolved.conclude(told.doubtful);
-        if nobody
-            && let Some((caller, _)) = caller
-            && self.by_slot(group, caller, &mut resolved, &mut left)?
-        {
-            (resolved.certainty, resolved.evidence) = (Some(Certainty::Likely), Some(Evidence::VirtualSlot));
-        }
         Ok(resolved)
     }
 
@@ -411,7 +404,7 @@ impl<'d> SymbolFile<'d> {
 }
 
 /// Takes steps off those that are left; false where they do not suffice.
-pub(crate) fn charge(left: &mut u32, steps: u32) -> bool {
+fn charge(left: &mut u32, steps: u32) -> bool {
     let rest = left.checked_sub(steps);
     *left = rest.unwrap_or(0);
     rest.is_some()

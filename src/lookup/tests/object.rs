@@ -43,6 +43,7 @@ fn ask_beside(
     let mut resolved = vec![Resolved::NONE; stack.len()];
     file.resolve_stack(&stack, &mut resolved).unwrap();
     let mut first = resolved[0];
+    file.resolve_slot(&mut first, stack.get(1).copied()).unwrap();
     let vptr = ImageAddr(BASE.wrapping_add_signed(vptr));
     file.resolve_object(&mut first, vptr, stack.get(1).copied()).unwrap();
     let group = file.group(first.group.unwrap()).unwrap();

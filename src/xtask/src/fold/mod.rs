@@ -48,6 +48,7 @@ const HELP: &str = "cargo xtask fold [OPTIONS]
   --examples N     how many frames of each kind of defect to show (2)
   --no-gsym        without llvm-gsymutil beside it
   --foldsym BIN    another build of foldsym than this checkout's
+  --table FILE     writes the tables to FILE, with the command that made them
   --keep           leaves the programs where they were made, and says where
   --emit S DIR     writes the sources of seed S to DIR, with as many stacks as --stacks says, and ends";
 
@@ -59,6 +60,7 @@ struct Options {
     full: bool,
     examples: usize,
     gsym: bool,
+    table: Option<PathBuf>,
     keep: bool,
     foldsym: Option<PathBuf>,
     emit: Option<(u64, PathBuf)>,
@@ -73,6 +75,7 @@ fn parse(args: &[String]) -> Result<Options, String> {
         full: false,
         examples: 2,
         gsym: true,
+        table: None,
         keep: false,
         foldsym: None,
         emit: None,
@@ -89,6 +92,7 @@ fn parse(args: &[String]) -> Result<Options, String> {
             "--full" => options.full = true,
             "--examples" => options.examples = number(value()?)? as usize,
             "--no-gsym" => options.gsym = false,
+            "--table" => options.table = Some(value()?.into()),
             "--keep" => options.keep = true,
             "--foldsym" => options.foldsym = Some(value()?.into()),
             "--emit" => options.emit = Some((number(value()?)?, value()?.into())),
@@ -131,8 +135,13 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
             .map_err(|e| format!("{}: {e}", session.scratch.display()))?;
     }
     result?;
+    let table = session.options.table.clone();
     let results = session.results.into_inner().map_err(|_| "a job panicked")?;
     results.print();
+    if let Some(path) = table {
+        let text = results.table(args);
+        std::fs::write(&path, text).map_err(|e| format!("{}: {e}", path.display()))?;
+    }
     match results.defects {
         0 => Ok(()),
         count => Err(format!("{count} answers that must not be")),
@@ -160,6 +169,27 @@ impl Results {
         }
     }
 
+    /// The tables as a page, which begins with the command.
+    fn table(&self, args: &[String]) -> String {
+        let mut rest = args.iter();
+        let mut command = String::from("cargo xtask fold");
+        while let Some(arg) = rest.next() {
+            // Paths of this machine say nothing.
+            if matches!(arg.as_str(), "--table" | "--foldsym") {
+                rest.next();
+            } else {
+                command += &format!(" {arg}");
+            }
+        }
+        format!(
+            "# Folded functions of generated programs\n\nMade by `{command}`. A frame at folded code is *first right* if \
+             its first candidate is the function that ran. The *ceiling* counts the frames of which the program's code and the \
+             stack leave one function. Generated programs know who is on their stacks.\n\n{}\n{}",
+            tally::programs(&self.programs),
+            tally::shapes(&self.shapes)
+        )
+    }
+
     fn example(&mut self, kind: String, limit: usize, text: impl FnOnce() -> String) {
         let examples = self.examples.entry(kind).or_default();
         if examples.len() < limit {
@@ -180,7 +210,7 @@ impl Session {
     fn all(&self) -> Result<(), String> {
         for seed in self.options.first..self.options.first + self.options.seeds {
             let dir = self.scratch.join(format!("seed{seed}"));
-            let files = write_sources(seed, self.options.stacks, &dir)?;
+            let files = write_all(sources(seed, self.options.stacks, true), &dir)?;
             let compiles: Vec<Compile> = build::compiles(self.options.full)
                 .into_iter()
                 .filter(|compile| self.links.iter().any(|link| self.wants(compile, link)))
@@ -419,10 +449,14 @@ fn recorded(files: &[PathBuf]) -> Result<(Vec<Module>, Vec<Option<Stack>>), Stri
 }
 
 /// The files of a seed's program, `(name, text)`.
-fn sources(seed: u64, count: usize) -> Vec<(String, String)> {
+fn sources(seed: u64, count: usize, by_slot: bool) -> Vec<(String, String)> {
     let graph = Graph::new(seed);
     let mut sources = emit::sources(&graph);
-    let walks = walk::walks(&graph, &sources.places, seed, count);
+    let mut walks = walk::walks(&graph, &sources.places, seed, count);
+    // The programs that are committed have no such marks.
+    if by_slot {
+        walk::tell_slots(&graph, &mut walks);
+    }
     sources.files.push(("walks.cpp".to_owned(), emit::walks(&graph, &walks)));
     sources.files.push(("runtime.h".to_owned(), include_str!("runtime.h").to_owned()));
     sources.files.push(("runtime.cpp".to_owned(), include_str!("runtime.cpp").to_owned()));
@@ -431,9 +465,13 @@ fn sources(seed: u64, count: usize) -> Vec<(String, String)> {
 
 /// Writes the files of a seed's program. Gives their names.
 pub(crate) fn write_sources(seed: u64, count: usize, dir: &Path) -> Result<Vec<String>, String> {
+    write_all(sources(seed, count, false), dir)
+}
+
+fn write_all(sources: Vec<(String, String)>, dir: &Path) -> Result<Vec<String>, String> {
     sh::create_dir(dir)?;
     let mut names = Vec::new();
-    for (name, text) in sources(seed, count) {
+    for (name, text) in sources {
         let path = dir.join(&name);
         std::fs::write(&path, text).map_err(|e| format!("{}: {e}", path.display()))?;
         names.push(name);
@@ -449,7 +487,7 @@ mod tests {
     fn the_committed_sources_are_those_of_their_seed() {
         // As the first line of the case says.
         let folder = sh::root().join("testbins/cases/fold");
-        let files = sources(6, 160);
+        let files = sources(6, 160, false);
         for (name, text) in &files {
             assert!(*text == sh::read(&folder.join(name)).unwrap(), "{name}: write and build the case again");
         }

@@ -40,6 +40,16 @@ pub(super) fn walks(
         .collect()
 }
 
+/// Adds `%` to each step of which the slot of the call leaves no other function.
+pub(super) fn tell_slots(graph: &Graph, walks: &mut [Vec<Step>]) {
+    for walk in walks {
+        for at in 0..walk.len() {
+            let mark = slot_mark(graph, walk, at);
+            walk[at].who.push_str(mark);
+        }
+    }
+}
+
 struct Walker<'a> {
     graph: &'a Graph,
     random: SplitMix,
@@ -108,7 +118,7 @@ fn is_tail(call: Call) -> bool {
 }
 
 /// Writes `who` of each step: `[~]NAME@FILE:LINE[+INLINED:LINE]/SHAPE[!][^]`. `~`: it ended in a tail call, and has no
-/// frame. `!`: the return addresses and the call sites leave no other function. `^`: the class of the object leaves none. `%`: the slot leaves none.
+/// frame. `!`: the return addresses and the call sites leave no other function. `^`: the class of the object leaves none.
 fn tell(graph: &Graph, places: &BTreeMap<(FunctionId, usize), Place>, walk: &mut [Step]) {
     let call_of = |walk: &[Step], at: usize| graph.family(walk[at].function).sites[walk[at].site].call;
     // Whether the frame's caller is known, as steps are taken.
@@ -148,7 +158,7 @@ fn tell(graph: &Graph, places: &BTreeMap<(FunctionId, usize), Place>, walk: &mut
                 known = sure;
             }
             let mark = if sure { "!" } else { "" };
-            format!("{word}{mark}{}{}", class_mark(graph, walk, at), slot_mark(graph, walk, at))
+            format!("{word}{mark}{}", class_mark(graph, walk, at))
         };
         let step = &walk[at];
         let function = &graph.functions[step.function];
@@ -180,8 +190,8 @@ fn reach(graph: &Graph, from: FunctionId) -> (BTreeSet<FunctionId>, bool) {
     (reached, open)
 }
 
-/// `%` for a method that was called through a slot at which no table of any class has another method of the family: the most that
-/// the call instruction and the tables can tell.
+/// `%` for a method that was called through a slot at which no table of any class has another method of the family. The call
+/// instruction and the tables can tell no more.
 fn slot_mark(graph: &Graph, walk: &[Step], at: usize) -> &'static str {
     let Some(before) = at.checked_sub(1).map(|before| &walk[before]) else { return "" };
     let site = &graph.family(before.function).sites[before.site];

@@ -28,7 +28,7 @@ use crate::keys::objects::vtables::{Word, Words};
 use crate::keys::objects::wanted::is_table;
 use crate::keys::tail_calls::JumpsOf;
 use crate::model::{ClassUnit, ImageAddr, NONE16, OverriderKey, SlotKey, VtableKey};
-use crate::open::{Image, Symbol, SymbolKind};
+use crate::open::{Binding, Image, Symbol, SymbolKind};
 use crate::util::hash::{HashMap, HashSet};
 use crate::util::text::base_name;
 
@@ -207,7 +207,12 @@ pub(crate) fn keys<'u, 'f>(
     });
     let sound = found.vtables.chunk_by(|a, b| a.point == b.point).filter(|same| same.len() <= MAX_KEYS);
     found.vtables = sound.flatten().copied().collect();
-    found.overriders = overriders.keys();
+    // Tables of unnamed namespaces have local symbols: without those, any word may lead elsewhere too.
+    let has_locals = image
+        .symbols
+        .iter()
+        .any(|symbol| symbol.binding == Binding::Local && !symbol.dynamic && !symbol.hidden);
+    found.overriders = overriders.keys(!has_locals);
     let used: HashSet<u16> = found.vtables.iter().filter_map(|key| key.slot).collect();
     let through: HashSet<u16> = found.overriders.iter().map(|key| key.slot).collect();
     found.slots = slot_calls;
@@ -303,14 +308,14 @@ fn unknown_tables<'i>(image: &'i Image<'_>, known: &[(u64, u64, usize)]) -> Vec<
         let nested = name.strip_prefix(b"N").and_then(|name| name.strip_suffix(b"E"));
         let key = nested.unwrap_or(name);
         let wanted = !known.contains(&symbol.address) && !key.is_empty() && key.len() <= MAX_NAME;
-        wanted.then_some((symbol.address, symbol.size, key))
+        wanted.then_some((symbol.address, symbol.size, key, symbol.dynamic))
     };
     let mut found: Vec<_> = image.symbols.iter().filter_map(named).collect();
     found.sort_unstable();
     found.dedup();
-    // Of equal tables that lld folded nothing tells which class's the words are.
+    // Of equal tables that lld folded nothing tells which class's the words are. Of what is exported other names may be missing.
     let alone = found.chunk_by(|a, b| a.0 == b.0).map(|same| match same {
-        [one] => *one,
+        [(address, size, key, false)] => (*address, *size, *key),
         _ => (same[0].0, same[0].1, SHARED),
     });
     alone.collect()
@@ -336,11 +341,14 @@ fn slots_of_calls(index: &Index<'_, '_>) -> (Vec<u16>, Vec<SlotKey>) {
         same
     });
     // A call with a recorded callee needs no slot. Of two slots of one call neither is known.
-    let named: HashSet<ImageAddr> =
-        calls().filter(|call| call.callee.is_some()).filter_map(|call| call.return_addr).collect();
     let sound = keys.chunk_by(|a, b| a.return_addr == b.return_addr).filter(|same| same.len() == 1);
-    let keys: Vec<SlotKey> =
-        sound.flatten().filter(|key| !named.contains(&key.return_addr)).copied().collect();
+    let mut keys: Vec<SlotKey> = sound.flatten().copied().collect();
+    let through: HashSet<ImageAddr> = keys.iter().map(|key| key.return_addr).collect();
+    let named: HashSet<ImageAddr> = calls()
+        .filter(|call| call.callee.is_some())
+        .filter_map(|call| call.return_addr.filter(|address| through.contains(address)))
+        .collect();
+    keys.retain(|key| !named.contains(&key.return_addr));
     let slots: HashSet<u16> = keys.iter().map(|key| key.slot).collect();
     let mut slots: Vec<u16> = slots.into_iter().collect();
     slots.sort_unstable();

@@ -14,7 +14,7 @@ use rayon::prelude::*;
 use crate::keys::Index;
 use crate::keys::objects::dispatch::{Dispatch, TableRange, target};
 use crate::keys::objects::vtables::Word;
-use crate::model::{FuncId, GroupId, ImageAddr, OverriderKey, Owner, SlotKey, VtableKey};
+use crate::model::{FuncId, GroupId, ImageAddr, OverriderKey, Owner, Piece, SlotKey, VtableKey};
 use crate::program::names::itanium::nested;
 use crate::util::hash::HashMap;
 
@@ -53,8 +53,10 @@ impl Overriders {
         }
     }
 
-    pub(crate) fn keys(self) -> Vec<OverriderKey> {
+    /// The keys; all are doubtful where the program may have tables that are not known.
+    pub(crate) fn keys(self, may_lack_tables: bool) -> Vec<OverriderKey> {
         let of = |((slot, _), (functions, doubtful)): ((u16, GroupId), (Vec<FuncId>, bool))| {
+            let doubtful = doubtful || may_lack_tables;
             functions.into_iter().map(move |function| OverriderKey { slot, function, doubtful })
         };
         let mut keys: Vec<OverriderKey> = self.at.into_iter().flat_map(of).collect();
@@ -72,11 +74,27 @@ impl Overriders {
 
 /// The calls of the program that go through a word of a table, as its code shows them.
 pub(crate) fn decoded(index: &Index<'_, '_>) -> Vec<SlotKey> {
-    let of_pieces = |pieces: &[crate::model::Piece]| {
-        let calls = pieces.iter().flat_map(|piece| {
-            let start = piece.start.0;
-            index.machine.slot_calls(start, start + u64::from(piece.body))
+    let program = index.program;
+    let of_piece = |piece: &Piece| {
+        let start = piece.start.0;
+        let rows = match piece.owner {
+            Owner::Function(_) => piece.rows,
+            Owner::Group(group) => {
+                program.groups[group.index()].members.iter().find_map(|member| member.rows)
+            }
+        };
+        // A row of the line table begins where an instruction does.
+        let (rows, from) = rows.map_or((&[][..], start), |rows| {
+            (program.code[rows.unit.index()].rows_of(rows.range), start.wrapping_sub(u64::from(rows.skip)))
         });
+        let begins = |address: u64| {
+            let before = rows.partition_point(|row| from.wrapping_add(u64::from(row.offset)) <= address);
+            before.checked_sub(1).map_or(start, |at| from.wrapping_add(u64::from(rows[at].offset)))
+        };
+        index.machine.slot_calls(start, start + u64::from(piece.body), &begins)
+    };
+    let of_pieces = |pieces: &[Piece]| {
+        let calls = pieces.iter().flat_map(of_piece);
         let key = |call: crate::program::machine::SlotCall| SlotKey {
             return_addr: ImageAddr(call.return_addr),
             slot: call.slot,
@@ -84,7 +102,7 @@ pub(crate) fn decoded(index: &Index<'_, '_>) -> Vec<SlotKey> {
         };
         calls.map(key).collect::<Vec<_>>()
     };
-    index.program.pieces.par_chunks(PIECES_AT_ONCE).flat_map_iter(of_pieces).collect()
+    program.pieces.par_chunks(PIECES_AT_ONCE).flat_map_iter(of_pieces).collect()
 }
 
 impl Dispatch<'_, '_, '_> {

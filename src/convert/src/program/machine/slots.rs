@@ -4,9 +4,13 @@
 //! and calls what stands 16 bytes behind that: word 2 of the table. `call *16(%rdi)` calls what an object itself holds; the slot
 //! is the same, and nothing shows a table. Both are found; [`SlotCall::by_object`] tells them apart.
 //!
-//! Code is read forward from the start of a function. What registers hold is followed along the code. Where a jump leads, they
-//! hold what all ways there agree on; where code jumps back to, nothing is known. If a function has a jump through a register or
-//! memory, a place may be reached in ways that do not show: then only what the call instruction itself says counts.
+//! Code is read forward from a place where an instruction begins. What registers hold is followed along the code. Where a jump
+//! leads, they hold what all ways there agree on; where code jumps back to, nothing is known. If a function has a jump through a
+//! register or memory, a place may be reached in ways that do not show: then only what the call instruction itself says counts.
+//!
+//! Of x86 only the code before an indirect call is read, from a row of the line table on: the word of `call *16(%rax)` stands in
+//! the instruction itself. A call through a register, `mov 16(%rax), %rcx; call *%rcx`, may be reached with another word in
+//! the register. So a function with such a call is read whole, from its start.
 
 use iced_x86::{
     Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory, InstructionInfoOptions,
@@ -25,6 +29,8 @@ pub(crate) struct SlotCall {
     pub(crate) slot: u16,
     /// The table's address was the first word of what another pointer points to.
     pub(crate) by_object: bool,
+    /// The word was loaded into a register that is called.
+    by_register: bool,
 }
 
 /// What a register holds.
@@ -49,6 +55,9 @@ const MAX_JOINS: usize = 512;
 
 /// Bytes of a function that are read; more are left out.
 const MAX_CODE: u64 = 1 << 20;
+
+/// Bytes before a call that are read at least: the function, its arguments and the table's address are loaded there.
+const BEFORE_CALL: u64 = 96;
 
 impl Held {
     /// What is loaded from `by` bytes behind this.
@@ -90,8 +99,8 @@ enum Step {
         /// Does not go on behind it.
         ends: bool,
     },
-    /// A call, of this value, if it is one of a register or of memory.
-    Call(Option<Held>),
+    /// A call, of this value, if it is one of a register or of memory; and whether it is one of a register.
+    Call(Option<Held>, bool),
 }
 
 /// Follows registers along the code of one function.
@@ -137,6 +146,13 @@ impl Follower {
         if self.gave_up { Vec::new() } else { self.found }
     }
 
+    /// Takes up at a place of which nothing is known.
+    fn begin(&mut self) {
+        self.state = self.start;
+        self.joins.clear();
+        self.ended = false;
+    }
+
     /// Takes up where an instruction begins.
     fn arrive(&mut self, address: u64) {
         while let Some(&(place, state)) = self.joins.last().filter(|join| join.0 <= address) {
@@ -168,9 +184,9 @@ impl Follower {
                 }
                 self.ended = ends;
             }
-            Step::Call(held) => {
+            Step::Call(held, by_register) => {
                 if let Some((slot, by_object)) = held.and_then(|held| held.called(self.width)) {
-                    self.found.push(SlotCall { return_addr: next, slot, by_object });
+                    self.found.push(SlotCall { return_addr: next, slot, by_object, by_register });
                 }
                 self.forget(!self.kept);
             }
@@ -208,12 +224,12 @@ fn agreed(one: &State, other: &State) -> State {
 
 impl Machine<'_, '_> {
     /// The calls of `start..end`, where a function begins, that go through a word of a table; none where the code is not at
-    /// hand, or not read.
-    pub(crate) fn slot_calls(&self, start: u64, end: u64) -> Vec<SlotCall> {
+    /// hand, or not read. `begins` gives the last address up to another where an instruction is known to begin.
+    pub(crate) fn slot_calls(&self, start: u64, end: u64, begins: &dyn Fn(u64) -> u64) -> Vec<SlotCall> {
         let end = end.min(start.saturating_add(MAX_CODE));
         match self.processor {
             Some(Processor::X86 { wide }) => match self.bytes(start, end) {
-                Some(bytes) if has_indirect_call(bytes) => of_x86(bytes, start, wide),
+                Some(bytes) => of_x86(bytes, start, wide, begins),
                 _ => Vec::new(),
             },
             Some(Processor::AArch64) => self.runs(start, end).map_or_else(Vec::new, |runs| of_runs(&runs)),
@@ -222,11 +238,10 @@ impl Machine<'_, '_> {
     }
 }
 
-/// True where bytes may hold `FF /2`.
-fn has_indirect_call(bytes: &[u8]) -> bool {
-    // Not one of what stands at an address (`FF 15`).
+/// Where bytes may hold `FF /2`, a call through a register or memory, that is none of what stands at an address (`FF 15`).
+fn indirect_calls(bytes: &[u8]) -> impl Iterator<Item = usize> {
     memchr::memchr_iter(0xff, bytes)
-        .any(|at| bytes.get(at + 1).is_some_and(|next| next >> 3 & 7 == 2 && *next != 0x15))
+        .filter(|at| bytes.get(at + 1).is_some_and(|next| next >> 3 & 7 == 2 && *next != 0x15))
 }
 
 fn general(register: Register) -> Option<usize> {
@@ -234,7 +249,53 @@ fn general(register: Register) -> Option<usize> {
     whole.then(|| register.full_register().number() & 15)
 }
 
-fn of_x86(bytes: &[u8], start: u64, wide: bool) -> Vec<SlotCall> {
+/// RBX, RBP, RSP, R12 to R15; of i386 EBX, EBP, ESP, ESI, EDI.
+const fn kept(wide: bool) -> u32 {
+    if wide { 1 << 3 | 1 << 4 | 1 << 5 | 0xf << 12 } else { 0xf8 }
+}
+
+fn of_x86(bytes: &[u8], start: u64, wide: bool, begins: &dyn Fn(u64) -> u64) -> Vec<SlotCall> {
+    let bits = if wide { 64 } else { 32 };
+    let mut decoder = Decoder::with_ip(bits, bytes, start, DecoderOptions::NONE);
+    let mut follower = Follower::new([4, 5], kept(wide), if wide { 8 } else { 4 }, Vec::new());
+    let mut info = InstructionInfoFactory::new();
+    let mut now = Instruction::default();
+    // Where code can be read again behind bytes that are no instruction; before it code was read, or is not readable.
+    let mut unread = Some(start);
+    for at in indirect_calls(bytes) {
+        let call = start + at as u64;
+        let from = begins(call.saturating_sub(BEFORE_CALL)).clamp(start, call);
+        if unread.is_some_and(|unread| from < unread) {
+            continue;
+        }
+        if unread.take().is_some() || from > decoder.ip() {
+            if decoder.set_position((from - start) as usize).is_err() {
+                break;
+            }
+            decoder.set_ip(from);
+            follower.begin();
+        }
+        while decoder.ip() <= call && decoder.can_decode() {
+            decoder.decode_out(&mut now);
+            if now.is_invalid() {
+                unread = Some(decoder.ip());
+                break;
+            }
+            follower.arrive(now.ip());
+            let step = x86_step(&now, &follower.state, wide, &mut info);
+            follower.take(step, now.ip(), now.next_ip());
+        }
+    }
+    let mut found = follower.calls();
+    if found.iter().any(|call| call.by_register && call.by_object) {
+        return of_whole_x86(bytes, start, wide);
+    }
+    found.retain(|call| !call.by_register);
+    found
+}
+
+/// The same of a function that is read whole.
+fn of_whole_x86(bytes: &[u8], start: u64, wide: bool) -> Vec<SlotCall> {
     let bits = if wide { 64 } else { 32 };
     let (mut back, mut indirect, mut last_call) = (Vec::new(), false, None);
     for now in &mut Decoder::with_ip(bits, bytes, start, DecoderOptions::NONE) {
@@ -249,9 +310,7 @@ fn of_x86(bytes: &[u8], start: u64, wide: bool) -> Vec<SlotCall> {
         }
     }
     let Some(last_call) = last_call else { return Vec::new() };
-    // RBX, RBP, RSP, R12 to R15; of i386 EBX, EBP, ESP, ESI, EDI.
-    let kept = if wide { 1 << 3 | 1 << 4 | 1 << 5 | 0xf << 12 } else { 0xf8 };
-    let mut follower = Follower::new([4, 5], kept, if wide { 8 } else { 4 }, back);
+    let mut follower = Follower::new([4, 5], kept(wide), if wide { 8 } else { 4 }, back);
     let mut info = InstructionInfoFactory::new();
     for now in &mut Decoder::with_ip(bits, bytes, start, DecoderOptions::NONE) {
         if now.ip() > last_call {
@@ -291,13 +350,15 @@ fn x86_step(now: &Instruction, state: &State, wide: bool, info: &mut Instruction
         FlowControl::IndirectBranch | FlowControl::Return | FlowControl::Exception => {
             return Step::Jump { to: None, ends: true };
         }
-        FlowControl::Call => return Step::Call(None),
+        FlowControl::Call => return Step::Call(None, false),
         FlowControl::IndirectCall => {
-            return Step::Call(match now.op0_kind() {
+            let by_register = now.op0_kind() == OpKind::Register;
+            let held = match now.op0_kind() {
                 OpKind::Memory if !now.is_call_far_indirect() => Some(x86_load(now, state, wide)),
                 OpKind::Register => general(now.op0_register()).map(|register| state[register]),
                 _ => None,
-            });
+            };
+            return Step::Call(held, by_register);
         }
         _ => {}
     }
@@ -385,8 +446,10 @@ fn of_runs(runs: &[InstRun<'_>]) -> Vec<SlotCall> {
                     Step::Jump { to, ends: false }
                 }
                 Op::Return => Step::Jump { to: None, ends: true },
-                Op::Call(Goal::Register(register, 0)) => Step::Call(Some(state[usize::from(register & 31)])),
-                Op::Call(_) => Step::Call(None),
+                Op::Call(Goal::Register(register, 0)) => {
+                    Step::Call(Some(state[usize::from(register & 31)]), true)
+                }
+                Op::Call(_) => Step::Call(None, false),
                 Op::Move { to, from } if to < 32 && from < 32 => {
                     Step::Set(usize::from(to), state[usize::from(from)])
                 }
@@ -435,7 +498,7 @@ mod tests {
 
     /// `(offset of the return address, slot, by_object)` of code.
     fn slots(bytes: &[u8]) -> Vec<(u64, u16, bool)> {
-        of_x86(bytes, 0x1000, true)
+        of_x86(bytes, 0x1000, true, &|_| 0)
             .into_iter()
             .map(|call| (call.return_addr - 0x1000, call.slot, call.by_object))
             .collect()
