@@ -74,16 +74,20 @@ pub(crate) fn keys<'u, 'f>(
         units.push((number, described));
     }
     units.sort_by_key(|unit| unit.0);
-    let classes = Classes::new(&units, |unit| !heads[unit as usize].keeps_callees);
-    let members = Members::new(index, &classes);
-    let mut tables = tables(image, &units, &classes);
     // Also those of classes that are not known, and of objects that are being made.
     let is_any = |symbol: &&Symbol<'_>| is_table(symbol) || symbol.name.starts_with(b"_ZTC");
     let any = image.symbols.iter().filter(is_any);
     let mut ranges: Vec<(u64, u64)> =
         any.map(|symbol| (symbol.address, symbol.address.saturating_add(symbol.size))).collect();
+    if ranges.is_empty() {
+        // No object tells anything, and no word of a table: the code need not be read. C and Rust programs are so.
+        return found;
+    }
     ranges.sort_unstable();
     ranges.dedup();
+    let classes = Classes::new(&units, |unit| !heads[unit as usize].keeps_callees);
+    let members = Members::new(index, &classes);
+    let mut tables = tables(image, &units, &classes);
     let words = Words::new(image, &ranges);
     tables.extend(unnamed_tables(index, image, &classes).into_iter().filter(|&(address, size, class)| {
         let code = |method: &&Method<'_>| method.is_virtual && !method.is_pure && !method.is_destructor();

@@ -552,4 +552,29 @@ mod tests {
         let code = [0x48, 0x8b, 0x07, 0xe8, 0, 0, 0, 0, 0xff, 0x50, 0x08];
         assert_eq!(slots(&code), [(11, 1, false)]);
     }
+    #[test]
+    fn only_the_code_before_a_call_is_read() {
+        // 06 is no instruction of x86-64. mov (%rdi),%rax; call *0x10(%rax)
+        let code = [&[0x06][..], &[0x90; 199], &[0x48, 0x8b, 0x07, 0xff, 0x50, 0x10]].concat();
+        let from = |offset: u64| of_x86(&code, 0x1000, true, &|_| 0x1000 + offset).len();
+        assert_eq!((from(0), from(64)), (0, 1));
+        // The one that comes behind what is no instruction is read.
+        let twice = [&code[..], &code[1..]].concat();
+        let begins = |address: u64| if address < 0x1000 + 220 { 0x1000 } else { 0x1000 + 220 };
+        assert_eq!(of_x86(&twice, 0x1000, true, &begins).len(), 1);
+    }
+
+    #[test]
+    fn a_call_through_a_register_is_reached_in_every_way() {
+        // test %esi,%esi; je 1f; mov (%rdi),%rax; mov 8(%rax),%rax; jmp 2f;
+        // 1: mov (%rdi),%rax; mov 16(%rax),%rax; 2: call *%rax
+        let code = [
+            0x85, 0xf6, 0x74, 0x09, 0x48, 0x8b, 0x07, 0x48, 0x8b, 0x40, 0x08, 0xeb, 0x07, 0x48, 0x8b, 0x07,
+            0x48, 0x8b, 0x40, 0x10, 0xff, 0xd0,
+        ];
+        let from = |offset: u64| of_x86(&code, 0x1000, true, &|_| 0x1000 + offset);
+        assert_eq!((from(0), from(13)), (Vec::new(), Vec::new()));
+        // The second way alone.
+        assert_eq!(of_x86(&code[13..], 0x1000, true, &|_| 0).len(), 1);
+    }
 }
