@@ -199,10 +199,19 @@ impl Dispatch<'_, '_, '_> {
             .iter()
             .flat_map(|member| self.names(member.function).filter_map(target).collect::<Vec<_>>())
             .collect();
-        line.iter().find_map(|class| {
-            let mut own = targets.iter().filter_map(|name| self.method(&[*class], name));
-            own.next().filter(|first| own.all(|other| other == *first))
-        })
+        // Thunks of different methods were folded too, where their methods were: then nothing shows which one this word means.
+        let (mut nearest, mut method) = (None, None);
+        for &class in line {
+            for name in &targets {
+                let Some(within) = self.classes.list[class].within(name) else { continue };
+                if *method.get_or_insert(within) != within {
+                    return None;
+                }
+                let function = self.method(&[class], name)?;
+                nearest.get_or_insert(function);
+            }
+        }
+        nearest
     }
 
     /// The only function of a group that the class or one of its bases has.
