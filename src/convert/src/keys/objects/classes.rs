@@ -120,6 +120,7 @@ pub(crate) fn keys<'u, 'f>(
         reach,
         jumps: JumpsOf::default(),
         passed_on: HashMap::default(),
+        led: HashMap::default(),
     };
     let mut work = 0;
     for &(address, end) in ranges.iter().filter(|_| matches!(width, 4 | 8)) {

@@ -114,6 +114,8 @@ pub(crate) struct Dispatch<'a, 'p, 'f> {
     pub(crate) jumps: JumpsOf,
     /// By slot: whom the functions there reach, of all tables.
     pub(crate) passed_on: HashMap<u16, Reach>,
+    /// By group: which groups a word that leads to it may lead to.
+    pub(crate) led: HashMap<GroupId, Rc<Vec<GroupId>>>,
 }
 
 impl Dispatch<'_, '_, '_> {

@@ -9,9 +9,11 @@
 //! the method where the class is described, else by the only function of the group whose linkage name begins with the
 //! name of the class or of one of its bases. A word of which that tells nothing makes its slot doubtful for the group.
 
+use std::rc::Rc;
+
 use rayon::prelude::*;
 
-use crate::keys::Index;
+use crate::keys::index::Index;
 use crate::keys::objects::dispatch::{Dispatch, TableRange, target};
 use crate::keys::objects::vtables::Word;
 use crate::model::{FuncId, GroupId, ImageAddr, OverriderKey, Owner, Piece, SlotKey, VtableKey};
@@ -171,7 +173,7 @@ impl Dispatch<'_, '_, '_> {
                             .or_else(|| self.by_thunk(line, group))
                             .or_else(|| self.only_related(class, group));
                         if function.is_none() {
-                            return vec![(group, None)];
+                            return self.led_to(group).iter().map(|group| (*group, None)).collect();
                         }
                         function
                     }
@@ -190,6 +192,30 @@ impl Dispatch<'_, '_, '_> {
         all.sort_unstable();
         all.dedup();
         all.into_iter().filter_map(|function| Some((self.index.group(function)?, Some(function)))).collect()
+    }
+
+    /// The group, and those that its members give their frames to: a word that leads to folded thunks may mean any of them.
+    fn led_to(&mut self, group: GroupId) -> Rc<Vec<GroupId>> {
+        if let Some(known) = self.led.get(&group) {
+            return known.clone();
+        }
+        let mut groups = vec![group];
+        let program = self.index.program;
+        for member in &program.groups[group.index()].members {
+            let methods: Vec<FuncId> = self
+                .names(member.function)
+                .filter_map(target)
+                .filter_map(|method| self.members.program_wide(&method))
+                .collect();
+            let reach = self.reach_of(member.function);
+            let reached = methods.iter().chain(&reach.members);
+            groups.extend(reached.filter_map(|function| self.index.group(*function)));
+        }
+        groups.sort_unstable();
+        groups.dedup();
+        let groups = Rc::new(groups);
+        self.led.insert(group, groups.clone());
+        groups
     }
 
     /// The method that folded thunks lead to, of the class or else of the nearest of its bases that has one there.

@@ -90,7 +90,7 @@ impl Held {
 }
 
 /// What one instruction does, in the words of this page.
-enum Step {
+enum Effect {
     /// Changes these registers to what is not known, one bit each.
     Forget(u32),
     Set(usize, Held),
@@ -168,23 +168,23 @@ impl Follower {
         }
     }
 
-    fn take(&mut self, step: Step, address: u64, next: u64) {
+    fn take(&mut self, step: Effect, address: u64, next: u64) {
         match step {
-            Step::Forget(registers) => self.forget(registers),
-            Step::Set(register, held) => {
+            Effect::Forget(registers) => self.forget(registers),
+            Effect::Set(register, held) => {
                 // Once the frame's register is set it stays that.
                 if register == self.frame && held == Held::Frame {
                     self.start[register] = held;
                 }
                 self.state[register] = held;
             }
-            Step::Jump { to, ends } => {
+            Effect::Jump { to, ends } => {
                 if let Some(to) = to.filter(|to| *to > address) {
                     self.join(to);
                 }
                 self.ended = ends;
             }
-            Step::Call(held, by_register) => {
+            Effect::Call(held, by_register) => {
                 if let Some((slot, by_object)) = held.and_then(|held| held.called(self.width)) {
                     self.found.push(SlotCall { return_addr: next, slot, by_object, by_register });
                 }
@@ -339,18 +339,18 @@ fn x86_load(now: &Instruction, state: &State, wide: bool) -> Held {
     }
 }
 
-fn x86_step(now: &Instruction, state: &State, wide: bool, info: &mut InstructionInfoFactory) -> Step {
+fn x86_step(now: &Instruction, state: &State, wide: bool, info: &mut InstructionInfoFactory) -> Effect {
     match now.flow_control() {
         FlowControl::UnconditionalBranch => {
-            return Step::Jump { to: Some(now.near_branch_target()), ends: true };
+            return Effect::Jump { to: Some(now.near_branch_target()), ends: true };
         }
         FlowControl::ConditionalBranch => {
-            return Step::Jump { to: Some(now.near_branch_target()), ends: false };
+            return Effect::Jump { to: Some(now.near_branch_target()), ends: false };
         }
         FlowControl::IndirectBranch | FlowControl::Return | FlowControl::Exception => {
-            return Step::Jump { to: None, ends: true };
+            return Effect::Jump { to: None, ends: true };
         }
-        FlowControl::Call => return Step::Call(None, false),
+        FlowControl::Call => return Effect::Call(None, false),
         FlowControl::IndirectCall => {
             let by_register = now.op0_kind() == OpKind::Register;
             let held = match now.op0_kind() {
@@ -358,7 +358,7 @@ fn x86_step(now: &Instruction, state: &State, wide: bool, info: &mut Instruction
                 OpKind::Register => general(now.op0_register()).map(|register| state[register]),
                 _ => None,
             };
-            return Step::Call(held, by_register);
+            return Effect::Call(held, by_register);
         }
         _ => {}
     }
@@ -366,27 +366,27 @@ fn x86_step(now: &Instruction, state: &State, wide: bool, info: &mut Instruction
     let to = general(now.op0_register()).filter(|_| now.op0_kind() == OpKind::Register && is_whole);
     if let Some(to) = to {
         match (now.mnemonic(), now.op1_kind()) {
-            (Mnemonic::Mov, OpKind::Memory) => return Step::Set(to, x86_load(now, state, wide)),
+            (Mnemonic::Mov, OpKind::Memory) => return Effect::Set(to, x86_load(now, state, wide)),
             (Mnemonic::Mov, OpKind::Register) if let Some(from) = general(now.op1_register()) => {
-                return Step::Set(to, state[from]);
+                return Effect::Set(to, state[from]);
             }
             (Mnemonic::Lea, _) => {
                 let plain = now.memory_index() == Register::None && !now.is_ip_rel_memory_operand();
                 if let Some(base) = general(now.memory_base()).filter(|_| plain) {
-                    return Step::Set(to, state[base].add(now.memory_displacement64().cast_signed()));
+                    return Effect::Set(to, state[base].add(now.memory_displacement64().cast_signed()));
                 }
             }
             (Mnemonic::Add | Mnemonic::Sub, kind) if !matches!(kind, OpKind::Register | OpKind::Memory) => {
                 let by = now.immediate(1).cast_signed();
                 let by = if now.mnemonic() == Mnemonic::Sub { by.wrapping_neg() } else { by };
-                return Step::Set(to, state[to].add(by));
+                return Effect::Set(to, state[to].add(by));
             }
             _ => {}
         }
     }
     // Most instructions are of these, and what they write shows without the tables of the decoder's library.
     match now.mnemonic() {
-        Mnemonic::Cmp | Mnemonic::Test | Mnemonic::Nop => return Step::Forget(0),
+        Mnemonic::Cmp | Mnemonic::Test | Mnemonic::Nop => return Effect::Forget(0),
         Mnemonic::Mov
         | Mnemonic::Movzx
         | Mnemonic::Movsx
@@ -398,7 +398,7 @@ fn x86_step(now: &Instruction, state: &State, wide: bool, info: &mut Instruction
         | Mnemonic::Or
         | Mnemonic::Xor => {
             let written = now.op0_register().full_register();
-            return Step::Forget(if written.is_gpr() { 1 << (written.number() & 15) } else { 0 });
+            return Effect::Forget(if written.is_gpr() { 1 << (written.number() & 15) } else { 0 });
         }
         _ => {}
     }
@@ -410,7 +410,7 @@ fn x86_step(now: &Instruction, state: &State, wide: bool, info: &mut Instruction
             registers |= 1 << (register.number() & 15);
         }
     }
-    Step::Forget(registers)
+    Effect::Forget(registers)
 }
 
 fn of_runs(runs: &[InstRun<'_>]) -> Vec<SlotCall> {
@@ -443,26 +443,26 @@ fn of_runs(runs: &[InstRun<'_>]) -> Vec<SlotCall> {
                         _ => None,
                     };
                     // `inst` does not say which jumps are conditional: what is behind one may be reached from it.
-                    Step::Jump { to, ends: false }
+                    Effect::Jump { to, ends: false }
                 }
-                Op::Return => Step::Jump { to: None, ends: true },
+                Op::Return => Effect::Jump { to: None, ends: true },
                 Op::Call(Goal::Register(register, 0)) => {
-                    Step::Call(Some(state[usize::from(register & 31)]), true)
+                    Effect::Call(Some(state[usize::from(register & 31)]), true)
                 }
-                Op::Call(_) => Step::Call(None, false),
+                Op::Call(_) => Effect::Call(None, false),
                 Op::Move { to, from } if to < 32 && from < 32 => {
-                    Step::Set(usize::from(to), state[usize::from(from)])
+                    Effect::Set(usize::from(to), state[usize::from(from)])
                 }
                 Op::Add { to, from, by } if to < 32 && from < 32 => {
-                    Step::Set(usize::from(to), state[usize::from(from)].add(by))
+                    Effect::Set(usize::from(to), state[usize::from(from)].add(by))
                 }
                 Op::Load {
                     to,
                     place: Place { base: Some(base), offset, indexed: false, writes_back, size: 8 },
                 } if to.count_ones() == 1 && to.trailing_zeros() < 32 && base < 32 && !writes_back => {
-                    Step::Set(to.trailing_zeros() as usize, state[usize::from(base)].load(offset))
+                    Effect::Set(to.trailing_zeros() as usize, state[usize::from(base)].load(offset))
                 }
-                other => Step::Forget(written(other)),
+                other => Effect::Forget(written(other)),
             };
             follower.take(step, address, address + inst.len as u64);
         });
