@@ -7,7 +7,7 @@
 mod builds;
 mod run;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -33,13 +33,39 @@ const HELP: &str = "cargo xtask trace [--foldsym PROGRAM] [--steps N] [--entries
 struct Tally {
     /// By certainty: frames, and those whose first candidate is right.
     by_certainty: BTreeMap<String, (u64, u64)>,
-    /// Folded frames, and those of them whose first candidate is right, and llvm-symbolizer's name.
-    folded: (u64, u64, u64),
+    /// Frames that are folded or in doubt: of all builds, and of those of one program, compiler, linker or form.
+    folded: Row,
+    rows: BTreeMap<(&'static str, String), Row>,
     /// `exact` and `unique` answers of another function, and answers of several without the one that ran.
     wrong: Vec<String>,
     /// Builds that were judged, and those whose compiler or linker failed.
     built: usize,
     not_built: usize,
+}
+
+/// Frames that are folded or in doubt.
+#[derive(Clone, Copy, Default)]
+struct Row {
+    frames: u64,
+    /// Those whose first candidate is right.
+    first: u64,
+    /// Those whose stack of addresses, from the frame outwards, was seen with one function alone in its program's run.
+    ceiling: u64,
+    /// Those that are right by the function that llvm-symbolizer names.
+    llvm: u64,
+}
+
+impl Row {
+    fn add(&mut self, other: Row) {
+        self.frames += other.frames;
+        self.first += other.first;
+        self.ceiling += other.ceiling;
+        self.llvm += other.llvm;
+    }
+
+    fn share(self, right: u64) -> f64 {
+        100.0 * right as f64 / self.frames.max(1) as f64
+    }
 }
 
 /// Runs the task; see `HELP`.
@@ -96,16 +122,36 @@ fn page(tally: &Tally) -> String {
         let word = if certainty.is_empty() { "no answer".to_owned() } else { format!("`{certainty}`") };
         text += &format!("| {word} | {frames} | {right} |\n");
     }
-    let (frames, ours, llvm) = tally.folded;
-    let share = |right: u64| 100.0 * right as f64 / frames.max(1) as f64;
+    let all = tally.folded;
     text += &format!(
         "\nWrong (an `exact` or `unique` of another function, or several candidates without the one that ran): {}.\n\n\
-         Of {frames} frames that are folded or in doubt the first candidate is right in {ours} ({:.1} %), what \
-         `llvm-symbolizer` names in {llvm} ({:.1} %).\n",
+         Of {} frames that are folded or in doubt the first candidate is right in {} ({:.1} %), what `llvm-symbolizer` names in \
+         {} ({:.1} %). The *ceiling* counts frames whose stack, from the frame outwards, was seen with one function alone while \
+         the program ran: where it was seen with two, no rule can be right for both.\n\n\
+         | | frames | first right | % | ceiling | % | `llvm-symbolizer` | % |\n|---|---|---|---|---|---|---|---|\n",
         tally.wrong.len(),
-        share(ours),
-        share(llvm)
+        all.frames,
+        all.first,
+        all.share(all.first),
+        all.llvm,
+        all.share(all.llvm),
     );
+    let mut line = |name: &str, row: Row| {
+        text += &format!(
+            "| {name} | {} | {} | {:.1} | {} | {:.1} | {} | {:.1} |\n",
+            row.frames,
+            row.first,
+            row.share(row.first),
+            row.ceiling,
+            row.share(row.ceiling),
+            row.llvm,
+            row.share(row.llvm)
+        );
+    };
+    line("all", all);
+    for ((kind, name), row) in &tally.rows {
+        line(&format!("{kind}: {name}"), *row);
+    }
     text
 }
 
@@ -130,13 +176,27 @@ fn one(
     let traced = run::trace(tracer, &links, limits)?;
     tally.built += 1;
     let wrong = tally.wrong.len();
+    let before = std::mem::take(&mut tally.folded);
     let judged = judge(foldsym, &name, &links.folded, &traced, tally)?;
+    let row = tally.folded;
+    tally.folded.add(before);
+    let form = name.rsplit('-').next().unwrap_or_default().to_owned();
+    let rows = [
+        ("program", build.source.to_owned()),
+        ("compiler", build.compiler.to_owned()),
+        ("linker", build.linker.to_owned()),
+        ("form", form),
+    ];
+    rows.into_iter().for_each(|key| tally.rows.entry(key).or_default().add(row));
     println!(
-        "{name}: {} entries, {} stacks, {} unlike, {judged} frames, {} wrong; {}",
+        "{name}: {} entries, {} stacks, {} unlike, {judged} frames, {} wrong; first right {} of {} in doubt, ceiling {}; {}",
         traced.entries,
         traced.stacks.len(),
         traced.unequal,
         tally.wrong.len() - wrong,
+        row.first,
+        row.frames,
+        row.ceiling,
         traced.end
     );
     Ok(())
@@ -162,9 +222,10 @@ fn judge(
     let lines: Vec<String> = traced.stacks.iter().map(line).collect();
     let answers = foldsym.stacks(&fsym, 0, &lines)?;
     let others = by_llvm(folded, &traced.stacks)?;
+    let seen = Seen::new(traced);
     let mut judged = 0;
-    for (stack, answers) in traced.stacks.iter().zip(&answers) {
-        for ((ours, theirs), answer) in stack.iter().zip(answers) {
+    for (number, (stack, answers)) in traced.stacks.iter().zip(&answers).enumerate() {
+        for (at, ((ours, theirs), answer)) in stack.iter().zip(answers).enumerate() {
             let names = traced.truth.at(theirs.address());
             // Assembly without a size, the linker's own code.
             if names.is_empty() {
@@ -172,10 +233,45 @@ fn judge(
             }
             judged += 1;
             let other = others.get(&ours.address()).is_some_and(|name| is_one(name, &names));
-            count(tally, answer, &names, other, || format!("{name}: {:#x}", ours.address()));
+            let says = Says { other, alone: seen.is_one(number, at) };
+            count(tally, answer, &names, says, || format!("{name}: {:#x}", ours.address()));
         }
     }
     Ok(judged)
+}
+
+/// Which functions each stack of addresses was seen with.
+struct Seen<'t> {
+    stacks: Vec<Vec<Word>>,
+    /// By a frame and those outwards of it: the functions that the frame was of, by their symbols in the link without folding.
+    functions: BTreeMap<Vec<Word>, BTreeSet<Option<&'t str>>>,
+}
+
+impl<'t> Seen<'t> {
+    fn new(traced: &'t Traced) -> Self {
+        let stacks: Vec<Vec<Word>> =
+            traced.stacks.iter().map(|stack| stack.iter().map(|(ours, _)| *ours).collect()).collect();
+        let mut functions: BTreeMap<Vec<Word>, BTreeSet<_>> = BTreeMap::new();
+        for (ours, stack) in stacks.iter().zip(&traced.stacks) {
+            for (at, (_, theirs)) in stack.iter().enumerate() {
+                let name = traced.truth.at(theirs.address()).first().copied();
+                functions.entry(ours[at..].to_vec()).or_default().insert(name);
+            }
+        }
+        Self { stacks, functions }
+    }
+
+    fn is_one(&self, stack: usize, at: usize) -> bool {
+        self.functions.get(&self.stacks[stack][at..]).is_some_and(|functions| functions.len() == 1)
+    }
+}
+
+/// What is known of a frame beside foldsym's answer.
+struct Says {
+    /// llvm-symbolizer names the function.
+    other: bool,
+    /// Its stack was seen with one function alone.
+    alone: bool,
 }
 
 /// True for the name of one of these functions: its linkage name, or its plain one, where the debug information has no other: gcc's of
@@ -188,7 +284,7 @@ fn is_one(name: &str, names: &[&str]) -> bool {
     names.iter().any(|truth| same_function(name, truth) || (is_plain && truth.contains(&part)))
 }
 
-fn count(tally: &mut Tally, answer: &Answer, names: &[&str], other: bool, place: impl Fn() -> String) {
+fn count(tally: &mut Tally, answer: &Answer, names: &[&str], says: Says, place: impl Fn() -> String) {
     let is_right = |at: usize| {
         answer
             .candidates
@@ -201,9 +297,8 @@ fn count(tally: &mut Tally, answer: &Answer, names: &[&str], other: bool, place:
     *right += u64::from(first);
     let is_folded = answer.certainty != "unique" && !answer.certainty.is_empty();
     if is_folded {
-        tally.folded.0 += 1;
-        tally.folded.1 += u64::from(first);
-        tally.folded.2 += u64::from(other);
+        let [first, ceiling, llvm] = [first, says.alone, says.other].map(u64::from);
+        tally.folded.add(Row { frames: 1, first, ceiling, llvm });
     }
     let wrong = match answer.certainty.as_str() {
         "unique" | "exact" => !first,
@@ -238,8 +333,10 @@ fn report(tally: &Tally) -> Result<(), String> {
         let word = if certainty.is_empty() { "(no answer)" } else { certainty };
         println!("{word:12} {frames:7} {right:12}");
     }
-    let (frames, ours, llvm) = tally.folded;
-    println!("folded or doubtful: {frames} frames; first right {ours}, llvm-symbolizer {llvm}");
+    let Row { frames, first, ceiling, llvm } = tally.folded;
+    println!(
+        "folded or doubtful: {frames} frames; first right {first}, ceiling {ceiling}, llvm-symbolizer {llvm}"
+    );
     if tally.not_built > 0 {
         println!("{} builds could not be made", tally.not_built);
     }
