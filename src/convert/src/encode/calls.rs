@@ -1,8 +1,8 @@
 //! Writes CALLS, TAILS, VTABLES, SLOTS and OVERRIDERS: the callees of calls into folded code (schema, section 3).
 
 use super::outline::Outline;
+use super::section::{MAX_SPAN, Section};
 use super::tables::Table;
-use super::{MAX_SPAN, Section};
 use crate::model::{FuncId, ImageAddr, Keys, SlotKey};
 use foldsym_format::SectionId;
 use foldsym_format::sections::slots;

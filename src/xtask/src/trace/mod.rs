@@ -34,8 +34,8 @@ struct Tally {
     /// By certainty: frames, and those whose first candidate is right.
     by_certainty: BTreeMap<String, (u64, u64)>,
     /// Frames that are folded or in doubt: of all builds, and of those of one program, compiler, linker or form.
-    folded: Row,
-    rows: BTreeMap<(&'static str, String), Row>,
+    folded: Doubted,
+    rows: BTreeMap<(&'static str, String), Doubted>,
     /// `exact` and `unique` answers of another function, and answers of several without the one that ran.
     wrong: Vec<String>,
     /// Builds that were judged, and those whose compiler or linker failed.
@@ -45,7 +45,7 @@ struct Tally {
 
 /// Frames that are folded or in doubt.
 #[derive(Clone, Copy, Default)]
-struct Row {
+struct Doubted {
     frames: u64,
     /// Those whose first candidate is right.
     first: u64,
@@ -55,8 +55,8 @@ struct Row {
     llvm: u64,
 }
 
-impl Row {
-    fn add(&mut self, other: Row) {
+impl Doubted {
+    fn add(&mut self, other: Doubted) {
         self.frames += other.frames;
         self.first += other.first;
         self.ceiling += other.ceiling;
@@ -136,7 +136,7 @@ fn page(tally: &Tally) -> String {
         all.llvm,
         all.share(all.llvm),
     );
-    let mut line = |name: &str, row: Row| {
+    let mut line = |name: &str, row: Doubted| {
         text += &format!(
             "| {name} | {} | {} | {:.1} | {} | {:.1} | {} | {:.1} |\n",
             row.frames,
@@ -298,7 +298,7 @@ fn count(tally: &mut Tally, answer: &Answer, names: &[&str], says: Says, place: 
     let is_folded = answer.certainty != "unique" && !answer.certainty.is_empty();
     if is_folded {
         let [first, ceiling, llvm] = [first, says.alone, says.other].map(u64::from);
-        tally.folded.add(Row { frames: 1, first, ceiling, llvm });
+        tally.folded.add(Doubted { frames: 1, first, ceiling, llvm });
     }
     let wrong = match answer.certainty.as_str() {
         "unique" | "exact" => !first,
@@ -333,7 +333,7 @@ fn report(tally: &Tally) -> Result<(), String> {
         let word = if certainty.is_empty() { "(no answer)" } else { certainty };
         println!("{word:12} {frames:7} {right:12}");
     }
-    let Row { frames, first, ceiling, llvm } = tally.folded;
+    let Doubted { frames, first, ceiling, llvm } = tally.folded;
     println!(
         "folded or doubtful: {frames} frames; first right {first}, ceiling {ceiling}, llvm-symbolizer {llvm}"
     );
