@@ -26,6 +26,7 @@ const HELP: &str = "cargo xtask trace [--foldsym PROGRAM] [--steps N] [--entries
   --steps N          instructions of each program (default 1000000)
   --entries N        entries of functions of each program (default 20000)
   --only TEXT        only builds whose name contains TEXT
+  --first-wrong N    prints the N commonest triples of caller, first candidate and function that ran where these two differ
   --all              every build, instead of as few as cover each pair of source, compiler, linker and form
   --out FILE         writes the table there too, as a page of benches/results";
 
@@ -36,6 +37,8 @@ struct Tally {
     /// Frames that are folded or in doubt: of all builds, and of those of one program, compiler, linker or form.
     folded: Doubted,
     rows: BTreeMap<(&'static str, String), Doubted>,
+    /// Whose first candidate is another function: the certainty, the caller, that function, and the one that ran.
+    other_first: BTreeMap<[String; 4], u64>,
     /// `exact` and `unique` answers of another function, and answers of several without the one that ran.
     wrong: Vec<String>,
     /// Builds that were judged, and those whose compiler or linker failed.
@@ -74,7 +77,7 @@ impl Doubted {
 /// A usage error, a tool that is missing or fails, or an `exact` or `unique` answer that is wrong.
 pub(crate) fn run(args: &[String]) -> Result<(), String> {
     let (mut steps, mut entries, mut only) = ("1000000".to_owned(), "20000".to_owned(), String::new());
-    let (mut other, mut all, mut out) = (None, false, None);
+    let (mut other, mut all, mut out, mut first_wrong) = (None, false, None, 0);
     let given = args;
     let mut args = args.iter();
     while let Some(arg) = args.next() {
@@ -84,6 +87,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
             "--steps" => steps = value()?,
             "--entries" => entries = value()?,
             "--only" => only = value()?,
+            "--first-wrong" => first_wrong = value()?.parse().map_err(|_| HELP.to_owned())?,
             "--all" => all = true,
             "--out" => out = Some(PathBuf::from(value()?)),
             _ => return Err(HELP.to_owned()),
@@ -107,6 +111,11 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
         one(build, &foldsym, [&sources, &dir, &tracer], [&steps, &entries], &mut tally)?;
         // What was counted is there also where the rest is stopped.
         write(&tally)?;
+    }
+    let mut commonest: Vec<_> = tally.other_first.iter().collect();
+    commonest.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
+    for ([certainty, caller, first, ran], count) in commonest.into_iter().take(first_wrong) {
+        println!("{count} {certainty}: {caller}\n    first {first}\n    ran   {ran}");
     }
     report(&tally)
 }
@@ -233,7 +242,9 @@ fn judge(
             }
             judged += 1;
             let other = others.get(&ours.address()).is_some_and(|name| is_one(name, &names));
-            let says = Says { other, alone: seen.is_one(number, at) };
+            let caller =
+                stack.get(at + 1).and_then(|(_, theirs)| traced.truth.at(theirs.address()).first().copied());
+            let says = Says { other, alone: seen.is_one(number, at), caller };
             count(tally, answer, &names, says, || format!("{name}: {:#x}", ours.address()));
         }
     }
@@ -267,11 +278,12 @@ impl<'t> Seen<'t> {
 }
 
 /// What is known of a frame beside foldsym's answer.
-struct Says {
+struct Says<'t> {
     /// llvm-symbolizer names the function.
     other: bool,
     /// Its stack was seen with one function alone.
     alone: bool,
+    caller: Option<&'t str>,
 }
 
 /// True for the name of one of these functions: its linkage name, or its plain one, where the debug information has no other: gcc's of
@@ -284,7 +296,7 @@ fn is_one(name: &str, names: &[&str]) -> bool {
     names.iter().any(|truth| same_function(name, truth) || (is_plain && truth.contains(&part)))
 }
 
-fn count(tally: &mut Tally, answer: &Answer, names: &[&str], says: Says, place: impl Fn() -> String) {
+fn count(tally: &mut Tally, answer: &Answer, names: &[&str], says: Says<'_>, place: impl Fn() -> String) {
     let is_right = |at: usize| {
         answer
             .candidates
@@ -298,6 +310,11 @@ fn count(tally: &mut Tally, answer: &Answer, names: &[&str], says: Says, place: 
     let is_folded = answer.certainty != "unique" && !answer.certainty.is_empty();
     if is_folded {
         let [first, ceiling, llvm] = [first, says.alone, says.other].map(u64::from);
+        if first == 0 {
+            let candidate = answer.candidates.first().map_or("", |one| &*one.names[0]);
+            let key = [&*answer.certainty, says.caller.unwrap_or_default(), candidate, names[0]];
+            *tally.other_first.entry(key.map(str::to_owned)).or_default() += 1;
+        }
         tally.folded.add(Doubted { frames: 1, first, ceiling, llvm });
     }
     let wrong = match answer.certainty.as_str() {
