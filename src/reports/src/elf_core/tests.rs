@@ -87,7 +87,8 @@ fn what_is_not_known_says_so() {
 fn a_file_whose_code_was_left_out_is_a_module() {
     let program = b"\x7fELF\x02\x01\x01\0";
     let files = |parts: &[(u64, u64, u64, &str)]| {
-        let mut desc: Vec<u8> = [parts.len() as u64, 0x1000].iter().flat_map(|word| word.to_le_bytes()).collect();
+        let mut desc: Vec<u8> =
+            [parts.len() as u64, 0x1000].iter().flat_map(|word| word.to_le_bytes()).collect();
         for (start, end, page, _) in parts {
             desc.extend([start, end, page].iter().flat_map(|word| word.to_le_bytes()));
         }

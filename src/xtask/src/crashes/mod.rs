@@ -286,7 +286,9 @@ fn measure(places: &Places, options: &Options) -> Result<(), String> {
         let version = sh::output(Command::new(STACKWALK).arg("--version"))?.trim().to_owned();
         let tools = [version, "dump_syms 2.3.9".to_owned(), "minidump-writer 0.13".to_owned()];
         let title = "Minidumps of a program that crashes in folded functions";
-        sh::publish("crashes", title, &format!("cargo xtask crashes --count {count}"), &tools, &text)?;
+        let command = format!("cargo xtask crashes --count {count}");
+        let foldsym = options.foldsym.as_deref();
+        sh::publish(&sh::Page { name: "crashes", title, command: &command, tools: &tools, foldsym }, &text)?;
     }
     if mine.wrong_exact > 0 {
         return Err(format!("{} frames were said to be certain and are not right", mine.wrong_exact));

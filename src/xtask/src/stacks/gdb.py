@@ -70,6 +70,10 @@ entry = next(int(words[-1], 16) for words in auxiliary if int(words[0]) == AT_EN
 if gdb.newest_frame().pc() != entry:
     quietly(f"tbreak *{entry}")
     quietly("continue")
+    if gdb.newest_frame().pc() != entry:
+        # Its loader crashes.
+        print("stops 0")
+        gdb.execute("quit")
 biases = mappings()
 architecture = gdb.newest_frame().architecture()
 for line in open(FOLDER + "/functions"):

@@ -20,6 +20,9 @@ const HELP: &str = "cargo xtask stacks [PROGRAM [LIBRARY...]] [--stops N] [--fol
 
 Needs gdb with Python, and nm.";
 
+/// Seconds that gdb may take with one program, and for each stop besides: it may crash and wait for ever.
+const LONGEST: usize = 20;
+const EACH: usize = 5;
 /// Functions that get a breakpoint, for each stop that is wanted: most are never called.
 const FOR_EACH: usize = 40;
 const STOPS: usize = 50;
@@ -157,6 +160,8 @@ struct Tally {
     stops: usize,
     frames: usize,
     differ: usize,
+    /// Programs that gdb could not run.
+    gdb_failed: usize,
 }
 
 impl Tally {
@@ -165,16 +170,17 @@ impl Tally {
         self.stops += other.stops;
         self.frames += other.frames;
         self.differ += other.differ;
+        self.gdb_failed += other.gdb_failed;
     }
 
     fn row(&self, name: &str) -> String {
-        let Self { programs, stops, frames, differ } = self;
+        let Self { programs, stops, frames, differ, .. } = self;
         format!("| {name} | {programs} | {stops} | {frames} | {differ} |\n")
     }
 }
 
-/// Has gdb stop a program. How often it did.
-fn stop(case: &Case, scratch: &Path) -> Result<usize, String> {
+/// Has gdb stop a program. How often it did; `None` where gdb itself failed.
+fn stop(case: &Case, scratch: &Path) -> Result<Option<usize>, String> {
     let _ = std::fs::remove_dir_all(scratch);
     sh::create_dir(scratch)?;
     let mut lines = Vec::new();
@@ -188,12 +194,21 @@ fn stop(case: &Case, scratch: &Path) -> Result<usize, String> {
     };
     put("functions", &lines.join("\n"))?;
     let script = put("stacks.py", include_str!("gdb.py"))?;
-    let mut gdb = Command::new("gdb");
-    gdb.args(["-batch", "-nx", "-x"]).arg(&script).arg("--args").arg(&case.program);
+    let mut gdb = Command::new("timeout");
+    let longest = (LONGEST + EACH * case.stops).to_string();
+    gdb.args(["-k", "5", &longest, "gdb", "-batch", "-nx", "-x"])
+        .arg(&script)
+        .arg("--args")
+        .arg(&case.program);
     gdb.args(&case.arguments).env("FOLDSYM_STACKS", scratch);
-    let said = sh::output(gdb.env("FOLDSYM_STOPS", case.stops.to_string()))?;
-    let stops = said.lines().find_map(|line| line.strip_prefix("stops ")?.parse::<usize>().ok());
-    stops.ok_or_else(|| format!("{}: gdb failed: {said}", case.name))
+    let said = sh::output(gdb.env("FOLDSYM_STOPS", case.stops.to_string()));
+    let stops =
+        |said: &String| said.lines().find_map(|line| line.strip_prefix("stops ")?.parse::<usize>().ok());
+    let stops = said.as_ref().ok().and_then(stops);
+    if stops.is_none() {
+        println!("stacks: {}: gdb failed", case.name);
+    }
+    Ok(stops)
 }
 
 /// Converts what the process has code of, with rows: what has a build id into the store, the program into a file of its name.
@@ -226,7 +241,9 @@ fn counters(thread: &Value) -> (Vec<u64>, bool) {
 /// Stops one program and walks its cores.
 fn measure(foldsym: &Path, case: &Case, scratch: &Path) -> Result<Tally, String> {
     let (folder, store, files) = (scratch.join("stops"), scratch.join("store"), scratch.join("files"));
-    let mut tally = Tally { stops: stop(case, &folder)?, ..Tally::default() };
+    let stops = stop(case, &folder)?;
+    let mut tally =
+        Tally { stops: stops.unwrap_or(0), gdb_failed: usize::from(stops.is_none()), ..Tally::default() };
     if tally.stops == 0 {
         return Ok(tally);
     }
@@ -304,11 +321,14 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
         text += &small.row("testbins");
     }
     text += "\nEvery program counter of a stack is compared, and every frame but the first must be found by rows of section UNWIND.\n";
+    text += &format!("gdb could not run {} programs to their end.\n", total.gdb_failed);
     print!("{text}");
     if options.publish {
         let gdb = sh::output(Command::new("gdb").arg("--version"))?;
         let tools = [gdb.lines().next().unwrap_or_default().to_owned()];
-        sh::publish("stacks", "Stacks of cores beside gdb's", "cargo xtask stacks", &tools, &text)?;
+        let (name, title) = ("stacks", "Stacks of cores beside gdb's");
+        let (command, foldsym) = ("cargo xtask stacks", options.foldsym.as_deref());
+        sh::publish(&sh::Page { name, title, command, tools: &tools, foldsym }, &text)?;
     }
     match total {
         Tally { stops: 0, .. } => Err("gdb stopped nowhere".to_owned()),
