@@ -73,7 +73,10 @@ pub(crate) fn publish(page: &Page<'_>, text: &str) -> Result<(), String> {
 
 /// What was measured: the workspace's release build, or a command that was built in a way that nobody here knows.
 fn foldsym_version(given: Option<&Path>) -> Result<String, String> {
-    match given {
+    let built = target_dir().join("release/foldsym");
+    match given.filter(|given| {
+        !built.canonicalize().is_ok_and(|built| given.canonicalize().is_ok_and(|given| given == built))
+    }) {
         None => Ok(format!("foldsym {} (release profile)", env!("CARGO_PKG_VERSION"))),
         Some(path) => {
             let version = output(Command::new(path).arg("--version"))?;

@@ -20,6 +20,7 @@
 #![forbid(unsafe_code)]
 
 mod answers;
+mod buffers;
 mod files;
 mod host;
 mod http;
@@ -161,6 +162,7 @@ pub fn serve(config: Config, ready: impl FnOnce(Bound)) -> Result<(), ServeError
         limits: config.limits,
         metrics: config.metrics.then(metrics::Metrics::new),
         bodies: Arc::default(),
+        buffers: Arc::default(),
         running: std::sync::atomic::AtomicUsize::new(0),
     };
     let result = runtime.block_on(http::run(shared, config.listen, &config.origins, ready));

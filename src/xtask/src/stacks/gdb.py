@@ -1,5 +1,5 @@
-# Stops a program at random instructions of its functions and its libraries'. At each stop it writes a core and the program counters of the
-# frames that gdb finds. FOLDSYM_STACKS names a folder with `functions` (path, link-time address, size; a line each); the script writes
+# Stops a program at random instructions of its functions and its libraries'. At each stop it writes a core, and of each frame that gdb finds the
+# program counter, the link-time address of its instruction, and the file. FOLDSYM_STACKS names a folder with `functions` (path, link-time address, size; a line each); the script writes
 # `modules` there: the path of each file of which the process has code.
 import gdb
 import os
@@ -31,39 +31,49 @@ def code_segments(path):
 
 
 def mappings():
-    """Of each file of which code is mapped: what runtime addresses are more than its own."""
-    biases = {}
+    """Ranges of code of the process: start, end, file, and what runtime addresses are more than the file's own."""
+    found = []
     with open(f"/proc/{gdb.selected_inferior().pid}/maps") as maps:
         for line in maps:
             words = line.split()
             if len(words) != 6 or not words[5].startswith("/") or "x" not in words[1]:
                 continue
             path = os.path.realpath(words[5])
+            start, end = (int(word, 16) for word in words[0].split("-"))
             for offset, address in code_segments(path):
                 if offset == int(words[2], 16):
-                    biases.setdefault(path, int(words[0].split("-")[0], 16) - address)
-    return biases
+                    found.append((start, end, path, start - address))
+                    break
+    return found
 
 
-def frames():
-    """The program counters from the innermost frame on, but those of frames that have no memory of their own."""
-    frame, counters = gdb.newest_frame(), []
+def frames(code):
+    """The program counters from the innermost frame on, each with its file and its address there, but those of frames that have no memory of
+    their own. What is no code ends them: gdb goes on where a program's first function has no caller."""
+    frame, lines, signal = gdb.newest_frame(), [], True
     while frame is not None:
         if frame.type() not in (gdb.INLINE_FRAME, gdb.TAILCALL_FRAME):
-            counters.append(frame.pc())
+            counter = frame.pc()
+            place = [(path, counter - bias) for start, end, path, bias in code if start <= counter < end]
+            if not place:
+                break
+            path, address = place[0]
+            # A return address may be that of the next function.
+            lines.append(f"{counter} {address - (not signal)} {path}")
+            signal = frame.type() == gdb.SIGTRAMP_FRAME
         try:
             frame = frame.older()
         except gdb.error:
             break
-    return counters
+    return lines
 
 
 for line in ("pagination off", "confirm off", "debuginfod enabled off", "backtrace past-main on", "backtrace limit 200",
              "print inferior-events off", "print thread-events off"):
     quietly("set " + line)
 # A program that never ends is stopped by its time.
-quietly("set exec-wrapper sh -c 'ulimit -t 20; exec \"$0\" \"$@\"'")
-quietly("starti > /dev/null")
+quietly("set exec-wrapper sh -c 'ulimit -t 6; exec \"$0\" \"$@\" > /dev/null'")
+quietly("starti")
 # At its entry all libraries that it names are there.
 auxiliary = [line.split() for line in quietly("info auxv").splitlines()]
 entry = next(int(words[-1], 16) for words in auxiliary if int(words[0]) == AT_ENTRY)
@@ -74,7 +84,7 @@ if gdb.newest_frame().pc() != entry:
         # Its loader crashes.
         print("stops 0")
         gdb.execute("quit")
-biases = mappings()
+biases = {path: bias for _, _, path, bias in mappings()}
 architecture = gdb.newest_frame().architecture()
 for line in open(FOLDER + "/functions"):
     path, address, size = line.rsplit(" ", 2)
@@ -91,13 +101,17 @@ stops, code = 0, set()
 while stops < STOPS:
     try:
         quietly("continue")
-        counters = frames()
-    except gdb.error:
+        here = mappings()
+        lines = frames(here)
+    except (gdb.error, OSError):
         break
-    code.update(mappings())
+    if not lines:
+        # The program jumped to where no code is.
+        continue
+    code.update(path for _, _, path, _ in here)
     quietly(f"generate-core-file {FOLDER}/{stops}.core")
     with open(f"{FOLDER}/{stops}.truth", "w") as out:
-        out.write("\n".join(str(counter) for counter in counters))
+        out.write("\n".join(lines))
     stops += 1
 with open(FOLDER + "/modules", "w") as out:
     out.write("\n".join(sorted(code)))
