@@ -151,7 +151,8 @@ impl Bound {
 pub fn serve(config: Config, ready: impl FnOnce(Bound)) -> Result<(), ServeError> {
     let pool = pool::Pool::start(Arc::new(config.symbolizer), config.limits.threads)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
+        // They receive and send, which is little beside what the threads of the pool do.
+        .worker_threads(std::thread::available_parallelism().map_or(1, |threads| threads.get().div_ceil(4)))
         .max_blocking_threads(16)
         .enable_all()
         .build()?;
