@@ -49,13 +49,15 @@ def mappings():
 
 def frames(code):
     """The program counters from the innermost frame on, each with its file and its address there, but those of frames that have no memory of
-    their own. What is no code ends them: gdb goes on where a program's first function has no caller."""
+    their own. What is no code, which has no file, ends them: gdb goes on where a program's first function has no caller."""
     frame, lines, signal = gdb.newest_frame(), [], True
     while frame is not None:
         if frame.type() not in (gdb.INLINE_FRAME, gdb.TAILCALL_FRAME):
             counter = frame.pc()
             place = [(path, counter - bias) for start, end, path, bias in code if start <= counter < end]
             if not place:
+                if lines:
+                    lines.append(f"{counter} 0 -")
                 break
             path, address = place[0]
             # A return address may be that of the next function.
