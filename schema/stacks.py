@@ -1,11 +1,12 @@
-"""Which function of a group ran (README.md, section 3): stacks to sets of functions, and what CALLS, TAILS, VTABLES and SLOTS must
-hold.
+"""Which function of a group ran (README.md, section 3): stacks to sets of functions, and what CALLS, TAILS, VTABLES, SLOTS and
+OVERRIDERS must hold.
 
 A stack is a line: the exact address, then return addresses, innermost first; `=A` is an exact address further out
 (a frame that a signal interrupted), `?` a frame of another program. `vptr=A` after the first address is what the object
 of the innermost frame has as its pointer to virtual functions. The answer has an entry for each frame:
-[certainty, functions], where certainty is null if no function is known and `likely: REASON` if it is not certain that the
-function is the only one of its code, and the functions are numbers of records, sorted.
+[certainty, functions], where certainty is null if no function is known, `likely: REASON` if it is not certain that the
+function is the only one of its code, and `likely: slot F` or `likely: object F` if function F of the group has evidence; the
+functions are numbers of records, sorted.
 """
 
 import bisect
@@ -16,6 +17,7 @@ MOST_LISTED = 16
 MOST_TAILS = 65
 MOST_METHODS = 1024
 MOST_SLOT = 65535
+BY_OBJECT = 65536
 SYMBOL_ONLY = 6
 REASONS = (None, "stripped", "plain_names", "unclaimed_lines", "merged_without_trace", "no_code",
            "undescribed_object", "cap_reached")
@@ -51,6 +53,7 @@ class Stacks:
         for tail in file.table("TAILS"):
             self.tails.setdefault(tail.function, []).append(tail.target)
         self.slots = {slot.address: slot.slot for slot in file.table("SLOTS")}
+        self.overriders = {(record.slot, record.function): record.doubtful for record in file.table("OVERRIDERS")}
         self.vtables = {}
         for method in file.table("VTABLES"):
             self.vtables.setdefault(method.point, []).append(method)
@@ -90,18 +93,32 @@ class Stacks:
         slot = self.slots.get(outer[1] - self.base) if outer is not None and outer[0] == "return" else None
         every = {member.function for member in members}
         known = [method for method in self.vtables.get(vptr - self.base, []) if method.function in every]
-        fits = [method for method in known if slot is not None and method.slot == 1 + slot]
+        fits = [method for method in known if slot is not None and method.slot == 1 + slot % BY_OBJECT]
         fits = fits or [method for method in known if method.slot == 0]
         found = {method.function for method in fits}
-        sure = len(found) == 1 and not any(method.doubtful for method in fits)
-        if certainty != "exact" and sure and found <= set(functions):
+        doubtful = any(method.doubtful for method in fits)
+        if certainty == "exact" or len(found) != 1 or not found <= set(functions):
+            return [certainty, sorted(functions)]
+        if not doubtful:
             return ["exact", sorted(found)]
+        if set(functions) == every:
+            return [f"likely: object {min(found)}", sorted(functions)]
         return [certainty, sorted(functions)]
+
+    def by_slot(self, every, outer):
+        """The word for a frame of which the callers tell nothing: by the word of a table that the call goes through."""
+        slot = self.slots.get(outer[1] - self.base, 0) if outer is not None and outer[0] == "return" else 0
+        if slot < BY_OBJECT:
+            return "ambiguous"
+        found = [function for function in every if (slot - BY_OBJECT, function) in self.overriders]
+        if len(found) == 1 and not self.overriders[slot - BY_OBJECT, found[0]]:
+            return f"likely: slot {found[0]}"
+        return "ambiguous"
 
     def member(self, members, outer, outer_may_be):
         """(certainty, functions) of a frame of a group. `outer_may_be` is None where the next frame is not folded."""
         every = {member.function for member in members}
-        possible, doubtful = set(), False
+        possible, named, doubtful = set(), set(), False
         if outer is not None and outer[0] == "return":
             address = outer[1] - self.base
             for caller in [None] if outer_may_be is None else outer_may_be:
@@ -113,14 +130,18 @@ class Stacks:
                     break
                 targets = self.tails.get(call.callee, [])
                 called = every & {call.callee, *(target - 1 for target in targets)}
-                possible = possible | called
+                possible, named = possible | called, named | called
                 if 0 in targets or not called and call.how != DOUBTFUL:
                     possible = every
+                    break
                 if call.how == DOUBTFUL:
                     doubtful = True
                     undescribed = {member.function for member in members if member.how == SYMBOL_ONLY}
+                    named = named | undescribed
                     possible = possible | undescribed if called or undescribed else every
-        if not possible or len(possible) > MOST_LISTED:
+        if not named:
+            return self.by_slot(every, outer), every
+        if len(possible) > MOST_LISTED:
             possible = every
         if possible == every:
             return "ambiguous", every
@@ -169,5 +190,17 @@ def check_slots(file):
     before = -1
     for i, call in enumerate(file.table("SLOTS")):
         need(before < call.address, f"slot {i} is not after the one before it")
-        need(0 <= call.slot < MOST_SLOT, f"slot {i}: slot")
+        need(0 <= call.slot < 2 * BY_OBJECT and call.slot % BY_OBJECT < MOST_SLOT, f"slot {i}: slot")
         before = call.address
+
+
+def check_overriders(file):
+    functions, before = len(file.table("FUNCTIONS")), (-1, -1)
+    grouped = {member.function for member in file.table("MEMBERS")}
+    for i, record in enumerate(file.table("OVERRIDERS")):
+        here = record.slot, record.function
+        need(before < here, f"overrider {i} is not after the one before it")
+        need(0 <= record.slot < MOST_SLOT and 0 <= record.function < functions, f"overrider {i}: slot or function")
+        need(record.function in grouped, f"overrider {i}: function {record.function} is in no group")
+        need(0 <= record.doubtful <= 1, f"overrider {i}: doubtful")
+        before = here

@@ -24,6 +24,7 @@ const DIFFERENT: &[(&str, &str)] = &[
     ("merged.gcc-lld", TWINS),
     ("slot_table.lld", TWINS),
     ("slot_table.passed", TWINS),
+    ("thunks.lld", TWINS),
     (
         "units.gcc-dwz-dwarf4",
         "addr2line finds no function in a unit whose subprograms refer to a partial unit",

@@ -74,22 +74,38 @@ impl Program {
         if let Some(vptr) = vptr {
             file.resolve_object(&mut resolved[0], ImageAddr(vptr), entries.get(1).copied()).unwrap();
         }
-        let mut frames = Frames::new();
-        let Lookup::Found(found) = file.lookup(ImageAddr(pc), &mut frames).unwrap() else {
-            return (None, Vec::new());
-        };
-        assert!(found.group.is_some());
-        let mut names = Vec::new();
-        for index in (0..resolved[0].candidate_count()).map_while(|at| resolved[0].candidate(at)) {
-            file.member_frames(&found, index, &mut frames).unwrap();
-            let frame = file.frames(&frames).last().unwrap().unwrap();
-            let mut buffer = [0; 256];
-            let len = frame.name.map_or(0, |id| file.write_name(id, &mut buffer).unwrap());
-            names.push(String::from_utf8(buffer[..len].to_vec()).unwrap());
-        }
+        let mut names = names(&file, pc, &resolved[0]);
         names.sort();
         (resolved[0].certainty, names)
     }
+
+    /// The same of the innermost frame, by the slot of the call that returns to `back` too; the likeliest first.
+    fn by_slot(&self, pc: u64, back: u64) -> (Option<Certainty>, Vec<String>) {
+        let file = SymbolFile::open(&self.fsym).unwrap();
+        let caller = StackAddr::Return(ReturnAddr(back));
+        let outer = file.resolve_one(caller, None).unwrap();
+        let mut resolved = file.resolve_one(StackAddr::Exact(ImageAddr(pc)), Some((caller, &outer))).unwrap();
+        file.resolve_slot(&mut resolved, Some(caller)).unwrap();
+        (resolved.certainty, names(&file, pc, &resolved))
+    }
+}
+
+/// Linkage names of the functions that may have run at an address of a group.
+fn names(file: &SymbolFile<'_>, pc: u64, resolved: &Resolved) -> Vec<String> {
+    let mut frames = Frames::new();
+    let Lookup::Found(found) = file.lookup(ImageAddr(pc), &mut frames).unwrap() else {
+        return Vec::new();
+    };
+    assert!(found.group.is_some());
+    let mut names = Vec::new();
+    for index in (0..resolved.candidate_count()).map_while(|at| resolved.candidate(at)) {
+        file.member_frames(&found, index, &mut frames).unwrap();
+        let frame = file.frames(&frames).last().unwrap().unwrap();
+        let mut buffer = [0; 256];
+        let len = frame.name.map_or(0, |id| file.write_name(id, &mut buffer).unwrap());
+        names.push(String::from_utf8(buffer[..len].to_vec()).unwrap());
+    }
+    names
 }
 
 fn answer(certainty: Certainty, names: &[&str]) -> (Option<Certainty>, Vec<String>) {
@@ -144,14 +160,35 @@ fn a_table_of_virtual_calls_says_through_which_slot_one_goes() {
 
 /// `Proxy::first` ends in `second` of another object, whose frame then stands there: the slot of the call was the proxy's.
 #[test]
-fn a_slot_tells_nothing_where_a_method_passes_its_call_on() {
+fn a_slot_proves_nothing_where_a_method_passes_its_call_on() {
     const BOTH: &[&str] = &["_ZN5Shape5firstEv", "_ZN5Shape6secondEv"];
     let program = Program::new("slot_table.passed");
     let (pc, _) = program.symbol(BOTH[0]);
     let vptr = program.symbol("_ZTV5Shape").0 + 16;
     let of = |caller: &str| program.who_of(pc, &[program.indirect_call(caller)], Some(vptr));
-    assert_eq!(of("_Z10call_firstP5Shape"), answer(Certainty::Ambiguous, BOTH));
+    assert_eq!(of("_Z10call_firstP5Shape"), answer(Certainty::Likely, BOTH));
     assert_eq!(of("_Z11call_secondP5Shape"), answer(Certainty::Exact, &BOTH[1..]));
+}
+
+/// The word of a table that a call takes leads to a thunk, which has the code of other thunks.
+#[test]
+fn a_word_that_leads_to_folded_thunks_names_a_method_where_its_class_tells_which() {
+    let program = Program::new("thunks.lld");
+    let who = |caller: &str, pc: u64| program.by_slot(pc, program.indirect_call(caller));
+    // A method of each of two classes may have run: these are likelier than a function that no table has.
+    let near = program.symbol("_ZN4Both4nearEv").0;
+    assert_eq!(near, program.symbol("_Z11not_virtualP5Other").0);
+    let (certainty, mut names) = who("_Z9call_nearP6Second", near);
+    names[..2].sort();
+    let three = ["_ZN4Both4nearEv", "_ZN5Other4nearEv", "_Z11not_virtualP5Other"];
+    assert_eq!((certainty, names), answer(Certainty::Ambiguous, &three));
+    // Both methods of one class are behind the word: neither is likely, and neither is what another class has there.
+    let right = program.symbol("_ZN6Direct5rightEv").0;
+    for caller in ["_Z10call_rightP6Second", "_Z9call_leftP6Second"] {
+        let (certainty, names) = who(caller, right);
+        assert_ne!(certainty, Some(Certainty::Likely), "{names:?}");
+        assert!(names.iter().any(|name| name == "_ZN4Both5rightEv"), "{names:?}");
+    }
 }
 
 #[test]
@@ -197,7 +234,7 @@ fn rows_of_folded_functions_are_in_the_file_of_their_declaration() {
     let mut compared = 0;
     for entry in std::fs::read_dir(root().join("built")).unwrap() {
         let name = entry.unwrap().file_name().into_string().unwrap();
-        let cases = ["fold.", "ring.", "merged.", "call_tables.", "slot_table."];
+        let cases = ["fold.", "ring.", "merged.", "call_tables.", "slot_table.", "thunks."];
         if !cases.iter().any(|case| name.starts_with(case)) {
             continue;
         }

@@ -12,8 +12,8 @@ use std::process::{Command, Output, Stdio};
 
 use foldsym_convert::{NoProgress, Options, convert};
 use foldsym_lookup::{
-    FileCode, Frames, ImageAddr, Lookup, Owner, PieceId, Resolved, ReturnAddr, StackAddr, SymbolFile,
-    features, flags,
+    Certainty, Evidence, FileCode, Frames, ImageAddr, Lookup, Owner, PieceId, Resolved, ReturnAddr,
+    StackAddr, SymbolFile, features, flags,
 };
 use foldsym_testbins::program::architectures;
 use foldsym_testbins::root;
@@ -245,7 +245,12 @@ fn word(entry: StackAddr) -> String {
 
 /// What the reader prints of a resolved frame: how sure it is, and the functions that it may be.
 fn resolved(file: &SymbolFile<'_>, entry: StackAddr, resolved: &Resolved) -> Value {
-    let certainty = match resolved.certainty {
+    let by = match resolved.evidence {
+        Some(Evidence::VirtualSlot) => "slot",
+        Some(Evidence::Vtable) => "object",
+        _ => "nothing",
+    };
+    let mut certainty = match resolved.certainty {
         None => return json!([null, []]),
         Some(certainty) => match resolved.reason {
             Some(reason) => format!("{}: {}", certainty.text(), reason.text()),
@@ -264,6 +269,9 @@ fn resolved(file: &SymbolFile<'_>, entry: StackAddr, resolved: &Resolved) -> Val
             candidates.map(|member| file.member(group, member).unwrap().function.0).collect()
         }
     };
+    if resolved.group.is_some() && resolved.certainty == Some(Certainty::Likely) {
+        certainty += &format!(": {by} {}", functions[0]);
+    }
     functions.sort_unstable();
     json!([certainty, functions])
 }
@@ -287,6 +295,19 @@ fn recorded(path: &Path) -> Vec<Vec<StackAddr>> {
         out.push(entries);
     }
     out
+}
+
+/// What a stack and the slots of its calls tell of each frame.
+fn frames(file: &SymbolFile<'_>, stack: &[StackAddr]) -> Vec<Resolved> {
+    let mut all: Vec<Resolved> = Vec::new();
+    for (at, &address) in stack.iter().enumerate().rev() {
+        let caller = stack.get(at + 1).copied();
+        let mut frame = file.resolve_one(address, caller.zip(all.last())).unwrap();
+        file.resolve_slot(&mut frame, caller).unwrap();
+        all.push(frame);
+    }
+    all.reverse();
+    all
 }
 
 #[test]
@@ -316,8 +337,7 @@ fn the_independent_reader_resolves_every_recorded_stack_as_we_do() {
         let bytes = fs::read(&path).unwrap();
         let file = SymbolFile::open(&bytes).unwrap();
         for (line, stack) in answers.lines().zip(&stacks) {
-            let mut ours = vec![Resolved::NONE; stack.len()];
-            file.resolve_stack(stack, &mut ours).unwrap();
+            let ours = frames(&file, stack);
             let ours: Vec<Value> =
                 stack.iter().zip(&ours).map(|(entry, frame)| resolved(&file, *entry, frame)).collect();
             for frame in &ours {
@@ -385,8 +405,15 @@ fn the_independent_reader_holds_what_no_row_shows() {
 fn the_independent_reader_holds_what_the_text_says_of_calls() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("made.fsym");
-    let names =
-        [(10, "GROUPS"), (11, "MEMBERS"), (16, "CALLS"), (19, "TAILS"), (21, "VTABLES"), (22, "SLOTS")];
+    let names = [
+        (10, "GROUPS"),
+        (11, "MEMBERS"),
+        (16, "CALLS"),
+        (19, "TAILS"),
+        (21, "VTABLES"),
+        (22, "SLOTS"),
+        (36, "OVERRIDERS"),
+    ];
     fs::write(&path, writer::broken::sound_calls().file()).unwrap();
     let Some(check) = reader(&path, &["--check"], Stdio::null()) else { return };
     assert!(check.status.success(), "{}", stderr(&check));

@@ -20,7 +20,7 @@ use crate::program::machine::Machine;
 use crate::program::symbols::Symbols;
 use crate::read;
 use crate::read::options::ReadOptions;
-use crate::read::units::split::SplitFiles;
+use crate::read::units::supply::SplitFiles;
 use crate::recover;
 use crate::report::{Counts, Report, Step};
 use crate::util::output::{replaceable, write_whole};

@@ -80,6 +80,8 @@ sections! {
     SEGMENTS = 34;
     /// Rows of call frame information.
     UNWIND = 35;
+    /// Functions at words of tables of virtual functions.
+    OVERRIDERS = 36;
 }
 
 impl SectionId {
@@ -99,6 +101,7 @@ impl SectionId {
             Self::BLOCK_RANGES => &["first", "entry", "next", "shared", "id", "flags"],
             Self::VTABLES => &["point", "function", "slot", "doubtful"],
             Self::SLOTS => &["address", "slot"],
+            Self::OVERRIDERS => &["slot", "function", "doubtful"],
             Self::LOCATED => &["function", "kind", "place", "unit"],
             _ => &[],
         }
@@ -120,6 +123,7 @@ impl SectionId {
             Self::BLOCK_RANGES => block_ranges::COLUMNS,
             Self::VTABLES => vtables::COLUMNS,
             Self::SLOTS => slots::COLUMNS,
+            Self::OVERRIDERS => overriders::COLUMNS,
             Self::LOCATED => located::COLUMNS,
             _ => 0,
         }
@@ -309,10 +313,26 @@ pub mod vtables {
 pub mod slots {
     /// Return address minus image_base.
     pub const ADDRESS: usize = 0;
-    /// Which word of a table of functions the call goes through.
+    /// Which word of a table of functions the call goes through, with [`BY_OBJECT`] or without.
     pub const SLOT: usize = 1;
     /// Number of columns.
     pub const COLUMNS: u8 = 2;
+    /// The code takes the table's address from the beginning of an object: it is a table of virtual functions.
+    pub const BY_OBJECT: i64 = 1 << 16;
+    /// The bits of the word's number.
+    pub const WORD: i64 = BY_OBJECT - 1;
+}
+
+/// Columns of OVERRIDERS.
+pub mod overriders {
+    /// Which word of a table.
+    pub const SLOT: usize = 0;
+    /// Function, of a group.
+    pub const FUNCTION: usize = 1;
+    /// 1: other functions of the group may stand there.
+    pub const DOUBTFUL: usize = 2;
+    /// Number of columns.
+    pub const COLUMNS: u8 = 3;
 }
 
 /// Columns of LOCATED.

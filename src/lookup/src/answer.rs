@@ -41,8 +41,9 @@ pub enum Certainty {
     Unique,
     /// The code is folded, and the compiler recorded which function this call calls.
     Exact,
-    /// Nothing shows a second function, and whether there is one could not be checked: there is a [`Reason`]. (Or the code is
-    /// folded, and one function alone has [`Evidence`] that is no proof. This version of the reader never says so.)
+    /// Nothing shows a second function, and whether there is one could not be checked: there is a [`Reason`]. Or the code is
+    /// folded, and one function alone has [`Evidence`] that is no proof: the word of a table that the call goes through, or the
+    /// object. All functions stay candidates then, that one first.
     Likely,
     /// The code is folded, and some of the functions are ruled out.
     Narrowed,
@@ -67,7 +68,7 @@ impl Certainty {
     }
 }
 
-/// What an [`Certainty::Exact`] or [`Certainty::Narrowed`] answer rests on.
+/// What an [`Certainty::Exact`] or [`Certainty::Narrowed`] answer rests on, and a [`Certainty::Likely`] one at folded code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Evidence {
     /// The compiler recorded the callee of the call.

@@ -30,6 +30,7 @@ pub struct SymbolFile<'d> {
     pub(crate) tails: Table<'d>,
     pub(crate) vtables: Table<'d>,
     pub(crate) slots: Table<'d>,
+    pub(crate) overriders: Table<'d>,
     pub(crate) rows: &'d [u8],
     pub(crate) scopes: &'d [u8],
     names: Names<'d>,
@@ -78,6 +79,7 @@ impl<'d> SymbolFile<'d> {
             tails: Table::EMPTY,
             vtables: Table::EMPTY,
             slots: Table::EMPTY,
+            overriders: Table::EMPTY,
             rows: &[],
             scopes: &[],
             names: Names::default(),
@@ -160,6 +162,7 @@ impl<'d> SymbolFile<'d> {
             SectionId::TAILS => &mut self.tails,
             SectionId::VTABLES => &mut self.vtables,
             SectionId::SLOTS => &mut self.slots,
+            SectionId::OVERRIDERS => &mut self.overriders,
             SectionId::NAMES | SectionId::FILES => {
                 let names = if id == SectionId::NAMES { &mut self.names } else { &mut self.files };
                 return names.open_with_head(head, section);

@@ -76,7 +76,7 @@ pub use ids::{
     EdgeId, FileId, FunctionId, GroupId, ImageAddr, NameId, OriginId, PieceId, ReturnAddr, RowsOffset,
 };
 pub use locations::{LocationKey, LocationKind, LocationList, LocationTarget, LocationUnit, Locations};
-pub use object::Method;
+pub use object::{Method, Overrider};
 pub use program::{ProgramSection, ProgramSections, Segment, Segments};
 pub use row::{FileCode, Row};
 pub use rows::{RowIter, Rows};

@@ -129,7 +129,7 @@ impl Resolved {
         only
     }
 
-    fn name(&mut self, member: u32) {
+    pub(crate) fn name(&mut self, member: u32) {
         if self.full || self.named().contains(&member) {
             return;
         }
@@ -349,7 +349,7 @@ impl<'d> SymbolFile<'d> {
         Ok(false)
     }
 
-    fn member_function(&self, group: Group, index: u32) -> Result<FunctionId, Error> {
+    pub(crate) fn member_function(&self, group: Group, index: u32) -> Result<FunctionId, Error> {
         const MEMBERS: SectionId = SectionId::MEMBERS;
         let record = group.record(index).ok_or(Error::new(MEMBERS, What::NoRecord, index.into()))?;
         let function = self.members.value(record, members::FUNCTION).within(MEMBERS)?;

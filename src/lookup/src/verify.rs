@@ -10,7 +10,7 @@ use foldsym_format::bits::TAIL;
 use foldsym_format::checksum::crc32;
 use foldsym_format::header::{HEADER_LEN, field, flags};
 use foldsym_format::names::Names;
-use foldsym_format::sections::{calls, functions, groups, members};
+use foldsym_format::sections::{calls, functions, groups, members, slots};
 use foldsym_format::{SectionId, What};
 
 use crate::entities::{Owner, Piece};
@@ -65,6 +65,7 @@ impl SymbolFile<'_> {
             (SectionId::TAILS, &self.tails),
             (SectionId::VTABLES, &self.vtables),
             (SectionId::SLOTS, &self.slots),
+            (SectionId::OVERRIDERS, &self.overriders),
         ];
         for (section, table) in tables {
             table.verify().within(section)?;
@@ -413,6 +414,7 @@ impl SymbolFile<'_> {
     fn verify_vtables(&self) -> Result<(), Error> {
         const VTABLES: SectionId = SectionId::VTABLES;
         const SLOTS: SectionId = SectionId::SLOTS;
+        const OVERRIDERS: SectionId = SectionId::OVERRIDERS;
         const MAX_SLOT: i64 = u16::MAX as i64;
         let functions = i64::from(self.functions.len());
         let mut before = None;
@@ -438,8 +440,21 @@ impl SymbolFile<'_> {
                 return Err(order(SLOTS, id));
             }
             before = address;
-            if !(0..MAX_SLOT).contains(&slot) {
+            let marked = (0..2 * slots::BY_OBJECT).contains(&slot);
+            if !marked || slot & slots::WORD == MAX_SLOT {
                 return Err(value(SLOTS, id));
+            }
+        }
+        let mut before = None;
+        for id in 0..self.overriders.len() {
+            let [slot, function, doubtful] = self.overriders.record(id).within(OVERRIDERS)?;
+            if before.is_some_and(|before| before >= (slot, function)) {
+                return Err(order(OVERRIDERS, id));
+            }
+            before = Some((slot, function));
+            let known = (0..functions).contains(&function) && (0..MAX_SLOT).contains(&slot);
+            if !known || !(0..=1).contains(&doubtful) {
+                return Err(value(OVERRIDERS, id));
             }
         }
         Ok(())

@@ -11,9 +11,19 @@ const BY_SLOT: u64 = 0x1004;
 const DIRECT: u64 = 0x1008;
 const UNKNOWN: u64 = 0x100c;
 
-/// Functions 2, 3 and 4 are folded; the certainty, the evidence and the functions, the likeliest first.
+/// As [`ask_beside`], where no table tells who stands at a slot.
 fn ask(
     vtables: &[[i64; 4]],
+    vptr: i64,
+    caller: Option<u64>,
+) -> (Option<Certainty>, Option<Evidence>, Vec<u32>) {
+    ask_beside(vtables, (4, &[]), vptr, caller)
+}
+
+/// Functions 2, 3 and 4 are folded; `slot` is that of the call [`BY_SLOT`]; the certainty, the evidence and the functions, the likeliest first.
+fn ask_beside(
+    vtables: &[[i64; 4]],
+    (slot, overriders): (i64, &[[i64; 3]]),
     vptr: i64,
     caller: Option<u64>,
 ) -> (Option<Certainty>, Option<Evidence>, Vec<u32>) {
@@ -21,7 +31,8 @@ fn ask(
     program.call(BASE + DIRECT, None, 3, 0);
     let mut contents = program.contents();
     contents.vtables = vtables.to_vec();
-    contents.slots = vec![[BY_SLOT as i64, 4]];
+    contents.slots = vec![[BY_SLOT as i64, slot]];
+    contents.overriders = overriders.to_vec();
     let bytes = contents.file();
     let file = SymbolFile::open(&bytes).unwrap();
     file.verify().unwrap();
@@ -30,6 +41,7 @@ fn ask(
     let mut resolved = vec![Resolved::NONE; stack.len()];
     file.resolve_stack(&stack, &mut resolved).unwrap();
     let mut first = resolved[0];
+    file.resolve_slot(&mut first, stack.get(1).copied()).unwrap();
     let vptr = ImageAddr(BASE.wrapping_add_signed(vptr));
     file.resolve_object(&mut first, vptr, stack.get(1).copied()).unwrap();
     let group = file.group(first.group.unwrap()).unwrap();
@@ -40,6 +52,7 @@ fn ask(
 
 const EXACT: Option<Certainty> = Some(Certainty::Exact);
 const AMBIGUOUS: Option<Certainty> = Some(Certainty::Ambiguous);
+const LIKELY: Option<Certainty> = Some(Certainty::Likely);
 const VTABLE: Option<Evidence> = Some(Evidence::Vtable);
 
 #[test]
@@ -67,9 +80,43 @@ fn a_slot_tells_the_functions_of_a_class_apart() {
 
 #[test]
 fn nothing_is_ruled_out_where_others_may_have_run() {
-    assert_eq!(ask(&[[POINT, 4, 0, 1]], POINT, None), (AMBIGUOUS, None, vec![4, 2, 3]));
+    assert_eq!(ask(&[[POINT, 4, 0, 1]], POINT, None), (LIKELY, VTABLE, vec![4, 2, 3]));
     let two = [[POINT, 3, 0, 0], [POINT, 4, 0, 0]];
     assert_eq!(ask(&two, POINT, None), (AMBIGUOUS, None, vec![3, 4, 2]));
     // Of another group, or of none.
     assert_eq!(ask(&[[POINT, 0, 0, 0]], POINT, None), (AMBIGUOUS, None, vec![2, 3, 4]));
+}
+
+#[test]
+fn one_function_at_the_slot_of_all_tables_is_likely() {
+    const BY_OBJECT: i64 = 1 << 16;
+    let of = |slot, overriders: &[[i64; 3]], caller| ask_beside(&[], (slot, overriders), OTHER, caller);
+    let slot = Some(Evidence::VirtualSlot);
+    let one = [[4, 3, 0], [5, 4, 0]];
+    assert_eq!(of(BY_OBJECT + 4, &one, Some(BY_SLOT)), (LIKELY, slot, vec![3, 2, 4]));
+    assert_eq!(of(BY_OBJECT + 5, &one, Some(BY_SLOT)), (LIKELY, slot, vec![4, 2, 3]));
+    // The code does not take the table from an object; nobody is at the slot; another call; no caller.
+    let nothing = (AMBIGUOUS, None, vec![2, 3, 4]);
+    assert_eq!(of(4, &one, Some(BY_SLOT)), nothing);
+    assert_eq!(of(BY_OBJECT + 6, &one, Some(BY_SLOT)), nothing);
+    assert_eq!(of(BY_OBJECT + 4, &one, Some(UNKNOWN)), nothing);
+    assert_eq!(of(BY_OBJECT + 4, &one, None), nothing);
+    // What the compiler recorded says more.
+    let direct = (EXACT, Some(Evidence::DirectCall), vec![3]);
+    assert_eq!(of(BY_OBJECT + 5, &one, Some(DIRECT)), direct);
+    // Two functions, or one table that may lead to others: they come first, and the word does not change.
+    assert_eq!(of(BY_OBJECT + 4, &[[4, 3, 0], [4, 4, 0]], Some(BY_SLOT)), (AMBIGUOUS, None, vec![3, 4, 2]));
+    assert_eq!(of(BY_OBJECT + 4, &[[4, 3, 1]], Some(BY_SLOT)), (AMBIGUOUS, None, vec![3, 2, 4]));
+}
+
+#[test]
+fn the_object_says_more_than_the_slot() {
+    const BY_OBJECT: i64 = 1 << 16;
+    let slot = (BY_OBJECT + 4, &[[4, 3, 0]][..]);
+    let of = |vtables: &[[i64; 4]]| ask_beside(vtables, slot, POINT, Some(BY_SLOT));
+    assert_eq!(of(&[[POINT, 4, 1 + 4, 0]]), (EXACT, VTABLE, vec![4]));
+    assert_eq!(of(&[[POINT, 4, 1 + 4, 1]]), (LIKELY, VTABLE, vec![4, 2, 3]));
+    // Several that may run on the object leave the slot's function first.
+    let two = [[POINT, 2, 0, 0], [POINT, 4, 0, 0]];
+    assert_eq!(of(&two), (LIKELY, Some(Evidence::VirtualSlot), vec![3, 2, 4]));
 }

@@ -15,7 +15,7 @@ use rustc_hash::FxHashMap;
 use crate::answer::Answer;
 use crate::names::Names;
 use crate::rank::Caller;
-use crate::resolve::Resolver;
+use crate::resolve::{self, Resolver};
 use crate::stack::Mapping;
 use crate::unknown::Unknown;
 use crate::worker::{Innermost, MAX_FILES, Placed, Query, Worker};
@@ -302,7 +302,7 @@ impl Worker<'_> {
             };
             let caller = caller.map(|(address, id)| (address, known(id)));
             let given = caller.as_ref().map(|(address, (resolved, _))| (*address, resolved));
-            resolved = map.file().resolve_one(address, given).ok()?;
+            resolved = resolve::frame(map.file(), address, given).ok()?;
             let caller = caller.as_ref();
             let caller = caller.map(|(address, (resolved, first))| Caller {
                 address: *address,

@@ -34,6 +34,8 @@ pub struct Request {
     pub modules: Modules,
     /// The frames, innermost first.
     pub frames: Vec<StackFrame>,
+    /// What the pointer to virtual functions holds of the object that the innermost function runs on.
+    pub vptr: Option<Place>,
     /// What the answer repeats: `id`, and all keys that are not known here.
     pub echo: Map<String, Value>,
 }
@@ -88,7 +90,12 @@ impl Request {
         }
         let read = |(index, frame)| read_frame(frame, index == 0, &modules);
         let frames = frames.iter().enumerate().map(read).collect::<Result<_, _>>()?;
-        Ok(Self { modules, frames, echo: Self::echo(json) })
+        let vptr = json.get("vptr").filter(|vptr| !vptr.is_null());
+        let vptr = vptr.map(|vptr| match vptr {
+            Value::Object(place) => read_object(place, Kind::Exact, &modules).map(|frame| frame.place),
+            number => unsigned(number, "vptr").map(Place::Memory),
+        });
+        Ok(Self { vptr: vptr.transpose()?, modules, frames, echo: Self::echo(json) })
     }
 
     /// What the answer to an object repeats, also where the object is no stack.
@@ -270,7 +277,7 @@ mod tests {
     fn every_mapping_and_every_frame() {
         let request = Request::parse(
             &json!({
-                "id": "x", "Frames": 1, "tags": {"a": [1]},
+                "id": "x", "Frames": 1, "tags": {"a": [1]}, "vptr": "0x1008",
                 "modules": [
                     {"name": "a", "base": "0x1000", "size": 16},
                     {"id": "abcdef", "bias": 5, "start": "0x2000", "size": "0x10"},
@@ -306,7 +313,12 @@ mod tests {
                 at(Place::Image { module: 1, address: 4 }, Kind::Exact),
             ]
         );
-        assert_eq!(Value::Object(request.echo), json!({"id": "x", "tags": {"a": [1]}}));
+        assert_eq!(request.vptr, Some(Place::Memory(0x1008)));
+        assert_eq!(Value::Object(request.echo), json!({"id": "x", "tags": {"a": [1]}, "vptr": "0x1008"}));
+        let of_module =
+            json!({"modules": [{"name": "a"}], "frames": [1], "vptr": {"module": 0, "address": 8}});
+        let request = Request::parse(&of_module, None).unwrap();
+        assert_eq!(request.vptr, Some(Place::Image { module: 0, address: 8 }));
     }
 
     #[test]
@@ -329,6 +341,7 @@ mod tests {
             (module(json!({"base": 1, "sections": {".text": 1}})), "\"sections\" are where it is"),
             (module(json!({"sections": [1]})), "\"sections\" is no object"),
             (module(json!({"sections": {".text": "x"}})), "\"sections\": \"x\" is no number"),
+            (json!({"modules": [], "frames": [1], "vptr": "x"}), "\"vptr\": \"x\" is no number"),
             (frame(json!("x")), "\"x\" is no address"),
             (frame(json!(null)), "null is no address"),
             (frame(json!({})), "a frame needs"),

@@ -15,7 +15,7 @@ use crate::json;
 use crate::names::{Form, Kept, Names, damage};
 use crate::objects::Objects;
 use crate::rank::{Caller, Ranker};
-use crate::resolve::Resolver;
+use crate::resolve::{self, Resolver};
 use crate::stack::{Kind, Mapping, Module, Modules, Place, Stack, StackFrame, in_file_part};
 use crate::symbolizer::Symbolizer;
 use crate::unknown::Unknown;
@@ -447,7 +447,7 @@ impl<'s> Worker<'s> {
             let caller = placed.get(index + 1).filter(|caller| frame.shares_module(caller));
             let caller = caller.map(|caller| (caller.address, &self.resolved[index + 1]));
             let map = &self.files[file].map;
-            match map.file().resolve_one(frame.address, caller) {
+            match resolve::frame(map.file(), frame.address, caller) {
                 Ok(resolved) => {
                     let first = self.firsts.get(index + 1).copied().unwrap_or(0);
                     let caller = caller.map(|(address, resolved)| Caller { address, resolved, first });

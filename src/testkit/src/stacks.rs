@@ -12,6 +12,7 @@
 //!   SHAPE   how the function was called
 //!   !       call sites and return addresses leave no other function: an answer can be `exact`
 //!   ^       the class of the object leaves no other function: with its vtable pointer an answer can be `exact`
+//!   %       the word of the table that the call goes through leaves no other function: an answer can be `likely`
 //! ```
 //! The program that prints such lines has its names from tables, which its functions hand to each other, and its
 //! addresses from the unwinder. Nothing of it comes from debug information.
@@ -26,6 +27,7 @@ pub struct Truth {
     pub shape: String,
     pub sure: bool,
     pub by_class: bool,
+    pub by_slot: bool,
 }
 
 /// One recorded stack; addresses as they were at run time, `bias` above those of the file.
@@ -145,9 +147,10 @@ impl Truth {
             file: file.to_owned(),
             line,
             inlined,
-            shape: marks.trim_end_matches(['!', '^']).to_owned(),
+            shape: marks.trim_end_matches(['!', '^', '%']).to_owned(),
             sure: marks.contains('!'),
             by_class: marks.contains('^'),
+            by_slot: marks.contains('%'),
         })
     }
 
@@ -175,8 +178,8 @@ impl Truth {
         let verdict = match (answer.certainty.as_str(), right.is_some()) {
             ("unique", true) => Verdict::Unique,
             ("unique", false) => Verdict::OtherUnique,
-            ("likely", true) => Verdict::Likely,
-            ("likely", false) => Verdict::OtherLikely,
+            ("likely", _) if self.is_first(answer, merging) => Verdict::Likely,
+            ("likely", _) => Verdict::OtherLikely,
             ("exact", true) if answer.candidates.len() == 1 => Verdict::Exact,
             ("exact", _) => Verdict::WrongExact,
             ("narrowed", true) => Verdict::Narrowed,
@@ -185,6 +188,14 @@ impl Truth {
             _ => Verdict::Nothing,
         };
         (verdict, lines)
+    }
+
+    /// Whether the first candidate is this function. `merging` as for [`Truth::judge`].
+    pub fn is_first(&self, answer: &Answer, merging: bool) -> bool {
+        let names = |candidate: &Candidate| if merging { candidate.names.len() } else { 1 };
+        answer.candidates.first().is_some_and(|candidate| {
+            candidate.names.iter().take(names(candidate)).any(|name| self.is(name, candidate))
+        })
     }
 
     fn lines(&self, candidate: &Candidate) -> Lines {
@@ -294,6 +305,8 @@ mod tests {
         assert_eq!(judge("unique", &[wrong]), Verdict::OtherUnique);
         assert_eq!(judge("likely", &[right]), Verdict::Likely);
         assert_eq!(judge("likely", &[wrong]), Verdict::OtherLikely);
+        assert_eq!(judge("likely", &[right, wrong]), Verdict::Likely);
+        assert_eq!(judge("likely", &[wrong, right]), Verdict::OtherLikely);
         assert_eq!(judge("exact", &[right]), Verdict::Exact);
         assert_eq!(judge("exact", &[wrong]), Verdict::WrongExact);
         assert_eq!(judge("exact", &[right, wrong]), Verdict::WrongExact);

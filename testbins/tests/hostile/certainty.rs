@@ -56,6 +56,29 @@ fn a_second_plain_name_is_no_alias_where_the_linker_folds() {
     assert_eq!(at(LLD, &[kept[0], kept[1], kept[1]]), UNIQUE);
 }
 
+/// gold drops the symbols of local functions that it folds. Of clang's, one that it was told not to describe leaves nothing then; gcc
+/// describes all.
+#[test]
+fn what_gold_forgets_may_be_behind_any_function_where_it_folds() {
+    const FOLDED: u64 = CODE + 0x100;
+    let at = |producer: &'static str, note: &'static str, second: u64| {
+        let mut info = Info::new(5, &[(DW_AT_producer, Text(producer))]);
+        info.function("kept", CODE, 0x10);
+        info.function("one", FOLDED, 0x10);
+        info.function("other", second, 0x10);
+        let mut sections = info.sections();
+        sections.push((note, vec![0; 16]));
+        let globals = [("kept", CODE, 0x10), ("one", FOLDED, 0x10), ("other", second, 0x10)].map(Global);
+        let symbols = [&[File("unit.c")][..], &globals].concat();
+        answer(&elf_with(CODE, &sections, &symbols), CODE)
+    };
+    const GOLD: &str = ".note.gnu.gold-version";
+    assert_eq!(at("clang version 22.1.8", GOLD, FOLDED), likely(Reason::Stripped));
+    assert_eq!(at("clang version 22.1.8", GOLD, FOLDED + 0x100), UNIQUE);
+    assert_eq!(at("clang version 22.1.8", ".note", FOLDED), UNIQUE);
+    assert_eq!(at("GNU C17 12.2.0", GOLD, FOLDED), UNIQUE);
+}
+
 /// Where nothing says which linker it was, it may be one that folds.
 #[test]
 fn a_second_plain_name_is_no_alias_where_the_linker_is_not_known() {

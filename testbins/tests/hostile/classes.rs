@@ -274,7 +274,9 @@ fn tables_of_unnamed_classes_that_may_be_others_name_nobody() {
     assert_eq!(of(Unnamed { namespace: &[(DW_AT_name, Text("n"))], ..UNNAMED }), UNKNOWN);
     assert_eq!(of(Unnamed { files: ["unit.c", "other.c"], ..UNNAMED }), UNKNOWN);
     assert_eq!(of(Unnamed { files: ["unit.c", "unit.c"], ..UNNAMED }), UNKNOWN);
-    assert_eq!(of(Unnamed { other: Some("_ZN1n1A1mEv"), ..UNNAMED }), UNKNOWN);
+    // A function of another class `A` has the code too. Its class has no table here, so this table leads to this class's.
+    let other = Unnamed { other: Some("_ZN1n1A1mEv"), ..UNNAMED };
+    assert_eq!(ran_unnamed(other), [(Certainty::Likely, 11), (Certainty::Likely, 21)]);
     let only_b = [Certainty::Ambiguous, Certainty::Exact];
     assert_eq!(of(Unnamed { twice: true, ..UNNAMED }), only_b);
     assert_eq!(of(Unnamed { word: CODE + 0x200, ..UNNAMED }), only_b);

@@ -5,8 +5,9 @@ use foldsym_format::bits::TAIL;
 use foldsym_format::records::basic_blocks::{GAP_SHIFT, GROUP_BLOCKS};
 
 use super::bits::{BitWriter, width_of};
+use super::section::Section;
+use super::starts;
 use super::tables::Table;
-use super::{Section, starts};
 use crate::model::{Block, BlockMap};
 use crate::util::hash::HashMap;
 

@@ -1,10 +1,11 @@
-//! Writes CALLS, TAILS, VTABLES and SLOTS: the callees of calls into folded code (schema, section 3).
+//! Writes CALLS, TAILS, VTABLES, SLOTS and OVERRIDERS: the callees of calls into folded code (schema, section 3).
 
 use super::outline::Outline;
+use super::section::{MAX_SPAN, Section};
 use super::tables::Table;
-use super::{MAX_SPAN, Section};
-use crate::model::{FuncId, ImageAddr, Keys};
+use crate::model::{FuncId, ImageAddr, Keys, SlotKey};
 use foldsym_format::SectionId;
+use foldsym_format::sections::slots;
 
 /// The sections, where the program has any keys, and how many keys are left out: those of tables and calls below the image
 /// base or farther from it than addresses of a file can be, which are in no memory of the program.
@@ -30,20 +31,32 @@ pub(super) fn sections(keys: &Keys, outline: &Outline, image_base: u64) -> (Vec<
             Some([point, rank(key.function), slot, i64::from(key.doubtful)])
         })
         .collect();
-    let slots: Vec<[i64; 2]> =
-        keys.slots.iter().filter_map(|key| Some([offset(key.return_addr)?, i64::from(key.slot)])).collect();
+    let through: Vec<[i64; 2]> =
+        keys.slots.iter().filter_map(|key| Some([offset(key.return_addr)?, word(key)])).collect();
+    let mut overriders: Vec<[i64; 3]> = keys
+        .overriders
+        .iter()
+        .map(|key| [i64::from(key.slot), rank(key.function), i64::from(key.doubtful)])
+        .collect();
     let all = keys.calls.len() + keys.vtables.len() + keys.slots.len();
-    let left_out = (all - calls.len() - vtables.len() - slots.len()) as u64;
+    let left_out = (all - calls.len() - vtables.len() - through.len()) as u64;
     // Ranks have another order than the ids of the model.
     calls.sort_unstable();
     tails.sort_unstable();
     vtables.sort_unstable();
+    overriders.sort_unstable();
     let mut sections = Vec::new();
     add(&mut sections, SectionId::CALLS, &calls);
     add(&mut sections, SectionId::TAILS, &tails);
     add(&mut sections, SectionId::VTABLES, &vtables);
-    add(&mut sections, SectionId::SLOTS, &slots);
+    add(&mut sections, SectionId::SLOTS, &through);
+    add(&mut sections, SectionId::OVERRIDERS, &overriders);
     (sections, left_out)
+}
+
+/// The word of a table that a call goes through, with the mark of one that the code takes from an object.
+fn word(key: &SlotKey) -> i64 {
+    i64::from(key.slot) | if key.by_object { slots::BY_OBJECT } else { 0 }
 }
 
 /// An address as the file has it, if it can.

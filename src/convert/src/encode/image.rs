@@ -1,6 +1,6 @@
 //! What a file says of the program as a whole, taken from its image.
 
-use super::{ImageInfo, LoadedSection, ProgramSegment};
+use super::input::{ImageInfo, LoadedSection, ProgramSegment};
 use crate::open::{Format, Image, ImageKind, LoadedSegment};
 
 impl ImageInfo {

@@ -5,9 +5,10 @@
 //! parameters are gone, local functions of different files), and then the value leads to a list.
 
 use super::bits::put_varint;
+use super::input::EncodeOptions;
 use super::outline::{Outline, extra_names};
 use super::plan::Plan;
-use super::{EncodeError, EncodeOptions, Section};
+use super::section::{EncodeError, Section};
 use crate::model::{FuncId, NameId, Program};
 use foldsym_format::SectionId;
 use rayon::prelude::*;

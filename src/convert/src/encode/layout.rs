@@ -1,6 +1,7 @@
 //! Puts sections behind a header and a directory, and writes the file (schema, section 2).
 
-use super::{Encoded, Section};
+use super::encoded::Encoded;
+use super::section::Section;
 use foldsym_format::header::{ALIGN, ENTRY_LEN, HEADER_LEN};
 use foldsym_format::{DirectoryEntry, Header};
 use rayon::prelude::*;

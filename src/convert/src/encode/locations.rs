@@ -1,8 +1,8 @@
 //! Writes LOCATIONS and LOCATED: expressions of functions, and what they refer to (schema, section 10).
 
-use super::Section;
 use super::bits::put_varint;
 use super::outline::{ABSENT, Outline, members};
+use super::section::Section;
 use super::tables::Table;
 use crate::model::{
     FuncId, ImageAddr, Keys, Located, LocatedValue, LocationEntry, LocationKind, LocationList,

@@ -12,8 +12,10 @@ mod basic_blocks;
 mod bits;
 mod calls;
 mod dedup;
+mod encoded;
 mod image;
 mod index;
+mod input;
 mod layout;
 mod locations;
 pub mod names;
@@ -23,6 +25,7 @@ pub(crate) mod readable;
 mod row_block;
 mod rows;
 mod scopes;
+mod section;
 mod sections;
 mod sort;
 mod starts;
@@ -31,153 +34,18 @@ mod unwind;
 mod usage;
 
 use crate::model::{Block, Keys, Program};
+pub use encoded::{EncodeStats, Encoded, LeftOut};
 use foldsym_format::{Header, SectionId, header};
+pub use input::{Demangle, EncodeOptions, ImageInfo, LoadedSection, ProgramSegment};
 pub use locations::ObjectCounts;
 use outline::Outline;
 use plan::{Plan, stored};
 use rows::{RowCounts, RowSource};
 use scopes::{TreeCounts, Trees};
+pub use section::{EncodeError, Section};
+use section::{MAX_SPAN, MAX_TEXT_BYTES};
 use sections::RecordTables;
 use usage::Usage;
-
-/// The readable form of a mangled name; `None` for a name that is not mangled.
-pub type Demangle = fn(&[u8]) -> Option<String>;
-
-/// What goes into the file.
-#[derive(Clone, Debug, Default)]
-pub struct EncodeOptions {
-    /// Keep the columns of rows and calls.
-    pub columns: bool,
-    /// Write the index for searching by name.
-    pub name_index: bool,
-    /// Adds demangled names to that index.
-    pub demangle: Option<Demangle>,
-}
-
-/// What the file says of the program as a whole.
-#[derive(Clone, Debug, Default)]
-pub struct ImageInfo {
-    pub build_id: Vec<u8>,
-    /// ELF `e_machine`.
-    pub machine: u16,
-    /// Bytes of an address: 4 or 8.
-    pub address_size: u8,
-    pub big_endian: bool,
-    /// Addresses are synthetic: those of the sections in the list below.
-    pub relocatable: bool,
-    pub mach_o: bool,
-    /// The program's names are readable ones.
-    pub readable_names: bool,
-    /// Lowest address of a loadable segment.
-    pub image_base: u64,
-    pub sections: Vec<LoadedSection>,
-    /// What of the program's file is loaded where.
-    pub segments: Vec<ProgramSegment>,
-    /// The program may be loaded at any address.
-    pub position_independent: bool,
-}
-
-/// A section of the program that is loaded.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LoadedSection {
-    pub name: Vec<u8>,
-    pub start: u64,
-    pub size: u64,
-    pub executable: bool,
-}
-
-/// A part of the program's file that is loaded.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ProgramSegment {
-    pub start: u64,
-    /// Bytes of memory.
-    pub len: u64,
-    pub file_offset: u64,
-    pub file_len: u64,
-    pub executable: bool,
-}
-
-/// Why no file was made.
-#[derive(Debug, thiserror::Error)]
-pub enum EncodeError {
-    #[error("code reaches from {lowest:#x} to {highest:#x}: a file holds at most 2^47 bytes of addresses")]
-    AddressSpan { lowest: u64, highest: u64 },
-    #[error("{count} {what}: a file holds less than 2^31")]
-    TooMany { what: &'static str, count: usize },
-    #[error("the {what} have {bytes} bytes together: a file holds at most {MAX_TEXT_BYTES}")]
-    TooLong { what: &'static str, bytes: usize },
-    #[error("the {what} of UNWIND have {bytes} bytes: a file holds less than 2^32")]
-    UnwindPart { what: &'static str, bytes: usize },
-    #[error("the name index cannot be built")]
-    NameIndex(#[source] fst::Error),
-    #[error("the record cannot be compressed")]
-    Record(#[source] std::io::Error),
-}
-
-/// A section of the file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Section {
-    pub id: SectionId,
-    pub bytes: Vec<u8>,
-}
-
-impl Section {
-    fn new(id: SectionId, bytes: Vec<u8>) -> Section {
-        Section { id, bytes }
-    }
-}
-
-/// What the file holds, and what was left out of it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct EncodeStats {
-    pub pieces: u64,
-    pub functions: u64,
-    pub groups: u64,
-    pub members: u64,
-    pub origins: u64,
-    pub edges: u64,
-    pub names: u64,
-    pub files: u64,
-    /// Rows of all pieces and members as they were read, and what is stored: distinct records.
-    pub rows_read: u64,
-    pub rows: u64,
-    pub row_blocks: u64,
-    pub row_records: u64,
-    /// Pieces and members whose record is an earlier one's.
-    pub row_records_shared: u64,
-    /// Blocks that use another's offsets.
-    pub row_blocks_shared: u64,
-    /// Scopes of all functions as they were read; after dropping and merging; in distinct records.
-    pub scopes_read: u64,
-    pub scopes: u64,
-    pub scope_records: u64,
-    pub scope_records_shared: u64,
-    /// Where the pointers to the objects of methods are, if that was asked for.
-    pub objects: ObjectCounts,
-    pub left_out: LeftOut,
-}
-
-/// What could not be stored as it was read. All 0 for programs that compilers make.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct LeftOut {
-    /// Scopes deeper than 255; their rows count as those of the ancestor there.
-    pub scopes_too_deep: u64,
-    /// Scopes whose call is not one of their parent's origin; their rows count as the parent's.
-    pub scopes_foreign: u64,
-    /// Rows with a scope that their function does not have; they count as the function's own.
-    pub rows_stray: u64,
-    /// Keys of tables of virtual functions that are below the image base.
-    pub tables_outside: u64,
-}
-
-/// A file that is ready to be written.
-#[derive(Clone, Debug)]
-pub struct Encoded {
-    header: Header,
-    /// In the order of the file.
-    pub sections: Vec<Section>,
-    pub stats: EncodeStats,
-}
 
 /// A file but for its keys, and for what tells how it was made.
 pub struct Body {
@@ -288,10 +156,6 @@ impl Body {
 const MAX_UNIT_LOG2: u32 = 2;
 /// Records of one kind in a file: owners of pieces are numbers of functions times two.
 const MAX_RECORDS: usize = 1 << 31;
-/// Bytes of names, and of paths: a table of them has less than 2^32 then, whatever they are.
-const MAX_TEXT_BYTES: usize = 1 << 30;
-/// Addresses that the base of a table's block can express.
-const MAX_SPAN: u64 = 1 << 47;
 
 /// Checks that the program can be stored. Returns the address that the file's addresses are relative to.
 fn check(program: &Program<'_>, image: &ImageInfo) -> Result<u64, EncodeError> {

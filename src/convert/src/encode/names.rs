@@ -28,15 +28,13 @@ mod pair_place;
 mod train;
 
 use super::bits::{BitWriter, width_of};
-use blocks::write_blocks;
+use blocks::{BLOCK, narrow, write_blocks};
 use code::{Code, canonical, code_lengths};
 use foldsym_format::bits::TAIL;
 use foldsym_format::names::{HEADER_LEN, MAX_CODE, MAX_DEPTH, MAX_NAME};
 use lex::END;
 use train::{Bodies, Grammar, MIN_SAVED};
 
-/// Names in a block: larger saves heads, smaller saves steps.
-const BLOCK: usize = 16;
 /// A symbol of at most this many bytes is always a leaf: its rule would be no smaller.
 const SHORT_LEAF: u32 = 8;
 /// The longest leaf, the longest rule and the largest start that an entry of the token table can say.
@@ -306,10 +304,6 @@ fn lay_pool(grammar: &Grammar, bodies: &Bodies, by_size: &[u32], counts: &[u32])
         }
     }
     leaves
-}
-
-fn narrow(size: usize) -> u32 {
-    u32::try_from(size).expect("a name table is smaller than 4 GiB")
 }
 
 /// Writes the table: header, tokens, bodies, index, pool, blocks.

@@ -2,10 +2,12 @@
 //! loaded sections (schema, sections 3 and 7).
 
 use super::bits::put_varint;
+use super::input::ImageInfo;
 use super::outline::{Outline, members};
 use super::plan::Plan;
+use super::section::Section;
+use super::starts;
 use super::tables::Table;
-use super::{ImageInfo, Section, starts};
 use crate::model::{FuncId, Function, Member, NameId, Owner, Piece, Program, Reason};
 use foldsym_format::SectionId;
 use foldsym_format::sections::functions::{PARTIAL, REASON};

@@ -4,9 +4,9 @@ use foldsym_format::bits::TAIL;
 use foldsym_format::records::unwind as layout;
 
 use super::bits::{BitWriter, put_varint, width_of};
+use super::section::{EncodeError, Section};
 use super::starts::{self, StartBuckets};
 use super::tables::Table;
-use super::{EncodeError, Section};
 use crate::model::{UnwindCfa, UnwindRow, UnwindRows};
 use crate::util::hash::HashMap;
 use foldsym_format::SectionId;

@@ -59,5 +59,6 @@ pub(crate) fn keys<'f>(
             )
         });
     }
-    Keys { calls, tails, slots: found.slots, vtables: found.vtables, unknown_calls, counts }
+    let objects::classes::ObjectKeys { slots, vtables, overriders } = found;
+    Keys { calls, tails, slots, vtables, overriders, unknown_calls, counts }
 }

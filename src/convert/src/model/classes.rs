@@ -56,6 +56,17 @@ pub struct SlotKey {
     pub return_addr: ImageAddr,
     /// Which word of the table.
     pub slot: u16,
+    /// The code loads the table's address from the beginning of an object, so that it is a table of virtual functions.
+    pub by_object: bool,
+}
+
+/// A function of a group that stands at a word of a table of virtual functions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct OverriderKey {
+    pub slot: u16,
+    pub function: FuncId,
+    /// At this word some table leads to the group's code, and nothing shows to which of its functions.
+    pub doubtful: bool,
 }
 
 /// Which function of a group runs on an object whose pointer to its virtual functions holds `point`.

@@ -1,6 +1,6 @@
 //! What tells which of the functions that share code ran.
 
-use super::classes::{SlotKey, VtableKey};
+use super::classes::{OverriderKey, SlotKey, VtableKey};
 use super::ids::{FuncId, ImageAddr};
 
 /// Whom a call calls, by the address that it returns to.
@@ -46,6 +46,8 @@ pub struct Keys {
     pub slots: Vec<SlotKey>,
     /// Sorted, distinct.
     pub vtables: Vec<VtableKey>,
+    /// Sorted, one a slot and function.
+    pub overriders: Vec<OverriderKey>,
     /// Return addresses of calls whose callee the compiler did not know, by function; only where a file is to say where
     /// objects are.
     pub unknown_calls: Vec<(FuncId, Vec<ImageAddr>)>,

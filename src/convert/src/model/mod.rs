@@ -21,7 +21,9 @@ mod unwind;
 pub(crate) use crate::model::classes::UnitClasses;
 pub use blocks::{Block, BlockCounts, BlockMap, BlockRange, SharedBlock};
 pub use calls::{CalleePlace, Calls, UnitCall, UnitCallee};
-pub use classes::{ClassPlaces, ClassUnit, SlotKey, UnitBase, UnitClass, UnitMethod, UnitVtable, VtableKey};
+pub use classes::{
+    ClassPlaces, ClassUnit, OverriderKey, SlotKey, UnitBase, UnitClass, UnitMethod, UnitVtable, VtableKey,
+};
 pub use codeless::Codeless;
 pub use foldsym_format::Reason;
 pub use ids::{

@@ -10,7 +10,8 @@
 //! objects are often stripped before they are linked. Start-up code (`crt1.o`, `crtbegin.o`) does not count, since it is in
 //! every program and nothing in it folds. Where several plain names are at the address, the further names may be of folded
 //! functions: `plain_names`. That holds also where all objects have debug information, since a compiler may be told not to
-//! describe a function (`nodebug`), whose symbol is all that is left of it.
+//! describe a function (`nodebug`), whose symbol is all that is left of it. gold drops that too, of a local function: where it
+//! folded something else, and a unit is of a compiler that may be told so, `stripped` holds.
 //!
 //! A table counts as one with local symbols if it has at least one that is not hidden. (Linkers make hidden symbols local, and
 //! such symbols stay where those of objects were dropped.) Nor may any function that its entry calls local lack a symbol of
@@ -63,7 +64,8 @@ pub(crate) fn decide<'f>(
     let can_fold = image.linker != Linker::NeverFolds && image.kind != ImageKind::Relocatable;
     let count = symbols.iter().count() + candidates.dies.len() + candidates.symbols.len();
     let max_compared = MAX_COMPARED.max(COMPARED_A_SYMBOL * count as u64);
-    let is_whole = !can_fold || is_whole(placing, symbols, candidates, max_compared);
+    let is_whole = !can_fold
+        || (is_whole(placing, symbols, candidates, max_compared) && !forgets(image, placing, candidates));
     let lines = lines(placing);
     let check = Check {
         placing,
@@ -274,6 +276,14 @@ fn is_whole(
         !compared.spend(here.len()) || !here.iter().any(is_own)
     };
     !candidates.dies.iter().any(&mut lacks_symbol)
+}
+
+/// True where nothing may be left of a function: gold folds in this program, and drops the symbols of local functions that it
+/// folds, of which clang need not describe any (`nodebug`).
+fn forgets(image: &Image<'_>, placing: &Placing<'_, '_>, candidates: &Candidates) -> bool {
+    image.linker == Linker::MayFoldAndForget
+        && candidates.dies.iter().any(|candidate| candidate.members.len() > 1)
+        && placing.recovered.all().any(|unit| unit.head.may_merge())
 }
 
 /// What the compiler of each unit may have done to its functions, of which nothing is left.

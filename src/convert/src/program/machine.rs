@@ -14,6 +14,7 @@ mod code;
 mod inst;
 mod riscv;
 mod run;
+mod slots;
 mod ways;
 mod x86;
 
@@ -23,6 +24,7 @@ use std::sync::OnceLock;
 use crate::open::{Format, Image, KeptRelocation, KeptSection};
 use crate::util::hash::HashMap;
 use code::Processor;
+pub(crate) use slots::SlotCall;
 pub(crate) use ways::is_added;
 
 const EM_386: u16 = 3;

@@ -29,9 +29,9 @@ use crate::read::sections::bytes::Endianity;
 use crate::read::sections::call_tables::CallTables;
 use crate::read::sections::{basic_blocks, call_tables};
 use crate::read::space::Space;
+use crate::read::units::done;
 use crate::read::units::queue::{self, Queue, Take};
-use crate::read::units::split::{SplitFiles, Supply};
-use crate::read::units::task;
+use crate::read::units::supply::{SplitFiles, Supply};
 use crate::read::units::task::{UnitTask, UnitWalk};
 
 /// Reads every unit of the image's debug information, split units from where `split` says. An image
@@ -121,7 +121,7 @@ fn read_with<'f, E: Endianity>(
         if !how.split {
             supply.close();
         }
-        task::read(&UnitTask { limit: how.limit, ..task }, index)
+        done::read(&UnitTask { limit: how.limit, ..task }, index)
     };
     let package = split.package.as_ref().map(|package| &package.debug);
     let held = [&image.debug].into_iter().chain(package).map(held_by_lists).sum();
@@ -145,7 +145,7 @@ fn read_with<'f, E: Endianity>(
                 give_back();
             }
             let Some(header) = space.main.headers.get(index).filter(|_| !queue.is_full()) else { break };
-            let unit = queue.read(|| task::read(&task, index));
+            let unit = queue.read(|| done::read(&task, index));
             // What was read is not asked for again, but by units that refer into it.
             split.files.release(space.main.read_by(index));
             advance(header.length_including_self() as u64);

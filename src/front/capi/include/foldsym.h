@@ -62,7 +62,7 @@ extern "C" {
 #define FOLDSYM_UNKNOWN 0u      /* nothing is known */
 #define FOLDSYM_IS_UNIQUE 1u    /* the code is one function's, which was checked */
 #define FOLDSYM_IS_EXACT 2u     /* folded, and the compiler recorded which function this call calls */
-#define FOLDSYM_IS_LIKELY 3u    /* nothing shows a second function, and whether there is one could not be checked */
+#define FOLDSYM_IS_LIKELY 3u    /* no second function has left a trace, which is no proof; or folded, and one of several is likely */
 #define FOLDSYM_IS_NARROWED 4u  /* folded, and some of the functions are ruled out */
 #define FOLDSYM_IS_AMBIGUOUS 5u /* folded, and any of the functions may have run */
 

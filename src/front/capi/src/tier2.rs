@@ -146,6 +146,9 @@ fn resolve(placed: &mut [(Option<(usize, Module<'_>)>, Resolved)], entries: &[St
         });
         let outer = outer.map(|(_, at, resolved)| (*at, resolved));
         let Ok(mut resolved) = file.resolve_one(at, outer) else { continue };
+        if file.resolve_slot(&mut resolved, outer.map(|caller| caller.0)).is_err() {
+            continue;
+        }
         if vptr != 0 && index == 0 {
             // As the addresses: the bias may wrap.
             let table = ImageAddr(vptr.wrapping_sub(module.load_bias));

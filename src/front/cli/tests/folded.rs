@@ -189,6 +189,8 @@ fn dump_lists_the_calls_of_a_member() {
     assert_eq!(all.matches(" by tail calls\n").count() as u64, info["TailKeys"].as_u64().unwrap());
     let objects = all.matches("  runs on   objects with vptr 0x").count();
     assert_eq!(objects as u64, info["VtableKeys"].as_u64().unwrap());
+    let slots = all.matches("  stands    at word ").count();
+    assert_eq!(slots as u64, info["OverriderKeys"].as_u64().unwrap());
 }
 
 /// A function that is alone at its code, of which that is not certain: JSON always says why, text where all are to be marked.

@@ -1,9 +1,7 @@
 //! What a thread does with the body of a request: stacks of our own JSON, or a report of any format, to frames as JSON.
 
 use foldsym_reports::Trust;
-use foldsym_symbolize::{
-    Form, Innermost, Modules, Query, Request, Requests, StackFrame, Symbolizer, Worker, json,
-};
+use foldsym_symbolize::{Form, Innermost, Query, Request, Requests, Symbolizer, Worker, json};
 use serde_json::Value;
 
 use crate::log::Counts;
@@ -88,7 +86,9 @@ impl Writing<'_> {
         match self.requests.parse(json) {
             Ok(request) => {
                 self.out.extend_from_slice(b"{\"Frames\":[");
-                self.frames(&request.modules, &request.frames, &[], worker)?;
+                let innermost = request.vptr.map_or(Innermost::Nothing, Innermost::Vtable);
+                let query = Query { modules: &request.modules, frames: &request.frames, innermost };
+                self.frames(query, &[], worker)?;
                 self.out.push(b']');
             }
             Err(error) => json::error(&mut self.out, None, &error.to_string()),
@@ -104,16 +104,10 @@ impl Writing<'_> {
     }
 
     /// Puts the answers to frames, without the brackets of their list.
-    fn frames(
-        &mut self,
-        modules: &Modules,
-        frames: &[StackFrame],
-        trust: &[Trust],
-        worker: &mut Worker<'_>,
-    ) -> Result<(), Ended> {
+    fn frames(&mut self, query: Query<'_>, trust: &[Trust], worker: &mut Worker<'_>) -> Result<(), Ended> {
         self.counts.stacks += 1;
         let mut index = 0;
-        let query = Query { modules, frames, innermost: Innermost::Nothing };
+        let modules = query.modules;
         worker.answer(query, Form::Json, |answer, names| {
             if !self.goes_on(self.out.len()) {
                 return Err(Ended);
@@ -146,7 +140,9 @@ impl Writing<'_> {
         foldsym_reports::json::begin(&mut self.out, &report);
         for (index, thread) in report.threads.iter().enumerate() {
             foldsym_reports::json::thread(&mut self.out, index, thread);
-            let put = self.frames(report.modules_of(thread), &thread.frames, &thread.trust, worker);
+            let (modules, innermost) = (report.modules_of(thread), Innermost::Nothing);
+            let query = Query { modules, frames: &thread.frames, innermost };
+            let put = self.frames(query, &thread.trust, worker);
             put.map_err(|Ended| self.refusal())?;
             self.out.extend_from_slice(b"]}");
             // A thread may have no frames, and a report many threads.

@@ -1,6 +1,6 @@
 //! The profile with the answers in it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::convert::Infallible;
 use std::io::{self, Write};
 
@@ -32,21 +32,67 @@ struct Growing {
     string_ids: HashMap<String, i64>,
     functions: Vec<profile::Function>,
     function_ids: HashMap<(i64, i64, i64, i64), u64>,
-    next_function: u64,
+    free_functions: FreeIds,
+}
+
+/// Ids that no record has and that no other record refers to, smallest first. A reference to a record that is not there stays
+/// one.
+struct FreeIds {
+    used: HashSet<u64>,
+    next: u64,
+}
+
+impl FreeIds {
+    fn new(used: impl Iterator<Item = u64>) -> Self {
+        Self { used: used.collect(), next: 1 }
+    }
+
+    fn take(&mut self) -> u64 {
+        while self.used.contains(&self.next) {
+            self.next += 1;
+        }
+        self.next += 1;
+        self.next - 1
+    }
+}
+
+/// Every index of a string that a profile has, but for the indexes in its locations: those have none.
+fn string_indexes(profile: &mut profile::ProfileRecord) -> impl Iterator<Item = &mut i64> {
+    let own = [
+        &mut profile.drop_frames,
+        &mut profile.keep_frames,
+        &mut profile.default_sample_type,
+        &mut profile.doc_url,
+    ];
+    let types = profile.sample_type.iter_mut().chain(&mut profile.period_type);
+    let labels = profile.sample.iter_mut().flat_map(|sample| &mut sample.label);
+    let mappings = profile.mapping.iter_mut();
+    let functions = profile.function.iter_mut();
+    own.into_iter()
+        .chain(&mut profile.comment)
+        .chain(types.flat_map(|one| [&mut one.r#type, &mut one.unit]))
+        .chain(labels.flat_map(|one| [&mut one.key, &mut one.str, &mut one.num_unit]))
+        .chain(mappings.flat_map(|one| [&mut one.filename, &mut one.build_id]))
+        .chain(functions.flat_map(|one| [&mut one.name, &mut one.system_name, &mut one.filename]))
 }
 
 impl Growing {
     fn new(profile: &mut profile::ProfileRecord) -> Self {
+        let string_count = profile.string_table.len() as i64;
+        // An index behind the table is read as no text. It must not become one of the strings that are added.
+        string_indexes(profile).filter(|index| **index >= string_count.max(1)).for_each(|index| *index = -1);
         let mut strings = std::mem::take(&mut profile.string_table);
         if strings.is_empty() {
             strings.push(String::new());
         }
         let string_ids = strings.iter().enumerate().map(|(id, text)| (text.clone(), id as i64)).collect();
         let functions = std::mem::take(&mut profile.function);
-        let next_function = functions.iter().map(|function| function.id).max().unwrap_or(0);
+        let lines = profile.location.iter().flat_map(|location| &location.line);
+        let function_ids = functions.iter().map(|function| function.id);
+        let free_functions = FreeIds::new(function_ids.chain(lines.map(|line| line.function_id)));
         let key = |one: &profile::Function| (one.name, one.system_name, one.filename, one.start_line);
         let function_ids = functions.iter().map(|one| (key(one), one.id)).collect();
-        Self { strings, string_ids, functions, function_ids, next_function: next_function.wrapping_add(1) }
+        Self { strings, string_ids, functions, function_ids, free_functions }
     }
 
     fn string(&mut self, bytes: &[u8]) -> i64 {
@@ -64,8 +110,7 @@ impl Growing {
         if let Some(&id) = self.function_ids.get(&key) {
             return id;
         }
-        let id = self.next_function;
-        self.next_function = id.wrapping_add(1);
+        let id = self.free_functions.take();
         let (name, system_name, filename, start_line) = key;
         self.functions.push(profile::Function { id, name, system_name, filename, start_line });
         self.function_ids.insert(key, id);
@@ -100,7 +145,8 @@ impl Profile {
         let mut written = self.inner.clone();
         let mut growing = Growing::new(&mut written);
         let mut done = Rewritten::default();
-        let mut next_id = self.locations.keys().max().copied().unwrap_or(0);
+        let referred = written.sample.iter().flat_map(|sample| &sample.location_id).copied();
+        let mut free_locations = FreeIds::new(self.locations.keys().copied().chain(referred));
         // Which location has which answer; the first answer takes the location that is there.
         let mut known: HashMap<Verdict, u64> = HashMap::new();
         let mut is_taken = vec![false; written.location.len()];
@@ -136,17 +182,17 @@ impl Profile {
                         (written.location[place].line, written.location[place].is_folded) = (lines, folded);
                         return *id;
                     }
-                    next_id = next_id.wrapping_add(1);
+                    let new_id = free_locations.take();
                     done.locations_added += 1;
                     let old = &self.inner.location[place];
                     written.location.push(profile::Location {
-                        id: next_id,
+                        id: new_id,
                         mapping_id: old.mapping_id,
                         address: old.address,
                         line: lines,
                         is_folded: folded,
                     });
-                    next_id
+                    new_id
                 });
                 Ok::<(), Infallible>(())
             };

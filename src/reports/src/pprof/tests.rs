@@ -288,3 +288,37 @@ fn mappings_that_overlap_are_told_apart() {
     let places: Vec<_> = report.threads[0].frames.iter().map(|frame| frame.place).collect();
     assert_eq!(places, [Place::Memory(0x2500), Place::Memory(0x1000), mapped(0, 0x3500)]);
 }
+
+#[test]
+fn what_is_missing_is_not_found_among_what_is_added() {
+    let mut inner = profile::ProfileRecord::decode(&plain()[..]).unwrap();
+    let (strings, locations, functions) =
+        (inner.string_table.len(), inner.location.len(), inner.function.len());
+    // An index and ids, all of which would be the next ones.
+    let next = |ids: &mut dyn Iterator<Item = u64>| ids.max().unwrap_or(0) + 1;
+    let location_id = next(&mut inner.location.iter().map(|one| one.id));
+    let function_id = next(&mut inner.function.iter().map(|one| one.id));
+    (inner.sample_type[0].unit, inner.period_type) = (strings as i64, None);
+    inner.sample[0].location_id.insert(0, location_id);
+    let line = profile::LineRecord { function_id, ..profile::LineRecord::default() };
+    let lost = profile::Location { id: u64::MAX, line: vec![line], ..profile::Location::default() };
+    inner.location.push(lost);
+    let profile = Profile::new(inner, MAX_FRAMES as usize, &Options::default());
+
+    let program = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/reports/mail");
+    let symbolizer = foldsym_symbolize::Symbolizer::builder().search([program]).build().unwrap();
+    let mut bytes = Vec::new();
+    let done = profile.rewrite(&mut symbolizer.worker(), &mut bytes).unwrap();
+    assert!(done.named > 0 && done.locations_added > 0, "{done:?}");
+    let again = parse(&bytes).unwrap();
+    assert!(again.inner.string_table.len() > strings && again.inner.location.len() > locations + 1);
+    assert!(again.inner.function.len() > functions);
+    assert_eq!(again.value_types()[0], "samples/");
+    assert!(!again.locations.contains_key(&location_id));
+    assert!(again.inner.function.iter().all(|function| function.id != function_id));
+    let [before, after] = [&profile, &again].map(Profile::report);
+    let places = |report: &Report| -> Vec<Vec<_>> {
+        report.threads.iter().map(|one| one.frames.iter().map(|frame| frame.place).collect()).collect()
+    };
+    assert_eq!(places(&before), places(&after));
+}

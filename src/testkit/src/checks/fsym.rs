@@ -223,6 +223,14 @@ fn stacks(file: &SymbolFile<'_>, addresses: &[ImageAddr], seen: &mut Seen) {
                 break;
             };
             assert_eq!(one, *all);
+            let mut slot = one;
+            let told = file.resolve_slot(&mut slot, caller.as_ref().map(|caller| caller.0));
+            let steps = take_steps();
+            assert!(steps <= object_bound(), "{steps} steps for a slot");
+            seen.whole &= told.is_ok();
+            candidates(file, &slot);
+            assert!(told.is_ok() || slot == one, "damage changes nothing");
+            assert_eq!(slot.candidate_count(), one.candidate_count(), "a slot rules nothing out");
             caller = Some((address, one));
         }
         objects(file, &resolved[0], stack.get(1).copied(), index, seen);
@@ -299,6 +307,7 @@ fn entities(file: &SymbolFile<'_>, seen: &mut Seen) {
     }
     let _ = file.program_sections().take(LOOKED_AT).count();
     seen.whole &= file.calls().take(LOOKED_AT).all(|call| call.is_ok());
+    seen.whole &= file.overriders().take(LOOKED_AT).all(|overrider| overrider.is_ok());
     seen.whole &= file.tail_calls().take(LOOKED_AT).all(|call| call.is_ok());
     seen.whole &= file.methods().take(LOOKED_AT).all(|method| method.is_ok());
     seen.whole &= file.slot_calls().take(LOOKED_AT).all(|call| call.is_ok());

@@ -73,6 +73,7 @@ pub fn calls() -> Vec<(&'static str, u32, Vec<u8>)> {
     const TAILS: u32 = 19;
     const VTABLES: u32 = 21;
     const SLOTS: u32 = 22;
+    const OVERRIDERS: u32 = 36;
     let sound = sound_calls();
     let mut out = Vec::new();
     let mut add = |what, section, change: &dyn Fn(&mut Contents)| {
@@ -118,6 +119,15 @@ pub fn calls() -> Vec<(&'static str, u32, Vec<u8>)> {
     add("a call below the program", SLOTS, &|c| c.slots[0][0] = -1);
     add("a negative slot", SLOTS, &|c| c.slots[0][1] = -1);
     add("a slot that is too large", SLOTS, &|c| c.slots[0][1] = 65535);
+    add("a marked slot that is too large", SLOTS, &|c| c.slots[1][1] = 2 * 65536);
+    add("a function at a slot before the one before it", OVERRIDERS, &|c| c.overriders.swap(0, 1));
+    add("two records of one function at a slot", OVERRIDERS, &|c| c.overriders.insert(1, c.overriders[0]));
+    add("a function at a slot that is not there", OVERRIDERS, &|c| {
+        c.overriders[1][1] = c.functions.len() as i64;
+    });
+    add("a negative slot of a function", OVERRIDERS, &|c| c.overriders[0][0] = -1);
+    add("a slot of a function that is too large", OVERRIDERS, &|c| c.overriders[1][0] = 65535);
+    add("a function that neither stands there nor may", OVERRIDERS, &|c| c.overriders[0][2] = 2);
     add("a group that begins in another", GROUPS, &|c| c.groups[1][0] -= 1);
     add("a group that begins behind its members", GROUPS, &|c| c.groups[1][0] = 1 << 20);
     add("a negative group", GROUPS, &|c| c.groups[1][0] = -1);
@@ -138,6 +148,7 @@ pub fn sound_calls() -> Contents {
     assert!(first > BASE);
     let mut contents = program.contents();
     contents.vtables = vec![[0x8000, 2, 0, 0], [0x8000, 3, 1 + 4, 1], [0x8040, 3, 1 + 4, 0]];
-    contents.slots = vec![[0x1004, 4], [0x1010, 0]];
+    contents.slots = vec![[0x1004, 4], [0x1010, 65536]];
+    contents.overriders = vec![[0, 2, 0], [0, 3, 1]];
     contents
 }

@@ -108,6 +108,7 @@ pub fn contents() -> Contents {
         tails: vec![[0, 1 + 4]], // alpha ends in a call of zeta
         vtables: Vec::new(),
         slots: Vec::new(),
+        overriders: Vec::new(),
         sections: vec![(0x1000, 0x300, 1, ".text"), (0x2000, 0x10, 0, ".data")],
     }
 }

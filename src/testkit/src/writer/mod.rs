@@ -385,6 +385,7 @@ pub struct Contents {
     pub tails: Vec<[i64; 2]>,
     pub vtables: Vec<[i64; 4]>,
     pub slots: Vec<[i64; 2]>,
+    pub overriders: Vec<[i64; 3]>,
     /// Address minus image_base, size, flags, name.
     pub sections: Vec<(u64, u64, u8, &'static str)>,
 }
@@ -435,6 +436,9 @@ impl Contents {
         }
         if !self.slots.is_empty() {
             sections.push((22, table(&self.slots, log2)));
+        }
+        if !self.overriders.is_empty() {
+            sections.push((36, table(&self.overriders, log2)));
         }
         // A section that no version knows yet: readers skip it.
         sections.push((900, b"later".to_vec()));
@@ -545,7 +549,7 @@ impl Contents {
 /// Section 2: what the directory repeats of a section.
 fn head(id: u32, data: &[u8]) -> &[u8] {
     let len = match id {
-        2..=5 | 10..=12 | 16 | 19 | 21 | 22 | 32 | 33 => 8,
+        2..=5 | 10..=12 | 16 | 19 | 21 | 22 | 32 | 33 | 36 => 8,
         8 | 9 => 24 + 4 * data.get(23).map_or(0, |&bits| usize::from(bits)),
         20 | 30 => 24,
         _ => 0,

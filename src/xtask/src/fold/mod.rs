@@ -164,7 +164,8 @@ impl Results {
         self.programs.values().for_each(|programs| all.add(programs));
         let all = BTreeMap::from([("all".to_owned(), all)]);
         format!(
-            "{}\n{}\n{}",
+            "{}\n{}\nA frame at folded code is *first right* if its first candidate is the function that ran. The *ceiling* counts the \
+             frames of which the program's code and the stack leave one function.\n\n{}",
             tally::programs(&all),
             tally::programs(&self.programs),
             tally::shapes(&self.shapes)
@@ -201,7 +202,7 @@ impl Session {
     fn all(&self) -> Result<(), String> {
         for seed in self.options.first..self.options.first + self.options.seeds {
             let dir = self.scratch.join(format!("seed{seed}"));
-            let files = write_sources(seed, self.options.stacks, &dir)?;
+            let files = write_all(sources(seed, self.options.stacks, true), &dir)?;
             let compiles: Vec<Compile> = build::compiles(self.options.full)
                 .into_iter()
                 .filter(|compile| self.links.iter().any(|link| self.wants(compile, link)))
@@ -324,7 +325,14 @@ impl Session {
                 let verdict = judged(stack, at, &truth, answer);
                 tally.frame(&truth, verdict);
                 let shape = truth.shape.clone();
-                self.judge(&mut results, &name, (stack, at), (&truth, shape, answer), verdict);
+                self.judge(
+                    &mut results,
+                    &name,
+                    (stack, at),
+                    (&truth, shape, answer),
+                    verdict,
+                    compile.merging,
+                );
             }
         }
         for (stack, answers) in objects.iter().zip(&by_class) {
@@ -332,7 +340,7 @@ impl Session {
             let truth = Truth { sure: truth.by_class, ..truth.clone() };
             let shape = format!("{} with vptr", truth.shape);
             let verdict = judged(stack, 0, &truth, answer);
-            self.judge(&mut results, &name, (stack, 0), (&truth, shape, answer), verdict);
+            self.judge(&mut results, &name, (stack, 0), (&truth, shape, answer), verdict, compile.merging);
         }
         Ok(())
     }
@@ -344,6 +352,7 @@ impl Session {
         (stack, at): (&Stack, usize),
         (truth, shape, answer): (&Truth, String, &stacks::Answer),
         (verdict, lines): (Verdict, Lines),
+        merging: bool,
     ) {
         let text = || {
             let address = stack.addresses[at] - stack.bias;
@@ -366,7 +375,18 @@ impl Session {
             let kind = format!("{}, could be exact: {shape}", answer.certainty);
             results.example(kind, self.options.examples, text);
         }
-        results.shapes.entry(shape).or_default().frame(truth, (verdict, lines));
+        let linker = name.rsplit_once('.').map_or("", |(_, link)| link.split('-').next().unwrap_or(link));
+        let compiler = if name.starts_with("clang") { "clang" } else { "gcc" };
+        let with_object = shape.ends_with("with vptr");
+        // A set that the first column of the table names: by the kind of call alone, and by compiler and linker too.
+        for row in [shape.clone(), format!("{shape}, {compiler}, {linker}")] {
+            let tally = results.shapes.entry(row).or_default();
+            tally.frame(truth, (verdict, lines));
+            if answer.candidates.len() > 1 || answer.certainty == "exact" {
+                let can_be_told = truth.sure || (truth.by_slot && !with_object);
+                tally.folded_frame(truth.is_first(answer, merging), can_be_told);
+            }
+        }
     }
 
     /// Functions that share their address with another by the symbol table: how they are known to us.
@@ -421,10 +441,14 @@ fn recorded(files: &[PathBuf]) -> Result<(Vec<Module>, Vec<Option<Stack>>), Stri
 }
 
 /// The files of a seed's program, `(name, text)`.
-fn sources(seed: u64, count: usize) -> Vec<(String, String)> {
+fn sources(seed: u64, count: usize, by_slot: bool) -> Vec<(String, String)> {
     let graph = Graph::new(seed);
     let mut sources = emit::sources(&graph);
-    let walks = walk::walks(&graph, &sources.places, seed, count);
+    let mut walks = walk::walks(&graph, &sources.places, seed, count);
+    // The programs that are committed have no such marks.
+    if by_slot {
+        walk::tell_slots(&graph, &mut walks);
+    }
     sources.files.push(("walks.cpp".to_owned(), emit::walks(&graph, &walks)));
     sources.files.push(("runtime.h".to_owned(), include_str!("runtime.h").to_owned()));
     sources.files.push(("runtime.cpp".to_owned(), include_str!("runtime.cpp").to_owned()));
@@ -433,9 +457,13 @@ fn sources(seed: u64, count: usize) -> Vec<(String, String)> {
 
 /// Writes the files of a seed's program. Gives their names.
 pub(crate) fn write_sources(seed: u64, count: usize, dir: &Path) -> Result<Vec<String>, String> {
+    write_all(sources(seed, count, false), dir)
+}
+
+fn write_all(sources: Vec<(String, String)>, dir: &Path) -> Result<Vec<String>, String> {
     sh::create_dir(dir)?;
     let mut names = Vec::new();
-    for (name, text) in sources(seed, count) {
+    for (name, text) in sources {
         let path = dir.join(&name);
         std::fs::write(&path, text).map_err(|e| format!("{}: {e}", path.display()))?;
         names.push(name);
@@ -451,7 +479,7 @@ mod tests {
     fn the_committed_sources_are_those_of_their_seed() {
         // As the first line of the case says.
         let folder = sh::root().join("testbins/cases/fold");
-        let files = sources(6, 160);
+        let files = sources(6, 160, false);
         for (name, text) in &files {
             assert!(*text == sh::read(&folder.join(name)).unwrap(), "{name}: write and build the case again");
         }

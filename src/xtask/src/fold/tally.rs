@@ -16,6 +16,9 @@ pub(super) struct Tally {
     pub(super) verdicts: BTreeMap<Verdict, usize>,
     /// Of frames that could be `unique` or `exact` by their call sites: those that are, and all.
     pub(super) sure: (usize, usize),
+    /// Frames at folded code: those whose first candidate is the function that ran, those of which the program's bytes and the stack
+    /// leave one function, and all.
+    pub(super) first: [usize; 3],
     pub(super) lines: BTreeMap<Lines, usize>,
     /// Functions that share their address: with lines, known by name alone, not known; and all.
     pub(super) folded: [usize; 4],
@@ -32,6 +35,13 @@ impl Tally {
         }
     }
 
+    /// Counts a frame at folded code.
+    pub(super) fn folded_frame(&mut self, is_first: bool, can_be_told: bool) {
+        for (sum, counts) in self.first.iter_mut().zip([is_first, can_be_told, true]) {
+            *sum += usize::from(counts);
+        }
+    }
+
     pub(super) fn add(&mut self, other: &Tally) {
         self.programs += other.programs;
         self.stacks += other.stacks;
@@ -43,6 +53,9 @@ impl Tally {
             *self.lines.entry(*lines).or_default() += count;
         }
         self.sure = (self.sure.0 + other.sure.0, self.sure.1 + other.sure.1);
+        for (sum, count) in self.first.iter_mut().zip(other.first) {
+            *sum += count;
+        }
         for (sum, count) in self.folded.iter_mut().zip(other.folded) {
             *sum += count;
         }
@@ -122,8 +135,8 @@ pub(super) fn shapes(rows: &BTreeMap<String, Tally>) -> String {
     for head in HEADS {
         let _ = write!(text, " {head} |");
     }
-    text.push_str(" of sure frames | lines right / without inlines / wrong / none |\n|---|");
-    text.push_str(&"---|".repeat(HEADS.len() + 2));
+    text.push_str(" first right / ceiling / folded frames | of sure frames | lines right / without inlines / wrong / none |\n|---|");
+    text.push_str(&"---|".repeat(HEADS.len() + 3));
     text.push('\n');
     for (name, tally) in rows {
         let _ = write!(text, "| {name} |");
@@ -133,7 +146,10 @@ pub(super) fn shapes(rows: &BTreeMap<String, Tally>) -> String {
         let lines = |lines: Lines| tally.lines.get(&lines).copied().unwrap_or(0);
         let _ = writeln!(
             text,
-            " {} / {} | {} / {} / {} / {} |",
+            " {} / {} / {} | {} / {} | {} / {} / {} / {} |",
+            tally.first[0],
+            tally.first[1],
+            tally.first[2],
             tally.sure.0,
             tally.sure.1,
             lines(Lines::Right),

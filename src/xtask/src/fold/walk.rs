@@ -40,6 +40,16 @@ pub(super) fn walks(
         .collect()
 }
 
+/// Adds `%` to each step of which the slot of the call leaves no other function.
+pub(super) fn tell_slots(graph: &Graph, walks: &mut [Vec<Step>]) {
+    for walk in walks {
+        for at in 0..walk.len() {
+            let mark = slot_mark(graph, walk, at);
+            walk[at].who.push_str(mark);
+        }
+    }
+}
+
 struct Walker<'a> {
     graph: &'a Graph,
     random: SplitMix,
@@ -147,7 +157,8 @@ fn tell(graph: &Graph, places: &BTreeMap<(FunctionId, usize), Place>, walk: &mut
             if !is_tail(call) {
                 known = sure;
             }
-            format!("{word}{}{}", if sure { "!" } else { "" }, class_mark(graph, walk, at))
+            let mark = if sure { "!" } else { "" };
+            format!("{word}{mark}{}", class_mark(graph, walk, at))
         };
         let step = &walk[at];
         let function = &graph.functions[step.function];
@@ -177,6 +188,23 @@ fn reach(graph: &Graph, from: FunctionId) -> (BTreeSet<FunctionId>, bool) {
         }
     }
     (reached, open)
+}
+
+/// `%` for a method that was called through a slot at which no table of any class has another method of the family. The call
+/// instruction and the tables can tell no more.
+fn slot_mark(graph: &Graph, walk: &[Step], at: usize) -> &'static str {
+    let Some(before) = at.checked_sub(1).map(|before| &walk[before]) else { return "" };
+    let site = &graph.family(before.function).sites[before.site];
+    if !matches!(site.call, Call::Virtual | Call::Side) {
+        return "";
+    }
+    let family = graph.functions[walk[at].function].family;
+    let all = graph.hierarchies.iter().flat_map(|hierarchy| {
+        (0..hierarchy.classes.len()).filter_map(|class| hierarchy.overrider(class, site.slot))
+    });
+    let taken: BTreeSet<FunctionId> =
+        all.filter(|function| graph.functions[*function].family == family).collect();
+    if taken.len() == 1 { "%" } else { "" }
 }
 
 /// `^` for a method that was called through an object whose class alone names it: the class takes no other method from

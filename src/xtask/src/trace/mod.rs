@@ -7,7 +7,7 @@
 mod builds;
 mod run;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -26,6 +26,7 @@ const HELP: &str = "cargo xtask trace [--foldsym PROGRAM] [--steps N] [--entries
   --steps N          instructions of each program (default 1000000)
   --entries N        entries of functions of each program (default 20000)
   --only TEXT        only builds whose name contains TEXT
+  --first-wrong N    prints the N commonest triples of caller, first candidate and function that ran where these two differ
   --all              every build, instead of as few as cover each pair of source, compiler, linker and form
   --out FILE         writes the table there too, as a page of benches/results";
 
@@ -33,13 +34,41 @@ const HELP: &str = "cargo xtask trace [--foldsym PROGRAM] [--steps N] [--entries
 struct Tally {
     /// By certainty: frames, and those whose first candidate is right.
     by_certainty: BTreeMap<String, (u64, u64)>,
-    /// Folded frames, and those of them whose first candidate is right, and llvm-symbolizer's name.
-    folded: (u64, u64, u64),
+    /// Frames that are folded or in doubt: of all builds, and of those of one program, compiler, linker or form.
+    folded: Doubted,
+    rows: BTreeMap<(&'static str, String), Doubted>,
+    /// Whose first candidate is another function: the certainty, the caller, that function, and the one that ran.
+    other_first: BTreeMap<[String; 4], u64>,
     /// `exact` and `unique` answers of another function, and answers of several without the one that ran.
     wrong: Vec<String>,
     /// Builds that were judged, and those whose compiler or linker failed.
     built: usize,
     not_built: usize,
+}
+
+/// Frames that are folded or in doubt.
+#[derive(Clone, Copy, Default)]
+struct Doubted {
+    frames: u64,
+    /// Those whose first candidate is right.
+    first: u64,
+    /// Those whose stack of addresses, from the frame outwards, was seen with one function alone in its program's run.
+    ceiling: u64,
+    /// Those that are right by the function that llvm-symbolizer names.
+    llvm: u64,
+}
+
+impl Doubted {
+    fn add(&mut self, other: Doubted) {
+        self.frames += other.frames;
+        self.first += other.first;
+        self.ceiling += other.ceiling;
+        self.llvm += other.llvm;
+    }
+
+    fn share(self, right: u64) -> f64 {
+        100.0 * right as f64 / self.frames.max(1) as f64
+    }
 }
 
 /// Runs the task; see `HELP`.
@@ -48,7 +77,7 @@ struct Tally {
 /// A usage error, a tool that is missing or fails, or an `exact` or `unique` answer that is wrong.
 pub(crate) fn run(args: &[String]) -> Result<(), String> {
     let (mut steps, mut entries, mut only) = ("1000000".to_owned(), "20000".to_owned(), String::new());
-    let (mut other, mut all, mut out) = (None, false, None);
+    let (mut other, mut all, mut out, mut first_wrong) = (None, false, None, 0);
     let given = args;
     let mut args = args.iter();
     while let Some(arg) = args.next() {
@@ -58,6 +87,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
             "--steps" => steps = value()?,
             "--entries" => entries = value()?,
             "--only" => only = value()?,
+            "--first-wrong" => first_wrong = value()?.parse().map_err(|_| HELP.to_owned())?,
             "--all" => all = true,
             "--out" => out = Some(PathBuf::from(value()?)),
             _ => return Err(HELP.to_owned()),
@@ -82,6 +112,11 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
         // What was counted is there also where the rest is stopped.
         write(&tally)?;
     }
+    let mut commonest: Vec<_> = tally.other_first.iter().collect();
+    commonest.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
+    for ([certainty, caller, first, ran], count) in commonest.into_iter().take(first_wrong) {
+        println!("{count} {certainty}: {caller}\n    first {first}\n    ran   {ran}");
+    }
     report(&tally)
 }
 
@@ -96,16 +131,36 @@ fn page(tally: &Tally) -> String {
         let word = if certainty.is_empty() { "no answer".to_owned() } else { format!("`{certainty}`") };
         text += &format!("| {word} | {frames} | {right} |\n");
     }
-    let (frames, ours, llvm) = tally.folded;
-    let share = |right: u64| 100.0 * right as f64 / frames.max(1) as f64;
+    let all = tally.folded;
     text += &format!(
         "\nWrong (an `exact` or `unique` of another function, or several candidates without the one that ran): {}.\n\n\
-         Of {frames} frames that are folded or in doubt the first candidate is right in {ours} ({:.1} %), what \
-         `llvm-symbolizer` names in {llvm} ({:.1} %).\n",
+         Of {} frames that are folded or in doubt the first candidate is right in {} ({:.1} %), what `llvm-symbolizer` names in \
+         {} ({:.1} %). The *ceiling* counts frames whose stack, from the frame outwards, was seen with one function alone while \
+         the program ran: where it was seen with two, no rule can be right for both.\n\n\
+         | | frames | first right | % | ceiling | % | `llvm-symbolizer` | % |\n|---|---|---|---|---|---|---|---|\n",
         tally.wrong.len(),
-        share(ours),
-        share(llvm)
+        all.frames,
+        all.first,
+        all.share(all.first),
+        all.llvm,
+        all.share(all.llvm),
     );
+    let mut line = |name: &str, row: Doubted| {
+        text += &format!(
+            "| {name} | {} | {} | {:.1} | {} | {:.1} | {} | {:.1} |\n",
+            row.frames,
+            row.first,
+            row.share(row.first),
+            row.ceiling,
+            row.share(row.ceiling),
+            row.llvm,
+            row.share(row.llvm)
+        );
+    };
+    line("all", all);
+    for ((kind, name), row) in &tally.rows {
+        line(&format!("{kind}: {name}"), *row);
+    }
     text
 }
 
@@ -130,13 +185,27 @@ fn one(
     let traced = run::trace(tracer, &links, limits)?;
     tally.built += 1;
     let wrong = tally.wrong.len();
+    let before = std::mem::take(&mut tally.folded);
     let judged = judge(foldsym, &name, &links.folded, &traced, tally)?;
+    let row = tally.folded;
+    tally.folded.add(before);
+    let form = name.rsplit('-').next().unwrap_or_default().to_owned();
+    let rows = [
+        ("program", build.source.to_owned()),
+        ("compiler", build.compiler.to_owned()),
+        ("linker", build.linker.to_owned()),
+        ("form", form),
+    ];
+    rows.into_iter().for_each(|key| tally.rows.entry(key).or_default().add(row));
     println!(
-        "{name}: {} entries, {} stacks, {} unlike, {judged} frames, {} wrong; {}",
+        "{name}: {} entries, {} stacks, {} unlike, {judged} frames, {} wrong; first right {} of {} in doubt, ceiling {}; {}",
         traced.entries,
         traced.stacks.len(),
         traced.unequal,
         tally.wrong.len() - wrong,
+        row.first,
+        row.frames,
+        row.ceiling,
         traced.end
     );
     Ok(())
@@ -162,9 +231,10 @@ fn judge(
     let lines: Vec<String> = traced.stacks.iter().map(line).collect();
     let answers = foldsym.stacks(&fsym, 0, &lines)?;
     let others = by_llvm(folded, &traced.stacks)?;
+    let seen = Seen::new(traced);
     let mut judged = 0;
-    for (stack, answers) in traced.stacks.iter().zip(&answers) {
-        for ((ours, theirs), answer) in stack.iter().zip(answers) {
+    for (number, (stack, answers)) in traced.stacks.iter().zip(&answers).enumerate() {
+        for (at, ((ours, theirs), answer)) in stack.iter().zip(answers).enumerate() {
             let names = traced.truth.at(theirs.address());
             // Assembly without a size, the linker's own code.
             if names.is_empty() {
@@ -172,10 +242,48 @@ fn judge(
             }
             judged += 1;
             let other = others.get(&ours.address()).is_some_and(|name| is_one(name, &names));
-            count(tally, answer, &names, other, || format!("{name}: {:#x}", ours.address()));
+            let caller =
+                stack.get(at + 1).and_then(|(_, theirs)| traced.truth.at(theirs.address()).first().copied());
+            let says = Says { other, alone: seen.is_one(number, at), caller };
+            count(tally, answer, &names, says, || format!("{name}: {:#x}", ours.address()));
         }
     }
     Ok(judged)
+}
+
+/// Which functions each stack of addresses was seen with.
+struct Seen<'t> {
+    stacks: Vec<Vec<Word>>,
+    /// By a frame and those outwards of it: the functions that the frame was of, by their symbols in the link without folding.
+    functions: BTreeMap<Vec<Word>, BTreeSet<Option<&'t str>>>,
+}
+
+impl<'t> Seen<'t> {
+    fn new(traced: &'t Traced) -> Self {
+        let stacks: Vec<Vec<Word>> =
+            traced.stacks.iter().map(|stack| stack.iter().map(|(ours, _)| *ours).collect()).collect();
+        let mut functions: BTreeMap<Vec<Word>, BTreeSet<_>> = BTreeMap::new();
+        for (ours, stack) in stacks.iter().zip(&traced.stacks) {
+            for (at, (_, theirs)) in stack.iter().enumerate() {
+                let name = traced.truth.at(theirs.address()).first().copied();
+                functions.entry(ours[at..].to_vec()).or_default().insert(name);
+            }
+        }
+        Self { stacks, functions }
+    }
+
+    fn is_one(&self, stack: usize, at: usize) -> bool {
+        self.functions.get(&self.stacks[stack][at..]).is_some_and(|functions| functions.len() == 1)
+    }
+}
+
+/// What is known of a frame beside foldsym's answer.
+struct Says<'t> {
+    /// llvm-symbolizer names the function.
+    other: bool,
+    /// Its stack was seen with one function alone.
+    alone: bool,
+    caller: Option<&'t str>,
 }
 
 /// True for the name of one of these functions: its linkage name, or its plain one, where the debug information has no other: gcc's of
@@ -188,7 +296,7 @@ fn is_one(name: &str, names: &[&str]) -> bool {
     names.iter().any(|truth| same_function(name, truth) || (is_plain && truth.contains(&part)))
 }
 
-fn count(tally: &mut Tally, answer: &Answer, names: &[&str], other: bool, place: impl Fn() -> String) {
+fn count(tally: &mut Tally, answer: &Answer, names: &[&str], says: Says<'_>, place: impl Fn() -> String) {
     let is_right = |at: usize| {
         answer
             .candidates
@@ -201,9 +309,13 @@ fn count(tally: &mut Tally, answer: &Answer, names: &[&str], other: bool, place:
     *right += u64::from(first);
     let is_folded = answer.certainty != "unique" && !answer.certainty.is_empty();
     if is_folded {
-        tally.folded.0 += 1;
-        tally.folded.1 += u64::from(first);
-        tally.folded.2 += u64::from(other);
+        let [first, ceiling, llvm] = [first, says.alone, says.other].map(u64::from);
+        if first == 0 {
+            let candidate = answer.candidates.first().map_or("", |one| &*one.names[0]);
+            let key = [&*answer.certainty, says.caller.unwrap_or_default(), candidate, names[0]];
+            *tally.other_first.entry(key.map(str::to_owned)).or_default() += 1;
+        }
+        tally.folded.add(Doubted { frames: 1, first, ceiling, llvm });
     }
     let wrong = match answer.certainty.as_str() {
         "unique" | "exact" => !first,
@@ -238,8 +350,10 @@ fn report(tally: &Tally) -> Result<(), String> {
         let word = if certainty.is_empty() { "(no answer)" } else { certainty };
         println!("{word:12} {frames:7} {right:12}");
     }
-    let (frames, ours, llvm) = tally.folded;
-    println!("folded or doubtful: {frames} frames; first right {ours}, llvm-symbolizer {llvm}");
+    let Doubted { frames, first, ceiling, llvm } = tally.folded;
+    println!(
+        "folded or doubtful: {frames} frames; first right {first}, ceiling {ceiling}, llvm-symbolizer {llvm}"
+    );
     if tally.not_built > 0 {
         println!("{} builds could not be made", tally.not_built);
     }

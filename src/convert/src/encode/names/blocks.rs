@@ -1,8 +1,14 @@
 //! Writes the blocks of a name table: rows of what each name keeps, then the codes of the suffixes.
 
 use super::code::Code;
-use super::{BLOCK, narrow};
 use crate::encode::bits::{BitWriter, width_of};
+
+/// Names in a block: larger saves heads, smaller saves steps.
+pub(super) const BLOCK: usize = 16;
+
+pub(super) fn narrow(size: usize) -> u32 {
+    u32::try_from(size).expect("a name table is smaller than 4 GiB")
+}
 
 /// Writes codes from the most significant bit of each byte on.
 #[derive(Default)]

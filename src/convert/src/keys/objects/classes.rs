@@ -20,14 +20,15 @@ use foldsym_demangle::demangle;
 
 use crate::diagnostics::{Diagnostics, Kind};
 use crate::keys::index::Index;
-use crate::keys::objects::dispatch::{Dispatch, MAX_WORDS, Reached, TableRange, parts, points};
+use crate::keys::objects::dispatch::{self, Dispatch, MAX_WORDS, Reached, TableRange, parts, points};
 use crate::keys::objects::hierarchy::{Classes, MAX_NAME, Method};
 use crate::keys::objects::members::{Members, is_unnamed};
+use crate::keys::objects::overriders::{self, Overriders, TableClass};
 use crate::keys::objects::vtables::{Word, Words};
 use crate::keys::objects::wanted::is_table;
 use crate::keys::tail_calls::JumpsOf;
-use crate::model::{ClassUnit, ImageAddr, NONE16, SlotKey, VtableKey};
-use crate::open::{Image, Symbol, SymbolKind};
+use crate::model::{ClassUnit, ImageAddr, NONE16, OverriderKey, SlotKey, VtableKey};
+use crate::open::{Binding, Image, Symbol, SymbolKind};
 use crate::util::hash::{HashMap, HashSet};
 use crate::util::text::base_name;
 
@@ -48,6 +49,7 @@ const MAX_ALL_KEYS: usize = 1 << 22;
 pub(crate) struct ObjectKeys {
     pub(crate) slots: Vec<SlotKey>,
     pub(crate) vtables: Vec<VtableKey>,
+    pub(crate) overriders: Vec<OverriderKey>,
 }
 
 /// The keys of the program's classes.
@@ -72,19 +74,20 @@ pub(crate) fn keys<'u, 'f>(
         units.push((number, described));
     }
     units.sort_by_key(|unit| unit.0);
-    let classes = Classes::new(&units, |unit| !heads[unit as usize].keeps_callees);
-    if classes.list.is_empty() {
-        return found;
-    }
-    let members = Members::new(index, &classes);
-    let mut tables = tables(image, &units, &classes);
     // Also those of classes that are not known, and of objects that are being made.
     let is_any = |symbol: &&Symbol<'_>| is_table(symbol) || symbol.name.starts_with(b"_ZTC");
     let any = image.symbols.iter().filter(is_any);
     let mut ranges: Vec<(u64, u64)> =
         any.map(|symbol| (symbol.address, symbol.address.saturating_add(symbol.size))).collect();
+    if ranges.is_empty() {
+        // No object tells anything, and no word of a table: the code need not be read. C and Rust programs are so.
+        return found;
+    }
     ranges.sort_unstable();
     ranges.dedup();
+    let classes = Classes::new(&units, |unit| !heads[unit as usize].keeps_callees);
+    let members = Members::new(index, &classes);
+    let mut tables = tables(image, &units, &classes);
     let words = Words::new(image, &ranges);
     tables.extend(unnamed_tables(index, image, &classes).into_iter().filter(|&(address, size, class)| {
         let code = |method: &&Method<'_>| method.is_virtual && !method.is_pure && !method.is_destructor();
@@ -104,7 +107,8 @@ pub(crate) fn keys<'u, 'f>(
         methods.all(leads_to)
     }));
     let width = u64::from(image.arch.address_size);
-    let slots = slots_of_calls(index);
+    let (slots, slot_calls) = slots_of_calls(index);
+    let mut overriders = Overriders::default();
     let reach = HashMap::default();
     let mut dispatch = Dispatch {
         index,
@@ -116,6 +120,7 @@ pub(crate) fn keys<'u, 'f>(
         reach,
         jumps: JumpsOf::default(),
         passed_on: HashMap::default(),
+        led: HashMap::default(),
     };
     let mut work = 0;
     for &(address, end) in ranges.iter().filter(|_| matches!(width, 4 | 8)) {
@@ -124,6 +129,18 @@ pub(crate) fn keys<'u, 'f>(
             break;
         }
         dispatch.look_at(address, end - address);
+    }
+    for (address, size, key) in unknown_tables(image, &tables) {
+        work += (size / width.max(1)).min(MAX_WORDS) as usize;
+        if work > MAX_WORK {
+            break;
+        }
+        let table = dispatch::parts(&words, address, size, width);
+        let told = dispatch.overriders(&mut overriders, &TableClass::Named(key), &table);
+        // A table that lld folded with another class's: its objects are of either class.
+        if key != SHARED {
+            found.vtables.extend(told);
+        }
     }
     for (address, size, class) in tables {
         let Some(line) = classes.ancestors(class, MAX_ANCESTORS) else { continue };
@@ -166,6 +183,19 @@ pub(crate) fn keys<'u, 'f>(
         for Reached { slot, function, doubtful } in reached {
             add(function, Some(slot), doubtful || index.forgotten);
         }
+        let told =
+            dispatch.overriders(&mut overriders, &TableClass::Known { class, line: &line, numbered }, &parts);
+        // What is proven of a slot, or of any call, says more.
+        let proven = |key: &VtableKey| {
+            let group = index.group(key.function);
+            found.vtables[first..].iter().any(|known| {
+                let same = (known.point, known.slot) == (key.point, key.slot);
+                let any = known.point == key.point && known.slot.is_none() && !known.doubtful;
+                (same || any) && index.group(known.function) == group
+            })
+        };
+        let told: Vec<VtableKey> = told.into_iter().filter(|key| !proven(key)).collect();
+        found.vtables.extend(told);
         if found.vtables.len() - first > MAX_KEYS * parts.len() {
             found.vtables.truncate(first);
             diagnostics.add(Kind::SkippedClasses, address, || {
@@ -182,21 +212,16 @@ pub(crate) fn keys<'u, 'f>(
     });
     let sound = found.vtables.chunk_by(|a, b| a.point == b.point).filter(|same| same.len() <= MAX_KEYS);
     found.vtables = sound.flatten().copied().collect();
-    // A slot that leaves doubts everywhere tells nothing that the group does not.
-    let sure = found.vtables.iter().filter(|key| !key.doubtful);
-    let used: HashSet<u16> = sure.filter_map(|key| key.slot).collect();
-    found.vtables.retain(|key| key.slot.is_none_or(|slot| used.contains(&slot)));
-    let calls = index.records.units.iter().flat_map(|unit| &unit.calls);
-    let through = calls.filter(|call| !call.tail && call.callee.is_none() && call.slot != NONE16);
-    let mut slots: Vec<SlotKey> = through
-        .filter_map(|call| Some(SlotKey { return_addr: call.return_addr?, slot: call.slot }))
-        .chain(index.records.slots.iter().copied())
-        .collect();
-    slots.sort_unstable();
-    slots.dedup();
-    // Two slots of one call: neither is known.
-    let known = slots.chunk_by(|a, b| a.return_addr == b.return_addr).filter(|same| same.len() == 1);
-    found.slots = known.flatten().filter(|key| used.contains(&key.slot)).copied().collect();
+    // Tables of unnamed namespaces have local symbols: without those, any word may lead elsewhere too.
+    let has_locals = image
+        .symbols
+        .iter()
+        .any(|symbol| symbol.binding == Binding::Local && !symbol.dynamic && !symbol.hidden);
+    found.overriders = overriders.keys(!has_locals);
+    let used: HashSet<u16> = found.vtables.iter().filter_map(|key| key.slot).collect();
+    let through: HashSet<u16> = found.overriders.iter().map(|key| key.slot).collect();
+    found.slots = slot_calls;
+    found.slots.retain(|key| used.contains(&key.slot) || (key.by_object && through.contains(&key.slot)));
     found
 }
 
@@ -279,14 +304,58 @@ fn unnamed_tables(index: &Index<'_, '_>, image: &Image<'_>, classes: &Classes<'_
 /// How demanglers spell a namespace without a name, in front of what is in it.
 const UNNAMED: &str = "(anonymous namespace)::";
 
-/// The slots that calls go through of which no callee is recorded, sorted.
-fn slots_of_calls(index: &Index<'_, '_>) -> Vec<u16> {
-    let calls = index.records.units.iter().flat_map(|unit| &unit.calls);
-    let through = calls.filter(|call| call.return_addr.is_some() && !call.tail && call.callee.is_none());
-    let listed = index.records.slots.iter().map(|call| call.slot);
-    let all = through.map(|call| call.slot).chain(listed);
-    let slots: HashSet<u16> = all.filter(|&slot| slot != NONE16).collect();
+/// The tables whose class no unit describes, or of which there are several: address, bytes, and what the linkage names of the
+/// class's methods begin with.
+fn unknown_tables<'i>(image: &'i Image<'_>, known: &[(u64, u64, usize)]) -> Vec<(u64, u64, &'i [u8])> {
+    let known: HashSet<u64> = known.iter().map(|table| table.0).collect();
+    let named = |symbol: &'i Symbol<'_>| {
+        let name = symbol.name.strip_prefix(b"_ZTV").filter(|_| symbol.kind == SymbolKind::Data)?;
+        let nested = name.strip_prefix(b"N").and_then(|name| name.strip_suffix(b"E"));
+        let key = nested.unwrap_or(name);
+        let wanted = !known.contains(&symbol.address) && !key.is_empty() && key.len() <= MAX_NAME;
+        wanted.then_some((symbol.address, symbol.size, key, symbol.dynamic))
+    };
+    let mut found: Vec<_> = image.symbols.iter().filter_map(named).collect();
+    found.sort_unstable();
+    found.dedup();
+    // Of equal tables that lld folded nothing tells which class's the words are. Of what is exported other names may be missing.
+    let alone = found.chunk_by(|a, b| a.0 == b.0).map(|same| match same {
+        [(address, size, key, false)] => (*address, *size, *key),
+        _ => (same[0].0, same[0].1, SHARED),
+    });
+    alone.collect()
+}
+
+/// In place of the name of a class: what no linkage name begins with.
+const SHARED: &[u8] = b"?";
+
+/// The slots that calls go through of which no callee is recorded, sorted; and these calls by their return addresses.
+fn slots_of_calls(index: &Index<'_, '_>) -> (Vec<u16>, Vec<SlotKey>) {
+    let calls = || index.records.units.iter().flat_map(|unit| &unit.calls);
+    let through = calls().filter(|call| !call.tail && call.callee.is_none() && call.slot != NONE16);
+    let key = |return_addr, slot, by_object| SlotKey { return_addr, slot, by_object };
+    let mut keys: Vec<SlotKey> = through
+        .filter_map(|call| Some(key(call.return_addr?, call.slot, false)))
+        .chain(index.records.slots.iter().copied())
+        .chain(overriders::decoded(index))
+        .collect();
+    keys.sort_unstable();
+    keys.dedup_by(|next, kept| {
+        let same = (next.return_addr, next.slot) == (kept.return_addr, kept.slot);
+        kept.by_object |= same && next.by_object;
+        same
+    });
+    // A call with a recorded callee needs no slot. Of two slots of one call neither is known.
+    let sound = keys.chunk_by(|a, b| a.return_addr == b.return_addr).filter(|same| same.len() == 1);
+    let mut keys: Vec<SlotKey> = sound.flatten().copied().collect();
+    let through: HashSet<ImageAddr> = keys.iter().map(|key| key.return_addr).collect();
+    let named: HashSet<ImageAddr> = calls()
+        .filter(|call| call.callee.is_some())
+        .filter_map(|call| call.return_addr.filter(|address| through.contains(address)))
+        .collect();
+    keys.retain(|key| !named.contains(&key.return_addr));
+    let slots: HashSet<u16> = keys.iter().map(|key| key.slot).collect();
     let mut slots: Vec<u16> = slots.into_iter().collect();
     slots.sort_unstable();
-    slots
+    (slots, keys)
 }

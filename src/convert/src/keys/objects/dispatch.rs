@@ -114,6 +114,8 @@ pub(crate) struct Dispatch<'a, 'p, 'f> {
     pub(crate) jumps: JumpsOf,
     /// By slot: whom the functions there reach, of all tables.
     pub(crate) passed_on: HashMap<u16, Reach>,
+    /// By group: which groups a word that leads to it may lead to.
+    pub(crate) led: HashMap<GroupId, Rc<Vec<GroupId>>>,
 }
 
 impl Dispatch<'_, '_, '_> {
@@ -248,7 +250,7 @@ impl Dispatch<'_, '_, '_> {
     }
 
     /// All names of a function.
-    fn names(&self, function: FuncId) -> impl Iterator<Item = &[u8]> {
+    pub(crate) fn names(&self, function: FuncId) -> impl Iterator<Item = &[u8]> {
         let program = self.index.program;
         let function = &program.functions[function.index()];
         let own = program.origins[function.origin.index()].name;
@@ -256,7 +258,7 @@ impl Dispatch<'_, '_, '_> {
         names.map(|name| &*program.names[name.index()])
     }
 
-    fn reach_of(&mut self, function: FuncId) -> Rc<Reach> {
+    pub(crate) fn reach_of(&mut self, function: FuncId) -> Rc<Reach> {
         let index = self.index;
         let jumps = &mut self.jumps;
         self.reach.entry(function).or_insert_with(|| Rc::new(index.reach(jumps, function))).clone()
@@ -288,7 +290,7 @@ impl Dispatch<'_, '_, '_> {
     }
 
     /// The function of a name, or the one that a thunk of this name leads to.
-    fn named(&self, line: &[usize], name: &[u8]) -> Option<FuncId> {
+    pub(crate) fn named(&self, line: &[usize], name: &[u8]) -> Option<FuncId> {
         match target(name) {
             Some(method) => self.method(line, &method),
             None => self.members.program_wide(name),
@@ -296,20 +298,20 @@ impl Dispatch<'_, '_, '_> {
     }
 
     /// A method of one of these classes, by its linkage name.
-    fn method(&self, line: &[usize], name: &[u8]) -> Option<FuncId> {
+    pub(crate) fn method(&self, line: &[usize], name: &[u8]) -> Option<FuncId> {
         let mut of = line.iter().map(|&class| &self.classes.list[class]).filter(|class| class.has(name));
         self.members.function(of.next()?, name)
     }
 
     /// The method of this number in the class's first table, if its code is where the table leads.
-    fn declared(&self, class: usize, slot: u16, address: u64) -> Option<FuncId> {
+    pub(crate) fn declared(&self, class: usize, slot: u16, address: u64) -> Option<FuncId> {
         let (class, name) = self.classes.declared(class, slot)?;
         let function = self.members.function(&self.classes.list[class], name)?;
         (self.index.starts[function.index()] == address).then_some(function)
     }
 
     /// The only function of these classes that begins at an address, or that thunks there lead to.
-    fn alone(&self, line: &[usize], address: u64) -> Option<FuncId> {
+    pub(crate) fn alone(&self, line: &[usize], address: u64) -> Option<FuncId> {
         let program = self.index.program;
         let piece = program.pieces.binary_search_by_key(&address, |piece| piece.start.0).ok()?;
         let members = match program.pieces[piece].owner {
@@ -343,7 +345,7 @@ impl Dispatch<'_, '_, '_> {
 }
 
 /// The linkage name of what a thunk leads to, by the thunk's (Itanium C++ ABI 5.1.4).
-fn target(name: &[u8]) -> Option<Vec<u8>> {
+pub(crate) fn target(name: &[u8]) -> Option<Vec<u8>> {
     let (b"_ZTh" | b"_ZTv" | b"_ZTc") = name.get(..4)? else { return None };
     let rest = nested(name)?;
     let before = &name[..name.len() - rest.len()];

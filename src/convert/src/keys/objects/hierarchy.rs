@@ -53,7 +53,12 @@ const OPAQUE: usize = usize::MAX - 1;
 impl Class<'_> {
     /// True where the name is that of one of its methods, or of what stands in it.
     pub(crate) fn has(&self, name: &[u8]) -> bool {
-        self.key.zip(nested(name)).is_some_and(|(key, rest)| rest.starts_with(key))
+        self.within(name).is_some()
+    }
+
+    /// What follows the class in the name of one of its methods: what overriders of it have in common.
+    pub(crate) fn within<'a>(&self, name: &'a [u8]) -> Option<&'a [u8]> {
+        nested(name)?.strip_prefix(self.key?)
     }
 }
 

@@ -4,5 +4,6 @@ pub(crate) mod classes;
 pub(crate) mod dispatch;
 pub(crate) mod hierarchy;
 pub(crate) mod members;
+pub(crate) mod overriders;
 pub(crate) mod vtables;
 pub(crate) mod wanted;

@@ -89,7 +89,7 @@ impl<'f> Machine<'_, 'f> {
     }
 
     /// The code of a range, without the data in it; `None` where it is not at hand, or of an unknown instruction set.
-    fn runs(&self, start: u64, end: u64) -> Option<Vec<InstRun<'f>>> {
+    pub(super) fn runs(&self, start: u64, end: u64) -> Option<Vec<InstRun<'f>>> {
         let (section, bytes) = self.section_bytes(start, end)?;
         let marks = self.marks();
         let within =

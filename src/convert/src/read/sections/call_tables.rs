@@ -157,7 +157,7 @@ impl TableSection<'_, '_> {
             let return_addr = ImageAddr(address);
             match u16::try_from(value).ok().filter(|slot| *slot != NONE16) {
                 _ if self.direct => tables.direct.push(DirectCall { unit, return_addr, callee: value }),
-                Some(slot) => tables.slots.push(SlotKey { return_addr, slot }),
+                Some(slot) => tables.slots.push(SlotKey { return_addr, slot, by_object: false }),
                 None => diagnostics.add(Kind::BadCallTable, at as u64, || {
                     format!("slot {value} of {}+{at:#x} is too large", self.name)
                 }),

@@ -6,13 +6,11 @@
 //! program. A name in a `.dwo` that leads to another file is never followed, so that no chain of files
 //! can form a cycle.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
 use crate::diagnostics::{Cap, Diagnostics, Kind};
 use crate::model::Unit;
-use crate::open::{
-    Arch, DebugSection, DebugSections, DwoFinder, Files, Image, OpenError, OpenOptions, SplitFile, open_dwo,
-};
+use crate::open::{DebugSection, DebugSections, Files, OpenError, open_dwo};
 use crate::read::limits::{allowed_entries, held_by_lists};
 use crate::read::sections::abbreviations::{AbbreviationTable, Abbreviations};
 use crate::read::sections::bytes::{Bytes, Dwarf, Endianity};
@@ -20,7 +18,7 @@ use crate::read::sections::package::Package;
 use crate::read::space::{Info, Space, Without, load, offset_of, root_attributes, string};
 use crate::read::unit::file::FileTable;
 use crate::read::unit::source::UnitSource;
-use crate::read::units::pool::NamePool;
+use crate::read::units::supply::{foreign, note_opened};
 use crate::read::units::task::UnitTask;
 
 /// Steps for opening a file, and for each unit that is found in one: of the order of the bytes that are looked at.
@@ -29,27 +27,6 @@ const HEADER_STEPS: u64 = 1 << 5;
 
 /// Ids of foreign units that a message names.
 const MAX_IDS_NAMED: usize = 4;
-
-/// Where the other files of a program are.
-pub(crate) struct SplitFiles<'a, 'f> {
-    /// Owns what outlives a unit: the names that `.dwo` files have.
-    pub files: &'f Files,
-    pub options: &'a OpenOptions,
-    /// The opened `.dwp`, where there is one.
-    pub package: Option<SplitFile<'f>>,
-}
-
-/// What split units are read with.
-pub(crate) struct Supply<'a, 'f, E: Endianity> {
-    files: &'f Files,
-    finder: DwoFinder<'a>,
-    package: Option<Package<'f, E>>,
-    names: NamePool<'f>,
-    arch: Arch,
-    endian: E,
-    /// No other unit is read from where skeletons say.
-    closed: AtomicBool,
-}
 
 /// What it took to find and read a split unit: any number of skeletons may name one file, and one unit.
 #[derive(Clone, Copy, Debug, Default)]
@@ -73,42 +50,6 @@ impl SplitSteps {
     /// What it has of others: everything, where another unit has the file too.
     pub(crate) fn of_others(&self, is_known: bool) -> u64 {
         if is_known { self.shared } else { self.beyond_own() }
-    }
-}
-
-impl<'a, 'f, E: Endianity> Supply<'a, 'f, E> {
-    pub(crate) fn new(
-        split: &SplitFiles<'a, 'f>,
-        image: &Image<'f>,
-        endian: E,
-        diagnostics: &mut Diagnostics,
-    ) -> Self {
-        let package = split.package.as_ref().and_then(|file| {
-            note_opened(file, diagnostics);
-            let package = match foreign(&file.arch, &image.arch) {
-                Some(problem) => Err(problem),
-                None => Package::new(&file.debug, endian),
-            };
-            package
-                .map_err(|problem| {
-                    diagnostics.add(Kind::BadPackage, 0, || format!("{}: {problem}", file.path.display()));
-                })
-                .ok()
-        });
-        Supply {
-            finder: DwoFinder::new(split.options, &image.path),
-            package,
-            files: split.files,
-            names: NamePool::new(split.files),
-            arch: image.arch,
-            endian,
-            closed: AtomicBool::new(false),
-        }
-    }
-
-    /// From now on skeletons are read as they are.
-    pub(crate) fn close(&self) {
-        self.closed.store(true, Ordering::Relaxed);
     }
 }
 
@@ -235,19 +176,6 @@ impl Missed {
 
     fn unreadable(&mut self, error: OpenError) {
         self.reason.get_or_insert_with(|| error.to_string());
-    }
-}
-
-/// Says how the processor of a split file differs from the program's.
-fn foreign(found: &Arch, expected: &Arch) -> Option<String> {
-    let same = (found.machine, found.address_size, found.big_endian)
-        == (expected.machine, expected.address_size, expected.big_endian);
-    (!same).then(|| format!("made for {}, the program for {}", found.name, expected.name))
-}
-
-fn note_opened(file: &SplitFile<'_>, diagnostics: &mut Diagnostics) {
-    for note in &file.diagnostics {
-        diagnostics.add(Kind::Open, 0, || format!("{}: {note}", file.path.display()));
     }
 }
 

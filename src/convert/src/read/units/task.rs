@@ -1,24 +1,19 @@
-//! Reads one unit of the program, from wherever its entries are: the program itself or a `.dwo`.
+//! What the reading of a unit needs, and the walk over its entries.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::diagnostics::{Diagnostics, Kind};
 use crate::model::{ClassPlaces, Unit, UnitClasses, UnitHead};
-use crate::open::DebugSection;
 use crate::read::code::CodeSections;
 use crate::read::limits::Limits;
 use crate::read::options::ReadOptions;
-use crate::read::sections::abbreviations::AbbreviationTable;
-use crate::read::sections::bytes::{Bytes, Endianity};
+use crate::read::sections::bytes::Endianity;
 use crate::read::sections::call_tables::CallTables;
-use crate::read::space::bad_unit;
-use crate::read::space::{Space, Without, offset_of};
+use crate::read::space::Space;
 use crate::read::unit;
-use crate::read::unit::file::FileTable;
 use crate::read::unit::memory::Memory;
 use crate::read::unit::source::UnitSource;
-use crate::read::units::split;
-use crate::read::units::split::Supply;
+use crate::read::units::supply::Supply;
 use crate::util::budget::Allowance;
 
 /// What the reading of every unit needs.
@@ -50,7 +45,7 @@ pub(crate) enum UnitWalk<'a> {
 }
 
 impl<'f, E: Endianity> UnitTask<'_, 'f, E> {
-    fn memory(&self) -> MutexGuard<'_, Memory> {
+    pub(crate) fn memory(&self) -> MutexGuard<'_, Memory> {
         self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -92,101 +87,7 @@ impl<'f, E: Endianity> UnitTask<'_, 'f, E> {
     }
 }
 
-/// One unit, read.
-#[derive(Default)]
-pub(crate) struct Done<'f> {
-    pub(crate) unit: Unit<'f>,
-    /// Of a skeleton.
-    pub(crate) dwo_id: Option<u64>,
-    pub(crate) steps: split::SplitSteps,
-    /// It is not read: units before it had so much together that it is not known whether it may have any of that.
-    pub(crate) deferred: bool,
-    pub(crate) diagnostics: Diagnostics,
-    pub(crate) starts: Starts,
-}
-
 /// A unit of which nothing but its place is known.
 pub(crate) fn empty<'f>(offset: u64) -> Unit<'f> {
     Unit { head: UnitHead { offset, ..UnitHead::default() }, ..Unit::default() }
-}
-
-/// Where the unit's own part of each of [`SHARED`] begins; 0 where that is not known.
-pub(crate) type Starts = [usize; SHARED.len()];
-
-/// Sections to which units add a part each, which linkers keep in the order of the units.
-pub(crate) const SHARED: [DebugSection; 4] =
-    [DebugSection::Line, DebugSection::StrOffsets, DebugSection::Addr, DebugSection::RngLists];
-
-fn starts<E: Endianity>(unit: &gimli::Unit<Bytes<'_, E>>) -> Starts {
-    let line = unit.line_program.as_ref().map_or(0, |program| program.header().offset().0);
-    [line, unit.str_offsets_base.0, unit.addr_base.0, unit.rnglists_base.0]
-}
-
-/// Reads the unit at `index`; `None` for a unit that never holds code (a type unit). A skeleton is read
-/// from its `.dwo`, where there is one, else from what it holds itself.
-pub(crate) fn read<'f, E: Endianity>(task: &UnitTask<'_, 'f, E>, index: usize) -> Option<Done<'f>> {
-    let main = &task.space.main;
-    let header = main.headers[index];
-    if matches!(header.type_(), gimli::UnitType::Type { .. } | gimli::UnitType::SplitType { .. }) {
-        return None;
-    }
-    let offset = offset_of(&header);
-    let mut task = *task;
-    if let UnitWalk::Classes(units) = task.walk {
-        let found = units.binary_search_by_key(&offset, |unit| unit.0).ok()?;
-        task.walk = UnitWalk::ClassesAt(units[found].1);
-    }
-    let mut own = std::mem::take(&mut task.memory().abbreviations);
-    let done = read_by(&task, index, &mut own);
-    task.memory().abbreviations = own;
-    Some(done)
-}
-
-/// Reads the unit at `index`, with its abbreviations in `own` unless other units have them as well.
-fn read_by<'f, E: Endianity>(
-    task: &UnitTask<'_, 'f, E>,
-    index: usize,
-    own: &mut AbbreviationTable,
-) -> Done<'f> {
-    let main = &task.space.main;
-    let offset = offset_of(&main.headers[index]);
-    let mut diagnostics = Diagnostics::default();
-    let parsed = main.abbreviations(index, own).and_then(|own| Ok((own, main.parse(index, own)?)));
-    let (abbreviations, unit) = match parsed {
-        Ok((own, (unit, without))) => {
-            match without {
-                None => {}
-                Some(Without::Damaged(error)) => diagnostics.add(Kind::BadLineProgram, offset, || {
-                    format!("unit at .debug_info+{offset:#x} is read without its line program: {error}")
-                }),
-                Some(Without::Lines(past_budget)) => past_budget.report(offset, &mut diagnostics),
-            }
-            (own, unit)
-        }
-        Err(error) => {
-            bad_unit(&mut diagnostics, offset, error);
-            let unit = empty(offset);
-            return Done { unit, diagnostics, ..Done::default() };
-        }
-    };
-    let starts = starts(&unit);
-    let skeleton = split::skeleton(&main.dwarf, &unit, abbreviations);
-    let dwo_id = skeleton.as_ref().map(|skeleton| skeleton.id);
-    let mut steps = split::SplitSteps::default();
-    if let Some(skeleton) = &skeleton
-        && let Some(read) = split::read(task, skeleton, &mut steps, &mut diagnostics)
-    {
-        let mut unit = read;
-        unit.head.offset = offset;
-        return Done { unit, dwo_id, steps, diagnostics, starts, ..Done::default() };
-    }
-    let files = FileTable::of(&main.dwarf, &unit);
-    let (debug_line, listed) = (main.debug_line(), task.tables.of_unit(offset));
-    let (space, unit, rows) = (task.space, &unit, files);
-    let source = UnitSource { space, unit, index, abbreviations, files, rows, debug_line, listed };
-    let (mut read, shared) = task.walk(&source, &mut diagnostics);
-    steps.shared = shared;
-    // The children of a skeleton (`-fsplit-dwarf-inlining`) say all that was inlined.
-    read.head.partial = skeleton.is_some() && read.code.functions.is_empty();
-    Done { unit: read, dwo_id, steps, diagnostics, starts, ..Done::default() }
 }

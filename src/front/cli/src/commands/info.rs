@@ -172,6 +172,7 @@ fn folded(file: &SymbolFile<'_>, conversion: &Value) -> Result<Folded, Error> {
         ("TailKeys", file.tail_calls().count().into()),
         ("VtableKeys", file.methods().count().into()),
         ("SlotKeys", file.slot_calls().count().into()),
+        ("OverriderKeys", file.overriders().count().into()),
         ("ObjectPointers", objects.into()),
     ];
     Ok(Folded { members, facts })

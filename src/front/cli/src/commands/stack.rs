@@ -70,7 +70,8 @@ fn of_process(args: &Stack, symbolizer: &Symbolizer, given: Vec<String>) -> Resu
             // First, so that an error has it too.
             session.echo = Request::echo(&json);
             let request = process.request(json).map_err(|error| LineError::usage(error.to_string()))?;
-            return put(session, &mut worker, &request.modules, &request.frames, Innermost::Nothing);
+            let innermost = request.vptr.map_or(Innermost::Nothing, Innermost::Vtable);
+            return put(session, &mut worker, &request.modules, &request.frames, innermost);
         }
         let frames = process.stack(line).map_err(LineError::usage)?;
         put(session, &mut worker, process.modules(), &frames, Innermost::Nothing)

@@ -2,7 +2,51 @@
 
 use gimli::{AttributeSpecification, AttributeValue, UnitOffset};
 
-use crate::read::sections::entries::plan::{Form, FormClass, Past};
+/// How to get past a value whose size is not known.
+#[derive(Clone, Copy)]
+pub(crate) enum Past {
+    Nothing,
+    /// A LEB128.
+    Leb,
+    /// A block, after its length as a LEB128.
+    Block,
+    /// A block, after its length in so many bytes.
+    Sized(u8),
+    /// A string that ends in 0.
+    Text,
+    /// What only `gimli` knows: an index into [`super::plan::Plans::specs`].
+    Other(u32),
+}
+
+/// How a wanted value is written.
+#[derive(Clone, Copy)]
+pub(crate) enum Form {
+    /// In so many bytes: 1 to 8.
+    Bytes(u8),
+    Leb,
+    /// An expression, after its length as a LEB128.
+    Expression,
+    /// In the abbreviation: an index into [`super::plan::Plans::specs`].
+    Given(u32),
+    /// As only `gimli` knows: an index into [`super::plan::Plans::specs`].
+    Other(u32),
+}
+
+/// What a wanted value means.
+#[derive(Clone, Copy)]
+pub(crate) enum FormClass {
+    Address,
+    AddressIndex,
+    Number,
+    Flag,
+    UnitRef,
+    InfoRef,
+    Offset,
+    Ranges,
+    RangesIndex,
+    Text,
+    TextIndex,
+}
 
 /// How to get past a value of this form (DWARF 5 7.5.6), whose size is not known; `spec` is for `gimli`.
 pub(crate) fn past(form: gimli::DwForm, spec: u32) -> Past {

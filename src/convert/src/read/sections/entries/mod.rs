@@ -19,9 +19,10 @@ use gimli::{AttributeValue, DwAt, Reader as _, UnitOffset};
 
 use crate::read::sections::abbreviations::{Abbreviation, Abbreviations, Declaration};
 use crate::read::sections::bytes::{Bytes, Endianity};
+use crate::read::sections::entries::forms::{Form, Past};
 use crate::read::sections::entries::forms::{ranges, value};
 pub(crate) use crate::read::sections::entries::plan::Plans;
-use crate::read::sections::entries::plan::{EntryPlan, Field, FieldAction, Form, Past, VariableStep};
+use crate::read::sections::entries::plan::{EntryPlan, Field, FieldAction, VariableStep};
 
 /// What a walk asks for.
 #[derive(Clone, Copy)]

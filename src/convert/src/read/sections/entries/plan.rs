@@ -4,62 +4,16 @@ use gimli::{AttributeSpecification, DwAt};
 
 use crate::read::sections::abbreviations::Abbreviation;
 use crate::read::sections::bytes::{Bytes, Endianity};
-use crate::read::sections::entries::forms::{past, take};
+use crate::read::sections::entries::forms::{Form, FormClass, Past, past, take};
 use crate::read::sections::entries::plan_cache::Kept;
 use crate::util::hash::HashMap;
 use crate::util::reuse;
-
-/// How to get past a value whose size is not known.
-#[derive(Clone, Copy)]
-pub(crate) enum Past {
-    Nothing,
-    /// A LEB128.
-    Leb,
-    /// A block, after its length as a LEB128.
-    Block,
-    /// A block, after its length in so many bytes.
-    Sized(u8),
-    /// A string that ends in 0.
-    Text,
-    /// What only `gimli` knows: an index into [`Plans::specs`].
-    Other(u32),
-}
 
 /// A value of unknown size, and the bytes of known size behind it.
 #[derive(Clone, Copy)]
 pub(crate) struct VariableStep {
     pub(crate) past: Past,
     pub(crate) then: u32,
-}
-
-/// How a wanted value is written.
-#[derive(Clone, Copy)]
-pub(crate) enum Form {
-    /// In so many bytes: 1 to 8.
-    Bytes(u8),
-    Leb,
-    /// An expression, after its length as a LEB128.
-    Expression,
-    /// In the abbreviation: an index into [`Plans::specs`].
-    Given(u32),
-    /// As only `gimli` knows: an index into [`Plans::specs`].
-    Other(u32),
-}
-
-/// What a wanted value means.
-#[derive(Clone, Copy)]
-pub(crate) enum FormClass {
-    Address,
-    AddressIndex,
-    Number,
-    Flag,
-    UnitRef,
-    InfoRef,
-    Offset,
-    Ranges,
-    RangesIndex,
-    Text,
-    TextIndex,
 }
 
 /// Bytes of known size, and then an attribute that is wanted or whose size is not known.

@@ -3,8 +3,8 @@
 use std::io;
 
 use foldsym_lookup::{
-    Call, Edge, EdgeId, FileCode, FileId, Function, FunctionId, Method, OriginId, Owner, Piece, PieceId,
-    RowsOffset, SectionId, SymbolFile,
+    Call, Edge, EdgeId, FileCode, FileId, Function, FunctionId, Method, OriginId, Overrider, Owner, Piece,
+    PieceId, RowsOffset, SectionId, SymbolFile,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -59,6 +59,8 @@ struct Calls {
     reached: Vec<Option<FunctionId>>,
     /// On whose objects it runs.
     objects: Vec<Method>,
+    /// At which words of tables it stands.
+    slots: Vec<Overrider>,
 }
 
 /// Prints functions of one file.
@@ -123,6 +125,12 @@ impl<'f> Printer<'f> {
                 calls.entry(method.function).or_default().objects.push(method);
             }
         }
+        for overrider in file.overriders() {
+            let overrider = overrider?;
+            if wanted.contains(&overrider.function) {
+                calls.entry(overrider.function).or_default().slots.push(overrider);
+            }
+        }
         let offset = |section| place::of_section(&file, section).unwrap_or(0);
         let (rows_at, scopes_at) = (offset(SectionId::ROWS), offset(SectionId::SCOPES));
         Ok(Self { file, names, places, calls, rows_at, scopes_at })
@@ -161,7 +169,7 @@ impl<'f> Printer<'f> {
 
     /// Prints the calls to and from a function: those that tell which of the functions of folded code ran.
     fn calls(&mut self, out: &mut Output, id: FunctionId) -> Result<(), Stop> {
-        let Calls { to, from, reached, objects } = self.calls.remove(&id).unwrap_or_default();
+        let Calls { to, from, reached, objects, slots } = self.calls.remove(&id).unwrap_or_default();
         for (word, other, calls) in [
             ("called", (|call: &Call| call.caller) as fn(&Call) -> Option<FunctionId>, to),
             ("calls", |call| Some(call.callee), from),
@@ -184,6 +192,11 @@ impl<'f> Printer<'f> {
                 None => put(out, "functions that are not known"),
             }
             put(out, " by tail calls\n");
+            out.give()?;
+        }
+        for overrider in slots {
+            put(out, &format!("  stands    at word {} of tables of virtual functions", overrider.slot));
+            put(out, if overrider.doubtful { ", where others may stand too\n" } else { "\n" });
             out.give()?;
         }
         for method in objects {

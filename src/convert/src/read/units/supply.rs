@@ -1,0 +1,79 @@
+//! Where split units are found, and what all of them share.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::diagnostics::{Diagnostics, Kind};
+use crate::open::{Arch, DwoFinder, Files, Image, OpenOptions, SplitFile};
+use crate::read::sections::bytes::Endianity;
+use crate::read::sections::package::Package;
+use crate::read::units::pool::NamePool;
+
+/// Where the other files of a program are.
+pub(crate) struct SplitFiles<'a, 'f> {
+    /// Owns what outlives a unit: the names that `.dwo` files have.
+    pub files: &'f Files,
+    pub options: &'a OpenOptions,
+    /// The opened `.dwp`, where there is one.
+    pub package: Option<SplitFile<'f>>,
+}
+
+/// What split units are read with.
+pub(crate) struct Supply<'a, 'f, E: Endianity> {
+    pub(crate) files: &'f Files,
+    pub(crate) finder: DwoFinder<'a>,
+    pub(crate) package: Option<Package<'f, E>>,
+    pub(crate) names: NamePool<'f>,
+    pub(crate) arch: Arch,
+    pub(crate) endian: E,
+    /// No other unit is read from where skeletons say.
+    pub(crate) closed: AtomicBool,
+}
+
+impl<'a, 'f, E: Endianity> Supply<'a, 'f, E> {
+    pub(crate) fn new(
+        split: &SplitFiles<'a, 'f>,
+        image: &Image<'f>,
+        endian: E,
+        diagnostics: &mut Diagnostics,
+    ) -> Self {
+        let package = split.package.as_ref().and_then(|file| {
+            note_opened(file, diagnostics);
+            let package = match foreign(&file.arch, &image.arch) {
+                Some(problem) => Err(problem),
+                None => Package::new(&file.debug, endian),
+            };
+            package
+                .map_err(|problem| {
+                    diagnostics.add(Kind::BadPackage, 0, || format!("{}: {problem}", file.path.display()));
+                })
+                .ok()
+        });
+        Supply {
+            finder: DwoFinder::new(split.options, &image.path),
+            package,
+            files: split.files,
+            names: NamePool::new(split.files),
+            arch: image.arch,
+            endian,
+            closed: AtomicBool::new(false),
+        }
+    }
+
+    /// From now on skeletons are read as they are.
+    pub(crate) fn close(&self) {
+        self.closed.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Says how the processor of a split file differs from the program's.
+pub(crate) fn foreign(found: &Arch, expected: &Arch) -> Option<String> {
+    let same = (found.machine, found.address_size, found.big_endian)
+        == (expected.machine, expected.address_size, expected.big_endian);
+    (!same).then(|| format!("made for {}, the program for {}", found.name, expected.name))
+}
+
+pub(crate) fn note_opened(file: &SplitFile<'_>, diagnostics: &mut Diagnostics) {
+    for note in &file.diagnostics {
+        diagnostics.add(Kind::Open, 0, || format!("{}: {note}", file.path.display()));
+    }
+}
