@@ -97,7 +97,7 @@ fn of_testbins(scratch: &Path, stops: usize) -> Result<Vec<Case>, String> {
         let half = |at: usize| head.get(at..at + 2).map(|bytes| u16::from_le_bytes([bytes[0], bytes[1]]));
         let is_program = head.starts_with(b"\x7fELF\x02\x01") && half(18) == Some(62);
         let begins = head.get(24..32).is_some_and(|entry| entry.iter().any(|&byte| byte != 0));
-        let has_code = !path.extension().is_some_and(|name| name == "debug");
+        let has_code = path.extension().is_none_or(|name| name != "debug");
         if !(is_program && matches!(half(16), Some(2 | 3)) && begins && has_code) {
             continue;
         }
