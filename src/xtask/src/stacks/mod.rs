@@ -68,8 +68,8 @@ fn parse(args: &[String]) -> Result<Option<Options>, String> {
     Ok(Some(options))
 }
 
-/// A program that is stopped.
-struct Case {
+/// A program that gdb stops.
+struct StoppedProgram {
     name: String,
     program: PathBuf,
     /// Those whose functions are stopped in too.
@@ -79,7 +79,7 @@ struct Case {
 }
 
 /// The programs of testbins for this processor that begin somewhere.
-fn of_testbins(scratch: &Path, stops: usize) -> Result<Vec<Case>, String> {
+fn of_testbins(scratch: &Path, stops: usize) -> Result<Vec<StoppedProgram>, String> {
     let built = sh::root().join("testbins/built");
     let listed = |folder: &Path| -> Result<Vec<PathBuf>, String> {
         let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
@@ -105,20 +105,26 @@ fn of_testbins(scratch: &Path, stops: usize) -> Result<Vec<Case>, String> {
         let program = scratch.join("programs").join(name.replace('/', "."));
         std::fs::copy(path, &program).map_err(|error| format!("{name}: {error}"))?;
         sh::run(Command::new("chmod").arg("u+x").arg(&program))?;
-        cases.push(Case { name, program, libraries: Vec::new(), arguments: Vec::new(), stops });
+        cases.push(StoppedProgram { name, program, libraries: Vec::new(), arguments: Vec::new(), stops });
     }
     Ok(cases)
 }
 
 /// What is stopped where no program is given.
-fn all_cases(scratch: &Path, stops: Option<usize>) -> Result<Vec<Case>, String> {
+fn all_cases(scratch: &Path, stops: Option<usize>) -> Result<Vec<StoppedProgram>, String> {
     let mut cases = of_testbins(scratch, stops.unwrap_or(FEW))?;
     let stops = stops.unwrap_or(MANY);
     let (program, library) = crashes::build_program(&scratch.join("programs"))?;
     // Rows are in a section that stays. gdb reads the debug information of each unit that it stops in, for minutes.
     sh::run(Command::new(sh::tool("strip", "binutils")?).arg("-g").arg(&library))?;
     let arguments = vec!["0".to_owned()];
-    cases.push(Case { name: "RocksDB".to_owned(), program, libraries: vec![library], arguments, stops });
+    cases.push(StoppedProgram {
+        name: "RocksDB".to_owned(),
+        program,
+        libraries: vec![library],
+        arguments,
+        stops,
+    });
     // What is first in PATH may be a script.
     let program = PathBuf::from("/usr/bin/python3");
     let loaded = sh::output(Command::new("ldd").arg(&program))?;
@@ -127,7 +133,7 @@ fn all_cases(scratch: &Path, stops: Option<usize>) -> Result<Vec<Case>, String> 
         loaded.lines().find(is_libc).and_then(|line| line.split(' ').find(|word| word.starts_with('/')));
     let libraries = vec![libc.ok_or("python3 has no C library")?.into()];
     let arguments = vec!["-c".to_owned(), SCRIPT.to_owned()];
-    cases.push(Case { name: "libc, by python3".to_owned(), program, libraries, arguments, stops });
+    cases.push(StoppedProgram { name: "libc, by python3".to_owned(), program, libraries, arguments, stops });
     Ok(cases)
 }
 
@@ -186,7 +192,7 @@ impl Tally {
 }
 
 /// Has gdb stop a program. How often it did; `None` where gdb itself failed.
-fn stop(case: &Case, scratch: &Path) -> Result<Option<usize>, String> {
+fn stop(case: &StoppedProgram, scratch: &Path) -> Result<Option<usize>, String> {
     let _ = std::fs::remove_dir_all(scratch);
     sh::create_dir(scratch)?;
     let mut lines = Vec::new();
@@ -218,7 +224,13 @@ fn stop(case: &Case, scratch: &Path) -> Result<Option<usize>, String> {
 }
 
 /// Converts what the process has code of, with rows: what has a build id into the store, the program into a file of its name.
-fn convert(foldsym: &Path, case: &Case, stops: &Path, store: &Path, files: &Path) -> Result<(), String> {
+fn convert(
+    foldsym: &Path,
+    case: &StoppedProgram,
+    stops: &Path,
+    store: &Path,
+    files: &Path,
+) -> Result<(), String> {
     let modules = sh::read(&stops.join("modules"))?;
     let mut command = Command::new(foldsym);
     command.args(["convert", "--quiet", "--unwind", "--store"]).arg(store).args(modules.lines());
@@ -289,7 +301,12 @@ fn truth(text: &str, covered: &mut Covered) -> Result<(Vec<u64>, bool), String> 
 }
 
 /// Stops one program and walks its cores.
-fn measure(foldsym: &Path, case: &Case, scratch: &Path, covered: &mut Covered) -> Result<Tally, String> {
+fn measure(
+    foldsym: &Path,
+    case: &StoppedProgram,
+    scratch: &Path,
+    covered: &mut Covered,
+) -> Result<Tally, String> {
     let (folder, store, files) = (scratch.join("stops"), scratch.join("store"), scratch.join("files"));
     let stops = stop(case, &folder)?;
     let mut tally =
@@ -346,7 +363,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
     }
     let cases = match options.programs.split_first() {
         None => all_cases(&scratch, options.stops)?,
-        Some((program, libraries)) => vec![Case {
+        Some((program, libraries)) => vec![StoppedProgram {
             name: program.file_name().unwrap_or_default().to_string_lossy().into_owned(),
             program: program.clone(),
             libraries: libraries.to_vec(),
