@@ -3,7 +3,7 @@
 # PROFILE=dev measures a build of the profile `dev` (opt-level 1) instead. Needs corpus/rocksdb (`cargo xtask corpus rocksdb`), clang and llvm-symbolizer 22, and Java 17 unless `--no-spark` is given.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-venv=${FOLDSYM_VENV:-target/tables/venv}
+venv=${FOLDSYM_VENV:-$PWD/target/tables/venv}
 [ -x "$venv/bin/python" ] || python3 -m venv "$venv"
 "$venv/bin/pip" install --quiet maturin pyarrow 'pandas<3' 'pyspark>=4,<5'
 export PROFILE=${PROFILE:-release}
