@@ -123,6 +123,89 @@ fn each_kind_of_trust_weakens_the_verdict() {
     assert_eq!(certainty(&gap, 1), Some(Certainty::Ambiguous));
 }
 
+/// A core of one thread whose callers are in a chain of frame pointers: program counters innermost first, and the program's range.
+fn core_with_frame_pointers(counters: &[u64], (start, end): (u64, u64), path: &str) -> Vec<u8> {
+    const STACK: u64 = 0x7ffd_0000_1000;
+    let words = |words: &[u64]| words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>();
+    let note = |kind: u32, desc: &[u8]| {
+        let mut bytes =
+            [5, desc.len() as u32, kind].iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>();
+        bytes.extend(b"CORE\0\0\0\0");
+        bytes.extend(desc);
+        bytes.resize(bytes.len().next_multiple_of(4), 0);
+        bytes
+    };
+    // Each frame has four words: two of its own, then the caller's frame pointer and where it goes on.
+    let mut stack = Vec::new();
+    for (nth, counter) in counters[1..].iter().enumerate() {
+        stack.extend(words(&[7, 7, STACK + 32 * (nth as u64 + 1) + 16, *counter]));
+    }
+    stack.extend([0; 64]);
+    let mut status = vec![0; 336];
+    (status[12], status[32]) = (11, 7);
+    for (register, value) in [(4, STACK + 16), (16, counters[0]), (19, STACK)] {
+        status[112 + 8 * register..][..8].copy_from_slice(&u64::to_le_bytes(value));
+    }
+    let mut files = words(&[1, 0x1000, start, end, 0]);
+    files.extend(path.as_bytes());
+    files.push(0);
+    let notes = [note(1, &status), note(0x4649_4c45, &files)].concat();
+    let mut bytes = b"\x7fELF\x02\x01\x01".to_vec();
+    bytes.resize(16, 0);
+    bytes.extend([4, 0, 62, 0, 1, 0, 0, 0]);
+    bytes.extend(words(&[0, 64, 0]));
+    bytes.extend([0, 0, 0, 0, 64, 0, 56, 0, 3, 0, 0, 0, 0, 0, 0, 0]);
+    let at = 64 + 3 * 56;
+    for (kind, flags, place) in [
+        (4u32, 0u32, [at, 0, 0, notes.len() as u64, 0, 4]),
+        (1, 6, [at + notes.len() as u64, STACK, 0, stack.len() as u64, stack.len() as u64, 1]),
+        (1, 5, [0, start, 0, 0, end - start, 1]),
+    ] {
+        bytes.extend([kind, flags].iter().flat_map(|word| word.to_le_bytes()));
+        bytes.extend(words(&place));
+    }
+    [bytes, notes, stack].concat()
+}
+
+/// The frame pointer alone: each caller is marked as found by it, and the folded function that rows make exact is not.
+#[test]
+fn frame_pointers_alone_prove_nothing() {
+    let report = read(&dump(), &symbolizer(&[file("crash")])).unwrap();
+    let sure = &report.threads[0];
+    let address = |frame: &foldsym_symbolize::StackFrame| match frame.place {
+        foldsym_symbolize::Place::Memory(address) => address,
+        other => panic!("{other:?}"),
+    };
+    let counters: Vec<u64> = sure.frames.iter().take(4).map(address).collect();
+    let modules = report.modules_of(sure);
+    let module = &modules[modules.find(counters[0]).unwrap()];
+    let foldsym_symbolize::Mapping::LoadAddress { address: start, size: Some(size) } = module.mapping else {
+        panic!("{module:?}")
+    };
+    let core = core_with_frame_pointers(&counters, (start, start + size), "/nowhere/crash");
+    let folder = tempfile::tempdir().unwrap();
+    let output = folder.path().join("crash.fsym");
+    let options = foldsym_convert::Options { threads: 1, ..foldsym_convert::Options::default() };
+    foldsym_convert::convert(&file("crash"), &output, &options, &foldsym_convert::NoProgress).unwrap();
+    let only_names = symbolizer(&[output]);
+    let report = read(&core, &only_names).unwrap();
+    let thread = &report.threads[0];
+    let guess = [Trust::Gap, Trust::FramePointer];
+    let expected = [&[Trust::Context][..], &guess, &guess, &guess].concat();
+    assert_eq!(thread.trust[..7], expected);
+    let found: Vec<u64> = thread
+        .frames
+        .iter()
+        .filter(|frame| **frame != foldsym_symbolize::StackFrame::UNKNOWN)
+        .map(address)
+        .collect();
+    assert_eq!(found[..4], counters);
+    let frames = only_names.symbolize(&Stack::new(report.modules_of(thread), thread.frames.clone()));
+    let folded = frames.iter().find(|frame| frame.address == Some(counters[1])).unwrap();
+    assert!(folded.candidate_count.is_some_and(|count| count > 1), "{folded:?}");
+    assert_ne!(folded.certainty, Some(Certainty::Exact));
+}
+
 #[test]
 fn cut_and_changed_minidumps_are_errors_or_less() {
     let (whole, none) = (dump(), symbolizer(&[]));

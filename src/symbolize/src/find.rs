@@ -75,18 +75,21 @@ impl Finder {
             }
         }
         if let Some(id) = id {
+            // What a build published may have more than what was converted here from its program: rows, readable names. To ask a folder costs
+            // no more than to ask the cache.
+            let (folders, others): (Vec<&Store>, Vec<&Store>) =
+                self.stores.iter().partition(|store| matches!(store, Store::Local(_)));
+            if let Some(map) = of_stores(&folders, id, &mut seen) {
+                return Ok((map, false));
+            }
             match self.cache.as_ref().and_then(Cache::to_read).map(|cache| of_cache(cache, id)) {
                 Some(Ok(Some((map, true)))) => return Ok((map, false)),
                 Some(Ok(Some((map, false)))) => seen.lacking = Some(map),
                 Some(Err(error)) => seen.error(&error),
                 Some(Ok(None)) | None => {}
             }
-            for store in &self.stores {
-                match store.get_module(id) {
-                    Ok(Some(map)) => return Ok((map, false)),
-                    Ok(None) => seen.absent.push(format!("not in {}", location(store))),
-                    Err(error) => seen.error(&error),
-                }
+            if let Some(map) = of_stores(&others, id, &mut seen) {
+                return Ok((map, false));
             }
         }
         #[cfg(feature = "convert")]
@@ -163,6 +166,18 @@ impl Finder {
 #[cfg(not(feature = "convert"))]
 fn of_cache(cache: &LocalStore, id: &ModuleId) -> Result<Option<(SymbolMap, bool)>, StoreError> {
     Ok(cache.get_module(id)?.map(|map| (map, true)))
+}
+
+/// The file of an identity in the first store that has it.
+fn of_stores(stores: &[&Store], id: &ModuleId, seen: &mut Seen) -> Option<SymbolMap> {
+    for store in stores {
+        match store.get_module(id) {
+            Ok(Some(map)) => return Some(map),
+            Ok(None) => seen.absent.push(format!("not in {}", location(store))),
+            Err(error) => seen.error(&error),
+        }
+    }
+    None
 }
 
 /// Looks for a `.fsym` at a search path: a folder of `NAME.fsym` files, or one file.

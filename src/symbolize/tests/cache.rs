@@ -4,7 +4,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use foldsym_symbolize::{Kind, Module, Modules, Place, Stack, StackFrame, Symbolizer, Unknown};
+use foldsym_symbolize::{
+    Kind, LocalStore, Module, Modules, Place, Stack, StackFrame, Store, Symbolizer, Unknown,
+};
 
 fn built(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testbins/built").join(name)
@@ -38,4 +40,27 @@ fn a_debug_file_that_appears_later_is_taken() {
         // llvm-symbolizer's line for the debug file.
         assert_eq!(line(&program, &cache, 0x401030, is_named), 41, "named: {is_named}");
     }
+}
+
+/// What a build published has rows; what the cache has was converted from the program alone.
+#[test]
+fn a_store_comes_before_what_was_converted_here() {
+    let folder = tempfile::tempdir().unwrap();
+    let (cache, root, file) =
+        (folder.path().join("cache"), folder.path().join("store"), folder.path().join("app.fsym"));
+    let program = built("fold.clang-lld.set/program");
+    assert_ne!(line(&program, &cache, 0x209790, true), u32::MAX);
+    let mut options = foldsym_convert::Options::default();
+    (options.threads, options.unwind) = (1, true);
+    foldsym_convert::convert(&program, &file, &options, &foldsym_convert::NoProgress).unwrap();
+    let store = LocalStore::create(&root).unwrap();
+    let published = store.add(&file, &foldsym_store::EntryInfo::default()).unwrap();
+    let mut module = Module::new("app");
+    module.id = Some(published.id().clone().into());
+    let has_rows = |builder: foldsym_symbolize::Builder| {
+        let symbolizer = builder.cache(&cache).build().unwrap();
+        symbolizer.file_of(&module).unwrap().file().unwind().unwrap().is_some()
+    };
+    assert!(!has_rows(Symbolizer::builder()), "the cache has the program, without rows");
+    assert!(has_rows(Symbolizer::builder().store(Store::Local(store))));
 }

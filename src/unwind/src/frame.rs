@@ -77,24 +77,33 @@ impl Frame {
         // The program counter is where the row puts the register of the return address, or where that is itself.
         let mut returned = None;
         let mut lost = false;
-        for (register, rule) in row.rules().take(REGISTERS) {
+        let mut rules = row.rules();
+        // No more than there are registers.
+        for _ in 0..REGISTERS {
+            // Nearly every register is in memory.
+            let (register, rule) = match rules.next_saved() {
+                Some((register, offset)) => (register, Rule::Offset(offset)),
+                None => match rules.next() {
+                    Some(rule) => rule,
+                    None => break,
+                },
+            };
             let is_return = register == row.return_register;
             // Registers that are not followed need no memory.
             if !is_return && register > pc {
                 continue;
             }
-            let value = match rule {
-                Rule::Undefined => None,
-                Rule::SameValue => here.get(register),
-                Rule::Offset(offset) => Some(word(process, cfa.wrapping_add_signed(offset))?),
-                Rule::ValueOffset(offset) => Some(cfa.wrapping_add_signed(offset)),
-                Rule::Register(other) => here.get(other),
-                Rule::Expression(bytes) => {
-                    let at = expression::evaluate(bytes, Some(cfa), here, process)?;
-                    Some(word(process, at)?)
+            if let Rule::Offset(offset) = rule {
+                let value = word(process, cfa.wrapping_add_signed(offset))?;
+                if is_return {
+                    returned = Some(value);
                 }
-                Rule::ValueExpression(bytes) => Some(expression::evaluate(bytes, Some(cfa), here, process)?),
-            };
+                if register <= pc {
+                    next.put(register, value);
+                }
+                continue;
+            }
+            let value = other_value(register, rule, cfa, here, process)?;
             match value {
                 Some(value) => next.set(register, value),
                 None => next.forget(register),
@@ -134,7 +143,31 @@ impl Frame {
     }
 }
 
+/// The caller's value of a register that is not in memory at a fixed place; `None` where it is lost.
+#[inline(never)]
+fn other_value(
+    register: u64,
+    rule: Rule<'_>,
+    cfa: u64,
+    here: &Registers,
+    process: &mut impl Process,
+) -> Result<Option<u64>, Stop> {
+    Ok(match rule {
+        Rule::Undefined => None,
+        Rule::SameValue => here.get(register),
+        Rule::Offset(offset) => Some(word(process, cfa.wrapping_add_signed(offset))?),
+        Rule::ValueOffset(offset) => Some(cfa.wrapping_add_signed(offset)),
+        Rule::Register(other) => here.get(other),
+        Rule::Expression(bytes) => {
+            let at = expression::evaluate(bytes, Some(cfa), here, process)?;
+            Some(word(process, at)?)
+        }
+        Rule::ValueExpression(bytes) => Some(expression::evaluate(bytes, Some(cfa), here, process)?),
+    })
+}
+
 /// Reads a word of memory.
+#[inline]
 fn word(process: &mut impl Process, address: u64) -> Result<u64, Stop> {
     let mut bytes = [0; 8];
     process.read(address, &mut bytes).ok_or(Stop::Memory(address))?;

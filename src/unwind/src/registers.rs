@@ -80,6 +80,15 @@ impl Registers {
         }
     }
 
+    /// As [`Self::set`], of a register whose number was compared with that of the program counter.
+    #[inline(always)]
+    pub(crate) fn put(&mut self, register: u64, value: u64) {
+        if let Some(slot) = self.values.get_mut(register as usize) {
+            *slot = value;
+            self.known |= 1u64.wrapping_shl(register as u32);
+        }
+    }
+
     /// Forgets a register.
     #[inline]
     pub fn forget(&mut self, register: u64) {

@@ -80,6 +80,17 @@ impl Rules<'_> {
     }
 }
 
+impl Rules<'_> {
+    /// The next one, if it is a register in memory; else nothing is taken.
+    #[inline(always)]
+    pub(crate) fn next_saved(&mut self) -> Option<(u64, i64)> {
+        let left = self.left.checked_sub(1)?;
+        let (register, offset, at) = saved(self.saves, self.at)?;
+        (self.left, self.at) = (left, at);
+        Some((register, offset))
+    }
+}
+
 impl<'d> Iterator for Rules<'d> {
     type Item = (u64, Rule<'d>);
 
@@ -102,20 +113,30 @@ pub(crate) fn expression(data: &[u8], at: usize) -> Option<(&[u8], usize)> {
     Some((data.get(at..end)?, end))
 }
 
+/// A register that is in memory at a short offset from the frame's address, with that offset, and where they end: nearly every one. `None` for any
+/// other.
+#[inline(always)]
+pub(crate) fn saved(data: &[u8], at: usize) -> Option<(u64, i64, usize)> {
+    // Kind, and the bits that say that a number has another byte: a head of one byte, or of two.
+    const SHORT: u64 = 0x80_87;
+    const LONG: u64 = 0x80_80_87;
+    let word = bits::word(data, at)?;
+    if word & SHORT == layout::OFFSET {
+        let offset = varint::unzigzag(word >> 8 & 0x7f);
+        return Some((word >> layout::KIND_BITS & 0xf, offset, at.wrapping_add(2)));
+    }
+    if word & LONG == layout::OFFSET | 0x80 {
+        let register = (word >> layout::KIND_BITS & 0xf) | (word >> 4 & 0x7f0);
+        return Some((register, varint::unzigzag(word >> 16 & 0x7f), at.wrapping_add(3)));
+    }
+    None
+}
+
 /// A register and its rule, and where they end.
 #[inline]
 pub(crate) fn rule(data: &[u8], at: usize) -> Option<(u64, Rule<'_>, usize)> {
-    // Nearly every register is in memory at a short offset: a head of one or two bytes, and an offset of one.
-    if let Some(word) = bits::word(data, at) {
-        let long = word >> 7 & 1;
-        let head = (word & 0x7f) | (word >> 1 & 0x3f80 & 0u64.wrapping_sub(long));
-        let offset = word.wrapping_shr(8u32.wrapping_shl(long as u32));
-        let more = (word >> 15 & long) | (offset >> 7 & 1);
-        if head & mask(layout::KIND_BITS) == layout::OFFSET && more == 0 {
-            let end = at.wrapping_add(2).wrapping_add(long as usize);
-            let offset = varint::unzigzag(offset & 0x7f);
-            return Some((head >> layout::KIND_BITS, Rule::Offset(offset), end));
-        }
+    if let Some((register, offset, end)) = saved(data, at) {
+        return Some((register, Rule::Offset(offset), end));
     }
     any_rule(data, at)
 }

@@ -138,8 +138,17 @@ impl<'d> Unwind<'d> {
             }
         };
         let at = usize::try_from(saves).map_err(|_| FormatError::new(What::Value, rule.into()))?;
-        let (head, at) = varint::read(self.saves, at).ok_or(early(at as u64))?;
-        let (return_register, at) = varint::read(self.saves, at).ok_or(early(at as u64))?;
+        let (head, return_register, at) = match self.saves.get(at..at.wrapping_add(2)) {
+            // Nearly always a byte each.
+            Some(&[head, register]) if (head | register) & 0x80 == 0 => {
+                (head.into(), register.into(), at.wrapping_add(2))
+            }
+            _ => {
+                let (head, at) = varint::read(self.saves, at).ok_or(early(at as u64))?;
+                let (register, at) = varint::read(self.saves, at).ok_or(early(at as u64))?;
+                (head, register, at)
+            }
+        };
         Ok(Some(Row {
             start,
             end,
@@ -203,38 +212,39 @@ impl<'u, 'd> Deltas<'u, 'd> {
 
     /// Passes the rows that end at or before a number of units from the first row. As [`Deltas::next`], but for the time: it is most of a step's.
     #[inline(always)]
-    fn pass(mut self, inside: u64) -> Result<Passed, FormatError> {
-        let width = self.unwind.group.wrapping_add(1);
+    fn pass(self, inside: u64) -> Result<Passed, FormatError> {
+        let (data, group) = (self.unwind.data, self.unwind.group);
+        let width = group.wrapping_add(1);
         let one = mask(width);
         let (mut word, mut loaded, mut left) = (self.word, self.loaded, self.left);
         // The bit behind what was loaded.
         let mut end = self.bit.wrapping_add(loaded.into());
-        let mut units = 0u64;
+        // Units up to the row, and of the number that is read so far.
+        let (mut units, mut value, mut shift) = (0u64, 1u64, 0u32);
         while left > 0 {
             if loaded < width {
                 let at = end.wrapping_sub(loaded.into());
-                word = bits::read(self.unwind.data, at, bits::MAX_WIDTH).ok_or(early(at >> 3))?;
+                word = bits::read(data, at, bits::MAX_WIDTH).ok_or(early(at >> 3))?;
                 (loaded, end) = (bits::MAX_WIDTH, at.wrapping_add(bits::MAX_WIDTH.into()));
             }
             let taken = word & one;
-            let next = if taken & 1 == 0 {
-                word = word.wrapping_shr(width);
-                loaded = loaded.wrapping_sub(width);
-                units.saturating_add((taken >> 1).wrapping_add(1))
-            } else {
+            word = word.wrapping_shr(width);
+            loaded = loaded.wrapping_sub(width);
+            value = value.saturating_add((taken >> 1).wrapping_shl(shift));
+            if taken & 1 != 0 {
                 // A number of several groups.
-                (self.word, self.loaded, self.left) = (word, loaded, left);
-                self.bit = end.wrapping_sub(loaded.into());
-                let value = self.value()?;
-                (word, loaded) = (self.word, self.loaded);
-                end = self.bit.wrapping_add(loaded.into());
-                units.saturating_add(value).saturating_add(1)
-            };
+                shift = shift.wrapping_add(group);
+                if shift >= u64::BITS {
+                    return Err(FormatError::new(What::Value, end >> 3));
+                }
+                continue;
+            }
+            let next = units.saturating_add(value);
             if next > inside {
                 let rows = self.rows.wrapping_sub(left);
                 return Ok(Passed { rows, units, next: Some(next) });
             }
-            units = next;
+            (units, value, shift) = (next, 1, 0);
             left = left.wrapping_sub(1);
         }
         Ok(Passed { rows: self.rows, units, next: None })

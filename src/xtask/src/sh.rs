@@ -37,14 +37,19 @@ pub(crate) fn command_with_server(given: Option<&Path>) -> Result<PathBuf, Strin
     Ok(target_dir().join("release/foldsym"))
 }
 
+/// What a page of results is called, and what made it.
+pub(crate) struct Page<'p> {
+    pub(crate) name: &'p str,
+    pub(crate) title: &'p str,
+    pub(crate) command: &'p str,
+    pub(crate) tools: &'p [String],
+    /// The command that was given, in place of the workspace's release build.
+    pub(crate) foldsym: Option<&'p Path>,
+}
+
 /// Writes a page of results: the command, the versions, the machine, then the text.
-pub(crate) fn publish(
-    name: &str,
-    title: &str,
-    command: &str,
-    tools: &[String],
-    text: &str,
-) -> Result<(), String> {
+pub(crate) fn publish(page: &Page<'_>, text: &str) -> Result<(), String> {
+    let Page { name, title, command, tools, foldsym } = page;
     let date = output(Command::new("date").arg("+%F"))?.trim().to_owned();
     let rustc = output(Command::new("rustc").arg("--version"))?.trim().to_owned();
     let cpus = read(Path::new("/proc/cpuinfo"))?;
@@ -52,7 +57,7 @@ pub(crate) fn publish(
     let model = models().next().map_or("a processor without a name", |(_, name)| name);
     let load = read(Path::new("/proc/loadavg"))?;
     let load = load.split(' ').next().unwrap_or("?");
-    let mut versions = vec![format!("foldsym {} (release profile)", env!("CARGO_PKG_VERSION"))];
+    let mut versions = vec![foldsym_version(*foldsym)?];
     versions.extend(tools.iter().cloned());
     versions.push(rustc);
     let page = format!(
@@ -64,6 +69,20 @@ pub(crate) fn publish(
     std::fs::write(&path, page).map_err(|error| format!("{}: {error}", path.display()))?;
     println!("{}", path.display());
     Ok(())
+}
+
+/// What was measured: the workspace's release build, or a command that was built in a way that nobody here knows.
+fn foldsym_version(given: Option<&Path>) -> Result<String, String> {
+    let built = target_dir().join("release/foldsym");
+    match given.filter(|given| {
+        !built.canonicalize().is_ok_and(|built| given.canonicalize().is_ok_and(|given| given == built))
+    }) {
+        None => Ok(format!("foldsym {} (release profile)", env!("CARGO_PKG_VERSION"))),
+        Some(path) => {
+            let version = output(Command::new(path).arg("--version"))?;
+            Ok(format!("{} (given by --foldsym, its profile unknown)", version.trim()))
+        }
+    }
 }
 
 pub(crate) fn create_dir(dir: &Path) -> Result<(), String> {
@@ -204,6 +223,15 @@ mod tests {
     fn a_missing_tool_is_named_with_its_package() {
         let error = tool("no-such-tool", "no-such-package").unwrap_err();
         assert_eq!(error, "needs `no-such-tool` (package no-such-package)");
+    }
+
+    /// `true` ignores what it is asked for.
+    #[test]
+    fn a_given_command_is_not_called_a_release_build() {
+        assert!(foldsym_version(None).unwrap().ends_with("(release profile)"));
+        let given = foldsym_version(Some(Path::new("/bin/true"))).unwrap();
+        assert!(given.ends_with("(given by --foldsym, its profile unknown)"), "{given}");
+        assert!(foldsym_version(Some(Path::new("/nonexistent"))).is_err());
     }
 
     #[test]

@@ -122,7 +122,8 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
     print!("{text}");
     if options.publish {
         let command = format!("cargo xtask soak --seconds {} --clients {}", options.seconds, options.clients);
-        sh::publish("soak", "The server under load", &command, &[], &text)?;
+        let (title, foldsym) = ("The server under load", options.foldsym.as_deref());
+        sh::publish(&sh::Page { name: "soak", title, command: &command, tools: &[], foldsym }, &text)?;
     }
     if load.failed + load.differ > 0 || load.answered == 0 {
         return Err("requests failed".to_owned());

@@ -1,5 +1,6 @@
 //! Steps from frames at random addresses of a program to their callers, by section UNWIND and by framehop: nanoseconds a step, and whether both
-//! come to the same registers. `steps PROGRAM FILE.fsym [--count N]`; x86-64.
+//! come to the same registers. `steps PROGRAM FILE.fsym [--count N] [--once]`; x86-64. `--once`: each address once by each, without times, for a
+//! profiler that counts what [`ours`] and [`Peer::step`] take.
 //!
 //! Memory is a function of the address, so that neither side waits for a stack. framehop keeps rules by address: the addresses are many more than
 //! its 509 slots, and a second figure asks the same few again and again.
@@ -43,6 +44,7 @@ fn state(address: u64) -> State {
     [address, sp, sp + 0x400]
 }
 
+#[inline(never)]
 fn ours(unwind: &Unwind<'_>, [pc, sp, fp]: State) -> Option<State> {
     let mut registers = Registers::new(Machine::X86_64);
     registers.set(RSP, sp);
@@ -86,6 +88,7 @@ impl Peer {
         Ok(Self { unwinder, cache: CacheX86_64::new() })
     }
 
+    #[inline(never)]
     fn step(&mut self, [pc, sp, fp]: State) -> Option<State> {
         let mut registers = UnwindRegsX86_64::new(pc, sp, fp);
         let mut read = |address| Ok(word(address));
@@ -141,13 +144,20 @@ fn time(states: &[State], mut one: impl FnMut(State) -> Option<State>) -> f64 {
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let [program, symbols, rest @ ..] = args.as_slice() else {
-        return Err("usage: steps PROGRAM FILE.fsym [--count N]".into());
+        return Err("usage: steps PROGRAM FILE.fsym [--count N] [--once]".into());
     };
-    let count = match rest {
-        [] => 100_000,
-        [option, count] if option == "--count" => count.parse()?,
-        _ => return Err("usage: steps PROGRAM FILE.fsym [--count N]".into()),
-    };
+    let (mut count, mut once) = (100_000, false);
+    let mut rest = rest.iter();
+    while let Some(option) = rest.next() {
+        match (option.as_str(), rest.clone().next()) {
+            ("--once", _) => once = true,
+            ("--count", Some(given)) => {
+                count = given.parse()?;
+                rest.next();
+            }
+            _ => return Err("usage: steps PROGRAM FILE.fsym [--count N] [--once]".into()),
+        }
+    }
     let bytes = std::fs::read(symbols)?;
     let file = SymbolFile::open(&bytes).map_err(|error| error.to_string())?;
     let unwind = file.unwind().map_err(|error| error.to_string())?.ok_or("no section UNWIND")?;
@@ -163,7 +173,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             }
         }
     }
+    if once {
+        println!("{count} addresses; {differ} steps differ.");
+        return Ok(());
+    }
     let few: Vec<State> = states.iter().take(FEW).copied().cycle().take(count).collect();
+    let program = std::path::Path::new(program).file_name().unwrap_or_default().to_string_lossy();
     println!("| {program} | random, ns | the same {FEW}, ns |\n|---|---|---|");
     let mut best = [[f64::MAX; 2]; 2];
     for _ in 0..ROUNDS {

@@ -16,15 +16,18 @@ const BUCKETS: &StartBuckets = &starts::BLOCKS;
 
 /// Bits of a group of a delta that are tried: with fewer most deltas would have several groups, and each costs time at every step.
 const GROUPS: std::ops::RangeInclusive<u32> = 4..=7;
-/// Rows of a run, of the [`layout::MAX_ROWS`] that there may be: a step passes half of them.
+/// Rows of a run, of the [`layout::MAX_ROWS`] that there may be.
 const ROWS: usize = layout::MAX_ROWS / 2;
+/// A row begins a run where its bytes, times the rows that a step to one of them would have to pass, are more: the code between what saves
+/// registers and what restores them, in which a program mostly stands. A run takes some 5 bytes.
+const LONG: u64 = 1024;
 
 /// The section.
 ///
 /// # Errors
 /// A part is longer than its length has room for.
 pub(super) fn section(unwind: &UnwindRows, image_base: u64) -> Result<Section, EncodeError> {
-    let runs: Vec<&[UnwindRow]> = runs(&unwind.rows).collect();
+    let runs: Vec<&[UnwindRow]> = runs(&unwind.rows);
     let end = unwind.rows.last().map_or(0, |last| last.start.wrapping_sub(image_base));
     let begins: Vec<u64> = runs.iter().map(|run| run[0].start.wrapping_sub(image_base)).collect();
     let deltas = || runs.iter().flat_map(|run| run.windows(2)).map(|pair| pair[1].start - pair[0].start);
@@ -98,9 +101,20 @@ fn lengths(parts: [usize; 5]) -> Result<[u32; 5], EncodeError> {
 
 /// Rows of one entry, and what follows it without one; no more than a run has room for. The last row of all, which has no
 /// rule, is of no run: the last run ends there.
-fn runs(rows: &[UnwindRow]) -> impl Iterator<Item = &[UnwindRow]> {
-    let rows = rows.split_last().map_or(rows, |(_, rows)| rows);
-    rows.chunk_by(|_, next| !next.first).flat_map(|entry| entry.chunks(ROWS))
+fn runs(rows: &[UnwindRow]) -> Vec<&[UnwindRow]> {
+    let mut runs = Vec::new();
+    let mut first = 0;
+    for at in 1..rows.len() {
+        let passed = at - first;
+        let is_last = at + 1 == rows.len();
+        let bytes = rows.get(at + 1).map_or(0, |next| next.start - rows[at].start);
+        let is_long = bytes.saturating_mul(passed as u64) > LONG;
+        if is_last || rows[at].first || passed == ROWS || is_long {
+            runs.push(&rows[first..at]);
+            first = at;
+        }
+    }
+    runs
 }
 
 /// The sequences of rules of all runs, one behind the other; a run may have a part of another's.

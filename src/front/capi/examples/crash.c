@@ -12,7 +12,7 @@
  *   foldsym convert crash && ./crash
  *
  * Why the handler is safe: it calls foldsym's tier 1, which allocates nothing, takes no lock and makes no syscall,
- * and write, read and _exit, which POSIX lists as async-signal-safe. The files were found, mapped and opened before
+ * and write, read, getpid and _exit, which POSIX lists as async-signal-safe (in a forked child pipe2, too, which Linux makes one system call). The files were found, mapped and opened before
  * (foldsym_process.h: dl_iterate_phdr takes a lock, and so is not for the handler), their build ids compared with those
  * of the modules in memory, and their pages touched, so that a damaged file system is met at the start. All calls are bound when the program starts (`-z now`): the
  * first of strlen in the handler would else take 3 KiB of its stack. It runs on a stack of its own, so a stack overflow

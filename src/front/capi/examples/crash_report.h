@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 #include "foldsym_process.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +24,7 @@ static foldsym_resolved resolved[MOST_FRAMES];
 static char alternate[ALTERNATE];
 static char text[512];
 static int through[2];
+static pid_t opened_by;
 
 /* ---- In the handler: async-signal-safe only. ---- */
 
@@ -94,6 +96,9 @@ static void handler(int number, siginfo_t *info, void *context)
 {
     (void)number;
     (void)info;
+    /* A process that was forked since has the pipe of its parent, which may read from it as well. */
+    if (getpid() != opened_by && pipe2(through, O_CLOEXEC) != 0)
+        through[0] = through[1] = -1;
     foldsym_stack stack;
     memset(&stack, 0, sizeof stack);
     stack.size = sizeof stack;
@@ -154,7 +159,8 @@ static int install(void)
     /* One shot: a crash in the handler ends the process. */
     action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESETHAND;
     sigemptyset(&action.sa_mask);
-    return pipe(through) || alternate_stack(alternate) || sigaction(SIGSEGV, &action, NULL);
+    opened_by = getpid();
+    return pipe2(through, O_CLOEXEC) || alternate_stack(alternate) || sigaction(SIGSEGV, &action, NULL);
 }
 
 /* ---- The program: letters and parcels have the same code. ---- */

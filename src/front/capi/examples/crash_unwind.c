@@ -5,11 +5,11 @@
  *   clang -O2 -gdwarf-5 -mllvm -emit-func-debug-line-table-offsets -ffunction-sections -fomit-frame-pointer -I include \
  *         -pthread examples/crash_unwind.c libfoldsym_embedded.a libfoldsym_unwind.a \
  *         -fuse-ld=lld -Wl,--icf=all -Wl,-z,now -Wl,--build-id -o crash_unwind
- *   foldsym convert --unwind crash_unwind && ./crash_unwind [thread|lost]
+ *   foldsym convert --unwind crash_unwind && ./crash_unwind [thread|lost|forked]
  *
  * Why the handler is safe: as in crash.c. The stepper reads memory by read_memory alone, so it walks the stack of any
  * thread, and a stack pointer that the crash destroyed ends the walk. With `thread` the crash is in a thread of its own,
- * with `lost` its stack pointer is destroyed.
+ * with `lost` its stack pointer is destroyed, with `forked` it is in a child, while the parent has bytes in its own pipe.
  */
 #include "crash_report.h"
 
@@ -17,6 +17,7 @@
 
 #include <limits.h>
 #include <pthread.h>
+#include <sys/wait.h>
 
 #if defined(__aarch64__)
 enum { PROGRAM_COUNTER = 32 };
@@ -115,6 +116,19 @@ __attribute__((noinline)) static void lose_stack(void)
 #endif
 }
 
+/* Crashes in a child. What is in the parent's pipe is what the parent's own handler would be about to read. */
+__attribute__((noinline)) static int in_child(void)
+{
+    static const char pending[8] = "pending";
+    int status = 0;
+    if (write(through[1], pending, sizeof pending) != sizeof pending)
+        return 1;
+    pid_t child = fork();
+    if (child == 0)
+        exit((int)crash());
+    return child > 0 && waitpid(child, &status, 0) == child ? WEXITSTATUS(status) : 1;
+}
+
 int main(int count, char **words)
 {
     static char of_thread[ALTERNATE];
@@ -130,6 +144,8 @@ int main(int count, char **words)
         return 2;
     if (strcmp(how, "lost") == 0)
         lose_stack();
+    if (strcmp(how, "forked") == 0)
+        return in_child();
     if (strcmp(how, "thread") == 0) {
         pthread_t thread;
         return pthread_create(&thread, NULL, in_thread, of_thread) || pthread_join(thread, NULL);

@@ -142,8 +142,9 @@ fn a_handler_without_frame_pointers_names_the_folded_functions_that_ran() {
     let main = format!("{letters}#3 main crash_unwind.c:{}\n", line(&own, "/* from main */"));
     // A thread has a stack of its own, and a crash may have destroyed the stack pointer.
     let thread = format!("{letters}#3 in_thread crash_unwind.c:");
+    let forked = format!("{letters}#3 in_child crash_unwind.c:");
     let lost = format!("#0 lose_stack crash_unwind.c:{}\n", line(&own, "/* lost */"));
-    for (how, expected) in [("", main), ("thread", thread), ("lost", lost)] {
+    for (how, expected) in [("", main), ("thread", thread), ("lost", lost), ("forked", forked)] {
         let output = Command::new(&program).args(Some(how).filter(|how| !how.is_empty())).output().unwrap();
         let printed = String::from_utf8_lossy(&output.stdout).into_owned();
         assert_eq!(output.status.code(), Some(42), "{how}: {}: {printed}", output.status);

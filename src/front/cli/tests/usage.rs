@@ -36,6 +36,9 @@ fn wrong_command_lines() {
         &["convert", "a", "-o", "-", "--report", "-"],
         &["convert", "a", "--out-dir", "b", "--include", "[x"],
         &["lookup", "a", "--functions=none", "--json", "0"],
+        &["lookup", "a", "-f=short", "--output-style=JSON", "0"],
+        &["stack", "a", "--no-inlines", "--output-style=JSON", "0"],
+        &["stack", "a", "-s", "--output-style=JSON", "0"],
         &["convert", "-o", "b"],
         &["convert", "a", "-o", "b", "--threads", "100000"],
         &["convert", "a", "-o", "b", "--threads", "x"],
@@ -45,6 +48,8 @@ fn wrong_command_lines() {
         let ran = foldsym(args);
         assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{args:?}: {ran:?}");
         assert!(!ran.err.is_empty());
+        let refused = args.contains(&"--output-style=JSON");
+        assert!(!refused || ran.err.contains("cannot be used with --output-style=JSON"), "{ran:?}");
     }
 }
 

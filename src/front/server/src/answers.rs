@@ -65,7 +65,12 @@ impl Writing<'_> {
         }
         self.line(&first, worker)?;
         for line in lines {
-            match serde_json::from_slice::<Value>(line) {
+            // Text is checked once here, not string by string.
+            let json = match std::str::from_utf8(line) {
+                Ok(text) => serde_json::from_str::<Value>(text),
+                Err(_) => serde_json::from_slice::<Value>(line),
+            };
+            match json {
                 Ok(json) => self.line(&json, worker)?,
                 Err(error) => {
                     json::error(&mut self.out, None, &error.to_string());

@@ -3,12 +3,15 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use axum::body::Body;
+use axum::body::{Body, HttpBody as _};
 use bytes::Bytes;
 use foldsym_store::{BuildId, ModuleId, Store, SymbolMap};
 use http_body_util::BodyExt;
 
 use crate::refusal::Refusal;
+
+/// Bytes that a body's buffer has at first, at most.
+const FIRST: usize = 256 << 10;
 
 /// Bytes of all bodies that are held.
 #[derive(Debug, Default)]
@@ -50,7 +53,9 @@ impl Budget {
         all: usize,
     ) -> Result<Received, Refusal> {
         let mut part = Part { budget: self.clone(), bytes: 0 };
-        let mut bytes = Vec::new();
+        // As long as the client says, within reason: it need not keep its word.
+        let said = body.size_hint().upper().and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or(0);
+        let mut bytes = Vec::with_capacity(said.min(one).min(FIRST));
         let mut body = body;
         while let Some(frame) = body.frame().await {
             let frame = frame.map_err(|error| Refusal::bad(format!("the request broke off: {error}")))?;

@@ -20,6 +20,7 @@
 #![forbid(unsafe_code)]
 
 mod answers;
+mod buffers;
 mod files;
 mod host;
 mod http;
@@ -150,7 +151,8 @@ impl Bound {
 pub fn serve(config: Config, ready: impl FnOnce(Bound)) -> Result<(), ServeError> {
     let pool = pool::Pool::start(Arc::new(config.symbolizer), config.limits.threads)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
+        // They receive and send, which is little beside what the threads of the pool do.
+        .worker_threads(std::thread::available_parallelism().map_or(1, |threads| threads.get().div_ceil(4)))
         .max_blocking_threads(16)
         .enable_all()
         .build()?;
@@ -161,6 +163,7 @@ pub fn serve(config: Config, ready: impl FnOnce(Bound)) -> Result<(), ServeError
         limits: config.limits,
         metrics: config.metrics.then(metrics::Metrics::new),
         bodies: Arc::default(),
+        buffers: Arc::default(),
         running: std::sync::atomic::AtomicUsize::new(0),
     };
     let result = runtime.block_on(http::run(shared, config.listen, &config.origins, ready));

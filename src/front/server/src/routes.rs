@@ -17,6 +17,7 @@ use foldsym_symbolize::Requests;
 use tower_http::cors::{Any, CorsLayer};
 
 use crate::answers::Writing;
+use crate::buffers::Buffers;
 use crate::files::{self, Budget};
 use crate::host::Hosts;
 use crate::layout;
@@ -35,6 +36,7 @@ pub(crate) struct Shared {
     pub(crate) limits: Limits,
     pub(crate) metrics: Option<Metrics>,
     pub(crate) bodies: Arc<Budget>,
+    pub(crate) buffers: Arc<Buffers>,
     pub(crate) running: AtomicUsize,
 }
 
@@ -182,12 +184,13 @@ async fn answer(
     let Limits { body: one, bodies: all, answer: limit, .. } = shared.limits;
     let received = shared.bodies.receive(body, one, all).await?;
     let bytes = received.bytes.len() as u64;
+    let buffers = shared.buffers.clone();
     let answered = shared.pool.run(move |symbolizer, worker, waiting| {
         let is_wanted = || waiting.is_there();
         let counts = Counts { received: bytes, ..Counts::default() };
         let requests = Requests::default();
         // Answers are longer than their requests.
-        let out = Vec::with_capacity(received.bytes.len().min(1 << 20));
+        let out = buffers.take(received.bytes.len().min(1 << 20));
         let mut writing = Writing { out, counts, limit, requests, is_wanted: &is_wanted };
         write(&received.bytes, symbolizer, worker, &mut writing)?;
         writing.counts.sent = writing.out.len() as u64;
@@ -195,6 +198,7 @@ async fn answer(
     });
     let panicked = || Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "the server failed at this request");
     let (out, counts) = answered.await.ok_or_else(panicked)??;
+    let out = shared.buffers.answer(out);
     let mut response = ([(header::CONTENT_TYPE, "application/json")], out).into_response();
     response.extensions_mut().insert(counts);
     Ok(response)

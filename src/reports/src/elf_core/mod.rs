@@ -71,7 +71,9 @@ pub(crate) fn read(
     let core = match bytes.get(4) {
         Some(1) => parse::<FileHeader32<Endianness>>(bytes)?,
         Some(2) => parse::<FileHeader64<Endianness>>(bytes)?,
-        class => return Err(damaged(format!("class {class:?} at offset 4 is not known"))),
+        class => {
+            return Err(damaged(format!("class {} at offset 4 is not known", class.copied().unwrap_or(0))));
+        }
     };
     let cpu = match (core.machine, core.is_64) {
         (elf::EM_X86_64, true) => Cpu::X86_64,
@@ -230,6 +232,11 @@ impl<'c> Core<'c> {
         segment.bytes.get(usize::try_from(address - segment.start).ok()?..)
     }
 
+    /// Whether an ELF file begins at an address.
+    fn is_elf(&self, address: u64) -> bool {
+        self.memory(address).is_some_and(|memory| memory.starts_with(&elf::ELFMAG))
+    }
+
     fn crash_address(&self) -> Option<u64> {
         let info = self.siginfo?;
         let signal = number(info.get(..4)?, self.endian)?;
@@ -245,7 +252,11 @@ fn modules(core: &Core<'_>, options: &Options) -> Vec<Module> {
     let mut found: Vec<(u64, u64, bool, &[u8])> = Vec::new();
     let mut last: HashMap<&[u8], usize> = HashMap::new();
     for part in core.files.iter().filter(|part| part.start < part.end) {
-        let executable = core.segment(part.start).is_some_and(|segment| segment.executable);
+        // The kernel lists each range of memory with its rights. gdb leaves out what it did not write, which code of files mostly is.
+        let executable = match core.segment(part.start) {
+            Some(segment) => segment.executable,
+            None => last.get(part.path).is_some_and(|&index| core.is_elf(found[index].0)),
+        };
         // A linker may map the first bytes of a file twice, one behind the other.
         let known = last.get(part.path).copied();
         let known = known.filter(|index| part.offset != 0 || found[*index].1 == part.start);

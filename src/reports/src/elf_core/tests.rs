@@ -79,5 +79,47 @@ fn what_is_not_known_says_so() {
     bytes[18] = 243;
     assert_eq!(read_bytes(&bytes).unwrap_err().to_string(), "core: processor 243 at offset 18 is not known");
     bytes[4] = 9;
-    assert!(read_bytes(&bytes).unwrap_err().to_string().contains("class Some(9) at offset 4"));
+    assert!(read_bytes(&bytes).unwrap_err().to_string().contains("class 9 at offset 4"));
+}
+
+/// A core as gdb writes it, of a file with its first page in the core and its code left out, and of one that is no ELF file.
+#[test]
+fn a_file_whose_code_was_left_out_is_a_module() {
+    let program = b"\x7fELF\x02\x01\x01\0";
+    let files = |parts: &[(u64, u64, u64, &str)]| {
+        let mut desc: Vec<u8> =
+            [parts.len() as u64, 0x1000].iter().flat_map(|word| word.to_le_bytes()).collect();
+        for (start, end, page, _) in parts {
+            desc.extend([start, end, page].iter().flat_map(|word| word.to_le_bytes()));
+        }
+        desc.extend(parts.iter().flat_map(|part| [part.3.as_bytes(), &[0]].concat()));
+        note(NT_FILE, &desc)
+    };
+    let mut status = vec![0; 336];
+    status[112 + 16 * 8..][..4].copy_from_slice(&0x5010u32.to_le_bytes());
+    let listed = files(&[
+        (0x4000, 0x5000, 0, "/lib/a.so"),
+        (0x5000, 0x6000, 1, "/lib/a.so"),
+        (0x8000, 0x9000, 0, "/lib/fonts"),
+        (0x9000, 0xa000, 1, "/lib/fonts"),
+    ]);
+    let notes = [note(NT_PRSTATUS, &status), listed].concat();
+    let mut bytes = with_notes(&notes);
+    // Two more program headers, for the first pages, go between the header and the notes.
+    let mut headers = Vec::new();
+    let place = bytes.len() as u64 + 112;
+    for (nth, address) in [0x4000u64, 0x8000].into_iter().enumerate() {
+        headers.extend([1, 0, 0, 0, 4, 0, 0, 0]);
+        let offset = place + 8 * nth as u64;
+        headers.extend([offset, address, 0, 8, 0x1000, 0x1000].iter().flat_map(|word| word.to_le_bytes()));
+    }
+    bytes[56] = 3;
+    bytes[72..80].copy_from_slice(&(120u64 + 112).to_le_bytes());
+    bytes.splice(120..120, headers);
+    bytes.extend(program);
+    bytes.extend(b"OTTO\0\0\0\0");
+    let report = read_bytes(&bytes).unwrap();
+    let names: Vec<&str> = report.modules.iter().map(|module| &*module.name).collect();
+    assert_eq!(names, ["/lib/a.so"]);
+    assert_eq!(report.modules.find(0x5010), Some(0));
 }

@@ -322,3 +322,34 @@ impl ThreadState for Frame<'_> {
         self.walker.get_register_at_address(address)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    /// That a file could not be had this time says nothing of the next; that it is nowhere is kept.
+    #[test]
+    fn a_module_whose_file_failed_is_tried_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("crash.fsym");
+        let symbolizer = || Symbolizer::builder().search([&file]).build().unwrap();
+        let module = foldsym_symbolize::Module::new("crash");
+        let programs = Programs::default();
+        std::fs::write(&file, b"no such file").unwrap();
+        assert!(programs.get(&module, &symbolizer()).is_none());
+        let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/reports/crash");
+        let mut options = foldsym_convert::Options::default();
+        (options.threads, options.unwind) = (1, true);
+        std::fs::remove_file(&file).unwrap();
+        foldsym_convert::convert(&program, &file, &options, &foldsym_convert::NoProgress).unwrap();
+        assert!(programs.get(&module, &symbolizer()).is_some());
+        // The other way round: it was nowhere, and then it is not looked for again.
+        let other = foldsym_symbolize::Module::new("other");
+        assert!(programs.get(&other, &symbolizer()).is_none());
+        std::fs::rename(&file, folder.path().join("other.fsym")).unwrap();
+        let found = Symbolizer::builder().search([folder.path().join("other.fsym")]).build().unwrap();
+        assert!(programs.get(&other, &found).is_none());
+    }
+}

@@ -19,6 +19,8 @@ const MAX_FUNCTIONS: usize = 50;
 const MAX_NAME: usize = 200;
 /// After so many pieces it is asked whether to go on.
 const ASK: u32 = 4096;
+/// And after so many names: a name is as long as the file says.
+const ASK_NAMES: u32 = 64;
 
 /// A part, which may have parts of its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,7 +80,7 @@ pub fn layout(file: &SymbolFile<'_>, go_on: &dyn Fn() -> bool) -> Result<Option<
     let Some(found) = Owners::of(file, go_on)? else { return Ok(None) };
     let mut bytes = Vec::new();
     let mut rest = file.header().file_len;
-    let mut folders = Folders { file, by_id: HashMap::new() };
+    let mut folders = Folders { file, by_id: HashMap::new(), go_on, named: 0 };
     for section in file.sections() {
         rest = rest.saturating_sub(section.len);
         let records = match section.id {
@@ -86,12 +88,12 @@ pub fn layout(file: &SymbolFile<'_>, go_on: &dyn Fn() -> bool) -> Result<Option<
             SectionId::SCOPES => &found.scopes,
             _ => &Vec::new(),
         };
-        let parts = folders.parts(shares(records, section.len))?;
+        let Some(parts) = folders.parts(shares(records, section.len))? else { return Ok(None) };
         bytes.push(Part::new(section.name, section.len, parts));
     }
     bytes.push(Part::new("header, directory and padding", rest, Vec::new()));
     bytes.sort_by_key(|part| std::cmp::Reverse(part.size));
-    let code = folders.parts(found.code)?;
+    let Some(code) = folders.parts(found.code)? else { return Ok(None) };
     let code_size = code.iter().fold(0u64, |sum, part| sum.saturating_add(part.size));
     Ok(Some(Layout { size: file.header().file_len, bytes, code_size, code }))
 }
@@ -130,6 +132,9 @@ impl Owners {
             found.rows.extend(piece.rows.map(|rows| (rows.0, whose)));
         }
         for group in 0..file.group_count() {
+            if group.is_multiple_of(ASK) && !go_on() {
+                return Ok(None);
+            }
             for member in file.members(file.group(GroupId(group))?) {
                 let member = member?;
                 found.rows.extend(member.rows.map(|rows| (rows.0, Whose::Function(member.function.0))));
@@ -171,38 +176,56 @@ struct Folders<'f> {
     file: &'f SymbolFile<'f>,
     /// By the number of the file in which a function is declared.
     by_id: HashMap<u32, String>,
+    go_on: &'f dyn Fn() -> bool,
+    /// Functions whose folder or name was looked for.
+    named: u32,
 }
 
 impl Folders<'_> {
-    /// Parts by folder, each with its functions.
-    fn parts(&mut self, sizes: HashMap<Whose, u64>) -> Result<Vec<Part>, Error> {
+    /// Whether to go on, which is asked once for some functions.
+    fn is_wanted(&mut self) -> bool {
+        let asks = self.named.is_multiple_of(ASK_NAMES);
+        self.named = self.named.wrapping_add(1);
+        !asks || (self.go_on)()
+    }
+
+    /// Parts by folder, each with its functions; `None` where they are not wanted any more.
+    fn parts(&mut self, sizes: HashMap<Whose, u64>) -> Result<Option<Vec<Part>>, Error> {
         let mut folders: HashMap<String, Vec<(u64, u32)>> = HashMap::new();
-        let mut parts = Vec::new();
+        let mut ranked = Vec::new();
         for (whose, size) in sizes {
             match whose {
-                Whose::Shared => parts.push(Part::new("shared by several functions", size, Vec::new())),
+                Whose::Shared => ranked.push((size, "shared by several functions".to_owned(), Vec::new())),
                 Whose::Function(function) => {
+                    if !self.is_wanted() {
+                        return Ok(None);
+                    }
                     let folder = self.of(self.file.function(FunctionId(function))?)?;
                     folders.entry(folder).or_default().push((size, function));
                 }
             }
         }
-        for (folder, mut functions) in folders {
+        let sum =
+            |functions: &[(u64, u32)]| functions.iter().fold(0u64, |sum, one| sum.saturating_add(one.0));
+        ranked.extend(folders.into_iter().map(|(folder, functions)| (sum(&functions), folder, functions)));
+        ranked.sort_by(|one, other| other.0.cmp(&one.0).then_with(|| one.1.cmp(&other.1)));
+        let mut parts = Vec::new();
+        let rest = ranked.iter().skip(MAX_FOLDERS).fold(0u64, |sum, part| sum.saturating_add(part.0));
+        for (size, folder, mut functions) in ranked.into_iter().take(MAX_FOLDERS) {
             functions.sort_unstable_by_key(|(size, function)| (std::cmp::Reverse(*size), *function));
-            let size = functions.iter().fold(0u64, |sum, one| sum.saturating_add(one.0));
-            let rest = functions.iter().skip(MAX_FUNCTIONS).fold(0u64, |sum, one| sum.saturating_add(one.0));
+            let rest = sum(functions.get(MAX_FUNCTIONS..).unwrap_or_default());
             let mut inside = Vec::new();
             for (size, function) in functions.iter().take(MAX_FUNCTIONS) {
+                if !self.is_wanted() {
+                    return Ok(None);
+                }
                 inside.push(Part::new(self.name(*function)?, *size, Vec::new()));
             }
             inside.extend((rest > 0).then(|| Part::new("other functions", rest, Vec::new())));
             parts.push(Part::new(folder, size, inside));
         }
-        parts.sort_by(|one, other| other.size.cmp(&one.size).then_with(|| one.name.cmp(&other.name)));
-        let rest = parts.iter().skip(MAX_FOLDERS).fold(0u64, |sum, part| sum.saturating_add(part.size));
-        parts.truncate(MAX_FOLDERS);
         parts.extend((rest > 0).then(|| Part::new("other folders", rest, Vec::new())));
-        Ok(parts)
+        Ok(Some(parts))
     }
 
     /// The folder in which a function is declared.
@@ -266,6 +289,32 @@ mod tests {
         assert_eq!(sizes.len(), 2);
         // A damaged offset is behind the section.
         assert_eq!(shares(&[(200, of(1))], 100)[&of(1)], 0);
+    }
+
+    /// Whoever lost interest says so while names are looked for, too: each time that it is asked, `no` ends it.
+    #[test]
+    fn whoever_does_not_want_it_any_more_is_not_kept_waiting() {
+        let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/../../schema/golden/demo.fsym");
+        let bytes = std::fs::read(golden).unwrap();
+        let file = SymbolFile::open(&bytes).unwrap();
+        let asked = std::cell::Cell::new(0);
+        let until = |last: u32| {
+            asked.set(0);
+            let found = layout(&file, &|| {
+                asked.set(asked.get() + 1);
+                asked.get() < last
+            });
+            found.unwrap()
+        };
+        let whole = until(u32::MAX).unwrap();
+        let questions = asked.get();
+        assert!(whole.code_size > 0);
+        // Pieces, groups and functions, and what they are named.
+        assert!(questions >= 4, "{questions}");
+        for last in 1..=questions {
+            assert_eq!(until(last), None);
+            assert_eq!(asked.get(), last);
+        }
     }
 
     #[test]

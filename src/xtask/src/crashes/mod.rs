@@ -81,17 +81,13 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
     measure(&places, &options)
 }
 
-/// Builds the program, its symbols in both forms, and the minidumps.
-fn prepare(places: &Places, count: u32) -> Result<(), String> {
-    for folder in [&places.dumps, &places.programs, &places.store, &places.breakpad] {
-        let _ = std::fs::remove_dir_all(folder);
-        sh::create_dir(folder)?;
-    }
+/// Builds the program into a folder, beside a copy of RocksDB. Where both are.
+pub(crate) fn build_program(folder: &Path) -> Result<(PathBuf, PathBuf), String> {
     let corpus = sh::root().join("corpus/rocksdb");
-    let library = places.programs.join("librocksdb.so");
+    let library = folder.join("librocksdb.so");
     std::fs::copy(corpus.join("librocksdb.so"), &library)
         .map_err(|error| format!("{}: {error}; run cargo xtask corpus rocksdb", corpus.display()))?;
-    let program = places.programs.join("mail");
+    let program = folder.join("mail");
     let flags = [
         "-std=c++20",
         "-g",
@@ -108,9 +104,19 @@ fn prepare(places: &Places, count: u32) -> Result<(), String> {
     let mut clang = Command::new(sh::llvm("clang++")?);
     clang.args(flags).arg("-I").arg(corpus.join("src/rocksdb/include"));
     // The library has no name of its own: by a path it would be loaded by that path.
-    clang.arg(sh::root().join("src/xtask/src/crashes/program.cpp")).arg("-L").arg(&places.programs);
+    clang.arg(sh::root().join("src/xtask/src/crashes/program.cpp")).arg("-L").arg(folder);
     clang.args(["-l:librocksdb.so", "-o"]).arg(&program);
     sh::run(&mut clang)?;
+    Ok((program, library))
+}
+
+/// Builds the program, its symbols in both forms, and the minidumps.
+fn prepare(places: &Places, count: u32) -> Result<(), String> {
+    for folder in [&places.dumps, &places.programs, &places.store, &places.breakpad] {
+        let _ = std::fs::remove_dir_all(folder);
+        sh::create_dir(folder)?;
+    }
+    let (program, library) = build_program(&places.programs)?;
     let compare = sh::root().join("benches/compare");
     let others = sh::target_dir().join("compare");
     let mut build = sh::cargo();
@@ -280,7 +286,9 @@ fn measure(places: &Places, options: &Options) -> Result<(), String> {
         let version = sh::output(Command::new(STACKWALK).arg("--version"))?.trim().to_owned();
         let tools = [version, "dump_syms 2.3.9".to_owned(), "minidump-writer 0.13".to_owned()];
         let title = "Minidumps of a program that crashes in folded functions";
-        sh::publish("crashes", title, &format!("cargo xtask crashes --count {count}"), &tools, &text)?;
+        let command = format!("cargo xtask crashes --count {count}");
+        let foldsym = options.foldsym.as_deref();
+        sh::publish(&sh::Page { name: "crashes", title, command: &command, tools: &tools, foldsym }, &text)?;
     }
     if mine.wrong_exact > 0 {
         return Err(format!("{} frames were said to be certain and are not right", mine.wrong_exact));

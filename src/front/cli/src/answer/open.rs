@@ -50,8 +50,11 @@ fn is_program(bytes: &[u8]) -> bool {
 /// The engine of a command.
 ///
 /// # Errors
-/// A folder that options name cannot be used.
+/// A folder that options name cannot be used; options that contradict each other.
 pub(crate) fn symbolizer(args: &Answering, sources: &Sources) -> Result<Symbolizer, Failure> {
+    if let Some(option) = args.without_effect() {
+        return Err(Failure::usage(format!("{option} cannot be used with --output-style=JSON")));
+    }
     let builder =
         Symbolizer::builder().candidates(args.is_json() || args.candidates).demangle(!args.no_demangle);
     let mut builder = match &sources.cache {

@@ -54,6 +54,16 @@ impl Answering {
     pub(crate) fn is_json(&self) -> bool {
         self.json || self.output_style == Some(OutputStyle::Json)
     }
+
+    /// An option that chooses what text shows, given for JSON by the name that llvm-symbolizer has for it. With `--json` the parser refuses it.
+    pub(crate) fn without_effect(&self) -> Option<&'static str> {
+        let given = [
+            (self.functions != Functions::Linkage, "--functions"),
+            (self.no_inlines, "--no-inlines"),
+            (self.basenames, "--basenames"),
+        ];
+        given.iter().find(|(given, _)| *given && self.is_json()).map(|(_, option)| *option)
+    }
 }
 
 /// The styles of llvm-symbolizer. That of GNU is spoken by `foldsym llvm-symbolizer` alone.

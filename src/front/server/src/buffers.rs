@@ -1,0 +1,80 @@
+//! Memory of answers that were sent, for the next ones: an answer that grows in fresh memory is copied each time that it outgrows it, and each
+//! of its pages is first touched.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bytes::Bytes;
+
+/// Buffers that are kept, and the bytes that one may have to be kept.
+const KEPT: usize = 4;
+const LARGEST: usize = 2 << 20;
+
+/// Buffers of answers that were sent.
+#[derive(Default)]
+pub(crate) struct Buffers {
+    free: Mutex<Vec<Vec<u8>>>,
+}
+
+impl Buffers {
+    fn free(&self) -> std::sync::MutexGuard<'_, Vec<Vec<u8>>> {
+        self.free.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// An empty buffer: the one that was sent last, or a new one of a capacity.
+    pub(crate) fn take(&self, capacity: usize) -> Vec<u8> {
+        self.free().pop().unwrap_or_else(|| Vec::with_capacity(capacity))
+    }
+
+    /// An answer, whose buffer comes back when it was sent or is not wanted any more.
+    pub(crate) fn answer(self: &Arc<Self>, bytes: Vec<u8>) -> Bytes {
+        Bytes::from_owner(Answer { bytes, home: self.clone() })
+    }
+}
+
+/// An answer that is sent.
+struct Answer {
+    bytes: Vec<u8>,
+    home: Arc<Buffers>,
+}
+
+impl AsRef<[u8]> for Answer {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl Drop for Answer {
+    fn drop(&mut self) {
+        let mut bytes = std::mem::take(&mut self.bytes);
+        let mut free = self.home.free();
+        if free.len() < KEPT && bytes.capacity() <= LARGEST {
+            bytes.clear();
+            free.push(bytes);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_buffer_comes_back_empty_and_a_large_one_does_not() {
+        let buffers = Arc::new(Buffers::default());
+        let mut bytes = buffers.take(100);
+        bytes.extend_from_slice(b"answer");
+        let (capacity, place) = (bytes.capacity(), bytes.as_ptr());
+        let answer = buffers.answer(bytes);
+        assert_eq!(&answer[..], b"answer");
+        // It is still being sent.
+        assert_ne!(buffers.take(7).as_ptr(), place);
+        drop(answer);
+        let again = buffers.take(7);
+        assert_eq!((again.len(), again.capacity(), again.as_ptr()), (0, capacity, place));
+        drop(buffers.answer(Vec::with_capacity(LARGEST + 1)));
+        assert_eq!(buffers.take(7).capacity(), 7);
+        let answers: Vec<Bytes> = (0..2 * KEPT).map(|_| buffers.answer(Vec::with_capacity(9))).collect();
+        drop(answers);
+        assert_eq!(buffers.free().len(), KEPT);
+    }
+}
