@@ -182,7 +182,7 @@ impl SymbolFile<'_> {
     pub fn resolve_slot(&self, resolved: &mut Resolved, caller: Option<StackAddr>) -> Result<(), Error> {
         const OVERRIDERS: SectionId = SectionId::OVERRIDERS;
         let untold = resolved.open && resolved.named_len == 0 && !resolved.full;
-        let Some(id) = resolved.group.filter(|_| untold && self.overriders.len() != 0) else {
+        let Some(id) = resolved.group.filter(|_| untold && !self.overriders.is_empty()) else {
             return Ok(());
         };
         let slot = self.slot(caller)?.filter(|slot| slot & slots::BY_OBJECT != 0);
