@@ -122,6 +122,7 @@ fn judge(fsym: &Fsym, stops: &[Stop]) {
         };
         assert_eq!((&*answer.certainty, &*answer.evidence), (certainty, evidence), "{what}");
         let reason = match &*stop.kind {
+            "both" | "mixed" if certainty == "likely" => "leaves other functions",
             // Its tables leave two methods, so the file has none of them.
             "both" => "has its table at",
             "mixed" if certainty == "ambiguous" => "leaves other functions",
