@@ -174,6 +174,11 @@ fn a_folder_behind_http_is_read_and_not_written() {
 
 /// Answers each request by its path, until the test ends.
 fn answering(answer: impl Fn(&str, &mut TcpStream) + Send + 'static) -> String {
+    answering_to(move |_, path, stream| answer(path, stream))
+}
+
+/// The same, by the method too.
+fn answering_to(answer: impl Fn(&str, &str, &mut TcpStream) + Send + 'static) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
     std::thread::spawn(move || {
@@ -187,7 +192,9 @@ fn answering(answer: impl Fn(&str, &mut TcpStream) + Send + 'static) -> String {
                     head.push(byte[0]);
                 }
                 let head = String::from_utf8_lossy(&head).into_owned();
-                answer.lock().unwrap()(head.split(' ').nth(1).unwrap_or("/"), &mut stream);
+                let mut words = head.split(' ');
+                let (method, path) = (words.next().unwrap_or("GET"), words.next().unwrap_or("/"));
+                answer.lock().unwrap()(method, path, &mut stream);
             });
         }
     });
@@ -274,14 +281,10 @@ fn a_server_that_fails_is_told_and_leaves_nothing() {
 fn a_storage_that_is_silent_is_told() {
     const NAME: &str = "a_storage_that_is_silent_is_told";
     if std::env::var_os("FOLDSYM_SILENT").is_none() {
-        let address = answering(|_, stream| {
-            let mut byte = [0];
-            // What is there is asked for first, and is not; a body follows the head of what is published.
-            stream.set_read_timeout(Some(Duration::from_millis(200))).unwrap();
-            match stream.read(&mut byte).is_ok_and(|read| read > 0) {
-                true => std::thread::sleep(Duration::from_secs(60)),
-                false => send(stream, "404 Not Found", 0, b""),
-            }
+        // What is there is asked for first, and is not.
+        let address = answering_to(|method, _, stream| match method {
+            "GET" | "HEAD" => send(stream, "404 Not Found", 0, b""),
+            _ => std::thread::sleep(Duration::from_secs(60)),
         });
         let mut child = Command::new(std::env::current_exe().unwrap());
         child.args(["--exact", NAME, "--nocapture"]).env("FOLDSYM_SILENT", "1").env("AWS_ENDPOINT", address);

@@ -282,7 +282,7 @@ fn is_whole(
 /// folds, of which clang need not describe any (`nodebug`).
 fn forgets(image: &Image<'_>, placing: &Placing<'_, '_>, candidates: &Candidates) -> bool {
     image.linker == Linker::MayFoldAndForget
-        && candidates.dies.iter().any(|candidate| candidate.members.len() > 1)
+        && candidates.dies.iter().chain(&candidates.symbols).any(|candidate| candidate.members.len() > 1)
         && placing.recovered.all().any(|unit| unit.head.may_merge())
 }
 

@@ -128,7 +128,13 @@ fn perf_names_lines() {
     let program = compiled(folder.path(), "hot", HOT, &["-O2"]);
     let data = folder.path().join("perf.data");
     let mut record = Command::new("perf");
-    let record = record.args(["record", "-e", "cpu-clock", "-o"]).arg(&data).arg(&program).output().unwrap();
+    let record = record
+        .env("HOME", folder.path())
+        .args(["record", "-e", "cpu-clock", "-o"])
+        .arg(&data)
+        .arg(&program)
+        .output()
+        .unwrap();
     if !record.status.success() {
         println!("skipped: the kernel lets perf record nothing: {}", String::from_utf8_lossy(&record.stderr));
         return;
@@ -136,7 +142,7 @@ fn perf_names_lines() {
     let lines = |path: &str| {
         let mut perf = Command::new("perf");
         perf.args(["report", "--stdio", "-F", "overhead,srcline", "--dsos", "hot", "-i"]).arg(&data);
-        perf.env("PATH", path).env("FOLDSYM_CACHE", folder.path().join("cache"));
+        perf.env("PATH", path).env("HOME", folder.path()).env("FOLDSYM_CACHE", folder.path().join("cache"));
         let output = perf.stdin(Stdio::null()).output().unwrap();
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         println!("{text}{}", String::from_utf8_lossy(&output.stderr));

@@ -67,7 +67,8 @@ mod tests {
         let answer = buffers.answer(bytes);
         assert_eq!(&answer[..], b"answer");
         // It is still being sent.
-        assert_ne!(buffers.take(7).as_ptr(), place);
+        let other = buffers.take(7);
+        assert_ne!(other.as_ptr(), place);
         drop(answer);
         let again = buffers.take(7);
         assert_eq!((again.len(), again.capacity(), again.as_ptr()), (0, capacity, place));

@@ -121,6 +121,8 @@ pub(crate) fn keys<'u, 'f>(
         jumps: JumpsOf::default(),
         passed_on: HashMap::default(),
         led: HashMap::default(),
+        looked_at: 0,
+        lacks_words: false,
     };
     let mut work = 0;
     for &(address, end) in ranges.iter().filter(|_| matches!(width, 4 | 8)) {
@@ -132,11 +134,13 @@ pub(crate) fn keys<'u, 'f>(
     }
     for (address, size, key) in unknown_tables(image, &tables) {
         work += (size / width.max(1)).min(MAX_WORDS) as usize;
-        if work > MAX_WORK {
+        if work > MAX_WORK || found.vtables.len() > MAX_ALL_KEYS {
+            dispatch.lacks_words = true;
             break;
         }
         let table = dispatch::parts(&words, address, size, width);
-        let told = dispatch.overriders(&mut overriders, &TableClass::Named(key), &table);
+        let told =
+            dispatch.overriders(&mut overriders, &TableClass::Named(key), &table, MAX_KEYS * table.len());
         // A table that lld folded with another class's: its objects are of either class.
         if key != SHARED {
             found.vtables.extend(told);
@@ -160,6 +164,7 @@ pub(crate) fn keys<'u, 'f>(
             + line.len() * line.len()
             + slots.len() * parts.len();
         if work > MAX_WORK || found.vtables.len() > MAX_ALL_KEYS {
+            dispatch.lacks_words = true;
             diagnostics.add(Kind::SkippedClasses, address, || {
                 format!(
                     "the tables of virtual functions from {address:#x} on are left out: there are too many"
@@ -183,16 +188,17 @@ pub(crate) fn keys<'u, 'f>(
         for Reached { slot, function, doubtful } in reached {
             add(function, Some(slot), doubtful || index.forgotten);
         }
-        let told =
-            dispatch.overriders(&mut overriders, &TableClass::Known { class, line: &line, numbered }, &parts);
+        let known = TableClass::Known { class, line: &line, numbered };
+        let told = dispatch.overriders(&mut overriders, &known, &parts, MAX_KEYS * parts.len());
         // What is proven of a slot, or of any call, says more.
+        let before = &found.vtables[first..];
+        let place = |key: &VtableKey| (key.point.0, key.slot, index.group(key.function));
+        let of_slots: HashSet<_> = before.iter().map(place).collect();
+        let of_any = before.iter().filter(|key| key.slot.is_none() && !key.doubtful);
+        let of_any: HashSet<_> = of_any.map(place).collect();
         let proven = |key: &VtableKey| {
-            let group = index.group(key.function);
-            found.vtables[first..].iter().any(|known| {
-                let same = (known.point, known.slot) == (key.point, key.slot);
-                let any = known.point == key.point && known.slot.is_none() && !known.doubtful;
-                (same || any) && index.group(known.function) == group
-            })
+            let (point, slot, group) = place(key);
+            of_slots.contains(&(point, slot, group)) || of_any.contains(&(point, None, group))
         };
         let told: Vec<VtableKey> = told.into_iter().filter(|key| !proven(key)).collect();
         found.vtables.extend(told);
@@ -217,7 +223,7 @@ pub(crate) fn keys<'u, 'f>(
         .symbols
         .iter()
         .any(|symbol| symbol.binding == Binding::Local && !symbol.dynamic && !symbol.hidden);
-    found.overriders = overriders.keys(!has_locals);
+    found.overriders = overriders.keys(!has_locals || dispatch.lacks_words);
     let used: HashSet<u16> = found.vtables.iter().filter_map(|key| key.slot).collect();
     let through: HashSet<u16> = found.overriders.iter().map(|key| key.slot).collect();
     found.slots = slot_calls;

@@ -116,6 +116,10 @@ pub(crate) struct Dispatch<'a, 'p, 'f> {
     pub(crate) passed_on: HashMap<u16, Reach>,
     /// By group: which groups a word that leads to it may lead to.
     pub(crate) led: HashMap<GroupId, Rc<Vec<GroupId>>>,
+    /// Members of groups that were looked at for words of tables.
+    pub(crate) looked_at: u64,
+    /// Not all words of tables were looked at.
+    pub(crate) lacks_words: bool,
 }
 
 impl Dispatch<'_, '_, '_> {

@@ -23,6 +23,9 @@ use crate::util::hash::HashMap;
 /// Pieces of code that are read at once.
 const PIECES_AT_ONCE: usize = 256;
 
+/// Members of groups that are looked at for words of tables; past it every word may lead elsewhere too.
+const MAX_LOOKED_AT: u64 = 1 << 26;
+
 /// Keys of one slot; past it the slot tells nothing.
 const MAX_OF_SLOT: usize = 1 << 16;
 
@@ -93,7 +96,9 @@ pub(crate) fn decoded(index: &Index<'_, '_>) -> Vec<SlotKey> {
             let before = rows.partition_point(|row| from.wrapping_add(u64::from(row.offset)) <= address);
             before.checked_sub(1).map_or(start, |at| from.wrapping_add(u64::from(rows[at].offset)))
         };
-        index.machine.slot_calls(start, start + u64::from(piece.body), &begins)
+        let calls = index.machine.slot_calls(start, start + u64::from(piece.body), &begins);
+        // What an object itself holds is of no table: a method of its class may be called so by another word.
+        calls.into_iter().filter(|call| call.by_object)
     };
     let of_pieces = |pieces: &[Piece]| {
         let calls = pieces.iter().flat_map(of_piece);
@@ -109,12 +114,13 @@ pub(crate) fn decoded(index: &Index<'_, '_>) -> Vec<SlotKey> {
 
 impl Dispatch<'_, '_, '_> {
     /// Adds what stands at the words of a class's tables that the program calls through; gives the keys of objects that have a
-    /// pointer to one of them, all doubtful.
+    /// pointer to one of them, all doubtful. Gives up past `most` of these.
     pub(crate) fn overriders(
         &mut self,
         found: &mut Overriders,
         class: &TableClass<'_>,
         tables: &[TableRange],
+        most: usize,
     ) -> Vec<VtableKey> {
         let mut keys = Vec::new();
         let slots = self.slots;
@@ -123,6 +129,10 @@ impl Dispatch<'_, '_, '_> {
                 let Some(place) = point.checked_add(u64::from(slot) * self.width) else { break };
                 if place.checked_add(self.width).is_none_or(|after| after > end) {
                     break;
+                }
+                if keys.len() > most {
+                    self.lacks_words = true;
+                    return keys;
                 }
                 for (group, function) in self.told(class, number, slot, place) {
                     found.add(slot, group, function);
@@ -162,6 +172,11 @@ impl Dispatch<'_, '_, '_> {
                 };
                 match program.pieces[piece].owner {
                     Owner::Group(group) => {
+                        self.looked_at += program.groups[group.index()].members.len() as u64;
+                        if self.looked_at > MAX_LOOKED_AT {
+                            self.lacks_words = true;
+                            return Vec::new();
+                        }
                         let declared = match *class {
                             TableClass::Known { class, numbered: true, .. } if number == 0 => {
                                 self.declared(class, slot, address)

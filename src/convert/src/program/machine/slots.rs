@@ -12,6 +12,9 @@
 //! the instruction itself. A call through a register, `mov 16(%rax), %rcx; call *%rcx`, may be reached with another word in
 //! the register. So a function with such a call is read whole, from its start.
 
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+
 use iced_x86::{
     Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory, InstructionInfoOptions,
     Mnemonic, OpAccess, OpKind, Register,
@@ -29,7 +32,7 @@ pub(crate) struct SlotCall {
     pub(crate) slot: u16,
     /// The table's address was the first word of what another pointer points to.
     pub(crate) by_object: bool,
-    /// The word was loaded into a register that is called.
+    /// Which word it is depends on what a register holds, and not on the instruction alone.
     by_register: bool,
 }
 
@@ -107,7 +110,7 @@ enum Effect {
 struct Follower {
     state: State,
     /// What registers hold where jumps forward lead.
-    joins: Vec<(u64, State)>,
+    joins: BTreeMap<u64, State>,
     /// The code before does not run on to here.
     ended: bool,
     /// Registers that a call gives back.
@@ -130,7 +133,7 @@ impl Follower {
         back.sort_unstable();
         Follower {
             state: start,
-            joins: Vec::new(),
+            joins: BTreeMap::new(),
             ended: false,
             kept,
             frame,
@@ -155,8 +158,8 @@ impl Follower {
 
     /// Takes up where an instruction begins.
     fn arrive(&mut self, address: u64) {
-        while let Some(&(place, state)) = self.joins.last().filter(|join| join.0 <= address) {
-            self.joins.pop();
+        while let Some(join) = self.joins.first_entry().filter(|join| *join.key() <= address) {
+            let (place, state) = join.remove_entry();
             if place == address {
                 self.state = if self.ended { state } else { agreed(&self.state, &state) };
                 self.ended = false;
@@ -193,16 +196,15 @@ impl Follower {
         }
     }
 
-    /// Keeps what registers hold for where a jump leads. The last of the list is the next place in the code.
+    /// Keeps what registers hold for where a jump leads.
     fn join(&mut self, to: u64) {
         if self.joins.len() >= MAX_JOINS {
             self.gave_up = true;
             return;
         }
-        let at = self.joins.partition_point(|join| join.0 > to);
-        match self.joins.get_mut(at) {
-            Some((place, state)) if *place == to => *state = agreed(state, &self.state),
-            _ => self.joins.insert(at, (to, self.state)),
+        match self.joins.entry(to) {
+            Entry::Occupied(mut known) => *known.get_mut() = agreed(known.get(), &self.state),
+            Entry::Vacant(place) => _ = place.insert(self.state),
         }
     }
 
@@ -211,9 +213,8 @@ impl Follower {
         while left != 0 {
             let number = left.trailing_zeros() as usize;
             left &= left - 1;
-            if self.start[number] != Held::Frame {
-                self.state[number] = Held::Unknown;
-            }
+            // What is known everywhere stays known.
+            self.state[number] = self.start[number];
         }
     }
 }
@@ -352,7 +353,10 @@ fn x86_step(now: &Instruction, state: &State, wide: bool, info: &mut Instruction
         }
         FlowControl::Call => return Effect::Call(None, false),
         FlowControl::IndirectCall => {
-            let by_register = now.op0_kind() == OpKind::Register;
+            // What a register is moved by may differ where code jumps back to.
+            let moved =
+                general(now.memory_base()).is_some_and(|base| matches!(state[base], Held::Inside(..)));
+            let by_register = now.op0_kind() == OpKind::Register || moved;
             let held = match now.op0_kind() {
                 OpKind::Memory if !now.is_call_far_indirect() => Some(x86_load(now, state, wide)),
                 OpKind::Register => general(now.op0_register()).map(|register| state[register]),
