@@ -89,7 +89,7 @@ impl FunctionSymbols {
 pub(super) struct Traced {
     /// Distinct stacks.
     pub(super) stacks: Vec<Vec<Pair>>,
-    /// FunctionSymbols of the link without folding.
+    /// The functions of the link without folding.
     pub(super) truth: FunctionSymbols,
     /// Entries that were compared, and why no more were.
     pub(super) entries: usize,

@@ -4,7 +4,7 @@
 
 use super::Target;
 
-/// RegisterSet, one bit each: 32 general ones, then 32 of floating point and vectors.
+/// Registers, one bit each: 32 general ones, then 32 of floating point and vectors.
 pub(super) type RegisterSet = u64;
 
 /// Where the registers of floating point begin.
@@ -124,7 +124,7 @@ impl Op {
     }
 
     /// The registers that it changes; all for what is not known.
-    fn written(self) -> RegisterSet {
+    pub(super) fn written(self) -> RegisterSet {
         match self {
             Op::Nothing | Op::Jump(_) | Op::Return => 0,
             Op::Constant { to, .. }

@@ -466,34 +466,13 @@ fn of_runs(runs: &[InstRun<'_>]) -> Vec<SlotCall> {
                 } if to.count_ones() == 1 && to.trailing_zeros() < 32 && base < 32 && !writes_back => {
                     Effect::Set(to.trailing_zeros() as usize, state[usize::from(base)].load(offset))
                 }
-                other => Effect::Forget(written(other)),
+                // Those of vectors stand above.
+                other => Effect::Forget(other.written() as u32),
             };
             follower.take(step, address, address + inst.len as u64);
         });
     }
     follower.calls()
-}
-
-/// The general registers that an instruction changes.
-fn written(op: Op) -> u32 {
-    match op {
-        Op::Nothing | Op::Jump(_) | Op::Return => 0,
-        Op::Constant { to, .. }
-        | Op::Upper { to, .. }
-        | Op::Move { to, .. }
-        | Op::Add { to, .. }
-        | Op::Sum { to, .. }
-        | Op::Shift { to, .. } => 1_u32.checked_shl(to.into()).unwrap_or(0),
-        Op::Load { to, place } => {
-            let base = place.base.filter(|_| place.writes_back).map_or(0, |base| 1_u64 << (base & 63));
-            (to | base) as u32
-        }
-        Op::Store { place, .. } => {
-            place.base.filter(|_| place.writes_back).map_or(0, |base| (1_u64 << (base & 63)) as u32)
-        }
-        Op::Write(registers) => registers as u32,
-        Op::Call(_) | Op::Other => u32::MAX,
-    }
 }
 
 #[cfg(test)]
