@@ -7,6 +7,7 @@
 #![warn(missing_docs)]
 #![forbid(unsafe_code)]
 
+mod fields;
 mod input;
 mod output;
 #[cfg(feature = "parquet")]
@@ -19,6 +20,7 @@ use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{ArrowError, Schema, SchemaRef};
 use foldsym_symbolize::Symbolizer;
 
+pub use fields::{FIELDS, SymbolFields};
 pub use output::symbols_field;
 #[cfg(feature = "parquet")]
 pub use parquet_file::{Done, symbolize_file};
@@ -89,11 +91,13 @@ pub struct TableOptions {
     pub dictionaries: bool,
     /// Threads that share the rows of a batch; 0 for one a core. Neither answers nor errors depend on it.
     pub threads: usize,
+    /// Which fields the answers have.
+    pub fields: SymbolFields,
 }
 
 impl Default for TableOptions {
     fn default() -> Self {
-        Self { dictionaries: true, threads: 1 }
+        Self { dictionaries: true, threads: 1, fields: SymbolFields::ALL }
     }
 }
 

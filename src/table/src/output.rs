@@ -321,7 +321,7 @@ pub(crate) fn fit_together(
     if options.dictionaries {
         return Ok(());
     }
-    for column in 0..TEXTS {
+    for (column, _) in TEXTS.iter().enumerate().filter(|(_, name)| options.fields.has(name)) {
         let lengths = parts.iter().flat_map(|part| part.texts()[column]).flatten();
         let lengths = lengths.map(|&text| values.value_length(text as usize) as usize);
         fits(lengths, "bytes of a column's text")?;
@@ -338,8 +338,19 @@ struct Position {
     message: Option<Text>,
 }
 
-/// How many columns of text there are.
-const TEXTS: usize = 10;
+/// The columns of text, in the order of [`ElementColumns::texts`].
+const TEXTS: [&str; 10] = [
+    "function",
+    "linkage_name",
+    "file",
+    "module",
+    "certainty",
+    "evidence",
+    "reason",
+    "candidates",
+    "unknown",
+    "message",
+];
 
 /// The fields of the elements.
 #[derive(Default)]
@@ -391,7 +402,7 @@ impl ElementColumns {
     }
 
     /// The columns of text.
-    fn texts(&self) -> [&Vec<Option<Text>>; TEXTS] {
+    fn texts(&self) -> [&Vec<Option<Text>>; TEXTS.len()] {
         [
             &self.function,
             &self.linkage_name,
@@ -408,7 +419,7 @@ impl ElementColumns {
 
     /// The column, a list for each row. The caller has asked [`fit_together`].
     pub(crate) fn finish(
-        self,
+        mut self,
         values: &Arc<StringArray>,
         options: TableOptions,
     ) -> Result<ArrayRef, TableError> {
@@ -421,29 +432,41 @@ impl ElementColumns {
             Ok(Arc::new(plain.collect::<StringArray>()))
         };
         let fields = fields(options);
-        let DataType::List(item) = fields[13].data_type() else {
-            return Err(ArrowError::SchemaError("candidates are a list".to_owned()).into());
-        };
-        let candidate_offsets = offsets(self.candidate_lengths, "candidates")?;
-        let candidates = ListArray::try_new(item.clone(), candidate_offsets, text(self.candidates)?, None)?;
-        let columns: Vec<ArrayRef> = vec![
-            Arc::new(Int32Array::from(self.frame)),
-            Arc::new(Int64Array::from(self.address)),
-            text(self.function)?,
-            text(self.linkage_name)?,
-            text(self.file)?,
-            Arc::new(Int32Array::from(self.line)),
-            Arc::new(Int32Array::from(self.column)),
-            Arc::new(BooleanArray::from(self.inlined)),
-            text(self.module)?,
-            text(self.certainty)?,
-            text(self.evidence)?,
-            text(self.reason)?,
-            Arc::new(Int32Array::from(self.candidate_count)),
-            Arc::new(candidates),
-            text(self.unknown)?,
-            text(self.message)?,
-        ];
+        let mut columns: Vec<ArrayRef> = Vec::with_capacity(fields.len());
+        let mut candidates = Some((self.candidate_lengths, self.candidates));
+        for field in fields.iter() {
+            columns.push(match field.name().as_str() {
+                "frame" => Arc::new(Int32Array::from(std::mem::take(&mut self.frame))),
+                "address" => Arc::new(Int64Array::from(std::mem::take(&mut self.address))),
+                "function" => text(std::mem::take(&mut self.function))?,
+                "linkage_name" => text(std::mem::take(&mut self.linkage_name))?,
+                "file" => text(std::mem::take(&mut self.file))?,
+                "line" => Arc::new(Int32Array::from(std::mem::take(&mut self.line))),
+                "column" => Arc::new(Int32Array::from(std::mem::take(&mut self.column))),
+                "inlined" => Arc::new(BooleanArray::from(std::mem::take(&mut self.inlined))),
+                "module" => text(std::mem::take(&mut self.module))?,
+                "certainty" => text(std::mem::take(&mut self.certainty))?,
+                "evidence" => text(std::mem::take(&mut self.evidence))?,
+                "reason" => text(std::mem::take(&mut self.reason))?,
+                "candidate_count" => Arc::new(Int32Array::from(std::mem::take(&mut self.candidate_count))),
+                "candidates" => {
+                    let (DataType::List(item), Some((lengths, names))) =
+                        (field.data_type(), candidates.take())
+                    else {
+                        return Err(ArrowError::SchemaError("candidates are a list".to_owned()).into());
+                    };
+                    Arc::new(ListArray::try_new(
+                        item.clone(),
+                        offsets(lengths, "candidates")?,
+                        text(names)?,
+                        None,
+                    )?)
+                }
+                "unknown" => text(std::mem::take(&mut self.unknown))?,
+                "message" => text(std::mem::take(&mut self.message))?,
+                name => return Err(ArrowError::SchemaError(format!("no field {name:?}")).into()),
+            });
+        }
         let elements = StructArray::try_new(fields, columns, None)?;
         let DataType::List(field) = symbols_field(options).data_type().clone() else {
             return Err(ArrowError::SchemaError("the column of symbols is a list".to_owned()).into());
@@ -460,7 +483,7 @@ fn fields(options: TableOptions) -> Fields {
         false => DataType::Utf8,
     };
     let candidates = DataType::List(Arc::new(Field::new("item", text(), true)));
-    Fields::from(vec![
+    let all = [
         Field::new("frame", DataType::Int32, true),
         Field::new("address", DataType::Int64, true),
         Field::new("function", text(), true),
@@ -477,7 +500,8 @@ fn fields(options: TableOptions) -> Fields {
         Field::new("candidates", candidates, true),
         Field::new("unknown", text(), true),
         Field::new("message", text(), true),
-    ])
+    ];
+    all.into_iter().filter(|field| options.fields.has(field.name())).collect()
 }
 
 /// The column that is added: a list of structs, one for each function of each frame.

@@ -126,7 +126,8 @@ fn validate_sizes(stacks: &Bound<'_, PyAny>) -> PyResult<()> {
 ///
 /// `stacks` is anything with the Arrow C interface (`__arrow_c_array__` or `__arrow_c_stream__`): a record batch or a table of
 /// pyarrow, a data frame of Polars, a result of DuckDB. `store` is a Symbolizer, a Store, or the folder of one. Without `dictionaries`
-/// names are plain text. `threads` share the rows (0: one a core); the interpreter lock is free during the work.
+/// names are plain text. `fields` names the fields of the answers that are made, as `["function", "line"]`; without it all are.
+/// `threads` share the rows (0: one a core); the interpreter lock is free during the work.
 ///
 /// A table is answered as one batch: of a large one give a part at a time, as `pyarrow.RecordBatchReader` does.
 ///
@@ -138,17 +139,21 @@ fn validate_sizes(stacks: &Bound<'_, PyAny>) -> PyResult<()> {
 /// >>> answers["symbols"].to_pylist()[0][-1]["function"]
 /// 'demo_main'
 #[pyfunction]
-#[pyo3(signature = (stacks, store, *, dictionaries = true, threads = 1))]
+#[pyo3(signature = (stacks, store, *, dictionaries = true, threads = 1, fields = None))]
 pub(crate) fn symbolize_batch(
     py: Python<'_>,
     stacks: &Bound<'_, PyAny>,
     store: &Bound<'_, PyAny>,
     dictionaries: bool,
     threads: usize,
+    fields: Option<Vec<String>>,
 ) -> PyResult<RecordBatch> {
     let stacks = taken(stacks)?;
     let mut options = foldsym_table::TableOptions::default();
     (options.dictionaries, options.threads) = (dictionaries, threads);
+    if let Some(fields) = &fields {
+        options.fields = foldsym_table::SymbolFields::of(fields.iter().map(String::as_str)).map_err(damaged)?;
+    }
     let symbolizer = match store.cast::<Symbolizer>() {
         Ok(symbolizer) => symbolizer.clone(),
         Err(_) => {

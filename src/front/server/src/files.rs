@@ -55,7 +55,11 @@ impl Budget {
         let mut part = Part { budget: self.clone(), bytes: 0 };
         // As long as the client says, within reason: it need not keep its word.
         let said = body.size_hint().upper().and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or(0);
-        let mut bytes = Vec::with_capacity(said.min(one).min(FIRST));
+        let first = said.min(one).min(FIRST);
+        if !part.grow(first, all) {
+            return Err(Refusal::busy());
+        }
+        let mut bytes = Vec::with_capacity(first);
         let mut body = body;
         while let Some(frame) = body.frame().await {
             let frame = frame.map_err(|error| Refusal::bad(format!("the request broke off: {error}")))?;
@@ -63,7 +67,9 @@ impl Budget {
             if bytes.len() + data.len() > one {
                 return Err(Refusal::too_large(format!("a request has at most {one} bytes")));
             }
-            if !part.grow(data.len(), all) {
+            // What the buffer has room for is in the budget already.
+            let more = (bytes.len() + data.len()).saturating_sub(part.bytes);
+            if !part.grow(more, all) {
                 return Err(Refusal::busy());
             }
             bytes.extend_from_slice(&data);

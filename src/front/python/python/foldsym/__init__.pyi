@@ -83,4 +83,5 @@ def symbolize_batch(
     *,
     dictionaries: bool = True,
     threads: int = 1,
+    fields: Sequence[str] | None = None,
 ) -> RecordBatch: ...

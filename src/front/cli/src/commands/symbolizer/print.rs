@@ -176,7 +176,7 @@ impl<'o> Printer<'o> {
         }
         // As LLVM does: of line 0 the file's first lines, and with `--basenames` the file of that name here.
         let Ok(path) = std::str::from_utf8(self.path(&line.file)) else { return String::new() };
-        let Ok(text) = std::fs::read(path) else { return String::new() };
+        let Some(text) = source_text(path) else { return String::new() };
         let text = String::from_utf8_lossy(&text);
         let first = at.saturating_sub(count / 2).max(1);
         let last = first.saturating_add(count - 1);
@@ -261,4 +261,35 @@ fn or_unknown(text: &[u8]) -> &[u8] {
 
 fn hex(address: u64) -> Value {
     format!("{address:#x}").into()
+}
+
+/// Bytes of a source file that are read, at most: a path of debug information may name a file of any length.
+const MAX_SOURCE: u64 = 64 << 20;
+
+/// A regular file, whole; nothing where it is longer than [`MAX_SOURCE`]. A pipe or a device would never end.
+fn source_text(path: &str) -> Option<Vec<u8>> {
+    use std::io::Read;
+
+    // Asked before it is opened: to open a pipe waits for who writes into it.
+    std::fs::metadata(path).ok().filter(|data| data.is_file() && data.len() <= MAX_SOURCE)?;
+    let mut text = Vec::new();
+    std::fs::File::open(path).ok()?.take(MAX_SOURCE + 1).read_to_end(&mut text).ok()?;
+    (text.len() as u64 <= MAX_SOURCE).then_some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{MAX_SOURCE, source_text};
+
+    #[test]
+    fn sources_are_bounded() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("long.c");
+        let file = std::fs::File::create(&path).unwrap();
+        file.set_len(MAX_SOURCE).unwrap();
+        assert_eq!(source_text(path.to_str().unwrap()).map(|text| text.len() as u64), Some(MAX_SOURCE));
+        file.set_len(MAX_SOURCE + 1).unwrap();
+        assert_eq!(source_text(path.to_str().unwrap()), None);
+        assert_eq!(source_text("/dev/zero"), None);
+    }
 }

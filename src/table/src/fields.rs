@@ -1,0 +1,53 @@
+//! Names of fields to those that a table's answers have.
+
+use crate::TableError;
+
+/// The fields of an answer, in their order in the column.
+pub const FIELDS: [&str; 16] = [
+    "frame",
+    "address",
+    "function",
+    "linkage_name",
+    "file",
+    "line",
+    "column",
+    "inlined",
+    "module",
+    "certainty",
+    "evidence",
+    "reason",
+    "candidate_count",
+    "candidates",
+    "unknown",
+    "message",
+];
+
+/// Some of the [`FIELDS`]. A column that is not asked for is not made: text is most of what an answer costs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SymbolFields(u16);
+
+impl SymbolFields {
+    /// All of them.
+    pub const ALL: Self = Self(u16::MAX);
+
+    /// Those of these names, in any order.
+    ///
+    /// # Errors
+    /// There is no field of a name, or no name at all.
+    pub fn of<'n>(names: impl IntoIterator<Item = &'n str>) -> Result<Self, TableError> {
+        let wrong = |what| TableError::Column { column: crate::SYMBOLS.to_owned(), what };
+        let mut bits = 0;
+        for name in names {
+            let at = FIELDS.iter().position(|field| *field == name);
+            let at =
+                at.ok_or_else(|| wrong(format!("has no field {name:?}: expected {}", FIELDS.join(", "))))?;
+            bits |= 1 << at;
+        }
+        if bits == 0 { Err(wrong("needs at least one field".to_owned())) } else { Ok(Self(bits)) }
+    }
+
+    /// Whether the field of this name is one of them.
+    pub fn has(self, name: &str) -> bool {
+        FIELDS.iter().position(|field| *field == name).is_some_and(|at| self.0 & (1 << at) != 0)
+    }
+}
