@@ -130,6 +130,16 @@ fn a_profile_is_collapsed_and_written_anew() {
         (&json[0]["Format"], json[0]["Threads"][0]["Values"]["samples/count"].is_i64()),
         (&"pprof".into(), true)
     );
+    // gperftools writes no build ids, so a store with the program is of no use, and the command says what is.
+    let store = folder.path().join("store");
+    let store = store.to_str().unwrap();
+    assert_eq!(foldsym(&["convert", &program, "--store", store]).code, 0);
+    let unnamed = foldsym(&["symbolize", "--store", store, &profile, "--pprof", out.to_str().unwrap()]);
+    assert!(unnamed.code == 0 && unnamed.err.contains(": 0 of 104 frames have functions"), "{unnamed:?}");
+    assert!(unnamed.err.contains("2 of its modules have no build id"), "{unnamed:?}");
+    // With the build id that Go writes nothing of the kind is said.
+    let go = foldsym(&["symbolize", "--store", store, &report("go.pb.gz"), "--pprof", out.to_str().unwrap()]);
+    assert!(go.code == 0 && !go.err.contains("have no build id"), "{go:?}");
     let two = foldsym(&["symbolize", "--pprof", "-", &profile, &profile]);
     assert_eq!(two.code, 2, "{two:?}");
 }

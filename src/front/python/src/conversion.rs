@@ -2,7 +2,9 @@
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError, mpsc};
+use std::time::Duration;
 
 use foldsym_convert::{ConvertError, NoProgress, Options, Progress, Report, convert_bytes, convert_to};
 use foldsym_convert::{replaceable, write_whole};
@@ -17,6 +19,9 @@ const MAGIC: &[u8] = &foldsym_format::header::MAGIC;
 
 /// How often a step says how far it is.
 const TIMES_A_STEP: u64 = 100;
+
+/// How long a signal waits for its handler while a program is converted.
+const SIGNALS: Duration = Duration::from_millis(50);
 
 /// Tells a callable of the steps, until it raises.
 struct Callback {
@@ -68,16 +73,20 @@ impl Progress for Callback {
     }
 }
 
-/// A file that is written no further once the callable has raised.
+/// A file that is written no further once the callable or a handler of a signal has raised.
 struct Output<'a> {
     file: &'a mut std::fs::File,
     callback: Option<&'a Callback>,
+    interrupted: &'a AtomicBool,
 }
 
 impl Write for Output<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if self.callback.is_some_and(Callback::has_raised) {
             return Err(io::Error::other("the progress callback raised an exception"));
+        }
+        if self.interrupted.load(Ordering::Relaxed) {
+            return Err(io::Error::from(io::ErrorKind::Other));
         }
         self.file.write(bytes)
     }
@@ -92,6 +101,7 @@ fn write(
     output: &Path,
     options: &Options,
     callback: Option<&Callback>,
+    interrupted: &AtomicBool,
 ) -> Result<Report, String> {
     let unwritable = |error: io::Error| format!("{}: cannot write: {error}", output.display());
     // Before the work, which may take long.
@@ -99,7 +109,7 @@ fn write(
     let mut report = None;
     let progress: &dyn Progress = callback.map_or(&NoProgress, |callback| callback);
     let written = write_whole(output, |file| {
-        let mut out = Output { file, callback };
+        let mut out = Output { file, callback, interrupted };
         let made = match source {
             Source::Path(path) => convert_to(path, &mut out, options, progress),
             Source::Bytes(bytes) => convert_bytes(Path::new("<bytes>"), bytes, &mut out, options, progress),
@@ -109,7 +119,7 @@ fn write(
             error => error.to_string(),
         });
         // The file gets its name only where there is a report.
-        let is_whole = made.is_ok();
+        let is_whole = made.is_ok() && !interrupted.load(Ordering::Relaxed);
         report = Some(made);
         if is_whole { Ok(()) } else { Err(io::Error::other("not converted")) }
     });
@@ -119,6 +129,41 @@ fn write(
         (Some(Ok(report)), Ok(())) => Ok(report),
         (None, Ok(())) => Err(unwritable(io::Error::other("nothing was converted"))),
     }
+}
+
+/// Works in a thread of its own, while this one lets Python handle signals: Python does that in its main thread alone. What a handler
+/// raises (as Ctrl-C does) is given when the work, which sees `interrupted`, has ended.
+fn with_signals<R: Send>(
+    py: Python<'_>,
+    work: impl FnOnce() -> R + Send,
+    interrupted: &AtomicBool,
+) -> PyResult<R> {
+    std::thread::scope(|scope| {
+        let (done, ended) = mpsc::channel::<()>();
+        let work = move || {
+            // Dropped when the work ends, also where it panics.
+            let _done = done;
+            work()
+        };
+        let worker =
+            std::thread::Builder::new().stack_size(8 << 20).spawn_scoped(scope, work).map_err(failed)?;
+        let mut raised = None;
+        // A receiver may wait in one thread alone, which this is.
+        let ended = Mutex::new(ended);
+        let wait = || ended.lock().unwrap_or_else(PoisonError::into_inner).recv_timeout(SIGNALS);
+        while matches!(py.detach(wait), Err(mpsc::RecvTimeoutError::Timeout)) {
+            if let Err(error) = py.check_signals() {
+                interrupted.store(true, Ordering::Relaxed);
+                raised = raised.or(Some(error));
+            }
+        }
+        let result = py.detach(|| worker.join());
+        match (raised, result) {
+            (Some(error), _) => Err(error),
+            (None, Ok(result)) => Ok(result),
+            (None, Err(panic)) => std::panic::resume_unwind(panic),
+        }
+    })
 }
 
 /// The pairs of a dictionary, in its order.
@@ -199,7 +244,9 @@ pub(crate) fn convert<'py>(
         return Err(PyValueError::new_err("of bytes no other file is opened: give the path of the program"));
     }
     let callback = progress.map(|callable| Callback { callable, state: Mutex::default() });
-    let report = py.detach(|| write(&source, &output, &options, callback.as_ref()));
+    let interrupted = AtomicBool::new(false);
+    let work = || write(&source, &output, &options, callback.as_ref(), &interrupted);
+    let report = with_signals(py, work, &interrupted)?;
     let state = callback.map(|callback| callback.state.into_inner().unwrap_or_else(PoisonError::into_inner));
     if let Some(raised) = state.and_then(|state| state.raised) {
         return Err(raised);

@@ -152,7 +152,8 @@ pub(crate) fn symbolize_batch(
     let mut options = foldsym_table::TableOptions::default();
     (options.dictionaries, options.threads) = (dictionaries, threads);
     if let Some(fields) = &fields {
-        options.fields = foldsym_table::SymbolFields::of(fields.iter().map(String::as_str)).map_err(damaged)?;
+        options.fields =
+            foldsym_table::SymbolFields::of(fields.iter().map(String::as_str)).map_err(damaged)?;
     }
     let symbolizer = match store.cast::<Symbolizer>() {
         Ok(symbolizer) => symbolizer.clone(),

@@ -186,3 +186,32 @@ def test_convert_replaces_a_file_whole(tmp_path):
         with pytest.raises(foldsym.FoldsymError):
             foldsym.convert(b"no program", out)
         assert out.read_bytes() == new and os.listdir(tmp_path) == ["x.fsym"]
+
+
+def test_ctrl_c_ends_a_conversion(tmp_path):
+    """The handler of a signal runs during the work, what it raises is raised, and nothing is written."""
+    import subprocess
+    import sys
+
+    script = """if True:
+        import os, signal, sys, threading
+        import foldsym
+        # Threads change places only where they wait: the handler is done before the callable goes on.
+        sys.setswitchinterval(1000)
+        seen = threading.Event()
+        def handler(number, frame):
+            seen.set()
+            raise KeyboardInterrupt
+        signal.signal(signal.SIGINT, handler)
+        def progress(step, done, total):
+            if step == "read" and not seen.is_set():
+                os.kill(os.getpid(), signal.SIGINT)
+                assert seen.wait(60), "the handler did not run"
+        try:
+            foldsym.convert(sys.argv[1], sys.argv[2], progress=progress)
+        except KeyboardInterrupt:
+            print("interrupted", os.path.exists(sys.argv[2]), os.listdir(os.path.dirname(sys.argv[2])))
+    """
+    command = [sys.executable, "-c", script, str(BUILT / "demo.elf"), str(tmp_path / "out.fsym")]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.stdout == "interrupted False []\n", done

@@ -189,6 +189,14 @@ impl Profile {
         Self { inner, locations, mappings, modules, overlap, callers, max_frames, warnings }
     }
 
+    /// How many modules have a path and no build id: nothing but their path names them, and a store is asked by build ids.
+    pub fn modules_without_id(&self) -> usize {
+        let modules = (0..self.modules.len()).filter_map(|index| self.modules.get(index));
+        modules
+            .filter(|module| module.id.is_none() && !matches!(module.name.get(..1), None | Some("[")))
+            .count()
+    }
+
     fn text(&self, index: i64) -> &str {
         let text = usize::try_from(index).ok().and_then(|index| self.inner.string_table.get(index));
         text.map_or("", |text| text.as_str())

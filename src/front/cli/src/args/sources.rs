@@ -98,7 +98,7 @@ pub(crate) struct Symbolize {
     pub(crate) sources: Sources,
     /// In place of reports a Parquet file of stacks, a row each
     #[cfg(feature = "parquet")]
-    #[arg(long, value_name = "IN.parquet", requires = "output", conflicts_with_all = ["inputs", "json", "text", "format", "certainty"])]
+    #[arg(long, value_name = "IN.parquet", requires = "output", conflicts_with_all = ["inputs", "json", "text", "format", "certainty", "style", "collapsed", "pprof", "callers"])]
     pub(crate) parquet: Option<PathBuf>,
     /// Where the rows go, with their answers
     #[cfg(feature = "parquet")]

@@ -28,6 +28,8 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     task.add_argument("--mode", default="error", choices=["error", "overwrite", "append"], help="if the output is there")
     task.add_argument("--partition-by", nargs="*", help="columns by which rows are moved (default: the module); none: rows stay")
     task.add_argument("--partitions", type=int, help="how many tasks (default: spark.sql.shuffle.partitions)")
+    task.add_argument("--fields", nargs="+", help="fields of the answers (default: all)")
+    task.add_argument("--keep", nargs="*", help="columns of the input that the output has (default: all)")
     task.add_argument("--metrics", type=pathlib.Path, help="file on the driver for the metrics, as JSON")
     task = tasks.add_parser("convert", help="programs to a store, a task each")
     task.add_argument("--list", required=True, type=pathlib.Path, help="file with a path a line")
@@ -59,6 +61,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             partition_by=arguments.partition_by,
             partitions=arguments.partitions,
             metrics=metrics,
+            fields=arguments.fields,
+            keep=arguments.keep,
         )
         answers.write.mode(arguments.mode).parquet(arguments.output)
         done = {**metrics.value(), "wall_seconds": time.perf_counter() - start}

@@ -136,6 +136,13 @@ fn rewrite(args: &Symbolize, out: &Path, symbolizer: &Symbolizer, options: &Opti
         written.frames,
         written.locations_added
     ));
+    let nameless = profile.modules_without_id();
+    if written.named < written.frames && nameless > 0 {
+        complain(&format!(
+            "{}: {nameless} of its modules have no build id (gperftools writes none), so that no store has them: give their programs, --search PROGRAM",
+            input.display()
+        ));
+    }
     Ok(0)
 }
 
