@@ -78,7 +78,7 @@ impl Answer {
     }
 
     /// The same frame without an answer.
-    pub(crate) fn without(&self, why: Unknown) -> Self {
+    pub fn without(&self, why: Unknown) -> Self {
         let Self { address, module, image_address, .. } = *self;
         Self { address, module, image_address, unknown: Some(why), ..Self::default() }
     }

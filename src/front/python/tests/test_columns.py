@@ -282,3 +282,15 @@ def test_damaged_columns_of_other_libraries_are_named(some):
     for kind, name in (("text that is not UTF-8", "module_id"), ("list beyond its values", "frames")):
         with pytest.raises(ValueError, match=f'column "{name}": is damaged'):
             foldsym.symbolize_batch(Stream(DAMAGED[kind]()), store)
+
+
+def test_fields_that_are_asked_for(fleet):  # noqa: F811
+    store, rows = fleet
+    whole = answers(table(rows), store)
+    for dictionaries in (True, False):
+        some = pa.record_batch(foldsym.symbolize_batch(table(rows), store, fields=["line", "function"], dictionaries=dictionaries))
+        found = some["symbols"].to_pylist()
+        assert found == [row and [{"function": one["function"], "line": one["line"]} for one in row] for row in whole]
+    for wrong in ([], ["functions"]):
+        with pytest.raises(ValueError, match="symbols"):
+            foldsym.symbolize_batch(table(rows), store, fields=wrong)

@@ -58,6 +58,36 @@ def test_answers_do_not_depend_on_partitions(spark, stacks):
         same(foldsym.spark.symbolize(df, store, **arguments).collect(), whole)
 
 
+def test_fields_and_columns_that_are_asked_for(spark, stacks):
+    store, rows, whole, path = stacks
+    df = spark.read.parquet(path)
+    for metrics in (None, foldsym.spark.Metrics(spark.sparkContext)):
+        some = foldsym.spark.symbolize(df, store, fields=["line", "function", "frame"], keep=["row"], metrics=metrics)
+        assert some.columns == ["row", "symbols"]
+        found = {row["row"]: row["symbols"] for row in some.collect()}
+        assert len(found) == len(whole)
+        for at, answer in enumerate(whole):
+            names = ("frame", "function", "line")
+            expected = answer and [{name: one[name] for name in names} for one in answer]
+            assert ([one.asDict() for one in found[at]] if found[at] is not None else None) == expected
+        assert some.schema["symbols"].dataType.elementType.names == ["frame", "function", "line"]
+    assert metrics.value()["unknown_modules"].keys() == {"absent.so"}
+    for wrong in ({"fields": []}, {"fields": ["name"]}, {"keep": ["nothing"]}):
+        with pytest.raises(ValueError, match="fields: expected|no column 'nothing'"):
+            foldsym.spark.symbolize(df, store, **wrong)
+
+
+def test_rows_go_where_their_values_say(spark, stacks):
+    """Not where their order says: a task that runs again may read its rows in another."""
+    from pyspark.sql import functions as f
+
+    store, _, _, path = stacks
+    df = spark.read.parquet(path)
+    columns = df.orderBy("row").coalesce(1), df.orderBy(f.col("row").desc()).coalesce(1)
+    plans = [foldsym.spark._moved(one, None, 4) for one in columns]
+    assert all("monotonically_increasing_id" not in plan._jdf.queryExecution().toString() for plan in plans)
+
+
 def test_metrics_count_what_was_done(spark, stacks):
     store, rows, whole, path = stacks
     metrics = foldsym.spark.Metrics(spark.sparkContext)

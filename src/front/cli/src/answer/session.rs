@@ -173,6 +173,27 @@ impl Session {
         (self.asked, self.found) = (true, self.found || answer.certainty.is_some());
         let number = self.stacks.then_some(self.number);
         self.number += 1;
+        let start = self.out.text.len();
+        self.write(answer, names, modules, found, number);
+        let Some(why) = names.take_damage() else { return Ok(()) };
+        if !self.stacks {
+            return Err(LineError::of(&why));
+        }
+        // The other frames of the stack are as good as they were.
+        self.out.text.truncate(start);
+        self.write(&answer.without(why), names, modules, found.map(|_| &None), number);
+        Ok(())
+    }
+
+    /// The text of an answer, or its object.
+    fn write(
+        &mut self,
+        answer: &Answer,
+        names: &mut Names<'_>,
+        modules: &Modules,
+        found: Option<&Option<Block>>,
+        number: Option<usize>,
+    ) {
         if self.json {
             let module = answer.module.and_then(|module| modules.get(module));
             json::object(&mut self.out.text, answer, names, module.map_or("", |module| &module.name));
@@ -187,7 +208,6 @@ impl Session {
         } else {
             text::answer(&mut self.out.text, answer, found, number, names, self.style);
         }
-        names.take_damage().map_or(Ok(()), |why| Err(LineError::of(&why)))
     }
 
     /// Answers the arguments' lines, or without any those of standard input. Gives the exit code.

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import pyarrow
     from pyspark.core.context import SparkContext
     from pyspark.sql import Column, DataFrame, SparkSession
-    from pyspark.sql.types import StructType
+    from pyspark.sql.types import DataType, StructType
 
     import foldsym
 
@@ -155,6 +155,11 @@ def _answer(
         metrics.bytes.add(after["bytes"] - before["bytes"])
 
 
+def _has_map(kind: DataType) -> bool:
+    """Maps have no order, so Spark refuses to hash them."""
+    return "map<" in kind.simpleString() or "variant" in kind.simpleString()
+
+
 def _moved(df: DataFrame, partition_by: Sequence[str] | None, partitions: int | None) -> DataFrame:
     """Rows of one module together, and those of one part of it."""
     from pyspark.sql import functions as f
@@ -171,10 +176,13 @@ def _moved(df: DataFrame, partition_by: Sequence[str] | None, partitions: int | 
     if partitions is None:
         partitions = int(df.sparkSession.conf.get("spark.sql.shuffle.partitions") or 200)
     # Ranges, not hashes: a fleet has builds that most rows are of. Spark samples the keys, and cuts such a build by its frames. Ranges
-    # do not cut equal keys, and an idle process has the same stack again and again: a hash of the row's number makes keys differ.
+    # do not cut equal keys, and an idle process has the same stack again and again: a hash of the other columns makes keys differ.
+    # A row's number would too, but a task that runs again after its input came in another order would number rows anew, and
+    # rows would be lost or doubled.
     keys.append(f.col("frames"))
-    numbered = df.withColumn(_SALT, f.xxhash64(f.monotonically_increasing_id()))
-    moved = numbered.repartitionByRange(partitions, *keys, f.col(_SALT))
+    others = [field.name for field in df.schema.fields if field.name not in _STACKS and not _has_map(field.dataType)]
+    salt = f.xxhash64(*(f.col(f"`{name}`") for name in others)) if others else f.lit(0)
+    moved = df.withColumn(_SALT, salt).repartitionByRange(partitions, *keys, f.col(_SALT))
     return moved.sortWithinPartitions(*keys).drop(_SALT)
 
 
@@ -192,7 +200,7 @@ def symbolize(
 
     `store` is the folder of a store. Rows are moved so that those of one module are together and each task opens few files:
     by `partition_by`, the names of columns; without it by `module_id`, or else by the first of `modules`. A module with many
-    rows is cut by its frames, and equal stacks are cut too, so that no task has much more than its share. An empty list moves nothing. `partitions` says how
+    rows is cut by its frames, and equal stacks are cut too where other columns differ, so that no task has much more than its share. An empty list moves nothing. `partitions` says how
     many tasks there are, without it `spark.sql.shuffle.partitions`. The order of the rows is not kept.
 
     `fields` names the fields of `symbols` that are made, and `keep` the columns of `df` that the answer has; without them all are. Most of a
