@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import pyarrow
     from pyspark.core.context import SparkContext
     from pyspark.sql import Column, DataFrame, SparkSession
-    from pyspark.sql.types import DataType, StructType
+    from pyspark.sql.types import DataType, StructField, StructType
 
     import foldsym
 
@@ -31,11 +31,12 @@ MAX_UNKNOWN = 1000
 _STACKS = ("frames", "kinds", "modules", "module_id", "module_name", "base")
 
 
-def _schema(df: DataFrame, fields: Sequence[str] | None = None, keep: Sequence[str] | None = None) -> StructType:
+def _symbol_fields() -> list[StructField]:
+    """The fields of an answer, in their order."""
     from pyspark.sql import types as t
 
     text, number = t.StringType(), t.IntegerType()
-    all_fields: list[tuple[str, t.DataType]] = [
+    fields: list[tuple[str, t.DataType]] = [
         ("frame", number),
         ("address", t.LongType()),
         ("function", text),
@@ -53,7 +54,13 @@ def _schema(df: DataFrame, fields: Sequence[str] | None = None, keep: Sequence[s
         ("unknown", text),
         ("message", text),
     ]
-    symbols = t.ArrayType(t.StructType([t.StructField(name, kind) for name, kind in all_fields if fields is None or name in fields]))
+    return [t.StructField(name, kind) for name, kind in fields]
+
+
+def _schema(df: DataFrame, fields: Sequence[str] | None = None, keep: Sequence[str] | None = None) -> StructType:
+    from pyspark.sql import types as t
+
+    symbols = t.ArrayType(t.StructType([field for field in _symbol_fields() if fields is None or field.name in fields]))
     kept = [field for field in df.schema.fields if field.name != "symbols" and (keep is None or field.name in keep)]
     return t.StructType([*kept, t.StructField("symbols", symbols)])
 
@@ -213,9 +220,9 @@ def symbolize(
         needed = {*keep, *(partition_by or ()), *_STACKS}
         df = df.select([name for name in df.columns if name in needed])
     schema = _schema(df, fields, keep)
-    known = {field.name for field in _schema(df)["symbols"].dataType.elementType}
-    if fields is not None and (not fields or not known.issuperset(fields)):
-        raise ValueError(f"fields: expected some of {sorted(known)}, found {list(fields)}")
+    names = [field.name for field in _symbol_fields()]
+    if fields is not None and (not fields or not set(fields) <= set(names)):
+        raise ValueError(f"fields: expected some of {names}, found {list(fields)}")
     kept = [field.name for field in schema if field.name != "symbols"]
     df = _moved(df, partition_by, partitions)
     answer = functools.partial(_answer, str(store), metrics, None if fields is None else list(fields), kept)
