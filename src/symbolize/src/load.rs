@@ -4,11 +4,10 @@ use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
-use foldsym_convert::Options;
 use foldsym_format::header::MAGIC;
 use foldsym_store::SymbolMap;
 
-use crate::program::{Conversion, LoadError, convert};
+use crate::program::{Conversion, LoadError, Options, convert};
 use crate::symbolizer::{Builder, Symbolizer};
 
 impl Builder {

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use foldsym_convert::{ConvertError, DebugInfo, NoProgress, Options, Report};
+pub(crate) use foldsym_convert::Options;
+use foldsym_convert::{ConvertError, DebugInfo, NoProgress, Report};
 use foldsym_format::header::MAGIC;
 use foldsym_store::{BuildId, DebugId, EntryInfo, LocalStore, ModuleId, StoreError, SymbolMap, text_id};
 use tempfile::TempDir;
