@@ -1,8 +1,8 @@
 //! Conversion of one program built in two ways, such as split debug information beside whole: what the other way costs.
 
+use crate::child::{finish, progress, warm};
 use crate::figures::Figures;
 use crate::options::Options;
-use crate::run::{finish, progress, warm};
 use crate::table::{head, row, show};
 use crate::tools::Tool;
 use foldsym_benches::process::Cost;

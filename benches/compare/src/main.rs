@@ -8,6 +8,8 @@
 
 mod bars;
 mod beside;
+mod child;
+mod commands;
 mod figures;
 mod lookup;
 mod options;

@@ -1,5 +1,6 @@
 //! Turns the command line into [`Options`].
 
+use crate::commands::Commands;
 use crate::tools::Tool;
 use std::path::PathBuf;
 
@@ -34,12 +35,6 @@ pub(crate) struct Options {
     pub(crate) zstd: bool,
     pub(crate) commands: Commands,
     pub(crate) out: Option<PathBuf>,
-}
-
-/// Where the tools are that are commands, not crates.
-pub(crate) struct Commands {
-    pub(crate) foldsym: PathBuf,
-    pub(crate) gsymutil: Option<PathBuf>,
 }
 
 pub(crate) fn parse(args: &[String]) -> Result<Options, String> {

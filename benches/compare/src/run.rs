@@ -2,14 +2,13 @@
 //! that a slow minute of the machine falls on all of them.
 
 use crate::beside;
+use crate::child::{finish, json_of, progress, this_program, warm};
 use crate::figures::Figures;
 use crate::options::Options;
 use crate::table;
-use crate::tools::this_program;
-use foldsym_benches::process::{self, Finished};
+use foldsym_benches::process;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 /// Conversions a run, with each number of threads in turn: what they cost changes with the machine's neighbours, within
 /// seconds, by more than what is measured.
@@ -161,13 +160,6 @@ impl Job<'_> {
     }
 }
 
-/// Reads the input through a small buffer, so that no tool pays for the disk.
-pub(crate) fn warm(input: &Path) -> Result<u64, String> {
-    let copied =
-        std::fs::File::open(input).and_then(|mut file| std::io::copy(&mut file, &mut std::io::sink()));
-    copied.map_err(|error| error.to_string())
-}
-
 fn first_addresses(path: &Path) -> Result<Vec<u64>, String> {
     let mut bytes = [0; 8 * COLD_STARTS];
     std::fs::File::open(path)
@@ -175,28 +167,4 @@ fn first_addresses(path: &Path) -> Result<Vec<u64>, String> {
         .map_err(|error| error.to_string())?;
     let (words, _) = bytes.as_chunks::<8>();
     Ok(words.iter().map(|word| u64::from_le_bytes(*word)).collect())
-}
-
-/// Runs a child to a good end.
-pub(crate) fn finish(command: &mut Command) -> Result<Finished, String> {
-    let finished =
-        process::run(command).map_err(|error| format!("{}: {error}", command.get_program().display()))?;
-    if finished.success {
-        return Ok(finished);
-    }
-    let text = String::from_utf8_lossy(&finished.stderr);
-    let last = text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("failed without a word");
-    Err(last.trim().to_owned())
-}
-
-fn json_of(command: &mut Command) -> Result<Value, String> {
-    let finished = finish(command)?;
-    serde_json::from_slice(&finished.stdout).map_err(|error| format!("the worker said no JSON: {error}"))
-}
-
-/// One changing line on a terminal, nothing elsewhere.
-pub(crate) fn progress(text: &str) {
-    if std::io::IsTerminal::is_terminal(&std::io::stderr()) {
-        eprint!("\r\x1b[K{text}");
-    }
 }

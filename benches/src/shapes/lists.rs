@@ -1,10 +1,10 @@
 //! The shapes: what each repeats.
 
-use super::Shape;
 use super::made::{
     C, CALL, CODE, CODE_LEN, DECLARED, EMPTY, IMPORT, INLINED, INSTANCE, Made, NAMED, OPEN_FUNCTION, RANGED,
     RUST, SKELETON, entry, function, number, sequence, set_address, uleb,
 };
+use super::shape::Shape;
 
 /// All shapes.
 pub const ALL: &[Shape] = &[

@@ -54,6 +54,7 @@ mod ids;
 mod locations;
 mod object;
 mod program;
+mod records;
 mod row;
 mod row_block;
 mod rows;

@@ -1,7 +1,6 @@
 //! Finds the file of a module: search paths first, then stores, and programs to convert last, since that is work.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 #[cfg(not(feature = "convert"))]
 use foldsym_store::LocalStore;
@@ -9,8 +8,8 @@ use foldsym_store::{ModuleId, Store, StoreError, SymbolMap};
 
 use crate::cache::Cache;
 #[cfg(feature = "convert")]
-use crate::program::of_cache;
-use crate::unknown::Unknown;
+use crate::program::{Conversion, of_cache, of_module};
+use crate::unknown::{Unknown, of_error};
 
 /// Where files are looked for.
 #[derive(Debug, Default)]
@@ -22,7 +21,7 @@ pub(crate) struct Finder {
     pub(crate) files_alone: bool,
     /// How programs are converted.
     #[cfg(feature = "convert")]
-    pub(crate) conversion: crate::program::Conversion,
+    pub(crate) conversion: Conversion,
     #[cfg(feature = "debuginfod")]
     pub(crate) debuginfod: Option<crate::debuginfod::Debuginfod>,
 }
@@ -44,12 +43,6 @@ impl Seen {
     }
 }
 
-/// A store's error as the reason of an answer.
-pub(crate) fn of_error(error: &StoreError) -> Unknown {
-    let text: Arc<str> = error.to_string().into();
-    if error.is_damage() { Unknown::Damaged(text) } else { Unknown::Failed(text) }
-}
-
 impl Finder {
     /// Finds and opens the file of a module, and says whether another place may have more later. `program` is where its program is, if that
     /// is known. Of several errors on the way the first is told, and only if no place has the file.
@@ -62,7 +55,7 @@ impl Finder {
         let mut seen = Seen::default();
         #[cfg(feature = "convert")]
         let own = match (id, program) {
-            (None, Some(program)) => self.identity(program),
+            (None, Some(program)) => self.conversion.identify(program),
             _ => None,
         };
         #[cfg(feature = "convert")]
@@ -96,12 +89,12 @@ impl Finder {
         if !self.files_alone {
             let mut programs: Vec<PathBuf> = Vec::new();
             for path in &self.search {
-                programs.extend(crate::program::candidates(path, id, name));
+                programs.extend(candidates(path, id, name));
             }
             // What was named outright need not have the module's name.
             programs.extend(program.map(Path::to_owned));
             for program in programs {
-                match crate::program::of_module(&program, id, self, true) {
+                match of_module(&program, id, &self.conversion, self.cache.as_ref()) {
                     Ok(Some(map)) => return Ok((map, false)),
                     Ok(None) => seen.absent.push(format!("{}: another build", program.display())),
                     Err(unknown) => _ = seen.trouble.get_or_insert(unknown),
@@ -146,7 +139,12 @@ impl Finder {
         match debuginfod.program(id) {
             // What is made of a debug file alone, because a server failed, is not kept.
             Ok(Some(found)) => {
-                match crate::program::of_module(&found.path, Some(wanted), self, !found.has_failed) {
+                match of_module(
+                    &found.path,
+                    Some(wanted),
+                    &self.conversion,
+                    self.cache.as_ref().filter(|_| !found.has_failed),
+                ) {
                     Ok(Some(map)) => return Some((map, found.has_failed)),
                     Ok(None) => {
                         let wrong = format!("{} sent another build", debuginfod.location());
@@ -216,6 +214,26 @@ fn search(path: &Path, id: Option<&ModuleId>, name: Option<&str>, seen: &mut See
         seen.absent.push(format!("{} holds {inside}", file.display()));
     }
     fits.then_some(map)
+}
+
+#[cfg(feature = "convert")]
+/// The files at a search path that may be a module's program or its debug file.
+fn candidates(path: &Path, id: Option<&ModuleId>, name: Option<&str>) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    if path.is_dir() {
+        if let Some(ModuleId::Build(id)) = id {
+            let key = id.to_string();
+            // As gdb and distributions keep debug files.
+            found.push(path.join(".build-id").join(&key[..2]).join(format!("{}.debug", &key[2..])));
+        }
+        found.extend(name.filter(|name| !is_fsym(name.as_ref())).map(|name| path.join(name)));
+    } else if !is_fsym(path)
+        && (id.is_some() || name.is_some_and(|name| path.file_name().is_some_and(|file| file == name)))
+    {
+        found.push(path.to_owned());
+    }
+    found.retain(|path| path.is_file());
+    found
 }
 
 /// By its name; what is inside is checked when it is opened.

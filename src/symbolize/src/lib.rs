@@ -51,12 +51,15 @@ mod find;
 mod frame;
 pub mod json;
 pub mod layout;
+#[cfg(feature = "convert")]
+mod load;
 mod maps;
 mod names;
 mod objects;
 mod parse;
 #[cfg(feature = "convert")]
 mod program;
+mod quote;
 mod rank;
 mod request;
 mod resolve;

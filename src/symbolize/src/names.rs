@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use foldsym_lookup::{Error, FileId, NameId, SectionId, SymbolFile, What};
 
-use crate::json;
+use crate::quote::string;
 use crate::unknown::Unknown;
 
 /// When so many bytes of one file's names are kept, all are dropped: many answers need bounded memory.
@@ -89,7 +89,7 @@ impl Kept<Box<[u8]>> {
                 Form::Plain => Vec::into_boxed_slice,
                 Form::Json => |text| {
                     let mut quoted = Vec::with_capacity(text.len() + 2);
-                    json::string(&mut quoted, &text);
+                    string(&mut quoted, &text);
                     quoted.into_boxed_slice()
                 },
             },

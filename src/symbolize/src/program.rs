@@ -7,15 +7,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use foldsym_convert::{ConvertError, DebugInfo, NoProgress, Options, Report};
+pub(crate) use foldsym_convert::Options;
+use foldsym_convert::{ConvertError, DebugInfo, NoProgress, Report};
 use foldsym_format::header::MAGIC;
 use foldsym_store::{BuildId, DebugId, EntryInfo, LocalStore, ModuleId, StoreError, SymbolMap, text_id};
 use tempfile::TempDir;
 
 use crate::cache::Cache;
-use crate::find::{Finder, is_fsym, of_error};
-use crate::symbolizer::{Builder, Symbolizer};
-use crate::unknown::Unknown;
+use crate::unknown::{Unknown, of_error};
 
 /// A program that could not be converted is tried again after so long.
 const MALFORMED_FOR: Duration = Duration::from_secs(24 * 3600);
@@ -85,6 +84,25 @@ impl Default for Conversion {
 }
 
 impl Conversion {
+    /// With these options.
+    pub(crate) fn new(options: Options) -> Self {
+        let Options { arch, target, dwp, dwo_dirs, debug_dirs, debug_file, .. } = &options;
+        let Options { map_prefix, remap_path, columns, locations, .. } = &options;
+        let mut hash = DefaultHasher::new();
+        (arch, target, dwp, dwo_dirs, debug_dirs, debug_file).hash(&mut hash);
+        (map_prefix, remap_path, columns, locations).hash(&mut hash);
+        let plain = Options { columns: true, threads: options.threads, ..Options::default() };
+        let is_plain = format!("{plain:?}") == format!("{options:?}");
+        let key = if is_plain { String::new() } else { format!("{:016x}", hash.finish()) };
+        Self { options, key }
+    }
+
+    /// The build id of a program on this machine.
+    pub(crate) fn identify(&self, program: &Path) -> Option<ModuleId> {
+        let identity = foldsym_convert::identify(program, &self.options).ok()?;
+        BuildId::new(&identity.build_id).ok().map(ModuleId::from)
+    }
+
     /// The folder of the cache. What is converted otherwise is kept apart: one identity has one file in a store.
     pub(crate) fn cache(&self, folder: &Path) -> PathBuf {
         if self.key.is_empty() { folder.to_owned() } else { folder.join("with").join(&self.key) }
@@ -99,87 +117,15 @@ impl Conversion {
     }
 }
 
-impl Builder {
-    /// How programs are converted: with columns, and as `foldsym convert` does it, unless this says otherwise.
-    pub fn conversion(mut self, options: Options) -> Self {
-        let Options { arch, target, dwp, dwo_dirs, debug_dirs, debug_file, .. } = &options;
-        let Options { map_prefix, remap_path, columns, locations, .. } = &options;
-        let mut hash = DefaultHasher::new();
-        (arch, target, dwp, dwo_dirs, debug_dirs, debug_file).hash(&mut hash);
-        (map_prefix, remap_path, columns, locations).hash(&mut hash);
-        let plain = Options { columns: true, threads: options.threads, ..Options::default() };
-        let is_plain = format!("{plain:?}") == format!("{options:?}");
-        let key = if is_plain { String::new() } else { format!("{:016x}", hash.finish()) };
-        self.finder.conversion = Conversion { options, key };
-        self
-    }
-}
-
-impl Symbolizer {
-    /// Opens a file that the user names: a `.fsym`, or a program, which is converted and kept in the cache.
-    ///
-    /// # Errors
-    /// The file cannot be read, is damaged, or is no program that can be converted.
-    pub fn load(&self, path: &Path) -> Result<Arc<SymbolMap>, LoadError> {
-        let failed = |error| LoadError::Read(path.to_owned(), error);
-        let mut first = [0; MAGIC.len()];
-        let mut file = std::fs::File::open(path).map_err(failed)?;
-        let is_file = file.metadata().map_err(failed)?.is_file();
-        // A directory says what it is when it is read. What is no regular file can only be read once.
-        let whole = file.read_exact(&mut first);
-        let is_bundle = path.is_dir() && path.extension().is_some_and(|ending| ending == "dSYM");
-        if !is_file && !is_bundle {
-            let mut bytes = match whole {
-                Err(error) if error.kind() != std::io::ErrorKind::UnexpectedEof => return Err(failed(error)),
-                _ => first.to_vec(),
-            };
-            file.read_to_end(&mut bytes).map_err(failed)?;
-            return Ok(Arc::new(SymbolMap::of_bytes(path, bytes)?));
-        }
-        if whole.is_ok() && first == MAGIC {
-            return Ok(Arc::new(SymbolMap::open(path)?));
-        }
-        let converted = convert(path, None, &self.finder, true)?;
-        converted.map(Arc::new).ok_or_else(|| failed(std::io::Error::from(std::io::ErrorKind::NotFound)))
-    }
-}
-
-/// The files at a search path that may be a module's program or its debug file.
-pub(crate) fn candidates(path: &Path, id: Option<&ModuleId>, name: Option<&str>) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    if path.is_dir() {
-        if let Some(ModuleId::Build(id)) = id {
-            let key = id.to_string();
-            // As gdb and distributions keep debug files.
-            found.push(path.join(".build-id").join(&key[..2]).join(format!("{}.debug", &key[2..])));
-        }
-        found.extend(name.filter(|name| !is_fsym(name.as_ref())).map(|name| path.join(name)));
-    } else if !is_fsym(path)
-        && (id.is_some() || name.is_some_and(|name| path.file_name().is_some_and(|file| file == name)))
-    {
-        found.push(path.to_owned());
-    }
-    found.retain(|path| path.is_file());
-    found
-}
-
-impl Finder {
-    /// The build id of a program on this machine.
-    pub(crate) fn identity(&self, program: &Path) -> Option<ModuleId> {
-        let identity = foldsym_convert::identify(program, &self.conversion.options).ok()?;
-        BuildId::new(&identity.build_id).ok().map(ModuleId::from)
-    }
-}
-
-/// Converts a program for a module; the cache gives and keeps the result if it `is_kept`. `Ok(None)` where it is of another build than `wanted`.
+/// Converts a program for a module; a cache gives and keeps the result. `Ok(None)` where it is of another build than `wanted`.
 pub(crate) fn of_module(
     program: &Path,
     wanted: Option<&ModuleId>,
-    finder: &Finder,
-    is_kept: bool,
+    conversion: &Conversion,
+    cache: Option<&Cache>,
 ) -> Result<Option<SymbolMap>, Unknown> {
     if !begins_like_fsym(program) {
-        return convert(program, wanted, finder, is_kept).map_err(LoadError::unknown);
+        return convert(program, wanted, conversion, cache).map_err(LoadError::unknown);
     }
     let map = SymbolMap::open(program).map_err(|error| of_error(&error))?;
     let fits = match wanted {
@@ -197,14 +143,14 @@ fn begins_like_fsym(path: &Path) -> bool {
     read.is_ok() && first == MAGIC
 }
 
-/// Converts a program, or takes it from the cache if it `is_kept` there. `Ok(None)` where it is of another build than `wanted`.
-fn convert(
+/// Converts a program, or takes it from a cache. `Ok(None)` where it is of another build than `wanted`.
+pub(crate) fn convert(
     program: &Path,
     wanted: Option<&ModuleId>,
-    finder: &Finder,
-    is_kept: bool,
+    conversion: &Conversion,
+    cache: Option<&Cache>,
 ) -> Result<Option<SymbolMap>, LoadError> {
-    let options = &finder.conversion.options;
+    let options = &conversion.options;
     let identity = foldsym_convert::identify(program, options).map_err(LoadError::Convert)?;
     let id = BuildId::new(&identity.build_id).ok();
     let derived = if identity.build_id.is_empty() { text_id(&identity.text) } else { None };
@@ -225,9 +171,7 @@ fn convert(
     if !fits {
         return Ok(None);
     }
-    if let (Some(cache), Some(own)) =
-        (finder.cache.as_ref().filter(|_| is_kept).and_then(Cache::to_write), own)
-    {
+    if let (Some(cache), Some(own)) = (cache.and_then(Cache::to_write), own) {
         match into_cache(program, own, derived.clone(), cache, options) {
             // A cache that cannot be written to, or whose disk is full, keeps nothing: the answer needs no cache.
             Err(LoadError::Store(StoreError::Io { .. }) | LoadError::Convert(ConvertError::Write { .. })) => {

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use foldsym_store::StoreError;
+
 /// Why a frame has no function. Absence, damage and failure are three things: what is absent may be given, what is damaged must be made
 /// again, what failed may be tried again.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -48,4 +50,10 @@ impl fmt::Display for Unknown {
             Self::Absent(text) | Self::NoMapping(text) | Self::Damaged(text) | Self::Failed(text) => text,
         })
     }
+}
+
+/// A store's error as the reason of an answer.
+pub(crate) fn of_error(error: &StoreError) -> Unknown {
+    let text: Arc<str> = error.to_string().into();
+    if error.is_damage() { Unknown::Damaged(text) } else { Unknown::Failed(text) }
 }

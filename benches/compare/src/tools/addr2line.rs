@@ -1,6 +1,6 @@
 //! The addr2line crate: no conversion, DWARF read and cached as addresses are asked for.
 
-use super::Output;
+use super::reader::Output;
 use addr2line::Loader;
 use std::hint::black_box;
 use std::path::Path;
@@ -9,7 +9,7 @@ pub(crate) struct Reader {
     loader: Loader,
 }
 
-impl super::Reader for Reader {
+impl super::reader::Reader for Reader {
     fn open(path: &Path, _base: u64) -> Result<Self, String> {
         let loader = Loader::new(path).map_err(|error| format!("addr2line: {error}"))?;
         Ok(Self { loader })

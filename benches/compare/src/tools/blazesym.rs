@@ -1,6 +1,6 @@
 //! blazesym: no conversion, DWARF read and cached as addresses are asked for.
 
-use super::Output;
+use super::reader::Output;
 use std::hint::black_box;
 use std::path::Path;
 
@@ -12,7 +12,7 @@ pub(crate) struct Reader {
     source: Source<'static>,
 }
 
-impl super::Reader for Reader {
+impl super::reader::Reader for Reader {
     fn open(path: &Path, _base: u64) -> Result<Self, String> {
         // Without automatic reload: it would ask the system for the file's state at every lookup.
         let symbolizer = Symbolizer::builder().enable_auto_reload(false).build();

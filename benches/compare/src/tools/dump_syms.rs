@@ -1,6 +1,6 @@
 //! Mozilla's dump_syms: Breakpad text. It demangles while it converts, and has no reader.
 
-use super::Converted;
+use super::reader::Converted;
 use dump_syms::dumper::{Config, FileOutput, Output, single_file};
 use std::path::Path;
 

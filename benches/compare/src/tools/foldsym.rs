@@ -1,6 +1,6 @@
 //! foldsym: its command converts, `foldsym-lookup` reads.
 
-use super::Output;
+use super::reader::Output;
 use foldsym_lookup::{BatchSlot, Cursor, FileId, FrameIter, ImageAddr, Lookup, NameId, SymbolFile, Texts};
 use std::hint::black_box;
 use std::path::Path;
@@ -82,9 +82,9 @@ impl Reader {
     }
 }
 
-impl super::Reader for Reader {
+impl super::reader::Reader for Reader {
     fn open(path: &Path, _base: u64) -> Result<Self, String> {
-        let file = SymbolFile::open(super::map(path)?).map_err(|error| format!("foldsym: {error}"))?;
+        let file = SymbolFile::open(super::mapping::map(path)?).map_err(|error| format!("foldsym: {error}"))?;
         // For the rest of the process's life, as the map is.
         let file: &'static SymbolFile<'static> = Box::leak(Box::new(file));
         Ok(Self {

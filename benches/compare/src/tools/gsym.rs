@@ -1,6 +1,6 @@
 //! GSYM: written by `llvm-gsymutil` and by gsym-rs, both read by gsym-rs.
 
-use super::{Converted, Output};
+use super::reader::{Converted, Output};
 use gsym::{FrameLookupOptions, LookupScratch, MappedGsym};
 use std::hint::black_box;
 use std::path::Path;
@@ -35,7 +35,7 @@ pub(crate) struct Reader {
     scratch: LookupScratch,
 }
 
-impl super::Reader for Reader {
+impl super::reader::Reader for Reader {
     fn open(path: &Path, _base: u64) -> Result<Self, String> {
         // SAFETY: the file is complete and nothing writes to it while it is measured.
         let gsym = unsafe { MappedGsym::map(path) }.map_err(|error| format!("gsym-rs: {error}"))?;

@@ -5,14 +5,16 @@ pub(crate) mod blazesym;
 pub(crate) mod dump_syms;
 pub(crate) mod foldsym;
 pub(crate) mod gsym;
+mod mapping;
+mod reader;
 pub(crate) mod symcache;
 
-use crate::options::Commands;
-use std::hint::black_box;
+use crate::child::this_program;
+use crate::commands::Commands;
+pub(crate) use mapping::{map, mapped_in};
+pub(crate) use reader::{Converted, Output, Reader};
 use std::path::Path;
 use std::process::Command;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
 
 /// Everything that is measured, in the order of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,67 +27,6 @@ pub(crate) enum Tool {
     DumpSyms,
     Addr2line,
     Blazesym,
-}
-
-/// Answers from an opened file. Both calls answer all frames with function, file and line.
-pub(crate) trait Reader: Sized {
-    /// `base` is what [`Converted::base`] said.
-    fn open(path: &Path, base: u64) -> Result<Self, String>;
-
-    /// The tool's cheapest form (ids, borrowed names), passed through `black_box`; returns the
-    /// number of frames.
-    fn ids(&mut self, address: u64) -> usize;
-
-    /// The same with every function's and file's name appended to `out`.
-    fn names(&mut self, address: u64, out: &mut Output) -> usize;
-
-    /// All of `addresses` in one call, where the tool has such a call; returns the frames.
-    fn batch(&mut self, _addresses: &[u64]) -> Option<usize> {
-        None
-    }
-}
-
-/// A caller's buffer, which no reader grows: what does not fit is cut.
-pub(crate) struct Output {
-    bytes: Vec<u8>,
-    used: usize,
-}
-
-impl Output {
-    pub(crate) fn new(len: usize) -> Self {
-        Self { bytes: vec![0; len], used: 0 }
-    }
-
-    pub(crate) fn clear(&mut self) {
-        self.used = 0;
-    }
-
-    pub(crate) fn written(&self) -> &[u8] {
-        &self.bytes[..self.used]
-    }
-
-    /// Appends a name that the reader has at hand.
-    pub(crate) fn add(&mut self, name: &[u8]) {
-        let room = &mut self.bytes[self.used..];
-        let len = name.len().min(room.len());
-        room[..len].copy_from_slice(&name[..len]);
-        self.used += len;
-    }
-
-    /// Lets a reader write a name itself; `write` returns the length of the whole name.
-    pub(crate) fn fill(&mut self, write: impl FnOnce(&mut [u8]) -> Option<usize>) {
-        let room = &mut self.bytes[self.used..];
-        self.used += write(room).unwrap_or(0).min(room.len());
-    }
-}
-
-/// What a conversion says about its output.
-#[derive(Default)]
-pub(crate) struct Converted {
-    /// Subtracted from a virtual address to make the address that the reader takes.
-    pub(crate) base: u64,
-    /// For the person who reads the table, or empty.
-    pub(crate) note: String,
 }
 
 impl Tool {
@@ -205,34 +146,6 @@ pub(crate) fn convert(tool: Tool, input: &Path, output: &Path, threads: usize) -
         Tool::Foldsym | Tool::LlvmGsymutil => Err("a command of its own".into()),
         Tool::Addr2line | Tool::Blazesym => Err("converts nothing".into()),
     }
-}
-
-/// This program, to be run again with a `worker-*` word.
-pub(crate) fn this_program() -> Result<Command, String> {
-    std::env::current_exe().map(Command::new).map_err(|error| error.to_string())
-}
-
-/// What the last [`map`] took, in nanoseconds.
-static MAPPED_IN: AtomicU64 = AtomicU64::new(0);
-
-/// What the system took to open and map the last file, and to bring its first page; `None` for a tool that maps none.
-pub(crate) fn mapped_in() -> Option<Duration> {
-    let nanoseconds = MAPPED_IN.load(Ordering::Relaxed);
-    (nanoseconds > 0).then(|| Duration::from_nanos(nanoseconds))
-}
-
-/// Maps a whole file for the rest of the process's life: readers here borrow from it.
-pub(crate) fn map(path: &Path) -> Result<&'static [u8], String> {
-    let start = Instant::now();
-    let file = std::fs::File::open(path).map_err(|error| format!("{}: {error}", path.display()))?;
-    // SAFETY: the map is read-only and private; outputs are complete before they are read, and
-    // inputs are not changed while they are measured.
-    let map = unsafe { memmap2::Mmap::map(&file) };
-    let map = map.map_err(|error| format!("{}: {error}", path.display()))?;
-    let map: &'static [u8] = Box::leak(Box::new(map));
-    black_box(map.first().copied());
-    MAPPED_IN.store(start.elapsed().as_nanos() as u64, Ordering::Relaxed);
-    Ok(map)
 }
 
 fn first_line(program: &Path, with: &str) -> String {

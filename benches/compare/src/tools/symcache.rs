@@ -1,6 +1,6 @@
 //! symbolic's SymCache.
 
-use super::{Converted, Output};
+use super::reader::{Converted, Output};
 use std::hint::black_box;
 use std::path::Path;
 use symbolic::common::ByteView;
@@ -25,7 +25,7 @@ pub(crate) struct Reader {
     base: u64,
 }
 
-impl super::Reader for Reader {
+impl super::reader::Reader for Reader {
     fn open(path: &Path, base: u64) -> Result<Self, String> {
         let bytes: &'static ByteView<'static> =
             Box::leak(Box::new(ByteView::open(path).map_err(|error| error.to_string())?));

@@ -11,27 +11,23 @@
 mod aarch64;
 mod arm;
 mod code;
+mod flow;
 mod inst;
+mod reader;
 mod riscv;
 mod run;
 mod slots;
 mod ways;
 mod x86;
 
-use std::ops::Range;
-use std::sync::OnceLock;
-
-use crate::open::{Format, Image, KeptRelocation, KeptSection};
+use crate::open::{KeptRelocation, KeptSection};
 use crate::util::hash::HashMap;
-use code::Processor;
+pub(crate) use flow::Jumps;
+use flow::{Flow, Target};
+use reader::{EM_386, EM_ARM, EM_RISCV, Processor};
+pub(crate) use reader::{EM_AARCH64, EM_X86_64, Machine};
 pub(crate) use slots::SlotCall;
 pub(crate) use ways::is_added;
-
-const EM_386: u16 = 3;
-const EM_ARM: u16 = 40;
-pub(crate) const EM_X86_64: u16 = 62;
-pub(crate) const EM_AARCH64: u16 = 183;
-const EM_RISCV: u16 = 243;
 
 const R_X86_64_PC32: u32 = 2;
 const R_X86_64_PLT32: u32 = 4;
@@ -50,88 +46,6 @@ const R_RISCV_CALL: u32 = 18;
 const R_RISCV_CALL_PLT: u32 = 19;
 const R_RISCV_RVC_JUMP: u32 = 45;
 
-/// The code of an image.
-pub(crate) struct Machine<'i, 'f> {
-    image: &'i Image<'f>,
-    /// `None` where its code is not read.
-    processor: Option<Processor>,
-    /// Once they are asked for.
-    marks: OnceLock<code::CodeMarks>,
-    starts: OnceLock<code::RunStarts>,
-    added: OnceLock<ways::Added>,
-    slots: OnceLock<ways::Slots>,
-    offset_table: OnceLock<Option<u64>>,
-}
-
-/// Where a range of code may jump to.
-#[derive(Default)]
-pub(crate) struct Jumps {
-    /// Through a register or memory.
-    pub(crate) indirect: bool,
-    /// Through a register or memory, and not shown to be the jump of a `switch` or to another module's function.
-    pub(crate) anywhere: bool,
-    /// The words that the loader fills with the addresses of functions that jumps name (`-fno-plt`): sorted, each once.
-    pub(crate) slots: Vec<u64>,
-    /// Addresses outside of the range, or its first one: sorted, each as often as a jump goes there.
-    pub(crate) targets: Vec<u64>,
-    /// Those of jumps that reach 127 bytes: most are no jumps, so that only those to the beginning of a function count.
-    pub(crate) short: Vec<u64>,
-}
-
-/// Where control goes at an instruction, other than to the next.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Flow {
-    /// Always or on a condition.
-    Jump(Target),
-    Call(Target),
-    Return,
-}
-
-/// Where a jump or call goes, as far as the code shows it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Target {
-    To(u64),
-    /// To the sum of two numbers, of which one was read from a table: to a place of a `switch`. (Code that was made
-    /// so does not record such a jump, but every other one.)
-    Table,
-    /// To what a table at this address holds at a number: to a place of a `switch` or to a function, as its first word tells, which
-    /// has so many bytes.
-    TableAt(u64, u8),
-    /// To an address plus something that is not known: to a branch of a `switch`, if it is in the same code.
-    Near(u64),
-    /// To what stands at an address.
-    Through(u64),
-    Anywhere,
-}
-
-impl Jumps {
-    /// Takes up the jumps of `code`. `first` reads the first address of a table in the program's file.
-    fn judge(
-        &mut self,
-        found: impl IntoIterator<Item = Target>,
-        code: Range<u64>,
-        first: impl Fn(u64, u8) -> Option<u64>,
-        is_slot: impl Fn(u64) -> bool,
-    ) {
-        for jump in found {
-            self.indirect |= !matches!(jump, Target::To(_));
-            let is_within = |place: u64| place != code.start && code.contains(&place);
-            match jump {
-                Target::To(target) if is_within(target) => {}
-                Target::To(target) => self.targets.push(target),
-                Target::Table => {}
-                // A table of functions holds no place within one.
-                Target::TableAt(table, size) => self.anywhere |= !first(table, size).is_some_and(is_within),
-                Target::Near(place) => self.anywhere |= !is_within(place),
-                Target::Through(slot) if is_slot(slot) => self.slots.push(slot),
-                Target::Through(_) | Target::Anywhere => self.anywhere = true,
-            }
-        }
-        self.slots.sort_unstable();
-        self.slots.dedup();
-    }
-}
-
 /// A call that a relocation names the callee of.
 pub(crate) struct NamedCall<'f> {
     pub(crate) return_addr: u64,
@@ -140,29 +54,7 @@ pub(crate) struct NamedCall<'f> {
     pub(crate) callee: u64,
 }
 
-impl<'i, 'f> Machine<'i, 'f> {
-    pub(crate) fn new(image: &'i Image<'f>) -> Self {
-        Machine {
-            image,
-            processor: Processor::of(image),
-            marks: OnceLock::new(),
-            starts: OnceLock::new(),
-            added: OnceLock::new(),
-            slots: OnceLock::new(),
-            offset_table: OnceLock::new(),
-        }
-    }
-
-    /// True where linkers leave jumps in the places of functions that they folded: lld's `--icf=safe_thunks`, for Mach-O alone.
-    pub(crate) fn has_linkers_jumps(&self) -> bool {
-        self.image.format == Format::MachO
-    }
-
-    /// True where an address is in an executable section.
-    pub(crate) fn is_code(&self, address: u64) -> bool {
-        self.image.section_at(address).is_some_and(|section| self.image.sections[section].executable)
-    }
-
+impl<'f> Machine<'_, 'f> {
     /// True where code is at hand, of an instruction set that is read.
     pub(crate) fn can_read(&self, start: u64, end: u64) -> bool {
         match self.processor {
@@ -170,23 +62,6 @@ impl<'i, 'f> Machine<'i, 'f> {
             Some(Processor::Arm) => self.has_instruction_set(start, end),
             Some(_) => self.bytes(start, end).is_some(),
         }
-    }
-
-    fn bytes(&self, start: u64, end: u64) -> Option<&'f [u8]> {
-        Some(self.section_bytes(start, end)?.1)
-    }
-
-    /// The bytes of a range, and where its section begins.
-    fn section_bytes(&self, start: u64, end: u64) -> Option<(u64, &'f [u8])> {
-        let (section, bytes) = self.section_from(start)?;
-        Some((section, bytes.get(..usize::try_from(end.checked_sub(start)?).ok()?)?))
-    }
-
-    /// The bytes from an address to the end of its section, and where that begins.
-    fn section_from(&self, start: u64) -> Option<(u64, &'f [u8])> {
-        let after = self.image.code.partition_point(|&(section, _)| section <= start);
-        let (section, bytes) = *self.image.code.get(after.checked_sub(1)?)?;
-        Some((section, bytes.get(usize::try_from(start - section).ok()?..)?))
     }
 
     /// Adds all that may be a jump out of `start..end` to an address; nothing where the code is not at hand or not read.
@@ -241,36 +116,6 @@ impl<'i, 'f> Machine<'i, 'f> {
         jumps.short.sort_unstable();
         jumps.short.dedup();
         Some(jumps)
-    }
-
-    /// The address that the program's file has at an address of data, or of a table among code. Bit 0 of ARM's tells the
-    /// instruction set.
-    fn word_at(&self, address: u64, size: u8) -> Option<u64> {
-        let of = |sections: &[(u64, &'f [u8])]| {
-            let after = sections.partition_point(|&(section, _)| section <= address);
-            let (section, bytes) = *sections.get(after.checked_sub(1)?)?;
-            bytes.get(usize::try_from(address - section).ok()?..)
-        };
-        let word = of(&self.image.data).filter(|word| !word.is_empty());
-        let word = word.or_else(|| of(&self.image.code))?;
-        let word = match size {
-            4 => u64::from(word.first_chunk().map(|word| u32::from_le_bytes(*word))?),
-            8 => word.first_chunk().map(|word| u64::from_le_bytes(*word))?,
-            _ => return None,
-        };
-        Some(if self.processor == Some(Processor::Arm) { word & !1 } else { word })
-    }
-
-    /// The address that the program's file has at an address of data (little-endian).
-    fn address_at(&self, address: u64) -> Option<u64> {
-        self.word_at(address, self.image.arch.address_size)
-    }
-
-    /// True where the loader writes the addresses of functions that are called by name.
-    fn is_slot(&self, address: u64) -> bool {
-        let Some(section) = self.image.section_at(address) else { return false };
-        let name = &self.image.sections[section].name;
-        ["got", "__la_symbol_ptr"].iter().any(|slots| name.contains(slots))
     }
 
     /// How many calls of `start..end` go straight to each address of such; `None` where the code is not at hand or of
@@ -339,13 +184,6 @@ impl<'i, 'f> Machine<'i, 'f> {
         self.call_before(return_addr).is_some_and(|target| self.is_stub(target))
     }
 
-    /// True where a linker's stub is: it belongs to a name.
-    pub(crate) fn is_stub(&self, target: u64) -> bool {
-        let Some(section) = self.image.section_at(target) else { return false };
-        let name = &self.image.sections[section].name;
-        [".plt", ".iplt", "__stubs", "__auth_stubs"].iter().any(|stubs| name.contains(stubs))
-    }
-
     /// The calls for which the linker kept a relocation against the own symbol of a function at such an address.
     pub(crate) fn named_calls(&self, is_callee: impl Fn(u64) -> bool) -> Vec<NamedCall<'f>> {
         let machine = self.image.arch.machine;
@@ -386,11 +224,6 @@ impl<'i, 'f> Machine<'i, 'f> {
         let named = symbol.is_function && !symbol.is_local && !symbol.name.is_empty();
         let callee = self.without_mode(symbol.address?);
         named.then_some(NamedCall { return_addr, name: symbol.name, callee })
-    }
-
-    /// The address of a symbol, whose bit 0 tells the instruction set on 32-bit ARM.
-    fn without_mode(&self, address: u64) -> u64 {
-        if self.processor == Some(Processor::Arm) { address & !1 } else { address }
     }
 }
 

@@ -4,7 +4,8 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
-use super::{LocalStore, read_small};
+use super::files::read_small;
+use super::store::LocalStore;
 use crate::error::StoreError;
 use crate::id::BuildId;
 

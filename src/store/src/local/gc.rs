@@ -11,9 +11,10 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use super::absent::age;
+use super::files::{read_folder, read_small};
 use super::list::{Entry, is_versioned};
 use super::lock::remove_stale;
-use super::{LocalStore, read_folder, read_small};
+use super::store::LocalStore;
 use crate::error::StoreError;
 use crate::id::BuildId;
 

@@ -4,7 +4,8 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use super::{LocalStore, file_name, read_folder, read_small};
+use super::files::{read_folder, read_small};
+use super::store::{LocalStore, file_name};
 use crate::error::StoreError;
 use crate::id::{BuildId, DebugId};
 

@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 
 use fs4::FileExt;
 
-use super::{LocalStore, make_folder};
+use super::files::make_folder;
+use super::store::LocalStore;
 use crate::error::StoreError;
 use crate::id::BuildId;
 

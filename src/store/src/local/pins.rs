@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 
-use super::{LocalStore, read_folder, read_small, safe_name};
+use super::files::{read_folder, read_small, safe_name};
+use super::store::LocalStore;
 use crate::error::StoreError;
 use crate::id::BuildId;
 

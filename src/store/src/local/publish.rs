@@ -13,8 +13,9 @@ use foldsym_format::header::VERSION;
 use serde_json::{Map, Value, json};
 use tempfile::TempPath;
 
+use super::files::{make_folder, read_small, safe_name, touch};
 use super::lock::EntryLock;
-use super::{LocalStore, make_folder, read_small, safe_name, touch};
+use super::store::LocalStore;
 use crate::error::StoreError;
 use crate::id::{BuildId, DebugId};
 use crate::mapped::kind_text;

@@ -27,7 +27,7 @@ pub(super) fn build(folder: &Path) -> Result<(), String> {
     let folder = folder.canonicalize().map_err(|e| format!("{}: {e}", folder.display()))?;
     let src = folder.join("src");
     if !src.exists() {
-        super::fetch(&folder, PACKAGE, VERSION)?;
+        super::fetch::package(&folder, PACKAGE, VERSION)?;
         // It stands below our workspace and is none of its members.
         let manifest = src.join("Cargo.toml");
         let text = sh::read(&manifest)?;

@@ -278,7 +278,7 @@ fn bitcode(folder: &Path) -> Result<(), String> {
 fn sources(folder: &Path) -> Result<Vec<String>, String> {
     let src = folder.join("src");
     if !src.exists() {
-        super::fetch(folder, PACKAGE, VERSION)?;
+        super::fetch::package(folder, PACKAGE, VERSION)?;
     }
     let list = sh::read(&src.join("rocksdb_lib_sources.txt"))?;
     // The package brings its own version of this file, as its build script says.

@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::Options;
 use super::answer::Answer;
 use super::causes::Oracle;
+use super::options::Options;
 use super::program::Program;
 use serde_json::Value;
 

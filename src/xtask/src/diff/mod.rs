@@ -4,6 +4,7 @@
 pub(crate) mod answer;
 mod ask;
 mod causes;
+mod options;
 pub(crate) mod program;
 mod tally;
 
@@ -11,6 +12,7 @@ use std::path::{Path, PathBuf};
 
 pub(crate) use ask::Tools;
 pub(crate) use causes::Oracle;
+pub(crate) use options::Options;
 pub(crate) use program::Program;
 use tally::Asked;
 pub(crate) use tally::{Tally, causes_of};
@@ -34,39 +36,6 @@ const HELP: &str = "cargo xtask diff PROGRAM [OPTIONS] [-- CONVERT ARGS]
 
 /// Code up to this size can be asked byte by byte.
 const EXHAUSTIVE: u64 = 1 << 20;
-
-/// What to ask, and how.
-pub(crate) struct Options {
-    pub(crate) addresses: usize,
-    pub(crate) exhaustive: bool,
-    pub(crate) columns: bool,
-    pub(crate) seed: u64,
-    pub(crate) oracles: Vec<Oracle>,
-    pub(crate) examples: usize,
-    pub(crate) at: Vec<u64>,
-    pub(crate) arch: Option<String>,
-    pub(crate) fsym: Option<PathBuf>,
-    pub(crate) foldsym: Option<PathBuf>,
-    pub(crate) convert: Vec<String>,
-}
-
-impl Default for Options {
-    fn default() -> Options {
-        Options {
-            addresses: 20_000,
-            exhaustive: false,
-            columns: false,
-            seed: 1,
-            oracles: vec![Oracle::Llvm, Oracle::Addr2line],
-            examples: 1,
-            at: Vec::new(),
-            arch: None,
-            fsym: None,
-            foldsym: None,
-            convert: Vec::new(),
-        }
-    }
-}
 
 /// # Errors
 /// A usage error, a tool that is missing or fails, or a difference without a cause.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::stacks::{Answer, Candidate, Stack, same_function};
+use foldsym_testkit::stacks::{Answer, Candidate, Stack, same_function};
 use serde_json::Value;
 
 use crate::json::{self, Answered};

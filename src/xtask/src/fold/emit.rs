@@ -1,7 +1,6 @@
 //! A call graph to C++ files, and where in them each call stands.
 
 use std::collections::BTreeMap;
-use std::fmt::Write;
 
 use super::graph::{Call, FILES, FunctionId, Graph, HEADER, Kind};
 
@@ -114,7 +113,7 @@ fn header(graph: &Graph, places: &mut BTreeMap<(FunctionId, usize), Place>) -> S
 }
 
 /// How a callee is spelled.
-fn spelled(graph: &Graph, id: FunctionId) -> String {
+pub(super) fn spelled(graph: &Graph, id: FunctionId) -> String {
     let function = &graph.functions[id];
     match graph.family(id).kind {
         Kind::Template => format!("{}<{}>", function.name, function.member),
@@ -204,34 +203,4 @@ fn statement(graph: &Graph, id: FunctionId, number: usize) -> String {
         Call::Probe => "x += probe(s);".to_owned(),
         Call::Trap => format!("TRAP({vptr});"),
     }
-}
-
-/// The file with the walks: tables, objects, and for each step what `who` says.
-pub(super) fn walks(graph: &Graph, walks: &[Vec<super::walk::Step>]) -> String {
-    let mut text = String::from("#include \"shared.h\"\n\n");
-    for (number, set) in graph.tables.iter().enumerate() {
-        for (table, slots) in set.iter().enumerate() {
-            let names: Vec<String> = slots.iter().map(|id| spelled(graph, *id)).collect();
-            let _ = writeln!(text, "static const Table t{number}_{table} = {{{}}};", names.join(", "));
-        }
-    }
-    for hierarchy in &graph.hierarchies {
-        for class in &hierarchy.classes {
-            let _ = writeln!(text, "static {0} o{0};", class.name);
-        }
-    }
-    for (number, steps) in walks.iter().enumerate() {
-        let _ = writeln!(text, "static const Step w{number}[] = {{");
-        let _ = writeln!(text, "    {{\"run@runtime.cpp:0/root!\", nullptr, 0}},");
-        for step in steps {
-            let _ = writeln!(text, "    {{\"{}\", {}, {}}},", step.who, step.object, step.site);
-        }
-        text.push_str("};\n");
-    }
-    text.push_str("\nconst Walk walks[] = {\n");
-    for (number, steps) in walks.iter().enumerate() {
-        let _ = writeln!(text, "    {{w{number}, {}}},", spelled(graph, steps[0].function));
-    }
-    let _ = write!(text, "}};\nconst int walk_count = {};\n", walks.len());
-    text
 }

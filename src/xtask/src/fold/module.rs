@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::stacks::{Stack, Truth};
+use foldsym_testkit::stacks::{Stack, Truth};
 
 /// A file of the program, and where it was when it ran.
 #[derive(Clone, Debug, PartialEq, Eq)]

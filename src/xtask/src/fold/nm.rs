@@ -5,10 +5,10 @@ use std::path::Path;
 use std::process::Command;
 
 use super::module::Module;
-use super::stacks::{Stack, Truth, same_function};
 use crate::diff::Program;
 use crate::diff::program::{Kind, Symbol};
 use crate::sh;
+use foldsym_testkit::stacks::{Stack, Truth, same_function};
 
 /// Address, size, name.
 type Placed = (u64, u64, String);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use super::ask::Gsym;
-use super::stacks::{Lines, Truth, Verdict};
+use foldsym_testkit::stacks::{Lines, Truth, Verdict};
 
 /// What is counted for one group of programs.
 #[derive(Clone, Debug, Default)]

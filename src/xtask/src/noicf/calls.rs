@@ -7,8 +7,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
+use super::counts::Counts;
+use super::pair::{Group, Pair};
 use super::vtables::{Pointer, pointers};
-use super::{Counts, Group, Pair, Symbol};
+use crate::diff::program::Symbol;
 use crate::fold::stacks::{Answer, same_function};
 use crate::sh;
 

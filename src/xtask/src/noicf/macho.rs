@@ -4,7 +4,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::{Asker, Found, Options};
+use super::compare::{Found, compare as compare_pair};
+use super::pair::{Asker, Options};
 use crate::{fold, sh};
 
 /// What a program is built with.
@@ -58,7 +59,7 @@ pub(super) fn compare(options: &Options, seeds: u64, scratch: &Path) -> Result<u
         for seed in options.seed..options.seed + seeds {
             let dir = scratch.join(format!("{name}-{seed}"));
             let programs = linked(&build, seed, &dir).map_err(|e| format!("{name}, seed {seed}: {e}"))?;
-            let one = super::compare(&asker, options, (&programs.0, &programs.1), &dir)?;
+            let one = compare_pair(&asker, options, (&programs.0, &programs.1), &dir)?;
             for (title, counts) in one.0 {
                 found.add(title, counts);
             }

@@ -2,9 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::{Counts, Group, Pair, Symbol, unnumbered};
+use super::counts::Counts;
+use super::pair::{Group, Pair, unnumbered};
 use crate::diff::Oracle;
 use crate::diff::answer::{Answer, Candidate, Frame};
+use crate::diff::program::Symbol;
 use crate::fold::stacks::same_function;
 
 /// What a member's answer at one offset is worth, the best last.

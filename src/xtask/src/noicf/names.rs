@@ -3,8 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Counts, Group, Pair, Symbol, unnumbered};
+use super::counts::Counts;
+use super::pair::{Group, Pair, unnumbered};
 use crate::diff::answer::Candidate;
+use crate::diff::program::Symbol;
 
 /// How a folded function is known to us, the best last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

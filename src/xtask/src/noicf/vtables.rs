@@ -7,7 +7,8 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use super::{Counts, Group, Pair};
+use super::counts::Counts;
+use super::pair::{Group, Pair};
 use crate::fold::stacks::{Answer, same_function};
 use crate::sh;
 
@@ -219,7 +220,7 @@ fn callers(pair: &Pair<'_>, groups: &BTreeMap<u64, Group>) -> Result<BTreeMap<u6
         };
         let Ok(address) = u64::from_str_radix(address, 16) else { continue };
         if let Some(slot) = call.take() {
-            let single = |function: &super::Symbol| !groups.contains_key(&function.address);
+            let single = |function: &crate::diff::program::Symbol| !groups.contains_key(&function.address);
             if pair.folded.covering(address - 1).is_some_and(single) {
                 callers.entry(slot).or_insert(address);
             }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Finding, Tracked};
+use super::tracked::{Finding, Tracked};
 
 /// Endings of files that only the repository has, so that a name without a folder can be looked for in it.
 const OURS: &[&str] = &[".rs", ".md", ".toml", ".py"];

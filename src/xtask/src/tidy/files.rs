@@ -1,6 +1,6 @@
 //! Rules on all tracked files: no path of one machine in them, and binaries that stay small.
 
-use super::{Finding, Tracked};
+use super::tracked::{Finding, Tracked};
 
 /// Split, so that this file does not hold what it looks for.
 const MACHINE: &[&str] =

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::text::{code, without_tests};
-use super::{Finding, Tracked};
+use super::tracked::{Finding, Tracked};
 
 /// An arrow from the file that imports to the one that it imports from.
 type Arrow = (String, String);

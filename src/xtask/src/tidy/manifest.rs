@@ -1,6 +1,6 @@
 //! Rule on manifests: a dependency, and a lint that is allowed, has its reason beside it.
 
-use super::{Finding, Tracked};
+use super::tracked::{Finding, Tracked};
 
 /// In the workspace's manifest every dependency from outside and every allowed lint has a `#` reason on its line;
 /// members take dependencies from there, or give the reason for one that is theirs alone.

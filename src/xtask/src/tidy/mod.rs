@@ -9,43 +9,14 @@ mod manifest;
 mod rust;
 mod shape;
 mod text;
+mod tracked;
 
 use std::path::Path;
 use std::process::Command;
 
+use tracked::{Finding, Tracked};
+
 use crate::sh;
-
-/// A tracked file: its path from the root, with `/`, and its bytes.
-pub(crate) struct Tracked {
-    path: String,
-    bytes: Vec<u8>,
-}
-
-impl Tracked {
-    /// The content, where it is text: no zero byte, and UTF-8.
-    fn text(&self) -> Option<&str> {
-        if self.bytes.contains(&0) { None } else { std::str::from_utf8(&self.bytes).ok() }
-    }
-
-    /// The part of the path that says in which crate it is, or what follows it.
-    fn below(&self, folder: &str) -> bool {
-        self.path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
-    }
-}
-
-/// One broken rule: where, and what to do about it.
-#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Finding {
-    path: String,
-    line: usize,
-    message: String,
-}
-
-impl Finding {
-    fn new(path: &str, line: usize, message: impl Into<String>) -> Finding {
-        Finding { path: path.to_owned(), line, message: message.into() }
-    }
-}
 
 type Rule = fn(&[Tracked]) -> Vec<Finding>;
 

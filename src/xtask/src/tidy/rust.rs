@@ -1,7 +1,7 @@
 //! Rules on Rust files: headers, length, and which layer may name what.
 
 use super::text::{code, has_word, names_root, without_tests};
-use super::{Finding, Tracked};
+use super::tracked::{Finding, Tracked};
 
 const LONGEST: usize = 600;
 

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use super::exceptions;
 use super::text::{code, has_word, without_tests};
-use super::{Finding, Tracked, exceptions};
+use super::tracked::{Finding, Tracked};
 
 /// The most lines of a function.
 const LONGEST: usize = 100;

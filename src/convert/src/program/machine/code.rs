@@ -1,35 +1,14 @@
-//! Cuts the code of an image into runs of one instruction set, and answers from them what [`super::Machine`] is asked: for
+//! Cuts the code of an image into runs of one instruction set, and answers from them what [`Machine`] is asked: for
 //! processors with load and store instructions.
 
+use super::flow::{Flow, Hop, MAX_STUB, Target};
 use super::inst::{Convention, Goal, Inst, Op, Values};
+use super::reader::{CodeMarks, Machine, Processor, RunStarts};
 use super::run::{self, InstRun, MAX_INSTRUCTION, Mode};
-use super::ways::{Hop, MAX_STUB};
-use super::{EM_386, EM_AARCH64, EM_ARM, EM_RISCV, EM_X86_64, Flow, Machine, Target, aarch64, arm, riscv};
+use super::{aarch64, arm, riscv};
 use crate::open::{Image, MarkKind};
 
-/// A processor whose code is read.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Processor {
-    X86 { wide: bool },
-    AArch64,
-    Arm,
-    RiscV { wide: bool },
-}
-
 impl Processor {
-    pub(super) fn of(image: &Image<'_>) -> Option<Processor> {
-        let wide = image.arch.address_size == 8;
-        match image.arch.machine {
-            EM_X86_64 => Some(Processor::X86 { wide: true }),
-            EM_386 => Some(Processor::X86 { wide: false }),
-            EM_AARCH64 => Some(Processor::AArch64),
-            // The order of bytes in big-endian code is not the one of data, in some files (BE8).
-            EM_ARM if !image.arch.big_endian => Some(Processor::Arm),
-            EM_RISCV if !image.arch.big_endian => Some(Processor::RiscV { wide }),
-            _ => None,
-        }
-    }
-
     fn convention(self) -> &'static Convention {
         match self {
             Processor::Arm => &arm::CONVENTION,
@@ -37,14 +16,7 @@ impl Processor {
             _ => &aarch64::CONVENTION,
         }
     }
-
-    fn is_narrow(self) -> bool {
-        matches!(self, Processor::Arm | Processor::RiscV { wide: false })
-    }
 }
-
-/// Where code of an instruction set begins, and data: the mapping symbols, by address, the last of each.
-pub(super) type CodeMarks = Vec<(u64, MarkKind)>;
 
 pub(super) fn marks(image: &Image<'_>) -> CodeMarks {
     let all = image.code_marks.iter().filter(|mark| mark.kind != MarkKind::Object);
@@ -60,10 +32,6 @@ pub(super) fn marks(image: &Image<'_>) -> CodeMarks {
     });
     marks
 }
-
-/// Where instructions of RISC-V begin, in each code section: one bit for every two bytes. They have no one length, so that they
-/// are read forward from symbols and marks.
-pub(super) type RunStarts = Vec<(u64, Vec<u64>)>;
 
 impl<'f> Machine<'_, 'f> {
     fn marks(&self) -> &CodeMarks {

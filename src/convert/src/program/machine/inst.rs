@@ -2,7 +2,7 @@
 //! goes, which registers it changes, and what is known of their values. ARM, AArch64 and RISC-V are read into these words; x86
 //! has its own ([`super::x86`]), since any of its instructions may access memory.
 
-use super::Target;
+use super::flow::Target;
 
 /// Registers, one bit each: 32 general ones, then 32 of floating point and vectors.
 pub(super) type RegisterSet = u64;

@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
+use super::flow::{Flow, Hop, Target};
 use super::inst::{Convention, Frame, Goal, Inst, Op, Values};
-use super::ways::Hop;
-use super::{Flow, Target, aarch64, arm, riscv};
+use super::{aarch64, arm, riscv};
 
 /// An instruction set.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

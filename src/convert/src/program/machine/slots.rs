@@ -20,9 +20,8 @@ use iced_x86::{
     Mnemonic, OpAccess, OpKind, Register,
 };
 
-use super::Machine;
-use super::code::Processor;
 use super::inst::{Goal, Op, Place};
+use super::reader::{Machine, Processor};
 use super::run::{InstRun, Mode};
 
 /// A call through a word of a table.

@@ -1,33 +1,12 @@
 //! Where small code passes its call on to: straight, through stubs of the linker and slots of the loader, beside what
 //! compilers add to each function.
 
-use super::{EM_386, EM_AARCH64, EM_ARM, EM_RISCV, EM_X86_64, Flow, Machine, Processor, Target, x86};
-use crate::util::hash::{HashMap, HashSet};
+use super::flow::{Flow, Hop, MAX_STUB, Target};
+use super::reader::{Added, EM_386, EM_AARCH64, EM_ARM, EM_RISCV, EM_X86_64, Machine, Processor, Slots};
+use super::x86;
 
 /// Stubs and jumps that are followed, one behind the other.
 const MAX_HOPS: usize = 4;
-
-/// Bytes of a stub.
-pub(super) const MAX_STUB: u64 = 32;
-
-/// One step of code that only goes on.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Hop {
-    To(u64),
-    /// To what the loader writes there.
-    Through(u64),
-}
-
-/// Calls and jumps that compilers add to any function.
-#[derive(Default)]
-pub(super) struct Added {
-    all: HashSet<u64>,
-    /// Those that return (`-mfunction-return=thunk-extern`).
-    returns: HashSet<u64>,
-}
-
-/// What the loader writes into slots: by address; `None` for another module's.
-pub(super) type Slots = HashMap<u64, Option<u64>>;
 
 /// True for what compilers call of themselves: guards of the stack, profilers, checks.
 pub(crate) fn is_added(name: &[u8]) -> bool {

@@ -10,8 +10,7 @@ use iced_x86::{
     Mnemonic, OpAccess, OpKind, Register,
 };
 
-use super::ways::Hop;
-use super::{Flow, Target};
+use super::flow::{Flow, Hop, Target};
 
 /// Instructions before a jump among which its table is read.
 const WINDOW: usize = 8;

@@ -2,12 +2,12 @@
 //! that no jump to an address is missed in all the code of a program. What is found besides is sorted out by [`super::flows`]
 //! where it would matter.
 
-use super::super::Jumps;
+use super::super::flow::Jumps;
 
 /// Every place that could be a jump out of the code: `jmp` and the conditional ones to an address (Intel SDM: EB, E9,
 /// 70..7F, 0F 80..8F), `jmp` through a register or memory (FF /4). Gives where those on a count go (E0..E3): compilers
 /// write none, and many other instructions have these bytes.
-pub(in super::super) fn jumps(bytes: &[u8], start: u64, jumps: &mut Jumps) -> Vec<u64> {
+pub(crate) fn jumps(bytes: &[u8], start: u64, jumps: &mut Jumps) -> Vec<u64> {
     let mut counting = Vec::new();
     let len = bytes.len();
     let mut look = |at: usize| {
@@ -79,7 +79,7 @@ fn leaving(bytes: &[u8; TOGETHER + 1], before: usize, after: usize) -> u32 {
 }
 
 /// Shows the targets of all that may be a call to an address.
-pub(in super::super) fn calls(bytes: &[u8], start: u64, mut add: impl FnMut(u64)) {
+pub(crate) fn calls(bytes: &[u8], start: u64, mut add: impl FnMut(u64)) {
     for (at, call) in bytes.windows(5).enumerate().filter(|(_, call)| call[0] == 0xe8) {
         let by = i32::from_le_bytes([call[1], call[2], call[3], call[4]]).into();
         add(start.wrapping_add(at as u64 + 5).wrapping_add_signed(by));

@@ -13,7 +13,7 @@ use fst::automaton::Automaton;
 use fst::{IntoStreamer, Streamer};
 use rustc_hash::FxHashSet;
 
-use super::Keys;
+use super::keys::Keys;
 
 /// Steps of a walk, for each byte of the map and besides: a sound index has at most the bytes of all its keys, which share
 /// their beginnings and ends.

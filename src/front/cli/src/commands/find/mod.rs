@@ -1,12 +1,12 @@
 //! `foldsym find`: turns a name, a prefix or a regular expression into functions and where they are.
 
 pub(crate) mod index;
+mod keys;
 mod regex;
 mod scan;
 #[cfg(test)]
 mod shared_nodes;
 
-use foldsym_demangle::{Query, demangle};
 use foldsym_lookup::{FunctionId, SymbolFile};
 
 use crate::answer::open::damaged;
@@ -18,54 +18,8 @@ use crate::io::mapped::Mapped;
 use crate::io::output::Output;
 use foldsym_symbolize::json::{hex, number};
 use foldsym_symbolize::{Form, Kept, Names};
-use regex::Regex;
-
-/// What names are looked for.
-enum Wanted {
-    Name(Box<Query>),
-    Keys(Keys),
-}
-
-/// What an index can be walked for.
-pub(crate) enum Keys {
-    Prefix(Vec<u8>),
-    Regex(Box<Regex>),
-}
-
-impl Wanted {
-    /// # Errors
-    /// Usage: a regular expression that cannot be compiled.
-    fn new(pattern: &Pattern) -> Result<Self, Failure> {
-        if let Some(expression) = &pattern.regex {
-            let regex =
-                Regex::new(expression).map_err(|error| Failure::usage(format!("--regex: {error}")))?;
-            return Ok(Self::Keys(Keys::Regex(Box::new(regex))));
-        }
-        Ok(match (&pattern.prefix, &pattern.name) {
-            (Some(prefix), _) => Self::Keys(Keys::Prefix(prefix.clone().into_bytes())),
-            (None, name) => Self::Name(Box::new(Query::new(name.as_deref().unwrap_or_default()))),
-        })
-    }
-
-    /// True for a linkage name that matches, or the readable name of which does.
-    fn matches(&mut self, name: &[u8]) -> bool {
-        match self {
-            Self::Name(query) => query.matches(name),
-            Self::Keys(keys) => {
-                keys.match_key(name) || demangle(name).is_some_and(|name| keys.match_key(name.as_bytes()))
-            }
-        }
-    }
-}
-
-impl Keys {
-    fn match_key(&self, name: &[u8]) -> bool {
-        match self {
-            Self::Prefix(prefix) => name.starts_with(prefix),
-            Self::Regex(regex) => regex.is_match(name),
-        }
-    }
-}
+pub(crate) use keys::Keys;
+use keys::Wanted;
 
 /// Prints a line for each function that has a matching name: readable, linkage, or an alias.
 #[inline(never)] // see `perform`

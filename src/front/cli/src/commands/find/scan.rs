@@ -7,7 +7,7 @@ use foldsym_demangle::{Query, demangle};
 use foldsym_lookup::{Error, FunctionId, NameId, Owner, PieceId, SectionId, SymbolFile, What};
 use rustc_hash::FxHashMap;
 
-use super::Wanted;
+use super::keys::Wanted;
 use crate::answer::open::name_bytes;
 
 /// Names that are proposed where none matches.

@@ -1,7 +1,7 @@
 //! A name index of a few hundred bytes that has more keys than there is time to visit.
 
-use super::Keys;
 use super::index::NameIndex;
+use super::keys::Keys;
 use super::regex::Regex;
 
 /// Bytes of an index of `depth` levels: each node leads to the next by `a` and by `b`, so that there are two to the power of `depth`

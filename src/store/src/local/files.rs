@@ -1,0 +1,64 @@
+//! Reads and makes the files and folders of a store.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::Path;
+use std::time::SystemTime;
+
+use crate::error::StoreError;
+use crate::mapped::kind_text;
+
+/// An index entry or a report is small; a larger one is damaged.
+const MAX_SMALL: u64 = 16 << 20;
+
+pub(super) fn touch(path: &Path) -> io::Result<()> {
+    File::options().append(true).open(path)?.set_modified(SystemTime::now())
+}
+
+pub(super) fn make_folder(path: &Path) -> Result<(), StoreError> {
+    fs::create_dir_all(path).map_err(|error| StoreError::io(path, "make the folder", error))
+}
+
+/// The text of a small file. `Ok(None)` where there is none.
+pub(super) fn read_small(path: &Path) -> Result<Option<String>, StoreError> {
+    let found = match path.symlink_metadata() {
+        Ok(found) => found,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(StoreError::io(path, "read", error)),
+    };
+    if !found.is_file() {
+        return Err(StoreError::NotAFile { path: path.to_owned(), found: kind_text(found.file_type()) });
+    }
+    if found.len() > MAX_SMALL {
+        return Err(StoreError::damaged(
+            path,
+            format!("{} bytes, expected at most {MAX_SMALL}", found.len()),
+        ));
+    }
+    match fs::read(path) {
+        Ok(bytes) => String::from_utf8(bytes).map(Some).map_err(|error| StoreError::damaged(path, error)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(StoreError::io(path, "read", error)),
+    }
+}
+
+/// The entries of a folder, by name; none where it is not there.
+pub(super) fn read_folder(path: &Path) -> Result<Vec<fs::DirEntry>, StoreError> {
+    let read = || -> io::Result<Vec<fs::DirEntry>> {
+        let mut entries: Vec<_> = fs::read_dir(path)?.collect::<io::Result<_>>()?;
+        entries.sort_by_key(fs::DirEntry::file_name);
+        Ok(entries)
+    };
+    match read() {
+        Ok(entries) => Ok(entries),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        Err(error) => Err(StoreError::io(path, "list", error)),
+    }
+}
+
+/// A name that can be a file's name in any folder: what is not becomes `None`.
+pub(super) fn safe_name(name: &str) -> Option<&str> {
+    let good = |c: char| !c.is_control() && c != '/' && c != '\\';
+    let is_name = !name.is_empty() && name.len() <= 255 && name != "." && name != "..";
+    (is_name && name.chars().all(good)).then_some(name)
+}

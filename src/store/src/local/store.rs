@@ -1,0 +1,261 @@
+//! Where each file of a store is, and how one is opened.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use foldsym_format::header::VERSION;
+use serde_json::Value;
+
+use super::files::{make_folder, read_folder, read_small, touch};
+use crate::error::StoreError;
+use crate::id::{BuildId, DebugId, ModuleId};
+use crate::mapped::kind_text;
+use crate::symbol_map::SymbolMap;
+
+/// What the file `format` says.
+const FORMAT: &str = "fsym-store 1\n";
+/// How often the use of a file is recorded.
+const USE_EVERY: Duration = Duration::from_secs(3600);
+
+/// A store in a folder. Any number of processes may read and write one at the same time.
+#[derive(Clone, Debug)]
+pub struct LocalStore {
+    pub(super) root: PathBuf,
+}
+
+impl LocalStore {
+    /// Opens a store that exists.
+    ///
+    /// # Errors
+    /// The folder is not there, is not a store of this layout, or everybody may write to it.
+    pub fn open(root: &Path) -> Result<Self, StoreError> {
+        check_root(root, 0o002)?;
+        let store = Self { root: root.to_owned() };
+        store.check_format()?;
+        Ok(store)
+    }
+
+    /// Opens a store, or makes one of a folder that is empty or not there. Its parents are made too.
+    ///
+    /// # Errors
+    /// As [`LocalStore::open`]; or the folder holds something else, or cannot be written.
+    pub fn create(root: &Path) -> Result<Self, StoreError> {
+        make_folder(root)?;
+        let store = Self { root: root.to_owned() };
+        if !store.format_path().exists() {
+            store.found()?;
+        }
+        Self::open(root)
+    }
+
+    /// As [`LocalStore::create`], for one user alone: nobody else may write to the folder, which must be the user's own.
+    ///
+    /// # Errors
+    /// As [`LocalStore::create`]; or the folder is another user's, or its group may write to it.
+    pub fn create_private(root: &Path) -> Result<Self, StoreError> {
+        let store = Self::create(root)?;
+        check_root(root, 0o022)?;
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::MetadataExt;
+            let found = root.metadata().map_err(|error| StoreError::io(root, "read", error))?;
+            if found.uid() != rustix::process::geteuid().as_raw() {
+                let why = "the folder of a cache must belong to the user who runs this";
+                return Err(StoreError::Untrusted { path: root.to_owned(), why });
+            }
+        }
+        Ok(store)
+    }
+
+    /// The folder.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Opens the file of a build id. `Ok(None)` where the store has none. Takes constant time, no lock, and lists no folder.
+    ///
+    /// The use is recorded, at most once an hour, for [`LocalStore::gc`]; a store that cannot be written is read all the same.
+    ///
+    /// # Errors
+    /// The file cannot be read, is no regular file, is damaged at its head, or is of another program.
+    pub fn get(&self, id: &BuildId) -> Result<Option<SymbolMap>, StoreError> {
+        let found = self.inspect(id)?;
+        if let Some(map) = &found {
+            note_use(map.path());
+        }
+        Ok(found)
+    }
+
+    /// As [`LocalStore::get`], for who looks after the store: it is no use of the file.
+    ///
+    /// # Errors
+    /// As [`LocalStore::get`].
+    pub fn inspect(&self, id: &BuildId) -> Result<Option<SymbolMap>, StoreError> {
+        let Some(map) = SymbolMap::open_if_there(&self.file_path(id), false)? else { return Ok(None) };
+        self.expect_id(&map, id)?;
+        Ok(Some(map))
+    }
+
+    /// Opens the file of a debug id, by way of the index. `Ok(None)` where the store has none.
+    ///
+    /// # Errors
+    /// As [`LocalStore::get`]; or the index entry is damaged or leads to a program with another debug id.
+    pub fn get_by_debug_id(&self, debug_id: &DebugId) -> Result<Option<SymbolMap>, StoreError> {
+        let Some(id) = self.build_id_of(debug_id)? else { return Ok(None) };
+        let Some(map) = self.get(&id)? else { return Ok(None) };
+        let found = DebugId::of_file(&id, map.file());
+        if found != *debug_id {
+            let (expected, found) = (debug_id.to_string(), found.to_string());
+            return Err(StoreError::WrongId { path: self.debug_path(debug_id), expected, found });
+        }
+        Ok(Some(map))
+    }
+
+    /// Opens the file of a module.
+    ///
+    /// # Errors
+    /// As [`LocalStore::get`] and [`LocalStore::get_by_debug_id`].
+    pub fn get_module(&self, id: &ModuleId) -> Result<Option<SymbolMap>, StoreError> {
+        match id {
+            ModuleId::Build(id) => self.get(id),
+            ModuleId::Debug(id) => self.get_by_debug_id(id),
+        }
+    }
+
+    /// The build id that the index has for a debug id. `Ok(None)` where it has none; the file may be gone.
+    ///
+    /// # Errors
+    /// The index entry cannot be read, or holds no build id.
+    pub fn build_id_of(&self, debug_id: &DebugId) -> Result<Option<BuildId>, StoreError> {
+        let path = self.debug_path(debug_id);
+        let Some(text) = read_small(&path)? else { return Ok(None) };
+        BuildId::parse(text.trim_end()).map(Some).map_err(|error| StoreError::damaged(&path, error))
+    }
+
+    /// The report that was published with a file: the text of a JSON object. `Ok(None)` where there is none.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn report(&self, id: &BuildId) -> Result<Option<String>, StoreError> {
+        read_small(&self.report_path(id))
+    }
+
+    /// Where the file of a build id is, or would be.
+    pub fn file_path(&self, id: &BuildId) -> PathBuf {
+        self.entry_path(id).join(file_name())
+    }
+
+    pub(super) fn report_path(&self, id: &BuildId) -> PathBuf {
+        self.entry_path(id).join(format!("v{VERSION}.json"))
+    }
+
+    pub(super) fn entry_path(&self, id: &BuildId) -> PathBuf {
+        let key = id.to_string();
+        self.root.join(&key[..2]).join(&key[2..])
+    }
+
+    pub(super) fn debug_path(&self, debug_id: &DebugId) -> PathBuf {
+        let key = debug_id.key();
+        self.debug_folder().join(&key[..2]).join(&key[2..])
+    }
+
+    pub(super) fn debug_folder(&self) -> PathBuf {
+        self.root.join("debugid")
+    }
+
+    pub(super) fn name_folder(&self) -> PathBuf {
+        self.root.join("name")
+    }
+
+    pub(super) fn tmp(&self) -> PathBuf {
+        self.root.join("tmp")
+    }
+
+    pub(super) fn format_path(&self) -> PathBuf {
+        self.root.join("format")
+    }
+
+    /// The build id inside must be the one that was asked for. A file without one counts as what its report says,
+    /// if the report is of these very bytes.
+    pub(super) fn expect_id(&self, map: &SymbolMap, id: &BuildId) -> Result<(), StoreError> {
+        let inside = map.file().build_id();
+        if inside == id.as_bytes() || (inside.is_empty() && self.derived(map, id)?) {
+            return Ok(());
+        }
+        Err(StoreError::wrong_id(map.path(), id, inside))
+    }
+
+    pub(super) fn derived(&self, map: &SymbolMap, id: &BuildId) -> Result<bool, StoreError> {
+        let Some(text) = self.report(id)? else { return Ok(false) };
+        let Ok(report) = serde_json::from_str::<Value>(&text) else { return Ok(false) };
+        Ok(report["derived_id"] == true
+            && report["build_id"] == id.to_string()
+            && report["checksum"] == map.checksum()
+            && report["size"] == map.bytes().len())
+    }
+
+    pub(super) fn check_format(&self) -> Result<(), StoreError> {
+        let found = match read_small(&self.format_path())? {
+            Some(text) if text == FORMAT => return Ok(()),
+            Some(text) => format!("{:?}", text.chars().take(40).collect::<String>()),
+            None => "no such file".to_owned(),
+        };
+        Err(StoreError::NotAStore { path: self.root.clone(), found })
+    }
+
+    /// Makes a store of an empty folder. Others may do the same at this moment.
+    pub(super) fn found(&self) -> Result<(), StoreError> {
+        let ours = ["tmp", "format"];
+        for entry in read_folder(&self.root)? {
+            if !ours.iter().any(|name| entry.file_name() == *name) {
+                let found = format!("a folder that holds {:?}", entry.file_name());
+                return Err(StoreError::NotAStore { path: self.root.clone(), found });
+            }
+        }
+        self.place_text(&self.format_path(), FORMAT, false)
+    }
+}
+
+/// The name of a file of this version of the format: an upgrade writes a new name.
+pub(super) fn file_name() -> String {
+    format!("v{VERSION}.fsym")
+}
+
+/// Refuses a folder whose mode has one of these bits.
+fn check_root(root: &Path, refused: u32) -> Result<(), StoreError> {
+    let found = root.metadata().map_err(|error| StoreError::io(root, "open", error))?;
+    if !found.is_dir() {
+        let found = format!("{}, not a folder", kind_text_of_file(found.file_type()));
+        return Err(StoreError::NotAStore { path: root.to_owned(), found });
+    }
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        let mode = found.mode() & refused;
+        if mode != 0 {
+            let why = if mode & 0o002 != 0 {
+                "everybody may write to it (chmod o-w)"
+            } else {
+                "its group may write to it (chmod g-w)"
+            };
+            return Err(StoreError::Untrusted { path: root.to_owned(), why });
+        }
+    }
+    #[cfg(not(unix))]
+    let _ = refused;
+    Ok(())
+}
+
+fn kind_text_of_file(kind: fs::FileType) -> &'static str {
+    if kind.is_file() { "a file" } else { kind_text(kind) }
+}
+
+/// Records that a file was used, so that garbage collection removes what nobody uses.
+fn note_use(path: &Path) {
+    let age = path.metadata().and_then(|found| found.modified()).map(|used| used.elapsed());
+    if matches!(age, Ok(Ok(age)) if age > USE_EVERY) {
+        // Whether it may be written does not matter to who reads it.
+        let _ = touch(path);
+    }
+}

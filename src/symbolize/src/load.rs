@@ -1,0 +1,48 @@
+//! Takes a file that the user names, and how the user wants programs to be converted.
+
+use std::io::Read;
+use std::path::Path;
+use std::sync::Arc;
+
+use foldsym_format::header::MAGIC;
+use foldsym_store::SymbolMap;
+
+use crate::program::{Conversion, LoadError, Options, convert};
+use crate::symbolizer::{Builder, Symbolizer};
+
+impl Builder {
+    /// How programs are converted: with columns, and as `foldsym convert` does it, unless this says otherwise.
+    pub fn conversion(mut self, options: Options) -> Self {
+        self.finder.conversion = Conversion::new(options);
+        self
+    }
+}
+
+impl Symbolizer {
+    /// Opens a file that the user names: a `.fsym`, or a program, which is converted and kept in the cache.
+    ///
+    /// # Errors
+    /// The file cannot be read, is damaged, or is no program that can be converted.
+    pub fn load(&self, path: &Path) -> Result<Arc<SymbolMap>, LoadError> {
+        let failed = |error| LoadError::Read(path.to_owned(), error);
+        let mut first = [0; MAGIC.len()];
+        let mut file = std::fs::File::open(path).map_err(failed)?;
+        let is_file = file.metadata().map_err(failed)?.is_file();
+        // A directory says what it is when it is read. What is no regular file can only be read once.
+        let whole = file.read_exact(&mut first);
+        let is_bundle = path.is_dir() && path.extension().is_some_and(|ending| ending == "dSYM");
+        if !is_file && !is_bundle {
+            let mut bytes = match whole {
+                Err(error) if error.kind() != std::io::ErrorKind::UnexpectedEof => return Err(failed(error)),
+                _ => first.to_vec(),
+            };
+            file.read_to_end(&mut bytes).map_err(failed)?;
+            return Ok(Arc::new(SymbolMap::of_bytes(path, bytes)?));
+        }
+        if whole.is_ok() && first == MAGIC {
+            return Ok(Arc::new(SymbolMap::open(path)?));
+        }
+        let converted = convert(path, None, &self.finder.conversion, self.finder.cache.as_ref())?;
+        converted.map(Arc::new).ok_or_else(|| failed(std::io::Error::from(std::io::ErrorKind::NotFound)))
+    }
+}

@@ -1,0 +1,45 @@
+//! Strings of JSON.
+
+/// Puts a string, quoted. Names are bytes: what is not UTF-8 becomes U+FFFD, as JSON has no other way.
+pub fn string(out: &mut Vec<u8>, text: &[u8]) {
+    out.push(b'"');
+    for chunk in text.utf8_chunks() {
+        escape(out, chunk.valid());
+        if !chunk.invalid().is_empty() {
+            out.extend_from_slice("\u{fffd}".as_bytes());
+        }
+    }
+    out.push(b'"');
+}
+
+fn escape(out: &mut Vec<u8>, text: &str) {
+    let bytes = text.as_bytes();
+    let mut copied = 0;
+    for (at, &byte) in bytes.iter().enumerate() {
+        // DEL and the C1 controls are legal in JSON, but a terminal obeys some of them; C1 is caught by
+        // its first UTF-8 byte, 0xc2, followed by 0x80 to 0x9f.
+        let c1 = byte == 0xc2 && bytes.get(at + 1).is_some_and(|next| (0x80..0xa0).contains(next));
+        if byte >= 0x20 && byte != b'"' && byte != b'\\' && byte != 0x7f && !c1 {
+            continue;
+        }
+        out.extend_from_slice(&bytes[copied..at]);
+        copied = at + 1;
+        match byte {
+            b'"' => out.extend_from_slice(b"\\\""),
+            b'\\' => out.extend_from_slice(b"\\\\"),
+            b'\n' => out.extend_from_slice(b"\\n"),
+            b'\t' => out.extend_from_slice(b"\\t"),
+            b'\r' => out.extend_from_slice(b"\\r"),
+            0xc2 => {
+                unicode(out, bytes[at + 1]);
+                copied = at + 2;
+            }
+            _ => unicode(out, byte),
+        }
+    }
+    out.extend_from_slice(&bytes[copied..]);
+}
+
+fn unicode(out: &mut Vec<u8>, code: u8) {
+    out.extend_from_slice(format!("\\u{code:04x}").as_bytes());
+}
