@@ -128,14 +128,16 @@ fn what_is_over_a_limit_is_refused() {
     assert_eq!(refused.status, 413, "{refused:?}");
 
     // Clients that never send the rest: all places are taken, then given back.
-    let slow = |bytes: usize| {
+    let slow = |bytes: usize, announced: usize| {
         let mut stream = server.connect();
-        let head = "POST /symbolicate HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: 999\r\n\r\n";
+        let head = format!(
+            "POST /symbolicate HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: {announced}\r\n\r\n"
+        );
         stream.write_all(head.as_bytes()).unwrap();
         stream.write_all(&vec![b' '; bytes]).unwrap();
         stream
     };
-    let mut waiting: Vec<_> = (0..3).map(|_| slow(10)).collect();
+    let mut waiting: Vec<_> = (0..3).map(|_| slow(10, 400)).collect();
     std::thread::sleep(Duration::from_millis(100));
     let refused = server.post("/symbolicate", line.as_bytes());
     assert_eq!((refused.status, refused.header("retry-after")), (503, Some("1")));
@@ -143,8 +145,8 @@ fn what_is_over_a_limit_is_refused() {
     for stream in &mut waiting {
         assert_eq!(read(stream).status, 408);
     }
-    // Bodies together.
-    let mut waiting = [slow(900), slow(900)];
+    // Bodies together: what a client announces is set aside for it before it sends anything.
+    let mut waiting = [slow(10, 999), slow(10, 999)];
     let mut statuses: Vec<u16> = waiting.iter_mut().map(|stream| read(stream).status).collect();
     statuses.sort_unstable();
     assert_eq!(statuses, [408, 503]);
