@@ -256,3 +256,9 @@ def test_other_libraries(fleet):
     assert len(nanoarrow.Array(ours)) == len(rows)
     pandas = pytest.importorskip("pandas")
     assert len(pa.record_batch(ours).to_pandas()) == len(rows) and pandas
+
+
+@pytest.mark.parametrize("other", [["--pprof", "out"], ["--collapsed"], ["--style", "gdb"], ["--json"], ["--callers", "return"], ["report"]])
+def test_the_command_refuses_what_tables_do_not_have(other):
+    done = subprocess.run([COMMAND, "symbolize", "--parquet", "in", "-o", "out", *other], capture_output=True, text=True)
+    assert done.returncode == 2 and "cannot be used with" in done.stderr, done
