@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::expected::{self, Expected, keeps_llvm_name};
+use crate::expected::{Expected, PrintedFrame, keeps_llvm_name};
 
 /// One frame of an answer; "" and 0 for what is not known.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -92,7 +92,7 @@ fn check<'e>(
     expected: &'e Expected,
     options: Options,
     address: u64,
-    wanted: &[expected::Frame],
+    wanted: &[PrintedFrame],
     found: &[Frame],
 ) -> Result<Option<&'e str>, &'static str> {
     let unknown = |name: &str, file: &str| name.is_empty() && file.is_empty();

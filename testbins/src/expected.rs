@@ -8,7 +8,7 @@ use serde_json::Value;
 
 /// One frame as llvm-symbolizer prints it. `""` and 0 mean that it is not known.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Frame {
+pub struct PrintedFrame {
     pub name: String,
     pub file: String,
     pub line: u32,
@@ -81,7 +81,7 @@ pub struct Expected {
     pub sections: Vec<(usize, String, u64, u64)>,
     /// Whether the addresses are synthetic.
     pub relocatable: bool,
-    pub stacks: Vec<Vec<Frame>>,
+    pub stacks: Vec<Vec<PrintedFrame>>,
     pub runs: Vec<Run>,
     pub accepted: Vec<Accepted>,
 }
@@ -110,7 +110,7 @@ impl<T: Clone + Eq + std::hash::Hash> Table<T> {
 
 impl Expected {
     /// The frames at an address, innermost first; `None` if it was not asked.
-    pub fn frames(&self, address: u64) -> Option<&[Frame]> {
+    pub fn frames(&self, address: u64) -> Option<&[PrintedFrame]> {
         let run = self.runs.get(self.runs.partition_point(|run| run.start <= address).checked_sub(1)?)?;
         (address < run.end).then(|| self.stacks[run.stack].as_slice())
     }
@@ -191,7 +191,7 @@ impl Expected {
         };
         let mut frames = Vec::new();
         for row in list("frames")? {
-            frames.push(Frame {
+            frames.push(PrintedFrame {
                 name: string(&row[0])?,
                 file: string(&row[1])?,
                 line: number(&row[2])? as u32,

@@ -14,7 +14,7 @@ use gimli::{EvaluationResult, Reader as _, Section as _};
 use crate::program::{Program, Reader};
 
 type Error = Box<dyn std::error::Error + Send + Sync>;
-type Unit<'a> = gimli::Unit<Reader<'a>>;
+type SourceUnit<'a> = gimli::Unit<Reader<'a>>;
 type Found<'a> = Result<Vec<gimli::Piece<Reader<'a>>>, gimli::Error>;
 
 /// What came out of comparing.
@@ -83,7 +83,7 @@ pub fn compare(program: &Program, seed: u64) -> Result<Tally, Error> {
 /// The made-up program, seen from one unit.
 struct Seeded<'u, 'a> {
     dwarf: &'u gimli::Dwarf<Reader<'a>>,
-    unit: &'u Unit<'a>,
+    unit: &'u SourceUnit<'a>,
     seed: u64,
 }
 

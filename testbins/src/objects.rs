@@ -5,7 +5,7 @@ use gimli::AttributeValue;
 use crate::program::{Program, Reader};
 
 type Error = Box<dyn std::error::Error + Send + Sync>;
-type Unit<'a> = gimli::Unit<Reader<'a>>;
+type ObjectUnit<'a> = gimli::Unit<Reader<'a>>;
 type Entry<'a> = gimli::DebuggingInformationEntry<Reader<'a>>;
 
 /// A method that has its object somewhere.
@@ -68,7 +68,11 @@ pub fn methods(program: &Program) -> Result<Vec<Method>, Error> {
 }
 
 /// The name of an entry, or of what it refers to.
-fn name<'a>(dwarf: &gimli::Dwarf<Reader<'a>>, unit: &Unit<'a>, entry: &Entry<'a>) -> Result<String, Error> {
+fn name<'a>(
+    dwarf: &gimli::Dwarf<Reader<'a>>,
+    unit: &ObjectUnit<'a>,
+    entry: &Entry<'a>,
+) -> Result<String, Error> {
     let mut plain = None;
     let mut entry = entry.clone();
     for _ in 0..4 {

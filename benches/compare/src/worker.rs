@@ -47,11 +47,11 @@ fn read_addresses(path: &str, count: usize) -> Result<Vec<u64>, String> {
 
 fn look_up(kind: &str, tool: Tool, file: &Path, base: u64, addresses: &[u64]) -> Result<Value, String> {
     match tool {
-        Tool::Foldsym => measure::<tools::foldsym::Reader>(kind, file, base, addresses),
-        Tool::LlvmGsymutil | Tool::GsymRs => measure::<tools::gsym::Reader>(kind, file, base, addresses),
-        Tool::SymCache => measure::<tools::symcache::Reader>(kind, file, base, addresses),
-        Tool::Addr2line => measure::<tools::addr2line::Reader>(kind, file, base, addresses),
-        Tool::Blazesym => measure::<tools::blazesym::Reader>(kind, file, base, addresses),
+        Tool::Foldsym => measure::<tools::foldsym::FoldsymReader>(kind, file, base, addresses),
+        Tool::LlvmGsymutil | Tool::GsymRs => measure::<tools::gsym::GsymReader>(kind, file, base, addresses),
+        Tool::SymCache => measure::<tools::symcache::SymCacheReader>(kind, file, base, addresses),
+        Tool::Addr2line => measure::<tools::addr2line::Addr2lineReader>(kind, file, base, addresses),
+        Tool::Blazesym => measure::<tools::blazesym::BlazesymReader>(kind, file, base, addresses),
         Tool::Floor | Tool::DumpSyms => Err("no reader".into()),
     }
 }

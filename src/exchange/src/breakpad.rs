@@ -45,7 +45,7 @@ pub fn write_breakpad(
     unwind: Option<&Unwind<'_>>,
     out: &mut dyn Write,
 ) -> Result<Summary, ExportError> {
-    let mut writer = Writer {
+    let mut writer = BreakpadWriter {
         file,
         readable,
         base: file.image_base().0,
@@ -91,7 +91,7 @@ pub fn write_breakpad(
     Ok(writer.summary)
 }
 
-struct Writer<'f> {
+struct BreakpadWriter<'f> {
     file: &'f SymbolFile<'f>,
     readable: &'f dyn Fn(&[u8]) -> Option<String>,
     /// Addresses in the file count from here.
@@ -105,7 +105,7 @@ struct Writer<'f> {
     summary: Summary,
 }
 
-impl Writer<'_> {
+impl BreakpadWriter<'_> {
     fn function(&mut self, function: &FunctionCode, start: u64, len: u64, shared: bool) {
         let start = start.wrapping_sub(self.base);
         let name = self.name(function.name);

@@ -51,7 +51,7 @@ pub fn write_gsym(
     version: GsymVersion,
     out: &mut dyn Write,
 ) -> Result<Summary, ExportError> {
-    let mut writer = Writer::new(file, version);
+    let mut writer = GsymWriter::new(file, version);
     let calls = calls(file)?;
     let mut at = 0;
     each(file, |code| {
@@ -89,7 +89,7 @@ fn calls(file: &SymbolFile<'_>) -> Result<Vec<Callee>, ExportError> {
     Ok(calls)
 }
 
-struct Writer<'f> {
+struct GsymWriter<'f> {
     file: &'f SymbolFile<'f>,
     version: GsymVersion,
     big_endian: bool,
@@ -106,9 +106,9 @@ struct Writer<'f> {
     summary: Summary,
 }
 
-impl<'f> Writer<'f> {
-    fn new(file: &'f SymbolFile<'f>, version: GsymVersion) -> Writer<'f> {
-        Writer {
+impl<'f> GsymWriter<'f> {
+    fn new(file: &'f SymbolFile<'f>, version: GsymVersion) -> GsymWriter<'f> {
+        GsymWriter {
             file,
             version,
             big_endian: file.header().flags & flags::BIG_ENDIAN != 0,

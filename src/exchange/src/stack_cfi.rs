@@ -22,8 +22,14 @@ pub(crate) fn write(
     base: u64,
     out: &mut dyn Write,
 ) -> Result<u64, ExportError> {
-    let mut writer =
-        Writer { base, records: Vec::new(), block: Vec::new(), end: 0, before: Rules::new(), left_out: 0 };
+    let mut writer = RuleWriter {
+        base,
+        records: Vec::new(),
+        block: Vec::new(),
+        end: 0,
+        before: Rules::new(),
+        left_out: 0,
+    };
     let read = unwind.each_row(&mut |row| writer.row(row, rules(row, machine)));
     let damaged = |error: foldsym_format::FormatError| Error {
         section: SectionId::UNWIND,
@@ -36,7 +42,7 @@ pub(crate) fn write(
     Ok(writer.left_out)
 }
 
-struct Writer {
+struct RuleWriter {
     base: u64,
     records: Vec<u8>,
     /// Rows that wait for the end of their block: where each begins, and its text.
@@ -47,7 +53,7 @@ struct Writer {
     left_out: u64,
 }
 
-impl Writer {
+impl RuleWriter {
     fn row(&mut self, row: &Row<'_>, rules: Option<Rules>) {
         let Some(rules) = rules else {
             self.left_out += 1;

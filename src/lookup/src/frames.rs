@@ -200,7 +200,7 @@ impl<'d> SymbolFile<'d> {
             id = call.callee;
             origin = self.origin_parts(id)?;
         }
-        let place = Place { line: spot.line, file: spot.file, column: spot.column };
+        let place = SourcePlace { line: spot.line, file: spot.file, column: spot.column };
         frames.put(depth, origin.frame(id, &place, SectionId::ROWS, 0)?);
         frames.padding = false;
         (frames.name, frames.partial) = (function.name, function.partial);
@@ -283,7 +283,7 @@ impl<'d> SymbolFile<'d> {
         if (callee | file).cast_unsigned() > u32::MAX.into() {
             return Err(Error::new(EDGES, What::Value, id.into()));
         }
-        let place = Place { line: Some(line), file: file as u32, column };
+        let place = SourcePlace { line: Some(line), file: file as u32, column };
         Ok(EdgeParts { callee: callee as u32, place })
     }
 
@@ -328,11 +328,11 @@ pub(crate) struct OriginParts {
 
 struct EdgeParts {
     callee: u32,
-    place: Place,
+    place: SourcePlace,
 }
 
 /// File, line and column, relative to an origin.
-struct Place {
+struct SourcePlace {
     line: Option<i64>,
     /// A file code.
     file: u32,
@@ -348,7 +348,7 @@ impl OriginParts {
 
     /// The frame of this origin at a place in it; `section` and `record` have the place.
     #[inline(always)]
-    fn frame(&self, id: u32, place: &Place, section: SectionId, record: u32) -> Result<Ready, Error> {
+    fn frame(&self, id: u32, place: &SourcePlace, section: SectionId, record: u32) -> Result<Ready, Error> {
         let line = place.line.map_or(0, |line| self.line.wrapping_add(line));
         // All of them at once: none is negative, and none has more than 32 bits.
         if (self.name | self.file | self.line | self.edges | line).cast_unsigned() > u32::MAX.into() {

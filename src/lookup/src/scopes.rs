@@ -27,13 +27,13 @@ pub struct Scopes<'d> {
 
 /// A block of nodes: where its first one begins, and the widths.
 #[derive(Clone, Copy)]
-pub(crate) struct Block {
+pub(crate) struct NodeBlock {
     bit: u64,
     parent_width: u32,
     edge_width: u32,
 }
 
-impl Block {
+impl NodeBlock {
     #[inline(always)]
     const fn bits_of_node(&self) -> u32 {
         self.parent_width.wrapping_add(self.edge_width)
@@ -100,12 +100,12 @@ impl<'d> Scopes<'d> {
     }
 
     #[inline(always)]
-    pub(crate) fn block(&self, block: u32) -> Option<Block> {
+    pub(crate) fn block(&self, block: u32) -> Option<NodeBlock> {
         let place = self.place_of(block)?;
         let word = u16_at(self.data, place)?;
         let width = |shift| u32::from(word.wrapping_shr(shift) & layout::WIDTH_MASK);
         let used = word & !layout::USED_BITS == 0;
-        used.then_some(Block {
+        used.then_some(NodeBlock {
             bit: (place as u64).wrapping_add(2).wrapping_shl(3),
             parent_width: width(layout::PARENT_WIDTH_SHIFT),
             edge_width: width(layout::EDGE_WIDTH_SHIFT),
@@ -114,7 +114,7 @@ impl<'d> Scopes<'d> {
 
     /// Reads a node whose block is at hand; `node` is from 1 to [`Scopes::len`].
     #[inline(always)]
-    pub(crate) fn in_block(&self, block: &Block, node: u32) -> Option<Scope> {
+    pub(crate) fn in_block(&self, block: &NodeBlock, node: u32) -> Option<Scope> {
         let bits_of_node = block.bits_of_node();
         let bit = block.bit_of(node);
         // Widths are at most 31 bits; both are in the one word unless they are wide.

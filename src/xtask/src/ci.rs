@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::corpus::build_id;
-use crate::diff::{Options, Program, Tally, Tools, compare};
+use crate::diff::{DiffOptions, DiffTally, Program, Tools, compare};
 use crate::sh;
 
 /// Random addresses in a large program: with both oracles a few minutes on two cores.
@@ -19,7 +19,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
         [all] if all == "--all" => true,
         _ => return Err("usage: cargo xtask ci-diff [--all]".to_owned()),
     };
-    let options = Options::default();
+    let options = DiffOptions::default();
     let tools = Tools::build(&options)?;
     let mut bad = Vec::new();
     // `cargo test` holds every test program to llvm-symbolizer's stored answers; asking it live adds its columns, its
@@ -30,7 +30,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
             let Some(program) = askable(&path, arch.as_deref())? else { continue };
             let exhaustive = program.code_size() <= BYTE_BY_BYTE;
             for columns in [false, true] {
-                let options = Options { exhaustive, columns, ..Options::default() };
+                let options = DiffOptions { exhaustive, columns, ..DiffOptions::default() };
                 record(&path, compare(&tools, &program, &options), &mut bad);
             }
         }
@@ -45,7 +45,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
     }
     for path in large {
         let program = Program::open(&path, None)?;
-        let options = Options { addresses: MANY, columns: all, ..Options::default() };
+        let options = DiffOptions { addresses: MANY, columns: all, ..DiffOptions::default() };
         record(&path, compare(&tools, &program, &options), &mut bad);
     }
     if bad.is_empty() {
@@ -56,7 +56,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
 }
 
 /// Prints one comparison and keeps its name if it failed.
-fn record(path: &Path, result: Result<Tally, String>, bad: &mut Vec<String>) {
+fn record(path: &Path, result: Result<DiffTally, String>, bad: &mut Vec<String>) {
     let name = name_of(path);
     match result {
         Ok(tally) => {

@@ -54,13 +54,13 @@ const HELP: &str = "cargo xtask fuzz [TARGET]... [--seconds N] [--report]
 Targets run side by side, one a core. Corpora are kept in testbins/fuzz/corpus; what each run printed, and inputs that
 break an invariant, in testbins/fuzz/artifacts.";
 
-struct Options {
+struct FuzzOptions {
     targets: Vec<(&'static str, u32)>,
     seconds: u32,
     report: bool,
 }
 
-impl Options {
+impl FuzzOptions {
     /// Seconds of each target.
     fn share(&self) -> u32 {
         let count = self.targets.len() as u32;
@@ -155,8 +155,8 @@ fn story(log: &str) -> String {
     lines.flat_map(|line| [line.get(..STORY_LINE).unwrap_or(line), "\n"]).collect()
 }
 
-fn parse(args: &[String]) -> Result<Option<Options>, String> {
-    let mut options = Options { targets: Vec::new(), seconds: 120, report: false };
+fn parse(args: &[String]) -> Result<Option<FuzzOptions>, String> {
+    let mut options = FuzzOptions { targets: Vec::new(), seconds: 120, report: false };
     let mut args = args.iter();
     while let Some(arg) = args.next() {
         match arg.as_str() {
@@ -201,7 +201,7 @@ fn host() -> Result<String, String> {
 }
 
 /// Runs every input of the corpora once, built with the compiler's line coverage, and prints what they reach.
-fn report(options: &Options, fuzz: &Path) -> Result<(), String> {
+fn report(options: &FuzzOptions, fuzz: &Path) -> Result<(), String> {
     let (profdata, cov) = (sh::llvm("llvm-profdata")?, sh::llvm("llvm-cov")?);
     let programs =
         build("fuzz-report", &["-Cinstrument-coverage", "--cfg=fuzzing", "-Cpasses=sancov-module"])?;

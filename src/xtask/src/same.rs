@@ -25,7 +25,7 @@ const FLAGS: [&[&str]; 2] = [&[], &["--columns", "--locations", "--name-index"]]
 /// The section of the conversion record.
 const RECORD: u32 = 15;
 
-struct Options {
+struct SameOptions {
     old: PathBuf,
     new: Option<PathBuf>,
     programs: Vec<PathBuf>,
@@ -33,7 +33,7 @@ struct Options {
     all: bool,
 }
 
-fn parse(args: &[String]) -> Result<Options, String> {
+fn parse(args: &[String]) -> Result<SameOptions, String> {
     let (mut new, mut only, mut all) = (None, String::new(), false);
     let mut paths = Vec::new();
     let mut args = args.iter();
@@ -47,7 +47,7 @@ fn parse(args: &[String]) -> Result<Options, String> {
         }
     }
     let mut paths = paths.into_iter();
-    Ok(Options { old: paths.next().ok_or(HELP)?, new, programs: paths.collect(), only, all })
+    Ok(SameOptions { old: paths.next().ok_or(HELP)?, new, programs: paths.collect(), only, all })
 }
 
 /// See `HELP`.
@@ -81,7 +81,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
         .enumerate()
         .map(|(number, (path, flags))| (number, path, flags))
         .collect();
-    let found = Mutex::new(Found::default());
+    let found = Mutex::new(Differences::default());
     let done = sh::parallel("same", &jobs, |(number, path, flags)| {
         let folder = scratch.join(number.to_string());
         let [before, after] = ["old", "new"].map(|side| folder.join(side));
@@ -150,7 +150,7 @@ fn lasting(report: &str) -> Vec<String> {
 
 /// The differences.
 #[derive(Default)]
-struct Found {
+struct Differences {
     /// In what lookups read, in which files there are, or in what was said.
     wrong: Vec<String>,
     /// In records and reports.
@@ -158,7 +158,7 @@ struct Found {
     files: usize,
 }
 
-impl Found {
+impl Differences {
     fn compare(&mut self, name: &str, before: &Outcome, after: &Outcome) {
         let names =
             |outcome: &Outcome| outcome.files.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>();
@@ -318,7 +318,7 @@ mod tests {
 
     /// How many differences two outcomes have: in what lookups read, and apart.
     fn counts(before: &Outcome, after: &Outcome) -> (usize, usize) {
-        let mut found = Found::default();
+        let mut found = Differences::default();
         found.compare("a", before, after);
         (found.wrong.len(), found.apart.len())
     }

@@ -50,15 +50,15 @@ enum Break {
 const BREAKS: [Break; 5] =
     [Break::HalfRequest, Break::Silence, Break::BeforeAnswer, Break::Reset, Break::InAnswer];
 
-struct Options {
+struct SoakOptions {
     seconds: u64,
     clients: u64,
     foldsym: Option<PathBuf>,
     publish: bool,
 }
 
-fn parse(args: &[String]) -> Result<Option<Options>, String> {
-    let mut options = Options { seconds: 600, clients: 64, foldsym: None, publish: false };
+fn parse(args: &[String]) -> Result<Option<SoakOptions>, String> {
+    let mut options = SoakOptions { seconds: 600, clients: 64, foldsym: None, publish: false };
     let mut args = args.iter();
     while let Some(arg) = args.next() {
         let slot = match arg.as_str() {
@@ -320,7 +320,7 @@ fn client(number: u64, address: &str, body: &str, expected: &[u8], counts: &Outc
 /// Runs the clients, and the comparison some times beside them, so that both have the same machine.
 fn load(
     server: &Server,
-    options: &Options,
+    options: &SoakOptions,
     body: &str,
     compare: impl Fn() -> Result<f64, String>,
 ) -> Result<Load, String> {

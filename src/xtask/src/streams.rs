@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::diff::{Options, Program, SplitMix, choose};
+use crate::diff::{DiffOptions, Program, SplitMix, choose};
 use crate::fold::Foldsym;
 use crate::{ci, sh};
 
@@ -56,7 +56,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
     let mut asked = Vec::new();
     for program in &programs {
         let program = Program::open(program, None)?;
-        let of_program = choose(&program, &Options { addresses, ..Options::default() })?;
+        let of_program = choose(&program, &DiffOptions { addresses, ..DiffOptions::default() })?;
         let stream = stream(&foldsym, &program, &of_program, &folder)?;
         if stream > 0.1 {
             missed.push(format!("{}: {stream:.3} of its seconds", program.path.display()));

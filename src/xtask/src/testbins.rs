@@ -48,7 +48,7 @@ const TOOLS: &[(&str, &str)] = &[
     ("QEMU_RISCV64", "qemu-riscv64"),
 ];
 
-struct Options {
+struct TestbinOptions {
     update: bool,
     list: bool,
     expected: bool,
@@ -60,7 +60,7 @@ struct Options {
 /// # Errors
 /// A usage error, a case that does not parse, a build that fails, or (without `--update`) a file that differs.
 pub(crate) fn run(args: &[String]) -> Result<(), String> {
-    let mut options = Options { update: false, list: false, expected: true, only: None };
+    let mut options = TestbinOptions { update: false, list: false, expected: true, only: None };
     let mut args = args.iter();
     while let Some(arg) = args.next() {
         match arg.as_str() {
@@ -83,7 +83,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
     Ok(())
 }
 
-fn build_all(options: &Options, testbins: &Path, scratch: &Path) -> Result<Vec<String>, String> {
+fn build_all(options: &TestbinOptions, testbins: &Path, scratch: &Path) -> Result<Vec<String>, String> {
     let sources = testbins.join("cases");
     let (tools, missing) = find_tools();
     let (mut built, mut failed, mut differ, mut same) = (Vec::new(), Vec::new(), Vec::new(), 0);

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use foldsym_testbins::cases;
-use foldsym_testbins::expected::{Accepted, Expected, Frame, Run, path_of};
+use foldsym_testbins::expected::{Accepted, Expected, PrintedFrame, Run, path_of};
 use foldsym_testbins::program::{Kind, Piece, Program, Symbol, architectures, pieces_and_rows};
 use foldsym_testbins::root;
 
@@ -143,7 +143,7 @@ fn sample(program: &Program, total: u64) -> Vec<u64> {
     (0..SAMPLE).map(|_| pick()).collect()
 }
 
-fn ask(symbolizer: &Path, file: &Path, addresses: &[u64]) -> Result<Vec<Vec<Frame>>, Error> {
+fn ask(symbolizer: &Path, file: &Path, addresses: &[u64]) -> Result<Vec<Vec<PrintedFrame>>, Error> {
     let mut child = Command::new(symbolizer)
         .args(FLAGS)
         .arg(format!("--obj={}", file.display()))
@@ -168,11 +168,11 @@ fn ask(symbolizer: &Path, file: &Path, addresses: &[u64]) -> Result<Vec<Vec<Fram
     Ok(stacks)
 }
 
-fn frame(json: &serde_json::Value) -> Frame {
+fn frame(json: &serde_json::Value) -> PrintedFrame {
     let text = |key: &str| json[key].as_str().unwrap_or_default().to_owned();
     let number = |key: &str| json[key].as_u64().unwrap_or(0) as u32;
     let start = text("StartAddress");
-    Frame {
+    PrintedFrame {
         name: text("FunctionName"),
         file: text("FileName"),
         line: number("Line"),

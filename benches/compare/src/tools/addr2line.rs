@@ -5,11 +5,11 @@ use addr2line::Loader;
 use std::hint::black_box;
 use std::path::Path;
 
-pub(crate) struct Reader {
+pub(crate) struct Addr2lineReader {
     loader: Loader,
 }
 
-impl super::reader::Reader for Reader {
+impl super::reader::Reader for Addr2lineReader {
     fn open(path: &Path, _base: u64) -> Result<Self, String> {
         let loader = Loader::new(path).map_err(|error| format!("addr2line: {error}"))?;
         Ok(Self { loader })

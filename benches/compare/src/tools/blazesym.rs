@@ -7,12 +7,12 @@ use std::path::Path;
 use blazesym::symbolize::source::{Elf, Source};
 use blazesym::symbolize::{CodeInfo, Input, Symbolized, Symbolizer};
 
-pub(crate) struct Reader {
+pub(crate) struct BlazesymReader {
     symbolizer: Symbolizer,
     source: Source<'static>,
 }
 
-impl super::reader::Reader for Reader {
+impl super::reader::Reader for BlazesymReader {
     fn open(path: &Path, _base: u64) -> Result<Self, String> {
         // Without automatic reload: it would ask the system for the file's state at every lookup.
         let symbolizer = Symbolizer::builder().enable_auto_reload(false).build();

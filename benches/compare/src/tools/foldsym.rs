@@ -29,7 +29,7 @@ pub(crate) fn lookup_command(program: &Path) -> Command {
     command
 }
 
-pub(crate) struct Reader {
+pub(crate) struct FoldsymReader {
     file: &'static SymbolFile<'static>,
     /// For names and paths, one after the other; made for the second address, since nobody keeps texts for one alone.
     texts: Option<Box<Texts<'static, 'static>>>,
@@ -75,14 +75,14 @@ fn write_frames<W>(
     count
 }
 
-impl Reader {
+impl FoldsymReader {
     /// Leaves the frames at an address in the cursor; whether there are any.
     fn find(&mut self, address: u64) -> bool {
         matches!(self.cursor.lookup(ImageAddr(address)), Ok(Lookup::Found(_)))
     }
 }
 
-impl super::reader::Reader for Reader {
+impl super::reader::Reader for FoldsymReader {
     fn open(path: &Path, _base: u64) -> Result<Self, String> {
         let file = SymbolFile::open(super::mapping::map(path)?).map_err(|error| format!("foldsym: {error}"))?;
         // For the rest of the process's life, as the map is.

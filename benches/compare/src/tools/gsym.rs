@@ -30,12 +30,12 @@ pub(crate) fn convert(input: &Path, output: &Path) -> Result<Converted, String> 
     Ok(Converted { base: 0, note })
 }
 
-pub(crate) struct Reader {
+pub(crate) struct GsymReader {
     gsym: MappedGsym,
     scratch: LookupScratch,
 }
 
-impl super::reader::Reader for Reader {
+impl super::reader::Reader for GsymReader {
     fn open(path: &Path, _base: u64) -> Result<Self, String> {
         // SAFETY: the file is complete and nothing writes to it while it is measured.
         let gsym = unsafe { MappedGsym::map(path) }.map_err(|error| format!("gsym-rs: {error}"))?;

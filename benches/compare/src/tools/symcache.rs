@@ -20,12 +20,12 @@ pub(crate) fn convert(input: &Path, output: &Path) -> Result<Converted, String> 
     Ok(Converted { base: object.load_address(), note: String::new() })
 }
 
-pub(crate) struct Reader {
+pub(crate) struct SymCacheReader {
     cache: SymCache<'static>,
     base: u64,
 }
 
-impl super::reader::Reader for Reader {
+impl super::reader::Reader for SymCacheReader {
     fn open(path: &Path, base: u64) -> Result<Self, String> {
         let bytes: &'static ByteView<'static> =
             Box::leak(Box::new(ByteView::open(path).map_err(|error| error.to_string())?));

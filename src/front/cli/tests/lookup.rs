@@ -6,16 +6,17 @@ use std::io::{BufRead, BufReader, Write};
 use std::process::Stdio;
 
 use common::{Fsym, command, file, foldsym, keys};
-use foldsym_testbins::expected::{Expected, Frame, path_of};
+use foldsym_testbins::expected::{Expected, PrintedFrame, path_of};
 
 fn expected(program: &str) -> Expected {
     let path = path_of(&foldsym_testbins::root(), program, None);
     Expected::from_json(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
 
-fn llvm_text(frames: &[Frame]) -> String {
+fn llvm_text(frames: &[PrintedFrame]) -> String {
     let known = |text: &str| if text.is_empty() { "??".to_owned() } else { text.to_owned() };
-    let frame = |f: &Frame| format!("{}\n{}:{}:{}\n", known(&f.name), known(&f.file), f.line, f.column);
+    let frame =
+        |f: &PrintedFrame| format!("{}\n{}:{}:{}\n", known(&f.name), known(&f.file), f.line, f.column);
     frames.iter().map(frame).collect::<String>() + "\n"
 }
 

@@ -25,15 +25,15 @@ const STACKWALK: &str = "minidump-stackwalk";
 /// Its row in the table.
 const PEER: &str = "minidump-stackwalk, a process a dump";
 
-struct Options {
+struct CrashOptions {
     count: u32,
     reuse: bool,
     foldsym: Option<PathBuf>,
     publish: bool,
 }
 
-fn parse(args: &[String]) -> Result<Option<Options>, String> {
-    let mut options = Options { count: 1000, reuse: false, foldsym: None, publish: false };
+fn parse(args: &[String]) -> Result<Option<CrashOptions>, String> {
+    let mut options = CrashOptions { count: 1000, reuse: false, foldsym: None, publish: false };
     let mut args = args.iter();
     while let Some(arg) = args.next() {
         match arg.as_str() {
@@ -174,7 +174,7 @@ fn timed(command: &mut Command, scratch: &Path) -> Result<(String, Cost), String
 
 /// How the functions that ran were named.
 #[derive(Clone, Copy, Default)]
-struct Tally {
+struct CrashTally {
     frames: u32,
     right: u32,
     /// Frames of folded functions, and of these the ones that are right.
@@ -184,7 +184,7 @@ struct Tally {
     wrong_exact: u32,
 }
 
-impl Tally {
+impl CrashTally {
     /// Compares the functions of a thread, innermost first, with those that ran.
     fn note(&mut self, truth: &[&str], answered: &[(String, bool)]) {
         for (at, ran) in truth.iter().enumerate() {
@@ -226,7 +226,7 @@ fn theirs(answer: &Value) -> Vec<(String, bool)> {
 }
 
 /// The figures, and what they are of the peer's.
-fn tables(costs: &BTreeMap<&str, Cost>, tallies: &[(&str, Tally)], count: u32) -> String {
+fn tables(costs: &BTreeMap<&str, Cost>, tallies: &[(&str, CrashTally)], count: u32) -> String {
     let mut text = format!(
         "{count} minidumps, with RocksDB in the process and on the stacks: CPU time and memory of both readers, and whether the functions that the \
          program says were innermost are named.\n\n| | CPU, ms a dump | of the peer's | peak memory, MB | of the peer's |\n|---|---|---|---|---|\n"
@@ -241,17 +241,17 @@ fn tables(costs: &BTreeMap<&str, Cost>, tallies: &[(&str, Tally)], count: u32) -
     text += "\nBars: half of the peer's CPU time, a third of its memory.\n\n\
              | | frames | right at first | folded | right at first | certain and wrong |\n|---|---|---|---|---|---|\n";
     for (name, tally) in tallies {
-        let Tally { frames, right, folded, folded_right, wrong_exact } = tally;
+        let CrashTally { frames, right, folded, folded_right, wrong_exact } = tally;
         text += &format!("| {name} | {frames} | {right} | {folded} | {folded_right} | {wrong_exact} |\n");
     }
     text
 }
 
-fn measure(places: &Places, options: &Options) -> Result<(), String> {
+fn measure(places: &Places, options: &CrashOptions) -> Result<(), String> {
     let count = options.count;
     let scratch = sh::scratch("crashes")?;
     let mut costs: BTreeMap<&str, Cost> = BTreeMap::new();
-    let (mut mine, mut peer) = (Tally::default(), Tally::default());
+    let (mut mine, mut peer) = (CrashTally::default(), CrashTally::default());
     let foldsym = |dumps: &[PathBuf]| {
         let mut command = Command::new(&places.foldsym);
         command
@@ -302,7 +302,7 @@ mod tests {
 
     #[test]
     fn names_are_compared_without_parameters() {
-        let mut tally = Tally::default();
+        let mut tally = CrashTally::default();
         let named = |name: &str, is_exact| (name.to_owned(), is_exact);
         let answered = [
             named("weigh_3(Mail const*)", true),

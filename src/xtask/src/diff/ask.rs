@@ -5,7 +5,7 @@ use std::process::Command;
 
 use super::answer::Answer;
 use super::causes::Oracle;
-use super::options::Options;
+use super::options::DiffOptions;
 use super::program::Program;
 use serde_json::Value;
 
@@ -23,7 +23,7 @@ impl Tools {
     ///
     /// # Errors
     /// A build that fails.
-    pub(crate) fn build(options: &Options) -> Result<Tools, String> {
+    pub(crate) fn build(options: &DiffOptions) -> Result<Tools, String> {
         let release = sh::target_dir().join("release");
         let foldsym = match &options.foldsym {
             Some(other) => other.clone(),

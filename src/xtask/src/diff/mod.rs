@@ -12,10 +12,10 @@ use std::path::{Path, PathBuf};
 
 pub(crate) use ask::Tools;
 pub(crate) use causes::Oracle;
-pub(crate) use options::Options;
+pub(crate) use options::DiffOptions;
 pub(crate) use program::Program;
-use tally::Asked;
-pub(crate) use tally::{Tally, causes_of};
+use tally::AskedAddress;
+pub(crate) use tally::{DiffTally, causes_of};
 
 use crate::sh;
 
@@ -52,8 +52,8 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
     }
 }
 
-fn parse(args: &[String]) -> Result<(PathBuf, Options), String> {
-    let mut options = Options::default();
+fn parse(args: &[String]) -> Result<(PathBuf, DiffOptions), String> {
+    let mut options = DiffOptions::default();
     let mut path = None;
     let mut args = args.iter();
     while let Some(arg) = args.next() {
@@ -95,7 +95,7 @@ fn parse(args: &[String]) -> Result<(PathBuf, Options), String> {
 ///
 /// # Errors
 /// A tool that is missing or fails, or a program whose addresses the oracles cannot be asked for.
-pub(crate) fn compare(tools: &Tools, program: &Program, options: &Options) -> Result<Tally, String> {
+pub(crate) fn compare(tools: &Tools, program: &Program, options: &DiffOptions) -> Result<DiffTally, String> {
     let mut oracles = options.oracles.clone();
     if program.relocatable {
         // llvm-symbolizer takes an offset without its section; the crate has an address space of its own.
@@ -120,11 +120,11 @@ pub(crate) fn compare(tools: &Tools, program: &Program, options: &Options) -> Re
 fn asked(
     tools: &Tools,
     program: &Program,
-    options: &Options,
+    options: &DiffOptions,
     oracles: &[Oracle],
     addresses: &[u64],
     scratch: &Path,
-) -> Result<Tally, String> {
+) -> Result<DiffTally, String> {
     let ours = || {
         let fsym = match &options.fsym {
             Some(fsym) => fsym.clone(),
@@ -149,11 +149,11 @@ fn asked(
         });
         Ok::<_, String>((ours?, theirs.collect::<Result<Vec<_>, String>>()?))
     })?;
-    let mut tally = Tally::keeping(options.examples);
+    let mut tally = DiffTally::keeping(options.examples);
     for (place, oracle) in oracles.iter().enumerate() {
         for (index, address) in addresses.iter().enumerate() {
             let (symbols, columns) = (&program.symbols, options.columns);
-            let asked = Asked { oracle: *oracle, address: *address, symbols, columns };
+            let asked = AskedAddress { oracle: *oracle, address: *address, symbols, columns };
             let other = (0..theirs.len()).find(|other| *other != place).map(|other| &theirs[other][index]);
             tally.add(&asked, &ours[index], &theirs[place][index], other);
         }
@@ -162,7 +162,7 @@ fn asked(
 }
 
 /// The addresses to ask for, sorted, each once.
-pub(crate) fn choose(program: &Program, options: &Options) -> Result<Vec<u64>, String> {
+pub(crate) fn choose(program: &Program, options: &DiffOptions) -> Result<Vec<u64>, String> {
     let size = program.code_size();
     if size == 0 {
         return Err(format!("{}: no code sections", program.file.display()));
@@ -225,12 +225,12 @@ mod tests {
 
     #[test]
     fn addresses_cover_the_code_and_nothing_else() {
-        let all = choose(&program(), &Options { exhaustive: true, ..Options::default() }).unwrap();
+        let all = choose(&program(), &DiffOptions { exhaustive: true, ..DiffOptions::default() }).unwrap();
         assert_eq!(all.len(), 12);
         assert_eq!((all[0], all[3], all[4], all[11]), (0x1000, 0x1003, u64::MAX - 8, u64::MAX - 1));
-        let random = choose(&program(), &Options { addresses: 1000, ..Options::default() }).unwrap();
+        let random = choose(&program(), &DiffOptions { addresses: 1000, ..DiffOptions::default() }).unwrap();
         assert_eq!(random, all);
-        let few = |seed| choose(&program(), &Options { addresses: 3, seed, ..Options::default() });
+        let few = |seed| choose(&program(), &DiffOptions { addresses: 3, seed, ..DiffOptions::default() });
         assert_eq!(few(7), few(7));
     }
 

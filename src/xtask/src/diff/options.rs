@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use super::causes::Oracle;
 
 /// The options of one comparison.
-pub(crate) struct Options {
+pub(crate) struct DiffOptions {
     pub(crate) addresses: usize,
     pub(crate) exhaustive: bool,
     pub(crate) columns: bool,
@@ -19,9 +19,9 @@ pub(crate) struct Options {
     pub(crate) convert: Vec<String>,
 }
 
-impl Default for Options {
-    fn default() -> Options {
-        Options {
+impl Default for DiffOptions {
+    fn default() -> DiffOptions {
+        DiffOptions {
             addresses: 20_000,
             exhaustive: false,
             columns: false,

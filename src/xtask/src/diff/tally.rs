@@ -7,18 +7,18 @@ use super::causes::{CAUSES, Case, Oracle};
 use super::program::{Program, Symbols};
 
 /// What differs, and in which frame.
-type Parts = Vec<(What, &'static str)>;
+type DiffParts = Vec<(What, &'static str)>;
 
 /// A group of addresses: how many, and the first few.
 #[derive(Debug, Default)]
-struct Group {
+struct Addresses {
     addresses: u64,
     examples: Vec<String>,
 }
 
 /// Who was asked for what.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Asked<'a> {
+pub(crate) struct AskedAddress<'a> {
     pub(crate) oracle: Oracle,
     pub(crate) address: u64,
     pub(crate) symbols: &'a Symbols,
@@ -27,25 +27,31 @@ pub(crate) struct Asked<'a> {
 
 /// The comparison of one program with its oracles.
 #[derive(Debug, Default)]
-pub(crate) struct Tally {
+pub(crate) struct DiffTally {
     asked: BTreeMap<Oracle, u64>,
     equal: BTreeMap<Oracle, u64>,
     /// By the index of the cause.
-    explained: BTreeMap<(Oracle, usize), Group>,
-    unexplained: BTreeMap<(Oracle, Parts), Group>,
+    explained: BTreeMap<(Oracle, usize), Addresses>,
+    unexplained: BTreeMap<(Oracle, DiffParts), Addresses>,
     /// How many examples an unexplained group keeps.
     examples: usize,
 }
 
-impl Tally {
+impl DiffTally {
     /// An empty one that keeps so many examples of what has no cause.
-    pub(crate) fn keeping(examples: usize) -> Tally {
-        Tally { examples, ..Tally::default() }
+    pub(crate) fn keeping(examples: usize) -> DiffTally {
+        DiffTally { examples, ..DiffTally::default() }
     }
 
     /// Compares one answer of ours with one of an oracle's; `other` is the other oracle's.
-    pub(crate) fn add(&mut self, asked: &Asked, ours: &Answer, theirs: &Answer, other: Option<&Answer>) {
-        let Asked { oracle, address, symbols, columns } = *asked;
+    pub(crate) fn add(
+        &mut self,
+        asked: &AskedAddress,
+        ours: &Answer,
+        theirs: &Answer,
+        other: Option<&Answer>,
+    ) {
+        let AskedAddress { oracle, address, symbols, columns } = *asked;
         let fields = Fields { columns, starts: columns && oracle == Oracle::Llvm };
         let found = differences(&ours.frames, &theirs.frames, fields);
         *self.asked.entry(oracle).or_default() += 1;
@@ -62,7 +68,7 @@ impl Tally {
             )
         };
         let mut causes = Vec::new();
-        let mut left = Parts::new();
+        let mut left = DiffParts::new();
         for difference in found {
             let case = Case { oracle, address, ours, theirs, other, symbols, fields, difference };
             match CAUSES.iter().position(|cause| (cause.explains)(&case)) {
@@ -160,14 +166,14 @@ fn place(difference: Difference, ours: &Answer) -> &'static str {
     }
 }
 
-fn count(group: &mut Group, keep: usize, example: impl FnOnce() -> String) {
+fn count(group: &mut Addresses, keep: usize, example: impl FnOnce() -> String) {
     group.addresses += 1;
     if group.examples.len() < keep {
         group.examples.push(example());
     }
 }
 
-fn list(group: &Group) -> String {
+fn list(group: &Addresses) -> String {
     group.examples.iter().map(|example| format!("    {example}\n")).collect()
 }
 
@@ -182,10 +188,11 @@ mod tests {
             frames: vec![Frame { name: "f".into(), line, ..Frame::default() }],
             ..Answer::default()
         };
-        let mut tally = Tally::keeping(1);
+        let mut tally = DiffTally::keeping(1);
         for line in [1, 2, 3] {
             let symbols = Symbols::default();
-            let asked = Asked { oracle: Oracle::Llvm, address: line, symbols: &symbols, columns: false };
+            let asked =
+                AskedAddress { oracle: Oracle::Llvm, address: line, symbols: &symbols, columns: false };
             tally.add(&asked, &answer(1), &answer(line), None);
         }
         assert_eq!(tally.unexplained(), 2);

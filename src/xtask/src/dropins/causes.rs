@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::options::{Line, Style};
 use super::tools::Personality;
 use crate::diff::answer::{Answer, Fields, Frame, What, differences};
-use crate::diff::{Options, Oracle, Program, Tools, causes_of};
+use crate::diff::{DiffOptions, Oracle, Program, Tools, causes_of};
 use crate::sh;
 
 const DISCRIMINATOR: &str = "a discriminator: a symbol file has none";
@@ -56,11 +56,11 @@ impl Knowledge {
         addresses: &[u64],
         scratch: &Path,
     ) -> Result<Knowledge, String> {
-        let options = Options {
+        let options = DiffOptions {
             oracles: vec![Oracle::Llvm],
             foldsym: Some(foldsym.to_owned()),
             columns: true,
-            ..Options::default()
+            ..DiffOptions::default()
         };
         let tools = Tools::build(&options)?;
         let file = scratch.join("known.fsym");

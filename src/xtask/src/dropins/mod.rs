@@ -17,8 +17,8 @@ use crate::diff::{self, Program};
 use crate::{ci, sh};
 use causes::Knowledge;
 use sweep::Sweep;
-use tally::Tally;
-use tools::{Pair, Personality};
+use tally::DropinTally;
+use tools::{Personality, Sides};
 
 const HELP: &str = "cargo xtask dropins [PROGRAM]... [OPTIONS]
   runs llvm-symbolizer 22, llvm-addr2line 22 and GNU addr2line beside foldsym under the same name with the same options and
@@ -52,8 +52,8 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
     let folder = sh::scratch("dropins")?;
     std::fs::remove_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     sh::create_dir(&folder)?;
-    let pair = Pair::new(foldsym.path(), &folder)?;
-    let mut tally = Tally::default();
+    let pair = Sides::new(foldsym.path(), &folder)?;
+    let mut tally = DropinTally::default();
     let mut programs = settings.programs.clone();
     if programs.is_empty() {
         protocol::run(&pair, &folder, &mut tally)?;
@@ -116,21 +116,24 @@ fn parse(args: &[String]) -> Result<Settings, String> {
 
 /// Asks all tools about one program, which is left out where a tool cannot be asked for it.
 fn sweep(
-    pair: &Pair,
+    pair: &Sides,
     foldsym: &Path,
     path: &Path,
     settings: &Settings,
     worker: usize,
-) -> Result<Tally, String> {
-    let mut tally = Tally::default();
+) -> Result<DropinTally, String> {
+    let mut tally = DropinTally::default();
     let scratch = sh::scratch(&format!("dropins-{worker}"))?;
     // Of several architectures the tools answer for one.
     let Some(program) = ci::askable(path, None)? else { return Ok(tally) };
     if program.relocatable || program.legacy_compressed || Program::architectures(path)?.len() > 1 {
         return Ok(tally);
     }
-    let options =
-        diff::Options { addresses: settings.addresses, seed: settings.seed, ..diff::Options::default() };
+    let options = diff::DiffOptions {
+        addresses: settings.addresses,
+        seed: settings.seed,
+        ..diff::DiffOptions::default()
+    };
     let mut addresses = diff::choose(&program, &options)?;
     // Addresses of nothing, before the others and between them.
     addresses.insert(0, 0x3);

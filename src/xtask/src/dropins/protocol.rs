@@ -7,15 +7,15 @@ use serde_json::Value;
 
 use super::causes;
 use super::options::Style;
-use super::tally::Tally;
-use super::tools::{Asked, Pair, Personality, Said};
+use super::tally::DropinTally;
+use super::tools::{GivenInput, Personality, Said, Sides};
 use crate::sh;
 
 /// One command.
 #[derive(Debug)]
 struct Script {
     tool: Personality,
-    asked: Asked,
+    asked: GivenInput,
     /// Why the tool's answer is another.
     differs: Option<&'static str>,
 }
@@ -24,7 +24,7 @@ struct Script {
 ///
 /// # Errors
 /// A tool that cannot be run.
-pub(super) fn run(pair: &Pair, folder: &Path, tally: &mut Tally) -> Result<(), String> {
+pub(super) fn run(pair: &Sides, folder: &Path, tally: &mut DropinTally) -> Result<(), String> {
     files(folder)?;
     for case in parse(include_str!("protocol.txt"))? {
         let (real, ours) = pair.both(case.tool, &case.asked)?;
@@ -109,7 +109,11 @@ fn parse(text: &'static str) -> Result<Vec<Script>, String> {
                 if !style.is_empty() {
                     args.insert(0, format!("--output-style={style}"));
                 }
-                cases.push(Script { tool, asked: Asked { args, ..Asked::default() }, differs: None });
+                cases.push(Script {
+                    tool,
+                    asked: GivenInput { args, ..GivenInput::default() },
+                    differs: None,
+                });
             }
             continue;
         }

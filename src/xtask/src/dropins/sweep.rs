@@ -5,8 +5,8 @@ use std::path::Path;
 use super::causes::{self, Knowledge};
 use super::options::{self, Line, Style};
 use super::split;
-use super::tally::Tally;
-use super::tools::{Asked, Pair, Personality, Said};
+use super::tally::DropinTally;
+use super::tools::{GivenInput, Personality, Said, Sides};
 use crate::diff::Program;
 
 /// So many addresses fit a command line.
@@ -14,7 +14,7 @@ const ARGUMENTS: usize = 40;
 
 /// One program, and how it is asked.
 pub(super) struct Sweep<'s> {
-    pub(super) pair: &'s Pair,
+    pub(super) pair: &'s Sides,
     pub(super) program: &'s Program,
     pub(super) known: &'s Knowledge,
     pub(super) addresses: &'s [u64],
@@ -32,7 +32,7 @@ impl Sweep<'_> {
         tool: Personality,
         line: &Line,
         number: usize,
-        tally: &mut Tally,
+        tally: &mut DropinTally,
     ) -> Result<(), String> {
         let as_arguments = number % 3 == 2;
         let most = if as_arguments { ARGUMENTS } else { usize::MAX };
@@ -95,9 +95,9 @@ impl Sweep<'_> {
         addresses: &[u64],
         number: usize,
         as_arguments: bool,
-    ) -> Asked {
+    ) -> GivenInput {
         let path = path_of(&self.program.file);
-        let mut asked = Asked { args: args.to_vec(), ..Asked::default() };
+        let mut asked = GivenInput { args: args.to_vec(), ..GivenInput::default() };
         asked.environment.push(("FOLDSYM_CACHE".to_owned(), path_of(self.cache)));
         let with_option = tool != Personality::Symbolizer || number.is_multiple_of(2);
         if with_option {

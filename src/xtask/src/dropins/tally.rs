@@ -8,14 +8,14 @@ use super::tools::{Personality, Said};
 const SHOWN: usize = 60;
 
 #[derive(Default)]
-pub(super) struct Tally {
+pub(super) struct DropinTally {
     asked: BTreeMap<&'static str, usize>,
     named: BTreeMap<(&'static str, &'static str), usize>,
     /// By the line of options: how many answers, and the first of them.
     unnamed: BTreeMap<String, (usize, String)>,
 }
 
-impl Tally {
+impl DropinTally {
     pub(super) fn asked(&mut self, tool: Personality, count: usize) {
         *self.asked.entry(tool.name()).or_default() += count;
     }
@@ -32,7 +32,7 @@ impl Tally {
         self.unnamed.entry(line).or_insert_with(|| (0, example())).0 += 1;
     }
 
-    pub(super) fn join(&mut self, other: Tally) {
+    pub(super) fn join(&mut self, other: DropinTally) {
         for (tool, count) in other.asked {
             *self.asked.entry(tool).or_default() += count;
         }

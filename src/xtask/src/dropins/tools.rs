@@ -46,7 +46,7 @@ pub(super) struct Said {
 
 /// What a process is given.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Asked {
+pub(super) struct GivenInput {
     pub(super) args: Vec<String>,
     /// Standard input; empty where requests are arguments.
     pub(super) input: String,
@@ -54,32 +54,32 @@ pub(super) struct Asked {
 }
 
 /// Both sides of every pair.
-pub(super) struct Pair {
+pub(super) struct Sides {
     foldsym: PathBuf,
     real: [PathBuf; 3],
     folder: PathBuf,
 }
 
-impl Pair {
+impl Sides {
     /// The tools, started in `folder`.
     ///
     /// # Errors
     /// A tool that is missing.
-    pub(super) fn new(foldsym: &Path, folder: &Path) -> Result<Pair, String> {
+    pub(super) fn new(foldsym: &Path, folder: &Path) -> Result<Sides, String> {
         let [symbolizer, llvm, gnu] = Personality::ALL.map(Personality::real);
         let foldsym = foldsym.canonicalize().map_err(|error| format!("{}: {error}", foldsym.display()))?;
-        Ok(Pair { foldsym, real: [symbolizer?, llvm?, gnu?], folder: folder.to_owned() })
+        Ok(Sides { foldsym, real: [symbolizer?, llvm?, gnu?], folder: folder.to_owned() })
     }
 
     /// What both say, the real tool first.
     ///
     /// # Errors
     /// A process that cannot be started.
-    pub(super) fn both(&self, tool: Personality, asked: &Asked) -> Result<(Said, Said), String> {
+    pub(super) fn both(&self, tool: Personality, asked: &GivenInput) -> Result<(Said, Said), String> {
         Ok((self.run(&self.real[tool as usize], tool, asked)?, self.run(&self.foldsym, tool, asked)?))
     }
 
-    fn run(&self, program: &Path, tool: Personality, asked: &Asked) -> Result<Said, String> {
+    fn run(&self, program: &Path, tool: Personality, asked: &GivenInput) -> Result<Said, String> {
         let input = self.folder.join(format!("input-{:?}", std::thread::current().id()));
         std::fs::write(&input, &asked.input).map_err(|error| format!("{}: {error}", input.display()))?;
         let file = std::fs::File::open(&input).map_err(|error| format!("{}: {error}", input.display()))?;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::graph::{Call, FILES, FunctionId, Graph, HEADER, Kind};
+use super::graph::{Call, FILES, FunctionId, Graph, HEADER, Written};
 
 /// Where a site is, as a frame that stands there must be answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,7 +31,7 @@ pub(super) fn sources(graph: &Graph) -> Sources {
         text.line("#include \"shared.h\"");
         text.line("");
         let in_file = (0..graph.functions.len()).filter(|id| graph.functions[*id].file == file);
-        for id in in_file.clone().filter(|id| graph.family(*id).kind == Kind::Local) {
+        for id in in_file.clone().filter(|id| graph.family(*id).kind == Written::Local) {
             text.line(&format!("static int {}(const Step *, int);", graph.functions[id].name));
         }
         for id in in_file {
@@ -71,17 +71,17 @@ fn header(graph: &Graph, places: &mut BTreeMap<(FunctionId, usize), Place>) -> S
     for (id, function) in graph.functions.iter().enumerate() {
         let name = &function.name;
         match graph.family(id).kind {
-            Kind::Plain => text.line(&format!("int {name}(const Step *, int);")),
-            Kind::Comdat => text.line(&format!("inline NOINLINE int {name}(const Step *, int);")),
-            Kind::NoReturn => text.line(&format!("[[noreturn]] void {name}(const Step *, int);")),
-            Kind::Template if function.member == 0 => {
+            Written::Plain => text.line(&format!("int {name}(const Step *, int);")),
+            Written::Comdat => text.line(&format!("inline NOINLINE int {name}(const Step *, int);")),
+            Written::NoReturn => text.line(&format!("[[noreturn]] void {name}(const Step *, int);")),
+            Written::Template if function.member == 0 => {
                 text.line(&format!("template <int> NOINLINE int {name}(const Step *, int);"))
             }
-            Kind::Constructor => text.line(&format!(
+            Written::Constructor => text.line(&format!(
                 "struct {} {{ int v; NOINLINE {}(const Step *, int); }};",
                 function.class, function.class
             )),
-            Kind::Template | Kind::Method | Kind::Local => continue,
+            Written::Template | Written::Method | Written::Local => continue,
         };
     }
     for (number, hierarchy) in graph.hierarchies.iter().enumerate() {
@@ -116,8 +116,8 @@ fn header(graph: &Graph, places: &mut BTreeMap<(FunctionId, usize), Place>) -> S
 pub(super) fn spelled(graph: &Graph, id: FunctionId) -> String {
     let function = &graph.functions[id];
     match graph.family(id).kind {
-        Kind::Template => format!("{}<{}>", function.name, function.member),
-        Kind::Constructor => function.class.clone(),
+        Written::Template => format!("{}<{}>", function.name, function.member),
+        Written::Constructor => function.class.clone(),
         _ => function.name.clone(),
     }
 }
@@ -130,7 +130,7 @@ fn definition(
 ) {
     let (function, family) = (&graph.functions[id], graph.family(id));
     // The instances of a template are one piece of text.
-    if family.kind == Kind::Template && function.member > 0 {
+    if family.kind == Written::Template && function.member > 0 {
         for site in 0..family.sites.len() {
             if let Some(place) = places.get(&(family.members[0], site)).cloned() {
                 places.insert((id, site), place);
@@ -152,17 +152,17 @@ fn definition(
     }
     let name = &function.name;
     text.line(&match family.kind {
-        Kind::Plain => format!("NOINLINE int {name}(const Step *s, int x)"),
-        Kind::Local => format!("static NOINLINE int {name}(const Step *s, int x)"),
-        Kind::Comdat => format!("inline NOINLINE int {name}(const Step *s, int x)"),
-        Kind::Template => format!("template <int> NOINLINE int {name}(const Step *s, int x)"),
+        Written::Plain => format!("NOINLINE int {name}(const Step *s, int x)"),
+        Written::Local => format!("static NOINLINE int {name}(const Step *s, int x)"),
+        Written::Comdat => format!("inline NOINLINE int {name}(const Step *s, int x)"),
+        Written::Template => format!("template <int> NOINLINE int {name}(const Step *s, int x)"),
         // Every other one is cold: compilers move the calls of those out of line.
-        Kind::NoReturn if function.family % 2 == 0 => {
+        Written::NoReturn if function.family % 2 == 0 => {
             format!("NOINLINE COLD void {name}(const Step *s, int x)")
         }
-        Kind::NoReturn => format!("NOINLINE void {name}(const Step *s, int x)"),
-        Kind::Method => format!("int {}::{name}(const Step *s, int x)", function.class),
-        Kind::Constructor => format!("{0}::{0}(const Step *s, int x)", function.class),
+        Written::NoReturn => format!("NOINLINE void {name}(const Step *s, int x)"),
+        Written::Method => format!("int {}::{name}(const Step *s, int x)", function.class),
+        Written::Constructor => format!("{0}::{0}(const Step *s, int x)", function.class),
     });
     text.line("{");
     text.line(&format!("    x = x * 7 + {};", 1000 + function.family * 37));
@@ -173,11 +173,11 @@ fn definition(
         places.insert((id, number), Place { line, inlined });
     }
     match family.kind {
-        Kind::NoReturn => {
+        Written::NoReturn => {
             text.line("    sink = x;");
             text.line("    leave();")
         }
-        Kind::Constructor => text.line("    v = x + 3;"),
+        Written::Constructor => text.line("    v = x + 3;"),
         _ => text.line("    return x + 3;"),
     };
     text.line("}");
@@ -188,7 +188,7 @@ fn statement(graph: &Graph, id: FunctionId, number: usize) -> String {
     let (function, family) = (&graph.functions[id], graph.family(id));
     let site = &family.sites[number];
     let callee = site.targets.get(function.member).map(|target| spelled(graph, *target)).unwrap_or_default();
-    let vptr = if family.kind == Kind::Method { "*(void *const *)this" } else { "nullptr" };
+    let vptr = if family.kind == Written::Method { "*(void *const *)this" } else { "nullptr" };
     let slot = ["a", "b", "c"][site.slot.min(2)];
     match site.call {
         Call::Direct => format!("x += {callee}(s + 1, x);"),

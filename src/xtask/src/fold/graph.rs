@@ -19,7 +19,7 @@ pub(super) type FamilyId = usize;
 
 /// How a function is written, and so what its linkage name is and who can call it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum Written {
     Plain,
     /// `static`, all members of the same name: one in each file.
     Local,
@@ -67,7 +67,7 @@ pub(super) struct Site {
 
 #[derive(Clone, Debug)]
 pub(super) struct Family {
-    pub(super) kind: Kind,
+    pub(super) kind: Written,
     pub(super) members: Vec<FunctionId>,
     pub(super) sites: Vec<Site>,
 }
@@ -152,7 +152,7 @@ impl Make {
     }
 
     fn all(&mut self) {
-        use Kind::{Comdat, Constructor, Local, NoReturn, Plain, Template};
+        use Written::{Comdat, Constructor, Local, NoReturn, Plain, Template};
         for kind in [Plain, Local, Comdat, Template, NoReturn, Constructor, Plain] {
             let members = 2 + self.below(4);
             self.family(kind, members, 0);
@@ -182,8 +182,8 @@ impl Make {
     }
 
     /// A family with `calls` calls and one site that ends the walk.
-    fn family(&mut self, kind: Kind, members: usize, calls: usize) -> FamilyId {
-        let members = if kind == Kind::Local { FILES } else { members };
+    fn family(&mut self, kind: Written, members: usize, calls: usize) -> FamilyId {
+        let members = if kind == Written::Local { FILES } else { members };
         let id = self.graph.families.len();
         let first = self.graph.functions.len();
         for member in 0..members {
@@ -207,7 +207,7 @@ impl Make {
             }
         }
         // A family whose members end in each other: one name at the call, another in the frame.
-        let own = matches!(kind, Kind::Plain | Kind::Comdat)
+        let own = matches!(kind, Written::Plain | Written::Comdat)
             && self.graph.families[family].members.len() > 1
             && self.below(9) == 0;
         if own {
@@ -216,7 +216,7 @@ impl Make {
             self.push(family, Site { call: Call::Tail, targets, through: 0, slot: 0 });
         }
         // A method stops in itself: only there is its object at hand.
-        let probe = kind != Kind::Method && self.below(2) == 0;
+        let probe = kind != Written::Method && self.below(2) == 0;
         let call = if probe { Call::Probe } else { Call::Trap };
         self.push(family, Site { call, targets: Vec::new(), through: 0, slot: 0 });
     }
@@ -225,10 +225,10 @@ impl Make {
         self.graph.families[family].sites.push(site);
     }
 
-    fn site(&mut self, family: FamilyId, kind: Kind) -> Option<Site> {
+    fn site(&mut self, family: FamilyId, kind: Written) -> Option<Site> {
         // A walk's first function is called through a pointer: it stays on the stack, where it is known.
         let root = self.graph.families[family].members.len() == 1;
-        let tails = matches!(kind, Kind::Plain | Kind::Local | Kind::Comdat) && !root;
+        let tails = matches!(kind, Written::Plain | Written::Local | Written::Comdat) && !root;
         let call = match self.below(16) {
             0..=4 => Call::Direct,
             5 | 6 => Call::Inlined,
@@ -242,7 +242,7 @@ impl Make {
             _ => Call::Direct,
         };
         // What a header holds cannot call a function of one file.
-        let call = if kind == Kind::NoReturn && call != Call::NoReturn { Call::Direct } else { call };
+        let call = if kind == Written::NoReturn && call != Call::NoReturn { Call::Direct } else { call };
         match call {
             Call::Virtual | Call::Side if !self.graph.hierarchies.is_empty() => {
                 let through = self.below(self.graph.hierarchies.len());
@@ -264,14 +264,16 @@ impl Make {
     }
 
     fn target_family(&mut self, family: FamilyId, call: Call) -> Option<FamilyId> {
-        let in_header = matches!(self.graph.families[family].kind, Kind::Comdat | Kind::Template);
-        let fits = |kind: Kind| match call {
-            Call::NoReturn => kind == Kind::NoReturn,
-            Call::Construct => kind == Kind::Constructor,
-            Call::Tail => matches!(kind, Kind::Plain | Kind::Comdat) || kind == Kind::Local && !in_header,
+        let in_header = matches!(self.graph.families[family].kind, Written::Comdat | Written::Template);
+        let fits = |kind: Written| match call {
+            Call::NoReturn => kind == Written::NoReturn,
+            Call::Construct => kind == Written::Constructor,
+            Call::Tail => {
+                matches!(kind, Written::Plain | Written::Comdat) || kind == Written::Local && !in_header
+            }
             _ => {
-                matches!(kind, Kind::Plain | Kind::Comdat | Kind::Template)
-                    || kind == Kind::Local && !in_header
+                matches!(kind, Written::Plain | Written::Comdat | Written::Template)
+                    || kind == Written::Local && !in_header
             }
         };
         let all: Vec<FamilyId> = (0..family)
@@ -285,7 +287,7 @@ impl Make {
     /// One callee for each member. Two members may call the same one; local functions are called in their file.
     fn targets(&mut self, family: FamilyId, target: FamilyId) -> Vec<FunctionId> {
         let callers = self.graph.families[family].members.clone();
-        let local = self.graph.families[target].kind == Kind::Local;
+        let local = self.graph.families[target].kind == Written::Local;
         let callees = self.graph.families[target].members.clone();
         // Two sites of one member that call the same function could be compiled as one call.
         let taken = |graph: &Graph, caller: FunctionId, callee: FunctionId| {
@@ -313,7 +315,7 @@ impl Make {
     /// Tables of one type; the slots hold members of one family in turned order, so that a slot says nothing.
     fn table_set(&mut self) {
         let fits: Vec<FamilyId> = (0..self.graph.families.len())
-            .filter(|id| matches!(self.graph.families[*id].kind, Kind::Plain | Kind::Comdat))
+            .filter(|id| matches!(self.graph.families[*id].kind, Written::Plain | Written::Comdat))
             .collect();
         let families: Vec<FamilyId> = (0..SLOTS).map(|_| fits[self.below(fits.len())]).collect();
         let mut set = Vec::new();
@@ -349,7 +351,7 @@ impl Make {
                 _ => {
                     let id = self.graph.families.len();
                     self.graph.families.push(Family {
-                        kind: Kind::Method,
+                        kind: Written::Method,
                         members: Vec::new(),
                         sites: Vec::new(),
                     });
@@ -377,23 +379,23 @@ impl Make {
 }
 
 /// The names of a function by the rules of the Itanium ABI: its parameters are `const Step *` and `int`.
-fn function(family: FamilyId, kind: Kind, member: usize) -> Function {
+fn function(family: FamilyId, kind: Written, member: usize) -> Function {
     let name = match kind {
-        Kind::Local => format!("local{family}"),
-        Kind::Template => format!("instance{family}"),
-        Kind::Constructor => String::new(),
-        _ => format!("{}{family}_{member}", if kind == Kind::NoReturn { "fail" } else { "f" }),
+        Written::Local => format!("local{family}"),
+        Written::Template => format!("instance{family}"),
+        Written::Constructor => String::new(),
+        _ => format!("{}{family}_{member}", if kind == Written::NoReturn { "fail" } else { "f" }),
     };
-    let class = if kind == Kind::Constructor { format!("K{family}_{member}") } else { String::new() };
+    let class = if kind == Written::Constructor { format!("K{family}_{member}") } else { String::new() };
     let len = name.len();
     let linkage = match kind {
-        Kind::Local => format!("_ZL{len}{name}PK4Stepi"),
-        Kind::Template => format!("_Z{len}{name}ILi{member}EEiPK4Stepi"),
-        Kind::Constructor => format!("_ZN{}{class}C2EPK4Stepi", class.len()),
+        Written::Local => format!("_ZL{len}{name}PK4Stepi"),
+        Written::Template => format!("_Z{len}{name}ILi{member}EEiPK4Stepi"),
+        Written::Constructor => format!("_ZN{}{class}C2EPK4Stepi", class.len()),
         _ => format!("_Z{len}{name}PK4Stepi"),
     };
     let file = match kind {
-        Kind::Comdat | Kind::Template => HEADER,
+        Written::Comdat | Written::Template => HEADER,
         _ => member % FILES,
     };
     Function { family, member, name, linkage, file, class }

@@ -31,7 +31,7 @@ use build::{Compile, LINKS, Link, UNFOLDED};
 use graph::Graph;
 use module::Module;
 use stacks::{Lines, Stack, Truth, Verdict};
-use tally::Tally;
+use tally::FoldTally;
 
 use crate::{results, sh};
 
@@ -50,7 +50,7 @@ const HELP: &str = "cargo xtask fold [OPTIONS]
   --out FILE       writes the tables there too, as a page of benches/results
   --emit S DIR     writes the sources of seed S to DIR, with as many stacks as --stacks says, and ends";
 
-struct Options {
+struct FoldOptions {
     seeds: u64,
     first: u64,
     stacks: usize,
@@ -64,8 +64,8 @@ struct Options {
     out: Option<PathBuf>,
 }
 
-fn parse(args: &[String]) -> Result<Options, String> {
-    let mut options = Options {
+fn parse(args: &[String]) -> Result<FoldOptions, String> {
+    let mut options = FoldOptions {
         seeds: 1,
         first: 1,
         stacks: 400,
@@ -149,8 +149,8 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
 /// What all programs gave.
 #[derive(Default)]
 struct Results {
-    programs: BTreeMap<String, Tally>,
-    shapes: BTreeMap<String, Tally>,
+    programs: BTreeMap<String, FoldTally>,
+    shapes: BTreeMap<String, FoldTally>,
     defects: usize,
     /// Examples by kind of defect.
     examples: BTreeMap<String, Vec<String>>,
@@ -159,7 +159,7 @@ struct Results {
 impl Results {
     /// The tables: all programs together, each kind of them, each way of calling.
     fn page(&self) -> String {
-        let mut all = Tally::default();
+        let mut all = FoldTally::default();
         self.programs.values().for_each(|programs| all.add(programs));
         let all = BTreeMap::from([("all".to_owned(), all)]);
         format!(
@@ -190,7 +190,7 @@ impl Results {
 }
 
 struct Session {
-    options: Options,
+    options: FoldOptions,
     foldsym: Foldsym,
     scratch: PathBuf,
     links: Vec<Link>,
@@ -269,8 +269,12 @@ impl Session {
             .filter(|(at, _)| !out(*at))
             .filter_map(|(_, stack)| stack)
             .collect();
-        let mut tally =
-            Tally { programs: 1, stacks: stacks.len(), left_out: all - stacks.len(), ..Tally::default() };
+        let mut tally = FoldTally {
+            programs: 1,
+            stacks: stacks.len(),
+            left_out: all - stacks.len(),
+            ..FoldTally::default()
+        };
         for module in &modules {
             self.module(compile, link, module, &stacks, &mut tally)?;
         }
@@ -288,7 +292,7 @@ impl Session {
         link: &Link,
         module: &Module,
         stacks: &[Stack],
-        tally: &mut Tally,
+        tally: &mut FoldTally,
     ) -> Result<(), String> {
         let (program, fsym) = (&module.path, module.path.with_extension("fsym"));
         self.foldsym.convert(program, &fsym)?;

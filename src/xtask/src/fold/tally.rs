@@ -8,7 +8,7 @@ use foldsym_testkit::stacks::{Lines, Truth, Verdict};
 
 /// What is counted for one group of programs.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Tally {
+pub(super) struct FoldTally {
     pub(super) programs: usize,
     pub(super) stacks: usize,
     /// Stacks of which it is not known who has a frame on them.
@@ -25,7 +25,7 @@ pub(super) struct Tally {
     pub(super) gsym: Gsym,
 }
 
-impl Tally {
+impl FoldTally {
     pub(super) fn frame(&mut self, truth: &Truth, (verdict, lines): (Verdict, Lines)) {
         *self.verdicts.entry(verdict).or_default() += 1;
         *self.lines.entry(lines).or_default() += 1;
@@ -42,7 +42,7 @@ impl Tally {
         }
     }
 
-    pub(super) fn add(&mut self, other: &Tally) {
+    pub(super) fn add(&mut self, other: &FoldTally) {
         self.programs += other.programs;
         self.stacks += other.stacks;
         self.left_out += other.left_out;
@@ -99,7 +99,7 @@ const HEADS: &[&str] = &[
 ];
 
 /// A table in Markdown: what each group of programs has.
-pub(super) fn programs(rows: &BTreeMap<String, Tally>) -> String {
+pub(super) fn programs(rows: &BTreeMap<String, FoldTally>) -> String {
     let mut text = String::from(
         "| programs | stacks (left out) | folded functions: with lines / name only / lost / all |",
     );
@@ -130,7 +130,7 @@ pub(super) fn programs(rows: &BTreeMap<String, Tally>) -> String {
 }
 
 /// A table in Markdown: frames by the way in which they were called.
-pub(super) fn shapes(rows: &BTreeMap<String, Tally>) -> String {
+pub(super) fn shapes(rows: &BTreeMap<String, FoldTally>) -> String {
     let mut text = String::from("| called by |");
     for head in HEADS {
         let _ = write!(text, " {head} |");

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::emit::{Place, file_name};
-use super::graph::{Call, FamilyId, FunctionId, Graph, Kind};
+use super::graph::{Call, FamilyId, FunctionId, Graph, Written};
 use crate::diff::SplitMix;
 
 /// No stack is deeper.
@@ -212,7 +212,7 @@ fn slot_mark(graph: &Graph, walk: &[Step], at: usize) -> &'static str {
 fn class_mark(graph: &Graph, walk: &[Step], at: usize) -> &'static str {
     let Some(before) = at.checked_sub(1).map(|before| &walk[before]) else { return "" };
     let site = &graph.family(before.function).sites[before.site];
-    if graph.family(walk[at].function).kind != Kind::Method {
+    if graph.family(walk[at].function).kind != Written::Method {
         return "";
     }
     let family = graph.functions[walk[at].function].family;

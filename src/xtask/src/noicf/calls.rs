@@ -8,7 +8,7 @@ use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
 use super::counts::Counts;
-use super::pair::{Group, Pair};
+use super::pair::{Group, Programs};
 use super::vtables::{Pointer, pointers};
 use crate::diff::program::Symbol;
 use crate::fold::stacks::{Answer, same_function};
@@ -16,7 +16,7 @@ use crate::sh;
 
 /// A direct call into a group of the folded program.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Call {
+struct FoldedCall {
     /// Where the callee is.
     pc: u64,
     return_address: u64,
@@ -32,17 +32,17 @@ struct Call {
 }
 
 /// A call, and for a folded caller the return address of a call of it by code that is not folded.
-struct Asked<'a> {
-    call: &'a Call,
+struct AskedCall<'a> {
+    call: &'a FoldedCall,
     outer: Option<u64>,
 }
 
 /// Compares and counts.
-pub(super) fn compare(pair: &Pair<'_>, groups: &BTreeMap<u64, Group>) -> Result<Counts, String> {
+pub(super) fn compare(pair: &Programs<'_>, groups: &BTreeMap<u64, Group>) -> Result<Counts, String> {
     let mut counts = Counts::keeping(pair.options.examples);
     let calls = list(pair, groups, &mut counts)?;
     if let Some(path) = &pair.options.list {
-        let line = |call: &Call| format!("{:#x} {:#x} {}\n", call.pc, call.return_address, call.callee);
+        let line = |call: &FoldedCall| format!("{:#x} {:#x} {}\n", call.pc, call.return_address, call.callee);
         let text: String = calls.iter().map(line).collect();
         std::fs::write(path, text).map_err(|e| format!("{}: {e}", path.display()))?;
     }
@@ -50,14 +50,14 @@ pub(super) fn compare(pair: &Pair<'_>, groups: &BTreeMap<u64, Group>) -> Result<
     for call in calls.iter().filter(|call| !call.caller_is_folded && !call.through_jumps) {
         outer.entry(call.callee_apart).or_insert(call.return_address);
     }
-    let mut asked: Vec<Asked<'_>> = Vec::new();
+    let mut asked: Vec<AskedCall<'_>> = Vec::new();
     for call in &calls {
-        asked.push(Asked { call, outer: None });
+        asked.push(AskedCall { call, outer: None });
         let known = outer.get(&call.caller_apart).filter(|_| call.caller_is_folded);
-        asked.extend(known.map(|&outer| Asked { call, outer: Some(outer) }));
+        asked.extend(known.map(|&outer| AskedCall { call, outer: Some(outer) }));
     }
     for some in asked.chunks(4000) {
-        let line = |one: &Asked<'_>| {
+        let line = |one: &AskedCall<'_>| {
             let outer = one.outer.map(|outer| format!(" {outer:#x}")).unwrap_or_default();
             format!("{:#x} {:#x}{outer}", one.call.pc, one.call.return_address)
         };
@@ -84,7 +84,7 @@ fn show(answer: &Answer) -> String {
 /// `at_callee`: the names of functions that begin where the callee does without folding. Compilers make some names of one
 /// function's code; which of them the source called is not known.
 fn kind<'n, N: Iterator<Item = &'n str>>(
-    asked: &Asked<'_>,
+    asked: &AskedCall<'_>,
     answer: Option<&Answer>,
     at_callee: impl Fn() -> N,
 ) -> String {
@@ -116,10 +116,10 @@ fn kind<'n, N: Iterator<Item = &'n str>>(
 /// Every direct call of the unfolded program whose callee, or a function that this jumps to, is in a group of the folded
 /// one.
 fn list(
-    pair: &Pair<'_>,
+    pair: &Programs<'_>,
     groups: &BTreeMap<u64, Group>,
     counts: &mut Counts,
-) -> Result<BTreeSet<Call>, String> {
+) -> Result<BTreeSet<FoldedCall>, String> {
     let mut objdump = Command::new(sh::llvm("llvm-objdump")?);
     objdump.args(["--disassemble", "--no-show-raw-insn"]).arg(&pair.unfolded.program.path);
     let mut child = objdump.stdout(Stdio::piped()).spawn().map_err(|e| format!("llvm-objdump: {e}"))?;
@@ -220,11 +220,11 @@ fn transfer(line: &str) -> Option<Transfer<'_>> {
 }
 
 fn call(
-    pair: &Pair<'_>,
+    pair: &Programs<'_>,
     groups: &BTreeMap<u64, Group>,
     counts: &mut Counts,
     (return_address, callee, through_jumps): (u64, &Symbol, bool),
-    calls: &mut BTreeSet<Call>,
+    calls: &mut BTreeSet<FoldedCall>,
 ) {
     let Some(pc) = pair.folded.same(callee) else {
         counts.add("callee not found in the folded program", || {
@@ -242,7 +242,7 @@ fn call(
         });
         return;
     };
-    calls.insert(Call {
+    calls.insert(FoldedCall {
         pc,
         return_address: caller_at + (return_address - caller.address),
         callee: callee.name.clone(),
@@ -295,7 +295,7 @@ mod tests {
 
     #[test]
     fn kinds_of_answers() {
-        let call = Call {
+        let call = FoldedCall {
             pc: 1,
             return_address: 2,
             callee: "_Z1av".into(),
@@ -305,7 +305,7 @@ mod tests {
             caller_apart: 0,
             through_jumps: false,
         };
-        let asked = Asked { call: &call, outer: None };
+        let asked = AskedCall { call: &call, outer: None };
         let answer = |certainty: &str, names: &[&str]| {
             let candidates = names
                 .iter()

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::counts::Counts;
-use super::pair::{Asker, Options, Pair, Side};
+use super::pair::{Asker, NoicfOptions, Programs, Side};
 use super::{calls, members, names, vtables};
 
 /// What comparing came to, by what was compared.
@@ -31,11 +31,11 @@ impl Found {
 /// Compares two programs; `scratch` takes the converted files.
 pub(super) fn compare(
     asker: &Asker,
-    options: &Options,
+    options: &NoicfOptions,
     (folded, unfolded): (&Path, &Path),
     scratch: &Path,
 ) -> Result<Found, String> {
-    let pair = Pair {
+    let pair = Programs {
         options,
         asker,
         folded: Side::open(folded, scratch)?,

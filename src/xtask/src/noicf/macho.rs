@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::compare::{Found, compare as compare_pair};
-use super::pair::{Asker, Options};
+use super::pair::{Asker, NoicfOptions};
 use crate::{fold, sh};
 
 /// What a program is built with.
@@ -47,7 +47,7 @@ fn builds() -> Vec<Build> {
 }
 
 /// Builds and compares them all, one architecture after the other. Gives the number of defects.
-pub(super) fn compare(options: &Options, seeds: u64, scratch: &Path) -> Result<usize, String> {
+pub(super) fn compare(options: &NoicfOptions, seeds: u64, scratch: &Path) -> Result<usize, String> {
     let asker = Asker::new(options.foldsym.as_ref())?;
     let mut defects = 0;
     for build in builds() {

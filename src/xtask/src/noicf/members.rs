@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::counts::Counts;
-use super::pair::{Group, Pair, unnumbered};
+use super::pair::{Group, Programs, unnumbered};
 use crate::diff::Oracle;
 use crate::diff::answer::{Answer, Candidate, Frame};
 use crate::diff::program::Symbol;
@@ -35,7 +35,7 @@ impl Worth {
 }
 
 /// A member at one offset.
-struct Asked<'a> {
+struct AskedMember<'a> {
     group: u64,
     offset: u64,
     candidate: &'a Candidate,
@@ -44,7 +44,7 @@ struct Asked<'a> {
 }
 
 /// Compares and counts; each offset that is wrong is a defect, and not the member again.
-pub(super) fn compare(pair: &Pair<'_>, groups: &BTreeMap<u64, Group>) -> Result<Counts, String> {
+pub(super) fn compare(pair: &Programs<'_>, groups: &BTreeMap<u64, Group>) -> Result<Counts, String> {
     let mut counts = Counts::keeping(pair.options.examples);
     let mut random = pair.random();
     let places: Vec<(u64, u64)> = groups
@@ -67,7 +67,7 @@ pub(super) fn compare(pair: &Pair<'_>, groups: &BTreeMap<u64, Group>) -> Result<
         let all: usize = groups.values().map(|group| group.members).sum();
         (hash >> 20) as usize % all.max(1) < pair.options.functions
     };
-    let mut asked: Vec<Asked<'_>> = Vec::new();
+    let mut asked: Vec<AskedMember<'_>> = Vec::new();
     let mut not_found = BTreeMap::new();
     for ((group, offset), answer) in places.iter().zip(&answers) {
         for candidate in &answer.candidates {
@@ -79,7 +79,7 @@ pub(super) fn compare(pair: &Pair<'_>, groups: &BTreeMap<u64, Group>) -> Result<
             if places.is_empty() {
                 not_found.insert((*group, name.clone()), candidate);
             } else {
-                asked.push(Asked { group: *group, offset: *offset, candidate, places });
+                asked.push(AskedMember { group: *group, offset: *offset, candidate, places });
             }
         }
     }
@@ -112,7 +112,7 @@ pub(super) fn compare(pair: &Pair<'_>, groups: &BTreeMap<u64, Group>) -> Result<
 }
 
 /// Rows outside every inlined scope and not of line 0 are in the file where the function is declared.
-fn property(counts: &mut Counts, one: &Asked<'_>, truths: &Truths) {
+fn property(counts: &mut Counts, one: &AskedMember<'_>, truths: &Truths) {
     let [frame] = one.candidate.frames.as_slice() else { return };
     let inlined = |place: &u64| truths.llvm.get(&(place + one.offset)).is_none_or(|t| t.frames.len() != 1);
     if frame.line == 0 || frame.start_file.is_empty() || one.places.iter().any(inlined) {
@@ -133,7 +133,7 @@ fn property(counts: &mut Counts, one: &Asked<'_>, truths: &Truths) {
 
 /// Where a member may be without folding: symbols of its name with the size that it has here. A function that several
 /// units have, each with a number of LLVM's own behind the name, has one name in all their debug information.
-fn unfolded(pair: &Pair<'_>, group: u64, candidate: &Candidate) -> Vec<u64> {
+fn unfolded(pair: &Programs<'_>, group: u64, candidate: &Candidate) -> Vec<u64> {
     let here: Vec<&Symbol> = pair.folded.program.symbols.at(group).iter().collect();
     let of = |name: &str| -> Vec<u64> {
         let name = unnumbered(name);
@@ -157,7 +157,7 @@ struct Truths {
 }
 
 impl Truths {
-    fn ask(pair: &Pair<'_>, asked: &[Asked<'_>]) -> Result<Truths, String> {
+    fn ask(pair: &Programs<'_>, asked: &[AskedMember<'_>]) -> Result<Truths, String> {
         let places = asked.iter().flat_map(|one| one.places.iter().map(|place| place + one.offset));
         let addresses: Vec<u64> = places.collect::<BTreeSet<u64>>().into_iter().collect();
         let (side, scratch) = (&pair.unfolded, &pair.scratch);
@@ -167,7 +167,7 @@ impl Truths {
         Ok(Truths { llvm: keyed(llvm), ours: keyed(ours) })
     }
 
-    fn worth(&self, one: &Asked<'_>) -> Worth {
+    fn worth(&self, one: &AskedMember<'_>) -> Worth {
         let candidate = one.candidate;
         let of = |answers: &HashMap<u64, Answer>| {
             let all = one.places.iter().filter_map(|place| answers.get(&(place + one.offset)));
@@ -191,7 +191,7 @@ impl Truths {
         }
     }
 
-    fn show(&self, one: &Asked<'_>) -> String {
+    fn show(&self, one: &AskedMember<'_>) -> String {
         let text = |frames: &[Frame]| -> String {
             let texts: Vec<String> =
                 frames.iter().map(|f| format!("{} {}:{}", f.name, f.file, f.line)).collect();

@@ -17,7 +17,7 @@ mod vtables;
 use std::path::PathBuf;
 
 use compare::compare;
-use pair::{Asker, Options};
+use pair::{Asker, NoicfOptions};
 
 use crate::sh;
 
@@ -38,8 +38,8 @@ const HELP: &str = "cargo xtask noicf [FOLDED UNFOLDED | --macho SEEDS] [OPTIONS
   --foldsym BIN   another build of foldsym than this checkout's
   --calls F       writes the list of calls to a file: pc, return address, callee";
 
-fn parse(args: &[String]) -> Result<Options, String> {
-    let mut options = Options {
+fn parse(args: &[String]) -> Result<NoicfOptions, String> {
+    let mut options = NoicfOptions {
         paths: Vec::new(),
         seed: 1,
         offsets: 4,

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::counts::Counts;
-use super::pair::{Group, Pair, unnumbered};
+use super::pair::{Group, Programs, unnumbered};
 use crate::diff::answer::Candidate;
 use crate::diff::program::Symbol;
 
@@ -18,7 +18,7 @@ enum Known {
 }
 
 /// Compares and counts.
-pub(super) fn compare(pair: &Pair<'_>, ours: &BTreeMap<u64, Group>) -> Result<Counts, String> {
+pub(super) fn compare(pair: &Programs<'_>, ours: &BTreeMap<u64, Group>) -> Result<Counts, String> {
     let mut counts = Counts::keeping(pair.options.examples);
     let mut at: BTreeMap<u64, Vec<&Symbol>> = BTreeMap::new();
     for symbol in &pair.folded.functions {

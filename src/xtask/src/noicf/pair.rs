@@ -8,7 +8,7 @@ use crate::diff::{self, Oracle, Program, SplitMix, Tools};
 use crate::fold::Foldsym;
 
 /// What to compare, and how much of it.
-pub(super) struct Options {
+pub(super) struct NoicfOptions {
     pub(super) paths: Vec<PathBuf>,
     pub(super) seed: u64,
     pub(super) offsets: usize,
@@ -31,10 +31,10 @@ pub(super) struct Asker {
 
 impl Asker {
     pub(super) fn new(foldsym: Option<&PathBuf>) -> Result<Asker, String> {
-        let asked = diff::Options {
+        let asked = diff::DiffOptions {
             oracles: vec![Oracle::Llvm],
             foldsym: foldsym.cloned(),
-            ..diff::Options::default()
+            ..diff::DiffOptions::default()
         };
         Ok(Asker { tools: Tools::build(&asked)?, foldsym: Foldsym::build(foldsym.cloned())? })
     }
@@ -114,8 +114,8 @@ pub(super) fn unnumbered(name: &str) -> &str {
 }
 
 /// Both programs, and whom to ask.
-pub(super) struct Pair<'a> {
-    pub(super) options: &'a Options,
+pub(super) struct Programs<'a> {
+    pub(super) options: &'a NoicfOptions,
     pub(super) asker: &'a Asker,
     pub(super) folded: Side,
     pub(super) unfolded: Side,
@@ -128,7 +128,7 @@ pub(super) struct Group {
     pub(super) members: usize,
 }
 
-impl Pair<'_> {
+impl Programs<'_> {
     /// The groups, by address: each function symbol's address is asked.
     pub(super) fn groups(&self) -> Result<BTreeMap<u64, Group>, String> {
         let sizes: BTreeMap<u64, u64> =

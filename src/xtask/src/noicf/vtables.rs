@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use super::counts::Counts;
-use super::pair::{Group, Pair};
+use super::pair::{Group, Programs};
 use crate::fold::stacks::{Answer, same_function};
 use crate::sh;
 
@@ -28,7 +28,7 @@ struct Slot {
 }
 
 /// Compares and counts.
-pub(super) fn compare(pair: &Pair<'_>, groups: &BTreeMap<u64, Group>) -> Result<Counts, String> {
+pub(super) fn compare(pair: &Programs<'_>, groups: &BTreeMap<u64, Group>) -> Result<Counts, String> {
     let mut counts = Counts::keeping(pair.options.examples);
     let slots = list(pair, groups, &mut counts)?;
     let callers = callers(pair, groups)?;
@@ -44,7 +44,7 @@ pub(super) fn compare(pair: &Pair<'_>, groups: &BTreeMap<u64, Group>) -> Result<
 }
 
 fn ask(
-    pair: &Pair<'_>,
+    pair: &Programs<'_>,
     slots: &[Slot],
     counts: &mut Counts,
     how: &str,
@@ -98,7 +98,7 @@ fn target(name: &str) -> &str {
 }
 
 fn list(
-    pair: &Pair<'_>,
+    pair: &Programs<'_>,
     groups: &BTreeMap<u64, Group>,
     counts: &mut Counts,
 ) -> Result<BTreeSet<Slot>, String> {
@@ -205,7 +205,7 @@ fn tables(program: &Path) -> Result<BTreeMap<String, (u64, u64)>, String> {
 }
 
 /// For each slot a call of the folded program through it, that stands in code which is not folded: where it returns to.
-fn callers(pair: &Pair<'_>, groups: &BTreeMap<u64, Group>) -> Result<BTreeMap<u64, u64>, String> {
+fn callers(pair: &Programs<'_>, groups: &BTreeMap<u64, Group>) -> Result<BTreeMap<u64, u64>, String> {
     let mut objdump = Command::new(sh::llvm("llvm-objdump")?);
     objdump.args(["--disassemble", "--no-show-raw-insn"]).arg(&pair.folded.program.path);
     let mut child = objdump.stdout(Stdio::piped()).spawn().map_err(|e| format!("llvm-objdump: {e}"))?;

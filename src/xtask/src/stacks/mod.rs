@@ -164,7 +164,7 @@ fn functions(program: &Path, count: usize) -> Result<Vec<String>, String> {
 
 /// What was found of a case, or of all.
 #[derive(Clone, Copy, Default)]
-struct Tally {
+struct StackTally {
     programs: usize,
     stops: usize,
     frames: usize,
@@ -175,7 +175,7 @@ struct Tally {
     gdb_failed: usize,
 }
 
-impl Tally {
+impl StackTally {
     fn add(&mut self, other: Self) {
         self.programs += usize::from(other.stops > 0);
         self.stops += other.stops;
@@ -306,11 +306,14 @@ fn measure(
     case: &StoppedProgram,
     scratch: &Path,
     covered: &mut Covered,
-) -> Result<Tally, String> {
+) -> Result<StackTally, String> {
     let (folder, store, files) = (scratch.join("stops"), scratch.join("store"), scratch.join("files"));
     let stops = stop(case, &folder)?;
-    let mut tally =
-        Tally { stops: stops.unwrap_or(0), gdb_failed: usize::from(stops.is_none()), ..Tally::default() };
+    let mut tally = StackTally {
+        stops: stops.unwrap_or(0),
+        gdb_failed: usize::from(stops.is_none()),
+        ..StackTally::default()
+    };
     if tally.stops == 0 {
         return Ok(tally);
     }
@@ -372,8 +375,8 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
         }],
     };
     let mut covered = Covered::default();
-    let mut small = Tally::default();
-    let mut total = Tally::default();
+    let mut small = StackTally::default();
+    let mut total = StackTally::default();
     let mut text =
         String::from("| | programs | stops | frames | stacks that differ |\n|---|---|---|---|---|\n");
     for case in &cases {
@@ -382,7 +385,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
             "stacks: {}: {} stops, {} frames, {} differ",
             case.name, tally.stops, tally.frames, tally.differ
         );
-        let mut one = Tally::default();
+        let mut one = StackTally::default();
         one.add(tally);
         total.add(tally);
         if case.libraries.is_empty() { small.add(tally) } else { text += &one.row(&case.name) }
@@ -405,8 +408,8 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
         sh::publish(&sh::Page { name, title, command, tools: &tools, foldsym }, &text)?;
     }
     match total {
-        Tally { stops: 0, .. } => Err("gdb stopped nowhere".to_owned()),
-        Tally { differ: 0, .. } => Ok(()),
+        StackTally { stops: 0, .. } => Err("gdb stopped nowhere".to_owned()),
+        StackTally { differ: 0, .. } => Ok(()),
         _ => Err(format!("{} stacks differ from gdb's", total.differ)),
     }
 }

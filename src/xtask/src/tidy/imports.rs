@@ -11,45 +11,18 @@ use super::tracked::{Finding, Tracked};
 /// An arrow from the file that imports to the one that it imports from.
 type Arrow = (String, String);
 
-/// No circle of files, and none of the files and folders of one folder, but for the arrows that are allowed back.
+/// No circle of files, and none of the files and folders of one folder.
 pub(super) fn circles(files: &[Tracked]) -> Vec<Finding> {
-    without_circles(files, super::exceptions::BACK)
-}
-
-fn without_circles(files: &[Tracked], allowed: &[(&str, &str)]) -> Vec<Finding> {
     let mut findings = Vec::new();
-    let mut needed = BTreeSet::new();
     for krate in crates(files) {
         let krate = Crate::new(&krate, files);
-        let all = krate.arrows();
-        let is_allowed = |arrow: &Arrow| allowed.iter().any(|back| is_back(arrow, back));
-        let kept: BTreeSet<Arrow> = all.iter().filter(|arrow| !is_allowed(arrow)).cloned().collect();
-        for circle in all_circles(&krate.root, &kept) {
+        for circle in all_circles(&krate.root, &krate.arrows()) {
             let from = circle.first().map_or("", |arrow| &arrow.0);
             let arrows: Vec<String> = circle.iter().map(|(from, to)| format!("{from} -> {to}")).collect();
             findings.push(Finding::new(from, 1, format!("imports in a circle: {}", arrows.join(", "))));
         }
-        for back in allowed.iter().filter(|back| all.iter().any(|arrow| is_back(arrow, back))) {
-            let mut with = kept.clone();
-            with.extend(all.iter().filter(|arrow| is_back(arrow, back)).cloned());
-            if !all_circles(&krate.root, &with).is_empty() {
-                needed.insert(back);
-            }
-        }
-    }
-    for back @ (from, to) in allowed {
-        if !needed.contains(back) {
-            let message = format!("the exception {from} -> {to} is not needed any more: take it out");
-            findings.push(Finding::new("src/xtask/src/tidy/exceptions.rs", 1, message));
-        }
     }
     findings
-}
-
-/// True for an arrow that an exception names: one file by its path, or all of a folder by its path with a `/`.
-fn is_back(arrow: &Arrow, (from, to): &(&str, &str)) -> bool {
-    let comes = if from.ends_with('/') { arrow.0.starts_with(from) } else { arrow.0 == *from };
-    comes && arrow.1 == *to
 }
 
 /// The folders of sources of all crates.
@@ -361,25 +334,25 @@ mod tests {
     use super::super::tests::file;
     use super::*;
 
-    /// How many circles a crate of these files has, and exceptions that are not needed.
-    fn count(files: &[(&str, &str)], allowed: &[(&str, &str)]) -> usize {
+    /// How many circles a crate of these files has.
+    fn count(files: &[(&str, &str)]) -> usize {
         let mut tracked = vec![file("c/Cargo.toml", "")];
         tracked.extend(files.iter().map(|(path, text)| file(&format!("c/src/{path}"), text)));
-        without_circles(&tracked, allowed).len()
+        circles(&tracked).len()
     }
 
     #[test]
     fn files_that_import_each_other_are_found() {
         let one_way = [("lib.rs", "mod a; mod b;"), ("a.rs", "use crate::b::B;"), ("b.rs", "pub struct B;")];
-        assert_eq!(count(&one_way, &[]), 0);
+        assert_eq!(count(&one_way), 0);
         for back in ["use crate::a::A;", "use super::a;", "fn f() { crate::a::g() }", "use super::{a::A, c};"]
         {
             let both =
                 [("lib.rs", "mod a; mod b;"), ("a.rs", "use crate::b::B;\npub fn g() {}"), ("b.rs", back)];
-            assert_eq!(count(&both, &[]), 1, "{back}");
+            assert_eq!(count(&both), 1, "{back}");
         }
         let in_test = "#[cfg(test)]\nmod tests { use crate::a::A; }\n// crate::a::A\n";
-        assert_eq!(count(&[("a.rs", "use crate::b::B;"), ("b.rs", in_test)], &[]), 0);
+        assert_eq!(count(&[("a.rs", "use crate::b::B;"), ("b.rs", in_test)]), 0);
     }
 
     #[test]
@@ -389,18 +362,18 @@ mod tests {
             ("m/a.rs", "use super::B;"),
             ("m/b.rs", "pub struct B;"),
         ];
-        assert_eq!(count(&of_b, &[]), 0);
+        assert_eq!(count(&of_b), 0);
         let back = [of_b[0], of_b[1], ("m/b.rs", "use crate::m::a::A;\npub struct B;")];
-        assert_eq!(count(&back, &[]), 1);
+        assert_eq!(count(&back), 1);
         let with_code = [("m/mod.rs", "mod a;\npub struct B;\nfn f() { a::g() }"), of_b[1]];
-        assert_eq!(count(&with_code, &[]), 1);
+        assert_eq!(count(&with_code), 1);
         // A module that is imported, and named in the code.
         let by_name = [
             ("m/mod.rs", "mod a;\nmod b;"),
             ("m/a.rs", "use super::b;\nfn f() { b::g() }"),
             ("m/b.rs", "use crate::m;\nfn g() { m::a::f() }"),
         ];
-        assert_eq!(count(&by_name, &[]), 1);
+        assert_eq!(count(&by_name), 1);
     }
 
     #[test]
@@ -411,15 +384,7 @@ mod tests {
             ("b/one.rs", ""),
             ("b/two.rs", "use crate::a::two::A;"),
         ];
-        assert_eq!(count(&files, &[]), 1);
-        assert_eq!(count(&files[..3], &[]), 0);
-    }
-
-    #[test]
-    fn exceptions_may_only_shrink() {
-        let both = [("a.rs", "use crate::b::B;"), ("b.rs", "use crate::a::A;")];
-        assert_eq!(count(&both, &[("c/src/b.rs", "c/src/a.rs")]), 0);
-        assert_eq!(count(&both[..1], &[("c/src/b.rs", "c/src/a.rs")]), 1);
-        assert_eq!(count(&both[..1], &[("c/src/a.rs", "c/src/b.rs")]), 1);
+        assert_eq!(count(&files), 1);
+        assert_eq!(count(&files[..3]), 0);
     }
 }

@@ -2,7 +2,6 @@
 //! stale alone. Each rule takes files as values and returns what is wrong, so that its tests need no repository.
 
 mod documents;
-mod exceptions;
 mod files;
 mod imports;
 mod manifest;

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use super::exceptions;
 use super::text::{code, has_word, without_tests};
 use super::tracked::{Finding, Tracked};
 
@@ -30,10 +29,6 @@ fn rust(files: &[Tracked]) -> impl Iterator<Item = (&Tracked, &str)> {
 
 /// A type name means one thing in the sources of a crate, but for the `Error` of a module.
 pub(super) fn type_names(files: &[Tracked]) -> Vec<Finding> {
-    named_once(files, exceptions::TWICE)
-}
-
-fn named_once(files: &[Tracked], allowed: &[(&str, &str)]) -> Vec<Finding> {
     let crates = crates(files);
     let mut places: BTreeMap<(&str, String), Vec<(String, usize)>> = BTreeMap::new();
     for (file, text) in rust(files) {
@@ -41,7 +36,7 @@ fn named_once(files: &[Tracked], allowed: &[(&str, &str)]) -> Vec<Finding> {
         // Tests, examples and binaries beside the library are crates of their own.
         let inner = &file.path[krate.len()..];
         let is_test = inner.ends_with("/tests.rs") || inner.contains("/tests/");
-        if !inner.starts_with("/src/") || is_test {
+        if !inner.starts_with("/src/") || inner.starts_with("/src/bin/") || is_test {
             continue;
         }
         for (index, line) in without_tests(&code(text)).lines().enumerate() {
@@ -51,17 +46,10 @@ fn named_once(files: &[Tracked], allowed: &[(&str, &str)]) -> Vec<Finding> {
         }
     }
     let mut findings = Vec::new();
-    for ((krate, name), found) in places.iter().filter(|(_, found)| found.len() > 1) {
-        if !allowed.contains(&(*krate, &**name)) {
-            let (path, line) = &found[found.len() - 1];
-            let first = &found[0].0;
-            findings.push(Finding::new(path, *line, format!("`{name}` is another type in {first}")));
-        }
-    }
-    for (krate, name) in allowed {
-        if places.get(&(*krate, (*name).to_owned())).is_none_or(|found| found.len() < 2) {
-            findings.push(not_needed(&format!("type {name} in {krate}")));
-        }
+    for ((_, name), found) in places.iter().filter(|(_, found)| found.len() > 1) {
+        let (path, line) = &found[found.len() - 1];
+        let first = &found[0].0;
+        findings.push(Finding::new(path, *line, format!("`{name}` is another type in {first}")));
     }
     findings
 }
@@ -87,13 +75,8 @@ fn defined(line: &str) -> Option<&str> {
 
 /// No file is part of two crates.
 pub(super) fn own_files(files: &[Tracked]) -> Vec<Finding> {
-    included(files, exceptions::INCLUDED)
-}
-
-fn included(files: &[Tracked], allowed: &[(&str, &str)]) -> Vec<Finding> {
     let crates = crates(files);
     let mut findings = Vec::new();
-    let mut used = Vec::new();
     for (file, text) in rust(files) {
         for (index, line) in text.lines().enumerate() {
             let Some(path) = line.trim().strip_prefix("#[path = \"").and_then(|rest| rest.split('"').next())
@@ -104,15 +87,9 @@ fn included(files: &[Tracked], allowed: &[(&str, &str)]) -> Vec<Finding> {
             if crate_of(&crates, &file.path) == crate_of(&crates, &target) {
                 continue;
             }
-            if let Some(known) = allowed.iter().find(|known| **known == (&*file.path, &*target)) {
-                used.push(*known);
-            } else {
-                findings.push(Finding::new(&file.path, index + 1, format!("{target} is of another crate")));
-            }
+            findings.push(Finding::new(&file.path, index + 1, format!("{target} is of another crate")));
         }
     }
-    let gone = allowed.iter().filter(|known| !used.contains(known));
-    findings.extend(gone.map(|(from, to)| not_needed(&format!("{to} in {from}"))));
     findings
 }
 
@@ -183,11 +160,6 @@ fn body_end(lines: &[&str], from: usize) -> Option<usize> {
     None
 }
 
-fn not_needed(what: &str) -> Finding {
-    let message = format!("the exception for {what} is not needed any more: take it out");
-    Finding::new("src/xtask/src/tidy/exceptions.rs", 1, message)
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::tests::{NONE, file, lines};
@@ -204,37 +176,31 @@ mod tests {
 
     #[test]
     fn type_names_are_defined_once() {
-        let count = |a: &str, b: &str, allowed: &[_]| named_once(&two(a, b), allowed).len();
-        assert_eq!(count("struct A;", "struct B;", &[]), 0);
+        let count = |a: &str, b: &str| type_names(&two(a, b)).len();
+        assert_eq!(count("struct A;", "struct B;"), 0);
         for again in ["pub(crate) enum A {", "trait A {", "pub type A = u8;", "    pub struct A<'f> {"] {
-            assert_eq!(count("struct A;", again, &[]), 1, "{again}");
-            assert_eq!(count("struct A;", again, &[("one", "A")]), 0, "{again}");
+            assert_eq!(count("struct A;", again), 1, "{again}");
         }
         for other in ["impl A {", "    type A = u8;", "// struct A;", "#[cfg(test)]\nmod tests { struct A; }"]
         {
-            assert_eq!(count("struct A;", other, &[]), 0, "{other}");
+            assert_eq!(count("struct A;", other), 0, "{other}");
         }
-        assert_eq!(count("struct Error;", "enum Error {", &[]), 0);
-        assert_eq!(count("struct A;", "", &[("one", "A")]), 1);
+        assert_eq!(count("struct Error;", "enum Error {"), 0);
         let apart = [
             file("one/Cargo.toml", ""),
             file("one/two/Cargo.toml", ""),
             file("one/src/a.rs", "struct A;"),
             file("one/two/src/a.rs", "struct A;"),
         ];
-        assert_eq!(named_once(&apart, &[]).len(), 0);
+        assert_eq!(type_names(&apart).len(), 0);
     }
 
     #[test]
     fn files_are_of_one_crate() {
-        let count = |path: &str, allowed: &[_]| {
-            included(&two(&format!("#[path = \"{path}\"]\nmod x;"), ""), allowed).len()
-        };
-        assert_eq!(count("other.rs", &[]), 0);
-        assert_eq!(count("../other.rs", &[]), 0);
-        assert_eq!(count("../../two/src/other.rs", &[]), 1);
-        assert_eq!(count("../../two/src/other.rs", &[("one/src/a.rs", "two/src/other.rs")]), 0);
-        assert_eq!(count("other.rs", &[("one/src/a.rs", "two/src/other.rs")]), 1);
+        let count = |path: &str| own_files(&two(&format!("#[path = \"{path}\"]\nmod x;"), "")).len();
+        assert_eq!(count("other.rs"), 0);
+        assert_eq!(count("../other.rs"), 0);
+        assert_eq!(count("../../two/src/other.rs"), 1);
     }
 
     #[test]

@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use crate::answer::address::Space;
 use crate::answer::block::{self, Block};
 use crate::answer::open::Loaded;
-use crate::answer::text::{self, Style};
+use crate::answer::text::{self, TextStyle};
 use crate::args::{Answering, Marks};
 use crate::io::failure::{Failure, complain, exit, shortened};
 use crate::io::input::{Line, Lines};
@@ -82,7 +82,7 @@ pub(crate) struct Session {
     /// The buffer that answers are printed to.
     pub(crate) out: Output,
     pub(crate) json: bool,
-    style: Style,
+    style: TextStyle,
     /// A line is a stack: it has many answers, and its text ends with a blank line more.
     stacks: bool,
     /// What the answer to this line repeats of it.
@@ -119,7 +119,7 @@ impl Session {
             space,
             out,
             json: args.is_json(),
-            style: Style {
+            style: TextStyle {
                 certainty: args.certainty.unwrap_or(match on_terminal || args.candidates {
                     true => Marks::Folded,
                     false => Marks::None,

@@ -14,7 +14,7 @@ use crate::io::escape::push_escaped;
 
 /// What the text shows.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Style {
+pub(crate) struct TextStyle {
     /// Says after the name how sure the answer is.
     pub(crate) certainty: Marks,
     /// Escapes control characters, since a terminal obeys them.
@@ -33,7 +33,7 @@ pub(crate) struct Style {
     pub(crate) basenames: bool,
 }
 
-impl Style {
+impl TextStyle {
     fn no_names(self) -> bool {
         self.functions == Functions::None
     }
@@ -51,7 +51,7 @@ pub(crate) fn answer(
     found: Option<&Option<Block>>,
     number: Option<usize>,
     names: &mut Names<'_>,
-    style: Style,
+    style: TextStyle,
 ) {
     if let Some(number) = number.filter(|_| style.pretty) {
         out.extend_from_slice(format!("#{number} ").as_bytes());
@@ -103,7 +103,7 @@ pub(crate) fn answer(
 
 /// ` [absent: libx.so (id abcd): not in /srv/symbols]`: why a module has no answer. That a file has no function at an address needs no
 /// word.
-fn unknown_module(out: &mut Vec<u8>, answer: &Answer, style: Style) {
+fn unknown_module(out: &mut Vec<u8>, answer: &Answer, style: TextStyle) {
     let Some(why) = &answer.unknown else { return };
     if matches!(why, Unknown::NoFunction | Unknown::NoAddress) {
         return;
@@ -116,7 +116,7 @@ fn unknown_module(out: &mut Vec<u8>, answer: &Answer, style: Style) {
 }
 
 /// The frames of the other functions that may have run, each function with ` (or) ` before its first.
-fn others(out: &mut Vec<u8>, answer: &Answer, names: &mut Names<'_>, style: Style) {
+fn others(out: &mut Vec<u8>, answer: &Answer, names: &mut Names<'_>, style: TextStyle) {
     if !style.candidates {
         return;
     }
@@ -140,7 +140,7 @@ fn others(out: &mut Vec<u8>, answer: &Answer, names: &mut Names<'_>, style: Styl
 }
 
 /// What `llvm-symbolizer -p` puts before the frames into which the one above it is inlined.
-fn prefix(out: &mut Vec<u8>, at: usize, style: Style) {
+fn prefix(out: &mut Vec<u8>, at: usize, style: TextStyle) {
     if style.pretty && at > 0 {
         out.extend_from_slice(b" (inlined by) ");
     }
@@ -153,7 +153,7 @@ fn block(
     found: Option<&Option<Block>>,
     written: Option<(Option<NameId>, Range<usize>)>,
     names: &mut Names<'_>,
-    style: Style,
+    style: TextStyle,
 ) {
     let Some(found) = found else { return };
     let Some(found) = found else { return out.extend_from_slice(b"no block\n") };
@@ -174,11 +174,11 @@ pub(crate) fn unknown(out: &mut Vec<u8>) {
     out.extend_from_slice(b"??\n??:0:0\n\n");
 }
 
-fn name(out: &mut Vec<u8>, frame: &Frame, names: &mut Names<'_>, style: Style) {
+fn name(out: &mut Vec<u8>, frame: &Frame, names: &mut Names<'_>, style: TextStyle) {
     function(out, frame.name, names, style);
 }
 
-fn function(out: &mut Vec<u8>, id: Option<NameId>, names: &mut Names<'_>, style: Style) {
+fn function(out: &mut Vec<u8>, id: Option<NameId>, names: &mut Names<'_>, style: TextStyle) {
     match names.function(id) {
         b"" => out.extend_from_slice(b"??"),
         name if style.functions == Functions::Short => push(out, &short(name), style),
@@ -186,7 +186,7 @@ fn function(out: &mut Vec<u8>, id: Option<NameId>, names: &mut Names<'_>, style:
     }
 }
 
-fn place(out: &mut Vec<u8>, frame: &Frame, names: &mut Names<'_>, style: Style) {
+fn place(out: &mut Vec<u8>, frame: &Frame, names: &mut Names<'_>, style: TextStyle) {
     match names.path(frame.file) {
         b"" => out.extend_from_slice(b"??"),
         file => {
@@ -227,7 +227,7 @@ pub(crate) fn certainty(out: &mut Vec<u8>, answer: &Answer, marks: Marks) {
 }
 
 /// ` [object: REASON: FUNCTION]`: why the object does not tell which function ran.
-fn no_object(out: &mut Vec<u8>, answer: &Answer, names: &mut Names<'_>, style: Style) {
+fn no_object(out: &mut Vec<u8>, answer: &Answer, names: &mut Names<'_>, style: TextStyle) {
     let Some(object) = &answer.object else { return };
     let Some(reason) = &object.reason else { return };
     out.extend_from_slice(b" [object: ");
@@ -239,7 +239,7 @@ fn no_object(out: &mut Vec<u8>, answer: &Answer, names: &mut Names<'_>, style: S
     out.push(b']');
 }
 
-fn push(out: &mut Vec<u8>, text: &[u8], style: Style) {
+fn push(out: &mut Vec<u8>, text: &[u8], style: TextStyle) {
     if style.escape { push_escaped(out, text) } else { out.extend_from_slice(text) }
 }
 

@@ -12,10 +12,10 @@ use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 const SLOTS: usize = 64;
 
 /// What is at work: lines that are never freed while the handler may read them.
-static LINES: [AtomicPtr<Line>; SLOTS] = [const { AtomicPtr::new(std::ptr::null_mut()) }; SLOTS];
+static LINES: [AtomicPtr<NamedLine>; SLOTS] = [const { AtomicPtr::new(std::ptr::null_mut()) }; SLOTS];
 static NEXT: AtomicUsize = AtomicUsize::new(0);
 
-struct Line(Vec<u8>);
+struct NamedLine(Vec<u8>);
 
 /// Takes the name away again.
 pub(crate) struct Named(usize);
@@ -33,7 +33,7 @@ pub(crate) fn name(name: &str) -> Named {
     crate::io::escape::push_escaped(&mut line, name.as_bytes());
     line.extend_from_slice(b": cut short or unreadable while it was read (SIGBUS)\n");
     let slot = NEXT.fetch_add(1, Ordering::Relaxed) % SLOTS;
-    LINES[slot].store(Box::into_raw(Box::new(Line(line))), Ordering::Release);
+    LINES[slot].store(Box::into_raw(Box::new(NamedLine(line))), Ordering::Release);
     Named(slot)
 }
 

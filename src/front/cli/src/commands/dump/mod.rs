@@ -14,7 +14,7 @@ use crate::io::failure::{Failure, exit};
 use crate::io::mapped::Mapped;
 use crate::io::output::Output;
 use foldsym_symbolize::{Form, Kept, number};
-use record::Printer;
+use record::RecordPrinter;
 
 /// Prints the functions that are asked for.
 #[inline(never)] // see `perform`
@@ -35,7 +35,7 @@ pub(crate) fn run(args: &Dump) -> Result<u8, Failure> {
     }
     let mut out = Output::new();
     let mut kept = Kept::new(true, Form::Plain);
-    let mut printer = Printer::new(file, kept.of(&file, &args.file), &functions).map_err(wrong)?;
+    let mut printer = RecordPrinter::new(file, kept.of(&file, &args.file), &functions).map_err(wrong)?;
     for function in functions {
         printer.function(&mut out, function).map_err(|stop| stop.failure(&mapped))?;
         out.give()?;

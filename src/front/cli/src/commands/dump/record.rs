@@ -43,7 +43,7 @@ impl Stop {
 }
 
 /// A piece of a function: its own, or as a member of a group.
-struct Place {
+struct PieceOf {
     piece: PieceId,
     /// Number of the member, and how it was recovered.
     member: Option<(u32, &'static str)>,
@@ -64,16 +64,16 @@ struct Calls {
 }
 
 /// Prints functions of one file.
-pub(crate) struct Printer<'f> {
+pub(crate) struct RecordPrinter<'f> {
     file: SymbolFile<'f>,
     names: Names<'f>,
-    places: FxHashMap<FunctionId, Vec<Place>>,
+    places: FxHashMap<FunctionId, Vec<PieceOf>>,
     calls: FxHashMap<FunctionId, Calls>,
     rows_at: u64,
     scopes_at: u64,
 }
 
-impl<'f> Printer<'f> {
+impl<'f> RecordPrinter<'f> {
     /// Collects where the functions are and who calls whom, in one pass over all pieces and all calls.
     pub(crate) fn new(
         file: SymbolFile<'f>,
@@ -81,7 +81,7 @@ impl<'f> Printer<'f> {
         functions: &[FunctionId],
     ) -> Result<Self, foldsym_lookup::Error> {
         let wanted: FxHashSet<FunctionId> = functions.iter().copied().collect();
-        let mut places: FxHashMap<FunctionId, Vec<Place>> = FxHashMap::default();
+        let mut places: FxHashMap<FunctionId, Vec<PieceOf>> = FxHashMap::default();
         let mut add = |function, place| {
             if wanted.contains(&function) {
                 places.entry(function).or_default().push(place);
@@ -91,13 +91,16 @@ impl<'f> Printer<'f> {
             let piece = file.piece(id)?;
             match piece.owner {
                 Owner::Function(function) => {
-                    add(function, Place { piece: id, member: None, rows: piece.rows })
+                    add(function, PieceOf { piece: id, member: None, rows: piece.rows })
                 }
                 Owner::Group(group) => {
                     for (index, member) in (0..).zip(file.members(file.group(group)?)) {
                         let member = member?;
-                        let place =
-                            Place { piece: id, member: Some((index, member.how.text())), rows: member.rows };
+                        let place = PieceOf {
+                            piece: id,
+                            member: Some((index, member.how.text())),
+                            rows: member.rows,
+                        };
                         add(member.function, place);
                     }
                 }
@@ -288,7 +291,7 @@ impl<'f> Printer<'f> {
         }
     }
 
-    fn piece(&mut self, out: &mut Output, place: &Place, origins: &[OriginId]) -> Result<(), Stop> {
+    fn piece(&mut self, out: &mut Output, place: &PieceOf, origins: &[OriginId]) -> Result<(), Stop> {
         let piece: Piece = self.file.piece(place.piece)?;
         let end = piece.start.0.saturating_add(piece.body);
         put(out, &format!("  piece     {:#x}-{end:#x}", piece.start.0));

@@ -47,7 +47,7 @@ pub(crate) fn run(args: &Symbolize) -> Result<u8, Failure> {
         return rewrite(args, out, &symbolizer, &options);
     }
     let mut collapsed = args.collapsed.as_ref().map(|kind| (collapsed::Collapsed::default(), kind.as_str()));
-    let mut printer = Printer {
+    let mut printer = StackPrinter {
         worker: symbolizer.worker(),
         out: Output::new(),
         json: args.json,
@@ -166,7 +166,7 @@ fn read<T>(path: &Path, parse: impl FnOnce(&[u8]) -> Result<T, String>) -> Resul
     parse(&bytes)
 }
 
-struct Printer<'s> {
+struct StackPrinter<'s> {
     worker: Worker<'s>,
     out: Output,
     json: bool,
@@ -174,7 +174,7 @@ struct Printer<'s> {
     style: Style,
 }
 
-impl Printer<'_> {
+impl StackPrinter<'_> {
     fn report(&mut self, path: &Path, report: &Report) -> Result<(), Failure> {
         if self.json {
             print::json_begin(&mut self.out.text, path, report);

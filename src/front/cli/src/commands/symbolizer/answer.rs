@@ -2,7 +2,7 @@
 
 /// One function at an address.
 #[derive(Clone, Default)]
-pub(super) struct Line {
+pub(super) struct AnsweredLine {
     /// Empty where it is not known.
     pub(super) function: Vec<u8>,
     /// Empty where it is not known.
@@ -22,14 +22,14 @@ pub(super) struct Line {
 #[derive(Default)]
 pub(super) struct Answer {
     /// The first `len` are of this answer; the others keep their memory for the next.
-    lines: Vec<Line>,
+    lines: Vec<AnsweredLine>,
     len: usize,
     /// At folded code: the word for the certainty, and how many functions may have run.
     pub(super) folded: Option<(&'static str, u32)>,
 }
 
 impl Answer {
-    pub(super) fn lines(&self) -> &[Line] {
+    pub(super) fn lines(&self) -> &[AnsweredLine] {
         &self.lines[..self.len]
     }
 
@@ -38,9 +38,9 @@ impl Answer {
     }
 
     /// A line to fill, behind those that are there.
-    pub(super) fn push(&mut self) -> &mut Line {
+    pub(super) fn push(&mut self) -> &mut AnsweredLine {
         if self.len == self.lines.len() {
-            self.lines.push(Line::default());
+            self.lines.push(AnsweredLine::default());
         }
         self.len += 1;
         &mut self.lines[self.len - 1]

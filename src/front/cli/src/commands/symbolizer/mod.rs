@@ -21,10 +21,10 @@ use crate::io::input::{Line, Lines};
 use crate::io::output::Output;
 use answer::Answer;
 use modules::Modules;
-use options::{Functions, Instead, Options, Style};
+use options::{FunctionNames, Instead, Options, ToolStyle};
 use print::{Asked, Printer};
-use request::{Kind, Place, Request};
-use words::Module;
+use request::{Kind, Request, Subject};
+use words::NamedModule;
 
 /// The exit code of a command line that cannot be understood, and of a missing `--obj`.
 const FAILED: u8 = 1;
@@ -60,7 +60,7 @@ pub(crate) fn run(tool: Tool, program: &str, args: Vec<OsString>) -> Result<u8, 
             return Ok(failed(&format!("{program}: error: {message}")));
         }
     };
-    let session = Session {
+    let session = Requests {
         program,
         options: &options,
         modules: Modules::new(&engine, of_arch.as_ref()),
@@ -152,7 +152,7 @@ fn complain(message: &str) {
 }
 
 /// Answers the requests of one process.
-struct Session<'s> {
+struct Requests<'s> {
     program: &'s str,
     options: &'s Options,
     modules: Modules<'s>,
@@ -162,7 +162,7 @@ struct Session<'s> {
     out: Output,
 }
 
-impl Session<'_> {
+impl Requests<'_> {
     fn run(mut self) -> Result<u8, Failure> {
         if let Some(module) = &self.options.obj {
             match self.modules.open(Path::new(module)) {
@@ -216,7 +216,7 @@ impl Session<'_> {
                 };
                 complain(&format!("{}: {message}", self.program));
             }
-            _ if self.options.style == Style::Json => {
+            _ if self.options.style == ToolStyle::Json => {
                 let asked = Asked { kind: Kind::Code, module, address: Some(0), symbol: None, digits: 16 };
                 let options = Options { requests: Vec::new(), ..self.options.clone() };
                 Printer::new(&options).error(&mut self.out.text, &asked, message);
@@ -251,12 +251,12 @@ impl Session<'_> {
     fn answer_request(&mut self, request: &Request) {
         let options = self.options;
         let (path, name) = match &request.module {
-            Module::Path(path) => (Some(PathBuf::from(path)), path.clone()),
-            Module::BuildId(id) => (by_build_id(id, options), hex_upper(id)),
+            NamedModule::Path(path) => (Some(PathBuf::from(path)), path.clone()),
+            NamedModule::BuildId(id) => (by_build_id(id, options), hex_upper(id)),
         };
         let (address, symbol) = match &request.place {
-            Place::Address(address) => (Some(*address), None),
-            Place::Symbol(symbol, _) => (None, Some(symbol.as_str())),
+            Subject::Address(address) => (Some(*address), None),
+            Subject::Symbol(symbol, _) => (None, Some(symbol.as_str())),
         };
         let mut asked = Asked { kind: request.kind, module: &name, address, symbol, digits: 16 };
         let opened = match &path {
@@ -274,7 +274,7 @@ impl Session<'_> {
         answer.clear();
         let found = match &request.place {
             _ if request.kind != Kind::Code => Ok(()),
-            Place::Address(address) => {
+            Subject::Address(address) => {
                 let section = options.section.as_deref();
                 let start = section.and_then(|name| section_start(module, name)).unwrap_or(0);
                 // GNU's tool takes of an address what the program's class has.
@@ -286,7 +286,7 @@ impl Session<'_> {
                 let address = address.wrapping_sub(options.adjust_vma).wrapping_add(start);
                 module.answer(address, options, &mut answer)
             }
-            Place::Symbol(symbol, offset) => {
+            Subject::Symbol(symbol, offset) => {
                 of_symbol(module, symbol, *offset, options, &mut answer).map(|address| {
                     if options.tool == Tool::GnuAddr2line {
                         asked.address = Some(address);
@@ -303,7 +303,7 @@ impl Session<'_> {
     }
 
     fn without_answer(&mut self, asked: &Asked<'_>, message: &str) {
-        if self.options.style == Style::Json {
+        if self.options.style == ToolStyle::Json {
             return self.printer.error(&mut self.out.text, asked, message);
         }
         complain(&format!("{}: error: '{}': {message}", self.program, asked.module));
@@ -331,7 +331,7 @@ fn of_symbol(
         let mut found = Answer::default();
         module.answer(start.wrapping_add(offset), options, &mut found)?;
         let line = match options.functions {
-            Functions::Short => found.lines().first().cloned(),
+            FunctionNames::Short => found.lines().first().cloned(),
             _ => print::joined(found.lines()),
         };
         if let Some(line) = line {

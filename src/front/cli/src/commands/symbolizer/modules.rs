@@ -12,7 +12,7 @@ use foldsym_symbolize::{
 use rustc_hash::FxHashMap;
 
 use super::answer::Answer;
-use super::options::{Functions, Options};
+use super::options::{FunctionNames, Options};
 use super::words::without_arch;
 use crate::answer::symbols::SymbolNames;
 use crate::answer::text::short;
@@ -40,7 +40,7 @@ pub(super) fn engine(options: &Options, arch: Option<&String>) -> Result<Symboli
         ..foldsym_convert::Options::default()
     };
     // A short name is cut out of a readable one.
-    let demangle = options.demangle || options.functions == Functions::Short;
+    let demangle = options.demangle || options.functions == FunctionNames::Short;
     let builder = Symbolizer::builder().candidates(false).demangle(demangle).conversion(conversion);
     builder.cache_if_usable(default_cache()).build().map_err(|error| error.to_string())
 }
@@ -123,13 +123,15 @@ impl Module<'_> {
                 };
                 match options.functions {
                     // GNU's tool does not print it, but tells by it what it does not know.
-                    Functions::None if options.tool != Tool::GnuAddr2line => line.function.clear(),
-                    Functions::None | Functions::Linkage => {
+                    FunctionNames::None if options.tool != Tool::GnuAddr2line => line.function.clear(),
+                    FunctionNames::None | FunctionNames::Linkage => {
                         put(&mut line.function, names.function(frame.name))
                     }
                     // A symbol alone has no short name, and where a function is declared says that there is more.
-                    Functions::Short if frame.is_outermost && frame.start_line == 0 => line.function.clear(),
-                    Functions::Short => put(&mut line.function, &short(names.function(frame.name))),
+                    FunctionNames::Short if frame.is_outermost && frame.start_line == 0 => {
+                        line.function.clear()
+                    }
+                    FunctionNames::Short => put(&mut line.function, &short(names.function(frame.name))),
                 }
                 put(&mut line.file, names.path(frame.file));
                 put(&mut line.start_file, names.path(frame.start_file));

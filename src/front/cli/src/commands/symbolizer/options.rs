@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
-use super::words::{Module, build_id, number};
+use super::words::{NamedModule, build_id, number};
 use crate::commands::tool::Tool;
 
 /// How functions are named.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Functions {
+pub(super) enum FunctionNames {
     /// Not at all.
     None,
     /// Without namespaces and parameters.
@@ -17,7 +17,7 @@ pub(super) enum Functions {
 
 /// How answers are printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Style {
+pub(super) enum ToolStyle {
     Llvm,
     Gnu,
     Json,
@@ -34,9 +34,9 @@ pub(super) struct Options {
     pub(super) addresses: bool,
     pub(super) pretty: bool,
     pub(super) inlines: bool,
-    pub(super) functions: Functions,
+    pub(super) functions: FunctionNames,
     pub(super) demangle: bool,
-    pub(super) style: Style,
+    pub(super) style: ToolStyle,
     pub(super) verbose: bool,
     /// Subtracted from each address before it is looked up.
     pub(super) adjust_vma: u64,
@@ -136,9 +136,9 @@ impl Options {
             addresses: false,
             pretty: false,
             inlines: symbolizer,
-            functions: if symbolizer { Functions::Linkage } else { Functions::None },
+            functions: if symbolizer { FunctionNames::Linkage } else { FunctionNames::None },
             demangle: symbolizer,
-            style: if symbolizer { Style::Llvm } else { Style::Gnu },
+            style: if symbolizer { ToolStyle::Llvm } else { ToolStyle::Gnu },
             verbose: false,
             adjust_vma: 0,
             basenames: false,
@@ -196,9 +196,9 @@ impl Options {
     }
 
     /// The module that options name.
-    pub(super) fn module(&self) -> Option<Module> {
-        let by_id = || self.build_id.clone().map(Module::BuildId);
-        self.obj.clone().map(Module::Path).or_else(by_id)
+    pub(super) fn module(&self) -> Option<NamedModule> {
+        let by_id = || self.build_id.clone().map(NamedModule::BuildId);
+        self.obj.clone().map(NamedModule::Path).or_else(by_id)
     }
 
     /// LLVM's options of one letter, one or several: `-afiCpe FILE`.
@@ -231,7 +231,7 @@ impl Options {
                 }
                 'a' => self.addresses = true,
                 'C' => self.demangle = true,
-                'f' => self.functions = Functions::Linkage,
+                'f' => self.functions = FunctionNames::Linkage,
                 'h' => return Err(Instead::Help),
                 'i' => self.inlines = true,
                 'p' => self.pretty = true,
@@ -274,9 +274,9 @@ impl Options {
         let count = || number(text).ok_or_else(|| wrong("non-negative integer"));
         match (name, text) {
             ("obj" | "exe", _) => self.obj = value,
-            ("functions", "none") => self.functions = Functions::None,
-            ("functions", "short") => self.functions = Functions::Short,
-            ("functions", _) => self.functions = Functions::Linkage,
+            ("functions", "none") => self.functions = FunctionNames::None,
+            ("functions", "short") => self.functions = FunctionNames::Short,
+            ("functions", _) => self.functions = FunctionNames::Linkage,
             ("inlining" | "inlines", "false") => self.inlines = false,
             ("demangle", "false") => self.demangle = false,
             ("inlining", "" | "true") => self.inlines = true,
@@ -287,9 +287,9 @@ impl Options {
             ("cache-size", _) => drop(count()?),
             ("output-style", _) => {
                 self.style = match text {
-                    "GNU" => Style::Gnu,
-                    "JSON" => Style::Json,
-                    _ => Style::Llvm,
+                    "GNU" => ToolStyle::Gnu,
+                    "JSON" => ToolStyle::Json,
+                    _ => ToolStyle::Llvm,
                 }
             }
             ("build-id", _) => self.build_id = Some(build_id(text).ok_or_else(|| wrong("build ID"))?),
@@ -344,7 +344,7 @@ impl Options {
                 }
                 'a' => self.addresses = true,
                 'C' => self.demangle = true,
-                'f' => self.functions = Functions::Linkage,
+                'f' => self.functions = FunctionNames::Linkage,
                 'h' | 'H' => return Err(Instead::Help),
                 'i' => self.inlines = true,
                 'p' => self.pretty = true,
@@ -397,7 +397,7 @@ impl Options {
             "basenames" => self.basenames = true,
             "demangle" => self.demangle = true,
             "exe" => self.obj = value,
-            "functions" => self.functions = Functions::Linkage,
+            "functions" => self.functions = FunctionNames::Linkage,
             "help" => return Err(Instead::Help),
             "inlines" => self.inlines = true,
             "pretty-print" => self.pretty = true,
@@ -462,13 +462,13 @@ mod tests {
     fn the_calls_of_known_clients() {
         let sanitizer = ["--demangle", "--inlines", "--default-arch=x86_64"];
         let options = parsed(Tool::Symbolizer, &sanitizer).unwrap();
-        assert!(options.demangle && options.inlines && options.style == Style::Llvm);
+        assert!(options.demangle && options.inlines && options.style == ToolStyle::Llvm);
         let sanitizer = parsed(Tool::GnuAddr2line, &["-C", "-i", "-fe", "app"]).unwrap();
         assert_eq!(sanitizer.obj.as_deref(), Some("app"));
-        assert!(sanitizer.demangle && sanitizer.inlines && sanitizer.functions == Functions::Linkage);
+        assert!(sanitizer.demangle && sanitizer.inlines && sanitizer.functions == FunctionNames::Linkage);
         let pprof = ["--inlining", "-demangle=false", "--output-style=JSON"];
         let options = parsed(Tool::Symbolizer, &pprof).unwrap();
-        assert!(!options.demangle && options.inlines && options.style == Style::Json);
+        assert!(!options.demangle && options.inlines && options.style == ToolStyle::Json);
         let perf = parsed(Tool::GnuAddr2line, &["-e", "app", "-a", "-i", "-f"]).unwrap();
         assert!(perf.addresses && !perf.demangle && perf.obj.as_deref() == Some("app"));
         let kernel = parsed(Tool::GnuAddr2line, &["-i", "-e", "vmlinux", "ffffffff81000000"]).unwrap();

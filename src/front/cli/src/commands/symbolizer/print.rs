@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value, json};
 
-use super::answer::{Answer, Line};
-use super::options::{Functions, Options, Style};
+use super::answer::{Answer, AnsweredLine};
+use super::options::{FunctionNames, Options, ToolStyle};
 use super::request::Kind;
 use crate::commands::tool::Tool;
 
@@ -31,7 +31,7 @@ pub(super) struct Printer<'o> {
 
 impl<'o> Printer<'o> {
     pub(super) fn new(options: &'o Options) -> Printer<'o> {
-        let is_array = options.style == Style::Json && !options.requests.is_empty();
+        let is_array = options.style == ToolStyle::Json && !options.requests.is_empty();
         Printer { options, array: is_array.then(Vec::new) }
     }
 
@@ -41,7 +41,7 @@ impl<'o> Printer<'o> {
             Some(_) if !answer.lines().is_empty() => Cow::Borrowed(answer.lines()),
             _ => self.chosen(answer.lines()),
         };
-        if self.options.style == Style::Json {
+        if self.options.style == ToolStyle::Json {
             let object = self.object(asked, &lines, answer.folded);
             return self.put(out, object);
         }
@@ -81,11 +81,11 @@ impl<'o> Printer<'o> {
     }
 
     /// The lines that options let through: one where no function is added to those that are called.
-    fn chosen<'l>(&self, lines: &'l [Line]) -> Cow<'l, [Line]> {
+    fn chosen<'l>(&self, lines: &'l [AnsweredLine]) -> Cow<'l, [AnsweredLine]> {
         match self.options {
-            _ if lines.is_empty() => vec![Line::default()].into(),
+            _ if lines.is_empty() => vec![AnsweredLine::default()].into(),
             options if options.inlines => lines.into(),
-            options if options.style == Style::Gnu || options.functions != Functions::Linkage => {
+            options if options.style == ToolStyle::Gnu || options.functions != FunctionNames::Linkage => {
                 lines[..1].into()
             }
             _ => joined(lines).into_iter().collect(),
@@ -103,19 +103,19 @@ impl<'o> Printer<'o> {
     }
 
     fn footer(&self, out: &mut Vec<u8>) {
-        if self.options.style == Style::Llvm {
+        if self.options.style == ToolStyle::Llvm {
             out.push(b'\n');
         }
     }
 
-    fn line(&self, out: &mut Vec<u8>, line: &Line, inlined: bool) {
+    fn line(&self, out: &mut Vec<u8>, line: &AnsweredLine, inlined: bool) {
         let options = self.options;
         let gnu = options.tool == Tool::GnuAddr2line;
         let unknown = line.function.is_empty() && line.file.is_empty();
-        if options.pretty && inlined && (gnu || options.functions != Functions::None) {
+        if options.pretty && inlined && (gnu || options.functions != FunctionNames::None) {
             out.extend_from_slice(b" (inlined by) ");
         }
-        if options.functions != Functions::None {
+        if options.functions != FunctionNames::None {
             out.extend_from_slice(or_unknown(&line.function));
             out.extend_from_slice(match options.pretty {
                 true if gnu && unknown => b" ",
@@ -133,7 +133,7 @@ impl<'o> Printer<'o> {
             0 if gnu && !unknown => out.push(b'?'),
             number => foldsym_symbolize::json::number(out, number),
         }
-        if options.style == Style::Llvm {
+        if options.style == ToolStyle::Llvm {
             out.push(b':');
             foldsym_symbolize::json::number(out, line.column);
         }
@@ -143,7 +143,7 @@ impl<'o> Printer<'o> {
         }
     }
 
-    fn verbose(&self, out: &mut Vec<u8>, line: &Line) {
+    fn verbose(&self, out: &mut Vec<u8>, line: &AnsweredLine) {
         let mut field = |name: &str, value: &[u8]| {
             out.extend_from_slice(name.as_bytes());
             out.extend_from_slice(value);
@@ -154,10 +154,10 @@ impl<'o> Printer<'o> {
             field("  Function start filename: ", self.path(&line.start_file));
             field("  Function start line: ", line.start_line.to_string().as_bytes());
         }
-        if let Some(start) = line.start.filter(|_| self.options.style == Style::Llvm) {
+        if let Some(start) = line.start.filter(|_| self.options.style == ToolStyle::Llvm) {
             field("  Function start address: ", format!("{start:#x}").as_bytes());
         }
-        field("  Line: ", line.line.to_string().as_bytes());
+        field("  AnsweredLine: ", line.line.to_string().as_bytes());
         field("  Column: ", line.column.to_string().as_bytes());
     }
 
@@ -169,7 +169,7 @@ impl<'o> Printer<'o> {
     }
 
     /// Lines of the source file, where it can be read.
-    fn source(&self, line: &Line) -> String {
+    fn source(&self, line: &AnsweredLine) -> String {
         let (count, at) = (self.options.context, u64::from(line.line));
         if count == 0 {
             return String::new();
@@ -191,7 +191,7 @@ impl<'o> Printer<'o> {
         shown
     }
 
-    fn object(&self, asked: &Asked<'_>, lines: &[Line], folded: Option<(&str, u32)>) -> Value {
+    fn object(&self, asked: &Asked<'_>, lines: &[AnsweredLine], folded: Option<(&str, u32)>) -> Value {
         let mut object = Map::new();
         if let Some(address) = asked.address {
             object.insert("Address".to_owned(), hex(address));
@@ -216,14 +216,14 @@ impl<'o> Printer<'o> {
         Value::Object(object)
     }
 
-    fn frame(&self, line: &Line) -> Value {
+    fn frame(&self, line: &AnsweredLine) -> Value {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let mut frame = json!({
             "Column": line.column,
             "Discriminator": 0,
             "FileName": text(self.path(&line.file)),
             "FunctionName": text(&line.function),
-            "Line": line.line,
+            "AnsweredLine": line.line,
             "StartAddress": line.start.map_or_else(|| "".into(), hex),
             "StartFileName": text(self.path(&line.start_file)),
             "StartLine": line.start_line,
@@ -250,9 +250,9 @@ impl<'o> Printer<'o> {
 }
 
 /// The function that was compiled, at the line that runs: what LLVM answers without inlined functions.
-pub(super) fn joined(lines: &[Line]) -> Option<Line> {
+pub(super) fn joined(lines: &[AnsweredLine]) -> Option<AnsweredLine> {
     let (innermost, outermost) = (lines.first()?, lines.last()?);
-    Some(Line { function: outermost.function.clone(), start: outermost.start, ..innermost.clone() })
+    Some(AnsweredLine { function: outermost.function.clone(), start: outermost.start, ..innermost.clone() })
 }
 
 fn or_unknown(text: &[u8]) -> &[u8] {

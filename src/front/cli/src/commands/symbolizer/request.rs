@@ -1,7 +1,7 @@
 //! Turns an input line of `llvm-symbolizer` or `addr2line` into a request: which module, and which address or symbol.
 
 use super::options::Options;
-use super::words::{Module, build_id, number};
+use super::words::{NamedModule, build_id, number};
 use crate::commands::tool::Tool;
 
 /// What is asked of an address.
@@ -17,7 +17,7 @@ pub(super) enum Kind {
 
 /// An address, or a symbol with an offset.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum Subject {
     Address(u64),
     Symbol(String, u64),
 }
@@ -26,8 +26,8 @@ pub(super) enum Place {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Request {
     pub(super) kind: Kind,
-    pub(super) module: Module,
-    pub(super) place: Place,
+    pub(super) module: NamedModule,
+    pub(super) place: Subject,
 }
 
 /// Why a line is no request, and what was read of it before that was clear.
@@ -48,7 +48,7 @@ pub(super) fn parse(line: &str, options: &Options) -> Result<Request, Unreadable
     if let (Tool::GnuAddr2line, Some(module)) = (options.tool, options.module()) {
         // GNU's tool has no words before an address, and takes what it cannot read for 0.
         let word = line.split_whitespace().next().unwrap_or_default();
-        let place = place(word, options.tool).unwrap_or(Place::Address(0));
+        let place = place(word, options.tool).unwrap_or(Subject::Address(0));
         return Ok(Request { kind: Kind::Code, module, place });
     }
     if line.trim().is_empty() {
@@ -64,7 +64,7 @@ pub(super) fn parse(line: &str, options: &Options) -> Result<Request, Unreadable
     let mut rest = rest;
     let mut module = options.module();
     let mut path = match &module {
-        Some(Module::Path(path)) => path.clone(),
+        Some(NamedModule::Path(path)) => path.clone(),
         _ => String::new(),
     };
     let mut prefix = None;
@@ -99,17 +99,17 @@ pub(super) fn parse(line: &str, options: &Options) -> Result<Request, Unreadable
         let word = first_word(&mut rest).filter(|word| !word.is_empty());
         let word = word.ok_or_else(|| unreadable(&path, "unbalanced quotes in input file name"))?;
         module = Some(match prefix {
-            "FILE:" => Module::Path(word.to_owned()),
-            _ => {
-                Module::BuildId(build_id(word).ok_or_else(|| unreadable(&path, "wrong format of build-id"))?)
-            }
+            "FILE:" => NamedModule::Path(word.to_owned()),
+            _ => NamedModule::BuildId(
+                build_id(word).ok_or_else(|| unreadable(&path, "wrong format of build-id"))?,
+            ),
         });
     } else if module.is_none() {
         let word = first_word(&mut rest).filter(|word| !word.is_empty());
         let word = word.ok_or_else(|| unreadable("", "no input filename has been specified"))?;
-        module = Some(Module::Path(word.to_owned()));
+        module = Some(NamedModule::Path(word.to_owned()));
     }
-    if let Some(Module::Path(given)) = &module {
+    if let Some(NamedModule::Path(given)) = &module {
         path.clone_from(given);
     }
     let spec = rest.trim().split(BLANKS).next().unwrap_or_default();
@@ -135,7 +135,7 @@ fn first_word<'t>(rest: &mut &'t str) -> Option<&'t str> {
 }
 
 /// Reads an address, or a symbol with `+OFFSET`.
-fn place(spec: &str, tool: Tool) -> Result<Place, &'static str> {
+fn place(spec: &str, tool: Tool) -> Result<Subject, &'static str> {
     if spec.is_empty() {
         return Err("no module offset has been specified");
     }
@@ -151,7 +151,7 @@ fn place(spec: &str, tool: Tool) -> Result<Place, &'static str> {
     let address = if is_addr2line { u64::from_str_radix(digits, 16).ok() } else { number(digits) };
     // `from_str_radix` takes a sign, which is no digit.
     if let Some(address) = address.filter(|_| !digits.starts_with('+')) {
-        return Ok(Place::Address(address));
+        return Ok(Subject::Address(address));
     }
     if tool == Tool::GnuAddr2line {
         return Ok(gnu_symbol(spec));
@@ -161,23 +161,23 @@ fn place(spec: &str, tool: Tool) -> Result<Place, &'static str> {
     }
     let with_offset = spec.rsplit_once('+').and_then(|(name, offset)| Some((name, number(offset)?)));
     let (name, offset) = with_offset.filter(|(name, _)| !name.is_empty()).unwrap_or((spec, 0));
-    Ok(Place::Symbol(name.to_owned(), offset))
+    Ok(Subject::Symbol(name.to_owned(), offset))
 }
 
 /// As GNU addr2line reads what is no hexadecimal number: `SYMBOL+OFFSET`, `SYMBOL`, else the digits that it begins with.
-fn gnu_symbol(spec: &str) -> Place {
+fn gnu_symbol(spec: &str) -> Subject {
     if let Some((name, offset)) = spec.rsplit_once('+').filter(|(name, _)| !name.is_empty())
         && let Some(offset) = number(offset)
     {
-        return Place::Symbol(name.to_owned(), offset);
+        return Subject::Symbol(name.to_owned(), offset);
     }
     let digits = spec.find(|digit: char| !digit.is_ascii_hexdigit()).unwrap_or(spec.len());
     match u64::from_str_radix(&spec[..digits.min(16)], 16) {
-        Ok(address) => Place::Address(address),
+        Ok(address) => Subject::Address(address),
         Err(_) if spec.starts_with(|first: char| first.is_alphabetic() || first == '_') => {
-            Place::Symbol(spec.to_owned(), 0)
+            Subject::Symbol(spec.to_owned(), 0)
         }
-        Err(_) => Place::Address(0),
+        Err(_) => Subject::Address(0),
     }
 }
 
@@ -194,7 +194,11 @@ mod tests {
     }
 
     fn address(module: &str, address: u64) -> Request {
-        Request { kind: Kind::Code, module: Module::Path(module.to_owned()), place: Place::Address(address) }
+        Request {
+            kind: Kind::Code,
+            module: NamedModule::Path(module.to_owned()),
+            place: Subject::Address(address),
+        }
     }
 
     #[test]
@@ -208,9 +212,9 @@ mod tests {
             assert_eq!(read(&[], line), Ok(expected), "{line}");
         }
         assert_eq!(read(&["--obj=x"], "0x10"), Ok(address("x", 16)));
-        let by_id = Request { module: Module::BuildId(vec![0xab, 0xcd]), ..address("", 16) };
+        let by_id = Request { module: NamedModule::BuildId(vec![0xab, 0xcd]), ..address("", 16) };
         assert_eq!(read(&[], "BUILDID:abCD 16"), Ok(by_id));
-        let symbol = Place::Symbol("f+g".to_owned(), 4);
+        let symbol = Subject::Symbol("f+g".to_owned(), 4);
         assert_eq!(read(&["-e", "x"], "f+g+4").unwrap().place, symbol);
     }
 
@@ -232,16 +236,16 @@ mod tests {
     #[test]
     fn addr2line_reads_hexadecimal_digits() {
         for (tool, spec, expected) in [
-            (Tool::LlvmAddr2line, "174b", Place::Address(0x174b)),
-            (Tool::LlvmAddr2line, "+0x174b", Place::Address(0x174b)),
-            (Tool::LlvmAddr2line, "main+14", Place::Symbol("main".to_owned(), 14)),
-            (Tool::GnuAddr2line, "0x174b", Place::Address(0x174b)),
-            (Tool::GnuAddr2line, "+0x174b", Place::Address(0)),
-            (Tool::GnuAddr2line, "main+14", Place::Symbol("main".to_owned(), 14)),
-            (Tool::GnuAddr2line, "main", Place::Symbol("main".to_owned(), 0)),
-            (Tool::GnuAddr2line, "chain", Place::Address(0xc)),
-            (Tool::GnuAddr2line, ",", Place::Address(0)),
-            (Tool::GnuAddr2line, "-1", Place::Address(0)),
+            (Tool::LlvmAddr2line, "174b", Subject::Address(0x174b)),
+            (Tool::LlvmAddr2line, "+0x174b", Subject::Address(0x174b)),
+            (Tool::LlvmAddr2line, "main+14", Subject::Symbol("main".to_owned(), 14)),
+            (Tool::GnuAddr2line, "0x174b", Subject::Address(0x174b)),
+            (Tool::GnuAddr2line, "+0x174b", Subject::Address(0)),
+            (Tool::GnuAddr2line, "main+14", Subject::Symbol("main".to_owned(), 14)),
+            (Tool::GnuAddr2line, "main", Subject::Symbol("main".to_owned(), 0)),
+            (Tool::GnuAddr2line, "chain", Subject::Address(0xc)),
+            (Tool::GnuAddr2line, ",", Subject::Address(0)),
+            (Tool::GnuAddr2line, "-1", Subject::Address(0)),
         ] {
             assert_eq!(place(spec, tool), Ok(expected), "{spec}");
         }

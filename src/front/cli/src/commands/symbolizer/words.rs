@@ -2,7 +2,7 @@
 
 /// The module that a request names.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Module {
+pub(super) enum NamedModule {
     /// A path, as it was written.
     Path(String),
     BuildId(Vec<u8>),
