@@ -70,8 +70,8 @@ impl Program {
     /// How many functions are alone at their code, by reason.
     fn reasons(&self) -> BTreeMap<Option<Reason>, usize> {
         let file = SymbolFile::open(&self.fsym).unwrap();
-        let owner = |piece| file.piece(foldsym_lookup::PieceId(piece)).unwrap().owner;
-        let alone: BTreeSet<u32> = (0..file.piece_count())
+        let owner = |piece| file.records().piece(foldsym_lookup::PieceId(piece)).unwrap().owner;
+        let alone: BTreeSet<u32> = (0..file.records().piece_count())
             .filter_map(|piece| match owner(piece) {
                 Owner::Function(function) => Some(function.0),
                 Owner::Group(_) => None,
@@ -80,7 +80,7 @@ impl Program {
         let mut reasons = BTreeMap::new();
         for function in alone {
             *reasons
-                .entry(file.function(foldsym_lookup::FunctionId(function)).unwrap().reason)
+                .entry(file.records().function(foldsym_lookup::FunctionId(function)).unwrap().reason)
                 .or_default() += 1;
         }
         reasons

@@ -207,7 +207,7 @@ fn an_object_has_the_blocks_of_the_program_that_it_is_linked_into() {
                 panic!("no function at {start:?}");
             };
             let mut name = [0; 256];
-            let id = file.function_name(found.function).unwrap().unwrap();
+            let id = file.records().function_name(found.function).unwrap().unwrap();
             let len = file.write_name(id, &mut name).unwrap();
             let name = String::from_utf8(name[..len].to_vec()).unwrap();
             let shape: &mut Vec<_> = shapes.entry(name).or_default();

@@ -66,8 +66,8 @@ impl Reader<'_> {
             frames.push((name, path, u64::from(frame.line)));
         }
         let mut names: Vec<String> = frames.last().map(|(name, ..)| name.clone()).into_iter().collect();
-        let function = self.file.function(function).unwrap();
-        for alias in self.file.aliases(&function) {
+        let function = self.file.records().function(function).unwrap();
+        for alias in self.file.records().aliases(&function) {
             names.push(text(&|buffer| self.file.write_name(alias.unwrap(), buffer)));
         }
         Candidate { names, frames }

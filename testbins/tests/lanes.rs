@@ -104,10 +104,10 @@ fn section(bytes: &[u8], id: SectionId) -> (usize, std::ops::Range<usize>) {
 fn ask_objects(file: &SymbolFile<'_>) -> Result<u32, Error> {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let mut found = 0;
-    for piece in 0..file.piece_count() {
-        let piece = file.piece(PieceId(piece))?;
+    for piece in 0..file.records().piece_count() {
+        let piece = file.records().piece(PieceId(piece))?;
         let Owner::Group(group) = piece.owner else { continue };
-        let members = file.members(file.group(group)?).count() as u64;
+        let members = file.records().members(file.records().group(group)?).count() as u64;
         for offset in 0..piece.body {
             let pc = ImageAddr(piece.start.0 + offset);
             let stack = [StackAddr::Exact(pc), StackAddr::Return(ReturnAddr(pc.0 + 1))];

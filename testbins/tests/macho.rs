@@ -125,7 +125,7 @@ impl<'f> Pair<'f> {
             return Vec::new();
         };
         let Some(group) = found.group else { return vec![self.answer()] };
-        let count = self.file.members(self.file.group(group).unwrap()).count() as u32;
+        let count = self.file.records().members(self.file.records().group(group).unwrap()).count() as u32;
         (0..count)
             .map(|index| {
                 self.file.member_frames(&found, index, &mut self.frames).unwrap();
@@ -136,8 +136,8 @@ impl<'f> Pair<'f> {
 
     /// The names that a function has.
     fn names(&self, function: FunctionId, first: String) -> Vec<String> {
-        let function = self.file.function(function).unwrap();
-        let aliases = self.file.aliases(&function);
+        let function = self.file.records().function(function).unwrap();
+        let aliases = self.file.records().aliases(&function);
         let text = |alias| self.text(|buffer| self.file.write_name(alias, buffer));
         std::iter::once(first).chain(aliases.map(|alias| text(alias.unwrap()))).collect()
     }

@@ -38,16 +38,16 @@ fn kept(file: &SymbolFile<'_>) -> Kept {
         String::from_utf8(buffer[..len].to_vec()).unwrap()
     };
     let mut out = Vec::new();
-    for piece in 0..file.piece_count() {
-        let piece = file.piece(PieceId(piece)).unwrap();
+    for piece in 0..file.records().piece_count() {
+        let piece = file.records().piece(PieceId(piece)).unwrap();
         let Owner::Group(GroupId(group)) = piece.owner else { continue };
-        for member in file.members(file.group(GroupId(group)).unwrap()) {
+        for member in file.records().members(file.records().group(GroupId(group)).unwrap()) {
             let id = member.unwrap().function;
-            let function = file.function(id).unwrap();
+            let function = file.records().function(id).unwrap();
             let mut names: BTreeSet<String> =
-                file.aliases(&function).map(|alias| name(Some(alias.unwrap()))).collect();
-            names.insert(name(file.function_name(id).unwrap()));
-            names.insert(name(file.origin(function.origin).unwrap().name));
+                file.records().aliases(&function).map(|alias| name(Some(alias.unwrap()))).collect();
+            names.insert(name(file.records().function_name(id).unwrap()));
+            names.insert(name(file.records().origin(function.origin).unwrap().name));
             let found = locations.and_then(|locations| locations.of(id, LocationKind::Object).unwrap());
             let places = |(start, len, code): (foldsym_lookup::ImageAddr, u64, &[u8])| {
                 (if len == 0 { 0 } else { start.0 }, len, code.to_vec())

@@ -160,8 +160,8 @@ fn addresses(file: &SymbolFile<'_>, seen: &mut BTreeSet<&'static str>) -> BTreeS
     note("unit above 1", header.unit_log2 > 0);
     note("inlined 4 deep", header.max_depth >= 4);
     note("name index", file.sections().any(|section| section.name == "NAME_INDEX"));
-    for id in 0..file.piece_count() {
-        let piece = file.piece(PieceId(id)).unwrap();
+    for id in 0..file.records().piece_count() {
+        let piece = file.records().piece(PieceId(id)).unwrap();
         let (start, body) = (piece.start.0, piece.body);
         let end = start + body + piece.pad;
         out.extend([start.wrapping_sub(1), start, start + body, end - 1, end]);
@@ -171,20 +171,20 @@ fn addresses(file: &SymbolFile<'_>, seen: &mut BTreeSet<&'static str>) -> BTreeS
             Owner::Function(function) => vec![(function, piece.rows, piece.name)],
             Owner::Group(group) => {
                 note("group", true);
-                let members = file.members(file.group(group).unwrap());
+                let members = file.records().members(file.records().group(group).unwrap());
                 members.map(|m| m.unwrap()).map(|m| (m.function, m.rows, m.name)).collect()
             }
         };
         for (id, rows, name) in owners {
-            let function = file.function(id).unwrap();
+            let function = file.records().function(id).unwrap();
             note("symbol of a piece", name.is_some());
             note("function name apart from its origin", function.name.is_some());
-            note("alias", file.aliases(&function).next().is_some());
+            note("alias", file.records().aliases(&function).next().is_some());
             let Some(rows) = rows else {
                 note("no line", true);
                 continue;
             };
-            let rows: Vec<_> = file.rows(rows).unwrap().iter().map(|row| row.unwrap()).collect();
+            let rows: Vec<_> = file.records().rows(rows).unwrap().iter().map(|row| row.unwrap()).collect();
             note("many rows", rows.len() > 64);
             for row in rows {
                 note("line 0", row.line.is_none());
@@ -264,9 +264,9 @@ fn resolved(file: &SymbolFile<'_>, entry: StackAddr, resolved: &Resolved) -> Val
             vec![found.function.0]
         }
         Some(group) => {
-            let group = file.group(group).unwrap();
+            let group = file.records().group(group).unwrap();
             let candidates = (0..resolved.candidate_count()).map(|index| resolved.candidate(index).unwrap());
-            candidates.map(|member| file.member(group, member).unwrap().function.0).collect()
+            candidates.map(|member| file.records().member(group, member).unwrap().function.0).collect()
         }
     };
     if resolved.group.is_some() && resolved.certainty == Some(Certainty::Likely) {

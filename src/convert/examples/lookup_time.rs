@@ -30,8 +30,8 @@ fn main() {
 fn addresses(file: &SymbolFile<'_>) -> Result<Vec<ImageAddr>, Error> {
     let mut starts = Vec::new();
     let mut total = 0;
-    for id in 0..file.piece_count() {
-        let piece = file.piece(PieceId(id))?;
+    for id in 0..file.records().piece_count() {
+        let piece = file.records().piece(PieceId(id))?;
         starts.push((total, piece.start.0));
         total += piece.len();
     }

@@ -61,8 +61,8 @@ pub(crate) fn each<E: From<Error>>(
     file: &SymbolFile<'_>,
     mut take: impl FnMut(Code) -> Result<(), E>,
 ) -> Result<(), E> {
-    for id in (0..file.piece_count()).map(PieceId) {
-        let piece = file.piece(id)?;
+    for id in (0..file.records().piece_count()).map(PieceId) {
+        let piece = file.records().piece(id)?;
         if piece.body == 0 {
             continue;
         }
@@ -72,7 +72,7 @@ pub(crate) fn each<E: From<Error>>(
                 functions.push(function_code(file, function, piece.name, piece.rows, piece.body)?);
             }
             Owner::Group(group) => {
-                for member in file.members(file.group(group)?) {
+                for member in file.records().members(file.records().group(group)?) {
                     let member = member?;
                     functions.push(function_code(
                         file,
@@ -98,14 +98,14 @@ fn function_code(
 ) -> Result<FunctionCode, Error> {
     let name = match symbol {
         Some(symbol) => Some(symbol),
-        None => file.function_name(id)?,
+        None => file.records().function_name(id)?,
     };
     let mut code = FunctionCode { id, name, rows: Vec::new(), nodes: Vec::new() };
     let Some(rows) = rows else { return Ok(code) };
     code.nodes = nodes(file, id)?;
     // Of the row before the one at hand.
     let mut open: Option<(u64, u32)> = None;
-    for row in file.rows(rows)? {
+    for row in file.records().rows(rows)? {
         let row = row?;
         if row.offset >= len {
             break;
@@ -150,8 +150,8 @@ fn cover(nodes: &mut [Node], scope: u32, start: u64, end: u64) {
 
 /// The inline tree of a function, without ranges.
 fn nodes(file: &SymbolFile<'_>, id: FunctionId) -> Result<Vec<Node>, Error> {
-    let function = file.function(id)?;
-    let origin = file.origin(function.origin)?;
+    let function = file.records().function(id)?;
+    let origin = file.records().origin(function.origin)?;
     let mut nodes = vec![Node {
         parent: 0,
         name: None,
@@ -162,7 +162,7 @@ fn nodes(file: &SymbolFile<'_>, id: FunctionId) -> Result<Vec<Node>, Error> {
         line: origin.line,
         edges: origin.edges,
     }];
-    let Some(scopes) = file.scopes(&function)? else { return Ok(nodes) };
+    let Some(scopes) = file.records().scopes(&function)? else { return Ok(nodes) };
     // Many nodes have one origin.
     let mut origins: FxHashMap<OriginId, foldsym_lookup::Origin> = FxHashMap::default();
     for scope in scopes.iter() {
@@ -173,12 +173,12 @@ fn nodes(file: &SymbolFile<'_>, id: FunctionId) -> Result<Vec<Node>, Error> {
         if edge >= parent.edges.1 {
             return Err(damaged(What::Value));
         }
-        let edge = file.edge(EdgeId(edge))?;
+        let edge = file.records().edge(EdgeId(edge))?;
         let line = i64::from(parent.line).saturating_add(edge.line);
         let (call_file, call_line) = (path(edge.file, parent.file), u32::try_from(line).unwrap_or(0));
         let callee = match origins.get(&edge.callee) {
             Some(origin) => *origin,
-            None => *origins.entry(edge.callee).or_insert(file.origin(edge.callee)?),
+            None => *origins.entry(edge.callee).or_insert(file.records().origin(edge.callee)?),
         };
         nodes.push(Node {
             parent: scope.parent,

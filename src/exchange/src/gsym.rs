@@ -83,7 +83,7 @@ fn calls(file: &SymbolFile<'_>) -> Result<Vec<Callee>, ExportError> {
         calls.push(Callee {
             address: call.address.0,
             caller: call.caller,
-            name: file.function_name(call.callee)?,
+            name: file.records().function_name(call.callee)?,
         });
     }
     Ok(calls)

@@ -322,8 +322,8 @@ fn every_address_has_the_functions_of_the_fsym() {
             let gsym = Gsym::open(&out);
             assert_eq!(gsym.count as u64, summary.ranges);
             let mut merged = 0;
-            for id in 0..file.piece_count() {
-                let piece = file.piece(foldsym_lookup::PieceId(id)).unwrap();
+            for id in 0..file.records().piece_count() {
+                let piece = file.records().piece(foldsym_lookup::PieceId(id)).unwrap();
                 for offset in (0..piece.body).step_by(3) {
                     let address = piece.start.0 + offset;
                     let mut frames = Frames::new();

@@ -209,7 +209,7 @@ fn a_function_of_more_than_4_gib_has_the_length_that_the_file_has() {
     let len = (1 << 32) + 16;
     let bytes = converted(&program(vec![code(".text", NEAR, len)], &[(b"huge", NEAR, len)]));
     let file = SymbolFile::open(&bytes).unwrap();
-    let held = file.piece(foldsym_lookup::PieceId(0)).unwrap().body;
+    let held = file.records().piece(foldsym_lookup::PieceId(0)).unwrap().body;
     assert!(held > 0 && held < 1 << 32, "{held:#x}");
     assert!(breakpad(&file, &|_| None).unwrap().contains(&format!("\nFUNC 0 {held:x} 0 huge\n")));
     for version in [GsymVersion::V1, GsymVersion::V2] {

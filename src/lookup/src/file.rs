@@ -6,9 +6,8 @@ use foldsym_format::{DirectoryEntry, FormatError, Header, SectionId, Starts, Tab
 use foldsym_unwind::Unwind;
 
 use crate::error::{Error, InSection};
-use crate::ids::{FileId, ImageAddr, NameId, RowsOffset};
+use crate::ids::{FileId, ImageAddr, NameId};
 use crate::program::{ProgramSections, Segments};
-use crate::rows::Rows;
 
 /// An opened `.fsym`. It borrows the bytes, is `Copy`, and holds no state of its own: any number of
 /// threads may read one.
@@ -266,39 +265,6 @@ impl<'d> SymbolFile<'d> {
     /// does not exist or a damaged path.
     pub fn write_path(&self, file: FileId, out: &mut [u8]) -> Option<usize> {
         self.files.write(file.0, out)
-    }
-
-    /// How many pieces of code the file has, sorted by address and disjoint.
-    pub const fn piece_count(&self) -> u32 {
-        self.pieces.len()
-    }
-
-    /// How many functions the file has, those that only groups name included.
-    pub const fn function_count(&self) -> u32 {
-        self.functions.len()
-    }
-
-    /// How many subprograms of the source the file has.
-    pub const fn origin_count(&self) -> u32 {
-        self.origins.len()
-    }
-
-    /// How many inlined calls of the source the file has.
-    pub const fn edge_count(&self) -> u32 {
-        self.edges.len()
-    }
-
-    /// How many groups of folded functions the file has.
-    pub const fn group_count(&self) -> u32 {
-        self.groups.len()
-    }
-
-    /// Opens a row record; the rows of a piece or of a member. Takes constant time.
-    ///
-    /// # Errors
-    /// An offset outside the section, or damage.
-    pub fn rows(&self, rows: RowsOffset) -> Result<Rows<'d>, Error> {
-        Rows::open(self.rows, rows.0, self.header.unit_log2)
     }
 
     /// Name 0 has no bytes: it means that there is no name. Names are sorted, so no other can be empty.

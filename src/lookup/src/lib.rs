@@ -1,6 +1,6 @@
 //! Reads a `.fsym`: bytes in, frames out.
 //!
-//! No allocation, no unsafe code, no lock, no syscall, no recursion, no panic; all methods take `&self`.
+//! No allocation (but in the one method of the feature `alloc`), no unsafe code, no lock, no syscall, no recursion, no panic; all methods take `&self`.
 //! (`lookup_batch` sorts by `sort_unstable`, whose depth is bounded by the bits of a length.)
 //! It opens bytes that the caller holds (a mapped file) and borrows from them; the only scratch is the
 //! caller's [`Frames`]. Damaged bytes give an [`Error`] or no answer, never a wild read, and every loop
@@ -11,21 +11,21 @@
 //! ```
 //! use foldsym_lookup::{Frames, ImageAddr, Lookup, SymbolFile};
 //!
-//! # fn demo(bytes: &[u8]) -> Result<(), foldsym_lookup::Error> {
+//! let bytes = include_bytes!("../../../schema/golden/demo.fsym"); // of a program: mapped, or read
 //! let file = SymbolFile::open(bytes)?;
 //! let mut frames = Frames::new();
-//! if let Lookup::Found(answer) = file.lookup(ImageAddr(0x1234), &mut frames)? {
-//!     for frame in file.frames(&frames) {
-//!         let frame = frame?;
-//!         let mut name = [0; 256];
-//!         let len = frame.name.and_then(|id| file.write_name(id, &mut name));
-//!         let _ = (len, frame.line, answer.certainty);
-//!     }
+//! let Lookup::Found(answer) = file.lookup(ImageAddr(0x20_1c20), &mut frames)? else { panic!("code of a function") };
+//! assert_eq!(answer.certainty.text(), "unique");
+//! for frame in file.frames(&frames) {
+//!     let frame = frame?;
+//!     let mut name = [0; 256];
+//!     let len = frame.name.and_then(|id| file.write_name(id, &mut name)).unwrap_or(0);
+//!     assert!(name[..len.min(256)].starts_with(b"_ZN4demo") && frame.line > 0);
 //! }
-//! # Ok(())
-//! # }
-//! # assert!(demo(&[]).is_err());
+//! # Ok::<(), foldsym_lookup::Error>(())
 //! ```
+//!
+//! With the feature `alloc`, `SymbolFile::symbolize` gives the frames of an address with their texts in one call.
 
 #![no_std]
 #![forbid(unsafe_code)]
@@ -60,6 +60,8 @@ mod row_block;
 mod rows;
 mod scopes;
 mod stack;
+#[cfg(feature = "alloc")]
+mod symbolize;
 mod texts;
 mod verify;
 
@@ -79,8 +81,11 @@ pub use ids::{
 pub use locations::{LocationKey, LocationKind, LocationList, LocationTarget, LocationUnit, Locations};
 pub use object::{Method, Overrider};
 pub use program::{ProgramSection, ProgramSections, Segment, Segments};
+pub use records::Records;
 pub use row::{FileCode, Row};
 pub use rows::{RowIter, Rows};
 pub use scopes::{Scope, Scopes};
 pub use stack::{MAX_FRAME_STEPS, MAX_NAMED, Resolved, StackAddr};
+#[cfg(feature = "alloc")]
+pub use symbolize::TextFrame;
 pub use texts::Texts;

@@ -146,7 +146,7 @@ impl SymbolFile<'_> {
                 return Err(order(ORIGINS, id));
             }
             before = Some(key);
-            let origin = self.origin(OriginId(id))?;
+            let origin = self.records().origin(OriginId(id))?;
             self.verify_name(origin.name, ORIGINS, id)?;
             self.verify_file(origin.file, ORIGINS, id)?;
             let (first, end) = origin.edges;
@@ -157,7 +157,7 @@ impl SymbolFile<'_> {
             let mut before = None;
             for edge_id in first..end {
                 let [callee, line, file] = self.edges.record(edge_id).within(EDGES)?;
-                let edge = self.edge(EdgeId(edge_id))?;
+                let edge = self.records().edge(EdgeId(edge_id))?;
                 let key = (line, file, edge.column, callee);
                 if before.is_some_and(|before| before > key) {
                     return Err(order(EDGES, edge_id));
@@ -182,7 +182,7 @@ impl SymbolFile<'_> {
     fn verify_functions(&self, work: &Work) -> Result<(), Error> {
         const FUNCTIONS: SectionId = SectionId::FUNCTIONS;
         for id in 0..self.functions.len() {
-            let function = self.function(FunctionId(id))?;
+            let function = self.records().function(FunctionId(id))?;
             self.verify_name(function.name, FUNCTIONS, id)?;
             let flags = self.functions.value(id, functions::FLAGS).within(FUNCTIONS)?;
             if function.origin.0 >= self.origins.len() || flags.cast_unsigned() & !functions::KNOWN != 0 {
@@ -198,7 +198,7 @@ impl SymbolFile<'_> {
             }
         }
         for id in 0..self.functions.len() {
-            let function = self.function(FunctionId(id))?;
+            let function = self.records().function(FunctionId(id))?;
             if function.aliases.is_some_and(|first| first >= self.aliases.len()) {
                 return Err(value(FUNCTIONS, id));
             }
@@ -208,7 +208,7 @@ impl SymbolFile<'_> {
 
     /// The inline tree of a function: nodes in preorder, each an edge of its parent's origin.
     fn verify_scopes(&self, function: &crate::Function, work: &Work) -> Result<(), Error> {
-        let Some(scopes) = self.scopes(function)? else { return Ok(()) };
+        let Some(scopes) = self.records().scopes(function)? else { return Ok(()) };
         let wrong = |what| Error::new(SectionId::SCOPES, what, function.scopes_offset());
         // The nodes from the root to the one before, with their origins: in preorder the next one's parent
         // is among them.
@@ -227,7 +227,7 @@ impl SymbolFile<'_> {
             if on_path != scope.parent {
                 return Err(wrong(What::Order));
             }
-            let (first, end) = self.origin(origin)?.edges;
+            let (first, end) = self.records().origin(origin)?.edges;
             let edge = first.saturating_add(scope.edge);
             if edge >= end {
                 return Err(wrong(What::Value));
@@ -237,7 +237,7 @@ impl SymbolFile<'_> {
                 return Err(wrong(What::Depth));
             }
             if let Some(slot) = path.get_mut(depth) {
-                *slot = (node, self.edge(EdgeId(edge))?.callee);
+                *slot = (node, self.records().edge(EdgeId(edge))?.callee);
             }
         }
         Ok(())
@@ -253,9 +253,9 @@ impl SymbolFile<'_> {
             if self.groups.value(id, groups::FIRST).within(GROUPS)? != i64::from(end) {
                 return Err(order(GROUPS, id));
             }
-            let group = self.group(GroupId(id))?;
+            let group = self.records().group(GroupId(id))?;
             largest = largest.max(group.len());
-            for (record, member) in (end..).zip(self.members(group)) {
+            for (record, member) in (end..).zip(self.records().members(group)) {
                 let member = member?;
                 if member.function.0 >= self.functions.len() {
                     return Err(value(MEMBERS, record));
@@ -306,7 +306,7 @@ impl SymbolFile<'_> {
         const PIECES: SectionId = SectionId::PIECES;
         let mut end = self.image_base().0;
         for id in 0..self.pieces.len() {
-            let piece = self.piece(PieceId(id))?;
+            let piece = self.records().piece(PieceId(id))?;
             let piece_end = piece.start.0.checked_add(piece.len()).ok_or(value(PIECES, id))?;
             if piece.start.0 < end {
                 return Err(order(PIECES, id));
@@ -321,7 +321,7 @@ impl SymbolFile<'_> {
                     if piece.rows.is_some() {
                         return Err(value(PIECES, id));
                     }
-                    for member in self.members(self.group(group)?) {
+                    for member in self.records().members(self.records().group(group)?) {
                         let member = member?;
                         work.spend(SectionId::MEMBERS)?;
                         self.verify_rows(member.function, member.rows, &piece, work)?;
@@ -341,9 +341,9 @@ impl SymbolFile<'_> {
         work: &Work,
     ) -> Result<(), Error> {
         const ROWS: SectionId = SectionId::ROWS;
-        let function = self.function(id)?;
+        let function = self.records().function(id)?;
         let Some(at) = rows else { return Ok(()) };
-        let rows = self.rows(at)?;
+        let rows = self.records().rows(at)?;
         work.take(ROWS, rows.block_count().into())?;
         rows.verify_padding()?;
         let mut frames = Frames::new();

@@ -51,18 +51,20 @@ fn use_all(bytes: &[u8]) -> Option<(bool, bool)> {
     assert_eq!(next, addresses.len());
     whole &= resolve(&file);
     // What `dump` and `info` read.
-    for id in 0..file.function_count().min(64) {
-        let Ok(function) = file.function(FunctionId(id)) else { continue };
-        let _ =
-            file.function_name(FunctionId(id)).map(|name| name.map(|id| file.write_name(id, &mut [0; 16])));
-        let _ = file.aliases(&function).take(64).count();
-        if let Ok(Some(scopes)) = file.scopes(&function) {
+    for id in 0..file.records().function_count().min(64) {
+        let Ok(function) = file.records().function(FunctionId(id)) else { continue };
+        let _ = file
+            .records()
+            .function_name(FunctionId(id))
+            .map(|name| name.map(|id| file.write_name(id, &mut [0; 16])));
+        let _ = file.records().aliases(&function).take(64).count();
+        if let Ok(Some(scopes)) = file.records().scopes(&function) {
             let _ = scopes.iter().take(1000).count();
         }
     }
-    for id in 0..file.piece_count().min(64) {
-        let Ok(piece) = file.piece(PieceId(id)) else { continue };
-        if let Some(Ok(rows)) = piece.rows.map(|rows| file.rows(rows)) {
+    for id in 0..file.records().piece_count().min(64) {
+        let Ok(piece) = file.records().piece(PieceId(id)) else { continue };
+        if let Some(Ok(rows)) = piece.rows.map(|rows| file.records().rows(rows)) {
             let _ = rows.iter().take(1000).count();
         }
     }
@@ -93,7 +95,7 @@ fn resolve(file: &SymbolFile<'_>) -> bool {
                     continue;
                 };
                 // A frame that has a group was answered: the group is there, and so is each candidate, once.
-                let len = file.group(group).unwrap().len();
+                let len = file.records().group(group).unwrap().len();
                 assert!((1..=len).contains(&count), "{count} of {len}");
                 let mut candidates: Vec<u32> =
                     (0..count.min(64)).map(|index| frame.candidate(index).unwrap()).collect();

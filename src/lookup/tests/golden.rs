@@ -176,19 +176,22 @@ fn listing() {
         (&b".text"[..], ImageAddr(0x40_1000), 0x300)
     );
     assert!(program[0].executable && !program[1].executable);
-    assert_eq!((file.piece_count(), file.function_count(), file.group_count()), (5, 6, 1));
-    let alpha = file.function(FunctionId(0)).unwrap();
-    let aliases: Vec<_> = file.aliases(&alpha).map(|name| name.unwrap().0).collect();
+    assert_eq!(
+        (file.records().piece_count(), file.records().function_count(), file.records().group_count()),
+        (5, 6, 1)
+    );
+    let alpha = file.records().function(FunctionId(0)).unwrap();
+    let aliases: Vec<_> = file.records().aliases(&alpha).map(|name| name.unwrap().0).collect();
     assert_eq!(aliases, [2]);
-    assert!(file.scopes(&alpha).unwrap().is_none());
-    let beta = file.function(FunctionId(1)).unwrap();
-    let scopes: Vec<_> = file.scopes(&beta).unwrap().unwrap().iter().map(|s| s.unwrap()).collect();
+    assert!(file.records().scopes(&alpha).unwrap().is_none());
+    let beta = file.records().function(FunctionId(1)).unwrap();
+    let scopes: Vec<_> = file.records().scopes(&beta).unwrap().unwrap().iter().map(|s| s.unwrap()).collect();
     assert_eq!(scopes.iter().map(|scope| (scope.parent, scope.edge)).collect::<Vec<_>>(), [(0, 1), (1, 0)]);
-    let piece = file.piece(PieceId(3)).unwrap();
+    let piece = file.records().piece(PieceId(3)).unwrap();
     assert_eq!(piece.owner, Owner::Function(FunctionId(1)));
-    let rows = file.rows(piece.rows.unwrap()).unwrap();
+    let rows = file.records().rows(piece.rows.unwrap()).unwrap();
     assert_eq!(rows.iter().map(|row| row.unwrap().line).collect::<Vec<_>>(), [Some(9)]);
-    let partial = file.function(FunctionId(2)).unwrap();
+    let partial = file.records().function(FunctionId(2)).unwrap();
     assert!(partial.partial);
     let mut frames = Frames::new();
     let Lookup::Found(answer) = file.lookup(ImageAddr(0x40_1200), &mut frames).unwrap() else { panic!() };

@@ -44,9 +44,10 @@ fn ask_beside(
     file.resolve_slot(&mut first, stack.get(1).copied()).unwrap();
     let vptr = ImageAddr(BASE.wrapping_add_signed(vptr));
     file.resolve_object(&mut first, vptr, stack.get(1).copied()).unwrap();
-    let group = file.group(first.group.unwrap()).unwrap();
+    let group = file.records().group(first.group.unwrap()).unwrap();
     let candidates = (0..first.candidate_count()).map(|index| first.candidate(index).unwrap());
-    let functions = candidates.map(|member| file.member(group, member).unwrap().function.0).collect();
+    let functions =
+        candidates.map(|member| file.records().member(group, member).unwrap().function.0).collect();
     (first.certainty, first.evidence, functions)
 }
 

@@ -29,10 +29,10 @@ fn answered(program: &Folded, file: &SymbolFile<'_>, frame: Frame, resolved: &Re
     let certainty = resolved.certainty.map_or("none", Certainty::text);
     let functions = match resolved.group {
         Some(group) => {
-            let group = file.group(group).unwrap();
+            let group = file.records().group(group).unwrap();
             assert_eq!(resolved.candidate(resolved.candidate_count()), None);
             let candidates = (0..resolved.candidate_count()).map(|index| resolved.candidate(index).unwrap());
-            candidates.map(|member| file.member(group, member).unwrap().function.0).collect()
+            candidates.map(|member| file.records().member(group, member).unwrap().function.0).collect()
         }
         None if certainty == "unique" => Vec::from_iter(program.resolve(&[frame]).1),
         None => Vec::new(),

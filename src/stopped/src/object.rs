@@ -141,7 +141,7 @@ pub fn object<'d>(
         return Ok(Err(NoObject::NotFolded));
     };
     let Some(group) = innermost.group else { return Ok(Err(NoObject::NotFolded)) };
-    let group = file.group(group)?;
+    let group = file.records().group(group)?;
     let count = innermost.candidate_count();
     if count > MAX_ASKED {
         return Ok(Err(NoObject::TooMany));
@@ -149,7 +149,7 @@ pub fn object<'d>(
     let locations = file.locations()?;
     let mut found = None;
     for index in (0..count).map_while(|index| innermost.candidate(index)) {
-        let function = file.member(group, index)?.function;
+        let function = file.records().member(group, index)?.function;
         let Some(locations) = locations else { return Ok(Err(NoObject::NotDescribed(function))) };
         let address = match this(file, &locations, function, (machine, pc, bias))? {
             Ok(address) => address,
@@ -230,7 +230,7 @@ fn doubt(
     };
     // Those that kept the address say it for all: the code is one.
     let mut first = None;
-    for member in file.members(file.group(group)?) {
+    for member in file.records().members(file.records().group(group)?) {
         let function = member?.function;
         if locations.is_unknown_call(function, address)? {
             return Ok(None);

@@ -25,8 +25,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let folder = tempfile::tempdir()?;
     let map = SymbolMap::open(file.as_ref())?;
     let base = map.file().image_base().0;
-    let pieces: Vec<(u64, u64)> = (0..map.file().piece_count())
-        .map(|id| map.file().piece(PieceId(id)).map(|piece| (piece.start.0 - base, piece.body.max(1))))
+    let pieces: Vec<(u64, u64)> = (0..map.file().records().piece_count())
+        .map(|id| {
+            map.file().records().piece(PieceId(id)).map(|piece| (piece.start.0 - base, piece.body.max(1)))
+        })
         .collect::<Result<_, _>>()?;
     let mut modules = Vec::new();
     for index in 0..MODULES {

@@ -55,7 +55,8 @@ impl Objects {
             }),
         };
         let because = |reason: String, function: Option<FunctionId>| -> Result<ObjectAnswer, Error> {
-            let function = function.map(|function| file.function_name(function)).transpose()?.flatten();
+            let function =
+                function.map(|function| file.records().function_name(function)).transpose()?.flatten();
             Ok(ObjectAnswer { reason: Some(reason), function, ..ObjectAnswer::default() })
         };
         let mut is_recorded = |call| Ok(known.calls.contains(&call));

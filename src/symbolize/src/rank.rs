@@ -96,11 +96,11 @@ impl Ranker {
             }
         }
         let Some(calling) = self.calling(file, caller.address, &only)? else { return Ok(0) };
-        let group = file.group(group)?;
+        let group = file.records().group(group)?;
         let mut best = (i64::MIN, 0);
         for at in 0..compared {
             let Some(member) = resolved.candidate(at) else { break };
-            let function = file.member(group, member)?.function;
+            let function = file.records().member(group, member)?.function;
             let score = calling.score(&Described::of_function(file, function)?);
             if score > best.0 {
                 best = (score, at);
@@ -137,8 +137,8 @@ struct Described {
 
 impl Described {
     fn of_function(file: &SymbolFile<'_>, function: FunctionId) -> Result<Described, Error> {
-        let origin = file.origin(file.function(function)?.origin)?;
-        Ok(Described::of(file, file.function_name(function)?, origin.file))
+        let origin = file.records().origin(file.records().function(function)?.origin)?;
+        Ok(Described::of(file, file.records().function_name(function)?, origin.file))
     }
 
     fn of(file: &SymbolFile<'_>, name: Option<NameId>, declared: Option<FileId>) -> Described {

@@ -134,8 +134,8 @@ fn take(
         symbol.frames.push(frame?);
     }
     if !found.padding {
-        let function = file.function(function)?;
-        for alias in file.aliases(&function) {
+        let function = file.records().function(function)?;
+        for alias in file.records().aliases(&function) {
             take(SectionId::ALIASES)?;
             symbol.aliases.push(alias?);
         }

@@ -34,9 +34,9 @@ pub fn check(bytes: &[u8]) {
         );
         assert_eq!((info.max_depth, info.max_group), (own.header().max_depth, own.header().max_group));
         stacks(&file, &own);
-        let count = own.piece_count();
+        let count = own.records().piece_count();
         for id in (0..count).step_by(1 + count as usize / 12) {
-            let Ok(piece) = own.piece(PieceId(id)) else { continue };
+            let Ok(piece) = own.records().piece(PieceId(id)) else { continue };
             for offset in [0, piece.body / 2, piece.len()] {
                 at(&file, &mut frames, &own, ImageAddr(piece.start.0.wrapping_add(offset)));
             }
@@ -100,7 +100,7 @@ unsafe fn at(c: &File, c_frames: &mut Frames, file: &SymbolFile<'_>, address: Im
 /// `c` is open over the bytes of `file`.
 unsafe fn stacks(c: &File, file: &SymbolFile<'_>) {
     const BIAS: u64 = 0_u64.wrapping_sub(0x1000);
-    let pieces = (0..file.piece_count()).take(40).filter_map(|id| Some(file.piece(PieceId(id)).ok()?.start));
+    let pieces = (0..file.records().piece_count()).take(40).filter_map(|id| Some(file.records().piece(PieceId(id)).ok()?.start));
     let points: Vec<u64> = file.methods().take(40).filter_map(|method| Some(method.ok()?.point.0)).collect();
     let calls: Vec<u64> = file.calls().take(40).filter_map(|call| Some(call.ok()?.address.0)).collect();
     for (at, pc) in pieces.enumerate() {

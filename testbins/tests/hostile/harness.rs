@@ -131,12 +131,12 @@ fn in_time(input: PathBuf, output: PathBuf) -> Result<Converted, String> {
 fn answers(bytes: &[u8]) -> Result<(), String> {
     let file = SymbolFile::open(bytes).map_err(|error| format!("does not open: {error:?}"))?;
     file.verify().map_err(|error| format!("does not verify: {error:?}"))?;
-    let count = file.piece_count();
+    let count = file.records().piece_count();
     for turn in 0..ASKED {
         let mut address = u64::from(turn).wrapping_mul(0x0101_0101_0101_0101);
         if count > 0 {
             let id = PieceId((u64::from(turn) * u64::from(count) / u64::from(ASKED)) as u32);
-            let piece = file.piece(id).map_err(|error| format!("{id:?}: {error:?}"))?;
+            let piece = file.records().piece(id).map_err(|error| format!("{id:?}: {error:?}"))?;
             let steps = [0, piece.body / 2, piece.body.wrapping_sub(1), piece.body, u64::MAX];
             address = piece.start.0.wrapping_add(steps[turn as usize % steps.len()]);
         }

@@ -55,9 +55,9 @@ fn a_program_without_debug_information_gives_its_symbols_and_says_so() {
     let with_debug = bench.kept(&with_debug);
     assert!(!with_debug.report.summary().contains("symbols alone"));
     let file = foldsym_lookup::SymbolFile::open(&kept.bytes).unwrap();
-    assert!(file.piece_count() > 0);
-    for id in 0..file.piece_count() {
-        let piece = file.piece(foldsym_lookup::PieceId(id)).unwrap();
+    assert!(file.records().piece_count() > 0);
+    for id in 0..file.records().piece_count() {
+        let piece = file.records().piece(foldsym_lookup::PieceId(id)).unwrap();
         let (name, path, line) = kept.frame(piece.start.0);
         assert!(!name.is_empty());
         assert_eq!((path.as_str(), line), ("", 0));

@@ -216,7 +216,7 @@ fn copies_of_one_name_are_those_of_the_functions_of_their_files() {
         };
         let line = |index| {
             let function = file.member_frames(&found, index, &mut frames).unwrap().function;
-            file.origin(file.function(function).unwrap().origin).unwrap().line
+            file.records().origin(file.records().function(function).unwrap().origin).unwrap().line
         };
         let lines: Vec<u32> = (0..found.member_count()).map(line).collect();
         members(kept, CODE).into_iter().map(|(name, ..)| name).zip(lines).collect()

@@ -28,15 +28,15 @@ impl<'a> Answers<'a> {
     /// # Errors
     /// Damage.
     pub(super) fn cuts(&self, cuts: &mut Vec<u64>) -> Result<(), Error> {
-        for id in 0..self.file.piece_count() {
-            let piece = self.file.piece(PieceId(id))?;
+        for id in 0..self.file.records().piece_count() {
+            let piece = self.file.records().piece(PieceId(id))?;
             for offset in [0, piece.body, piece.len()] {
                 cuts.extend(piece.start.0.checked_add(offset));
             }
             match piece.owner {
                 Owner::Function(_) => self.row_cuts(&piece, piece.rows, cuts)?,
                 Owner::Group(group) => {
-                    for member in self.file.members(self.file.group(group)?) {
+                    for member in self.file.records().members(self.file.records().group(group)?) {
                         self.row_cuts(&piece, member?.rows, cuts)?;
                     }
                 }
@@ -47,7 +47,7 @@ impl<'a> Answers<'a> {
 
     fn row_cuts(&self, piece: &Piece, rows: Option<RowsOffset>, cuts: &mut Vec<u64>) -> Result<(), Error> {
         let Some(rows) = rows else { return Ok(()) };
-        for row in self.file.rows(rows)?.iter() {
+        for row in self.file.records().rows(rows)?.iter() {
             let offset = row?.offset;
             // A record that a longer piece shares goes on.
             if offset >= piece.len() {
@@ -84,7 +84,7 @@ impl<'a> Answers<'a> {
         how: Option<&'static str>,
         frames: &Frames,
     ) -> Result<MemberWords<'_>, Error> {
-        let function = self.file.function(function)?;
+        let function = self.file.records().function(function)?;
         let name = |id: Option<NameId>| id.map_or(&b""[..], |id| self.names.get(id.0));
         let path = |id: Option<foldsym_lookup::FileId>| id.map_or(&b""[..], |id| self.files.get(id.0));
         let frames = self.file.frames(frames).map(|frame| {
@@ -98,7 +98,8 @@ impl<'a> Answers<'a> {
             })
         });
         let frames = frames.collect::<Result<Vec<_>, _>>()?;
-        let aliases = self.file.aliases(&function).map(|alias| alias.map(|alias| name(Some(alias))));
+        let aliases =
+            self.file.records().aliases(&function).map(|alias| alias.map(|alias| name(Some(alias))));
         let aliases = aliases.collect::<Result<Vec<_>, _>>()?;
         Ok(MemberWords { how, partial: function.partial, reason: function.reason, aliases, frames })
     }

@@ -65,9 +65,9 @@ fn all_answers(bytes: &[u8], addresses: Range<u64>) -> Vec<String> {
         let mut line = format!("{:?} {} {:?}", found.function_start, found.padding, found.certainty);
         for index in 0..found.member_count() {
             let member = file.member_frames(&found, index, &mut frames).unwrap();
-            let function = file.function(member.function).unwrap();
+            let function = file.records().function(member.function).unwrap();
             line += &format!(" | {:?} {}", member.how, function.partial);
-            for alias in file.aliases(&function) {
+            for alias in file.records().aliases(&function) {
                 line += &format!(" aka {}", text(file.names(), Some(alias.unwrap().0)));
             }
             for frame in file.frames(&frames) {

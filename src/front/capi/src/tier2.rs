@@ -346,8 +346,8 @@ impl Builder {
         let start = self.aliases.len();
         let asked = self.flags & FOLDSYM_ALIASES != 0;
         if let Some(function) = function.filter(|_| asked) {
-            let function = spot.file.function(function)?;
-            for alias in spot.file.aliases(&function) {
+            let function = spot.file.records().function(function)?;
+            for alias in spot.file.records().aliases(&function) {
                 if self.aliases.len() >= self.most {
                     return Err(Stop::Memory);
                 }

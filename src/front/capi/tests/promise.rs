@@ -43,7 +43,8 @@ fn sampled(program: &str, folder: &Path) -> (PathBuf, String) {
     let bytes = std::fs::read(&path).unwrap();
     let file = SymbolFile::open(&bytes).unwrap();
     let mut addresses = Vec::new();
-    for piece in (0..file.piece_count()).map(|piece| file.piece(PieceId(piece)).unwrap()) {
+    for piece in (0..file.records().piece_count()).map(|piece| file.records().piece(PieceId(piece)).unwrap())
+    {
         addresses.extend((0..piece.len()).step_by(3).map(|at| piece.start.0 + at));
     }
     let line =

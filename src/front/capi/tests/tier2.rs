@@ -179,8 +179,8 @@ fn a_path_and_many_addresses() {
     let bytes = std::fs::read(&path).unwrap();
     let file = SymbolFile::open(&bytes).unwrap();
     let mut addresses = vec![1];
-    for piece in (0..file.piece_count()).step_by(3).take(200) {
-        addresses.push(file.piece(foldsym_lookup::PieceId(piece)).unwrap().start.0);
+    for piece in (0..file.records().piece_count()).step_by(3).take(200) {
+        addresses.push(file.records().piece(foldsym_lookup::PieceId(piece)).unwrap().start.0);
     }
     let expected: String = addresses.iter().map(|address| expect(&file, *address)).collect();
     let words: Vec<String> = addresses.iter().map(|address| format!("{address:x}")).collect();
@@ -230,7 +230,7 @@ fn pkg_config_finds_the_installed_library() {
     let symbols = symbol_file("fold.clang-lld.set/program", &folder);
     let bytes = std::fs::read(&symbols).unwrap();
     let file = SymbolFile::open(&bytes).unwrap();
-    let start = file.piece(foldsym_lookup::PieceId(0)).unwrap().start.0;
+    let start = file.records().piece(foldsym_lookup::PieceId(0)).unwrap().start.0;
     let template = std::fs::read_to_string(crate_dir().join("foldsym.pc.in")).unwrap();
     for (library, how) in [
         ("libfoldsym_capi.a", &["--static", "--cflags", "--libs"][..]),
@@ -286,7 +286,7 @@ fn the_script_installs_both_libraries() {
     let symbols = symbol_file("fold.clang-lld.set/program", &folder);
     let bytes = std::fs::read(&symbols).unwrap();
     let file = SymbolFile::open(&bytes).unwrap();
-    let start = file.piece(foldsym_lookup::PieceId(0)).unwrap().start.0;
+    let start = file.records().piece(foldsym_lookup::PieceId(0)).unwrap().start.0;
     let program = folder.join("program");
     let link = |compiler: &Path, standard: &str, source_file: &str, package: &str| {
         let output = Command::new(compiler)

@@ -123,8 +123,9 @@ fn the_engine_says_what_the_command_says() {
         let unnamed =
             |text: String| text.replace(&format!("\"ModuleName\":\"{module_name}\""), "\"ModuleName\":\"\"");
 
-        let pieces: Vec<_> =
-            (0..file.piece_count()).map(|id| file.piece(foldsym_lookup::PieceId(id)).unwrap()).collect();
+        let pieces: Vec<_> = (0..file.records().piece_count())
+            .map(|id| file.records().piece(foldsym_lookup::PieceId(id)).unwrap())
+            .collect();
         let (first, last) =
             (pieces[0].start.0, pieces.last().map(|piece| piece.start.0 + piece.len() + 4).unwrap());
         let step = ((last - first) / ADDRESSES).max(1);
@@ -208,7 +209,8 @@ fn a_caller_in_another_module_rules_nothing_out() {
     let certainty = |pc: u64, caller: StackFrame| {
         symbolizer.symbolize(&Stack::new(&modules, vec![StackFrame::exact(pc), caller]))[0].certainty
     };
-    let groups = (0..file.piece_count()).map(|id| file.piece(foldsym_lookup::PieceId(id)).unwrap());
+    let groups = (0..file.records().piece_count())
+        .map(|id| file.records().piece(foldsym_lookup::PieceId(id)).unwrap());
     let groups =
         groups.filter(|piece| matches!(piece.owner, Owner::Group(_))).map(|piece| piece.start.0 - base);
     let groups: Vec<u64> = groups.collect();

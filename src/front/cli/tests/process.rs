@@ -221,7 +221,7 @@ fn search_paths_and_lines_that_name_files() {
 fn tags_of_aarch64_addresses_are_ignored() {
     let fsym = Fsym::of("inline.aarch64", &[]);
     let map = foldsym_store::SymbolMap::open(&fsym.path).unwrap();
-    let start = map.file().piece(foldsym_lookup::PieceId(0)).unwrap().start.0;
+    let start = map.file().records().piece(foldsym_lookup::PieceId(0)).unwrap().start.0;
     let plain = fsym.run("lookup", &[&format!("{start:#x}")]);
     let tagged = fsym.run("lookup", &[&format!("{:#x}", start | 0xab << 56)]);
     assert!(!plain.out.starts_with("??") && plain.out == tagged.out, "{plain:?} {tagged:?}");

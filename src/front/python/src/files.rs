@@ -131,10 +131,10 @@ impl SymbolFile {
             let file = self.map.file();
             let mut query = foldsym_demangle::Query::new(name);
             let mut found = std::collections::BTreeSet::new();
-            for id in (0..file.function_count()).map(foldsym_lookup::FunctionId) {
-                let function = file.function(id)?;
-                let mut names = Vec::from_iter(file.function_name(id)?);
-                for alias in file.aliases(&function) {
+            for id in (0..file.records().function_count()).map(foldsym_lookup::FunctionId) {
+                let function = file.records().function(id)?;
+                let mut names = Vec::from_iter(file.records().function_name(id)?);
+                for alias in file.records().aliases(&function) {
                     names.push(alias?);
                 }
                 for id in names {
@@ -161,9 +161,9 @@ impl SymbolFile {
         facts.set_item("ImageBase", format!("{:#x}", file.image_base().0))?;
         facts.set_item("Machine", file.header().machine)?;
         facts.set_item("Size", file.header().file_len)?;
-        facts.set_item("Pieces", file.piece_count())?;
-        facts.set_item("Functions", file.function_count())?;
-        facts.set_item("Groups", file.group_count())?;
+        facts.set_item("Pieces", file.records().piece_count())?;
+        facts.set_item("Functions", file.records().function_count())?;
+        facts.set_item("Groups", file.records().group_count())?;
         Ok(facts)
     }
 }

@@ -284,8 +284,8 @@ impl LocalStore {
         report.insert("checksum".into(), json!(map.checksum()));
         report.insert("name".into(), json!(info.name));
         report.insert("converter".into(), json!(info.converter));
-        report.insert("functions".into(), json!(map.file().function_count()));
-        report.insert("groups".into(), json!(map.file().group_count()));
+        report.insert("functions".into(), json!(map.file().records().function_count()));
+        report.insert("groups".into(), json!(map.file().records().group_count()));
         if let Some(conversion) = &info.conversion {
             report.insert("conversion".into(), conversion.clone());
         }

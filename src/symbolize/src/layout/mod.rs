@@ -118,11 +118,11 @@ struct Owners {
 impl Owners {
     fn of(file: &SymbolFile<'_>, go_on: &dyn Fn() -> bool) -> Result<Option<Self>, Error> {
         let mut found = Self::default();
-        for piece in 0..file.piece_count() {
+        for piece in 0..file.records().piece_count() {
             if piece.is_multiple_of(ASK) && !go_on() {
                 return Ok(None);
             }
-            let piece = file.piece(PieceId(piece))?;
+            let piece = file.records().piece(PieceId(piece))?;
             let whose = match piece.owner {
                 Owner::Function(function) => Whose::Function(function.0),
                 Owner::Group(_) => Whose::Shared,
@@ -131,20 +131,20 @@ impl Owners {
             *code = code.saturating_add(piece.body);
             found.rows.extend(piece.rows.map(|rows| (rows.0, whose)));
         }
-        for group in 0..file.group_count() {
+        for group in 0..file.records().group_count() {
             if group.is_multiple_of(ASK) && !go_on() {
                 return Ok(None);
             }
-            for member in file.members(file.group(GroupId(group))?) {
+            for member in file.records().members(file.records().group(GroupId(group))?) {
                 let member = member?;
                 found.rows.extend(member.rows.map(|rows| (rows.0, Whose::Function(member.function.0))));
             }
         }
-        for function in 0..file.function_count() {
+        for function in 0..file.records().function_count() {
             if function.is_multiple_of(ASK) && !go_on() {
                 return Ok(None);
             }
-            let offset = file.function(FunctionId(function))?.scopes_offset();
+            let offset = file.records().function(FunctionId(function))?.scopes_offset();
             found.scopes.extend((offset != 0).then_some((offset, Whose::Function(function))));
         }
         Ok(Some(found))
@@ -200,7 +200,7 @@ impl Folders<'_> {
                     if !self.is_wanted() {
                         return Ok(None);
                     }
-                    let folder = self.of(self.file.function(FunctionId(function))?)?;
+                    let folder = self.of(self.file.records().function(FunctionId(function))?)?;
                     folders.entry(folder).or_default().push((size, function));
                 }
             }
@@ -230,7 +230,7 @@ impl Folders<'_> {
 
     /// The folder in which a function is declared.
     fn of(&mut self, function: Function) -> Result<String, Error> {
-        let Some(file) = self.file.origin(function.origin)?.file else {
+        let Some(file) = self.file.records().origin(function.origin)?.file else {
             return Ok("no file is known".to_owned());
         };
         let known = self.by_id.entry(file.0).or_insert_with(|| {
@@ -248,8 +248,8 @@ impl Folders<'_> {
 
     /// The readable name of a function.
     fn name(&self, function: u32) -> Result<String, Error> {
-        let function = self.file.function(FunctionId(function))?;
-        let origin = self.file.origin(function.origin)?;
+        let function = self.file.records().function(FunctionId(function))?;
+        let origin = self.file.records().origin(function.origin)?;
         let mut bytes = Vec::new();
         if let Some(name) = function.name.or(origin.name) {
             let _ = self.file.names().visit(name.0, |piece| bytes.extend_from_slice(piece));

@@ -23,7 +23,7 @@ fn search_bound(file: &SymbolFile<'_>) -> u64 {
     let buckets =
         starts.get(BUCKETS..).and_then(|rest| rest.first_chunk()).map_or(1, |&word| u32::from_le_bytes(word));
     let log2 = |count: u32| u64::from(count.max(1).ilog2());
-    log2(file.piece_count()) + 3 + 4 * log2(buckets) + 6
+    log2(file.records().piece_count()) + 3 + 4 * log2(buckets) + 6
 }
 
 /// The steps of one lookup in any bytes: the search for the piece and for the row, and three walks along a
@@ -94,10 +94,10 @@ pub fn check(bytes: &[u8]) -> Option<Seen> {
 fn addresses(file: &SymbolFile<'_>) -> Vec<ImageAddr> {
     let base = file.image_base().0;
     let mut out = vec![0, u64::MAX, base, base.wrapping_sub(1), base.wrapping_add(1 << 47)];
-    let count = u64::from(file.piece_count());
+    let count = u64::from(file.records().piece_count());
     let steps = (ASKED as u64 / 5).min(count);
     for step in 0..steps {
-        let Ok(piece) = file.piece(PieceId((step * count / steps) as u32)) else { continue };
+        let Ok(piece) = file.records().piece(PieceId((step * count / steps) as u32)) else { continue };
         let (start, len) = (piece.start.0, piece.body.wrapping_add(piece.len().wrapping_sub(piece.body)));
         for offset in [0, 1, len / 2, len.wrapping_sub(1), len] {
             out.push(start.wrapping_add(offset));
@@ -266,7 +266,7 @@ fn candidates(file: &SymbolFile<'_>, frame: &Resolved) {
         assert_eq!(count, 0);
         return;
     };
-    let len = file.group(group).unwrap().len();
+    let len = file.records().group(group).unwrap().len();
     assert!((1..=len).contains(&count), "{count} of {len}");
     let mut members: Vec<u32> =
         (0..count).take(LOOKED_AT).map(|index| frame.candidate(index).unwrap()).collect();
@@ -277,14 +277,14 @@ fn candidates(file: &SymbolFile<'_>, frame: &Resolved) {
 
 /// What `dump` and `info` read.
 fn entities(file: &SymbolFile<'_>, seen: &mut Seen) {
-    for id in (0..file.function_count()).take(LOOKED_AT) {
-        let Ok(function) = file.function(FunctionId(id)) else {
+    for id in (0..file.records().function_count()).take(LOOKED_AT) {
+        let Ok(function) = file.records().function(FunctionId(id)) else {
             seen.whole = false;
             continue;
         };
-        seen.whole &= file.function_name(FunctionId(id)).is_ok();
-        seen.whole &= file.aliases(&function).take(LOOKED_AT).all(|alias| alias.is_ok());
-        match file.scopes(&function) {
+        seen.whole &= file.records().function_name(FunctionId(id)).is_ok();
+        seen.whole &= file.records().aliases(&function).take(LOOKED_AT).all(|alias| alias.is_ok());
+        match file.records().scopes(&function) {
             Ok(scopes) => {
                 seen.whole &=
                     scopes.is_none_or(|scopes| scopes.iter().take(LOOKED_AT).all(|scope| scope.is_ok()));
@@ -292,18 +292,20 @@ fn entities(file: &SymbolFile<'_>, seen: &mut Seen) {
             Err(_) => seen.whole = false,
         }
     }
-    for id in (0..file.piece_count()).take(LOOKED_AT) {
-        let Ok(piece) = file.piece(PieceId(id)) else {
+    for id in (0..file.records().piece_count()).take(LOOKED_AT) {
+        let Ok(piece) = file.records().piece(PieceId(id)) else {
             seen.whole = false;
             continue;
         };
         if let Some(rows) = piece.rows {
-            seen.whole &=
-                file.rows(rows).is_ok_and(|rows| rows.iter().take(LOOKED_AT).all(|row| row.is_ok()));
+            seen.whole &= file
+                .records()
+                .rows(rows)
+                .is_ok_and(|rows| rows.iter().take(LOOKED_AT).all(|row| row.is_ok()));
         }
     }
-    for id in (0..file.origin_count()).take(LOOKED_AT) {
-        seen.whole &= file.origin(OriginId(id)).is_ok();
+    for id in (0..file.records().origin_count()).take(LOOKED_AT) {
+        seen.whole &= file.records().origin(OriginId(id)).is_ok();
     }
     let _ = file.program_sections().take(LOOKED_AT).count();
     seen.whole &= file.calls().take(LOOKED_AT).all(|call| call.is_ok());
@@ -343,7 +345,7 @@ fn locations(file: &SymbolFile<'_>, addresses: &[ImageAddr], seen: &mut Seen) {
         seen.whole &= file.locations().is_ok();
         return;
     };
-    for function in (0..file.function_count()).take(LOOKED_AT).map(FunctionId) {
+    for function in (0..file.records().function_count()).take(LOOKED_AT).map(FunctionId) {
         seen.whole &= locations.lanes(function).is_ok();
         for kind in
             [LocationKind::Object, LocationKind::FrameBase, LocationKind::ActiveLane, LocationKind::LanePc]

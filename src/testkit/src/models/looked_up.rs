@@ -44,8 +44,8 @@ fn listed(file: &SymbolFile<'_>, frames: &Frames) -> Vec<ModelFrame> {
 }
 
 fn aliases(file: &SymbolFile<'_>, function: FunctionId) -> Vec<Vec<u8>> {
-    let function = file.function(function).unwrap();
-    file.aliases(&function).map(|alias| name(file, alias.unwrap())).collect()
+    let function = file.records().function(function).unwrap();
+    file.records().aliases(&function).map(|alias| name(file, alias.unwrap())).collect()
 }
 
 pub fn name(file: &SymbolFile<'_>, id: NameId) -> Vec<u8> {

@@ -91,7 +91,9 @@ pub(super) fn lookup_is_bare(files: &[Tracked]) -> Vec<Finding> {
         rust(files).filter(|(file, _)| BARE.iter().any(|folder| file.below(&format!("{folder}/src"))))
     {
         let code = without_tests(&code(text));
-        for name in ["std", "alloc"] {
+        // The one call of the reader that gives owned texts, behind a feature.
+        let may_allocate = file.path == "src/lookup/src/symbolize.rs";
+        for name in ["std", "alloc"].into_iter().filter(|name| *name == "std" || !may_allocate) {
             for line in lines_where(&code, |line| names_root(line, name)) {
                 findings.push(Finding::new(&file.path, line, format!("this crate must not name `{name}`")));
             }
@@ -218,6 +220,8 @@ mod tests {
         let text = "use core::fmt;\nuse alloc::vec::Vec;\nlet x = std::mem::take(y);\n";
         assert_eq!(lines(lookup_is_bare, "src/lookup/src/lib.rs", text), [3, 2]);
         assert_eq!(lines(lookup_is_bare, "src/lookup/tests/all.rs", text), NONE);
+        let owned = "extern crate alloc;\nuse alloc::vec::Vec;\nuse std::fs;\n";
+        assert_eq!(lines(lookup_is_bare, "src/lookup/src/symbolize.rs", owned), [3]);
         assert_eq!(
             lines(lookup_is_bare, "src/lookup/src/a.rs", "#[cfg(test)]\nmod tests { use std::fs; }\n"),
             NONE

@@ -101,7 +101,7 @@ impl<'f> BlockFinder<'f> {
         }
         let start = map.function_start(&block)?;
         let function = match self.file.lookup(start, &mut self.frames)? {
-            Lookup::Found(found) if !found.padding => self.file.function_name(found.function)?,
+            Lookup::Found(found) if !found.padding => self.file.records().function_name(found.function)?,
             _ => None,
         };
         self.functions.insert(block.range, function);

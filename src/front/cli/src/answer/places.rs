@@ -88,16 +88,16 @@ struct Owned {
 /// Gives each piece with each of its functions. Pieces know their functions and not the other way round, so
 /// this goes over all of them, once.
 fn each_owner(file: &SymbolFile<'_>, mut give: impl FnMut(&Piece, Owned)) -> Result<(), Error> {
-    for id in (0..file.piece_count()).map(PieceId) {
-        let piece = file.piece(id)?;
+    for id in (0..file.records().piece_count()).map(PieceId) {
+        let piece = file.records().piece(id)?;
         if piece.body == 0 {
             continue;
         }
         match piece.owner {
             Owner::Function(function) => give(&piece, Owned { function, sharing: 1, name: piece.name }),
             Owner::Group(group) => {
-                let group = file.group(group)?;
-                for member in file.members(group) {
+                let group = file.records().group(group)?;
+                for member in file.records().members(group) {
                     let Member { function, name, .. } = member?;
                     give(&piece, Owned { function, sharing: group.len(), name });
                 }

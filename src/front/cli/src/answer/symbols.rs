@@ -29,20 +29,20 @@ impl SymbolNames {
         let mut kept = Kept::new(false, Form::Plain);
         let mut names = kept.of(file, map.path());
         let mut functions: HashMap<Box<[u8]>, Vec<FunctionId>> = HashMap::new();
-        for id in (0..file.function_count()).map(FunctionId) {
-            let function = file.function(id)?;
+        for id in (0..file.records().function_count()).map(FunctionId) {
+            let function = file.records().function(id)?;
             let mut add = |name: &[u8]| match functions.get_mut(name) {
                 Some(known) => known.push(id),
                 None => _ = functions.insert(name.into(), vec![id]),
             };
-            add(names.function(file.function_name(id)?));
-            for alias in file.aliases(&function) {
+            add(names.function(file.records().function_name(id)?));
+            for alias in file.records().aliases(&function) {
                 add(names.function(Some(alias?)));
             }
         }
         let parts = parts(file)?;
         let mut of_parts: HashMap<Box<[u8]>, Vec<(FunctionId, NameId)>> = HashMap::new();
-        for id in (0..file.function_count()).map(FunctionId) {
+        for id in (0..file.records().function_count()).map(FunctionId) {
             for part in parts.get(&id).into_iter().flatten() {
                 let Some(name) = part.name else { continue };
                 let known = of_parts.entry(names.function(Some(name)).into()).or_default();

@@ -48,7 +48,7 @@ pub(crate) fn run(args: &Blocks) -> Result<u8, Failure> {
         let listed = listed(&blocks, place).map_err(|error| damaged(&mapped, error))?;
         let Some(start) = listed.first().map(|block| block.start) else { continue };
         code = 0;
-        let name = file.function_name(function).map_err(|error| damaged(&mapped, error))?;
+        let name = file.records().function_name(function).map_err(|error| damaged(&mapped, error))?;
         let shared = |block: &BasicBlock| is_shared(&file, block);
         let listed: Result<Vec<_>, _> = listed.iter().map(|block| Ok((*block, shared(block)?))).collect();
         let listed = listed.map_err(|error| damaged(&mapped, error))?;

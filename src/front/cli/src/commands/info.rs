@@ -91,11 +91,11 @@ fn facts(file: &SymbolFile<'_>, mapped: &Mapped) -> Result<Facts, Failure> {
             ("Size", header.file_len.into()),
         ],
         counts: vec![
-            ("Pieces", file.piece_count().into()),
-            ("Functions", file.function_count().into()),
-            ("Origins", file.origin_count().into()),
-            ("Edges", file.edge_count().into()),
-            ("Groups", file.group_count().into()),
+            ("Pieces", file.records().piece_count().into()),
+            ("Functions", file.records().function_count().into()),
+            ("Origins", file.records().origin_count().into()),
+            ("Edges", file.records().edge_count().into()),
+            ("Groups", file.records().group_count().into()),
             ("FoldedFunctions", folded.members.into()),
             ("LargestGroup", header.max_group.into()),
             ("DeepestInline", header.max_depth.into()),
@@ -116,11 +116,11 @@ fn facts(file: &SymbolFile<'_>, mapped: &Mapped) -> Result<Facts, Failure> {
 
 /// Of how many functions it is certain that nobody shares their code, and of how many it is not, by reason.
 fn alone(file: &SymbolFile<'_>) -> Result<Vec<(&'static str, Value)>, Error> {
-    let mut counted = vec![false; file.function_count() as usize];
+    let mut counted = vec![false; file.records().function_count() as usize];
     let (mut unique, mut likely) = (0u64, [0u64; Reason::ALL.len()]);
-    for piece in 0..file.piece_count() {
-        let Owner::Function(function) = file.piece(PieceId(piece))?.owner else { continue };
-        let reason = file.function(function)?.reason;
+    for piece in 0..file.records().piece_count() {
+        let Owner::Function(function) = file.records().piece(PieceId(piece))?.owner else { continue };
+        let reason = file.records().function(function)?.reason;
         // A damaged file may name a function that it does not have; reading it was an error then.
         if counted.get_mut(function.0 as usize).is_none_or(|counted| std::mem::replace(counted, true)) {
             continue;
@@ -145,8 +145,8 @@ struct Folded {
 /// the conversion can count is null where its record was not kept.
 fn folded(file: &SymbolFile<'_>, conversion: &Value) -> Result<Folded, Error> {
     let (mut members, mut evidence) = (0u64, Map::new());
-    for group in 0..file.group_count() {
-        for member in file.members(file.group(GroupId(group))?) {
+    for group in 0..file.records().group_count() {
+        for member in file.records().members(file.records().group(GroupId(group))?) {
             let count = evidence.entry(member?.how.text()).or_insert_with(|| 0.into());
             *count = (count.as_u64().unwrap_or(0) + 1).into();
             members += 1;
@@ -155,14 +155,14 @@ fn folded(file: &SymbolFile<'_>, conversion: &Value) -> Result<Folded, Error> {
     let counted = |key: &str| conversion["decided"][key].clone();
     let mut objects = 0u64;
     if let Some(locations) = file.locations()? {
-        for group in 0..file.group_count() {
-            for member in file.members(file.group(GroupId(group))?) {
+        for group in 0..file.records().group_count() {
+            for member in file.records().members(file.records().group(GroupId(group))?) {
                 objects += u64::from(locations.of(member?.function, LocationKind::Object)?.is_some());
             }
         }
     }
     let facts = vec![
-        ("Addresses", file.group_count().into()),
+        ("Addresses", file.records().group_count().into()),
         ("Functions", members.into()),
         ("ByEvidence", evidence.into()),
         ("NamesWithoutDie", counted("symbol_only")),

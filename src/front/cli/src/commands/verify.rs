@@ -25,7 +25,8 @@ pub(crate) fn run(args: &Verify) -> Result<u8, Failure> {
     let mut line = Vec::new();
     crate::io::escape::push_escaped(&mut line, args.file.as_os_str().as_encoded_bytes());
     line.extend_from_slice(
-        format!(": sound, {} functions, {} bytes\n", file.function_count(), mapped.len()).as_bytes(),
+        format!(": sound, {} functions, {} bytes\n", file.records().function_count(), mapped.len())
+            .as_bytes(),
     );
     std::io::Write::write_all(&mut std::io::stdout().lock(), &line)?;
     Ok(0)

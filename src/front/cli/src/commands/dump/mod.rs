@@ -28,7 +28,7 @@ pub(crate) fn run(args: &Dump) -> Result<u8, Failure> {
     let functions = match (&args.function, &args.address) {
         (Some(wanted), _) => by_name_or_number(&file, &mapped, wanted)?,
         (None, Some(address)) => at(&file, address)?.map_err(wrong)?,
-        (None, None) => (0..file.function_count()).map(FunctionId).collect(),
+        (None, None) => (0..file.records().function_count()).map(FunctionId).collect(),
     };
     if functions.is_empty() {
         return Ok(exit::NOTHING);
@@ -51,9 +51,12 @@ fn by_name_or_number(
     wanted: &str,
 ) -> Result<Vec<FunctionId>, Failure> {
     if let Some(number) = number(wanted) {
-        let id = u32::try_from(number).ok().filter(|id| *id < file.function_count());
+        let id = u32::try_from(number).ok().filter(|id| *id < file.records().function_count());
         let none = || {
-            Failure::usage(format!("--function {wanted}: the file has {} functions", file.function_count()))
+            Failure::usage(format!(
+                "--function {wanted}: the file has {} functions",
+                file.records().function_count()
+            ))
         };
         return Ok(vec![FunctionId(id.ok_or_else(none)?)]);
     }
@@ -74,9 +77,9 @@ fn at(
             return Ok(Vec::new());
         };
         let Some(group) = found.group else { return Ok(vec![found.function]) };
-        let group = file.group(group)?;
+        let group = file.records().group(group)?;
         let functions: Result<Vec<FunctionId>, _> =
-            file.members(group).map(|member| Ok(member?.function)).collect();
+            file.records().members(group).map(|member| Ok(member?.function)).collect();
         functions
     })())
 }

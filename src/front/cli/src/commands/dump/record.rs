@@ -87,14 +87,14 @@ impl<'f> RecordPrinter<'f> {
                 places.entry(function).or_default().push(place);
             }
         };
-        for id in (0..file.piece_count()).map(PieceId) {
-            let piece = file.piece(id)?;
+        for id in (0..file.records().piece_count()).map(PieceId) {
+            let piece = file.records().piece(id)?;
             match piece.owner {
                 Owner::Function(function) => {
                     add(function, PieceOf { piece: id, member: None, rows: piece.rows })
                 }
                 Owner::Group(group) => {
-                    for (index, member) in (0..).zip(file.members(file.group(group)?)) {
+                    for (index, member) in (0..).zip(file.records().members(file.records().group(group)?)) {
                         let member = member?;
                         let place = PieceOf {
                             piece: id,
@@ -142,13 +142,13 @@ impl<'f> RecordPrinter<'f> {
     /// Prints one function.
     pub(crate) fn function(&mut self, out: &mut Output, id: FunctionId) -> Result<(), Stop> {
         let file = self.file;
-        let function = file.function(id)?;
-        let name = file.function_name(id)?;
+        let function = file.records().function(id)?;
+        let name = file.records().function_name(id)?;
         put(out, &format!("function {} ", id.0));
         push_escaped(&mut out.text, self.names.function(name));
         put(out, "\n  linkage   ");
         push_escaped(&mut out.text, self.names.linkage(name));
-        for (at, alias) in file.aliases(&function).enumerate() {
+        for (at, alias) in file.records().aliases(&function).enumerate() {
             put(out, if at == 0 { "\n  aliases   " } else { ", " });
             push_escaped(&mut out.text, self.names.linkage(Some(alias?)));
             out.give()?;
@@ -214,7 +214,7 @@ impl<'f> RecordPrinter<'f> {
     }
 
     fn name(&mut self, out: &mut Output, function: FunctionId) -> Result<(), Stop> {
-        let name = self.file.function_name(function)?;
+        let name = self.file.records().function_name(function)?;
         push_escaped(&mut out.text, self.names.linkage(name));
         put(out, &format!(" (function {})", function.0));
         Ok(())
@@ -234,7 +234,7 @@ impl<'f> RecordPrinter<'f> {
     }
 
     fn origin(&mut self, out: &mut Output, id: OriginId) -> Result<(), Stop> {
-        let origin = self.file.origin(id)?;
+        let origin = self.file.records().origin(id)?;
         put(out, &format!("  origin    {}, declared at ", self.record(SectionId::ORIGINS, id.0)));
         self.path(out, origin.file);
         put(out, &format!(":{}", origin.line));
@@ -257,7 +257,7 @@ impl<'f> RecordPrinter<'f> {
     /// Prints the inline tree; gives the origin of each node, which rows are relative to.
     fn tree(&mut self, out: &mut Output, function: &Function) -> Result<Vec<OriginId>, Stop> {
         let mut origins = vec![function.origin];
-        let Some(scopes) = self.file.scopes(function)? else { return Ok(origins) };
+        let Some(scopes) = self.file.records().scopes(function)? else { return Ok(origins) };
         let at = self.scopes_at.saturating_add(function.scopes_offset());
         put(out, &format!("  inlined   {} calls, SCOPES at byte {at:#x}\n", scopes.len()));
         let mut depths = vec![0usize];
@@ -265,13 +265,13 @@ impl<'f> RecordPrinter<'f> {
             let scope = scope?;
             let caller = lookup(&origins, scope.parent)?;
             let depth = depths.get(scope.parent as usize).map_or(1, |depth| depth + 1);
-            let caller = self.file.origin(caller)?;
+            let caller = self.file.records().origin(caller)?;
             let id = EdgeId(caller.edges.0.saturating_add(scope.edge));
-            let edge = self.file.edge(id)?;
+            let edge = self.file.records().edge(id)?;
             // Trees can be deep, and a line is for reading.
             let indent = " ".repeat(2 * depth.min(40));
             put(out, &format!("    {node:>5} {indent}"));
-            let callee = self.file.origin(edge.callee)?;
+            let callee = self.file.records().origin(edge.callee)?;
             push_escaped(&mut out.text, self.names.function(callee.name));
             put(out, " called at ");
             self.call_place(out, &edge, caller.file, caller.line);
@@ -292,7 +292,7 @@ impl<'f> RecordPrinter<'f> {
     }
 
     fn piece(&mut self, out: &mut Output, place: &PieceOf, origins: &[OriginId]) -> Result<(), Stop> {
-        let piece: Piece = self.file.piece(place.piece)?;
+        let piece: Piece = self.file.records().piece(place.piece)?;
         let end = piece.start.0.saturating_add(piece.body);
         put(out, &format!("  piece     {:#x}-{end:#x}", piece.start.0));
         if piece.pad > 0 {
@@ -303,7 +303,7 @@ impl<'f> RecordPrinter<'f> {
         }
         put(out, &format!(", {}", self.record(SectionId::PIECES, place.piece.0)));
         if let (Some((index, how)), Owner::Group(group)) = (place.member, piece.owner) {
-            let of = self.file.group(group)?.len();
+            let of = self.file.records().group(group)?.len();
             put(out, &format!(", GROUPS[{}] member {index} of {of}, by {how}", group.0));
         }
         if let Some(symbol) = piece.name {
@@ -312,7 +312,7 @@ impl<'f> RecordPrinter<'f> {
         }
         put(out, "\n");
         let Some(at) = place.rows else { return Ok(()) };
-        let rows = self.file.rows(at)?;
+        let rows = self.file.records().rows(at)?;
         put(
             out,
             &format!("  rows      {}, ROWS at byte {:#x}\n", rows.len(), self.rows_at.saturating_add(at.0)),
@@ -324,7 +324,7 @@ impl<'f> RecordPrinter<'f> {
                 put(out, "    (the rest belongs to a longer piece)\n");
                 break;
             }
-            let origin = self.file.origin(lookup(origins, row.scope)?)?;
+            let origin = self.file.records().origin(lookup(origins, row.scope)?)?;
             put(
                 out,
                 &format!(

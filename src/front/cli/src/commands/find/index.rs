@@ -37,7 +37,7 @@ impl<'f> NameIndex<'f> {
             rest.split_at_checked(usize::try_from(u64::from_le_bytes(*len)).ok()?)
         };
         let (map, lists) = cut().unwrap_or((&[], &[]));
-        Some(Self { map, lists, functions: file.function_count() })
+        Some(Self { map, lists, functions: file.records().function_count() })
     }
 
     /// An index of these parts.

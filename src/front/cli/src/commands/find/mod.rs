@@ -87,9 +87,9 @@ fn line(
     places: Option<&Places>,
     names: &mut Names<'_>,
 ) -> Result<(), foldsym_lookup::Error> {
-    let function = file.function(id)?;
-    let origin = file.origin(function.origin)?;
-    shown(out, names.function(file.function_name(id)?));
+    let function = file.records().function(id)?;
+    let origin = file.records().origin(function.origin)?;
+    shown(out, names.function(file.records().function_name(id)?));
     out.push(b'\t');
     let ranges = places.map_or(&[][..], |places| &places.ranges);
     for (at, (start, end)) in ranges.iter().enumerate() {
@@ -111,7 +111,7 @@ fn line(
         number(out, others + 1);
         separator = b' ';
     }
-    for (at, alias) in file.aliases(&function).enumerate() {
+    for (at, alias) in file.records().aliases(&function).enumerate() {
         let alias = alias?;
         if at == 0 {
             out.push(separator);

@@ -37,8 +37,8 @@ pub(super) fn functions(file: &SymbolFile<'_>, wanted: &mut Wanted) -> Result<Ve
 /// Readable names of functions that are spelled nearly so, the nearest first.
 pub(super) fn near(file: &SymbolFile<'_>, query: &mut Query) -> Result<Vec<String>, Error> {
     let mut nearest: BTreeSet<(u32, String)> = BTreeSet::new();
-    for id in (0..file.function_count()).map(FunctionId) {
-        let Some(name) = file.function_name(id)? else { continue };
+    for id in (0..file.records().function_count()).map(FunctionId) {
+        let Some(name) = file.records().function_name(id)? else { continue };
         let name = bytes(file, name)?;
         let Some(distance) = query.distance(&name) else { continue };
         if nearest.len() == MOST_NEAR && nearest.last().is_some_and(|(farthest, _)| *farthest < distance) {
@@ -58,16 +58,16 @@ fn each_name(
     file: &SymbolFile<'_>,
     mut call: impl FnMut(FunctionId, NameId) -> Result<(), Error>,
 ) -> Result<(), Error> {
-    for id in (0..file.function_count()).map(FunctionId) {
-        if let Some(name) = file.function_name(id)? {
+    for id in (0..file.records().function_count()).map(FunctionId) {
+        if let Some(name) = file.records().function_name(id)? {
             call(id, name)?;
         }
-        for alias in file.aliases(&file.function(id)?) {
+        for alias in file.records().aliases(&file.records().function(id)?) {
             call(id, alias?)?;
         }
     }
-    for id in (0..file.piece_count()).map(PieceId) {
-        let piece = file.piece(id)?;
+    for id in (0..file.records().piece_count()).map(PieceId) {
+        let piece = file.records().piece(id)?;
         match piece.owner {
             Owner::Function(function) => {
                 if let Some(name) = piece.name {
@@ -75,7 +75,7 @@ fn each_name(
                 }
             }
             Owner::Group(group) => {
-                for member in file.members(file.group(group)?) {
+                for member in file.records().members(file.records().group(group)?) {
                     let member = member?;
                     if let Some(name) = member.name {
                         call(member.function, name)?;
