@@ -415,7 +415,7 @@ impl SymbolFile<'_> {
     }
 }
 
-/// The other names of one function; see [`SymbolFile::aliases`].
+/// The other names of one function; see [`Records::aliases`](crate::Records::aliases).
 #[derive(Clone)]
 pub struct Aliases<'f, 'd> {
     file: &'f SymbolFile<'d>,
