@@ -157,7 +157,7 @@ impl<'o> Printer<'o> {
         if let Some(start) = line.start.filter(|_| self.options.style == ToolStyle::Llvm) {
             field("  Function start address: ", format!("{start:#x}").as_bytes());
         }
-        field("  AnsweredLine: ", line.line.to_string().as_bytes());
+        field("  Line: ", line.line.to_string().as_bytes());
         field("  Column: ", line.column.to_string().as_bytes());
     }
 
@@ -223,7 +223,7 @@ impl<'o> Printer<'o> {
             "Discriminator": 0,
             "FileName": text(self.path(&line.file)),
             "FunctionName": text(&line.function),
-            "AnsweredLine": line.line,
+            "Line": line.line,
             "StartAddress": line.start.map_or_else(|| "".into(), hex),
             "StartFileName": text(self.path(&line.start_file)),
             "StartLine": line.start_line,
