@@ -21,7 +21,7 @@ BY_OBJECT = 65536
 SYMBOL_ONLY = 6
 REASONS = (None, "stripped", "plain_names", "unclaimed_lines", "merged_without_trace", "no_code",
            "undescribed_object", "cap_reached")
-DOUBTFUL = 2
+DOUBTFUL = (2, 3)
 
 
 def parse(line):
@@ -131,10 +131,10 @@ class Stacks:
                 targets = self.tails.get(call.callee, [])
                 called = every & {call.callee, *(target - 1 for target in targets)}
                 possible, named = possible | called, named | called
-                if 0 in targets or not called and call.how != DOUBTFUL:
+                if 0 in targets or not called and call.how not in DOUBTFUL:
                     possible = every
                     break
-                if call.how == DOUBTFUL:
+                if call.how in DOUBTFUL:
                     doubtful = True
                     undescribed = {member.function for member in members if member.how == SYMBOL_ONLY}
                     named = named | undescribed
@@ -153,7 +153,7 @@ def check_calls(file):
     for i, call in enumerate(file.table("CALLS")):
         need(before < (call.address, call.caller), f"call {i} is not after the one before it")
         need(0 <= call.caller <= functions and 0 <= call.callee < functions, f"call {i}: caller or callee")
-        need(0 <= call.address and 0 <= call.how <= DOUBTFUL, f"call {i}: address or how")
+        need(0 <= call.address and 0 <= call.how <= max(DOUBTFUL), f"call {i}: address or how")
         before = call.address, call.caller
 
 
@@ -204,3 +204,12 @@ def check_overriders(file):
         need(record.function in grouped, f"overrider {i}: function {record.function} is in no group")
         need(0 <= record.doubtful <= 1, f"overrider {i}: doubtful")
         before = here
+
+
+def check_guesses(file):
+    before = -1
+    grouped = {member.function for member in file.table("MEMBERS")}
+    for i, guess in enumerate(file.table("GUESSES")):
+        need(before < guess.address, f"guess {i} is not after the one before it")
+        need(guess.callee in grouped, f"guess {i}: function {guess.callee} is in no group")
+        before = guess.address

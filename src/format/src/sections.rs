@@ -82,6 +82,8 @@ sections! {
     UNWIND = 35;
     /// Functions at words of tables of virtual functions.
     OVERRIDERS = 36;
+    /// Whom calls probably call, where nothing is recorded.
+    GUESSES = 37;
 }
 
 impl SectionId {
@@ -102,6 +104,7 @@ impl SectionId {
             Self::VTABLES => &["point", "function", "slot", "doubtful"],
             Self::SLOTS => &["address", "slot"],
             Self::OVERRIDERS => &["slot", "function", "doubtful"],
+            Self::GUESSES => &["address", "callee"],
             Self::LOCATED => &["function", "kind", "place", "unit"],
             _ => &[],
         }
@@ -124,6 +127,7 @@ impl SectionId {
             Self::VTABLES => vtables::COLUMNS,
             Self::SLOTS => slots::COLUMNS,
             Self::OVERRIDERS => overriders::COLUMNS,
+            Self::GUESSES => guesses::COLUMNS,
             Self::LOCATED => located::COLUMNS,
             _ => 0,
         }
@@ -333,6 +337,16 @@ pub mod overriders {
     pub const DOUBTFUL: usize = 2;
     /// Number of columns.
     pub const COLUMNS: u8 = 3;
+}
+
+/// Columns of GUESSES.
+pub mod guesses {
+    /// Return address minus image_base.
+    pub const ADDRESS: usize = 0;
+    /// Function, of a group.
+    pub const CALLEE: usize = 1;
+    /// Number of columns.
+    pub const COLUMNS: u8 = 2;
 }
 
 /// Columns of LOCATED.

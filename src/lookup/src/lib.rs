@@ -49,6 +49,7 @@ mod entities;
 mod error;
 mod file;
 mod frames;
+mod guesses;
 mod high;
 mod ids;
 mod locations;
@@ -75,6 +76,7 @@ pub use file::{SectionInfo, SymbolFile};
 pub use foldsym_format::names::Names;
 pub use foldsym_format::{Header, Reason, SectionId, What, features, header::flags};
 pub use frames::{Frame, FrameIter, Frames};
+pub use guesses::Guesses;
 pub use ids::{
     EdgeId, FileId, FunctionId, GroupId, ImageAddr, NameId, OriginId, PieceId, ReturnAddr, RowsOffset,
 };

@@ -85,6 +85,7 @@ impl SymbolFile<'_> {
             blocks.verify()?;
         }
         self.verify_vtables()?;
+        self.guesses()?.verify()?;
         if let Some(locations) = self.locations()? {
             locations.verify(self.functions.len(), &mut || work.spend(SectionId::LOCATIONS))?;
         }

@@ -3,10 +3,11 @@
 //! In this order:
 //! 1. what evidence names, as the reader orders it;
 //! 2. whom the caller's own first candidate calls, where the caller is folded too;
-//! 3. the highest score of names and files against the function that holds the call, which may be inlined there: 8 for its class
+//! 3. whom the order of calls and functions suggests (section GUESSES), where the program's compiler recorded no calls;
+//! 4. the highest score of names and files against the function that holds the call, which may be inlined there: 8 for its class
 //!    or namespace with template arguments, 3 for its file, 2 for each word of the readable name that the caller's name has, and
 //!    1 less for each that it has not;
-//! 4. the order of the file: the survivor first.
+//! 5. the order of the file: the survivor first.
 
 use foldsym_demangle::demangle;
 use foldsym_lookup::{Error, FileId, Frames, FunctionId, Lookup, NameId, Resolved, StackAddr, SymbolFile};
@@ -95,11 +96,20 @@ impl Ranker {
                 return Ok(at);
             }
         }
-        let Some(calling) = self.calling(file, caller.address, &only)? else { return Ok(0) };
         let group = file.records().group(group)?;
+        let functions = (0..compared).map_while(|at| Some((at, resolved.candidate(at)?)));
+        if let StackAddr::Return(returns_to) = caller.address
+            && let Some(callee) = file.guesses()?.callee(returns_to)?
+        {
+            for (at, member) in functions.clone() {
+                if file.records().member(group, member)?.function == callee {
+                    return Ok(at);
+                }
+            }
+        }
+        let Some(calling) = self.calling(file, caller.address, &only)? else { return Ok(0) };
         let mut best = (i64::MIN, 0);
-        for at in 0..compared {
-            let Some(member) = resolved.candidate(at) else { break };
+        for (at, member) in functions {
             let function = file.records().member(group, member)?.function;
             let score = calling.score(&Described::of_function(file, function)?);
             if score > best.0 {

@@ -238,3 +238,47 @@ mod programs {
         assert!(matches!(why(Module::new("text")), Some(Unknown::Failed(_))));
     }
 }
+
+/// The direct calls in code at `address`: where each returns to, and where it goes. Enough for what compilers make at `-O0`.
+fn calls(code: &[u8], address: u64) -> Vec<(u64, u64)> {
+    let call = |at: usize| {
+        let [0xe8, a, b, c, d] = *code.get(at..at + 5)? else { return None };
+        let returns_to = address + at as u64 + 5;
+        Some((returns_to, returns_to.wrapping_add_signed(i32::from_le_bytes([a, b, c, d]).into())))
+    };
+    (0..code.len()).filter_map(call).collect()
+}
+
+/// The linker folded all instances of each template, and the compilers recorded no calls: lines of the source say who is called.
+#[test]
+fn where_no_call_is_recorded_the_order_of_first_use_says_who_stands_first() {
+    let built = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testbins");
+    let source = fs::read_to_string(built.join("cases/first_use.cpp")).unwrap();
+    for program in ["first_use.clang", "first_use.gcc"] {
+        let program = built.join("built").join(program);
+        let symbolizer = Symbolizer::builder().search([&program]).candidates(true).build().unwrap();
+        let module = Module::new(program.file_name().unwrap().to_str().unwrap());
+        let modules = Modules::new(vec![module.mapped(Mapping::Everywhere { bias: 0 })]);
+        let bytes = fs::read(&program).unwrap();
+        let mut seen = 0;
+        // The program's only segment of code has the addresses of its offsets and 0x200000 or 0x201000 more.
+        for bias in [0x200000, 0x201000] {
+            for (returns_to, target) in calls(&bytes, bias) {
+                let stack = vec![StackFrame::exact(target), StackFrame::returns_to(returns_to)];
+                let frames = symbolizer.symbolize(&Stack::new(&modules, stack));
+                let [callee, caller] = &frames[..] else { panic!("{frames:?}") };
+                if callee.certainty != Some(Certainty::Ambiguous) || caller.functions.is_empty() {
+                    continue;
+                }
+                let line = source.lines().nth(caller.functions[0].line as usize - 1).unwrap();
+                let called = ["twice(", "next("].iter().find_map(|name| line.split(name).nth(1));
+                let argument = called.and_then(|rest| rest.split('{').next()).unwrap();
+                let name = &callee.functions[0].linkage_name;
+                assert!(name.contains(argument), "{}: {line}: {name}", program.display());
+                assert!(callee.candidates.len() > 1, "{callee:?}");
+                seen += 1;
+            }
+        }
+        assert_eq!(seen, 5, "{}", program.display());
+    }
+}

@@ -1,4 +1,4 @@
-//! Writes CALLS, TAILS, VTABLES, SLOTS and OVERRIDERS: the callees of calls into folded code (schema, section 3).
+//! Writes CALLS, TAILS, VTABLES, SLOTS, OVERRIDERS and GUESSES: the callees of calls into folded code (schema, section 3).
 
 use super::outline::Outline;
 use super::section::{MAX_SPAN, Section};
@@ -38,8 +38,10 @@ pub(super) fn sections(keys: &Keys, outline: &Outline, image_base: u64) -> (Vec<
         .iter()
         .map(|key| [i64::from(key.slot), rank(key.function), i64::from(key.doubtful)])
         .collect();
-    let all = keys.calls.len() + keys.vtables.len() + keys.slots.len();
-    let left_out = (all - calls.len() - vtables.len() - through.len()) as u64;
+    let guesses: Vec<[i64; 2]> =
+        keys.guesses.iter().filter_map(|&(address, callee)| Some([offset(address)?, rank(callee)])).collect();
+    let all = keys.calls.len() + keys.vtables.len() + keys.slots.len() + keys.guesses.len();
+    let left_out = (all - calls.len() - vtables.len() - through.len() - guesses.len()) as u64;
     // Ranks have another order than the ids of the model.
     calls.sort_unstable();
     tails.sort_unstable();
@@ -51,6 +53,7 @@ pub(super) fn sections(keys: &Keys, outline: &Outline, image_base: u64) -> (Vec<
     add(&mut sections, SectionId::VTABLES, &vtables);
     add(&mut sections, SectionId::SLOTS, &through);
     add(&mut sections, SectionId::OVERRIDERS, &overriders);
+    add(&mut sections, SectionId::GUESSES, &guesses);
     (sections, left_out)
 }
 

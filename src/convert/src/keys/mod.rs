@@ -50,7 +50,7 @@ pub(crate) fn keys<'f>(
     let machine = Machine::new(image);
     let index = Index::new(Functions::new(placed, records, &machine));
     // Objects and calls tell nothing of each other.
-    let (found, OfCalls { calls, tails, counts, unknown_calls, capped }) =
+    let (found, OfCalls { calls, tails, counts, guesses, unknown_calls, capped }) =
         rayon::join(|| objects::classes::keys(&index, image, classes, diagnostics), || OfCalls::of(&index));
     if capped {
         diagnostics.add(Kind::Cap(Cap::CallMatching), 0, || {
@@ -60,5 +60,5 @@ pub(crate) fn keys<'f>(
         });
     }
     let objects::classes::ObjectKeys { slots, vtables, overriders } = found;
-    Keys { calls, tails, slots, vtables, overriders, unknown_calls, counts }
+    Keys { calls, tails, slots, vtables, overriders, guesses, unknown_calls, counts }
 }

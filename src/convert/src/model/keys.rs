@@ -48,6 +48,8 @@ pub struct Keys {
     pub vtables: Vec<VtableKey>,
     /// Sorted, one a slot and function.
     pub overriders: Vec<OverriderKey>,
+    /// Whom calls probably call that nobody recorded: return address and callee; sorted, one an address.
+    pub guesses: Vec<(ImageAddr, FuncId)>,
     /// Return addresses of calls whose callee the compiler did not know, by function; only where a file is to say where
     /// objects are.
     pub unknown_calls: Vec<(FuncId, Vec<ImageAddr>)>,

@@ -144,6 +144,18 @@ impl<'f> Machine<'_, 'f> {
         Some(targets)
     }
 
+    /// The calls of `start..end` that go straight to an address: where each returns to, and where it goes, in the order of the code.
+    /// None where the code is not at hand, not read, or not all of it is instructions.
+    pub(crate) fn direct_calls(&self, start: u64, end: u64) -> Vec<(u64, u64)> {
+        match self.processor {
+            None => Vec::new(),
+            Some(Processor::X86 { wide }) => {
+                self.bytes(start, end).map_or_else(Vec::new, |bytes| x86::direct_calls(bytes, start, wide))
+            }
+            Some(_) => self.direct_calls_of_runs(start, end),
+        }
+    }
+
     /// Where the call goes to that returns to an address; `None` where it does not go straight there.
     pub(crate) fn call_before(&self, return_addr: u64) -> Option<u64> {
         match self.call_to(return_addr)? {

@@ -74,6 +74,7 @@ pub fn calls() -> Vec<(&'static str, u32, Vec<u8>)> {
     const VTABLES: u32 = 21;
     const SLOTS: u32 = 22;
     const OVERRIDERS: u32 = 36;
+    const GUESSES: u32 = 37;
     let sound = sound_calls();
     let mut out = Vec::new();
     let mut add = |what, section, change: &dyn Fn(&mut Contents)| {
@@ -128,6 +129,10 @@ pub fn calls() -> Vec<(&'static str, u32, Vec<u8>)> {
     add("a negative slot of a function", OVERRIDERS, &|c| c.overriders[0][0] = -1);
     add("a slot of a function that is too large", OVERRIDERS, &|c| c.overriders[1][0] = 65535);
     add("a function that neither stands there nor may", OVERRIDERS, &|c| c.overriders[0][2] = 2);
+    add("a guess before the one before it", GUESSES, &|c| c.guesses.swap(0, 1));
+    add("two guesses of one call", GUESSES, &|c| c.guesses.insert(1, [c.guesses[0][0], 3]));
+    add("a guessed call below the program", GUESSES, &|c| c.guesses[0][0] = -1);
+    add("a guessed function that is not there", GUESSES, &|c| c.guesses[1][1] = c.functions.len() as i64);
     add("a group that begins in another", GROUPS, &|c| c.groups[1][0] -= 1);
     add("a group that begins behind its members", GROUPS, &|c| c.groups[1][0] = 1 << 20);
     add("a negative group", GROUPS, &|c| c.groups[1][0] = -1);
@@ -150,5 +155,6 @@ pub fn sound_calls() -> Contents {
     contents.vtables = vec![[0x8000, 2, 0, 0], [0x8000, 3, 1 + 4, 1], [0x8040, 3, 1 + 4, 0]];
     contents.slots = vec![[0x1004, 4], [0x1010, 65536]];
     contents.overriders = vec![[0, 2, 0], [0, 3, 1]];
+    contents.guesses = vec![[0x1010, 2], [0x1020, 3]];
     contents
 }

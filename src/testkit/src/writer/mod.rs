@@ -386,6 +386,7 @@ pub struct Contents {
     pub vtables: Vec<[i64; 4]>,
     pub slots: Vec<[i64; 2]>,
     pub overriders: Vec<[i64; 3]>,
+    pub guesses: Vec<[i64; 2]>,
     /// Address minus image_base, size, flags, name.
     pub sections: Vec<(u64, u64, u8, &'static str)>,
 }
@@ -439,6 +440,9 @@ impl Contents {
         }
         if !self.overriders.is_empty() {
             sections.push((36, table(&self.overriders, log2)));
+        }
+        if !self.guesses.is_empty() {
+            sections.push((37, table(&self.guesses, log2)));
         }
         // A section that no version knows yet: readers skip it.
         sections.push((900, b"later".to_vec()));

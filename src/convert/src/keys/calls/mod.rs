@@ -4,6 +4,7 @@ pub(crate) mod call_keys;
 pub(crate) mod call_sites;
 pub(crate) mod call_tables;
 pub(crate) mod folded_parts;
+pub(crate) mod guesses;
 pub(crate) mod indirect;
 pub(crate) mod pairs;
 pub(crate) mod relocations;
@@ -21,6 +22,8 @@ pub(crate) struct OfCalls {
     pub(crate) calls: Vec<CallKey>,
     pub(crate) tails: Vec<TailKey>,
     pub(crate) counts: CallCounts,
+    /// Whom calls without a key probably call.
+    pub(crate) guesses: Vec<(ImageAddr, FuncId)>,
     pub(crate) unknown_calls: Vec<(FuncId, Vec<ImageAddr>)>,
     /// Not all calls were looked at.
     pub(crate) capped: bool,
@@ -33,6 +36,7 @@ impl OfCalls {
         keys.of_groups();
         keys.of_tables();
         keys.of_relocations();
+        let guesses = keys.guesses();
         let CallKeys { mut calls, tails, counts, steps, .. } = keys;
         calls.sort_unstable();
         // Two callees of one call: neither is known. Of two records of one callee the more doubtful counts.
@@ -41,6 +45,7 @@ impl OfCalls {
             .filter(|same| same.iter().all(|key| key.callee == same[0].callee))
             .map(|same| same[same.len() - 1])
             .collect();
+        let guesses = guesses::without_keys(guesses, &calls);
         let used: HashSet<FuncId> = calls.iter().map(|key| key.callee).collect();
         let mut listed: Vec<TailKey> = tails
             .into_iter()
@@ -52,6 +57,6 @@ impl OfCalls {
             true => indirect::calls(index),
             false => Vec::new(),
         };
-        OfCalls { calls, tails: listed, counts, unknown_calls, capped: steps.is_short() }
+        OfCalls { calls, tails: listed, counts, guesses, unknown_calls, capped: steps.is_short() }
     }
 }

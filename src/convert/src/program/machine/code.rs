@@ -103,6 +103,30 @@ impl<'f> Machine<'_, 'f> {
         run::flows(&runs, start..end, Values::new(self.processor?.is_narrow(), &constant))
     }
 
+    /// As [`Machine::direct_calls`].
+    pub(super) fn direct_calls_of_runs(&self, start: u64, end: u64) -> Vec<(u64, u64)> {
+        let mut calls = Vec::new();
+        // RISC-V's call is two instructions: the first loads a part of the address.
+        let constant = |address: u64| self.constant(address);
+        let Some(processor) = self.processor else { return calls };
+        let mut values = Values::new(processor.is_narrow(), &constant);
+        for run in self.runs(start, end).unwrap_or_default() {
+            values.forget();
+            let whole = run.each(|address, inst| {
+                if let Op::Call(goal) = inst.op
+                    && let Target::To(target) = values.goal(goal)
+                {
+                    calls.push((address.wrapping_add(inst.len as u64), self.without_mode(target)));
+                }
+                values.follow(inst);
+            });
+            if !whole {
+                return Vec::new();
+            }
+        }
+        calls
+    }
+
     /// Adds all that may be a jump from `start..end` to an address.
     pub(super) fn add_jumps_of_runs(&self, start: u64, end: u64, targets: &mut Vec<u64>) {
         let mut add = |_: u64, inst: Inst| {

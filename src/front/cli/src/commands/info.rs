@@ -173,6 +173,7 @@ fn folded(file: &SymbolFile<'_>, conversion: &Value) -> Result<Folded, Error> {
         ("VtableKeys", file.methods().count().into()),
         ("SlotKeys", file.slot_calls().count().into()),
         ("OverriderKeys", file.overriders().count().into()),
+        ("GuessedCalls", file.guesses()?.len().into()),
         ("ObjectPointers", objects.into()),
     ];
     Ok(Folded { members, facts })
