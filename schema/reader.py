@@ -47,7 +47,7 @@ SECTION_IDS = {
     1: "BUILD_ID", 2: "PIECES", 3: "FUNCTIONS", 4: "ORIGINS", 5: "EDGES", 6: "ROWS", 7: "SCOPES", 8: "NAMES",
     9: "FILES", 10: "GROUPS", 11: "MEMBERS", 12: "ALIASES", 13: "SECTIONS", 34: "SEGMENTS", 35: "UNWIND", 14: "NAME_INDEX", 15: "RECORD",
     16: "CALLS", 17: "BLOCKS", 18: "LOCATIONS", 19: "TAILS", 20: "STARTS", 21: "VTABLES", 22: "SLOTS",
-    30: "BLOCK_STARTS", 32: "BLOCK_RANGES", 33: "LOCATED", 36: "OVERRIDERS", 37: "GUESSES"}
+    30: "BLOCK_STARTS", 32: "BLOCK_RANGES", 33: "LOCATED", 36: "OVERRIDERS", 37: "GUESSES", 38: "IMPORTS"}
 REQUIRED = (*range(2, 10), 20)
 COLUMNS = {
     "PIECES": "gap pad skip owner rows name",
@@ -63,6 +63,7 @@ COLUMNS = {
     "SLOTS": "address slot",
     "OVERRIDERS": "slot function doubtful",
     "GUESSES": "address callee",
+    "IMPORTS": "address name",
     "BLOCK_RANGES": "first entry next shared id flags",
     "LOCATED": "function kind place unit"}
 HOW = ("live_range", "stmt_sequence", "relocation", "symbol", "line_sequence", "call_site", "symbol_only")
@@ -476,6 +477,13 @@ class Check:
 
     def check_guesses(self):
         stacks.check_guesses(self.file)
+
+    def check_imports(self):
+        before, names = -1, len(self.file.names)
+        for i, call in enumerate(self.file.table("IMPORTS")):
+            need(before < call.address, f"import {i} is not after the one before it")
+            need(0 <= call.name < names, f"import {i}: name")
+            before = call.address
 
     def check_locations(self):
         locations.Locations(self.file)

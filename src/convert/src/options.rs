@@ -39,6 +39,9 @@ pub struct Options {
     pub locations: bool,
     /// Keep the rows of call frame information, for walking frames.
     pub unwind: bool,
+    /// Keep which names calls of other modules' functions were linked to, for whole stacks over many modules. Not with
+    /// `readable_names`, which several functions may share.
+    pub imports: bool,
     /// Write the index for `find`.
     pub name_index: bool,
     /// Gives the index readable names.

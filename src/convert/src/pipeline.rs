@@ -207,8 +207,11 @@ pub(crate) fn load<'a, 'f>(
     let (read, found) = ((&units, &records), (code, traces));
     let recovered = recover::recover(&image, &machine, &names, read, found, &mut symbols, &mut diagnostics);
     let placed = place::place(&image, &machine, names, recovered, &symbols, &mut diagnostics);
-    drop((machine, symbols));
     let mut placed = placed.with_units(units);
+    if options.imports && !options.readable_names {
+        placed.add_imports(&machine);
+    }
+    drop((machine, symbols));
     (placed.program.blocks, placed.program.unwind) = (blocks, unwind);
     report.diagnostics.merge(diagnostics);
     report.steps.resolve = Step::since(began);

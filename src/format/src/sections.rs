@@ -84,6 +84,8 @@ sections! {
     OVERRIDERS = 36;
     /// Whom calls probably call, where nothing is recorded.
     GUESSES = 37;
+    /// Calls of functions of other modules.
+    IMPORTS = 38;
 }
 
 impl SectionId {
@@ -105,6 +107,7 @@ impl SectionId {
             Self::SLOTS => &["address", "slot"],
             Self::OVERRIDERS => &["slot", "function", "doubtful"],
             Self::GUESSES => &["address", "callee"],
+            Self::IMPORTS => &["address", "name"],
             Self::LOCATED => &["function", "kind", "place", "unit"],
             _ => &[],
         }
@@ -128,6 +131,7 @@ impl SectionId {
             Self::SLOTS => slots::COLUMNS,
             Self::OVERRIDERS => overriders::COLUMNS,
             Self::GUESSES => guesses::COLUMNS,
+            Self::IMPORTS => imports::COLUMNS,
             Self::LOCATED => located::COLUMNS,
             _ => 0,
         }
@@ -345,6 +349,16 @@ pub mod guesses {
     pub const ADDRESS: usize = 0;
     /// Function, of a group.
     pub const CALLEE: usize = 1;
+    /// Number of columns.
+    pub const COLUMNS: u8 = 2;
+}
+
+/// Columns of IMPORTS.
+pub mod imports {
+    /// Return address minus image_base.
+    pub const ADDRESS: usize = 0;
+    /// Name.
+    pub const NAME: usize = 1;
     /// Number of columns.
     pub const COLUMNS: u8 = 2;
 }

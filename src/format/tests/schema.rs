@@ -7,8 +7,8 @@ use foldsym_format::features;
 use foldsym_format::header::{self, entry_field, field, flags};
 use foldsym_format::records::{file_code, line_code, locations, rows, scopes};
 use foldsym_format::sections::{
-    aliases, block_ranges, calls, edges, functions, groups, guesses, located, members, origins, overriders,
-    pieces, slots, tails, vtables,
+    aliases, block_ranges, calls, edges, functions, groups, guesses, imports, located, members, origins,
+    overriders, pieces, slots, tails, vtables,
 };
 use foldsym_format::{Reason, SectionId, starts, table};
 
@@ -314,6 +314,8 @@ fn column(section: &str, name: &str) -> usize {
         ("OVERRIDERS", "doubtful") => overriders::DOUBTFUL,
         ("GUESSES", "address") => guesses::ADDRESS,
         ("GUESSES", "callee") => guesses::CALLEE,
+        ("IMPORTS", "address") => imports::ADDRESS,
+        ("IMPORTS", "name") => imports::NAME,
         ("LOCATED", "function") => located::FUNCTION,
         ("LOCATED", "kind") => located::KIND,
         ("LOCATED", "place") => located::PLACE,

@@ -52,6 +52,7 @@ mod frames;
 mod guesses;
 mod high;
 mod ids;
+mod imports;
 mod locations;
 mod object;
 mod program;
@@ -80,6 +81,7 @@ pub use guesses::Guesses;
 pub use ids::{
     EdgeId, FileId, FunctionId, GroupId, ImageAddr, NameId, OriginId, PieceId, ReturnAddr, RowsOffset,
 };
+pub use imports::Imports;
 pub use locations::{LocationKey, LocationKind, LocationList, LocationTarget, LocationUnit, Locations};
 pub use object::{Method, Overrider};
 pub use program::{ProgramSection, ProgramSections, Segment, Segments};

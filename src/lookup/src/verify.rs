@@ -86,6 +86,7 @@ impl SymbolFile<'_> {
         }
         self.verify_vtables()?;
         self.guesses()?.verify()?;
+        self.imports()?.verify()?;
         if let Some(locations) = self.locations()? {
             locations.verify(self.functions.len(), &mut || work.spend(SectionId::LOCATIONS))?;
         }

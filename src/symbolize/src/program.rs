@@ -79,7 +79,7 @@ pub(crate) struct Conversion {
 
 impl Default for Conversion {
     fn default() -> Self {
-        Self { options: Options { columns: true, ..Options::default() }, key: String::new() }
+        Self { options: Options { columns: true, imports: true, ..Options::default() }, key: String::new() }
     }
 }
 
@@ -91,7 +91,7 @@ impl Conversion {
         let mut hash = DefaultHasher::new();
         (arch, target, dwp, dwo_dirs, debug_dirs, debug_file).hash(&mut hash);
         (map_prefix, remap_path, columns, locations).hash(&mut hash);
-        let plain = Options { columns: true, threads: options.threads, ..Options::default() };
+        let plain = Options { columns: true, imports: true, threads: options.threads, ..Options::default() };
         let is_plain = format!("{plain:?}") == format!("{options:?}");
         let key = if is_plain { String::new() } else { format!("{:016x}", hash.finish()) };
         Self { options, key }

@@ -448,7 +448,13 @@ impl<'s> Worker<'s> {
             let caller = caller.map(|caller| (caller.address, &self.resolved[index + 1]));
             let map = &self.files[file].map;
             match resolve::frame(map.file(), frame.address, caller) {
-                Ok(resolved) => {
+                Ok(mut resolved) => {
+                    if let Err((index, unknown)) = self.by_import(placed, index, &mut resolved) {
+                        self.unknown.push((index, unknown));
+                        placed[index].file = None;
+                        continue;
+                    }
+                    let map = &self.files[file].map;
                     let first = self.firsts.get(index + 1).copied().unwrap_or(0);
                     let caller = caller.map(|(address, resolved)| Caller { address, resolved, first });
                     self.firsts[index] =
@@ -461,6 +467,37 @@ impl<'s> Worker<'s> {
                 }
             }
         }
+    }
+
+    /// Lets the name that the caller's call was linked to tell which function of folded code a frame is, where the caller is in another
+    /// module.
+    ///
+    /// # Errors
+    /// A file is damaged where it was read: the frame that is not known then.
+    fn by_import(
+        &self,
+        placed: &[Placed],
+        index: usize,
+        resolved: &mut Resolved,
+    ) -> Result<(), (usize, Unknown)> {
+        let frame = &placed[index];
+        let Some(caller) = placed.get(index + 1).filter(|caller| !frame.shares_module(caller)) else {
+            return Ok(());
+        };
+        let (Some(_), Some(file), Some(of_caller), StackAddr::Return(returns_to)) =
+            (resolved.group, frame.file, caller.file, caller.address)
+        else {
+            return Ok(());
+        };
+        let [map, calling] = [file, of_caller].map(|file| &self.files[file].map);
+        let name = calling.file().imports().and_then(|imports| imports.callee(returns_to));
+        let Some(name) = name.map_err(|error| (index + 1, damage(calling.path(), error)))? else {
+            return Ok(());
+        };
+        let mut text = vec![0; calling.file().write_name(name, &mut []).unwrap_or(0)];
+        calling.file().write_name(name, &mut text);
+        let told = map.file().resolve_import(resolved, &text);
+        told.map_err(|error| (index, damage(map.path(), error)))
     }
 
     /// Lets the object of the innermost frame tell which function it is. Gives what is known of the object.

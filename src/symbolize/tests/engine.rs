@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use foldsym_symbolize::{
-    BuildId, Certainty, DebugId, Frame, Kind, LocalStore, Mapping, Module, ModuleId, Modules, Place, Stack,
-    StackFrame, Store, Symbolizer, Unknown,
+    BuildId, Certainty, DebugId, Evidence, Frame, Kind, LocalStore, Mapping, Module, ModuleId, Modules,
+    Place, Stack, StackFrame, Store, Symbolizer, Unknown,
 };
 
 /// An address with inlined code in the golden file, which is linked to 0x200000.
@@ -239,6 +239,7 @@ mod programs {
     }
 }
 
+#[cfg(feature = "convert")]
 /// The direct calls in code at `address`: where each returns to, and where it goes. Enough for what compilers make at `-O0`.
 fn calls(code: &[u8], address: u64) -> Vec<(u64, u64)> {
     let call = |at: usize| {
@@ -250,6 +251,7 @@ fn calls(code: &[u8], address: u64) -> Vec<(u64, u64)> {
 }
 
 /// The linker folded all instances of each template, and the compilers recorded no calls: lines of the source say who is called.
+#[cfg(feature = "convert")]
 #[test]
 fn where_no_call_is_recorded_the_order_of_first_use_says_who_stands_first() {
     let built = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testbins");
@@ -280,5 +282,45 @@ fn where_no_call_is_recorded_the_order_of_first_use_says_who_stands_first() {
             }
         }
         assert_eq!(seen, 5, "{}", program.display());
+    }
+}
+
+/// The linker folded two functions of one library, and another library calls both: the lines of the calls say which.
+#[cfg(feature = "convert")]
+#[test]
+fn the_name_that_a_call_was_linked_to_says_whom_another_module_called() {
+    let testbins = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testbins");
+    let source = fs::read_to_string(testbins.join("cases/imports.c")).unwrap();
+    let built = testbins.join("built");
+    const CALLEE: u64 = 0x7f00_0000_0000;
+    const CALLER: u64 = 0x7f10_0000_0000;
+    for caller in ["caller", "caller-noplt", "caller-i386", "caller-aarch64", "caller-riscv64"] {
+        let caller = format!("imports.{caller}");
+        let search = [built.join("imports.callee"), built.join(&caller)];
+        let symbolizer = Symbolizer::builder().search(search).candidates(true).build().unwrap();
+        let modules = vec![Module::new("imports.callee").at(CALLEE), Module::new(caller.as_str()).at(CALLER)];
+        let modules = Modules::new(modules);
+        let ask = |frames: Vec<StackFrame>| symbolizer.symbolize(&Stack::new(&modules, frames));
+        let is_folded = |address: &u64| ask(vec![exact(*address)])[0].candidates.len() == 2;
+        let folded = (CALLEE..CALLEE + 0x2000).find(is_folded).unwrap();
+        let mut lines = Vec::new();
+        for returns_to in CALLER..CALLER + 0x2000 {
+            let frames = ask(vec![exact(folded), StackFrame::returns_to(returns_to)]);
+            let [callee, caller] = &frames[..] else { panic!("{frames:?}") };
+            assert_eq!(callee.candidates.len(), 2, "nothing is ruled out");
+            if callee.certainty == Some(Certainty::Ambiguous) {
+                assert_eq!(callee.evidence, None);
+                continue;
+            }
+            assert_eq!(callee.certainty, Some(Certainty::Likely));
+            assert_eq!(callee.evidence, Some(Evidence::Relocation));
+            let line = caller.functions[0].line as usize;
+            let name = &callee.functions[0].linkage_name;
+            let text = source.lines().nth(line - 1).unwrap();
+            assert!(text.contains(&format!("{name}(")), "{caller:?}: {text}: {name}");
+            lines.push(line);
+        }
+        assert_eq!(lines.len(), 2, "{caller}: {lines:?}");
+        assert!(lines[0] != lines[1], "{caller}: {lines:?}");
     }
 }

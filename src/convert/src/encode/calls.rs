@@ -63,12 +63,12 @@ fn word(key: &SlotKey) -> i64 {
 }
 
 /// An address as the file has it, if it can.
-fn offset(address: ImageAddr, image_base: u64) -> Option<i64> {
+pub(super) fn offset(address: ImageAddr, image_base: u64) -> Option<i64> {
     let offset = address.0.checked_sub(image_base).filter(|offset| *offset < MAX_SPAN)?;
     i64::try_from(offset).ok()
 }
 
-fn add<const K: usize>(sections: &mut Vec<Section>, id: SectionId, records: &[[i64; K]]) {
+pub(super) fn add<const K: usize>(sections: &mut Vec<Section>, id: SectionId, records: &[[i64; K]]) {
     if !records.is_empty() {
         let record = |i: usize| records[i];
         let table = Table { count: records.len(), record };

@@ -14,6 +14,7 @@ mod calls;
 mod dedup;
 mod encoded;
 mod image;
+mod imports;
 mod index;
 mod input;
 mod layout;
@@ -83,6 +84,8 @@ pub fn body(program: &Program<'_>, image: &ImageInfo, options: &EncodeOptions) -
     sections.extend(sources);
     sections.extend(names);
     sections.extend(index?);
+    let (imports, imports_outside) = imports::section(program, &plan, image_base);
+    sections.extend(imports);
     sections.extend(basic_blocks::sections(&program.blocks, image_base));
     sections.extend(program.unwind.as_ref().map(|rows| unwind::section(rows, image_base)).transpose()?);
     sections.push(Section::new(SectionId::BUILD_ID, image.build_id.clone()));
@@ -121,6 +124,7 @@ pub fn body(program: &Program<'_>, image: &ImageInfo, options: &EncodeOptions) -
         files: plan.files.order.len() as u64,
         rows_read: usage.rows,
         scopes_read: usage.scopes,
+        left_out: LeftOut { tables_outside: imports_outside, ..code.stats.left_out },
         ..code.stats
     };
     Ok(Body { header, sections, stats, outline })
@@ -147,7 +151,8 @@ impl Body {
             sections.push(Section::new(SectionId::RECORD, bytes));
         }
         sections.sort_by_key(|section| section.id);
-        (stats.objects, stats.left_out.tables_outside) = (objects, tables_outside);
+        stats.objects = objects;
+        stats.left_out.tables_outside += tables_outside;
         Ok(Encoded { header, sections, stats })
     }
 }

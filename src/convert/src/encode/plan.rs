@@ -102,6 +102,7 @@ impl Plan {
             origin.file.iter().for_each(|file| usage.files.set(file.0));
         }
         extra_names(program, outline).for_each(|(_, name)| names.set(name.0));
+        program.imports.iter().for_each(|(_, name)| names.set(name.0));
 
         let (names, files) = rayon::join(
             || Strings::of(program.names.len(), &names, |id| &program.names[id as usize]),

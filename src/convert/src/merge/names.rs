@@ -28,6 +28,18 @@ impl NameIndex {
         self.table.find(hash, is_it).copied()
     }
 
+    /// The id of a name, which is added to `texts` if it is new.
+    pub(crate) fn intern<'f>(&mut self, texts: &mut Vec<Cow<'f, [u8]>>, name: Cow<'f, [u8]>) -> NameId {
+        let hash = hash_of(&name);
+        if let Some(id) = self.find_hashed(texts, hash, &name) {
+            return id;
+        }
+        let id = NameId(texts.len() as u32);
+        texts.push(name);
+        self.add(hash, id);
+        id
+    }
+
     fn add(&mut self, hash: u64, id: NameId) {
         self.hashes.push(hash);
         self.table.insert_unique(hash, id, |id| self.hashes[id.index()]);
@@ -102,14 +114,9 @@ impl<'f> Names<'f> {
         if is_cut {
             name = shortened(name, MAX_NAME);
         }
-        let hash = hash_of(&name);
-        if let Some(id) = self.index.find_hashed(&self.texts, hash, &name) {
-            return id;
-        }
-        self.cut += u64::from(is_cut);
-        let id = NameId(self.texts.len() as u32);
-        self.texts.push(name);
-        self.index.add(hash, id);
+        let before = self.texts.len();
+        let id = self.index.intern(&mut self.texts, name);
+        self.cut += u64::from(is_cut && self.texts.len() > before);
         id
     }
 

@@ -138,6 +138,8 @@ pub struct Program<'f> {
     pub blocks: BlockMap,
     /// Where that was asked for.
     pub unwind: Option<UnwindRows>,
+    /// Calls of functions of other modules: the return address, and the name that the call was linked to. Where that was asked for.
+    pub imports: Vec<(ImageAddr, NameId)>,
     pub inlines: InlineCounts,
 }
 

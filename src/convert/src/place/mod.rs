@@ -26,7 +26,7 @@ use foldsym_format::names::MAX_NAME;
 use crate::diagnostics::{Cap, Diagnostics, Kind};
 use crate::merge::names::{NameIndex, NameTables, Names};
 use crate::merge::units::Units;
-use crate::model::{FuncId, LocalCallee, NameId, Program, UnitId};
+use crate::model::{FuncId, ImageAddr, LocalCallee, NameId, Piece, Program, UnitId};
 use crate::open::Image;
 use crate::place::placing::Placing;
 use crate::program::machine::Machine;
@@ -107,6 +107,17 @@ impl<'f> Placed<'f> {
         let Units { heads, maps, edges, .. } = units;
         (self.program.heads, self.program.maps, self.program.edges) = (heads, maps, edges);
         self
+    }
+
+    /// Adds the calls of functions of other modules.
+    pub(crate) fn add_imports(&mut self, machine: &Machine<'_, 'f>) {
+        let piece = |piece: &Piece| (piece.start.0, piece.start.0 + u64::from(piece.body));
+        let ranges: Vec<(u64, u64)> = self.program.pieces.iter().map(piece).collect();
+        for (return_addr, name) in machine.imports(&ranges) {
+            let name = &name[..name.len().min(MAX_NAME)];
+            let id = self.names.intern(&mut self.program.names, name.into());
+            self.program.imports.push((ImageAddr(return_addr), id));
+        }
     }
 
     /// The id of a name that something of the program has.

@@ -12,6 +12,7 @@ mod aarch64;
 mod arm;
 mod code;
 mod flow;
+mod imports;
 mod inst;
 mod reader;
 mod riscv;
@@ -144,16 +145,24 @@ impl<'f> Machine<'_, 'f> {
         Some(targets)
     }
 
-    /// The calls of `start..end` that go straight to an address: where each returns to, and where it goes, in the order of the code.
-    /// None where the code is not at hand, not read, or not all of it is instructions.
-    pub(crate) fn direct_calls(&self, start: u64, end: u64) -> Vec<(u64, u64)> {
+    /// The calls of `start..end`: where each returns to, and where it goes, in the order of the code. None where the code is not at
+    /// hand, not read, or not all of it is instructions.
+    fn calls_in_order(&self, start: u64, end: u64) -> Vec<(u64, Target)> {
         match self.processor {
             None => Vec::new(),
             Some(Processor::X86 { wide }) => {
-                self.bytes(start, end).map_or_else(Vec::new, |bytes| x86::direct_calls(bytes, start, wide))
+                self.bytes(start, end).map_or_else(Vec::new, |bytes| x86::calls(bytes, start, wide))
             }
-            Some(_) => self.direct_calls_of_runs(start, end),
+            Some(_) => self.calls_of_runs(start, end),
         }
+    }
+
+    /// Those of them that go straight to an address.
+    pub(crate) fn direct_calls(&self, start: u64, end: u64) -> impl Iterator<Item = (u64, u64)> {
+        self.calls_in_order(start, end).into_iter().filter_map(|(return_addr, target)| match target {
+            Target::To(target) => Some((return_addr, target)),
+            _ => None,
+        })
     }
 
     /// Where the call goes to that returns to an address; `None` where it does not go straight there.

@@ -192,7 +192,7 @@ fn pairs<T: for<'a, 'py> FromPyObject<'a, 'py, Error: Into<PyErr>>>(
 /// ['open', 'read', 'resolve', 'encode', 'write']
 #[pyfunction]
 #[pyo3(signature = (
-    source, output, *, columns = false, locations = false, unwind = false, name_index = false, demangled = false, threads = 0,
+    source, output, *, columns = false, locations = false, unwind = false, imports = false, name_index = false, demangled = false, threads = 0,
     arch = None, target = None, dwp = None, dwo_dirs = Vec::new(), debug_dirs = Vec::new(), debug_file = None,
     map_prefix = None, remap_path = None, progress = None
 ))]
@@ -205,6 +205,7 @@ pub(crate) fn convert<'py>(
     columns: bool,
     locations: bool,
     unwind: bool,
+    imports: bool,
     name_index: bool,
     demangled: bool,
     threads: usize,
@@ -232,6 +233,7 @@ pub(crate) fn convert<'py>(
         columns,
         locations,
         unwind,
+        imports,
         name_index,
         demangle: Some(foldsym_demangle::demangle),
         readable_names: demangled,

@@ -310,7 +310,7 @@ fn entities(file: &SymbolFile<'_>, seen: &mut Seen) {
     let _ = file.program_sections().take(LOOKED_AT).count();
     seen.whole &= file.calls().take(LOOKED_AT).all(|call| call.is_ok());
     seen.whole &= file.overriders().take(LOOKED_AT).all(|overrider| overrider.is_ok());
-    seen.whole &= file.guesses().is_ok();
+    seen.whole &= file.guesses().is_ok() && file.imports().is_ok();
     seen.whole &= file.tail_calls().take(LOOKED_AT).all(|call| call.is_ok());
     seen.whole &= file.methods().take(LOOKED_AT).all(|method| method.is_ok());
     seen.whole &= file.slot_calls().take(LOOKED_AT).all(|call| call.is_ok());

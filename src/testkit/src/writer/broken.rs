@@ -75,6 +75,7 @@ pub fn calls() -> Vec<(&'static str, u32, Vec<u8>)> {
     const SLOTS: u32 = 22;
     const OVERRIDERS: u32 = 36;
     const GUESSES: u32 = 37;
+    const IMPORTS: u32 = 38;
     let sound = sound_calls();
     let mut out = Vec::new();
     let mut add = |what, section, change: &dyn Fn(&mut Contents)| {
@@ -133,6 +134,10 @@ pub fn calls() -> Vec<(&'static str, u32, Vec<u8>)> {
     add("two guesses of one call", GUESSES, &|c| c.guesses.insert(1, [c.guesses[0][0], 3]));
     add("a guessed call below the program", GUESSES, &|c| c.guesses[0][0] = -1);
     add("a guessed function that is not there", GUESSES, &|c| c.guesses[1][1] = c.functions.len() as i64);
+    add("an import before the one before it", IMPORTS, &|c| c.imports.swap(0, 1));
+    add("two names of one import", IMPORTS, &|c| c.imports.insert(1, [c.imports[0][0], 1]));
+    add("an import below the program", IMPORTS, &|c| c.imports[0][0] = -1);
+    add("an imported name that is not there", IMPORTS, &|c| c.imports[1][1] = c.names.len() as i64);
     add("a group that begins in another", GROUPS, &|c| c.groups[1][0] -= 1);
     add("a group that begins behind its members", GROUPS, &|c| c.groups[1][0] = 1 << 20);
     add("a negative group", GROUPS, &|c| c.groups[1][0] = -1);
@@ -156,5 +161,6 @@ pub fn sound_calls() -> Contents {
     contents.slots = vec![[0x1004, 4], [0x1010, 65536]];
     contents.overriders = vec![[0, 2, 0], [0, 3, 1]];
     contents.guesses = vec![[0x1010, 2], [0x1020, 3]];
+    contents.imports = vec![[0x1010, 0], [0x1024, 1]];
     contents
 }

@@ -110,6 +110,7 @@ pub fn contents() -> Contents {
         slots: Vec::new(),
         overriders: Vec::new(),
         guesses: Vec::new(),
+        imports: Vec::new(),
         sections: vec![(0x1000, 0x300, 1, ".text"), (0x2000, 0x10, 0, ".data")],
     }
 }

@@ -387,6 +387,7 @@ pub struct Contents {
     pub slots: Vec<[i64; 2]>,
     pub overriders: Vec<[i64; 3]>,
     pub guesses: Vec<[i64; 2]>,
+    pub imports: Vec<[i64; 2]>,
     /// Address minus image_base, size, flags, name.
     pub sections: Vec<(u64, u64, u8, &'static str)>,
 }
@@ -443,6 +444,9 @@ impl Contents {
         }
         if !self.guesses.is_empty() {
             sections.push((37, table(&self.guesses, log2)));
+        }
+        if !self.imports.is_empty() {
+            sections.push((38, table(&self.imports, log2)));
         }
         // A section that no version knows yet: readers skip it.
         sections.push((900, b"later".to_vec()));

@@ -103,8 +103,8 @@ impl<'f> Machine<'_, 'f> {
         run::flows(&runs, start..end, Values::new(self.processor?.is_narrow(), &constant))
     }
 
-    /// As [`Machine::direct_calls`].
-    pub(super) fn direct_calls_of_runs(&self, start: u64, end: u64) -> Vec<(u64, u64)> {
+    /// As [`Machine::calls_in_order`].
+    pub(super) fn calls_of_runs(&self, start: u64, end: u64) -> Vec<(u64, Target)> {
         let mut calls = Vec::new();
         // RISC-V's call is two instructions: the first loads a part of the address.
         let constant = |address: u64| self.constant(address);
@@ -113,10 +113,12 @@ impl<'f> Machine<'_, 'f> {
         for run in self.runs(start, end).unwrap_or_default() {
             values.forget();
             let whole = run.each(|address, inst| {
-                if let Op::Call(goal) = inst.op
-                    && let Target::To(target) = values.goal(goal)
-                {
-                    calls.push((address.wrapping_add(inst.len as u64), self.without_mode(target)));
+                if let Op::Call(goal) = inst.op {
+                    let target = match values.goal(goal) {
+                        Target::To(target) => Target::To(self.without_mode(target)),
+                        target => target,
+                    };
+                    calls.push((address.wrapping_add(inst.len as u64), target));
                 }
                 values.follow(inst);
             });

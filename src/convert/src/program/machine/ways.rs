@@ -93,7 +93,7 @@ impl Machine<'_, '_> {
     }
 
     /// Where code at an address goes that does nothing else: a stub of a procedure linkage table, a thunk between distant code.
-    fn hop(&self, address: u64) -> Option<Hop> {
+    pub(super) fn hop(&self, address: u64) -> Option<Hop> {
         let section = &self.image.sections[self.image.section_at(address)?];
         match self.processor? {
             Processor::X86 { wide } => {
@@ -120,17 +120,22 @@ impl Machine<'_, '_> {
         }
     }
 
-    fn read_slots(&self) -> Slots {
-        // By name, and relative (System V ABIs of x86-64, i386, AArch64, ARM and RISC-V).
-        let (by_name, relative) = match self.image.arch.machine {
+    /// The types of the loader's relocations of slots: by name, and relative (System V ABIs of x86-64, i386, AArch64, ARM and
+    /// RISC-V).
+    pub(super) fn slot_relocations(&self) -> Option<([u32; 2], u32)> {
+        Some(match self.image.arch.machine {
             EM_X86_64 => ([6, 7], 8),
             EM_386 => ([6, 7], u32::MAX),
             EM_AARCH64 => ([1025, 1026], 1027),
             EM_ARM => ([21, 22], u32::MAX),
             EM_RISCV if self.image.arch.address_size == 8 => ([2, 5], 3),
             EM_RISCV => ([1, 5], 3),
-            _ => return Slots::default(),
-        };
+            _ => return None,
+        })
+    }
+
+    fn read_slots(&self) -> Slots {
+        let Some((by_name, relative)) = self.slot_relocations() else { return Slots::default() };
         let mut slots = Slots::default();
         for section in self.image.loader.sections() {
             for relocation in section.iter() {

@@ -65,17 +65,19 @@ pub(super) fn flows(bytes: &[u8], start: u64, wide: bool) -> Option<Vec<Flow>> {
     found.iter().all(is_whole).then_some(found)
 }
 
-/// The calls that go straight to an address: where each returns to, and where it goes; none where not all is instructions.
-pub(super) fn direct_calls(bytes: &[u8], start: u64, wide: bool) -> Vec<(u64, u64)> {
+/// The calls of code at `start`: where each returns to, and where it goes; none where not all of it is instructions.
+pub(super) fn calls(bytes: &[u8], start: u64, wide: bool) -> Vec<(u64, Target)> {
     let mut calls = Vec::new();
     for now in &mut decoder(bytes, start, wide) {
         if now.is_invalid() {
             return Vec::new();
         }
-        if now.flow_control() == FlowControl::Call
-            && let Target::To(target) = near(&now)
-        {
-            calls.push((now.next_ip(), target));
+        match now.flow_control() {
+            FlowControl::Call => calls.push((now.next_ip(), near(&now))),
+            FlowControl::IndirectCall => {
+                calls.push((now.next_ip(), in_memory(&now, wide).unwrap_or(Target::Anywhere)));
+            }
+            _ => {}
         }
     }
     calls

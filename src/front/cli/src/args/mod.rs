@@ -239,6 +239,9 @@ pub(crate) struct Convert {
     /// Keeps the rows of call frame information, for walking frames in a crash handler or a reader of crash reports
     #[arg(long)]
     pub(crate) unwind: bool,
+    /// Keeps which functions of other modules are called where, for stacks over many modules
+    #[arg(long)]
+    pub(crate) imports: bool,
     /// Writes an index of all names, which makes `find` faster and the file larger
     #[arg(long)]
     pub(crate) name_index: bool,

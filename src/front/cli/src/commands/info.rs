@@ -175,6 +175,7 @@ fn folded(file: &SymbolFile<'_>, conversion: &Value) -> Result<Folded, Error> {
         ("OverriderKeys", file.overriders().count().into()),
         ("GuessedCalls", file.guesses()?.len().into()),
         ("ObjectPointers", objects.into()),
+        ("ImportedCalls", file.imports()?.len().into()),
     ];
     Ok(Folded { members, facts })
 }

@@ -53,6 +53,7 @@ def convert(
     columns: bool = False,
     locations: bool = False,
     unwind: bool = False,
+    imports: bool = False,
     name_index: bool = False,
     demangled: bool = False,
     threads: int = 0,

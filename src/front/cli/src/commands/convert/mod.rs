@@ -34,6 +34,7 @@ pub(crate) fn run(args: &Convert) -> Result<u8, Failure> {
         columns: args.columns,
         locations: args.locations,
         unwind: args.unwind,
+        imports: args.imports,
         name_index: args.name_index,
         readable_names: args.demangled,
         ..options(&args.reading)
@@ -66,6 +67,7 @@ pub(crate) fn options(reading: &Reading) -> Options {
         columns: false,
         locations: false,
         unwind: false,
+        imports: false,
         name_index: false,
         demangle: Some(foldsym_demangle::demangle),
         readable_names: false,

@@ -1,0 +1,22 @@
+//! Writes IMPORTS: calls of functions of other modules (schema, section 3).
+
+use super::calls::{add, offset};
+use super::plan::Plan;
+use super::section::Section;
+use crate::model::Program;
+use foldsym_format::SectionId;
+
+/// The section, where the program has any, and how many calls are left out, as they are outside of what a file can hold.
+pub(super) fn section(program: &Program<'_>, plan: &Plan, image_base: u64) -> (Vec<Section>, u64) {
+    let record = |&(address, name): &(_, crate::model::NameId)| {
+        Some([offset(address, image_base)?, i64::from(plan.names.ranks[name.index()])])
+    };
+    let mut records: Vec<[i64; 2]> = program.imports.iter().filter_map(record).collect();
+    let left_out = (program.imports.len() - records.len()) as u64;
+    records.sort_unstable();
+    // Overlapping code was cut, so that no call stands in two pieces; a file that says otherwise has it once.
+    records.dedup_by_key(|record| record[0]);
+    let mut sections = Vec::new();
+    add(&mut sections, SectionId::IMPORTS, &records);
+    (sections, left_out)
+}
