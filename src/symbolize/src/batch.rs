@@ -14,11 +14,12 @@ use rustc_hash::FxHashMap;
 
 use crate::answer::Answer;
 use crate::names::Names;
+use crate::query::{Import, Innermost, Placed, Query};
 use crate::rank::Caller;
 use crate::resolve::{self, Resolver};
 use crate::stack::Mapping;
 use crate::unknown::Unknown;
-use crate::worker::{Innermost, MAX_FILES, Placed, Query, Worker};
+use crate::worker::{MAX_FILES, Worker};
 
 /// One frame of a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,8 +48,9 @@ pub struct Batch {
     absent: FxHashMap<Unknown, u32>,
 }
 
-/// A frame's file and address, and its caller's address with the number of what is known of it.
-type AddressAndCaller = (usize, StackAddr, Option<(StackAddr, u32)>);
+/// A frame's file and address, its caller's address with the number of what is known of it, and what the call of a caller in another
+/// module was linked to.
+type AddressAndCaller = (usize, StackAddr, Option<(StackAddr, u32)>, Option<Import>);
 
 /// What a file has at an address.
 #[derive(Clone, Copy, PartialEq)]
@@ -265,9 +267,10 @@ impl Worker<'_> {
             }
             let Some(file) = placed.file else { return false };
             let caller = batch.placed.get(index + 1).filter(|_| index + 1 < range.end);
+            let Ok(import) = self.import(placed, caller) else { return false };
             let caller =
                 caller.filter(|caller| placed.shares_module(caller)).map(|caller| (caller.address, behind));
-            let call = (file, placed.address, caller);
+            let call = (file, placed.address, caller, import);
             behind = match batch.known.get(&call) {
                 Some(&known) => known,
                 None => {
@@ -287,13 +290,12 @@ impl Worker<'_> {
     fn resolve_call(
         &mut self,
         batch: &mut Batch,
-        (file, address, caller): AddressAndCaller,
+        (file, address, caller, import): AddressAndCaller,
         placed: Placed,
         has_callers: bool,
         each: Each<'_>,
     ) -> Option<u32> {
-        let loaded = &mut self.files[file];
-        let map = &loaded.map;
+        let map = &self.files[file].map;
         let (mut resolved, mut front) = (Resolved::NONE, 0);
         if has_callers {
             let known = |id: u32| match batch.resolutions.get(id as usize) {
@@ -303,6 +305,7 @@ impl Worker<'_> {
             let caller = caller.map(|(address, id)| (address, known(id)));
             let given = caller.as_ref().map(|(address, (resolved, _))| (*address, resolved));
             resolved = resolve::frame(map.file(), address, given).ok()?;
+            import.map_or(Ok(()), |import| self.by_import(file, import, &mut resolved)).ok()?;
             let caller = caller.as_ref();
             let caller = caller.map(|(address, (resolved, first))| Caller {
                 address: *address,
@@ -315,6 +318,8 @@ impl Worker<'_> {
         let image = address.lookup_address()?;
         answer.image_address = Some(image.0);
         let given = has_callers.then_some((resolved, front));
+        let loaded = &mut self.files[file];
+        let map = &loaded.map;
         self.resolver.fill(map.file(), image, given, &mut answer).ok()?;
         if answer.symbol.frames.is_empty() {
             answer.unknown = Some(Unknown::NoFunction);

@@ -59,6 +59,7 @@ mod objects;
 mod parse;
 #[cfg(feature = "convert")]
 mod program;
+mod query;
 mod quote;
 mod rank;
 mod request;
@@ -83,8 +84,9 @@ pub use objects::ObjectAnswer;
 pub use parse::{ParseError, build_id_and_offset, module_and_offset, number};
 #[cfg(feature = "convert")]
 pub use program::LoadError;
+pub use query::{Innermost, Query};
 pub use request::{Request, RequestError, Requests};
 pub use stack::{Kind, Mapping, Module, Modules, OpenFile, Place, Stack, StackFrame};
 pub use symbolizer::{BuildError, Builder, OpenedFiles, Symbolizer};
 pub use unknown::Unknown;
-pub use worker::{Innermost, Query, Worker};
+pub use worker::Worker;

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use foldsym_lookup::{Error, ImageAddr, Resolved, ReturnAddr, StackAddr};
-use foldsym_stopped::Machine;
 use foldsym_store::SymbolMap;
 use rustc_hash::FxHashMap;
 
@@ -14,6 +13,7 @@ use crate::frame::Frame;
 use crate::json;
 use crate::names::{Form, Kept, Names, damage};
 use crate::objects::Objects;
+use crate::query::{Import, Innermost, Placed, Query};
 use crate::rank::{Caller, Ranker};
 use crate::resolve::{self, Resolver};
 use crate::stack::{Kind, Mapping, Module, Modules, Place, Stack, StackFrame, in_file_part};
@@ -98,56 +98,8 @@ impl NamesOfFile {
     }
 }
 
-/// A stack to answer.
-#[derive(Clone, Copy)]
-pub struct Query<'q> {
-    /// The modules of the process.
-    pub modules: &'q Modules,
-    /// The frames, innermost first.
-    pub frames: &'q [StackFrame],
-    /// What is known of the innermost frame.
-    pub innermost: Innermost<'q>,
-}
-
-/// What is known of the innermost frame besides its address: it may tell which folded method ran.
-#[derive(Clone, Copy, Default)]
-#[non_exhaustive]
-pub enum Innermost<'q> {
-    /// Nothing.
-    #[default]
-    Nothing,
-    /// What the vtable pointer of its object holds.
-    Vtable(Place),
-    /// Registers and memory. Where the object is must be in the file (`foldsym convert --locations`).
-    State(&'q dyn Machine),
-}
-
 /// The file of a module, as an index of [`Worker::files`].
 type State = Result<usize, Unknown>;
-
-/// Where a frame is.
-#[derive(Clone, Copy)]
-pub(crate) struct Placed {
-    pub(crate) module: Option<usize>,
-    /// `None` where there is no file: why is in [`Worker::unknown`].
-    pub(crate) file: Option<usize>,
-    /// What link-time addresses are less than runtime ones, where that is known.
-    pub(crate) bias: Option<u64>,
-    /// The number that the report gave.
-    pub(crate) given: Option<u64>,
-    pub(crate) address: StackAddr,
-}
-
-impl Placed {
-    pub(crate) const NOWHERE: Self =
-        Self { module: None, file: None, bias: None, given: None, address: StackAddr::Foreign };
-
-    /// Whether a call from the one to the other stays in one loaded file.
-    pub(crate) fn shares_module(&self, other: &Self) -> bool {
-        let same_file = self.file.is_some() && self.file == other.file;
-        same_file && (self.module == other.module || (self.bias.is_some() && self.bias == other.bias))
-    }
-}
 
 impl<'s> Worker<'s> {
     pub(crate) fn new(symbolizer: &'s Symbolizer) -> Self {
@@ -449,9 +401,16 @@ impl<'s> Worker<'s> {
             let map = &self.files[file].map;
             match resolve::frame(map.file(), frame.address, caller) {
                 Ok(mut resolved) => {
-                    if let Err((index, unknown)) = self.by_import(placed, index, &mut resolved) {
-                        self.unknown.push((index, unknown));
-                        placed[index].file = None;
+                    let told = match self.import(placed[index], placed.get(index + 1)) {
+                        Err(why) => Err((index + 1, why)),
+                        Ok(None) => Ok(()),
+                        Ok(Some(import)) => self
+                            .by_import(file, import, &mut resolved)
+                            .map_err(|error| (index, damage(map.path(), error))),
+                    };
+                    if let Err((damaged, why)) = told {
+                        self.unknown.push((damaged, why));
+                        placed[damaged].file = None;
                         continue;
                     }
                     let map = &self.files[file].map;
@@ -469,35 +428,36 @@ impl<'s> Worker<'s> {
         }
     }
 
-    /// Lets the name that the caller's call was linked to tell which function of folded code a frame is, where the caller is in another
-    /// module.
+    /// What the caller's call was linked to, where the caller is in another module.
     ///
     /// # Errors
-    /// A file is damaged where it was read: the frame that is not known then.
-    fn by_import(
-        &self,
-        placed: &[Placed],
-        index: usize,
-        resolved: &mut Resolved,
-    ) -> Result<(), (usize, Unknown)> {
-        let frame = &placed[index];
-        let Some(caller) = placed.get(index + 1).filter(|caller| !frame.shares_module(caller)) else {
-            return Ok(());
-        };
-        let (Some(_), Some(file), Some(of_caller), StackAddr::Return(returns_to)) =
-            (resolved.group, frame.file, caller.file, caller.address)
+    /// The caller's file is damaged where it was read.
+    pub(crate) fn import(&self, frame: Placed, caller: Option<&Placed>) -> Result<Option<Import>, Unknown> {
+        let caller = caller.filter(|caller| !frame.shares_module(caller));
+        let Some((Some(file), StackAddr::Return(returns_to))) =
+            caller.map(|caller| (caller.file, caller.address))
         else {
-            return Ok(());
+            return Ok(None);
         };
-        let [map, calling] = [file, of_caller].map(|file| &self.files[file].map);
-        let name = calling.file().imports().and_then(|imports| imports.callee(returns_to));
-        let Some(name) = name.map_err(|error| (index + 1, damage(calling.path(), error)))? else {
-            return Ok(());
-        };
-        let mut text = vec![0; calling.file().write_name(name, &mut []).unwrap_or(0)];
-        calling.file().write_name(name, &mut text);
-        let told = map.file().resolve_import(resolved, &text);
-        told.map_err(|error| (index, damage(map.path(), error)))
+        let map = &self.files[file].map;
+        let name = map.file().imports().and_then(|imports| imports.callee(returns_to));
+        Ok(name.map_err(|error| damage(map.path(), error))?.map(|name| Import { file, name }))
+    }
+
+    /// Lets the name that a call was linked to tell which function of folded code a frame is.
+    ///
+    /// # Errors
+    /// The frame's file is damaged where it was read.
+    pub(crate) fn by_import(
+        &self,
+        file: usize,
+        import: Import,
+        resolved: &mut Resolved,
+    ) -> Result<(), Error> {
+        let calling = self.files[import.file].map.file();
+        let mut name = vec![0; calling.write_name(import.name, &mut []).unwrap_or(0)];
+        calling.write_name(import.name, &mut name);
+        self.files[file].map.file().resolve_import(resolved, &name)
     }
 
     /// Lets the object of the innermost frame tell which function it is. Gives what is known of the object.

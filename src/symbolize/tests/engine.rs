@@ -315,6 +315,12 @@ fn the_name_that_a_call_was_linked_to_says_whom_another_module_called() {
             }
             assert_eq!(callee.certainty, Some(Certainty::Likely));
             assert_eq!(callee.evidence, Some(Evidence::Relocation));
+            let stack = Stack::new(
+                &modules,
+                vec![exact(folded), exact(folded + 1), StackFrame::returns_to(returns_to)],
+            );
+            let alone = symbolizer.symbolize(&stack);
+            assert_eq!(symbolizer.symbolize_batch(&[stack]), [alone], "a batch says the same");
             let line = caller.functions[0].line as usize;
             let name = &callee.functions[0].linkage_name;
             let text = source.lines().nth(line - 1).unwrap();

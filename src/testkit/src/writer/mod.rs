@@ -392,6 +392,16 @@ pub struct Contents {
     pub sections: Vec<(u64, u64, u8, &'static str)>,
 }
 
+/// Adds a table that a file has only with records.
+fn optional<const K: usize>(
+    sections: &mut Vec<(u32, Vec<u8>)>,
+    id: u32,
+    records: &[[i64; K]],
+    block_log2: u8,
+) {
+    sections.extend((!records.is_empty()).then(|| (id, table(records, block_log2))));
+}
+
 impl Contents {
     pub fn sections(&self) -> Vec<(u32, Vec<u8>)> {
         let log2 = self.block_log2;
@@ -422,32 +432,16 @@ impl Contents {
             sections.push((10, table(&self.groups, log2)));
             sections.push((11, table(&self.members, log2)));
         }
-        if !self.aliases.is_empty() {
-            sections.push((12, table(&self.aliases, log2)));
-        }
+        optional(&mut sections, 12, &self.aliases, log2);
         sections.push((13, program));
-        if !self.calls.is_empty() {
-            sections.push((16, table(&self.calls, log2)));
-        }
-        if !self.tails.is_empty() {
-            sections.push((19, table(&self.tails, log2)));
-        }
+        optional(&mut sections, 16, &self.calls, log2);
+        optional(&mut sections, 19, &self.tails, log2);
         sections.push((20, self.starts()));
-        if !self.vtables.is_empty() {
-            sections.push((21, table(&self.vtables, log2)));
-        }
-        if !self.slots.is_empty() {
-            sections.push((22, table(&self.slots, log2)));
-        }
-        if !self.overriders.is_empty() {
-            sections.push((36, table(&self.overriders, log2)));
-        }
-        if !self.guesses.is_empty() {
-            sections.push((37, table(&self.guesses, log2)));
-        }
-        if !self.imports.is_empty() {
-            sections.push((38, table(&self.imports, log2)));
-        }
+        optional(&mut sections, 21, &self.vtables, log2);
+        optional(&mut sections, 22, &self.slots, log2);
+        optional(&mut sections, 36, &self.overriders, log2);
+        optional(&mut sections, 37, &self.guesses, log2);
+        optional(&mut sections, 38, &self.imports, log2);
         // A section that no version knows yet: readers skip it.
         sections.push((900, b"later".to_vec()));
         sections
