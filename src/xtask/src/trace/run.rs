@@ -1,5 +1,8 @@
 //! One traced run of each link of a program, and which of their stacks belong together.
 //!
+//! Programs of x86-64 and i386 are stepped by `ptrace` (`tracer.c`), others by an emulator (the module `emulated`). Both give the same:
+//! entries of functions with their stacks.
+//!
 //! The two programs run apart. What they have in common are entries of the program's own functions, in one order: entry `n` of
 //! the one is entry `n` of the other. That is checked for each: the symbol of the link without folding must be among those
 //! at the address in the other, or be gone there. At the first that is not so the comparison ends.
@@ -8,8 +11,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::builds::Links;
+use super::emulated;
+use super::make::{Links, Made};
+use super::targets::Target;
 use crate::sh;
+
+/// How far each program is stepped.
+#[derive(Clone, Copy)]
+pub(super) struct Limits {
+    /// Instructions.
+    pub(super) steps: usize,
+    /// Entries of functions.
+    pub(super) entries: usize,
+}
 
 /// What a word of a stack is.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -45,26 +59,46 @@ pub(super) struct FunctionSymbols {
 }
 
 impl FunctionSymbols {
-    /// Of a program, or of objects.
+    /// Start, size and name of each.
+    pub(super) fn new(mut all: Vec<(u64, u64, String)>) -> FunctionSymbols {
+        all.sort();
+        let names = all.iter().map(|(.., name)| name.clone()).collect();
+        let sizes = all.iter().map(|(_, size, name)| (name.clone(), *size)).collect();
+        FunctionSymbols { all, names, sizes }
+    }
+
+    /// Of modules, each at its place in memory.
     ///
     /// # Errors
     /// `llvm-nm` is missing or fails.
-    pub(super) fn of(path: &Path) -> Result<FunctionSymbols, String> {
-        let mut nm = Command::new(sh::llvm("llvm-nm")?);
-        let text = sh::output(nm.args(["--defined-only", "--print-size", "--numeric-sort"]).arg(path))?;
+    fn of<'p>(modules: impl Iterator<Item = (&'p PathBuf, u64)>) -> Result<FunctionSymbols, String> {
         let mut all = Vec::new();
-        for line in text.lines() {
-            if let [address, size, "t" | "T" | "w" | "W", name] =
-                line.split_ascii_whitespace().collect::<Vec<_>>()[..]
-            {
-                let hex =
-                    |word| u64::from_str_radix(word, 16).map_err(|error| format!("llvm-nm: {line}: {error}"));
-                all.push((hex(address)?, hex(size)?, name.to_owned()));
+        for (path, base) in modules {
+            let mut nm = Command::new(sh::llvm("llvm-nm")?);
+            let text = sh::output(nm.args(["--defined-only", "--print-size"]).arg(path))?;
+            for line in text.lines() {
+                if let [address, size, "t" | "T" | "w" | "W", name] =
+                    line.split_ascii_whitespace().collect::<Vec<_>>()[..]
+                {
+                    let hex = |word| {
+                        u64::from_str_radix(word, 16).map_err(|error| format!("llvm-nm: {line}: {error}"))
+                    };
+                    all.push((base + hex(address)?, hex(size)?, name.to_owned()));
+                }
             }
         }
-        let names = all.iter().map(|(.., name)| name.clone()).collect();
-        let sizes = all.iter().map(|(_, size, name)| (name.clone(), *size)).collect();
-        Ok(FunctionSymbols { all, names, sizes })
+        Ok(Self::new(all))
+    }
+
+    /// Where the functions of a name are, each from its start to its end.
+    pub(super) fn ranges(&self, name: &str) -> Vec<(u64, u64)> {
+        let of_name = self.all.iter().filter(|(_, size, other)| other == name && *size > 0);
+        of_name.map(|(start, size, _)| (*start, start + size)).collect()
+    }
+
+    /// Whether a function starts at the address.
+    pub(super) fn is_start(&self, address: u64) -> bool {
+        self.all.binary_search_by_key(&address, |(start, ..)| *start).is_ok()
     }
 
     /// Bytes of a function's code; `None` where there is none of the name.
@@ -91,6 +125,8 @@ pub(super) struct Traced {
     pub(super) stacks: Vec<Vec<Pair>>,
     /// The functions of the link without folding.
     pub(super) truth: FunctionSymbols,
+    /// What is added to the addresses of each module with folding.
+    pub(super) bases: Vec<u64>,
     /// Entries that were compared, and why no more were.
     pub(super) entries: usize,
     pub(super) end: String,
@@ -99,22 +135,33 @@ pub(super) struct Traced {
 }
 
 /// Entries of functions, each with the number of its stack.
-struct Run {
-    entries: Vec<usize>,
-    stacks: Vec<Vec<Word>>,
-    end: String,
+#[derive(Default)]
+pub(super) struct Run {
+    pub(super) entries: Vec<usize>,
+    pub(super) stacks: Vec<Vec<Word>>,
+    /// Why there are no more.
+    pub(super) end: String,
 }
 
 /// Runs both links.
 ///
 /// # Errors
 /// A tool that is missing or fails.
-pub(super) fn trace(tracer: &Path, links: &Links, limits: [&str; 2]) -> Result<Traced, String> {
-    let (whole, plain) = (FunctionSymbols::of(&links.whole)?, FunctionSymbols::of(&links.plain)?);
-    let own = own(&defined(&links.objects)?, &whole, &plain);
+pub(super) fn trace(tracer: &Path, target: &Target, made: &Made, limits: Limits) -> Result<Traced, String> {
+    let modules = &made.modules;
+    let [bases, other] =
+        [bases(tracer, modules, |links| &links.folded), bases(tracer, modules, |links| &links.plain)];
+    let (bases, other) = (bases?, other?);
+    let whole = FunctionSymbols::of(modules.iter().map(|links| &links.whole).zip(bases.iter().copied()))?;
+    let plain = FunctionSymbols::of(modules.iter().map(|links| &links.plain).zip(other))?;
+    let own = own(&defined(&made.objects)?, &whole, &plain);
+    let run = |program: &Path, entries: &[u64], symbols: &FunctionSymbols| match target.emulator {
+        Some(emulated) => emulated::run(emulated, program, entries, symbols, limits),
+        None => run(tracer, program, entries, symbols.start(SKIPPED), limits),
+    };
     let (ours, theirs) = std::thread::scope(|scope| {
-        let ours = scope.spawn(|| run(tracer, &links.folded, &own.0, limits, whole.start(SKIPPED)));
-        let theirs = run(tracer, &links.plain, &own.1, limits, plain.start(SKIPPED));
+        let ours = scope.spawn(|| run(&modules[0].folded, &own.0, &whole));
+        let theirs = run(&modules[0].plain, &own.1, &plain);
         (ours.join().unwrap_or_else(|_| Err("tracer: a thread ended".to_owned())), theirs)
     });
     let (ours, theirs) = (ours?, theirs?);
@@ -147,7 +194,19 @@ pub(super) fn trace(tracer: &Path, links: &Links, limits: [&str; 2]) -> Result<T
             unequal += 1;
         }
     }
-    Ok(Traced { stacks, truth: plain, entries, end, unequal })
+    Ok(Traced { stacks, truth: plain, bases, entries, end, unequal })
+}
+
+/// Where each module is in memory: a program without others is where it was linked, and one with others prints where those are.
+/// The tracer runs it at the same addresses again.
+fn bases(tracer: &Path, modules: &[Links], link: impl Fn(&Links) -> &PathBuf) -> Result<Vec<u64>, String> {
+    let mut bases = vec![0];
+    if modules.len() > 1 {
+        let printed = sh::output(Command::new(tracer).arg(link(&modules[0])))?;
+        let base = |line: &str| u64::from_str_radix(line, 16).map_err(|_| format!("plugins: {line}"));
+        bases.extend(printed.lines().map(base).collect::<Result<Vec<u64>, _>>()?);
+    }
+    if bases.len() == modules.len() { Ok(bases) } else { Err("plugins: not all were opened".to_owned()) }
 }
 
 /// Where the program's own functions are entered in both links: those that its objects define. Libraries have other work in the two
@@ -177,19 +236,14 @@ fn defined(objects: &[PathBuf]) -> Result<BTreeSet<String>, String> {
 }
 
 /// Steps one program.
-fn run(
-    tracer: &Path,
-    program: &Path,
-    entries: &[u64],
-    limits: [&str; 2],
-    skipped: u64,
-) -> Result<Run, String> {
+fn run(tracer: &Path, program: &Path, entries: &[u64], skipped: u64, limits: Limits) -> Result<Run, String> {
     let text: String = entries.iter().map(|entry| format!("{entry:x}\n")).collect();
     let input = program.with_extension("entries");
     std::fs::write(&input, text).map_err(|error| format!("{}: {error}", input.display()))?;
-    let output =
-        sh::filter(Command::new(tracer).arg(program).args(limits).arg(format!("{skipped:x}")), &input)?;
-    let mut run = Run { entries: Vec::new(), stacks: Vec::new(), end: String::new() };
+    let mut command = Command::new(tracer);
+    command.arg(program).args([limits.steps.to_string(), limits.entries.to_string(), format!("{skipped:x}")]);
+    let output = sh::filter(&mut command, &input)?;
+    let mut run = Run::default();
     for line in output.lines() {
         let bad = || format!("tracer: {line}");
         let mut words = line.split_ascii_whitespace();
