@@ -27,7 +27,9 @@ pub(super) enum Form {
     Unoptimized,
     /// Relocations are kept (`--emit-relocs`).
     Relocations,
-    /// Local symbols were removed after the link.
+    /// The linker leaves local symbols out.
+    NoLocals,
+    /// Local symbols and the debug information were removed after the link.
     Stripped,
     /// The debug information is in a file of its own.
     DebugFile,
@@ -41,6 +43,7 @@ const FORMS: &[(&str, Form)] = &[
     ("mixed", Form::Mixed),
     ("O0", Form::Unoptimized),
     ("relocs", Form::Relocations),
+    ("nolocals", Form::NoLocals),
     ("stripped", Form::Stripped),
     ("debugfile", Form::DebugFile),
     ("lto", Form::Lto),
@@ -70,8 +73,8 @@ impl TracedBuild {
         let source = match (self.source, self.compiler) {
             // No other target has a standard library here.
             (RUST, "rustc") => {
-                self.target.is_host
-                    && matches!(self.form, Form::Plain | Form::Merging | Form::Relocations | Form::Stripped)
+                let forms = [Form::Plain, Form::Merging, Form::Relocations, Form::NoLocals, Form::Stripped];
+                self.target.is_host && forms.contains(&self.form)
             }
             (RUST, _) | (_, "rustc") => false,
             // What is particular are the modules.
@@ -84,8 +87,10 @@ impl TracedBuild {
             // gold and mold need a plugin for clang's bitcode, lld cannot read gcc's.
             Form::Lto => matches!((self.compiler, self.linker), ("clang", "lld") | ("gcc", "gold" | "mold")),
             Form::Mixed => self.source == "locals",
-            // What a debug file and a stripped program leave does not depend on the source.
+            // What these leave does not depend on the source.
             Form::DebugFile => matches!(self.source, "virtual.cpp" | "throwing.cpp" | "locals"),
+            Form::NoLocals => matches!(self.source, "virtual.cpp" | "generators.cpp" | "locals" | RUST),
+            Form::Stripped => matches!(self.source, "callbacks.c" | "library.cpp" | "locals" | RUST),
             // gold writes relocations that it did not adjust.
             Form::Relocations => self.linker != "gold",
             _ => true,

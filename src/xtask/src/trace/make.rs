@@ -11,7 +11,7 @@ use crate::sh;
 pub(super) struct Links {
     pub(super) folded: PathBuf,
     pub(super) plain: PathBuf,
-    /// The folded one before anything was stripped of it.
+    /// The folded one with all its symbols.
     pub(super) whole: PathBuf,
 }
 
@@ -21,6 +21,8 @@ pub(super) struct Made {
     pub(super) modules: Vec<Links>,
     /// The build's own objects, as the links without folding have them.
     pub(super) objects: Vec<PathBuf>,
+    /// The compiler merged functions of the folded program, and not of the other.
+    pub(super) is_merged: bool,
 }
 
 impl TracedBuild {
@@ -65,6 +67,7 @@ impl TracedBuild {
         let link = |objects: &[PathBuf], icf: &str, name: &str, kind: &[&str]| {
             let out = dir.join(name);
             let mut link = command();
+            link.args(self.discard(name));
             link.args(kind).arg("-Wl,--build-id").arg(format!("-fuse-ld={}", self.linker));
             link.args(&folder).arg(format!("-Wl,--icf={icf}"));
             match self.form {
@@ -78,9 +81,14 @@ impl TracedBuild {
         let apart = if self.form == Form::Merging { objects("b", false)? } else { merged.clone() };
         let mut modules = Vec::new();
         let mut module = |range: std::ops::Range<usize>, suffix: &str, kind: &[&str]| {
-            let folded = link(&merged[range.clone()], "all", &format!("folded{suffix}"), kind)?;
-            let plain = link(&apart[range], "none", &format!("single{suffix}"), kind)?;
-            modules.push(self.stripped(folded, plain)?);
+            let [folded, whole] = [format!("folded{suffix}"), format!("folded{suffix}.whole")];
+            let links = Links {
+                folded: link(&merged[range.clone()], "all", &folded, kind)?,
+                whole: link(&merged[range.clone()], "all", &whole, kind)?,
+                plain: link(&apart[range], "none", &format!("single{suffix}"), kind)?,
+            };
+            self.strip(&links.folded)?;
+            modules.push(links);
             Ok::<_, String>(())
         };
         if self.source == PLUGINS {
@@ -91,7 +99,7 @@ impl TracedBuild {
         } else {
             module(0..merged.len(), "", &["-static"])?;
         }
-        Ok(Made { modules, objects: apart })
+        Ok(Made { modules, objects: apart, is_merged: self.form == Form::Merging })
     }
 
     fn make_rust(&self, source: &Path, dir: &Path) -> Result<Made, String> {
@@ -99,6 +107,10 @@ impl TracedBuild {
         let link = |icf: &str, name: &str| {
             let out = dir.join(name);
             let mut rustc = Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));
+            rustc.current_dir(dir);
+            rustc.args(
+                self.discard(name).iter().flat_map(|flag| ["-C".to_owned(), format!("link-arg={flag}")]),
+            );
             rustc.args(["--edition=2024", "-O", "-g", "-C", "target-feature=+crt-static"]);
             rustc.args(["-C", "relocation-model=static", "-C", "codegen-units=1"]);
             // What rustc merges has one symbol in both links, but where the build asks for it.
@@ -115,8 +127,20 @@ impl TracedBuild {
             rustc.arg(format!("--emit=obj={},link={}", object.display(), out.display()));
             sh::run(rustc.arg(source)).map(|()| (out, object))
         };
-        let ((folded, _), (plain, object)) = (link("all", "folded")?, link("none", "single")?);
-        Ok(Made { modules: vec![self.stripped(folded, plain)?], objects: vec![object] })
+        let ((folded, _), (whole, _)) = (link("all", "folded")?, link("all", "folded.whole")?);
+        let (plain, object) = link("none", "single")?;
+        self.strip(&folded)?;
+        Ok(Made {
+            modules: vec![Links { folded, plain, whole }],
+            objects: vec![object],
+            is_merged: self.form == Form::Merging,
+        })
+    }
+
+    /// What the linker is told of the symbols of a program.
+    fn discard(&self, name: &str) -> Option<&'static str> {
+        let is_whole = name.ends_with("whole") || name.starts_with("single");
+        (self.form == Form::NoLocals && !is_whole).then_some("-Wl,--discard-all")
     }
 
     /// Where the driver finds the linker; gcc looks for it in folders of its own, and in no other.
@@ -138,24 +162,20 @@ impl TracedBuild {
     }
 
     /// Takes away what the form takes away of a folded program.
-    fn stripped(&self, folded: PathBuf, plain: PathBuf) -> Result<Links, String> {
-        let whole = PathBuf::from(format!("{}.whole", folded.display()));
-        std::fs::copy(&folded, &whole).map_err(|e| format!("{}: {e}", whole.display()))?;
+    fn strip(&self, folded: &Path) -> Result<(), String> {
         match self.form {
-            // GNU's takes the debug information away with the local symbols.
             Form::Stripped => {
-                sh::run(Command::new(sh::llvm("llvm-objcopy")?).arg("--discard-all").arg(&folded))?;
+                sh::run(Command::new(sh::llvm("llvm-objcopy")?).arg("--discard-all").arg(folded))
             }
             Form::DebugFile => {
                 // LLVM's writes notes that are none into debug files of mold's programs.
                 let objcopy = || Ok::<_, String>(Command::new(self.target.objcopy()?));
                 let debug = folded.with_extension("debug");
-                sh::run(objcopy()?.arg("--only-keep-debug").arg(&folded).arg(&debug))?;
-                sh::run(objcopy()?.arg("--strip-all").arg(&folded))?;
+                sh::run(objcopy()?.arg("--only-keep-debug").arg(folded).arg(&debug))?;
+                sh::run(objcopy()?.arg("--strip-all").arg(folded))
             }
-            _ => {}
+            _ => Ok(()),
         }
-        Ok(Links { folded, plain, whole })
     }
 
     fn flags(&self, at: usize, merging: bool) -> Vec<&'static str> {

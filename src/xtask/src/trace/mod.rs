@@ -49,6 +49,8 @@ struct Tally {
     /// Builds that were judged, and those whose compiler or linker failed.
     built: usize,
     not_built: usize,
+    /// Builds whose two runs entered different functions at some point, where their comparison ended.
+    diverged: usize,
 }
 
 /// Frames that are folded or in doubt.
@@ -130,8 +132,9 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
 fn page(tally: &Tally) -> String {
     let mut text = format!(
         "{} builds, each stepped beside the same objects linked without folding; {} more could not be made.\n\n\
+         Where the two enter different functions the comparison ends, as clang's `-fmerge-functions` makes it: in {} builds.\n\n\
          | certainty | frames | first candidate right |\n|---|---|---|\n",
-        tally.built, tally.not_built
+        tally.built, tally.not_built, tally.diverged
     );
     for (certainty, (frames, right)) in &tally.by_certainty {
         let word = if certainty.is_empty() { "no answer".to_owned() } else { format!("`{certainty}`") };
@@ -190,6 +193,7 @@ fn one(
     };
     let traced = run::trace(tracer, build.target, &made, limits)?;
     tally.built += 1;
+    tally.diverged += usize::from(traced.is_diverged);
     let wrong = tally.wrong.len();
     let before = std::mem::take(&mut tally.folded);
     let judged = judge(foldsym, &name, &made, &traced, tally)?;

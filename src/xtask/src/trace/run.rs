@@ -79,6 +79,7 @@ impl FunctionSymbols {
             for line in text.lines() {
                 if let [address, size, "t" | "T" | "w" | "W", name] =
                     line.split_ascii_whitespace().collect::<Vec<_>>()[..]
+                    && !is_label(name)
                 {
                     let hex = |word| {
                         u64::from_str_radix(word, 16).map_err(|error| format!("llvm-nm: {line}: {error}"))
@@ -130,6 +131,8 @@ pub(super) struct Traced {
     /// Entries that were compared, and why no more were.
     pub(super) entries: usize,
     pub(super) end: String,
+    /// The two entered different functions.
+    pub(super) is_diverged: bool,
     /// Stacks that were left out, as a library has other frames in the two.
     pub(super) unequal: usize,
 }
@@ -154,10 +157,14 @@ pub(super) fn trace(tracer: &Path, target: &Target, made: &Made, limits: Limits)
     let (bases, other) = (bases?, other?);
     let whole = FunctionSymbols::of(modules.iter().map(|links| &links.whole).zip(bases.iter().copied()))?;
     let plain = FunctionSymbols::of(modules.iter().map(|links| &links.plain).zip(other))?;
-    let own = own(&defined(&made.objects)?, &whole, &plain);
+    let own = own(&defined(&made.objects)?, &whole, &plain, made.is_merged);
     let run = |program: &Path, entries: &[u64], symbols: &FunctionSymbols| match target.emulator {
         Some(emulated) => emulated::run(emulated, program, entries, symbols, limits),
-        None => run(tracer, program, entries, symbols.start(SKIPPED), limits),
+        None => {
+            // Before it, the dynamic linker takes more instructions than all the rest.
+            let from = if modules.len() > 1 { symbols.start("main") } else { 0 };
+            run(tracer, program, entries, [symbols.start(SKIPPED), from], limits)
+        }
     };
     let (ours, theirs) = std::thread::scope(|scope| {
         let ours = scope.spawn(|| run(&modules[0].folded, &own.0, &whole));
@@ -165,12 +172,13 @@ pub(super) fn trace(tracer: &Path, target: &Target, made: &Made, limits: Limits)
         (ours.join().unwrap_or_else(|_| Err("tracer: a thread ended".to_owned())), theirs)
     });
     let (ours, theirs) = (ours?, theirs?);
-    let (mut entries, mut unequal, mut distinct) = (0, 0, BTreeSet::new());
+    let (mut entries, mut unequal, mut distinct, mut is_diverged) = (0, 0, BTreeSet::new(), false);
     let mut end = format!("{}, {}", ours.end, theirs.end);
     let fits = |ours: Word, theirs: Word| {
         let (ours, theirs) = (whole.at(ours.address()), plain.at(theirs.address()));
-        // A function of which the compiler or gold left no name: what has its place is of its length.
-        let gone = |name: &str| !whole.names.contains(name);
+        // A function of which the compiler or gold left no name, or a jump: what has its place is of its length.
+        let is_jump = |name: &str| made.is_merged && whole.size(name) != plain.size(name);
+        let gone = |name: &str| !whole.names.contains(name) || is_jump(name);
         let is_as_long = |name: &str| ours.iter().any(|other| plain.size(other) == plain.size(name));
         let is_one = |name: &&str| ours.contains(name) || (gone(name) && is_as_long(name));
         ours.is_empty() == theirs.is_empty() && (theirs.is_empty() || theirs.iter().any(is_one))
@@ -178,6 +186,7 @@ pub(super) fn trace(tracer: &Path, target: &Target, made: &Made, limits: Limits)
     for (&a, &b) in ours.entries.iter().zip(&theirs.entries) {
         let (one, other) = (&ours.stacks[a], &theirs.stacks[b]);
         if !fits(one[0], other[0]) {
+            is_diverged = true;
             end =
                 format!("diverged: {:?} and {:?}", whole.at(one[0].address()), plain.at(other[0].address()));
             break;
@@ -194,7 +203,7 @@ pub(super) fn trace(tracer: &Path, target: &Target, made: &Made, limits: Limits)
             unequal += 1;
         }
     }
-    Ok(Traced { stacks, truth: plain, bases, entries, end, unequal })
+    Ok(Traced { stacks, truth: plain, bases, entries, end, is_diverged, unequal })
 }
 
 /// Where each module is in memory: a program without others is where it was linked, and one with others prints where those are.
@@ -210,38 +219,77 @@ fn bases(tracer: &Path, modules: &[Links], link: impl Fn(&Links) -> &PathBuf) ->
 }
 
 /// Where the program's own functions are entered in both links: those that its objects define. Libraries have other work in the two
-/// (there are fewer frame descriptions to register). An address that own functions and a library's share in one counts
-/// in neither.
-fn own(defined: &BTreeSet<String>, whole: &FunctionSymbols, plain: &FunctionSymbols) -> (Vec<u64>, Vec<u64>) {
-    let is_own = |name: &str| defined.contains(name) && !name.contains(".cold");
-    let mut folded: BTreeMap<u64, (bool, bool)> = BTreeMap::new();
+/// (there are fewer frame descriptions to register). What shares an address with a library's function in one counts in neither,
+/// nor does what shares an address with that.
+fn own(
+    defined: &BTreeSet<String>,
+    whole: &FunctionSymbols,
+    plain: &FunctionSymbols,
+    is_merged: bool,
+) -> (Vec<u64>, Vec<u64>) {
+    let mut left_out = if is_merged { merged(defined, whole, plain) } else { BTreeSet::new() };
+    let mut folded: BTreeMap<u64, Vec<&str>> = BTreeMap::new();
     for (start, _, name) in &whole.all {
-        let kinds = folded.entry(*start).or_default();
-        *(if is_own(name) { &mut kinds.0 } else { &mut kinds.1 }) = true;
+        folded.entry(*start).or_default().push(name);
     }
-    let mixed: BTreeSet<&str> = {
-        let mixed = whole.all.iter().filter(|(start, ..)| folded[start] == (true, true));
-        mixed.map(|(.., name)| name.as_str()).collect()
-    };
-    let ours = folded.iter().filter(|(_, kinds)| **kinds == (true, false)).map(|(start, _)| *start).collect();
-    let theirs = plain.all.iter().filter(|(.., name)| is_own(name) && !mixed.contains(name.as_str()));
-    (ours, theirs.map(|(start, ..)| *start).collect())
+    let is_own = |name: &str| defined.contains(name) && !name.contains(".cold");
+    loop {
+        let before = left_out.len();
+        for names in folded.values() {
+            if names.iter().any(|name| !is_own(name) || left_out.contains(name)) {
+                left_out.extend(names.iter().filter(|name| is_own(name)));
+            }
+        }
+        if left_out.len() == before {
+            break;
+        }
+    }
+    let counts = |name: &str| is_own(name) && !left_out.contains(name);
+    let ours = folded.iter().filter(|(_, names)| names.iter().all(|name| counts(name)));
+    let theirs = plain.all.iter().filter(|(.., name)| counts(name));
+    (ours.map(|(start, _)| *start).collect(), theirs.map(|(start, ..)| *start).collect())
+}
+
+/// Functions that the compiler may have merged: those that are gone or became jumps, so that their length is another, and
+/// those of the length that one of these had. Entries of the one are entries of another there, or of both.
+fn merged<'n>(
+    defined: &'n BTreeSet<String>,
+    whole: &FunctionSymbols,
+    plain: &FunctionSymbols,
+) -> BTreeSet<&'n str> {
+    let lengths = |name: &&String| plain.size(name).filter(|length| whole.size(name) != Some(*length));
+    let lengths: BTreeSet<u64> = defined.iter().filter_map(|name| lengths(&name)).collect();
+    let has = |name: &&String| plain.size(name).is_some_and(|length| lengths.contains(&length));
+    defined.iter().filter(has).map(String::as_str).collect()
 }
 
 /// Names of the functions that objects define.
 fn defined(objects: &[PathBuf]) -> Result<BTreeSet<String>, String> {
     let mut nm = Command::new(sh::llvm("llvm-nm")?);
     let text = sh::output(nm.args(["--defined-only", "--format=just-symbols"]).args(objects))?;
-    Ok(text.lines().map(|line| line.trim().to_owned()).filter(|name| !name.is_empty()).collect())
+    let names = text.lines().map(|line| line.trim().to_owned());
+    Ok(names.filter(|name| !name.is_empty() && !is_label(name)).collect())
+}
+
+/// Assemblers for RISC-V keep local labels, by which linkers make code shorter; ARM's and RISC-V's mark code and data by `$`.
+fn is_label(name: &str) -> bool {
+    name.starts_with(".L") || name.starts_with('$')
 }
 
 /// Steps one program.
-fn run(tracer: &Path, program: &Path, entries: &[u64], skipped: u64, limits: Limits) -> Result<Run, String> {
+fn run(
+    tracer: &Path,
+    program: &Path,
+    entries: &[u64],
+    [skipped, from]: [u64; 2],
+    limits: Limits,
+) -> Result<Run, String> {
     let text: String = entries.iter().map(|entry| format!("{entry:x}\n")).collect();
     let input = program.with_extension("entries");
     std::fs::write(&input, text).map_err(|error| format!("{}: {error}", input.display()))?;
     let mut command = Command::new(tracer);
-    command.arg(program).args([limits.steps.to_string(), limits.entries.to_string(), format!("{skipped:x}")]);
+    command.arg(program).args([limits.steps, limits.entries].map(|limit| limit.to_string()));
+    command.args([skipped, from].map(|address| format!("{address:x}")));
     let output = sh::filter(&mut command, &input)?;
     let mut run = Run::default();
     for line in output.lines() {
@@ -268,4 +316,40 @@ fn run(tracer: &Path, program: &Path, entries: &[u64], skipped: u64, limits: Lim
         run.entries.push(number);
     }
     Ok(run)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn symbols(all: &[(u64, u64, &str)]) -> FunctionSymbols {
+        FunctionSymbols::new(
+            all.iter().map(|(start, size, name)| (*start, *size, (*name).to_owned())).collect(),
+        )
+    }
+
+    #[test]
+    fn what_a_library_may_share_is_no_entry() {
+        let defined = ["alone", "shared", "twice"].map(str::to_owned).into();
+        let plain = symbols(&[(1, 8, "alone"), (10, 8, "shared"), (20, 8, "twice"), (30, 8, "library")]);
+        // `twice` is in two objects: one is folded into the library's function, the other is not.
+        let whole = symbols(&[
+            (1, 8, "alone"),
+            (10, 8, "shared"),
+            (10, 8, "twice"),
+            (30, 8, "twice"),
+            (30, 8, "library"),
+        ]);
+        assert_eq!(own(&defined, &whole, &plain, false), (vec![1], vec![1]));
+    }
+
+    #[test]
+    fn what_the_compiler_merged_is_no_entry() {
+        let defined = ["kept", "first", "second", "third"].map(str::to_owned).into();
+        let plain = symbols(&[(0, 4, "kept"), (10, 8, "first"), (20, 8, "second"), (30, 8, "third")]);
+        // `second` jumps to `first`, and `third` has no code.
+        let whole = symbols(&[(0, 4, "kept"), (10, 8, "first"), (20, 5, "second")]);
+        assert_eq!(own(&defined, &whole, &plain, true), (vec![0], vec![0]));
+        assert_eq!(own(&defined, &whole, &plain, false), (vec![0, 10, 20], vec![0, 10, 20, 30]));
+    }
 }

@@ -1,10 +1,11 @@
 // Steps one program of x86-64 or i386 and keeps the stack of its return addresses. Prints the stack each time a given
 // function is entered.
 //
-//   tracer PROGRAM MAX_STEPS MAX_ENTRIES SKIP < ENTRIES      ENTRIES: addresses of functions, hexadecimal
-//   tracer PROGRAM                                           runs the program to its end, at the addresses of the other form
+//   tracer PROGRAM MAX_STEPS MAX_ENTRIES SKIP START < ENTRIES   ENTRIES: addresses of functions, hexadecimal
+//   tracer PROGRAM                                              runs the program to its end, at the addresses of the other form
 //
 // SKIP is the address of a function that calls none of these and takes long: it runs at full speed. 0 for none.
+// The program runs at full speed to START too, where its stack is taken to be empty. 0 for its first instruction.
 //
 // A line is `N`, the number of a stack, for each entry; where the stack is new, its words follow, innermost first: the address that is
 // entered, then return addresses, and `=PC` where a signal stopped the program. The last line says why the trace ended.
@@ -101,6 +102,18 @@ static int step(int signal) {
     return WSTOPSIG(status) == SIGTRAP ? 0 : WSTOPSIG(status);
 }
 
+// Runs the program at full speed to an address. False where it does not get there.
+static int run_to(uint64_t address) {
+    long under = ptrace(PTRACE_PEEKTEXT, pid, address, 0);
+    int status;
+    ptrace(PTRACE_POKETEXT, pid, address, (under & ~0xffL) | 0xcc);
+    if (ptrace(PTRACE_CONT, pid, 0, 0) || waitpid(pid, &status, 0) < 0 || !WIFSTOPPED(status)) return 0;
+    if (WSTOPSIG(status) != SIGTRAP || ptrace(PTRACE_GETREGS, pid, 0, &regs)) return 0;
+    ptrace(PTRACE_POKETEXT, pid, address, under);
+    regs.rip = address;
+    return !ptrace(PTRACE_SETREGS, pid, 0, &regs) && !look();
+}
+
 // Runs the function that was just entered at full speed, up to its return. False where the program ended.
 static int skip(void) {
     uint64_t back = on_stack(), slot = regs.rsp;
@@ -144,7 +157,7 @@ static uint64_t hash(void) {
 
 int main(int count, char **args) {
     if (count == 2) become(args[1]);
-    if (count != 5) return 2;
+    if (count != 6) return 2;
     static uint64_t entries[1 << 17], seen[SEEN];
     static uint32_t numbers[SEEN], next;
     size_t known = 0;
@@ -153,7 +166,8 @@ int main(int count, char **args) {
     qsort(entries, known, 8, by_value);
     if (start(args[1]) || look()) return 1;
     long steps = atol(args[2]), most = atol(args[3]), done = 0;
-    uint64_t fast = strtoull(args[4], 0, 16);
+    uint64_t fast = strtoull(args[4], 0, 16), from = strtoull(args[5], 0, 16);
+    if (from && !run_to(from)) return 1;
     const char *why = "steps";
     for (int signal = 0; done < steps; done++) {
         if ((signal = step(signal)) < 0) {
