@@ -131,7 +131,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
 /// What was counted, as a page.
 fn page(tally: &Tally) -> String {
     let mut text = format!(
-        "{} builds, each stepped beside the same objects linked without folding; {} more could not be made.\n\n\
+        "{} builds, each stepped beside the same objects linked without folding; {} more could not be made, or do not run.\n\n\
          Where the two enter different functions the comparison ends, as clang's `-fmerge-functions` makes it: in {} builds.\n\n\
          | certainty | frames | first candidate right |\n|---|---|---|\n",
         tally.built, tally.not_built, tally.diverged
@@ -192,6 +192,12 @@ fn one(
         }
     };
     let traced = run::trace(tracer, build.target, &made, limits)?;
+    // mold 1.10 makes static programs of rustc that end in a segmentation fault.
+    if traced.entries == 0 {
+        println!("{name}: does not run: {}", traced.end);
+        tally.not_built += 1;
+        return Ok(());
+    }
     tally.built += 1;
     tally.diverged += usize::from(traced.is_diverged);
     let wrong = tally.wrong.len();
@@ -322,7 +328,10 @@ fn count(tally: &mut Tally, answer: &Answer, names: &[&str], says: Says<'_>, pla
         "unique" | "exact" => !first,
         // It says itself that another function may have left nothing; the table shows how often that is so.
         "likely" | "" => false,
-        _ => !(0..answer.candidates.len()).any(is_right),
+        // One without a name says that a function is there whose name is not in the program.
+        _ => {
+            !(0..answer.candidates.len()).any(|at| is_right(at) || answer.candidates[at].names[0].is_empty())
+        }
     };
     if wrong {
         let found: Vec<&str> = answer.candidates.iter().take(4).map(|c| c.names[0].as_str()).collect();
@@ -341,7 +350,7 @@ fn report(tally: &Tally) -> Result<(), String> {
         "folded or doubtful: {frames} frames; first right {first}, ceiling {ceiling}, llvm-symbolizer {llvm}"
     );
     if tally.not_built > 0 {
-        println!("{} builds could not be made", tally.not_built);
+        println!("{} builds could not be made, or do not run", tally.not_built);
     }
     for wrong in tally.wrong.iter().take(20) {
         println!("wrong: {wrong}");
