@@ -15,7 +15,8 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use super::run::{FunctionSymbols, Limits, Run, Word};
+use super::entries::{Limits, Run, Word};
+use super::symbols::FunctionSymbols;
 use super::targets::Emulated;
 use crate::sh;
 
@@ -49,7 +50,7 @@ pub(super) fn run(
     limits: Limits,
 ) -> Result<Run, String> {
     let bytes = std::fs::read(program).map_err(|error| format!("{}: {error}", program.display()))?;
-    let code = Code::of(&bytes).ok_or_else(|| format!("{}: no ELF64 program", program.display()))?;
+    let code = ProgramCode::of(&bytes).ok_or_else(|| format!("{}: no ELF64 program", program.display()))?;
     let qemu = sh::tool(emulated.qemu(), "qemu-user")?;
     let help = sh::output(Command::new(&qemu).arg("-help"))?;
     let one = if help.contains("one-insn-per-tb") { "-one-insn-per-tb" } else { "-singlestep" };
@@ -86,7 +87,7 @@ fn logged(symbols: &FunctionSymbols) -> String {
 fn follow(
     emulated: Emulated,
     child: &mut Child,
-    code: &Code<'_>,
+    code: &ProgramCode<'_>,
     entries: &[u64],
     symbols: &FunctionSymbols,
     limits: Limits,
@@ -220,11 +221,11 @@ fn compressed(word: u32) -> Instruction {
 }
 
 /// A program's bytes by address.
-struct Code<'b> {
+struct ProgramCode<'b> {
     segments: Vec<(u64, &'b [u8])>,
 }
 
-impl<'b> Code<'b> {
+impl<'b> ProgramCode<'b> {
     /// The segments that are loaded, of a little-endian ELF64 program.
     fn of(bytes: &'b [u8]) -> Option<Self> {
         let number = |at: usize, len: usize| {
@@ -272,7 +273,7 @@ struct Kept {
 /// The stack of return addresses beside the program's own.
 struct Shadow<'r> {
     emulated: Emulated,
-    code: &'r Code<'r>,
+    code: &'r ProgramCode<'r>,
     symbols: &'r FunctionSymbols,
     calls: Vec<Kept>,
     /// The instruction before: its address, the stack pointer, what it is, its length.
@@ -281,7 +282,7 @@ struct Shadow<'r> {
 }
 
 impl<'r> Shadow<'r> {
-    fn new(emulated: Emulated, code: &'r Code<'r>, symbols: &'r FunctionSymbols) -> Self {
+    fn new(emulated: Emulated, code: &'r ProgramCode<'r>, symbols: &'r FunctionSymbols) -> Self {
         Self { emulated, code, symbols, calls: Vec::new(), before: None, is_signal: false }
     }
 
@@ -371,7 +372,7 @@ mod tests {
         assert_eq!(Emulated::RiscV64.sp(line), Some(0x4000800870));
     }
 
-    fn shadow<'r>(code: &'r Code<'r>, symbols: &'r FunctionSymbols) -> Shadow<'r> {
+    fn shadow<'r>(code: &'r ProgramCode<'r>, symbols: &'r FunctionSymbols) -> Shadow<'r> {
         Shadow::new(Emulated::AArch64, code, symbols)
     }
 
@@ -393,7 +394,7 @@ mod tests {
     #[test]
     fn a_stack_follows_calls_tail_calls_returns_and_signals() {
         let (bytes, symbols) = program();
-        let code = Code { segments: vec![(0x100, &bytes)] };
+        let code = ProgramCode { segments: vec![(0x100, &bytes)] };
         let mut shadow = shadow(&code, &symbols);
         let mut stack = |steps: &[(u64, u64)]| {
             steps.iter().for_each(|(pc, sp)| shadow.step(*pc, *sp));
@@ -421,7 +422,7 @@ mod tests {
     #[test]
     fn a_landing_pad_leaves_the_call() {
         let (bytes, symbols) = program();
-        let code = Code { segments: vec![(0x100, &bytes)] };
+        let code = ProgramCode { segments: vec![(0x100, &bytes)] };
         let mut shadow = shadow(&code, &symbols);
         for (pc, sp) in [(0x104, 0x8f0), (0x200, 0x8f0), (0x308, 0x8e0), (0x400, 0x8e0), (0x408, 0x8d0)] {
             shadow.step(pc, sp);

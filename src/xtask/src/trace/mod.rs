@@ -6,9 +6,11 @@
 
 mod builds;
 mod emulated;
+mod entries;
 mod make;
 mod modules;
 mod run;
+mod symbols;
 mod targets;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,8 +21,9 @@ use crate::fold::Foldsym;
 use crate::fold::stacks::{Answer, same_function};
 use crate::{results, sh};
 use builds::{TracedBuild, builds};
+use entries::{Limits, Word};
 use make::Made;
-use run::{Limits, Traced, Word};
+use run::Traced;
 
 const HELP: &str = "cargo xtask trace [--foldsym PROGRAM] [--steps N] [--entries N] [--only TEXT] [--all]
   steps each program of src/xtask/src/trace/programs, compiled by clang, gcc and rustc in nine forms (merged by the

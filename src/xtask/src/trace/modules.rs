@@ -8,7 +8,8 @@ use crate::fold::Foldsym;
 use crate::fold::stacks::Answer;
 use crate::sh;
 
-use super::run::{Pair, Traced, Word};
+use super::entries::Word;
+use super::run::{Pair, Traced};
 
 /// What foldsym answers to each frame of each stack.
 ///

@@ -12,113 +12,17 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::emulated;
+use super::entries::{Limits, Run, Word};
 use super::make::{Links, Made};
+use super::symbols::{FunctionSymbols, is_label};
 use super::targets::Target;
 use crate::sh;
-
-/// How far each program is stepped.
-#[derive(Clone, Copy)]
-pub(super) struct Limits {
-    /// Instructions.
-    pub(super) steps: usize,
-    /// Entries of functions.
-    pub(super) entries: usize,
-}
-
-/// What a word of a stack is.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) enum Word {
-    /// The function was entered here, or stopped by a signal.
-    Exact(u64),
-    /// A call returns here.
-    Return(u64),
-}
-
-impl Word {
-    /// An address inside the instruction that counts.
-    pub(super) fn address(self) -> u64 {
-        match self {
-            Word::Exact(address) => address,
-            Word::Return(address) => address.wrapping_sub(1),
-        }
-    }
-}
 
 /// A frame: in the folded program, and in the other.
 pub(super) type Pair = (Word, Word);
 
 /// Sorts all frame descriptions of a static program when something is first thrown: millions of instructions.
 const SKIPPED: &str = "_Unwind_Find_FDE";
-
-/// Function symbols by address.
-pub(super) struct FunctionSymbols {
-    /// Start, size, name; by start.
-    all: Vec<(u64, u64, String)>,
-    names: BTreeSet<String>,
-    sizes: BTreeMap<String, u64>,
-}
-
-impl FunctionSymbols {
-    /// Start, size and name of each.
-    pub(super) fn new(mut all: Vec<(u64, u64, String)>) -> FunctionSymbols {
-        all.sort();
-        let names = all.iter().map(|(.., name)| name.clone()).collect();
-        let sizes = all.iter().map(|(_, size, name)| (name.clone(), *size)).collect();
-        FunctionSymbols { all, names, sizes }
-    }
-
-    /// Of modules, each at its place in memory.
-    ///
-    /// # Errors
-    /// `llvm-nm` is missing or fails.
-    fn of<'p>(modules: impl Iterator<Item = (&'p PathBuf, u64)>) -> Result<FunctionSymbols, String> {
-        let mut all = Vec::new();
-        for (path, base) in modules {
-            let mut nm = Command::new(sh::llvm("llvm-nm")?);
-            let text = sh::output(nm.args(["--defined-only", "--print-size"]).arg(path))?;
-            for line in text.lines() {
-                if let [address, size, "t" | "T" | "w" | "W", name] =
-                    line.split_ascii_whitespace().collect::<Vec<_>>()[..]
-                    && !is_label(name)
-                {
-                    let hex = |word| {
-                        u64::from_str_radix(word, 16).map_err(|error| format!("llvm-nm: {line}: {error}"))
-                    };
-                    all.push((base + hex(address)?, hex(size)?, name.to_owned()));
-                }
-            }
-        }
-        Ok(Self::new(all))
-    }
-
-    /// Where the functions of a name are, each from its start to its end.
-    pub(super) fn ranges(&self, name: &str) -> Vec<(u64, u64)> {
-        let of_name = self.all.iter().filter(|(_, size, other)| other == name && *size > 0);
-        of_name.map(|(start, size, _)| (*start, start + size)).collect()
-    }
-
-    /// Whether a function starts at the address.
-    pub(super) fn is_start(&self, address: u64) -> bool {
-        self.all.binary_search_by_key(&address, |(start, ..)| *start).is_ok()
-    }
-
-    /// Bytes of a function's code; `None` where there is none of the name.
-    fn size(&self, name: &str) -> Option<u64> {
-        self.sizes.get(name).copied()
-    }
-
-    /// Where a function begins; 0 where there is none of the name.
-    fn start(&self, name: &str) -> u64 {
-        self.all.iter().find(|(.., other)| other == name).map_or(0, |(start, ..)| *start)
-    }
-
-    /// The functions that have the address.
-    pub(super) fn at(&self, address: u64) -> Vec<&str> {
-        let end = self.all.partition_point(|(start, ..)| *start <= address);
-        let near = self.all[end.saturating_sub(300)..end].iter();
-        near.filter(|(start, size, _)| address - start < *size).map(|(.., name)| name.as_str()).collect()
-    }
-}
 
 /// What two runs have in common.
 pub(super) struct Traced {
@@ -135,15 +39,6 @@ pub(super) struct Traced {
     pub(super) is_diverged: bool,
     /// Stacks that were left out, as a library has other frames in the two.
     pub(super) unequal: usize,
-}
-
-/// Entries of functions, each with the number of its stack.
-#[derive(Default)]
-pub(super) struct Run {
-    pub(super) entries: Vec<usize>,
-    pub(super) stacks: Vec<Vec<Word>>,
-    /// Why there are no more.
-    pub(super) end: String,
 }
 
 /// Runs both links.
@@ -269,11 +164,6 @@ fn defined(objects: &[PathBuf]) -> Result<BTreeSet<String>, String> {
     let text = sh::output(nm.args(["--defined-only", "--format=just-symbols"]).args(objects))?;
     let names = text.lines().map(|line| line.trim().to_owned());
     Ok(names.filter(|name| !name.is_empty() && !is_label(name)).collect())
-}
-
-/// Assemblers for RISC-V keep local labels, by which linkers make code shorter; ARM's and RISC-V's mark code and data by `$`.
-fn is_label(name: &str) -> bool {
-    name.starts_with(".L") || name.starts_with('$')
 }
 
 /// Steps one program.
