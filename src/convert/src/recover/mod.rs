@@ -10,6 +10,7 @@ mod inlines;
 mod outcome;
 mod overrun;
 pub(crate) mod recovered;
+mod relaxed;
 mod section_lines;
 mod survivors;
 mod tombstones;
@@ -38,6 +39,7 @@ pub(crate) fn recover<'u, 'f>(
     if may_fold {
         section_lines::part(&mut recovered, diagnostics);
         overrun::cut(&mut recovered);
+        relaxed::fit(image.arch.machine, &mut recovered.code);
     }
     tombstones::recover(names, &mut recovered, symbols, may_fold, diagnostics);
     inlines::restore(names, &mut recovered, diagnostics);

@@ -55,6 +55,19 @@ impl Foldsym {
         Ok(answers.iter().map(|stack| stack["Frames"].items().iter().map(answer).collect()).collect())
     }
 
+    /// The answers to requests over modules, whose files are given; one for each frame.
+    ///
+    /// # Errors
+    /// As [`Foldsym::stacks`].
+    pub(crate) fn processes(&self, fsyms: &[PathBuf], lines: &[String]) -> Result<Vec<Vec<Answer>>, String> {
+        let first = fsyms.first().ok_or("no module")?;
+        let mut command = Command::new(&self.program);
+        command.args(["stack", "--json", "--no-demangle"]);
+        fsyms.iter().for_each(|fsym| _ = command.arg("--search").arg(fsym));
+        let answers = asked(&mut command, "stack", first, lines)?;
+        Ok(answers.iter().map(|stack| stack["Frames"].items().iter().map(answer).collect()).collect())
+    }
+
     /// The answers to addresses.
     ///
     /// # Errors
@@ -86,18 +99,23 @@ impl Foldsym {
     }
 
     fn ask(&self, word: &str, fsym: &Path, base: u64, lines: &[String]) -> Result<Vec<Value>, String> {
-        let input = fsym.with_extension(format!("{word}.in"));
-        let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
-        std::fs::write(&input, text).map_err(|e| format!("{}: {e}", input.display()))?;
         let mut command = Command::new(&self.program);
         command.arg(word).arg(fsym).args(["--json", "--no-demangle", "--base", &format!("{base:#x}")]);
-        let output = sh::filter(&mut command, &input)?;
-        let answers: Vec<Value> = output.lines().map(json::parse).collect::<Result<_, _>>()?;
-        if answers.len() != lines.len() {
-            return Err(format!("foldsym {word}: {} answers to {} lines", answers.len(), lines.len()));
-        }
-        Ok(answers)
+        asked(&mut command, word, fsym, lines)
     }
+}
+
+/// What a command answers to lines, which are put beside `fsym`.
+fn asked(command: &mut Command, word: &str, fsym: &Path, lines: &[String]) -> Result<Vec<Value>, String> {
+    let input = fsym.with_extension(format!("{word}.in"));
+    let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    std::fs::write(&input, text).map_err(|e| format!("{}: {e}", input.display()))?;
+    let output = sh::filter(command, &input)?;
+    let answers: Vec<Value> = output.lines().map(json::parse).collect::<Result<_, _>>()?;
+    if answers.len() != lines.len() {
+        return Err(format!("foldsym {word}: {} answers to {} lines", answers.len(), lines.len()));
+    }
+    Ok(answers)
 }
 
 /// One answer in the form that is judged.

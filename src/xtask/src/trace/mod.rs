@@ -1,11 +1,17 @@
 //! `cargo xtask trace`: programs stepped beside the same objects linked without folding, against `foldsym stack`.
 //!
-//! Both links of one program run under `ptrace` (`tracer.c`), with a shadow stack of return addresses each. The link without
+//! Both links of one program run instruction by instruction, under `ptrace` or `qemu-user`, with a shadow stack of return addresses each. The link without
 //! folding says which function each frame of a stack is: the symbol at its address. Where the two programs stop
 //! entering the same functions the comparison ends (the module `run`), and the report says so.
 
 mod builds;
+mod emulated;
+mod entries;
+mod make;
+mod modules;
 mod run;
+mod symbols;
+mod targets;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -15,28 +21,30 @@ use crate::fold::Foldsym;
 use crate::fold::stacks::{Answer, same_function};
 use crate::{results, sh};
 use builds::{TracedBuild, builds};
-use run::{Pair, Traced, Word};
+use entries::{Limits, Word};
+use make::Made;
+use run::Traced;
 
 const HELP: &str = "cargo xtask trace [--foldsym PROGRAM] [--steps N] [--entries N] [--only TEXT] [--all]
   steps each program of src/xtask/src/trace/programs, compiled by clang, gcc and rustc in nine forms (merged by the
-  compiler, -g1, mixed, stripped, LTO, ...) and linked by lld, gold and mold with --icf=all, beside the same objects linked
-  without folding, and judges every frame of the stacks on which a function of the program is entered;
-  x86-64 Linux, static programs
+  compiler, -g1, mixed, stripped, LTO, ...) for x86-64, i386, AArch64 and RISC-V 64 and linked by lld, gold and mold with
+  --icf=all, beside the same objects linked without folding, and judges every frame of the stacks on which a function of the
+  program is entered; on x86-64 Linux, with gcc's cross compilers and qemu-user
   --foldsym PROGRAM  another build of foldsym
   --steps N          instructions of each program (default 1000000)
   --entries N        entries of functions of each program (default 20000)
   --only TEXT        only builds whose name contains TEXT
   --first-wrong N    prints the N commonest triples of caller, first candidate and function that ran where these two differ
-  --all              every build, instead of as few as cover each pair of source, compiler, linker and form
+  --all              every build, instead of as few as cover each pair of source, compiler, linker, form and target
   --out FILE         writes the table there too, as a page of benches/results";
 
 #[derive(Default)]
 struct Tally {
     /// By certainty: frames, and those whose first candidate is right.
     by_certainty: BTreeMap<String, (u64, u64)>,
-    /// Frames that are folded or in doubt: of all builds, and of those of one program, compiler, linker or form.
+    /// Frames that are folded or in doubt: of all builds, and of those of one program, compiler, linker, form or target.
     folded: Doubted,
-    rows: BTreeMap<(&'static str, String), Doubted>,
+    rows: BTreeMap<(&'static str, &'static str), Doubted>,
     /// Whose first candidate is another function: the certainty, the caller, that function, and the one that ran.
     other_first: BTreeMap<[String; 4], u64>,
     /// `exact` and `unique` answers of another function, and answers of several without the one that ran.
@@ -44,6 +52,8 @@ struct Tally {
     /// Builds that were judged, and those whose compiler or linker failed.
     built: usize,
     not_built: usize,
+    /// Builds whose two runs entered different functions at some point, where their comparison ended.
+    diverged: usize,
 }
 
 /// Frames that are folded or in doubt.
@@ -76,18 +86,19 @@ impl Doubted {
 /// # Errors
 /// A usage error, a tool that is missing or fails, or an `exact` or `unique` answer that is wrong.
 pub(crate) fn run(args: &[String]) -> Result<(), String> {
-    let (mut steps, mut entries, mut only) = ("1000000".to_owned(), "20000".to_owned(), String::new());
+    let (mut limits, mut only) = (Limits { steps: 1_000_000, entries: 20_000 }, String::new());
     let (mut other, mut all, mut out, mut first_wrong) = (None, false, None, 0);
     let given = args;
+    let number = |text: String| text.parse::<usize>().map_err(|_| HELP.to_owned());
     let mut args = args.iter();
     while let Some(arg) = args.next() {
         let mut value = || args.next().cloned().ok_or(HELP);
         match arg.as_str() {
             "--foldsym" => other = Some(PathBuf::from(value()?)),
-            "--steps" => steps = value()?,
-            "--entries" => entries = value()?,
+            "--steps" => limits.steps = number(value()?)?,
+            "--entries" => limits.entries = number(value()?)?,
             "--only" => only = value()?,
-            "--first-wrong" => first_wrong = value()?.parse().map_err(|_| HELP.to_owned())?,
+            "--first-wrong" => first_wrong = number(value()?)?,
             "--all" => all = true,
             "--out" => out = Some(PathBuf::from(value()?)),
             _ => return Err(HELP.to_owned()),
@@ -103,12 +114,12 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
     let mut tally = Tally::default();
     let write = |tally: &Tally| {
         let Some(out) = &out else { return Ok(()) };
-        let tools = ["clang", "gcc", "rustc", "ld.lld", "mold", "ld.gold"];
+        let tools = ["clang", "gcc", "rustc", "ld.lld", "mold", "ld.gold", "qemu-aarch64"];
         let head = results::head("Stepped programs", "trace", given, &tools);
         std::fs::write(out, head + &page(tally)).map_err(|error| format!("{}: {error}", out.display()))
     };
     for build in builds(all).iter().filter(|build| build.name().contains(&only)) {
-        one(build, &foldsym, [&sources, &dir, &tracer], [&steps, &entries], &mut tally)?;
+        one(build, &foldsym, [&sources, &dir, &tracer], limits, &mut tally)?;
         // What was counted is there also where the rest is stopped.
         write(&tally)?;
     }
@@ -123,9 +134,10 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
 /// What was counted, as a page.
 fn page(tally: &Tally) -> String {
     let mut text = format!(
-        "{} builds, each stepped beside the same objects linked without folding; {} more could not be made.\n\n\
+        "{} builds, each stepped beside the same objects linked without folding; {} more could not be made, or do not run.\n\n\
+         Where the two enter different functions the comparison ends, as clang's `-fmerge-functions` makes it: in {} builds.\n\n\
          | certainty | frames | first candidate right |\n|---|---|---|\n",
-        tally.built, tally.not_built
+        tally.built, tally.not_built, tally.diverged
     );
     for (certainty, (frames, right)) in &tally.by_certainty {
         let word = if certainty.is_empty() { "no answer".to_owned() } else { format!("`{certainty}`") };
@@ -169,12 +181,12 @@ fn one(
     build: &TracedBuild,
     foldsym: &Foldsym,
     [sources, dir, tracer]: [&Path; 3],
-    limits: [&str; 2],
+    limits: Limits,
     tally: &mut Tally,
 ) -> Result<(), String> {
     let name = build.name();
-    let links = match build.make(&sources.join("programs"), &dir.join(&name)) {
-        Ok(links) => links,
+    let made = match build.make(&sources.join("programs"), &dir.join(&name)) {
+        Ok(made) => made,
         // Linkers fail on some of these: mold 1.10 ends by an assertion where it keeps relocations of exception tables.
         Err(error) => {
             println!("{name}: not built: {}", error.lines().next().unwrap_or_default());
@@ -182,19 +194,26 @@ fn one(
             return Ok(());
         }
     };
-    let traced = run::trace(tracer, &links, limits)?;
+    let traced = run::trace(tracer, build.target, &made, limits)?;
+    // mold 1.10 makes static programs of rustc that end in a segmentation fault.
+    if traced.entries == 0 {
+        println!("{name}: does not run: {}", traced.end);
+        tally.not_built += 1;
+        return Ok(());
+    }
     tally.built += 1;
+    tally.diverged += usize::from(traced.is_diverged);
     let wrong = tally.wrong.len();
     let before = std::mem::take(&mut tally.folded);
-    let judged = judge(foldsym, &name, &links.folded, &traced, tally)?;
+    let judged = judge(foldsym, &name, &made, &traced, tally)?;
     let row = tally.folded;
     tally.folded.add(before);
-    let form = name.rsplit('-').next().unwrap_or_default().to_owned();
     let rows = [
-        ("program", build.source.to_owned()),
-        ("compiler", build.compiler.to_owned()),
-        ("linker", build.linker.to_owned()),
-        ("form", form),
+        ("program", build.source),
+        ("compiler", build.compiler),
+        ("linker", build.linker),
+        ("form", build.form()),
+        ("target", build.target.name),
     ];
     rows.into_iter().for_each(|key| tally.rows.entry(key).or_default().add(row));
     println!(
@@ -215,22 +234,13 @@ fn one(
 fn judge(
     foldsym: &Foldsym,
     name: &str,
-    folded: &Path,
+    made: &Made,
     traced: &Traced,
     tally: &mut Tally,
 ) -> Result<u64, String> {
-    let fsym = folded.with_extension("fsym");
-    foldsym.convert(folded, &fsym)?;
-    let line = |stack: &Vec<Pair>| {
-        let words = stack.iter().enumerate().map(|(at, (ours, _))| match ours {
-            Word::Exact(address) if at > 0 => format!("={address:#x}"),
-            Word::Exact(address) | Word::Return(address) => format!("{address:#x}"),
-        });
-        words.collect::<Vec<_>>().join(" ")
-    };
-    let lines: Vec<String> = traced.stacks.iter().map(line).collect();
-    let answers = foldsym.stacks(&fsym, 0, &lines)?;
-    let others = by_llvm(folded, &traced.stacks)?;
+    let folded: Vec<&Path> = made.modules.iter().map(|links| links.folded.as_path()).collect();
+    let answers = modules::ask(foldsym, &folded, traced)?;
+    let others = modules::by_llvm(&folded, traced)?;
     let seen = Seen::new(traced);
     let mut judged = 0;
     for (number, (stack, answers)) in traced.stacks.iter().zip(&answers).enumerate() {
@@ -321,27 +331,15 @@ fn count(tally: &mut Tally, answer: &Answer, names: &[&str], says: Says<'_>, pla
         "unique" | "exact" => !first,
         // It says itself that another function may have left nothing; the table shows how often that is so.
         "likely" | "" => false,
-        _ => !(0..answer.candidates.len()).any(is_right),
+        // One without a name says that a function is there whose name is not in the program.
+        _ => {
+            !(0..answer.candidates.len()).any(|at| is_right(at) || answer.candidates[at].names[0].is_empty())
+        }
     };
     if wrong {
         let found: Vec<&str> = answer.candidates.iter().take(4).map(|c| c.names[0].as_str()).collect();
         tally.wrong.push(format!("{} {}: {found:?}, and {names:?} ran", place(), answer.certainty));
     }
-}
-
-/// The function that llvm-symbolizer names at each address.
-fn by_llvm(program: &Path, stacks: &[Vec<Pair>]) -> Result<BTreeMap<u64, String>, String> {
-    let mut addresses: Vec<u64> = stacks.iter().flatten().map(|pair| pair.0.address()).collect();
-    addresses.sort_unstable();
-    addresses.dedup();
-    let input = program.with_extension("addresses");
-    let text: String = addresses.iter().map(|address| format!("{address:#x}\n")).collect();
-    std::fs::write(&input, text).map_err(|error| format!("{}: {error}", input.display()))?;
-    let mut symbolizer = Command::new(sh::llvm("llvm-symbolizer")?);
-    symbolizer.args(["--no-inlines", "--no-demangle", "--functions=linkage"]).arg("--obj").arg(program);
-    let output = sh::filter(&mut symbolizer, &input)?;
-    let names = output.split("\n\n").map(|answer| answer.lines().next().unwrap_or_default().to_owned());
-    Ok(addresses.into_iter().zip(names).collect())
 }
 
 fn report(tally: &Tally) -> Result<(), String> {
@@ -355,7 +353,7 @@ fn report(tally: &Tally) -> Result<(), String> {
         "folded or doubtful: {frames} frames; first right {first}, ceiling {ceiling}, llvm-symbolizer {llvm}"
     );
     if tally.not_built > 0 {
-        println!("{} builds could not be made", tally.not_built);
+        println!("{} builds could not be made, or do not run", tally.not_built);
     }
     for wrong in tally.wrong.iter().take(20) {
         println!("wrong: {wrong}");

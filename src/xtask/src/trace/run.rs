@@ -1,5 +1,8 @@
 //! One traced run of each link of a program, and which of their stacks belong together.
 //!
+//! Programs of x86-64 and i386 are stepped by `ptrace` (`tracer.c`), others by an emulator (the module `emulated`). Both give the same:
+//! entries of functions with their stacks.
+//!
 //! The two programs run apart. What they have in common are entries of the program's own functions, in one order: entry `n` of
 //! the one is entry `n` of the other. That is checked for each: the symbol of the link without folding must be among those
 //! at the address in the other, or be gone there. At the first that is not so the comparison ends.
@@ -8,27 +11,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::builds::Links;
+use super::emulated;
+use super::entries::{Limits, Run, Word};
+use super::make::{Links, Made};
+use super::symbols::{FunctionSymbols, is_label};
+use super::targets::Target;
 use crate::sh;
-
-/// What a word of a stack is.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) enum Word {
-    /// The function was entered here, or stopped by a signal.
-    Exact(u64),
-    /// A call returns here.
-    Return(u64),
-}
-
-impl Word {
-    /// An address inside the instruction that counts.
-    pub(super) fn address(self) -> u64 {
-        match self {
-            Word::Exact(address) => address,
-            Word::Return(address) => address.wrapping_sub(1),
-        }
-    }
-}
 
 /// A frame: in the folded program, and in the other.
 pub(super) type Pair = (Word, Word);
@@ -36,94 +24,56 @@ pub(super) type Pair = (Word, Word);
 /// Sorts all frame descriptions of a static program when something is first thrown: millions of instructions.
 const SKIPPED: &str = "_Unwind_Find_FDE";
 
-/// Function symbols by address.
-pub(super) struct FunctionSymbols {
-    /// Start, size, name; by start.
-    all: Vec<(u64, u64, String)>,
-    names: BTreeSet<String>,
-    sizes: BTreeMap<String, u64>,
-}
-
-impl FunctionSymbols {
-    /// Of a program, or of objects.
-    ///
-    /// # Errors
-    /// `llvm-nm` is missing or fails.
-    pub(super) fn of(path: &Path) -> Result<FunctionSymbols, String> {
-        let mut nm = Command::new(sh::llvm("llvm-nm")?);
-        let text = sh::output(nm.args(["--defined-only", "--print-size", "--numeric-sort"]).arg(path))?;
-        let mut all = Vec::new();
-        for line in text.lines() {
-            if let [address, size, "t" | "T" | "w" | "W", name] =
-                line.split_ascii_whitespace().collect::<Vec<_>>()[..]
-            {
-                let hex =
-                    |word| u64::from_str_radix(word, 16).map_err(|error| format!("llvm-nm: {line}: {error}"));
-                all.push((hex(address)?, hex(size)?, name.to_owned()));
-            }
-        }
-        let names = all.iter().map(|(.., name)| name.clone()).collect();
-        let sizes = all.iter().map(|(_, size, name)| (name.clone(), *size)).collect();
-        Ok(FunctionSymbols { all, names, sizes })
-    }
-
-    /// Bytes of a function's code; `None` where there is none of the name.
-    fn size(&self, name: &str) -> Option<u64> {
-        self.sizes.get(name).copied()
-    }
-
-    /// Where a function begins; 0 where there is none of the name.
-    fn start(&self, name: &str) -> u64 {
-        self.all.iter().find(|(.., other)| other == name).map_or(0, |(start, ..)| *start)
-    }
-
-    /// The functions that have the address.
-    pub(super) fn at(&self, address: u64) -> Vec<&str> {
-        let end = self.all.partition_point(|(start, ..)| *start <= address);
-        let near = self.all[end.saturating_sub(300)..end].iter();
-        near.filter(|(start, size, _)| address - start < *size).map(|(.., name)| name.as_str()).collect()
-    }
-}
-
 /// What two runs have in common.
 pub(super) struct Traced {
     /// Distinct stacks.
     pub(super) stacks: Vec<Vec<Pair>>,
     /// The functions of the link without folding.
     pub(super) truth: FunctionSymbols,
+    /// What is added to the addresses of each module with folding.
+    pub(super) bases: Vec<u64>,
     /// Entries that were compared, and why no more were.
     pub(super) entries: usize,
     pub(super) end: String,
+    /// The two entered different functions.
+    pub(super) is_diverged: bool,
     /// Stacks that were left out, as a library has other frames in the two.
     pub(super) unequal: usize,
-}
-
-/// Entries of functions, each with the number of its stack.
-struct Run {
-    entries: Vec<usize>,
-    stacks: Vec<Vec<Word>>,
-    end: String,
 }
 
 /// Runs both links.
 ///
 /// # Errors
 /// A tool that is missing or fails.
-pub(super) fn trace(tracer: &Path, links: &Links, limits: [&str; 2]) -> Result<Traced, String> {
-    let (whole, plain) = (FunctionSymbols::of(&links.whole)?, FunctionSymbols::of(&links.plain)?);
-    let own = own(&defined(&links.objects)?, &whole, &plain);
+pub(super) fn trace(tracer: &Path, target: &Target, made: &Made, limits: Limits) -> Result<Traced, String> {
+    let modules = &made.modules;
+    let [bases, other] =
+        [bases(tracer, modules, |links| &links.folded), bases(tracer, modules, |links| &links.plain)];
+    let (bases, other) = (bases?, other?);
+    let whole = FunctionSymbols::of(modules.iter().map(|links| &links.whole).zip(bases.iter().copied()))?;
+    let plain = FunctionSymbols::of(modules.iter().map(|links| &links.plain).zip(other))?;
+    let own = own(&defined(&made.objects)?, &whole, &plain, made.is_merged);
+    let run = |program: &Path, entries: &[u64], symbols: &FunctionSymbols| match target.emulator {
+        Some(emulated) => emulated::run(emulated, program, entries, symbols, limits),
+        None => {
+            // Before it, the dynamic linker takes more instructions than all the rest.
+            let from = if modules.len() > 1 { symbols.start("main") } else { 0 };
+            run(tracer, program, entries, [symbols.start(SKIPPED), from], limits)
+        }
+    };
     let (ours, theirs) = std::thread::scope(|scope| {
-        let ours = scope.spawn(|| run(tracer, &links.folded, &own.0, limits, whole.start(SKIPPED)));
-        let theirs = run(tracer, &links.plain, &own.1, limits, plain.start(SKIPPED));
+        let ours = scope.spawn(|| run(&modules[0].folded, &own.0, &whole));
+        let theirs = run(&modules[0].plain, &own.1, &plain);
         (ours.join().unwrap_or_else(|_| Err("tracer: a thread ended".to_owned())), theirs)
     });
     let (ours, theirs) = (ours?, theirs?);
-    let (mut entries, mut unequal, mut distinct) = (0, 0, BTreeSet::new());
+    let (mut entries, mut unequal, mut distinct, mut is_diverged) = (0, 0, BTreeSet::new(), false);
     let mut end = format!("{}, {}", ours.end, theirs.end);
     let fits = |ours: Word, theirs: Word| {
         let (ours, theirs) = (whole.at(ours.address()), plain.at(theirs.address()));
-        // A function of which the compiler or gold left no name: what has its place is of its length.
-        let gone = |name: &str| !whole.names.contains(name);
+        // A function of which the compiler or gold left no name, or a jump: what has its place is of its length.
+        let is_jump = |name: &str| made.is_merged && whole.size(name) != plain.size(name);
+        let gone = |name: &str| !whole.names.contains(name) || is_jump(name);
         let is_as_long = |name: &str| ours.iter().any(|other| plain.size(other) == plain.size(name));
         let is_one = |name: &&str| ours.contains(name) || (gone(name) && is_as_long(name));
         ours.is_empty() == theirs.is_empty() && (theirs.is_empty() || theirs.iter().any(is_one))
@@ -131,6 +81,7 @@ pub(super) fn trace(tracer: &Path, links: &Links, limits: [&str; 2]) -> Result<T
     for (&a, &b) in ours.entries.iter().zip(&theirs.entries) {
         let (one, other) = (&ours.stacks[a], &theirs.stacks[b]);
         if !fits(one[0], other[0]) {
+            is_diverged = true;
             end =
                 format!("diverged: {:?} and {:?}", whole.at(one[0].address()), plain.at(other[0].address()));
             break;
@@ -147,33 +98,72 @@ pub(super) fn trace(tracer: &Path, links: &Links, limits: [&str; 2]) -> Result<T
             unequal += 1;
         }
     }
-    Ok(Traced { stacks, truth: plain, entries, end, unequal })
+    Ok(Traced { stacks, truth: plain, bases, entries, end, is_diverged, unequal })
+}
+
+/// Where each module is in memory: a program without others is where it was linked, and one with others prints where those are.
+/// The tracer runs it at the same addresses again.
+fn bases(tracer: &Path, modules: &[Links], link: impl Fn(&Links) -> &PathBuf) -> Result<Vec<u64>, String> {
+    let mut bases = vec![0];
+    if modules.len() > 1 {
+        let printed = sh::output(Command::new(tracer).arg(link(&modules[0])))?;
+        let base = |line: &str| u64::from_str_radix(line, 16).map_err(|_| format!("plugins: {line}"));
+        bases.extend(printed.lines().map(base).collect::<Result<Vec<u64>, _>>()?);
+    }
+    if bases.len() == modules.len() { Ok(bases) } else { Err("plugins: not all were opened".to_owned()) }
 }
 
 /// Where the program's own functions are entered in both links: those that its objects define. Libraries have other work in the two
-/// (there are fewer frame descriptions to register). An address that own functions and a library's share in one counts
-/// in neither.
-fn own(defined: &BTreeSet<String>, whole: &FunctionSymbols, plain: &FunctionSymbols) -> (Vec<u64>, Vec<u64>) {
-    let is_own = |name: &str| defined.contains(name) && !name.contains(".cold");
-    let mut folded: BTreeMap<u64, (bool, bool)> = BTreeMap::new();
+/// (there are fewer frame descriptions to register). What shares an address with a library's function in one counts in neither,
+/// nor does what shares an address with that.
+fn own(
+    defined: &BTreeSet<String>,
+    whole: &FunctionSymbols,
+    plain: &FunctionSymbols,
+    is_merged: bool,
+) -> (Vec<u64>, Vec<u64>) {
+    let mut left_out = if is_merged { merged(defined, whole, plain) } else { BTreeSet::new() };
+    let mut folded: BTreeMap<u64, Vec<&str>> = BTreeMap::new();
     for (start, _, name) in &whole.all {
-        let kinds = folded.entry(*start).or_default();
-        *(if is_own(name) { &mut kinds.0 } else { &mut kinds.1 }) = true;
+        folded.entry(*start).or_default().push(name);
     }
-    let mixed: BTreeSet<&str> = {
-        let mixed = whole.all.iter().filter(|(start, ..)| folded[start] == (true, true));
-        mixed.map(|(.., name)| name.as_str()).collect()
-    };
-    let ours = folded.iter().filter(|(_, kinds)| **kinds == (true, false)).map(|(start, _)| *start).collect();
-    let theirs = plain.all.iter().filter(|(.., name)| is_own(name) && !mixed.contains(name.as_str()));
-    (ours, theirs.map(|(start, ..)| *start).collect())
+    let is_own = |name: &str| defined.contains(name) && !name.contains(".cold");
+    loop {
+        let before = left_out.len();
+        for names in folded.values() {
+            if names.iter().any(|name| !is_own(name) || left_out.contains(name)) {
+                left_out.extend(names.iter().filter(|name| is_own(name)));
+            }
+        }
+        if left_out.len() == before {
+            break;
+        }
+    }
+    let counts = |name: &str| is_own(name) && !left_out.contains(name);
+    let ours = folded.iter().filter(|(_, names)| names.iter().all(|name| counts(name)));
+    let theirs = plain.all.iter().filter(|(.., name)| counts(name));
+    (ours.map(|(start, _)| *start).collect(), theirs.map(|(start, ..)| *start).collect())
+}
+
+/// Functions that the compiler may have merged: those that are gone or became jumps, so that their length is another, and
+/// those of the length that one of these had. Entries of the one are entries of another there, or of both.
+fn merged<'n>(
+    defined: &'n BTreeSet<String>,
+    whole: &FunctionSymbols,
+    plain: &FunctionSymbols,
+) -> BTreeSet<&'n str> {
+    let lengths = |name: &&String| plain.size(name).filter(|length| whole.size(name) != Some(*length));
+    let lengths: BTreeSet<u64> = defined.iter().filter_map(|name| lengths(&name)).collect();
+    let has = |name: &&String| plain.size(name).is_some_and(|length| lengths.contains(&length));
+    defined.iter().filter(has).map(String::as_str).collect()
 }
 
 /// Names of the functions that objects define.
 fn defined(objects: &[PathBuf]) -> Result<BTreeSet<String>, String> {
     let mut nm = Command::new(sh::llvm("llvm-nm")?);
     let text = sh::output(nm.args(["--defined-only", "--format=just-symbols"]).args(objects))?;
-    Ok(text.lines().map(|line| line.trim().to_owned()).filter(|name| !name.is_empty()).collect())
+    let names = text.lines().map(|line| line.trim().to_owned());
+    Ok(names.filter(|name| !name.is_empty() && !is_label(name)).collect())
 }
 
 /// Steps one program.
@@ -181,15 +171,17 @@ fn run(
     tracer: &Path,
     program: &Path,
     entries: &[u64],
-    limits: [&str; 2],
-    skipped: u64,
+    [skipped, from]: [u64; 2],
+    limits: Limits,
 ) -> Result<Run, String> {
     let text: String = entries.iter().map(|entry| format!("{entry:x}\n")).collect();
     let input = program.with_extension("entries");
     std::fs::write(&input, text).map_err(|error| format!("{}: {error}", input.display()))?;
-    let output =
-        sh::filter(Command::new(tracer).arg(program).args(limits).arg(format!("{skipped:x}")), &input)?;
-    let mut run = Run { entries: Vec::new(), stacks: Vec::new(), end: String::new() };
+    let mut command = Command::new(tracer);
+    command.arg(program).args([limits.steps, limits.entries].map(|limit| limit.to_string()));
+    command.args([skipped, from].map(|address| format!("{address:x}")));
+    let output = sh::filter(&mut command, &input)?;
+    let mut run = Run::default();
     for line in output.lines() {
         let bad = || format!("tracer: {line}");
         let mut words = line.split_ascii_whitespace();
@@ -214,4 +206,40 @@ fn run(
         run.entries.push(number);
     }
     Ok(run)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn symbols(all: &[(u64, u64, &str)]) -> FunctionSymbols {
+        FunctionSymbols::new(
+            all.iter().map(|(start, size, name)| (*start, *size, (*name).to_owned())).collect(),
+        )
+    }
+
+    #[test]
+    fn what_a_library_may_share_is_no_entry() {
+        let defined = ["alone", "shared", "twice"].map(str::to_owned).into();
+        let plain = symbols(&[(1, 8, "alone"), (10, 8, "shared"), (20, 8, "twice"), (30, 8, "library")]);
+        // `twice` is in two objects: one is folded into the library's function, the other is not.
+        let whole = symbols(&[
+            (1, 8, "alone"),
+            (10, 8, "shared"),
+            (10, 8, "twice"),
+            (30, 8, "twice"),
+            (30, 8, "library"),
+        ]);
+        assert_eq!(own(&defined, &whole, &plain, false), (vec![1], vec![1]));
+    }
+
+    #[test]
+    fn what_the_compiler_merged_is_no_entry() {
+        let defined = ["kept", "first", "second", "third"].map(str::to_owned).into();
+        let plain = symbols(&[(0, 4, "kept"), (10, 8, "first"), (20, 8, "second"), (30, 8, "third")]);
+        // `second` jumps to `first`, and `third` has no code.
+        let whole = symbols(&[(0, 4, "kept"), (10, 8, "first"), (20, 5, "second")]);
+        assert_eq!(own(&defined, &whole, &plain, true), (vec![0], vec![0]));
+        assert_eq!(own(&defined, &whole, &plain, false), (vec![0, 10, 20], vec![0, 10, 20, 30]));
+    }
 }

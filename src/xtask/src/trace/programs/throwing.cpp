@@ -39,12 +39,31 @@ NOINLINE static void on_term(int n) { note_term(n); sink++; }
 NOINLINE long stop_user(long x) { raise(SIGUSR1); return x + sink % 2; }
 NOINLINE long stop_term(long x) { raise(SIGTERM); return x + sink % 2; }
 // A trap stops the function itself.
-NOINLINE long trap_user(long x) { long y = x + 1; __asm__ volatile("ud2" : "+r"(y)); return y; }
-NOINLINE long trap_term(long x) { long y = x + 1; __asm__ volatile("ud2" : "+r"(y)); return y; }
+#if defined(__x86_64__) || defined(__i386__)
+#define TRAP "ud2"
+#elif defined(__aarch64__)
+#define TRAP ".inst 0"
+#else
+#define TRAP ".word 0xc0001073"
+#endif
+NOINLINE long trap_user(long x) { long y = x + 1; __asm__ volatile(TRAP : "+r"(y)); return y; }
+NOINLINE long trap_term(long x) { long y = x + 1; __asm__ volatile(TRAP : "+r"(y)); return y; }
 NOINLINE static void note_trap(void *context);
 NOINLINE static void on_trap(int, siginfo_t *, void *context) { note_trap(context); sink++; }
 #include <ucontext.h>
-static void note_trap(void *context) { ((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP] += 2; note_user(3); }
+static void note_trap(void *context) {
+    mcontext_t *stopped = &((ucontext_t *)context)->uc_mcontext;
+#if defined(__x86_64__)
+    stopped->gregs[REG_RIP] += 2;
+#elif defined(__i386__)
+    stopped->gregs[REG_EIP] += 2;
+#elif defined(__aarch64__)
+    stopped->pc += 4;
+#else
+    stopped->__gregs[REG_PC] += 4;
+#endif
+    note_user(3);
+}
 
 int main() {
     std::signal(SIGUSR1, on_user);

@@ -36,11 +36,18 @@ struct Named {
     virtual ~Named() {}
     virtual long name(long x) const { sink += 4; return id + x; }
     virtual long label(long x) const { sink += 4; return id + x; }
+    virtual Named *twin() const { return new Named(*this); }
 };
+// What `twin` gives is not where its `Named` is: callers through `Named` get there by a thunk that moves the result too.
 struct Tile : Square, Named {
     NOINLINE long name(long x) const override { sink += 5; return id * x; }
     NOINLINE long label(long x) const override { sink += 5; return id * x; }
     NOINLINE Tile *copy() const override { return new Tile(*this); }
+    NOINLINE Tile *twin() const override { sink += 8; return new Tile(*this); }
+};
+struct Plate : Circle, Named {
+    NOINLINE long name(long x) const override { sink += 5; return id * x; }
+    NOINLINE Plate *twin() const override { sink += 8; return new Plate(*this); }
 };
 struct Root {
     long r = 5;
@@ -65,6 +72,7 @@ NOINLINE long accounts(const std::vector<std::unique_ptr<Account>> &all, long x)
     return sum;
 }
 NOINLINE long names(const Named &named, long x) { return named.name(x) + named.label(x); }
+NOINLINE long twins(const Named &named, long x) { return std::unique_ptr<Named>(named.twin())->name(x); }
 NOINLINE long roots(Root &root, long x) { return root.root(x); }
 
 int main() {
@@ -76,9 +84,11 @@ int main() {
     Left left;
     Right right;
     Tile tile;
+    Plate plate;
     long sum = 0;
     for (long x = 0; x < 3; x++)
         sum += shapes(all, x) + accounts(money, x) + names(tile, x) + names(Named(), x) + roots(left, x) + roots(right, x);
+    sum += twins(tile, 1) + twins(plate, 2) + twins(Named(), 3) + names(plate, 4);
     Square square;
     sum += square.area(3) + square.Square::edge(4);
     return sum == 0;

@@ -1,0 +1,101 @@
+//! Gives folded functions the length of the code that stands for them, where linkers make code shorter (RISC-V relaxation).
+//!
+//! A linker shortens the calls of the code that it keeps. What it kept of a folded function counts in the bytes of the object:
+//! by `high_pc` and a kept relocation mold's `0x220360..0x2203a4` is folded into `0x220360..0x2203a0`. Functions of two lengths
+//! are no group, and the one that was folded would be dropped as overlapping, so that calls of it would count as calls of the
+//! other alone. A function that was folded has the code of the one that remains at its start, and so that one's length.
+//!
+//! Its offsets are those of the longer code too: rows past the end are dropped, and so are its calls, whose return addresses may be
+//! those of other calls.
+
+use crate::model::{Calls, How, UnitCode};
+use crate::util::hash::HashMap;
+
+/// ELF `e_machine` of processors whose linkers shorten code.
+const RELAXED: [u16; 2] = [243 /* EM_RISCV */, 258 /* EM_LOONGARCH */];
+
+/// Shortens the functions that were folded into shorter code.
+pub(crate) fn fit(machine: u16, code: &mut [UnitCode]) {
+    if !RELAXED.contains(&machine) {
+        return;
+    }
+    // The lengths of functions that remain, by start; 0 for several.
+    let mut lens: HashMap<u64, u32> = HashMap::default();
+    for piece in code.iter().flat_map(|unit| &unit.pieces).filter(|piece| piece.how == How::LiveRange) {
+        let len = lens.entry(piece.start.0).or_insert(piece.len);
+        if *len != piece.len {
+            *len = 0;
+        }
+    }
+    for UnitCode { functions, pieces, rows, .. } in code {
+        for function in functions.iter_mut().filter(|function| function.how != How::LiveRange) {
+            for piece in &mut pieces[function.pieces.start as usize..function.pieces.end as usize] {
+                let len = lens.get(&piece.start.0).filter(|len| (1..piece.len).contains(*len));
+                let Some(&len) = len else { continue };
+                let own = &rows[piece.rows.start as usize..][..piece.rows.len as usize];
+                piece.rows.len = own.partition_point(|row| row.offset < len) as u32;
+                piece.len = len;
+                let start = function.calls.range.start;
+                function.calls = Calls { range: start..start, all_tail_calls: false, all_calls: false };
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{
+        DieOffset, ImageAddr, Instance, LocalOrigin, Lost, Row, RowRange, UnitFunction, UnitPiece,
+    };
+
+    fn code(pieces: &[(u64, u32, How)]) -> UnitCode {
+        let row = |offset| Row { offset, scope: 0, line: 1, file: 0, column: 0 };
+        let rows = RowRange { start: 0, len: 3 };
+        let piece =
+            |&(start, len, how): &(u64, u32, How)| UnitPiece { start: ImageAddr(start), len, how, rows };
+        let function = |(at, &(.., how)): (usize, &(u64, u32, How))| UnitFunction {
+            die: DieOffset(at as u64),
+            origin: LocalOrigin(at as u32),
+            instance: Instance::default(),
+            how,
+            external: true,
+            pieces: at as u32..at as u32 + 1,
+            scopes: 0..0,
+            lost: Lost::default(),
+            calls: Calls { range: 0..2, all_tail_calls: true, all_calls: true },
+        };
+        UnitCode {
+            rows: [0, 0x20, 0x42].map(row).to_vec(),
+            pieces: pieces.iter().map(piece).collect(),
+            functions: pieces.iter().enumerate().map(function).collect(),
+            ..UnitCode::default()
+        }
+    }
+
+    #[test]
+    fn a_folded_function_is_as_long_as_what_remains() {
+        let live = code(&[
+            (0x1000, 0x40, How::LiveRange),
+            (0x2000, 0x40, How::LiveRange),
+            (0x2000, 0x20, How::LiveRange),
+        ]);
+        let folded = code(&[
+            (0x1000, 0x44, How::Relocation),
+            (0x2000, 0x44, How::Relocation),
+            (0x3000, 0x44, How::Relocation),
+        ]);
+        let mut units = [live, folded];
+        fit(62, &mut units);
+        assert_eq!(units[1].pieces[0].len, 0x44);
+        fit(243, &mut units);
+        let lens = |unit: &UnitCode| unit.pieces.iter().map(|piece| piece.len).collect::<Vec<_>>();
+        // Of two lengths nothing tells which is that of the code, and where nothing remains there is none.
+        assert_eq!((lens(&units[0]), lens(&units[1])), (vec![0x40, 0x40, 0x20], vec![0x40, 0x44, 0x44]));
+        let [shorter, same, _] = &units[1].functions[..] else { panic!() };
+        assert_eq!((units[1].pieces[0].rows.len, units[1].pieces[1].rows.len), (2, 3));
+        assert_eq!((shorter.calls.range.len(), shorter.calls.all_calls), (0, false));
+        assert_eq!((same.calls.range.len(), same.calls.all_calls), (2, true));
+        assert_eq!(units[0].functions[0].calls.range.len(), 2);
+    }
+}
