@@ -5,6 +5,7 @@
 //! (`FRAME`), discriminators, and the start of an inlined function.
 
 mod answer;
+mod markup;
 mod modules;
 mod options;
 mod print;
@@ -164,6 +165,9 @@ struct Requests<'s> {
 
 impl Requests<'_> {
     fn run(mut self) -> Result<u8, Failure> {
+        if self.options.filter_markup {
+            return self.filter_markup();
+        }
         if let Some(module) = &self.options.obj {
             match self.modules.open(Path::new(module)) {
                 Err(message) => return self.without_module(module, &message),
