@@ -286,9 +286,10 @@ impl Options {
             ("demangle", "false") => self.demangle = false,
             ("inlining", "" | "true") => self.inlines = true,
             ("demangle", "true") => self.demangle = true,
-            ("color", "" | "always") => self.color = Some(true),
-            ("color", "never") => self.color = Some(false),
-            ("color", _) => self.color = None,
+            ("color", "auto") => self.color = None,
+            ("color", "") if value.is_some() => self.color = None,
+            // Any other word is `always` to LLVM's tool.
+            ("color", word) => self.color = Some(word != "never"),
             ("adjust-vma", _) => self.adjust_vma = count()?,
             ("print-source-context-lines", _) => self.context = count()?,
             ("cache-size", _) => drop(count()?),

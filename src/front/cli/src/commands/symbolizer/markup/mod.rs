@@ -7,6 +7,7 @@
 mod colors;
 mod nodes;
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::io::{self, IsTerminal as _, Write as _};
 use std::ops::Range;
@@ -22,6 +23,9 @@ use nodes::{Node, nodes};
 
 /// Modules, and mappings, that are kept; a log that declares more is not believed.
 const MAX_DECLARED: usize = 1 << 16;
+
+/// Errors of a line that are told, as each prints the line.
+const MAX_COMPLAINTS: usize = 64;
 
 /// What LLVM prints for a text that it does not know.
 const UNKNOWN: &[u8] = b"<invalid>";
@@ -58,6 +62,8 @@ struct Filter {
     colors: Colors,
     /// The line, with its end.
     line: Vec<u8>,
+    /// Errors in the line so far.
+    complaints: Cell<usize>,
 }
 
 impl Requests<'_> {
@@ -70,6 +76,7 @@ impl Requests<'_> {
             info: None,
             colors: Colors::new(enabled),
             line: Vec::new(),
+            complaints: Cell::new(0),
         };
         let mut lines = Lines::new(io::stdin().lock());
         loop {
@@ -96,6 +103,7 @@ impl Requests<'_> {
     }
 
     fn filter_line(&mut self, filter: &mut Filter) {
+        filter.complaints.set(0);
         filter.colors.reset(&mut self.out.text);
         let nodes = nodes(&filter.line);
         // An element that declares something takes the rest of its line with it.
@@ -204,7 +212,7 @@ impl Requests<'_> {
         }
         filter.warn_of_more(node, 2);
         let Some(given) = filter.address(&node.fields[0]) else { return };
-        let Some(back) = filter.back(node.fields.get(1), false) else { return };
+        let Some(back) = filter.back(node, 1, false) else { return };
         let Some((_, answer)) = self.known(filter, node, given.wrapping_sub(back), self.options) else {
             return;
         };
@@ -236,12 +244,12 @@ impl Requests<'_> {
         }
         filter.warn_of_more(node, 3);
         let Some(frame) = filter.number(&node.fields[0], "frame number", |text| {
-            text.bytes().all(|digit| digit.is_ascii_digit()).then(|| text.parse().ok()).flatten()
+            text.bytes().all(|digit| digit.is_ascii_digit()).then(|| text.parse::<u64>().ok()).flatten()
         }) else {
             return;
         };
         let Some(given) = filter.address(&node.fields[1]) else { return };
-        let Some(back) = filter.back(node.fields.get(2), true) else { return };
+        let Some(back) = filter.back(node, 2, true) else { return };
         let address = given.wrapping_sub(back);
         let Some((place, answer)) = self.known(filter, node, address, self.options) else { return };
         let (out, colors, options) = (&mut self.out.text, &filter.colors, self.options);
@@ -357,6 +365,12 @@ fn say(text: &[u8]) {
 impl Filter {
     /// Says what is wrong, and where in the line.
     fn complain(&self, message: &str, at: usize) {
+        self.complaints.set(self.complaints.get() + 1);
+        match self.complaints.get() {
+            count if count < MAX_COMPLAINTS => {}
+            MAX_COMPLAINTS => return say(b"error: more errors in this line are not told\n"),
+            _ => return,
+        }
         let mut text = format!("{message}\n").into_bytes();
         text.extend_from_slice(&self.line);
         text.resize(text.len() + at, b' ');
@@ -381,9 +395,9 @@ impl Filter {
     fn end_info(&mut self, out: &mut Vec<u8>) {
         let Some(mut info) = self.info.take() else { return };
         info.mappings.sort_unstable();
-        for (at, start) in info.mappings.iter().enumerate() {
+        for start in &info.mappings {
             let Some(mapping) = self.mappings.get(start) else { continue };
-            out.extend_from_slice(if at == 0 { b" [" } else { b",[" });
+            out.extend_from_slice(if info.mappings.first() == Some(start) { b" [" } else { b",[" });
             self.colors.value(out, format!("{start:#x}").as_bytes());
             out.push(b'-');
             let last = start.wrapping_add(mapping.size).wrapping_sub(1);
@@ -469,14 +483,17 @@ impl Filter {
     }
 
     /// What is subtracted from an address: 1 where it is a return address, so that it is one of the call.
-    fn back(&self, field: Option<&Range<usize>>, default: bool) -> Option<u64> {
-        let is_return = match field {
-            None => default,
-            Some(field) => self.number(field, "PC type", |text| match text {
-                "ra" => Some(true),
-                "pc" => Some(false),
-                _ => None,
-            })?,
+    fn back(&self, node: &Node, last: usize, default: bool) -> Option<u64> {
+        // Of an element with more fields LLVM's tool reads no kind.
+        let is_return = match node.fields.get(last) {
+            Some(field) if node.fields.len() == last + 1 => {
+                self.number(field, "PC type", |text| match text {
+                    "ra" => Some(true),
+                    "pc" => Some(false),
+                    _ => None,
+                })?
+            }
+            _ => default,
         };
         Some(u64::from(is_return))
     }
