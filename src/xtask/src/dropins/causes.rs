@@ -135,9 +135,12 @@ impl Knowledge {
         if let (Some(own), Some(llvm)) = known
             && line.args.iter().any(folders)
             && real.contains("??")
-            && differences(&own.frames, &llvm.frames, fields).is_empty()
+            && shown::says(line, &ours, &own.frames, true)
+            && (self.named.contains_key(&address)
+                || differences(&own.frames, &llvm.frames, fields).is_empty())
         {
             causes.push(FOLDERS);
+            causes.extend(self.named.get(&address).into_iter().flatten());
             return Some(causes);
         }
         if tool == Personality::GnuAddr2line {

@@ -128,7 +128,17 @@ fn places_agree(line: &Line, shown: &[ShownFrame], frames: &[Frame], columns: bo
         let column = !columns || shown.column.is_none_or(|column| column == known.column);
         same_file(line, &shown.file, &known.file) && shown.line == known.line && column
     };
-    shown.len() == known.len() && shown.iter().zip(&known).all(agrees)
+    // Without names a function that has no line is printed as nothing is.
+    let unseen = |(_, place): &(&Frame, &Frame)| place.file.is_empty() && place.line == 0;
+    match shown {
+        [] => known.is_empty() || (!line.names && known.iter().all(unseen)),
+        shown => shown.len() == known.len() && shown.iter().zip(&known).all(agrees),
+    }
+}
+
+/// Whether an answer has the places that are known of the address.
+pub(super) fn says(line: &Line, text: &str, known: &[Frame], columns: bool) -> bool {
+    frames(line, text).is_some_and(|shown| places_agree(line, &shown, known, columns))
 }
 
 /// Whether each side prints the places that it knows, and both print the same names and declarations where both know the same. `Some(true)`
@@ -144,7 +154,7 @@ pub(super) fn agree(
         return None;
     }
     let (theirs, own) = (chosen(line, theirs), chosen(line, own));
-    if theirs.len() != own.len() {
+    if theirs.len() != own.len() || real.len() != ours.len() {
         return Some(false);
     }
     let mut respelled = false;
@@ -229,6 +239,14 @@ mod tests {
         assert_eq!(agree(&readable, (json, &known), (&ours, &known), true), Some(true));
         own[0].line = 7;
         assert_eq!(agree(&line, (json, &known), (&ours, &own), true), None);
+        // A function without a line is not seen where names are not printed, and is where they are.
+        let (with, without) = ("--output-style=JSON", "--output-style=JSON --functions=none");
+        let nameless = r#"{"Symbol":[{"FunctionName":"","FileName":"","Line":0,"Column":0}]}"#;
+        let symbol = [frame("f", "", 0, 0)];
+        for (args, agrees) in [(with, false), (without, true)] {
+            let line = options::of_text(Personality::Symbolizer, args);
+            assert_eq!(says(&line, nameless, &symbol, true), agrees, "{args}");
+        }
         let nothing = frames(&line, r#"{"Symbol":[{"FunctionName":"","FileName":"","Line":0,"Column":0}]}"#);
         assert_eq!(nothing, Some(Vec::new()));
         assert!(frames(&options::of_text(Personality::Symbolizer, ""), "f\nno place").is_none());

@@ -61,10 +61,11 @@ pub(crate) fn run(tool: Tool, program: &str, args: Vec<OsString>) -> Result<u8, 
             return Ok(failed(&format!("{program}: error: {message}")));
         }
     };
+    let engines = modules::Engines::default();
     let session = Requests {
         program,
         options: &options,
-        modules: Modules::new(&engine, of_arch.as_ref()),
+        modules: Modules::new(&engine, of_arch.as_ref(), &engines, &options),
         printer: Printer::new(&options),
         answer: Answer::default(),
         out: Output::new(),
