@@ -54,7 +54,7 @@ struct InfoLine {
 }
 
 /// What is declared at a place of the log.
-struct Filter {
+struct MarkupFilter {
     modules: BTreeMap<u64, Declared>,
     /// By their first address.
     mappings: BTreeMap<u64, Mapping>,
@@ -70,7 +70,7 @@ impl Requests<'_> {
     /// Copies standard input.
     pub(super) fn filter_markup(mut self) -> Result<u8, Failure> {
         let enabled = self.options.color.unwrap_or_else(|| io::stdout().is_terminal());
-        let mut filter = Filter {
+        let mut filter = MarkupFilter {
             modules: BTreeMap::new(),
             mappings: BTreeMap::new(),
             info: None,
@@ -102,7 +102,7 @@ impl Requests<'_> {
         Ok(0)
     }
 
-    fn filter_line(&mut self, filter: &mut Filter) {
+    fn filter_line(&mut self, filter: &mut MarkupFilter) {
         filter.complaints.set(0);
         filter.colors.reset(&mut self.out.text);
         let nodes = nodes(&filter.line);
@@ -120,7 +120,7 @@ impl Requests<'_> {
         self.nodes(filter, &nodes);
     }
 
-    fn mmap(&mut self, filter: &mut Filter, node: &Node, before: &[Node]) {
+    fn mmap(&mut self, filter: &mut MarkupFilter, node: &Node, before: &[Node]) {
         let Some((start, mapping)) = filter.parse_mmap(node) else { return };
         if let Some((other, found)) = filter.overlapping(start, mapping.size) {
             let (module, end) = (found.module, other.wrapping_add(found.size).wrapping_sub(1));
@@ -143,7 +143,7 @@ impl Requests<'_> {
         }
     }
 
-    fn reset(&mut self, filter: &mut Filter, node: &Node, before: &[Node]) {
+    fn reset(&mut self, filter: &mut MarkupFilter, node: &Node, before: &[Node]) {
         if !filter.has_fields(node, 0) || (filter.modules.is_empty() && filter.mappings.is_empty()) {
             return;
         }
@@ -155,7 +155,7 @@ impl Requests<'_> {
         filter.mappings.clear();
     }
 
-    fn module(&mut self, filter: &mut Filter, node: &Node, before: &[Node]) {
+    fn module(&mut self, filter: &mut MarkupFilter, node: &Node, before: &[Node]) {
         let Some((number, declared)) = filter.parse_module(node) else { return };
         if filter.modules.contains_key(&number) {
             return filter.complain("error: duplicate module ID", node.fields[0].start);
@@ -174,7 +174,7 @@ impl Requests<'_> {
     }
 
     /// Puts nodes of a line that declare nothing.
-    fn nodes(&mut self, filter: &mut Filter, nodes: &[Node]) {
+    fn nodes(&mut self, filter: &mut MarkupFilter, nodes: &[Node]) {
         for node in nodes {
             if !filter.line[node.tag.clone()].iter().all(u8::is_ascii_lowercase) {
                 filter.complain("error: tags must be all lowercase characters", node.tag.start);
@@ -192,7 +192,7 @@ impl Requests<'_> {
         }
     }
 
-    fn symbol(&mut self, filter: &Filter, node: &Node) {
+    fn symbol(&mut self, filter: &MarkupFilter, node: &Node) {
         if !filter.has_fields(node, 1) {
             return;
         }
@@ -206,7 +206,7 @@ impl Requests<'_> {
         filter.colors.restore(out);
     }
 
-    fn pc(&mut self, filter: &Filter, node: &Node) {
+    fn pc(&mut self, filter: &MarkupFilter, node: &Node) {
         if !filter.has_at_least(node, 1) {
             return;
         }
@@ -238,7 +238,7 @@ impl Requests<'_> {
         }
     }
 
-    fn bt(&mut self, filter: &Filter, node: &Node) {
+    fn bt(&mut self, filter: &MarkupFilter, node: &Node) {
         if !filter.has_at_least(node, 2) {
             return;
         }
@@ -293,7 +293,7 @@ impl Requests<'_> {
     }
 
     /// A symbol file has no variables; of an address of code LLVM's tool gives the function, and so is done here.
-    fn data(&mut self, filter: &Filter, node: &Node) {
+    fn data(&mut self, filter: &MarkupFilter, node: &Node) {
         if !filter.has_fields(node, 1) {
             return;
         }
@@ -309,7 +309,7 @@ impl Requests<'_> {
     /// What is known of an address of the process. `None` where an error was told, and the element printed.
     fn known(
         &mut self,
-        filter: &Filter,
+        filter: &MarkupFilter,
         node: &Node,
         address: u64,
         options: &Options,
@@ -362,7 +362,7 @@ fn say(text: &[u8]) {
     let _ = written;
 }
 
-impl Filter {
+impl MarkupFilter {
     /// Says what is wrong, and where in the line.
     fn complain(&self, message: &str, at: usize) {
         self.complaints.set(self.complaints.get() + 1);
