@@ -148,4 +148,5 @@ fn every_row_is_evaluated_as_it_was_written() {
         }
     }
     println!("skipped: needs a C library of x86-64");
+    assert!(std::env::var("CI").as_deref() != Ok("true"), "there is no C library of x86-64");
 }

@@ -3,7 +3,7 @@
 use foldsym_symbolize::{BuildId, Mapping, Module, ModuleId, Modules, Symbolizer};
 use minidump::{
     CodeView, Error, Minidump, MinidumpException, MinidumpMiscInfo, MinidumpModule, MinidumpModuleList,
-    MinidumpSystemInfo, MinidumpThreadList, MinidumpThreadNames, Module as _,
+    MinidumpSystemInfo, MinidumpThreadList, MinidumpThreadNames, Module as _, UnifiedMemoryInfoList,
 };
 
 use crate::unwind::{MAX_STACK, Programs, Walker};
@@ -40,8 +40,19 @@ pub(crate) fn read(
             None
         }
     };
-    let walker =
-        Walker { symbolizer, programs, modules: &modules, list: &list, os: system.os, cpu: system.cpu };
+    // Writers on Linux add `/proc/PID/maps`, those on Windows the rights of each range.
+    let rights =
+        UnifiedMemoryInfoList::new(dump.get_stream().ok(), dump.get_stream().ok()).unwrap_or_default();
+    let executable = |address| rights.memory_info_at_address(address).map(|range| range.is_executable());
+    let walker = Walker {
+        symbolizer,
+        programs,
+        modules: &modules,
+        list: &list,
+        os: system.os,
+        cpu: system.cpu,
+        executable: &executable,
+    };
     let mut report = Report::new(Format::Minidump, modules.clone(), Vec::new());
     for found in &threads.threads {
         let id = found.raw.thread_id;

@@ -124,8 +124,20 @@ fn each_kind_of_trust_weakens_the_verdict() {
 }
 
 /// A core of one thread whose callers are in a chain of frame pointers: program counters innermost first, and the program's range.
-fn core_with_frame_pointers(counters: &[u64], (start, end): (u64, u64), path: &str) -> Vec<u8> {
-    const STACK: u64 = 0x7ffd_0000_1000;
+fn core_with_frame_pointers(counters: &[u64], range: (u64, u64), path: &str) -> Vec<u8> {
+    // Each frame has four words: two of its own, then the caller's frame pointer and where it goes on.
+    let mut stack = Vec::new();
+    for (nth, counter) in counters[1..].iter().enumerate() {
+        stack.extend([7, 7, STACK + 32 * (nth as u64 + 1) + 16, *counter]);
+    }
+    core_with_stack(counters[0], &stack, range, path)
+}
+
+/// Where the stack of a core that is made here begins.
+const STACK: u64 = 0x7ffd_0000_1000;
+
+/// A core of one thread with these words on its stack, which is followed by zeros and is not run.
+fn core_with_stack(counter: u64, stack: &[u64], (start, end): (u64, u64), path: &str) -> Vec<u8> {
     let words = |words: &[u64]| words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>();
     let note = |kind: u32, desc: &[u8]| {
         let mut bytes =
@@ -135,15 +147,11 @@ fn core_with_frame_pointers(counters: &[u64], (start, end): (u64, u64), path: &s
         bytes.resize(bytes.len().next_multiple_of(4), 0);
         bytes
     };
-    // Each frame has four words: two of its own, then the caller's frame pointer and where it goes on.
-    let mut stack = Vec::new();
-    for (nth, counter) in counters[1..].iter().enumerate() {
-        stack.extend(words(&[7, 7, STACK + 32 * (nth as u64 + 1) + 16, *counter]));
-    }
+    let mut stack = words(stack);
     stack.extend([0; 64]);
     let mut status = vec![0; 336];
     (status[12], status[32]) = (11, 7);
-    for (register, value) in [(4, STACK + 16), (16, counters[0]), (19, STACK)] {
+    for (register, value) in [(4, STACK + 16), (16, counter), (19, STACK)] {
         status[112 + 8 * register..][..8].copy_from_slice(&u64::to_le_bytes(value));
     }
     let mut files = words(&[1, 0x1000, start, end, 0]);
@@ -204,6 +212,29 @@ fn frame_pointers_alone_prove_nothing() {
     let folded = frames.iter().find(|frame| frame.address == Some(counters[1])).unwrap();
     assert!(folded.candidate_count.is_some_and(|count| count > 1), "{folded:?}");
     assert_ne!(folded.certainty, Some(Certainty::Exact));
+}
+
+/// The first function of a program has rows as if somebody had called it. What is above it on the stack is an object, and no caller.
+#[test]
+fn nothing_returns_to_memory_that_is_not_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = file("../../../../testbins/built/object.gcc.set/program");
+    let output = folder.path().join("program.fsym");
+    let options =
+        foldsym_convert::Options { threads: 1, unwind: true, ..foldsym_convert::Options::default() };
+    foldsym_convert::convert(&program, &output, &options, &foldsym_convert::NoProgress).unwrap();
+    let symbolizer = symbolizer(&[output]);
+    const START: u64 = 0x20_1cf0;
+    let walk = |above: u64| {
+        let core = core_with_stack(START, &[above], (0x20_0000, 0x20_3000), "/nowhere/program");
+        let report = read(&core, &symbolizer).unwrap();
+        report.threads[0].frames.iter().map(|frame| frame.place).collect::<Vec<_>>()
+    };
+    let memory = foldsym_symbolize::Place::Memory;
+    assert_eq!(walk(STACK + 32), [memory(START)]);
+    // An address of code is a caller, and so is one of memory of which the core says nothing.
+    assert_eq!(walk(0x20_1569)[..2], [memory(START), memory(0x20_1569)]);
+    assert_eq!(walk(0x7000_0000)[..2], [memory(START), memory(0x7000_0000)]);
 }
 
 #[test]

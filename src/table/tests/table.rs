@@ -9,7 +9,8 @@ use arrow_array::{Array, ArrayRef, ListArray, RecordBatch, RecordBatchOptions, S
 use arrow_schema::{DataType, Field, Schema};
 use foldsym_symbolize::Symbolizer;
 use foldsym_table::{
-    SYMBOLS, TableError, TableOptions, VERSION, VERSION_KEY, symbolize_batch, symbols_field,
+    FIELDS, SYMBOLS, SymbolFields, TableError, TableOptions, VERSION, VERSION_KEY, symbolize_batch,
+    symbols_field,
 };
 
 fn demo() -> PathBuf {
@@ -148,6 +149,68 @@ fn a_dictionary_has_each_name_once_whatever_the_threads() {
         let answered = symbolize_batch(&symbolizer, &batch, options(false, threads)).unwrap();
         assert_eq!(symbols(&answered).1, plain);
     }
+}
+
+/// A column that is not asked for is not there, and the others have the values that they have with all.
+#[test]
+fn the_fields_that_are_wanted_are_made_and_no_others() {
+    let symbolizer = symbolizer();
+    for dictionaries in [true, false] {
+        for threads in [1, 3] {
+            let mut some = options(dictionaries, threads);
+            let all = symbolize_batch(&symbolizer, &stacks(1000), some).unwrap();
+            let (all_lists, all) = symbols(&all);
+            assert_eq!(all.column_names(), FIELDS);
+            // Each alone, some in another order than the column's, and one twice.
+            let alone = FIELDS.map(|field| vec![field]);
+            let several =
+                [vec!["line", "function", "frame"], vec!["candidates", "file", "file"], FIELDS.to_vec()];
+            for names in alone.into_iter().chain(several) {
+                some.fields = SymbolFields::of(names.iter().copied()).unwrap();
+                let answered = symbolize_batch(&symbolizer, &stacks(1000), some).unwrap();
+                assert_eq!(answered.schema(), foldsym_table::schema_of(&stacks(1).schema(), some));
+                let (lists, elements) = symbols(&answered);
+                let wanted: Vec<_> = FIELDS.into_iter().filter(|field| names.contains(field)).collect();
+                assert_eq!(elements.column_names(), wanted);
+                assert_eq!(lists.offsets(), all_lists.offsets());
+                for name in &wanted {
+                    let (ours, expected) = (elements.column_by_name(name), all.column_by_name(name));
+                    let plain = |column: Option<&ArrayRef>| match column.unwrap() {
+                        texts if matches!(texts.data_type(), DataType::Dictionary(..)) => {
+                            arrow_cast::cast(texts, &DataType::Utf8).unwrap()
+                        }
+                        other => other.clone(),
+                    };
+                    match *name {
+                        // Dictionaries of lists number their texts otherwise where fewer are made.
+                        "candidates" if dictionaries => {
+                            let inner = |column: Option<&ArrayRef>| {
+                                let lists = column.unwrap().as_list::<i32>().clone();
+                                (lists.offsets().clone(), plain(Some(lists.values())))
+                            };
+                            assert_eq!(inner(ours), inner(expected), "{names:?}");
+                        }
+                        _ => {
+                            assert_eq!(plain(ours).as_ref(), plain(expected).as_ref(), "{name} of {names:?}")
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn fields_that_are_not_there_are_named() {
+    let told = |names: &[&str]| SymbolFields::of(names.iter().copied()).unwrap_err().to_string();
+    assert_eq!(
+        told(&["line", "lines"]),
+        format!("column \"symbols\": has no field \"lines\": expected {}", FIELDS.join(", "))
+    );
+    assert_eq!(told(&[]), "column \"symbols\": needs at least one field");
+    assert_eq!(SymbolFields::of(FIELDS).unwrap(), SymbolFields::ALL);
+    let line = SymbolFields::of(["line"]).unwrap();
+    assert!(line.has("line") && !line.has("file") && !line.has("lines"));
 }
 
 #[test]

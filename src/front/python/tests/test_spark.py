@@ -1,4 +1,5 @@
-"""Spark against tables: the same answers, however the rows are partitioned. FOLDSYM_SPARK_MASTER names another cluster than `local[2]`."""
+"""Spark against tables: the same answers, however the rows are partitioned, and whichever tasks run again. FOLDSYM_SPARK_MASTER names another
+cluster than `local[2,2]`: two threads, and a task may fail once."""
 
 import collections
 import json
@@ -18,7 +19,7 @@ import foldsym.spark_job
 from test_files import BUILT
 from test_tables import fleet, table  # noqa: F401
 
-MASTER = os.environ.get("FOLDSYM_SPARK_MASTER", "local[2]")
+MASTER = os.environ.get("FOLDSYM_SPARK_MASTER", "local[2,2]")
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +46,7 @@ def stacks(fleet, tmp_path):  # noqa: F811
 
 
 def same(found, whole):
-    assert len(found) == len(whole)
+    assert sorted(row["row"] for row in found) == list(range(len(whole)))
     for row in found:
         ours = row["symbols"] and [one.asDict() for one in row["symbols"]]
         assert (ours or None) == (whole[row["row"]] or None), row["row"]
@@ -86,6 +87,68 @@ def test_rows_go_where_their_values_say(spark, stacks):
     columns = df.orderBy("row").coalesce(1), df.orderBy(f.col("row").desc()).coalesce(1)
     plans = [foldsym.spark._moved(one, None, 4) for one in columns]
     assert all("monotonically_increasing_id" not in plan._jdf.queryExecution().toString() for plan in plans)
+
+
+def fails_once(how, marker):
+    """A step that copies batches, in another order each time, and whose tasks fail at their first attempt after some of their rows went on."""
+
+    def parent_of(process):
+        """The process that started another, and its name."""
+        status = dict(line.split(":", 1) for line in open(f"/proc/{process}/status") if ":" in line)
+        parent = int(status["PPid"])
+        return parent, open(f"/proc/{parent}/comm").read().strip()
+
+    def copied(batches):
+        import os
+        import random
+        import signal
+
+        from pyspark import TaskContext
+
+        for batch in batches:
+            order = list(range(batch.num_rows))
+            random.SystemRandom().shuffle(order)
+            yield batch.take(order[: len(order) // 2])
+            if how == "executor":
+                # One executor of the cluster is lost, with what its tasks wrote for others to read.
+                try:
+                    os.close(os.open(marker, os.O_CREAT | os.O_EXCL))
+                except FileExistsError:
+                    pass
+                else:
+                    process, name = parent_of(os.getpid())
+                    while name != "java":
+                        process, name = parent_of(process)
+                    os.kill(process, signal.SIGKILL)
+            elif TaskContext.get().attemptNumber() == 0:
+                open(marker, "a").write("x")
+                if how == "worker":
+                    os.kill(os.getpid(), signal.SIGKILL)
+                raise RuntimeError("the first attempt")
+            yield batch.take(order[len(order) // 2 :])
+
+    return copied
+
+
+@pytest.mark.parametrize("partitions", [1, 5])
+@pytest.mark.parametrize("stage", ["before", "after"])
+@pytest.mark.parametrize("how", ["error", "worker", "executor"])
+def test_answers_do_not_depend_on_retries(spark, stacks, tmp_path, how, stage, partitions):
+    """Tasks fail before rows are moved, and while they are answered. Each row is answered once, whatever order its task read it in."""
+    if how == "executor" and not MASTER.startswith("local-cluster"):
+        pytest.skip("an executor can be lost in a cluster alone: test.sh slow")
+    store, _, whole, path = stacks
+    marker = str(tmp_path / "failed")
+    df = spark.read.parquet(path)
+    step = fails_once(how, marker)
+    if stage == "before":
+        moved = df.repartition(3).mapInArrow(step, df.schema)
+        answered = foldsym.spark.symbolize(moved, store, partitions=partitions)
+    else:
+        answered = foldsym.spark.symbolize(df, store, partitions=partitions)
+        answered = answered.mapInArrow(step, answered.schema)
+    same(answered.collect(), whole)
+    assert os.path.exists(marker), "no task failed"
 
 
 def test_metrics_count_what_was_done(spark, stacks):

@@ -95,7 +95,10 @@ pub(crate) fn read(
     if core.files.is_empty() {
         report.warnings.push("no list of mapped files (NT_FILE): addresses have no modules".to_owned());
     }
-    let walker = Walker { symbolizer, programs, modules: &modules, list: &list, os: Os::Linux, cpu };
+    let executable = |address| core.segment(address).map(|segment| segment.executable);
+    let os = Os::Linux;
+    let walker =
+        Walker { symbolizer, programs, modules: &modules, list: &list, os, cpu, executable: &executable };
     let endian = if core.endian.is_big_endian() { Endian::Big } else { Endian::Little };
     for (index, status) in core.threads.iter().enumerate() {
         let Some((id, signal, context)) = registers::read(status, cpu, core.endian) else {

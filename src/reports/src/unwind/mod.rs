@@ -114,6 +114,8 @@ pub(crate) struct Walker<'w> {
     pub(crate) list: &'w MinidumpModuleList,
     pub(crate) os: Os,
     pub(crate) cpu: Cpu,
+    /// Whether the memory at an address may be run, where the report says so of it.
+    pub(crate) executable: &'w (dyn Fn(u64) -> Option<bool> + Sync),
 }
 
 /// Frames of a stack, and how each was found.
@@ -273,7 +275,10 @@ impl SymbolProvider for Provider<'_> {
             }
         }
         walker.set_cfa(cfa)?;
-        // Where the entry says that nobody called, 0 ends the walk.
+        // Where the entry says that nobody called, 0 ends the walk. Nor does a function return to memory that is not run: a program's first
+        // function has rows like any other, and what is above it on the stack is no return address.
+        let return_address =
+            return_address.filter(|address| (self.walker.executable)(*address) != Some(false));
         walker.set_ra(return_address.unwrap_or(0))?;
         if let Some(address) = return_address.filter(|_| is_signal) {
             self.after_signal.lock().unwrap_or_else(PoisonError::into_inner).insert(address);

@@ -8,6 +8,7 @@ use std::process::Command;
 use serde_json::Value;
 
 use super::options::{Line, Style};
+use super::shown;
 use super::tools::Personality;
 use crate::diff::answer::{Answer, Fields, Frame, What, differences};
 use crate::diff::{DiffOptions, Oracle, Program, Tools, causes_of};
@@ -118,12 +119,13 @@ impl Knowledge {
         }
         if real.to_ascii_lowercase().contains("approximate")
             && line.args.iter().any(|arg| arg == "--skip-line-zero")
+            && shown::differs_at_line_0(line, &real, &ours)
         {
             causes.push(APPROXIMATE);
             return Some(causes);
         }
         let address = address.wrapping_sub(line.shift);
-        if address < self.lowest {
+        if address < self.lowest && shown::frames(line, &ours).is_some_and(|frames| frames.is_empty()) {
             causes.push(REMOVED);
             return Some(causes);
         }
@@ -133,27 +135,29 @@ impl Knowledge {
         if let (Some(own), Some(llvm)) = known
             && line.args.iter().any(folders)
             && real.contains("??")
-            && differences(&own.frames, &llvm.frames, fields).is_empty()
+            && shown::says(line, &ours, &own.frames, true)
+            && (self.named.contains_key(&address)
+                || differences(&own.frames, &llvm.frames, fields).is_empty())
         {
             causes.push(FOLDERS);
+            causes.extend(self.named.get(&address).into_iter().flatten());
             return Some(causes);
         }
         if tool == Personality::GnuAddr2line {
             causes.extend(self.why_gnu(line, address, &real, &ours)?);
-        } else if let Some(named) = self.named.get(&address) {
-            causes.extend(named);
         } else if let (Some(own), Some(llvm)) = known {
-            let same = differences(&own.frames, &llvm.frames, fields).is_empty();
-            if !same || without_names(&real) != without_names(&ours) {
-                return None;
+            let respelled = shown::agree(line, (&real, &llvm.frames), (&ours, &own.frames), true)?;
+            causes.extend(self.named.get(&address).into_iter().flatten());
+            if respelled {
+                causes.push(DEMANGLER);
             }
-            causes.push(DEMANGLER);
         }
         (!causes.is_empty()).then_some(causes)
     }
 
     fn why_gnu(&self, line: &Line, address: u64, real: &str, ours: &str) -> Option<Vec<&'static str>> {
         let (own, llvm, gnu) = (self.ours.get(&address)?, self.llvm.get(&address)?, self.gnu.get(&address)?);
+        let respelled = shown::agree(line, (real, gnu), (ours, &own.frames), false)?;
         let fields = Fields { columns: false, starts: false };
         if !differences(&own.frames, &llvm.frames, fields).is_empty() {
             return self.named.get(&address).cloned();
@@ -170,8 +174,7 @@ impl Knowledge {
         if causes.is_empty() && real.lines().any(|line| line == ":?" || line.ends_with(" :?")) {
             causes.push(GNU_EMPTY);
         }
-        let demangles = line.args.iter().any(|arg| arg == "-C" || arg.starts_with("--demangle"));
-        if causes.is_empty() && demangles && without_names(real) == without_names(ours) {
+        if respelled {
             causes.push(GNU_STYLE);
         }
         (!causes.is_empty()).then_some(causes)

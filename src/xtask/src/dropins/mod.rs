@@ -4,6 +4,7 @@
 mod causes;
 mod options;
 mod protocol;
+mod shown;
 mod split;
 mod sweep;
 mod tally;

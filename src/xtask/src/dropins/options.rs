@@ -26,6 +26,15 @@ pub(super) struct Line {
     pub(super) relative: bool,
     /// Names are those of `DW_AT_name`.
     pub(super) short: bool,
+    /// Names are printed.
+    pub(super) names: bool,
+    /// Names are linkage names, made readable or not.
+    pub(super) linkage: bool,
+    pub(super) inlines: bool,
+    pub(super) basenames: bool,
+    pub(super) verbose: bool,
+    /// Names are made readable.
+    pub(super) demangles: bool,
 }
 
 /// The spellings of an option; the first is its absence.
@@ -128,6 +137,12 @@ pub(super) fn program(tool: Personality, number: usize, path: &str) -> Vec<Strin
     }
 }
 
+/// The line of a text.
+#[cfg(test)]
+pub(super) fn of_text(tool: Personality, text: &str) -> Line {
+    line(tool, &[text])
+}
+
 fn line(tool: Personality, spelled: &[&str]) -> Line {
     let args: Vec<String> =
         spelled.iter().flat_map(|option| option.split_whitespace()).map(str::to_owned).collect();
@@ -140,13 +155,35 @@ fn line(tool: Personality, spelled: &[&str]) -> Line {
         _ if text.contains("=LLVM") => Style::Llvm,
         _ => Style::Gnu,
     };
+    // Of options that contradict each other the last counts.
+    let last = |default: bool, on: &[&str], off: &[&str]| {
+        let known = args.iter().rev().find(|arg| on.contains(&&***arg) || off.contains(&&***arg));
+        known.map_or(default, |arg| on.contains(&&**arg))
+    };
+    let is_symbolizer = tool == Personality::Symbolizer;
+    let with_names =
+        ["-f", "--functions", "--functions=short", "--functions=linkage", "-f=short", "-f=linkage"];
+    let without = ["--functions=none", "-f=none"];
+    let names = last(is_symbolizer, &with_names, &without);
+    let short = text.contains("=short");
+    let inlines = ["-i", "--inlines", "--inlining", "--inlining=true"];
     Line {
+        names,
+        linkage: names && !short,
+        inlines: last(is_symbolizer, &inlines, &["--no-inlines", "--inlining=false"]),
+        basenames: last(false, &["-s", "--basenames"], &["--relativenames"]),
+        verbose: has(&["--verbose"]),
+        demangles: last(
+            is_symbolizer,
+            &["-C", "--demangle", "--demangle=auto", "-demangle=true"],
+            &["--no-demangle", "-demangle=false"],
+        ),
         style,
         pretty: has(&["-p", "--pretty-print"]),
         addresses: has(&["-a", "--addresses", "--print-address"]),
         shift: if text.contains("--adjust-vma") { 0x1000 } else { 0 },
         context: text.contains("context-lines"),
-        short: text.contains("=short"),
+        short,
         relative: text.contains("--relativenames") && !text.ends_with("--basenames"),
         args,
     }

@@ -62,19 +62,12 @@ fn is_header(text: &str, pretty: bool) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::options;
+    use super::super::tools::Personality;
     use super::*;
 
     fn line(style: Style, pretty: bool, addresses: bool) -> Line {
-        Line {
-            args: Vec::new(),
-            style,
-            pretty,
-            addresses,
-            shift: 0,
-            context: false,
-            relative: false,
-            short: false,
-        }
+        Line { style, pretty, addresses, ..options::of_text(Personality::Symbolizer, "") }
     }
 
     #[test]

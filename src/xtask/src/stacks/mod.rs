@@ -11,10 +11,11 @@ use crate::crashes;
 use crate::json::{self, Answered};
 use crate::sh;
 
-const HELP: &str = "cargo xtask stacks [PROGRAM [LIBRARY...]] [--stops N] [--foldsym PATH] [--publish] [-- ARGUMENT...]
+const HELP: &str = "cargo xtask stacks [PROGRAM [LIBRARY...] | --testbins] [--stops N] [--foldsym PATH] [--publish] [-- ARGUMENT...]
 
   PROGRAM      LIBRARY is a library of its process, whose functions are stopped in too. Without one: the programs of testbins that run here,
                a program that calls RocksDB (corpus/rocksdb), and python3, stopped in the C library.
+  --testbins   the programs of testbins alone
   --stops N    stops of a program (default 50; without PROGRAM 5 of each of testbins', 200 of each other)
   --foldsym PATH  the command (default: the workspace's release build, which is made)
   --publish    writes the result to benches/results/DATE-stacks.md
@@ -44,17 +45,25 @@ struct Options {
     arguments: Vec<String>,
     stops: Option<usize>,
     foldsym: Option<PathBuf>,
+    testbins: bool,
     publish: bool,
 }
 
 fn parse(args: &[String]) -> Result<Option<Options>, String> {
-    let mut options =
-        Options { programs: Vec::new(), arguments: Vec::new(), stops: None, foldsym: None, publish: false };
+    let mut options = Options {
+        programs: Vec::new(),
+        arguments: Vec::new(),
+        stops: None,
+        foldsym: None,
+        testbins: false,
+        publish: false,
+    };
     let mut args = args.iter();
     while let Some(arg) = args.next() {
         match arg.as_str() {
             "--help" => return Ok(None),
             "--publish" => options.publish = true,
+            "--testbins" => options.testbins = true,
             "--stops" => {
                 let stops = args.next().and_then(|stops| stops.parse().ok());
                 options.stops = Some(stops.ok_or("--stops needs a number")?);
@@ -365,6 +374,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
         sh::create_dir(&scratch.join(folder))?;
     }
     let cases = match options.programs.split_first() {
+        None if options.testbins => of_testbins(&scratch, options.stops.unwrap_or(FEW))?,
         None => all_cases(&scratch, options.stops)?,
         Some((program, libraries)) => vec![StoppedProgram {
             name: program.file_name().unwrap_or_default().to_string_lossy().into_owned(),
@@ -435,6 +445,7 @@ mod tests {
         let options = of(&["a", "b", "--stops", "3", "--", "--help"]).unwrap().unwrap();
         assert_eq!((options.programs.len(), options.stops, options.arguments.len()), (2, Some(3), 1));
         assert!(of(&[]).unwrap().unwrap().programs.is_empty() && of(&["--help"]).unwrap().is_none());
+        assert!(of(&["--testbins"]).unwrap().unwrap().testbins);
         assert!(of(&["--stops", "x"]).is_err() && of(&["--x"]).is_err());
     }
 }

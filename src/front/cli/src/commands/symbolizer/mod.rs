@@ -5,6 +5,7 @@
 //! (`FRAME`), discriminators, and the start of an inlined function.
 
 mod answer;
+mod markup;
 mod modules;
 mod options;
 mod print;
@@ -60,10 +61,11 @@ pub(crate) fn run(tool: Tool, program: &str, args: Vec<OsString>) -> Result<u8, 
             return Ok(failed(&format!("{program}: error: {message}")));
         }
     };
+    let engines = modules::Engines::default();
     let session = Requests {
         program,
         options: &options,
-        modules: Modules::new(&engine, of_arch.as_ref()),
+        modules: Modules::new(&engine, of_arch.as_ref(), &engines, &options),
         printer: Printer::new(&options),
         answer: Answer::default(),
         out: Output::new(),
@@ -164,6 +166,9 @@ struct Requests<'s> {
 
 impl Requests<'_> {
     fn run(mut self) -> Result<u8, Failure> {
+        if self.options.filter_markup {
+            return self.filter_markup();
+        }
         if let Some(module) = &self.options.obj {
             match self.modules.open(Path::new(module)) {
                 Err(message) => return self.without_module(module, &message),

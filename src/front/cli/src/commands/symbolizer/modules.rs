@@ -1,5 +1,6 @@
 //! Opens the module of a request, once, and has the engine answer for it.
 
+use std::cell::OnceCell;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,7 +14,7 @@ use rustc_hash::FxHashMap;
 
 use super::answer::Answer;
 use super::options::{FunctionNames, Options};
-use super::words::without_arch;
+use super::words::with_arch;
 use crate::answer::symbols::SymbolNames;
 use crate::answer::text::short;
 use crate::commands::tool::Tool;
@@ -45,18 +46,57 @@ pub(super) fn engine(options: &Options, arch: Option<&String>) -> Result<Symboli
     builder.cache_if_usable(default_cache()).build().map_err(|error| error.to_string())
 }
 
+/// The engines of the architectures that requests named.
+#[derive(Default)]
+pub(super) struct Engines {
+    /// By name; the rest is empty. No file has slices for more.
+    known: [OnceCell<(String, Symbolizer)>; MAX_ENGINES],
+}
+
+const MAX_ENGINES: usize = 16;
+
+impl Engines {
+    /// The engine that reads an architecture's slice of a file.
+    ///
+    /// # Errors
+    /// More architectures were named than there are.
+    fn of(&self, options: &Options, arch: &str) -> Result<&Symbolizer, String> {
+        for cell in &self.known {
+            let (name, engine) = match cell.get() {
+                Some(known) => known,
+                None => {
+                    let made = engine(options, Some(&arch.to_owned()))?;
+                    cell.get_or_init(|| (arch.to_owned(), made))
+                }
+            };
+            if name == arch {
+                return Ok(engine);
+            }
+        }
+        Err(format!("more than {MAX_ENGINES} architectures were named"))
+    }
+}
+
 /// The modules that were asked for so far. Errors are kept too: a client asks for a missing module again and again.
 pub(super) struct Modules<'s> {
     symbolizer: &'s Symbolizer,
     /// Reads files that hold several architectures; `--default-arch` says nothing of others.
     of_arch: Option<&'s Symbolizer>,
+    /// Those of `PATH:ARCH`.
+    engines: &'s Engines,
+    options: &'s Options,
     /// By path, as it was written.
     opened: FxHashMap<PathBuf, Result<Module<'s>, String>>,
 }
 
 impl<'s> Modules<'s> {
-    pub(super) fn new(symbolizer: &'s Symbolizer, of_arch: Option<&'s Symbolizer>) -> Modules<'s> {
-        Modules { symbolizer, of_arch, opened: FxHashMap::default() }
+    pub(super) fn new(
+        symbolizer: &'s Symbolizer,
+        of_arch: Option<&'s Symbolizer>,
+        engines: &'s Engines,
+        options: &'s Options,
+    ) -> Modules<'s> {
+        Modules { symbolizer, of_arch, engines, options, opened: FxHashMap::default() }
     }
 
     /// The module of a path.
@@ -76,21 +116,23 @@ impl<'s> Modules<'s> {
     }
 
     fn read(&self, path: &Path) -> Result<Module<'s>, String> {
-        let load = |path: &Path| {
+        let load = |path: &Path, of_arch: Option<&'s Symbolizer>| {
             let first = match self.symbolizer.load(path) {
                 Ok(map) => return Ok((map, self.symbolizer)),
-                Err(error) => text_of(&error),
+                Err(error) => error,
             };
-            let engine = self.of_arch.ok_or_else(|| first.clone())?;
-            engine.load(path).map(|map| (map, engine)).map_err(|_| first)
+            // Of a file with several architectures one must be named; of others LLVM reads the one they have.
+            let is_fat =
+                matches!(&first, LoadError::Convert(ConvertError::Open(OpenError::ChooseArch { .. })));
+            let Some(engine) = of_arch.filter(|_| is_fat) else { return Err(text_of(&first)) };
+            engine.load(path).map(|map| (map, engine)).map_err(|error| text_of(&error))
         };
-        let loaded = load(path).or_else(|message| {
-            // A file whose name ends so comes before the name of an architecture.
-            let text = path.to_string_lossy();
-            let whole = without_arch(&text).filter(|_| !path.exists());
-            whole.map_or(Err(message), |path| load(Path::new(path)))
-        });
-        let (map, engine) = loaded?;
+        let text = path.to_string_lossy();
+        // A file whose name ends so comes before the name of an architecture.
+        let (map, engine) = match with_arch(&text).filter(|_| !path.exists()) {
+            Some((path, arch)) => load(Path::new(path), Some(self.engines.of(self.options, arch)?)),
+            None => load(path, self.of_arch),
+        }?;
         let module = foldsym_symbolize::Module::new(&path.to_string_lossy()).with_file(map.clone());
         let modules = foldsym_symbolize::Modules::new(vec![module]);
         Ok(Module { map, modules, worker: engine.worker(), names: None })
@@ -175,6 +217,13 @@ fn text_of(error: &LoadError) -> String {
         }
         LoadError::Convert(ConvertError::Open(OpenError::NotAnObject { .. })) => {
             "The file was not recognized as a valid object file".to_owned()
+        }
+        LoadError::Convert(ConvertError::Open(OpenError::ChooseArch { wanted: Some(arch), .. })) => {
+            format!("fat file does not contain {arch}")
+        }
+        LoadError::Convert(ConvertError::Open(OpenError::ChooseArch { available, .. })) => {
+            let names = available.join(", ");
+            format!("several architectures, choose one as FILE:ARCH or by --default-arch; it has: {names}")
         }
         other => other.to_string(),
     }

@@ -50,6 +50,10 @@ pub(super) struct Options {
     pub(super) arch: Option<String>,
     /// Roots of separate debug files.
     pub(super) debug_dirs: Vec<PathBuf>,
+    /// Copies a log with symbolizer markup, in place of requests.
+    pub(super) filter_markup: bool,
+    /// Whether what replaces markup has colours; `None` where a terminal decides.
+    pub(super) color: Option<bool>,
     /// Requests on the command line; standard input is read where there are none.
     pub(super) requests: Vec<String>,
 }
@@ -84,7 +88,6 @@ const VALUES: &[&str] = &[
 
 /// Options that are accepted and change nothing: what they turn on or off is not there.
 const IGNORED: &[&str] = &[
-    "color",
     "debuginfod",
     "dia",
     "disable-gsym",
@@ -147,6 +150,8 @@ impl Options {
             dwp: None,
             arch: None,
             debug_dirs: Vec::new(),
+            filter_markup: false,
+            color: None,
             requests: Vec::new(),
         }
     }
@@ -186,7 +191,7 @@ impl Options {
                 unknown.iter().map(|arg| format!("error: unknown argument '{arg}'")).collect();
             return Err(Instead::Wrong(lines.join("\n")));
         }
-        if options.obj.is_some() && options.build_id.is_some() {
+        if !options.filter_markup && options.obj.is_some() && options.build_id.is_some() {
             return Err(Instead::Wrong("error: cannot specify both --build-id and --obj".to_owned()));
         }
         if tool == Tool::GnuAddr2line && options.obj.is_none() {
@@ -281,7 +286,10 @@ impl Options {
             ("demangle", "false") => self.demangle = false,
             ("inlining", "" | "true") => self.inlines = true,
             ("demangle", "true") => self.demangle = true,
-            ("color", _) => {}
+            ("color", "auto") => self.color = None,
+            ("color", "") if value.is_some() => self.color = None,
+            // Any other word is `always` to LLVM's tool.
+            ("color", word) => self.color = Some(word != "never"),
             ("adjust-vma", _) => self.adjust_vma = count()?,
             ("print-source-context-lines", _) => self.context = count()?,
             ("cache-size", _) => drop(count()?),
@@ -312,10 +320,7 @@ impl Options {
             ("no-inlines", _) => self.inlines = false,
             ("verbose", _) => self.verbose = true,
             ("no-untag-addresses", _) => {}
-            ("filter-markup", _) => {
-                let name = self.tool.name();
-                return Err(Instead::Wrong(format!("{name}: error: --filter-markup is not supported")));
-            }
+            ("filter-markup", _) => self.filter_markup = true,
             (name, _) if IGNORED.contains(&name) => {}
             _ => unknown.push(arg.to_owned()),
         }
@@ -427,8 +432,8 @@ pub(super) fn usage(tool: Tool) -> String {
         ),
         _ => format!(
             "OVERVIEW: {name}\n\nUSAGE: {name} [options] addresses...\n\nOPTIONS:\n  --addresses -a, --adjust-vma=N, \
-             --basenames -s, --build-id=ID, --debug-file-directory=DIR, --default-arch=A, --demangle -C, --no-demangle,\n  \
-             --dwp=FILE, --fallback-debug-path=DIR, --functions[=none|short|linkage] -f, --inlines -i, --no-inlines,\n  \
+             --basenames -s, --build-id=ID, --color[=always|auto|never], --debug-file-directory=DIR, --default-arch=A, --demangle -C, --no-demangle,\n  \
+             --dwp=FILE, --fallback-debug-path=DIR, --filter-markup, --functions[=none|short|linkage] -f, --inlines -i, --no-inlines,\n  \
              --obj=FILE -e FILE, --output-style=LLVM|GNU|JSON, --pretty-print -p, --print-source-context-lines=N,\n  \
              --verbose, --version -v, --help -h\n\nAccepted without an effect: --{}.\n{from}\n",
             IGNORED.join(", --")

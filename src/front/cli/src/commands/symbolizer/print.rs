@@ -162,10 +162,7 @@ impl<'o> Printer<'o> {
     }
 
     fn path<'p>(&self, path: &'p [u8]) -> &'p [u8] {
-        match path.iter().rposition(|byte| *byte == b'/') {
-            Some(slash) if self.options.basenames => &path[slash + 1..],
-            _ => path,
-        }
+        path_of(path, self.options)
     }
 
     /// Lines of the source file, where it can be read.
@@ -246,6 +243,14 @@ impl<'o> Printer<'o> {
         let text = if self.options.pretty { format!("{value:#}") } else { value.to_string() };
         out.extend_from_slice(text.as_bytes());
         out.push(b'\n');
+    }
+}
+
+/// A path as options want it.
+pub(super) fn path_of<'p>(path: &'p [u8], options: &Options) -> &'p [u8] {
+    match path.iter().rposition(|byte| *byte == b'/') {
+        Some(slash) if options.basenames => &path[slash + 1..],
+        _ => path,
     }
 }
 

@@ -8,8 +8,8 @@ pub(super) enum NamedModule {
     BuildId(Vec<u8>),
 }
 
-/// The path of `PATH:ARCH`, where LLVM knows an architecture of that name.
-pub(super) fn without_arch(path: &str) -> Option<&str> {
+/// The path and the architecture of `PATH:ARCH`, where LLVM knows an architecture of that name.
+pub(super) fn with_arch(path: &str) -> Option<(&str, &str)> {
     let (path, arch) = path.rsplit_once(':')?;
     let families = [
         "aarch64",
@@ -29,7 +29,7 @@ pub(super) fn without_arch(path: &str) -> Option<&str> {
         "x86_64",
     ];
     let i86 = matches!(arch.as_bytes(), [b'i', b'3'..=b'9', b'8', b'6']);
-    (i86 || families.iter().any(|family| arch.starts_with(family))).then_some(path)
+    (i86 || families.iter().any(|family| arch.starts_with(family))).then_some((path, arch))
 }
 
 /// Reads a number with the prefix of its base, as LLVM does: `0x`, `0b`, `0o`, `0` for octal, else decimal.
