@@ -12,7 +12,7 @@ use crate::stack::{MAX_FRAME_STEPS, Resolved, first};
 const IMPORTS: SectionId = SectionId::IMPORTS;
 
 /// Names of functions that are compared with an import for each member of a group; a function has seldom more than three.
-const MAX_NAMES: usize = 64;
+const MAX_NAMES: u32 = 64;
 
 /// The section IMPORTS; without records where a file has none.
 #[derive(Clone, Copy)]
@@ -51,7 +51,7 @@ impl<'d> SymbolFile<'d> {
             return Ok(());
         };
         let group = Group::read(self, id)?;
-        if group.len() > MAX_FRAME_STEPS / MAX_NAMES as u32 {
+        if group.len() > MAX_FRAME_STEPS / MAX_NAMES {
             return Ok(());
         }
         let mut found = *resolved;
@@ -61,7 +61,7 @@ impl<'d> SymbolFile<'d> {
             let function = self.records().function(member.function)?;
             let own = self.records().function_name(member.function)? == Some(NameId(name));
             let mut has = own || member.name == Some(NameId(name));
-            for alias in self.records().aliases(&function).take(MAX_NAMES) {
+            for alias in self.records().aliases(&function).take(MAX_NAMES as usize) {
                 steps::step();
                 has |= alias? == NameId(name);
             }
