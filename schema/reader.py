@@ -479,7 +479,7 @@ class Check:
         stacks.check_guesses(self.file)
 
     def check_imports(self):
-        before, names = -1, len(self.file.names)
+        before, names = -1, len(self.names)
         for i, call in enumerate(self.file.table("IMPORTS")):
             need(before < call.address, f"import {i} is not after the one before it")
             need(0 <= call.name < names, f"import {i}: name")
