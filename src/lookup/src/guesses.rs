@@ -1,21 +1,15 @@
 //! Whom a call probably calls, where nobody recorded it: which candidate to show first, never how sure an answer is.
 
-use foldsym_format::{SectionId, Table, What};
+use foldsym_format::SectionId;
 
-use crate::error::{Error, InSection, small};
+use crate::by_return::ByReturn;
+use crate::error::Error;
 use crate::file::SymbolFile;
 use crate::ids::{FunctionId, ReturnAddr};
-use crate::stack::first;
-
-const GUESSES: SectionId = SectionId::GUESSES;
 
 /// The section GUESSES; without records where a file has none.
 #[derive(Clone, Copy)]
-pub struct Guesses<'d> {
-    table: Table<'d>,
-    functions: u32,
-    image_base: u64,
-}
+pub struct Guesses<'d>(ByReturn<'d>);
 
 impl<'d> SymbolFile<'d> {
     /// Opens the guesses of a file. Takes constant time.
@@ -23,18 +17,14 @@ impl<'d> SymbolFile<'d> {
     /// # Errors
     /// A section that breaks the format.
     pub fn guesses(&self) -> Result<Guesses<'d>, Error> {
-        let table = match self.section_bytes(GUESSES) {
-            Some(data) => Table::open(data, GUESSES.column_count(self.header().features)).within(GUESSES)?,
-            None => Table::EMPTY,
-        };
-        Ok(Guesses { table, functions: self.functions.len(), image_base: self.header().image_base })
+        ByReturn::open(self, SectionId::GUESSES, self.functions.len()).map(Guesses)
     }
 }
 
 impl Guesses<'_> {
     /// How many there are.
     pub const fn len(&self) -> u32 {
-        self.table.len()
+        self.0.len()
     }
 
     /// True where there is none.
@@ -47,32 +37,11 @@ impl Guesses<'_> {
     /// # Errors
     /// Damage at a place that it reads.
     pub fn callee(&self, address: ReturnAddr) -> Result<Option<FunctionId>, Error> {
-        let Some(key) = address.0.checked_sub(self.image_base).map(u64::cast_signed) else { return Ok(None) };
-        let record = first(&self.table, GUESSES, (key, 0))?;
-        if record >= self.table.len() {
-            return Ok(None);
-        }
-        let [address, callee] = self.table.record(record).within(GUESSES)?;
-        if address != key {
-            return Ok(None);
-        }
-        small(callee, GUESSES, record).map(|callee| Some(FunctionId(callee)))
+        Ok(self.0.find(address)?.map(FunctionId))
     }
 
     /// The section is sound: sorted by address, no two alike, of functions that exist.
     pub(crate) fn verify(&self) -> Result<(), Error> {
-        self.table.verify().within(GUESSES)?;
-        let mut before = -1;
-        for id in 0..self.table.len() {
-            let [address, callee] = self.table.record(id).within(GUESSES)?;
-            if address <= before {
-                return Err(Error::new(GUESSES, What::Order, id.into()));
-            }
-            before = address;
-            if !(0..i64::from(self.functions)).contains(&callee) {
-                return Err(Error::new(GUESSES, What::Value, id.into()));
-            }
-        }
-        Ok(())
+        self.0.verify()
     }
 }

@@ -1,26 +1,21 @@
 //! Calls of functions of other modules: which name a call was linked to, and which function of the other module's group has it.
 
-use foldsym_format::{SectionId, Table, What, steps};
+use foldsym_format::{SectionId, steps};
 
 use crate::answer::{Certainty, Evidence};
+use crate::by_return::ByReturn;
 use crate::entities::{Group, Member};
-use crate::error::{Error, InSection, small};
+use crate::error::Error;
 use crate::file::SymbolFile;
 use crate::ids::{NameId, ReturnAddr};
-use crate::stack::{MAX_FRAME_STEPS, Resolved, first};
-
-const IMPORTS: SectionId = SectionId::IMPORTS;
+use crate::stack::{MAX_FRAME_STEPS, Resolved};
 
 /// Names of functions that are compared with an import for each member of a group; a function has seldom more than three.
 const MAX_NAMES: u32 = 64;
 
 /// The section IMPORTS; without records where a file has none.
 #[derive(Clone, Copy)]
-pub struct Imports<'d> {
-    table: Table<'d>,
-    names: u32,
-    image_base: u64,
-}
+pub struct Imports<'d>(ByReturn<'d>);
 
 impl<'d> SymbolFile<'d> {
     /// Opens the calls of functions of other modules: those of a file that was converted with `--imports`. Takes constant time.
@@ -28,11 +23,7 @@ impl<'d> SymbolFile<'d> {
     /// # Errors
     /// A section that breaks the format.
     pub fn imports(&self) -> Result<Imports<'d>, Error> {
-        let table = match self.section_bytes(IMPORTS) {
-            Some(data) => Table::open(data, IMPORTS.column_count(self.header().features)).within(IMPORTS)?,
-            None => Table::EMPTY,
-        };
-        Ok(Imports { table, names: self.names().len(), image_base: self.header().image_base })
+        ByReturn::open(self, SectionId::IMPORTS, self.names().len()).map(Imports)
     }
 
     /// Says of a frame whose caller is in another module which function of its group has the name that the caller's call was linked
@@ -81,7 +72,7 @@ impl<'d> SymbolFile<'d> {
 impl Imports<'_> {
     /// How many there are.
     pub const fn len(&self) -> u32 {
-        self.table.len()
+        self.0.len()
     }
 
     /// True where there is none.
@@ -95,32 +86,11 @@ impl Imports<'_> {
     /// # Errors
     /// Damage at a place that it reads.
     pub fn callee(&self, address: ReturnAddr) -> Result<Option<NameId>, Error> {
-        let Some(key) = address.0.checked_sub(self.image_base).map(u64::cast_signed) else { return Ok(None) };
-        let record = first(&self.table, IMPORTS, (key, 0))?;
-        if record >= self.table.len() {
-            return Ok(None);
-        }
-        let [address, name] = self.table.record(record).within(IMPORTS)?;
-        if address != key {
-            return Ok(None);
-        }
-        small(name, IMPORTS, record).map(|name| Some(NameId(name)))
+        Ok(self.0.find(address)?.map(NameId))
     }
 
     /// The section is sound: sorted by address, no two alike, of names that exist.
     pub(crate) fn verify(&self) -> Result<(), Error> {
-        self.table.verify().within(IMPORTS)?;
-        let mut before = -1;
-        for id in 0..self.table.len() {
-            let [address, name] = self.table.record(id).within(IMPORTS)?;
-            if address <= before {
-                return Err(Error::new(IMPORTS, What::Order, id.into()));
-            }
-            before = address;
-            if !(0..i64::from(self.names)).contains(&name) {
-                return Err(Error::new(IMPORTS, What::Value, id.into()));
-            }
-        }
-        Ok(())
+        self.0.verify()
     }
 }

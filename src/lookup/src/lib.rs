@@ -44,6 +44,7 @@
 mod answer;
 mod basic_blocks;
 mod batch;
+mod by_return;
 mod cursor;
 mod entities;
 mod error;

@@ -79,13 +79,14 @@ pub(crate) struct Conversion {
 
 impl Default for Conversion {
     fn default() -> Self {
-        Self { options: Options { columns: true, imports: true, ..Options::default() }, key: String::new() }
+        Self::new(Options { columns: true, ..Options::default() })
     }
 }
 
 impl Conversion {
-    /// With these options.
+    /// With these options. Imports are always kept: an engine answers stacks over many modules.
     pub(crate) fn new(options: Options) -> Self {
+        let options = Options { imports: true, ..options };
         let Options { arch, target, dwp, dwo_dirs, debug_dirs, debug_file, .. } = &options;
         let Options { map_prefix, remap_path, columns, locations, .. } = &options;
         let mut hash = DefaultHasher::new();
@@ -309,4 +310,17 @@ fn cause(program: &Path, options: &Options) -> Arc<str> {
         stamp(path).hash(&mut hash);
     }
     format!("{} {size} {time} {:016x}", env!("CARGO_PKG_VERSION"), hash.finish()).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Conversion, Options};
+
+    #[test]
+    fn a_door_that_asks_for_what_every_engine_keeps_shares_its_cache() {
+        let of = |options: Options| Conversion::new(options).key;
+        assert_eq!(Conversion::default().key, "");
+        assert_eq!(of(Options { columns: true, threads: 3, ..Options::default() }), "");
+        assert_ne!(of(Options { columns: true, locations: true, ..Options::default() }), "");
+    }
 }

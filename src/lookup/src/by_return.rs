@@ -1,0 +1,65 @@
+//! A table of two columns that is searched by return address: GUESSES and IMPORTS.
+
+use foldsym_format::{SectionId, Table, What};
+
+use crate::error::{Error, InSection, small};
+use crate::file::SymbolFile;
+use crate::ids::ReturnAddr;
+use crate::stack::first;
+
+/// Return addresses, each with the number of a record or name below a limit.
+#[derive(Clone, Copy)]
+pub(crate) struct ByReturn<'d> {
+    section: SectionId,
+    table: Table<'d>,
+    image_base: u64,
+    limit: u32,
+}
+
+impl<'d> ByReturn<'d> {
+    /// Opens a section of a file; without records where the file has none. Its numbers are below `limit`.
+    pub(crate) fn open(file: &SymbolFile<'d>, section: SectionId, limit: u32) -> Result<Self, Error> {
+        let header = file.header();
+        let table = match file.section_bytes(section) {
+            Some(data) => Table::open(data, section.column_count(header.features)).within(section)?,
+            None => Table::EMPTY,
+        };
+        Ok(Self { section, table, image_base: header.image_base, limit })
+    }
+
+    pub(crate) const fn len(&self) -> u32 {
+        self.table.len()
+    }
+
+    /// The number of an address. Takes log2 of the records.
+    pub(crate) fn find(&self, address: ReturnAddr) -> Result<Option<u32>, Error> {
+        let Some(key) = address.0.checked_sub(self.image_base).map(u64::cast_signed) else { return Ok(None) };
+        let record = first(&self.table, self.section, (key, 0))?;
+        if record >= self.table.len() {
+            return Ok(None);
+        }
+        let [address, number] = self.table.record(record).within(self.section)?;
+        if address != key {
+            return Ok(None);
+        }
+        small(number, self.section, record).map(Some)
+    }
+
+    /// The section is sound: sorted by address, no two alike, each number below the limit.
+    pub(crate) fn verify(&self) -> Result<(), Error> {
+        self.table.verify().within(self.section)?;
+        let wrong = |what, id: u32| Err(Error::new(self.section, what, id.into()));
+        let mut before = -1;
+        for id in 0..self.table.len() {
+            let [address, number] = self.table.record(id).within(self.section)?;
+            if address <= before {
+                return wrong(What::Order, id);
+            }
+            before = address;
+            if !(0..i64::from(self.limit)).contains(&number) {
+                return wrong(What::Value, id);
+            }
+        }
+        Ok(())
+    }
+}
