@@ -49,6 +49,8 @@ struct Tally {
     other_first: BTreeMap<[String; 4], u64>,
     /// `exact` and `unique` answers of another function, and answers of several without the one that ran.
     wrong: Vec<String>,
+    /// Answers of several candidates of which none has the name of the function that ran, and one has no name.
+    nameless: u64,
     /// Builds that were judged, and those whose compiler or linker failed.
     built: usize,
     not_built: usize,
@@ -145,12 +147,15 @@ fn page(tally: &Tally) -> String {
     }
     let all = tally.folded;
     text += &format!(
-        "\nWrong (an `exact` or `unique` of another function, or several candidates without the one that ran): {}.\n\n\
+        "\nWrong (an `exact` or `unique` of another function, or several candidates without the one that ran): {}. \
+         In {} more answers no candidate has the name of the function that ran, and one has no name: nothing shows whether it is \
+         that function.\n\n\
          Of {} frames that are folded or in doubt the first candidate is right in {} ({:.1} %), what `llvm-symbolizer` names in \
          {} ({:.1} %). The *ceiling* counts frames whose stack, from the frame outwards, was seen with one function alone while \
          the program ran: where it was seen with two, no rule can be right for both.\n\n\
          | | frames | first right | % | ceiling | % | `llvm-symbolizer` | % |\n|---|---|---|---|---|---|---|---|\n",
         tally.wrong.len(),
+        tally.nameless,
         all.frames,
         all.first,
         all.share(all.first),
@@ -331,9 +336,12 @@ fn count(tally: &mut Tally, answer: &Answer, names: &[&str], says: Says<'_>, pla
         "unique" | "exact" => !first,
         // It says itself that another function may have left nothing; the table shows how often that is so.
         "likely" | "" => false,
-        // One without a name says that a function is there whose name is not in the program.
         _ => {
-            !(0..answer.candidates.len()).any(|at| is_right(at) || answer.candidates[at].names[0].is_empty())
+            let is_there = (0..answer.candidates.len()).any(is_right);
+            // A function whose name is not in the program: it may be the one that ran, which nothing shows.
+            let is_nameless = !is_there && answer.candidates.iter().any(|one| one.names[0].is_empty());
+            tally.nameless += u64::from(is_nameless);
+            !is_there && !is_nameless
         }
     };
     if wrong {
@@ -355,6 +363,10 @@ fn report(tally: &Tally) -> Result<(), String> {
     if tally.not_built > 0 {
         println!("{} builds could not be made, or do not run", tally.not_built);
     }
+    println!(
+        "without the name of the function that ran, beside a candidate without a name: {}",
+        tally.nameless
+    );
     for wrong in tally.wrong.iter().take(20) {
         println!("wrong: {wrong}");
     }
