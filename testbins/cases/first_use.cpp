@@ -1,7 +1,7 @@
 //# about: instances of templates that the linker folds, called without any record of the calls (-O0): compilers describe them in the order of their first use
 //# let: FLAGS = -std=c++17 $MAP -ffreestanding -fno-exceptions -fno-rtti -fno-asynchronous-unwind-tables -fno-stack-protector -O0 -gdwarf-5 -ffunction-sections
 //# variant: clang: $CLANGXX $FLAGS -nostdlib -static -fuse-ld=lld -Wl,--build-id,-e,start,--icf=all first_use.cpp -o $OUT
-//# variant: gcc: $GXX $FLAGS -fcf-protection=none -fno-pie -c first_use.cpp -o $T/a.o && $LLD --build-id -e start --icf=all $T/a.o -o $OUT
+//# variant: gcc: $GXX $FLAGS -gdwarf-4 -fcf-protection=none -fno-pie -c first_use.cpp -o $T/a.o && $LLD --build-id -e start --icf=all $T/a.o -o $OUT
 struct Celsius { long v; };
 struct Metres { long v; };
 struct Miles { long v; };
