@@ -2,7 +2,8 @@
 //! floor beside them, as a Markdown table and an SVG plot.
 //!
 //! `scale [options] FILE...` converts the given programs. `scale [options] --objects DIR` first
-//! links programs of an eighth, a quarter, a half and all of the object files of DIR. At least four
+//! links programs of an eighth, a quarter, a half and all of the object files of DIR; with `--copies N` also programs of N
+//! copies of them, whose symbols have other prefixes, so that the linker keeps each copy. At least four
 //! sizes are wanted: a line through fewer says nothing.
 
 use foldsym_benches::process::{self, Cost};
@@ -17,7 +18,10 @@ const USAGE: &str = "\
 usage: scale [--foldsym PATH] [--runs N] [--out DIR] (FILE... | --objects DIR [--link COMMAND])
   --runs N        the median of N runs counts (default 3)
   --out DIR       where scale.md and scale.svg go (default benches/results)
-  --link COMMAND  words before `-o OUT OBJECT...` (default: clang++ -shared -fuse-ld=lld -Wl,--icf=all)";
+  --link COMMAND  words before `-o OUT OBJECT...` (default: clang++ -shared -fuse-ld=lld -Wl,--icf=all)
+  --copies N,...  programs of N times all objects too: each copy needs as much room in DIR as the objects
+  --objcopy PATH  what prefixes the symbols of copies (default: llvm-objcopy)
+  --work DIR      where programs are linked (default: the system's temporary folder)";
 
 struct Options {
     foldsym: PathBuf,
@@ -26,6 +30,9 @@ struct Options {
     files: Vec<PathBuf>,
     objects: Option<PathBuf>,
     link: String,
+    copies: Vec<usize>,
+    objcopy: PathBuf,
+    work: PathBuf,
 }
 
 /// One input's medians.
@@ -64,6 +71,9 @@ fn parse(mut args: impl Iterator<Item = String>) -> Option<Options> {
         files: Vec::new(),
         objects: None,
         link: "clang++ -shared -fuse-ld=lld -Wl,--icf=all".into(),
+        copies: Vec::new(),
+        objcopy: "llvm-objcopy".into(),
+        work: std::env::temp_dir(),
     };
     while let Some(arg) = args.next() {
         match arg.as_str() {
@@ -72,15 +82,22 @@ fn parse(mut args: impl Iterator<Item = String>) -> Option<Options> {
             "--out" => options.out = args.next()?.into(),
             "--objects" => options.objects = Some(args.next()?.into()),
             "--link" => options.link = args.next()?,
+            "--copies" => {
+                let copies = args.next()?;
+                options.copies = copies.split(',').map(|one| one.parse().ok()).collect::<Option<Vec<_>>>()?;
+            }
+            "--objcopy" => options.objcopy = args.next()?.into(),
+            "--work" => options.work = args.next()?.into(),
             _ if arg.starts_with('-') => return None,
             _ => options.files.push(arg.into()),
         }
     }
-    (options.files.is_empty() != options.objects.is_none()).then_some(options)
+    let fits = options.files.is_empty() != options.objects.is_none();
+    (fits && (options.copies.is_empty() || options.objects.is_some())).then_some(options)
 }
 
 fn scale(options: &Options) -> Result<()> {
-    let dir = std::env::temp_dir().join(format!("foldsym-scale-{}", std::process::id()));
+    let dir = options.work.join(format!("foldsym-scale-{}", std::process::id()));
     std::fs::create_dir_all(&dir)?;
     let points = measure_all(options, &dir);
     std::fs::remove_dir_all(&dir)?;
@@ -98,33 +115,71 @@ fn scale(options: &Options) -> Result<()> {
 }
 
 fn measure_all(options: &Options, dir: &Path) -> Result<Vec<Point>> {
-    let files = match &options.objects {
-        Some(objects) => link_parts(objects, &options.link, dir)?,
-        None => options.files.clone(),
+    let Some(folder) = &options.objects else {
+        return options.files.iter().map(|file| measure(options, file, dir)).collect();
     };
-    files.iter().map(|file| measure(options, file, dir)).collect()
+    let objects = objects(folder)?;
+    let mut points = Vec::new();
+    // The first eighth, quarter, half and all of the object files, in the order of their names.
+    for part in [8, 4, 2, 1] {
+        let file = dir.join(format!("part-{part}"));
+        link(options, &file, objects.get(..objects.len().div_ceil(part)).unwrap_or_default())?;
+        points.push(measure(options, &file, dir)?);
+        std::fs::remove_file(&file)?;
+    }
+    let mut copied = objects.clone();
+    for &copies in &options.copies {
+        while copied.len() < copies * objects.len() {
+            let copy = copied.len() / objects.len();
+            copied.extend(prefixed(options, &objects, &dir.join(copy.to_string()), copy)?);
+        }
+        let file = dir.join(format!("copies-{copies}"));
+        link(options, &file, &copied[..copies * objects.len()])?;
+        points.push(measure(options, &file, dir)?);
+        std::fs::remove_file(&file)?;
+    }
+    Ok(points)
 }
 
-/// Links the first eighth, quarter, half and all of the object files, in the order of their names.
-fn link_parts(objects: &Path, link: &str, dir: &Path) -> Result<Vec<PathBuf>> {
-    let entries = std::fs::read_dir(objects)?.map(|entry| entry.map(|entry| entry.path()));
+/// The object files of a folder, by name.
+fn objects(folder: &Path) -> Result<Vec<PathBuf>> {
+    let entries = std::fs::read_dir(folder)?.map(|entry| entry.map(|entry| entry.path()));
     let mut objects: Vec<PathBuf> = entries.collect::<std::io::Result<_>>()?;
     objects.retain(|path| path.extension().is_some_and(|end| end == "o" || end == "bc"));
     objects.sort();
-    let mut words = link.split_whitespace();
-    let program = words.next().ok_or("--link is empty")?;
-    let words: Vec<&str> = words.collect();
-    let mut files = Vec::new();
-    for part in [8, 4, 2, 1] {
-        let file = dir.join(format!("part-{part}"));
-        let some = objects.get(..objects.len().div_ceil(part)).unwrap_or_default();
-        let status = Command::new(program).args(&words).arg("-o").arg(&file).args(some).status()?;
+    Ok(objects)
+}
+
+/// The same object files, with the number of the copy in front of each symbol.
+fn prefixed(options: &Options, objects: &[PathBuf], folder: &Path, copy: usize) -> Result<Vec<PathBuf>> {
+    std::fs::create_dir_all(folder)?;
+    let mut made = Vec::new();
+    for object in objects {
+        let to = folder.join(object.file_name().ok_or("an object has no name")?);
+        let mut objcopy = Command::new(&options.objcopy);
+        let status = objcopy.arg(format!("--prefix-symbols=copy{copy}_")).arg(object).arg(&to).status()?;
         if !status.success() {
-            return Err(format!("{program} failed on {} objects", some.len()).into());
+            return Err(format!("{} failed on {}", options.objcopy.display(), object.display()).into());
         }
-        files.push(file);
+        made.push(to);
     }
-    Ok(files)
+    Ok(made)
+}
+
+/// Links a program. The names of the objects go through a file, as a command line has no room for thousands.
+fn link(options: &Options, file: &Path, objects: &[PathBuf]) -> Result<()> {
+    let mut words = options.link.split_whitespace();
+    let program = words.next().ok_or("--link is empty")?;
+    let list = file.with_extension("rsp");
+    let names: Vec<String> = objects.iter().map(|object| format!("\"{}\"", object.display())).collect();
+    std::fs::write(&list, names.join("\n"))?;
+    let response = format!("@{}", list.display());
+    let status = Command::new(program).args(words).arg("-o").arg(file).arg(response).status()?;
+    if status.success() {
+        Ok(())
+    } else {
+        Err(format!("{program} failed on {} objects", objects.len()).into())
+    }
 }
 
 fn measure(options: &Options, file: &Path, dir: &Path) -> Result<Point> {

@@ -47,6 +47,19 @@ fn a_minidump_is_walked_and_its_folded_function_is_exact() {
     assert_eq!(report.threads.len(), 2);
 }
 
+/// A writer on Linux puts `/proc/PID/maps` into the minidump. No function returns to memory that those lines say is not executable.
+#[test]
+fn a_walk_ends_where_the_return_address_is_not_executable() {
+    let mut bytes = dump();
+    let rights = b"r-xp 00000000 fe:00 2408450";
+    let at = bytes.windows(rights.len()).position(|window| window == rights).unwrap();
+    bytes[at..at + 4].copy_from_slice(b"r--p");
+    let symbolizer = symbolizer(&[file("crash")]);
+    let (whole, ended) = (read(&dump(), &symbolizer).unwrap(), read(&bytes, &symbolizer).unwrap());
+    assert_eq!(ended.threads[0].trust, [Trust::Context]);
+    assert_eq!(ended.threads[0].frames, whole.threads[0].frames[..1]);
+}
+
 #[test]
 fn without_programs_guesses_are_marked() {
     let report = read(&dump(), &symbolizer(&[])).unwrap();

@@ -20,6 +20,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
         let clang = sh::llvm("clang++")?;
         let link = format!("{} -shared -fuse-ld=lld -Wl,--icf=all", clang.display());
         scale.arg("--objects").arg(objects).args(["--link", &link]);
+        scale.arg("--objcopy").arg(sh::llvm("llvm-objcopy")?);
     }
     sh::run(scale.args(args))
 }
