@@ -41,7 +41,8 @@ pub fn convert(
     // Before the work, which may take long.
     replaceable(output, &MAGIC, "symbol file").map_err(unwritable)?;
     let write = |encoded: &Encoded| write_whole(output, |file| encoded.write_to(file)).map_err(unwritable);
-    produce(ProgramSource::Path(input), write, options, progress)
+    let folder = output.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    produce(ProgramSource::Path(input), Files::with_scratch(folder.to_owned()), write, options, progress)
 }
 
 /// Converts one program and writes the bytes of its `.fsym` file to `out`.
@@ -54,7 +55,7 @@ pub fn convert_to(
     options: &Options,
     progress: &dyn Progress,
 ) -> Result<Report, ConvertError> {
-    produce(ProgramSource::Path(input), writer(input, out), options, progress)
+    produce(ProgramSource::Path(input), Files::new(), writer(input, out), options, progress)
 }
 
 /// Converts a program from its bytes and writes the bytes of its `.fsym` file to `out`. No file is opened: a separate debug
@@ -70,7 +71,7 @@ pub fn convert_bytes(
     options: &Options,
     progress: &dyn Progress,
 ) -> Result<Report, ConvertError> {
-    produce(ProgramSource::Bytes(name, bytes), writer(name, out), options, progress)
+    produce(ProgramSource::Bytes(name, bytes), Files::new(), writer(name, out), options, progress)
 }
 
 fn writer<'o>(
@@ -102,12 +103,12 @@ impl<'s> ProgramSource<'s> {
 /// The conversion: loads the program ([`load`]), finds keys beside encoding, and calls `write` with the encoded file.
 fn produce(
     source: ProgramSource<'_>,
+    files: Files,
     write: impl FnOnce(&Encoded) -> Result<(), ConvertError> + Send,
     options: &Options,
     progress: &dyn Progress,
 ) -> Result<Report, ConvertError> {
     in_pool(options.threads, || {
-        let files = Files::default();
         let alone = matches!(source, ProgramSource::Bytes(..));
         let open_options = OpenOptions { separate: !alone, ..options.open() };
         let (mut loaded, mut report) = load(&files, source, options, &open_options, progress)?;
@@ -119,7 +120,7 @@ fn produce(
         // Else the system does it when the process ends, after all threads but one have ended.
         let give_back = || {
             drop(loaded);
-            files.release_all();
+            image.release_pages();
         };
         rayon::join(|| write(&encoded), give_back).0?;
         report.steps.write = Step::since(began);
@@ -181,8 +182,7 @@ pub(crate) fn load<'a, 'f>(
     let split = SplitFiles { files, options: open_options, package };
     let package_sections = split.package.as_ref().map(|package| &package.debug);
     // Takes each unit as it is read: one thread numbers its names while others read.
-    let allowance = files.allowance();
-    let mut merging = Merging::new(options.remapped_paths(), Sizes::of(&image, package_sections), allowance);
+    let mut merging = Merging::new(options.remapped_paths(), Sizes::of(&image, package_sections), files);
     let classes = image.linker != Linker::NeverFolds;
     let read_options = ReadOptions { columns: options.columns, locations: options.locations, classes };
     let (counted, (mut symbols, mut diagnostics)) = rayon::join(
@@ -197,6 +197,7 @@ pub(crate) fn load<'a, 'f>(
     report.counts = Counts::of(&units.heads, &code);
     report.counts.units += empty_units;
     report.diagnostics.merge(counted);
+    image.release_pages();
     let blocks = read::read_blocks(&image, &mut report.diagnostics);
     let unwind = options.unwind.then(|| read::read_unwind(&image, &mut report.diagnostics));
     report.steps.read = Step::since(began);
@@ -206,11 +207,13 @@ pub(crate) fn load<'a, 'f>(
     let machine = Machine::new(&image);
     let (read, found) = ((&units, &records), (code, traces));
     let recovered = recover::recover(&image, &machine, &names, read, found, &mut symbols, &mut diagnostics);
+    image.release_pages();
     let placed = place::place(&image, &machine, names, recovered, &symbols, &mut diagnostics);
     let mut placed = placed.with_units(units);
     if options.imports && !options.readable_names {
         placed.add_imports(&machine);
     }
+    image.release_pages();
     drop((machine, symbols));
     (placed.program.blocks, placed.program.unwind) = (blocks, unwind);
     report.diagnostics.merge(diagnostics);

@@ -108,9 +108,9 @@ pub(super) fn extra_names<'p>(
 }
 
 /// The rows of a unit that hold inside a job's piece; the first may begin before it.
-pub(super) fn window<'r>(units: &'r [UnitCode], job: &Job) -> &'r [Row] {
+pub(super) fn window<'r>(units: &'r [UnitCode<'_>], job: &Job) -> &'r [Row] {
     let Some(Rows { unit, range, skip }) = job.rows else { return &[] };
-    let rows = &units[unit.index()].rows[range.start as usize..][..range.len as usize];
+    let rows = units[unit.index()].rows_of(range);
     let end = u64::from(skip) + job.span;
     let first = if skip == 0 { 0 } else { rows.partition_point(|row| row.offset <= skip).saturating_sub(1) };
     // Nearly always all rows lie inside.

@@ -102,9 +102,8 @@ impl Trees {
                         None => (&[][..], &[][..]),
                         Some(source) => {
                             let unit = &program.code[source.unit.index()];
-                            let range = unit.functions[source.function.index()].scopes.clone();
                             let edges = &program.maps[source.unit.index()].edges;
-                            (&unit.scopes[range.start as usize..range.end as usize], &edges[..])
+                            (unit.scopes_of(&unit.functions[source.function.index()]), &edges[..])
                         }
                     };
                     let edge = |scope: &Scope| plan.edge_ranks[edges[scope.edge.index()].index()];

@@ -4,7 +4,7 @@
 //! that many threads set in any order; setting is all that ever happens to them.
 
 use super::outline::{Job, Outline, window};
-use crate::model::{NONE16, Program, Source, UnitFunction};
+use crate::model::{NONE16, Program, Source};
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -123,8 +123,7 @@ fn function_needs(
     let source = program.functions[outline.functions[function].index()].source;
     let scopes = source.map_or(&[][..], |source| {
         let unit = &program.code[source.unit.index()];
-        let UnitFunction { scopes, .. } = &unit.functions[source.function.index()];
-        &unit.scopes[scopes.start as usize..scopes.end as usize]
+        unit.scopes_of(&unit.functions[source.function.index()])
     });
     let start = sums.nodes.nodes.len();
     sums.nodes.starts.push(start);

@@ -9,6 +9,7 @@ pub(crate) mod units;
 use std::borrow::Cow;
 
 use foldsym_format::names::MAX_NAME;
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 use crate::merge::names::{Names, shortened};
 use crate::merge::units::{Records, Units};
@@ -16,11 +17,13 @@ use crate::model::{
     Edge, EdgeId, FileId, LocalTables, NONE16, NameId, Origin, OriginId, SlotKey, Unit, UnitCode, UnitMap,
     UnitName, UnitTraces,
 };
-use crate::open::{DebugSection, DebugSections, Image};
+use crate::open::scratch::Scratch;
+use crate::open::{DebugSection, DebugSections, Files, Image};
 use crate::read::units::queue::Take;
 use crate::util::budget::{Allowance, TooMuch};
 use crate::util::hash::HashMap;
 use crate::util::numbers::{NumberedMap, Numbers};
+use crate::util::spill::SpillVec;
 use crate::util::text::{MAX_TEXT, TOGETHER, soon, until_zero_within};
 
 /// What units are once their ids are those of the program: five values that live for different times.
@@ -30,7 +33,7 @@ pub(crate) struct Merged<'f> {
     pub(crate) units: Units<'f>,
     pub(crate) records: Records<'f>,
     /// One for each unit: `recover` adds to them.
-    pub(crate) code: Vec<UnitCode>,
+    pub(crate) code: Vec<UnitCode<'f>>,
     /// One for each unit: `recover` uses them up.
     pub(crate) traces: Vec<UnitTraces>,
     /// Units of which nothing is kept.
@@ -50,6 +53,17 @@ pub(crate) struct Merging<'f> {
     edges: Numbers,
     room: Room,
     too_much: Option<TooMuch>,
+    spill: Spill<'f>,
+}
+
+/// Which units have their rows and scopes in the scratch file: those before `first`.
+struct Spill<'f> {
+    scratch: &'f Scratch,
+    first: usize,
+    /// Bytes of the rows and scopes of the units from `first` on.
+    in_memory: usize,
+    /// The scratch file cannot be written to.
+    failed: bool,
 }
 
 /// What names and paths may still take, and what the program does.
@@ -112,7 +126,8 @@ const ROOM_FLOOR: u64 = 1 << 20;
 const SHORT: usize = 128;
 
 impl<'f> Merging<'f> {
-    pub(crate) fn new(remap_path: Vec<(Vec<u8>, Vec<u8>)>, sizes: Sizes, allowance: Allowance) -> Self {
+    /// For a program of these files, of which all but `.dwo` files are mapped by now.
+    pub(crate) fn new(remap_path: Vec<(Vec<u8>, Vec<u8>)>, sizes: Sizes, files: &'f Files) -> Self {
         let room = |each: u64| (sizes.entries / each).min(RESERVED) as usize;
         let edges = room(EDGE_ENTRIES);
         let mut units = Units::default();
@@ -134,10 +149,11 @@ impl<'f> Merging<'f> {
             room: Room {
                 names: sizes.strings.saturating_mul(STRING_COPIES).saturating_add(ROOM_FLOOR),
                 paths: sizes.lines.saturating_mul(LINE_COPIES).saturating_add(ROOM_FLOOR),
-                allowance,
+                allowance: files.allowance(),
                 kept: 0,
             },
             too_much: None,
+            spill: Spill { scratch: files.scratch(), first: 0, in_memory: 0, failed: false },
         }
     }
 
@@ -147,6 +163,22 @@ impl<'f> Merging<'f> {
     /// The unit with which the program takes more memory than its bytes allow: units from it on were not taken.
     pub(crate) fn finish(self) -> Result<Merged<'f>, TooMuch> {
         self.too_much.map_or(Ok(self.merged), Err)
+    }
+
+    /// Moves the rows and scopes of all units to the scratch file. Where that cannot be written to, they stay.
+    fn spill(&mut self) {
+        let (spill, code) = (&mut self.spill, &mut self.merged.code);
+        let units = &mut code[spill.first..];
+        let lists = units.iter().flat_map(|unit| [unit.rows.own().as_bytes(), unit.scopes.own().as_bytes()]);
+        let Ok(mut kept) = spill.scratch.keep(lists) else {
+            spill.failed = true;
+            return;
+        };
+        for unit in units {
+            spilled(&mut unit.rows, &mut kept, spill.scratch);
+            spilled(&mut unit.scopes, &mut kept, spill.scratch);
+        }
+        (spill.first, spill.in_memory) = (code.len(), 0);
     }
 
     /// Bytes of memory that names, origins, edges and paths take.
@@ -263,7 +295,7 @@ impl<'f> Merging<'f> {
             file: file(origin.file),
             line: origin.line,
         });
-        let origins: Vec<OriginId> = local.map(|origin| self.merged.names.add_origin(origin)).collect();
+        let mut origins: Vec<OriginId> = local.map(|origin| self.merged.names.add_origin(origin)).collect();
         let local = tables.edges.into_iter().map(|edge| Edge {
             caller: origins[edge.caller.index()],
             callee: origins[edge.callee.index()],
@@ -271,7 +303,10 @@ impl<'f> Merging<'f> {
             line: edge.line,
             column: edge.column,
         });
-        let edges = local.map(|edge| self.edge(edge)).collect();
+        let mut edges: Vec<EdgeId> = local.map(|edge| self.edge(edge)).collect();
+        // They were collected in place: an id is a third of an origin, a fifth of an edge.
+        origins.shrink_to_fit();
+        edges.shrink_to_fit();
         UnitMap { files, origins, edges }
     }
 }
@@ -294,12 +329,16 @@ impl<'f> Take<'f> for Merging<'f> {
         let map = self.ids_of(tables);
         self.room.kept += unit.bytes() + map.bytes();
         let Unit { stopped_at, head, code, traces, records, .. } = unit;
+        self.spill.in_memory += size_of_val(code.rows.own()) + size_of_val(code.scopes.own());
         let offset = head.offset;
         let Merged { units, code: all_code, traces: all_traces, records: all_records, .. } = &mut self.merged;
         units.add(head, map);
         all_code.push(code);
         all_traces.push(traces);
         all_records.units.push(records);
+        if Scratch::is_wanted(self.spill.in_memory) && !self.spill.failed {
+            self.spill();
+        }
         let (kept, allowed) = (self.room.kept + self.tables_bytes(), self.room.allowance.kept());
         let kept = kept.max(stopped_at.unwrap_or(0));
         if kept > allowed || stopped_at.is_some() {
@@ -310,6 +349,19 @@ impl<'f> Take<'f> for Merging<'f> {
 
     fn is_full(&self) -> bool {
         self.too_much.is_some()
+    }
+}
+
+/// Takes a list's elements from the front of what was kept of it.
+fn spilled<'f, T: FromBytes + Immutable + KnownLayout>(
+    list: &mut SpillVec<'f, T>,
+    kept: &mut &'f [u8],
+    scratch: &'f Scratch,
+) {
+    // The bytes are a list's own, and all sizes are multiples of the alignment.
+    if let Ok((elements, rest)) = <[T]>::ref_from_prefix_with_elems(kept, list.own().len()) {
+        list.spill(elements, scratch);
+        *kept = rest;
     }
 }
 

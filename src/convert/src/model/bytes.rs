@@ -1,6 +1,6 @@
 //! How much memory units take: what [`crate::util::budget`] charges them with.
 
-use super::{ClassUnit, Unit, UnitCode, UnitMap};
+use super::{ClassUnit, Row, Scope, Unit, UnitCode, UnitMap, UnitRecords, UnitTraces};
 
 impl Unit<'_> {
     /// True for a unit of which only the offset is known: it has no name, no code, and nothing that others refer to.
@@ -37,14 +37,40 @@ impl Unit<'_> {
     }
 }
 
-impl UnitCode {
+impl UnitCode<'_> {
     /// Bytes of memory that its lists take.
     pub(crate) fn bytes(&self) -> u64 {
-        let lists = size_of_val(&self.scopes[..])
-            + size_of_val(&self.rows[..])
+        let lists = self.scopes.len() * size_of::<Scope>()
+            + self.rows.len() * size_of::<Row>()
             + size_of_val(&self.pieces[..])
             + size_of_val(&self.functions[..]);
         lists as u64
+    }
+}
+
+/// A unit's lists do not grow any more, and a list has room for up to as many elements again.
+impl UnitCode<'_> {
+    pub(crate) fn shrink_to_fit(&mut self) {
+        self.rows.own_mut().shrink_to_fit();
+        self.scopes.own_mut().shrink_to_fit();
+        self.pieces.shrink_to_fit();
+        self.functions.shrink_to_fit();
+    }
+}
+
+impl UnitRecords<'_> {
+    pub(crate) fn shrink_to_fit(&mut self) {
+        self.calls.shrink_to_fit();
+        self.callees.shrink_to_fit();
+        self.erased.shrink_to_fit();
+        self.codeless.shrink_to_fit();
+    }
+}
+
+impl UnitTraces {
+    pub(crate) fn shrink_to_fit(&mut self) {
+        self.lost.shrink_to_fit();
+        self.lost_ranges.shrink_to_fit();
     }
 }
 

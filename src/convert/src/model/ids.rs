@@ -1,5 +1,7 @@
 //! Ids and addresses, each a type of its own, and how the address of a function became known.
 
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+
 /// Marks the absence of an id in a packed field.
 pub const NONE16: u16 = u16::MAX;
 
@@ -9,7 +11,10 @@ pub const MAX_PIECE: u64 = (u32::MAX >> 1) as u64;
 macro_rules! ids {
     ($($(#[$doc:meta])* $name:ident;)*) => {$(
         $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[derive(
+            Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, FromBytes, IntoBytes, KnownLayout, Immutable,
+        )]
+        #[repr(transparent)]
         pub struct $name(pub u32);
 
         impl $name {

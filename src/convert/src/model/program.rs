@@ -131,7 +131,7 @@ pub struct Program<'f> {
     /// One for each unit.
     pub maps: Vec<UnitMap>,
     /// One for each unit, in the order of the file.
-    pub code: Vec<UnitCode>,
+    pub code: Vec<UnitCode<'f>>,
     pub functions: Vec<Function>,
     pub pieces: Vec<Piece>,
     pub groups: Vec<Group>,

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+
 use super::calls::{Calls, UnitCall, UnitCallee};
 use super::classes::{ClassPlaces, ClassUnit};
 use super::codeless::Codeless;
@@ -9,10 +11,12 @@ use super::ids::{DieOffset, How, ImageAddr, LocalEdge, LocalOrigin};
 use super::instance::Instance;
 use super::locations::UnitLocations;
 use super::name::UnitName;
+use crate::util::spill::SpillVec;
 
 /// A node of a function's inline tree. Node 0 is the function itself and is not stored; the scopes of a
 /// function are its nodes 1, 2, ... in the order of their DIEs, so that a parent precedes its children.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable)]
+#[repr(C)]
 pub struct Scope {
     /// Node number of the parent: less than this node's own.
     pub parent: u32,
@@ -32,7 +36,8 @@ pub struct LostScope {
 }
 
 /// From `offset` on (up to the next row of the piece), code belongs to this scope, file and line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, FromBytes, IntoBytes, KnownLayout, Immutable)]
+#[repr(C)]
 pub struct Row {
     /// Bytes from the start of the piece. The first row of a piece has 0; offsets increase strictly.
     pub offset: u32,
@@ -166,7 +171,7 @@ pub struct Unit<'f> {
     pub stopped_at: Option<u64>,
     pub head: UnitHead<'f>,
     pub tables: LocalTables<'f>,
-    pub code: UnitCode,
+    pub code: UnitCode<'static>,
     pub traces: UnitTraces,
     pub records: UnitRecords<'f>,
 }
@@ -228,20 +233,28 @@ pub struct LocalTables<'f> {
 }
 
 /// The functions of a unit, what is inlined into them, and their lines: what the file is made from.
+///
+/// Scopes and rows are most of what is known of a large program: `merge` moves them to a scratch file there.
 #[derive(Default)]
-pub struct UnitCode {
-    pub scopes: Vec<Scope>,
-    pub rows: Vec<Row>,
+pub struct UnitCode<'f> {
+    pub scopes: SpillVec<'f, Scope>,
+    pub rows: SpillVec<'f, Row>,
     pub pieces: Vec<UnitPiece>,
     pub functions: Vec<UnitFunction>,
     /// `None` where no function has any.
     pub locations: Option<Box<UnitLocations>>,
 }
 
-impl UnitCode {
+impl UnitCode<'_> {
     /// The rows of a range.
     pub fn rows_of(&self, range: RowRange) -> &[Row] {
-        &self.rows[range.start as usize..][..range.len as usize]
+        let start = range.start as usize;
+        &self.rows[start..start + range.len as usize]
+    }
+
+    /// The scopes of a function: the nodes of its inline tree from 1 on.
+    pub fn scopes_of(&self, function: &UnitFunction) -> &[Scope] {
+        &self.scopes[function.scopes.start as usize..function.scopes.end as usize]
     }
 }
 

@@ -2,12 +2,13 @@
 
 use std::fs::{File, FileType};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use elsa::sync::FrozenVec;
 use memmap2::Mmap;
 
 use super::error::OpenError;
+use super::scratch::{LEAST, Scratch};
 use crate::util::budget::Allowance;
 
 /// A section may always claim this many bytes.
@@ -16,6 +17,8 @@ const SECTION_FLOOR: u64 = 64 << 20;
 const TOTAL_FLOOR: u64 = 128 << 20;
 /// Above the floors, a buffer may be this many times the bytes it is made from. Debug information shrinks 3 to 8 times.
 const RATIO: u64 = 64;
+/// Pages of all mapped files are given back when this many bytes of them were read here and there.
+const RELEASE_AFTER: usize = 32 << 20;
 /// Files that are kept open as long as they are mapped.
 const OPEN_FILES: usize = 16;
 
@@ -35,6 +38,10 @@ pub struct Files {
     buffers: FrozenVec<Vec<u8>>,
     mapped_bytes: AtomicU64,
     buffer_bytes: AtomicU64,
+    /// Mapped bytes that were read since all pages were last given back, as far as that is counted.
+    read: AtomicUsize,
+    /// Where units are kept that memory has no room for.
+    scratch: Scratch,
 }
 
 /// A file and its bytes.
@@ -56,6 +63,16 @@ impl Files {
     /// An owner of nothing yet.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// An owner of nothing yet, with a scratch file in this folder if it needs one.
+    pub(crate) fn with_scratch(folder: PathBuf) -> Self {
+        Files { scratch: Scratch::in_folder(folder), ..Self::default() }
+    }
+
+    /// Where units are kept that memory has no room for.
+    pub(crate) fn scratch(&self) -> &Scratch {
+        &self.scratch
     }
 
     /// Counts bytes that the caller read itself as a mapped file: what a conversion may take follows from their number.
@@ -106,6 +123,14 @@ impl Files {
             if let Some(start) = map.offset(bytes) {
                 release(&map.bytes, start, bytes.len().min(map.bytes.len() - start));
             }
+        }
+    }
+
+    /// Counts mapped bytes that were read here and there, and gives all pages back when they are many.
+    pub(crate) fn was_read(&self, bytes: usize) {
+        if self.read.fetch_add(bytes.max(LEAST), Ordering::Relaxed) >= RELEASE_AFTER {
+            self.read.store(0, Ordering::Relaxed);
+            self.release_all();
         }
     }
 
@@ -233,7 +258,7 @@ fn read_at(_: &File, _: &mut [u8], _: u64) -> bool {
 
 /// Drops the pages that lie whole in a range of a mapping.
 #[cfg(unix)]
-fn release(map: &Mmap, start: usize, len: usize) {
+pub(super) fn release(map: &Mmap, start: usize, len: usize) {
     /// At least the size of a page on every system that runs this.
     const GRAIN: usize = 1 << 16;
     let (start, end) = (start.next_multiple_of(GRAIN), (start + len) / GRAIN * GRAIN);
@@ -248,10 +273,10 @@ fn release(map: &Mmap, start: usize, len: usize) {
 }
 
 #[cfg(not(unix))]
-fn release(_: &Mmap, _: usize, _: usize) {}
+pub(super) fn release(_: &Mmap, _: usize, _: usize) {}
 
 /// Maps a whole file: the only way to read debug information larger than memory without copying it.
-fn map_file(file: &File) -> std::io::Result<Mmap> {
+pub(super) fn map_file(file: &File) -> std::io::Result<Mmap> {
     // SAFETY: the mapping is private and read-only, and `Files` owns it as long as a slice of it lives. The remaining
     // duty, that nobody changes the file meanwhile, cannot be checked by any process; it is documented on `Files`, and
     // all readers check every offset against the length that was mapped, so changed bytes are only damaged input.

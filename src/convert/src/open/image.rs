@@ -1,6 +1,7 @@
 //! One object file as plain data: its code sections, symbols and debug sections.
 
 use super::diagnostics::OpenDiagnostic;
+use super::files::Files;
 use super::relocations::{KeptRelocations, KeptSection};
 
 /// The container of an [`Image`].
@@ -342,9 +343,19 @@ pub struct Image<'f> {
     pub zero_is_code: bool,
     /// What was skipped or repaired.
     pub diagnostics: Vec<OpenDiagnostic>,
+    /// The owner of the mapped bytes: whoever reads many of them says so, and it gives their pages back.
+    pub(crate) files: Option<&'f Files>,
 }
 
 impl<'f> Image<'f> {
+    /// Gives back the pages of all mapped files, before a step that reads others.
+    pub(crate) fn release_pages(&self) {
+        if let Some(files) = self.files {
+            files.release_all();
+            files.scratch().release();
+        }
+    }
+
     /// The kept relocation sections that apply to the section of this name (`.debug_addr`, `.text`); none in a program
     /// linked without `--emit-relocs`, and none for `ET_REL`, where they are applied already.
     pub fn kept_relocations(&self, section: &str) -> impl Iterator<Item = &KeptSection<'f>> {

@@ -74,6 +74,7 @@ impl<'f> Opened<'f> {
             }
             Self::MachO(image, _) => image,
         };
+        image.files = Some(files);
         if image.kind == ImageKind::DebugOnly {
             image.diagnostics.push(OpenDiagnostic {
                 kind: OpenDiagnosticKind::NoCode,

@@ -336,8 +336,7 @@ fn share(placing: &Placing<'_, '_>, shared: &[DiePiece], functions: &[Function],
 /// True where two parts of one function have the same rows, but for columns.
 fn have_same_lines(placing: &Placing<'_, '_>, one: Rows, other: Rows) -> bool {
     let of = |rows: Rows| {
-        let start = rows.range.start as usize;
-        let rows = &placing.recovered.code[rows.unit.index()].rows[start..start + rows.range.len as usize];
+        let rows = placing.recovered.code[rows.unit.index()].rows_of(rows.range);
         rows.iter().map(|row| (row.offset, row.scope, row.line, row.file))
     };
     one == other || (one.skip == other.skip && of(one).eq(of(other)))

@@ -66,6 +66,7 @@ pub(crate) fn place<'f>(
     );
     let mut candidates =
         candidates::candidates(&mut placing, subprograms, symbols, &undescribed, machine, diagnostics);
+    image.release_pages();
     certainty::decide(image, &placing, symbols, &undescribed, machine, &mut candidates);
     if placing.names.cut > 0 {
         diagnostics.add(Kind::Cap(Cap::NameBytes), 0, || {
@@ -81,6 +82,7 @@ pub(crate) fn place<'f>(
         });
     }
     let forgotten = undescribed.may_be_forgotten();
+    image.release_pages();
     let (cut, used) = pieces::cut(&mut placing, candidates, diagnostics);
     let Placing { names, .. } = placing;
     let Recovered { code, traces, doubtful_callees, inlines, .. } = recovered;

@@ -30,7 +30,7 @@ pub(crate) fn recover<'u, 'f>(
     machine: &Machine<'_, '_>,
     names: &Names<'_>,
     (units, records): (&'u Units<'f>, &'u Records<'f>),
-    (code, traces): (Vec<UnitCode>, Vec<UnitTraces>),
+    (code, traces): (Vec<UnitCode<'f>>, Vec<UnitTraces>),
     symbols: &mut Symbols<'_>,
     diagnostics: &mut Diagnostics,
 ) -> Recovered<'u, 'f> {
@@ -42,6 +42,7 @@ pub(crate) fn recover<'u, 'f>(
         relaxed::fit(image.arch.machine, &mut recovered.code);
     }
     tombstones::recover(names, &mut recovered, symbols, may_fold, diagnostics);
+    image.release_pages();
     inlines::restore(names, &mut recovered, diagnostics);
     gcc_icf::find(names, &mut recovered, symbols, machine);
     recovered

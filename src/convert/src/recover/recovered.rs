@@ -14,7 +14,7 @@ pub(crate) struct Recovered<'u, 'f> {
     pub(crate) units: &'u Units<'f>,
     pub(crate) records: &'u Records<'f>,
     /// One for each unit.
-    pub(crate) code: Vec<UnitCode>,
+    pub(crate) code: Vec<UnitCode<'f>>,
     /// One for each unit.
     pub(crate) traces: Vec<UnitTraces>,
     /// Callees, by unit, of which the unit's description does not tell which instance of a template was called.
@@ -28,7 +28,7 @@ pub(crate) struct UnitView<'r, 'f> {
     pub(crate) head: &'r UnitHead<'f>,
     pub(crate) map: &'r UnitMap,
     pub(crate) records: &'r UnitRecords<'f>,
-    pub(crate) code: &'r UnitCode,
+    pub(crate) code: &'r UnitCode<'f>,
     pub(crate) traces: &'r UnitTraces,
 }
 
@@ -53,7 +53,7 @@ impl<'u, 'f> Recovered<'u, 'f> {
     pub(super) fn new(
         units: &'u Units<'f>,
         records: &'u Records<'f>,
-        code: Vec<UnitCode>,
+        code: Vec<UnitCode<'f>>,
         traces: Vec<UnitTraces>,
     ) -> Recovered<'u, 'f> {
         let (doubtful_callees, inlines) = (HashSet::default(), InlineCounts::default());

@@ -15,7 +15,7 @@ use crate::util::hash::HashMap;
 const RELAXED: [u16; 2] = [243 /* EM_RISCV */, 258 /* EM_LOONGARCH */];
 
 /// Shortens the functions that were folded into shorter code.
-pub(crate) fn fit(machine: u16, code: &mut [UnitCode]) {
+pub(crate) fn fit(machine: u16, code: &mut [UnitCode<'_>]) {
     if !RELAXED.contains(&machine) {
         return;
     }
@@ -32,7 +32,8 @@ pub(crate) fn fit(machine: u16, code: &mut [UnitCode]) {
             for piece in &mut pieces[function.pieces.start as usize..function.pieces.end as usize] {
                 let len = lens.get(&piece.start.0).filter(|len| (1..piece.len).contains(*len));
                 let Some(&len) = len else { continue };
-                let own = &rows[piece.rows.start as usize..][..piece.rows.len as usize];
+                let rows_start = piece.rows.start as usize;
+                let own = &rows[rows_start..rows_start + piece.rows.len as usize];
                 piece.rows.len = own.partition_point(|row| row.offset < len) as u32;
                 piece.len = len;
                 let start = function.calls.range.start;
@@ -49,7 +50,7 @@ mod tests {
         DieOffset, ImageAddr, Instance, LocalOrigin, Lost, Row, RowRange, UnitFunction, UnitPiece,
     };
 
-    fn code(pieces: &[(u64, u32, How)]) -> UnitCode {
+    fn code(pieces: &[(u64, u32, How)]) -> UnitCode<'static> {
         let row = |offset| Row { offset, scope: 0, line: 1, file: 0, column: 0 };
         let rows = RowRange { start: 0, len: 3 };
         let piece =
@@ -89,7 +90,7 @@ mod tests {
         fit(62, &mut units);
         assert_eq!(units[1].pieces[0].len, 0x44);
         fit(243, &mut units);
-        let lens = |unit: &UnitCode| unit.pieces.iter().map(|piece| piece.len).collect::<Vec<_>>();
+        let lens = |unit: &UnitCode<'_>| unit.pieces.iter().map(|piece| piece.len).collect::<Vec<_>>();
         // Of two lengths nothing tells which is that of the code, and where nothing remains there is none.
         assert_eq!((lens(&units[0]), lens(&units[1])), (vec![0x40, 0x40, 0x20], vec![0x40, 0x44, 0x44]));
         let [shorter, same, _] = &units[1].functions[..] else { panic!() };

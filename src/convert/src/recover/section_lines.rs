@@ -131,7 +131,7 @@ fn covered(
 }
 
 /// Puts the parts of sequences in their places.
-fn cut(code: &mut UnitCode, traces: &mut UnitTraces, parted: &[Parted]) {
+fn cut(code: &mut UnitCode<'_>, traces: &mut UnitTraces, parted: &[Parted]) {
     let mut parts: HashMap<(ImageAddr, u32), Vec<BareLines>> = HashMap::default();
     for (lines, ranges) in parted {
         let of_lines = ranges.iter().map(|range| clip(code, lines, range)).collect();
@@ -153,7 +153,7 @@ fn cut(code: &mut UnitCode, traces: &mut UnitTraces, parted: &[Parted]) {
 }
 
 /// The part of a sequence that is a function's.
-fn clip(code: &mut UnitCode, lines: &BareLines, &Standing { start, end, .. }: &Standing) -> BareLines {
+fn clip(code: &mut UnitCode<'_>, lines: &BareLines, &Standing { start, end, .. }: &Standing) -> BareLines {
     let (from, len) = ((start - lines.start.0) as u32, (end - start) as u32);
     let rows = code.rows_of(lines.rows);
     let first = rows.partition_point(|row| row.offset < from);
@@ -163,6 +163,6 @@ fn clip(code: &mut UnitCode, lines: &BareLines, &Standing { start, end, .. }: &S
         .map(|row| Row { offset: row.offset - from, ..*row })
         .collect();
     let range = RowRange { start: code.rows.len() as u32, len: own.len() as u32 };
-    code.rows.extend(own);
+    code.rows.own_mut().extend(own);
     BareLines { start: ImageAddr(start), len, rows: range, continues: false, in_doubt: false }
 }

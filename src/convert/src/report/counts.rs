@@ -21,7 +21,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    pub(crate) fn of(heads: &[UnitHead<'_>], code: &[UnitCode]) -> Counts {
+    pub(crate) fn of(heads: &[UnitHead<'_>], code: &[UnitCode<'_>]) -> Counts {
         let mut counts = Counts { units: heads.len() as u64, ..Counts::default() };
         counts.partial_units = heads.iter().filter(|unit| unit.partial).count() as u64;
         for unit in code {

@@ -8,4 +8,5 @@ pub(crate) mod output;
 pub(crate) mod paint;
 pub(crate) mod pair;
 pub(crate) mod reuse;
+pub(crate) mod spill;
 pub(crate) mod text;

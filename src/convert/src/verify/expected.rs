@@ -109,8 +109,7 @@ impl<'a, 'f> Expected<'a, 'f> {
         let scopes: &[Scope] = match function.source {
             Some(source) => {
                 let unit = &self.program.code[source.unit.index()];
-                let own = &unit.functions[source.function.index()];
-                &unit.scopes[own.scopes.start as usize..own.scopes.end as usize]
+                unit.scopes_of(&unit.functions[source.function.index()])
             }
             None => &[],
         };
@@ -135,8 +134,7 @@ impl<'a, 'f> Expected<'a, 'f> {
     }
 
     fn rows(&self, rows: Rows) -> &'a [Row] {
-        let start = rows.range.start as usize;
-        &self.program.code[rows.unit.index()].rows[start..start + rows.range.len as usize]
+        self.program.code[rows.unit.index()].rows_of(rows.range)
     }
 
     fn frame(&self, origin: OriginId, file: Option<FileId>, line: u32, column: u16) -> FrameWords<'a> {

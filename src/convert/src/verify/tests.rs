@@ -189,7 +189,7 @@ fn the_second_member_of_a_group_is_compared() {
         let bytes = encoded(image, program, false);
         assert_eq!(compared(&bytes, image, program).unwrap().count, 0);
         let rows = program.groups[group.index()].members[1].rows.unwrap();
-        program.code[rows.unit.index()].rows[rows.range.start as usize].line += 1;
+        program.code[rows.unit.index()].rows.to_mut()[rows.range.start as usize].line += 1;
         let line = compared(&bytes, image, program).unwrap();
         assert!(line.count > 0 && line.examples[0].contains("member 2 of 2"), "{line:?}");
     });
@@ -236,7 +236,7 @@ fn a_row_that_only_the_file_has_is_found() {
         let rows =
             program.pieces.iter().find_map(|piece| piece.rows.filter(|rows| rows.range.len > 2)).unwrap();
         let at = rows.range.start as usize;
-        let rows = &mut program.code[rows.unit.index()].rows;
+        let rows = program.code[rows.unit.index()].rows.to_mut();
         let offset = rows[at + 1].offset;
         rows[at + 1] = Row { offset, ..rows[at] };
     });

@@ -189,7 +189,7 @@ fn add_function(
         let calls = (first..program.edges.len()).chain(0..first);
         let mut calls = calls.filter(|&edge| program.edges[edge].caller.0 == origins[parent]);
         if let Some(edge) = calls.next() {
-            unit.scopes.push(Scope { parent: parent as u32, edge: LocalEdge(edge as u32) });
+            unit.scopes.own_mut().push(Scope { parent: parent as u32, edge: LocalEdge(edge as u32) });
             origins.push(program.edges[edge].callee.0);
         }
     }
@@ -246,7 +246,7 @@ fn add_rows(
             line = choices.line();
         }
         let file = if choices.one_in(9) { NONE16 } else { choices.below(program.files.len()) as u16 };
-        unit.rows.push(Row { offset, scope, line, file, column: choices.below(4) as u16 });
+        unit.rows.own_mut().push(Row { offset, scope, line, file, column: choices.below(4) as u16 });
         offset += (1 + choices.below(4)) as u32 * place.unit_bytes;
     }
     Some(Rows { unit: id, range: RowRange { start, len: unit.rows.len() as u32 - start }, skip })
@@ -263,9 +263,9 @@ fn other_lines(
     let scopes = scopes_of(program, unit, function) as u32;
     let start = unit.rows.len() as u32;
     for i in rows.range.start..rows.range.start + rows.range.len {
-        let row = unit.rows[i as usize];
+        let row = unit.rows.own()[i as usize];
         let line = if choices.one_in(2) { row.line } else { choices.line() };
-        unit.rows.push(Row { scope: row.scope % scopes, line, ..row });
+        unit.rows.own_mut().push(Row { scope: row.scope % scopes, line, ..row });
     }
     Rows { range: RowRange { start, ..rows.range }, ..rows }
 }

@@ -147,7 +147,7 @@ fn frames(
     let mut out = Vec::new();
     if let Some(Rows { unit, range, skip }) = rows {
         let (unit, map) = (&program.code[unit.index()], &program.maps[unit.index()]);
-        let rows = &unit.rows[range.start as usize..][..range.len as usize];
+        let rows = unit.rows_of(range);
         let row = rows.iter().rev().find(|row| row.offset <= skip + offset).unwrap_or(&rows[0]);
         let scopes = match function.source {
             None => &[][..],

@@ -81,7 +81,7 @@ impl CallKeys<'_, '_, '_> {
 }
 
 /// True where most functions of a unit lie behind the function that the unit describes next.
-fn describes_in_reverse(unit: &UnitCode) -> bool {
+fn describes_in_reverse(unit: &UnitCode<'_>) -> bool {
     let live = unit.functions.iter().filter(|function| function.how == How::LiveRange);
     let mut starts: Vec<(DieOffset, ImageAddr)> =
         live.map(|function| (function.die, unit.pieces[function.pieces.start as usize].start)).collect();

@@ -124,6 +124,7 @@ pub(super) fn read<'f>(
         restored,
         zero_is_code: tables.is_relocatable() && !relocate::has_erased(&tables),
         diagnostics: diagnostics.into_vec(),
+        files: None,
     };
     Ok((image, links))
 }

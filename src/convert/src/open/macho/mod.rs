@@ -216,6 +216,7 @@ impl<'a, 'f, Mach: MachHeader<Endian = Endianness>> MachReader<'a, 'f, Mach> {
             // Debug information of a linked file is in its dSYM.
             zero_is_code: kind == ImageKind::Relocatable,
             diagnostics: self.diagnostics.into_vec(),
+            files: None,
         };
         Ok((image, has_debug_map))
     }

@@ -100,6 +100,9 @@ impl<'i, 'f> Machine<'i, 'f> {
     /// The bytes of a range, and where its section begins.
     pub(super) fn section_bytes(&self, start: u64, end: u64) -> Option<(u64, &'f [u8])> {
         let (section, bytes) = self.section_from(start)?;
+        if let Some(files) = self.image.files {
+            files.was_read(end.saturating_sub(start).min(bytes.len() as u64) as usize);
+        }
         Some((section, bytes.get(..usize::try_from(end.checked_sub(start)?).ok()?)?))
     }
 

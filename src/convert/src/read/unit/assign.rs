@@ -56,7 +56,7 @@ pub(crate) struct Assign<'a> {
     pub(crate) columns: bool,
     pub(crate) lines: Lines,
     /// Functions with their pieces and rows.
-    pub(crate) code: UnitCode,
+    pub(crate) code: UnitCode<'static>,
     /// Code that has lines and no function.
     pub(crate) bare: Vec<BareLines>,
     /// Sequences that no function claims.
@@ -106,7 +106,7 @@ impl<'a> Assign<'a> {
             columns,
             claimed: vec![false; lines.sequences.len()],
             lines,
-            code: UnitCode { rows: Vec::with_capacity(room), ..UnitCode::default() },
+            code: UnitCode { rows: Vec::with_capacity(room).into(), ..UnitCode::default() },
             bare: Vec::new(),
             unclaimed: Vec::new(),
             shared: Vec::new(),

@@ -63,11 +63,11 @@ impl Assign<'_> {
                 column: if self.columns { column } else { 0 },
             };
             let repeated = joined
-                && self.code.rows[first..]
+                && self.code.rows.own()[first..]
                     .last()
                     .is_some_and(|last| Row { offset: 0, ..*last } == Row { offset: 0, ..row });
             if !repeated {
-                self.code.rows.push(row);
+                self.code.rows.own_mut().push(row);
             }
             let next_run = runs.get(run + 1).map_or(end, |next| next.address);
             let next_node = segments.get(next_segment).map_or(end, |next| next.start);

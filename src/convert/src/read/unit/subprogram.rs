@@ -188,7 +188,7 @@ impl<'f, E: Endianity> Walk<'_, 'f, E> {
         }
         self.assign.segments = segments;
         let first_scope = self.assign.code.scopes.len() as u32;
-        self.assign.code.scopes.append(&mut function.tree.scopes);
+        self.assign.code.scopes.own_mut().append(&mut function.tree.scopes);
         self.assign.code.functions.push(UnitFunction {
             die: function.die,
             origin: function.origin,

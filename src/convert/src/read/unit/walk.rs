@@ -306,9 +306,10 @@ impl<'a, 'f, E: Endianity> Walk<'a, 'f, E> {
         self.out.tables.files = std::mem::take(&mut tables.files);
         self.out.tables.origins = std::mem::take(&mut tables.origins);
         let Assign { mut code, bare, unclaimed, .. } = self.assign;
-        code.rows.shrink_to_fit();
-        code.scopes.shrink_to_fit();
+        code.shrink_to_fit();
         self.out.code = code;
+        self.out.records.shrink_to_fit();
+        self.out.traces.shrink_to_fit();
         (self.out.traces.bare, self.out.traces.unclaimed) = (bare, unclaimed);
         let mut memory = Memory {
             edges: self.edge_ids,

@@ -85,8 +85,8 @@ fn make_room(recovered: &mut Recovered<'_, '_>, lost: &[FunctionAt]) {
             scopes += unit.functions[function].lost.scopes.len();
             rows += rows_of(unit, function).map_or(0, |rows| rows.len as usize);
         }
-        unit.scopes.reserve_exact(scopes);
-        unit.rows.reserve_exact(rows);
+        unit.scopes.own_mut().reserve_exact(scopes);
+        unit.rows.own_mut().reserve_exact(rows);
     });
 }
 
@@ -161,7 +161,7 @@ fn by_all_rows(
 }
 
 /// The rows of a function of one piece, before anything is inlined.
-fn rows_of(unit: &UnitCode, function: usize) -> Option<RowRange> {
+fn rows_of(unit: &UnitCode<'_>, function: usize) -> Option<RowRange> {
     let pieces = unit.functions[function].pieces.clone();
     (pieces.len() == 1).then(|| unit.pieces[pieces.start as usize].rows)
 }
@@ -223,7 +223,7 @@ struct Laid {
 impl Laid {
     /// Gives the rows of a function the scopes of the nodes with these ranges. Without any only rows that say the same are
     /// joined.
-    fn new(unit: &UnitCode, function: usize, ranges: &[Vec<(u32, u32)>]) -> Laid {
+    fn new(unit: &UnitCode<'_>, function: usize, ranges: &[Vec<(u32, u32)>]) -> Laid {
         let mut segments: Vec<Segment> = Vec::new();
         let mut painted: Vec<PaintRange> = Vec::new();
         for (node, ranges) in (1..).zip(ranges) {
@@ -248,12 +248,12 @@ fn lay(recovered: &mut Recovered<'_, '_>, (unit, function): FunctionAt, laid: La
         let lost = unit.functions[function].lost.scopes.clone();
         let first = unit.scopes.len() as u32;
         let scopes = traces[lost.start as usize..lost.end as usize].iter();
-        unit.scopes.extend(scopes.map(|scope| Scope { parent: scope.parent, edge: scope.edge }));
+        unit.scopes.own_mut().extend(scopes.map(|scope| Scope { parent: scope.parent, edge: scope.edge }));
         unit.functions[function].scopes = first..unit.scopes.len() as u32;
     }
     for (piece, rows) in unit.functions[function].pieces.clone().zip(laid.rows) {
         unit.pieces[piece as usize].rows = RowRange { start: unit.rows.len() as u32, len: rows.len() as u32 };
-        unit.rows.extend(rows);
+        unit.rows.own_mut().extend(rows);
     }
 }
 
@@ -367,7 +367,7 @@ impl Twins {
 }
 
 /// Start and length of a function of one piece.
-fn range(unit: &UnitCode, function: usize) -> Option<(u64, u32)> {
+fn range(unit: &UnitCode<'_>, function: usize) -> Option<(u64, u32)> {
     let pieces = unit.functions[function].pieces.clone();
     let piece = &unit.pieces[pieces.start as usize];
     (pieces.len() == 1).then_some((piece.start.0, piece.len))

@@ -17,7 +17,7 @@ pub(crate) fn compare(
 ) -> Option<Ranges> {
     let (twin_unit, unit) = (recovered.unit(known.0), recovered.unit(lost.0));
     let (twin, found) = (&twin_unit.code.functions[known.1], &unit.code.functions[lost.1]);
-    let scopes = &twin_unit.code.scopes[twin.scopes.start as usize..twin.scopes.end as usize];
+    let scopes = twin_unit.code.scopes_of(twin);
     let lost = &unit.traces.lost[found.lost.scopes.start as usize..found.lost.scopes.end as usize];
     if scopes.is_empty() || scopes.len() != lost.len() {
         return None;

@@ -1,0 +1,79 @@
+//! The scratch file of a conversion: holds what is kept of the units of a large program, so that memory need not.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use elsa::sync::FrozenVec;
+use memmap2::Mmap;
+
+use super::files::{map_file, release};
+
+/// Lists of units stay in memory up to this many bytes. RocksDB's (147 MB, 7.7 million entries) are half as long.
+const IN_MEMORY: usize = 64 << 20;
+
+/// Pages of the scratch file are given back when this many bytes of it were read.
+const RELEASE_AFTER: usize = 32 << 20;
+
+/// To touch a byte maps pages around it, if the system has them: 16 of them on Linux. So a short range counts for more than its
+/// bytes. Ranges that are read one after the other share pages, therefore not for all of them.
+pub(super) const LEAST: usize = 16 << 10;
+
+/// A file without a name, which is gone when the conversion ends. It is mapped in parts, as they are written.
+#[derive(Default)]
+pub(crate) struct Scratch {
+    /// Where the file is made. `None`: in the system's folder for temporary files.
+    folder: Option<PathBuf>,
+    parts: FrozenVec<Box<Mmap>>,
+    /// Bytes that were read since pages were last given back.
+    read: AtomicUsize,
+}
+
+impl Scratch {
+    /// A scratch file in this folder: that of the output, which has room for a file and is mostly on a disk.
+    pub(crate) fn in_folder(folder: PathBuf) -> Scratch {
+        Scratch { folder: Some(folder), ..Scratch::default() }
+    }
+
+    /// True where so many bytes of lists should not be in memory any longer.
+    pub(crate) fn is_wanted(bytes: usize) -> bool {
+        bytes >= IN_MEMORY
+    }
+
+    /// Writes lists one after the other, and lends the bytes from the file.
+    ///
+    /// # Errors
+    /// There is no room, or the folder cannot be written to. Nothing was kept then.
+    pub(crate) fn keep<'l>(&self, lists: impl Iterator<Item = &'l [u8]>) -> io::Result<&[u8]> {
+        let file = match &self.folder {
+            Some(folder) => tempfile::tempfile_in(folder)?,
+            None => tempfile::tempfile()?,
+        };
+        Ok(self.parts.push_get(Box::new(write(file, lists)?)))
+    }
+
+    /// Counts bytes that were read, and gives pages back when they are many: their bytes are read from the file when they are
+    /// next asked for.
+    pub(crate) fn was_read(&self, bytes: usize) {
+        if self.read.fetch_add(bytes.max(LEAST), Ordering::Relaxed) >= RELEASE_AFTER {
+            self.release();
+        }
+    }
+
+    /// Gives back all pages.
+    pub(crate) fn release(&self) {
+        self.read.store(0, Ordering::Relaxed);
+        self.parts.iter().for_each(|part| release(part, 0, part.len()));
+    }
+}
+
+fn write<'l>(file: File, lists: impl Iterator<Item = &'l [u8]>) -> io::Result<Mmap> {
+    let mut out = BufWriter::with_capacity(1 << 20, &file);
+    for list in lists {
+        out.write_all(list)?;
+    }
+    out.flush()?;
+    drop(out);
+    map_file(&file)
+}
