@@ -1,9 +1,9 @@
-//! Turns subprograms and symbols into candidates: each a range of code with the functions that have it.
+//! Turns subprograms and symbols into candidates: ranges of code, each with the functions that have it.
 //!
-//! Subprograms with one range and different origins share their code: the linker folded them. Subprograms
-//! with one range and one origin are one function that two units describe. A symbol at the start of a
-//! subprogram is its own spelling (`foo.isra.0`), another name of it (an alias), or a function that no
-//! DIE names; code without a subprogram belongs to the symbol that starts it.
+//! Subprograms with the same range and different origins share their code: the linker folded them. Subprograms with
+//! the same range and the same origin are one function that two units describe. A symbol at the start of a subprogram
+//! is the symbol of the function itself (`foo.isra.0` of `foo`), an alias of it, or the name of a function that no
+//! DIE describes. Code without a subprogram belongs to the symbol that starts it.
 
 use std::cell::OnceCell;
 use std::ops::Range;
@@ -50,7 +50,8 @@ pub(crate) fn candidates<'f>(
     let share = |at: usize| {
         let shared = &pieces[ranges[at].clone()];
         let one = share(placing, shared, &candidates.functions, undescribed.may_fold());
-        // Any number of ranges may begin where any number of symbols is: those are asked for when they are needed.
+        // Any number of ranges may begin at an address with any number of symbols. The serial loop compares those,
+        // under its budgets.
         let beside = [at.checked_sub(1), Some(at + 1)].into_iter().flatten().filter_map(|at| ranges.get(at));
         let is_alone = beside.into_iter().all(|other| pieces[other.start].start != shared[0].start);
         let here = is_alone.then(|| symbols.at(one.candidate.start));
@@ -60,7 +61,7 @@ pub(crate) fn candidates<'f>(
     };
     let shared: Vec<(Common, Option<Vec<SymbolMatch>>)> =
         (0..ranges.len()).into_par_iter().map(share).collect();
-    // Large programs have more of both.
+    // A large program has more ranges and more symbols.
     let count = symbols.iter().count() as u64;
     let max_names = MAX_NAMES.max(NAMES_A_SYMBOL * count);
     let max_compared = MAX_COMPARED.max(COMPARED_A_SYMBOL * count);
@@ -129,7 +130,8 @@ pub(crate) fn candidates<'f>(
             )
         });
     }
-    // Only now: a part is named beside the name that the entry's symbol gave its function.
+    // After the loop over all ranges, since a part adds its own names to the name that the symbol at the entry gave
+    // the function.
     let entries = match undescribed.may_be_forgotten() {
         true => EntryFunctions::new(&candidates.dies, parts.iter().map(|(_, part)| part)),
         false => EntryFunctions::default(),
@@ -154,7 +156,7 @@ pub(crate) fn candidates<'f>(
     }
     let mut before = 0;
     for at_address in symbols.by_address() {
-        // Most symbols only repeat a subprogram: no candidate is made of them.
+        // Most symbols only repeat a subprogram and make no candidate.
         let first = at_address[0].start;
         before += candidates.dies[before..].iter().take_while(|die| die.start <= first).count();
         let end = at_address.iter().map(|symbol| symbol.end).max().unwrap_or(first);
@@ -162,7 +164,7 @@ pub(crate) fn candidates<'f>(
         if last.is_some_and(|die| die.end >= end) {
             continue;
         }
-        // Where symbols have no size (Mach-O has none), what is behind a subprogram is padding.
+        // Mach-O symbols have no size: code between the end of a subprogram and the next symbol is padding.
         match last.filter(|die| die.start == first && at_address.iter().all(|symbol| !symbol.sized)) {
             Some(die) => candidates.symbols.extend(padding(die, end)),
             None => symbol_candidates(placing, at_address, undescribed, &mut candidates, diagnostics),
@@ -175,33 +177,35 @@ pub(crate) fn candidates<'f>(
     candidates
 }
 
-/// What two subprograms with one range have in common where they are one function.
+/// What two subprograms with the same range must have in common to be one function.
 #[derive(PartialEq, Eq, Hash)]
 enum SameFunction {
-    /// Units may spell the file of its declaration differently.
+    /// A name that only one function of the program can have. Units may spell the file of its declaration
+    /// differently.
     Name(NameId),
-    /// A name that other units may have for functions of their own, even of the same declaration: a static
-    /// function of a header. Without a linkage name a unit may have several itself.
+    /// A name that several units may have for functions of their own, even with the same declaration: a static
+    /// function of a header. One unit may have several functions of that name if it writes no linkage names.
     Local(OriginId, UnitId, Instance),
-    /// Of a linker that cannot fold, code that several units describe alike is one function: it gives the entries of a COMDAT
-    /// section that it discards the addresses of the one that it keeps.
+    /// If the linker cannot fold, code that several units describe alike is one function: the linker gives the
+    /// entries of a discarded COMDAT section the addresses of the kept section.
     Copy(OriginId),
 }
 
-/// Symbols that are compared with further ranges that begin where they are (each may be another name of each, or a function of
-/// its own): the larger of this, and of this for each symbol of the program.
+/// Symbols that are compared with a second and further range at their address (each may be an alias of a function
+/// there, or a function of its own). The limit is the larger of this number and `NAMES_A_SYMBOL` for each symbol of
+/// the program.
 const MAX_NAMES: u64 = 1 << 18;
 const NAMES_A_SYMBOL: u64 = 4;
 
-/// Comparisons of those, and of functions that share an entry, with the functions of parts: as above. One may take
-/// microseconds, where names are local to functions.
+/// Comparisons of such symbols, and of functions that share an entry, with the functions of parts; the limit grows in
+/// the same way. One comparison may take microseconds for names that are local to functions.
 const MAX_COMPARED: u64 = 1 << 20;
 const COMPARED_A_SYMBOL: u64 = 16;
 
-/// Definitions of one name at one range that are told apart.
+/// Definitions of one name at one range that are kept apart.
 const MAX_DEFINITIONS: usize = 16;
 
-/// The pieces of each range, but for plain ones.
+/// The indexes of the pieces of each range, except plain ranges.
 fn ranges(pieces: &[DiePiece], plain: &[bool]) -> Vec<Range<usize>> {
     let mut ranges = Vec::new();
     let mut start = 0;
@@ -215,25 +219,25 @@ fn ranges(pieces: &[DiePiece], plain: &[bool]) -> Vec<Range<usize>> {
     ranges
 }
 
-/// What the pieces that share a range are.
+/// The functions that share a range.
 struct Common {
     candidate: Candidate,
-    /// The names that are known there.
+    /// The names of these functions.
     known: NamedFunctions,
     same: Vec<SameAs>,
 }
 
-/// A subprogram that is the same function as another one there.
+/// A subprogram that is the same function as another subprogram there.
 struct SameAs {
     function: FuncId,
     of: FuncId,
     name: NameId,
-    /// `None` where it is another name of that one.
+    /// The DIE that describes the function again; `None` if `name` is an alias of `of`.
     described_again: Option<DieOffset>,
 }
 
 impl Common {
-    /// Says of functions which others they are.
+    /// Records the subprograms that are the same function as another one.
     fn apply(
         &mut self,
         placing: &Placing<'_, '_>,
@@ -260,13 +264,13 @@ fn share(placing: &Placing<'_, '_>, shared: &[DiePiece], functions: &[Function],
     let (start, end) = (shared[0].start, shared[0].end);
     let (mut known, mut same_as) = (NamedFunctions::default(), Vec::new());
     if let [piece] = shared {
-        // Nobody else's.
+        // No other piece has this range.
         known.add(&placing.names, piece.name, piece.function);
         let candidate = Candidate { start, end, members: vec![piece.member()], doubt: None };
         return Common { candidate, known, same: same_as };
     }
     let mut members: Vec<Member> = Vec::with_capacity(1);
-    // With whether there are rows.
+    // The functions seen so far, each with whether it has rows.
     let mut seen: HashMap<SameFunction, Vec<(FuncId, bool)>> = HashMap::default();
     let mut labels: HashMap<UnitId, FuncId> = HashMap::default();
     let mut places: HashMap<FuncId, usize> = HashMap::default();
@@ -277,7 +281,7 @@ fn share(placing: &Placing<'_, '_>, shared: &[DiePiece], functions: &[Function],
             false if !may_fold && piece.how == How::LiveRange => SameFunction::Copy(origin),
             false => SameFunction::Local(origin, piece.unit, piece.instance),
         };
-        // A name may be defined twice, weak and strong; which of the two prevailed is not told.
+        // A name may be defined twice, once weak and once strong. DWARF does not show which definition prevailed.
         let is_same = |(first, has_rows): &&(FuncId, bool)| {
             let other = &functions[first.index()];
             let there = |source: Source| {
@@ -296,14 +300,14 @@ fn share(placing: &Placing<'_, '_>, shared: &[DiePiece], functions: &[Function],
         let of_name = seen.get(&same).map_or(&[][..], |of_name| of_name);
         let capped = of_name.first().filter(|_| of_name.len() >= MAX_DEFINITIONS);
         if let Some(&(first, _)) = of_name.iter().find(is_same).or(capped) {
-            // Parts of one function are folded into each other too.
+            // The linker also folds parts of one function into each other.
             if piece.function == first {
                 let member = places.get(&first).map(|&place| &mut members[place]);
                 if let Some(member) = member
                     && let (Some(own), Some(rows)) = (piece.rows, member.rows)
                     && !have_same_lines(placing, rows, own)
                 {
-                    // Which of them ran is not known.
+                    // The parts differ in lines, and nothing shows which part ran.
                     member.rows = None;
                 }
                 continue;
@@ -333,7 +337,7 @@ fn share(placing: &Placing<'_, '_>, shared: &[DiePiece], functions: &[Function],
     Common { candidate: Candidate { start, end, members, doubt: None }, known, same: same_as }
 }
 
-/// True where two parts of one function have the same rows, but for columns.
+/// True if two parts of one function have the same rows, apart from columns.
 fn have_same_lines(placing: &Placing<'_, '_>, one: Rows, other: Rows) -> bool {
     let of = |rows: Rows| {
         let start = rows.range.start as usize;
@@ -343,8 +347,8 @@ fn have_same_lines(placing: &Placing<'_, '_>, one: Rows, other: Rows) -> bool {
     one == other || (one.skip == other.skip && of(one).eq(of(other)))
 }
 
-/// The unit of a subprogram that is a label of assembly code: an assembler describes each label by a DIE of its
-/// own, with a name and nothing that tells where it is declared. All that share a range are one function.
+/// The unit of a subprogram that is a label of assembly code. An assembler describes each label by a DIE of its own
+/// that has a name and no place of declaration. All labels with the same range are one function.
 fn label(placing: &Placing<'_, '_>, function: &Function) -> Option<UnitId> {
     let origin = placing.names.origin(function.origin);
     let undeclared = origin.file.is_none() && origin.line == 0;
@@ -353,10 +357,10 @@ fn label(placing: &Placing<'_, '_>, function: &Function) -> Option<UnitId> {
     placing.recovered.unit(unit.index()).head.assembly.then_some(unit)
 }
 
-/// The function that a symbol names, and how; `None` of labels, and of symbols that name none.
+/// The function that a symbol names, and how; `None` for labels, and for symbols that name no function there.
 type SymbolMatch = Option<(Relation, FuncId)>;
 
-/// What the symbols at an address name of the functions that are known there.
+/// Matches the symbols at an address with the functions known there.
 fn fits(placing: &Placing<'_, '_>, symbols: &[CodeSymbol<'_>], known: &NamedFunctions) -> Vec<SymbolMatch> {
     symbols.iter().map(|symbol| if symbol.function { best(known, placing, symbol) } else { None }).collect()
 }
@@ -365,7 +369,7 @@ fn best(known: &NamedFunctions, placing: &Placing<'_, '_>, symbol: &CodeSymbol<'
     known.best(&placing.names, symbol.name, symbol.name_id, |relation| relation != Relation::Other)
 }
 
-/// Gives the symbols at the start of a function to the members that they name.
+/// Gives the symbols at the entry of functions to the members that they name.
 // Long because what one symbol is to one entry is a list of cases, and later ones rely on the earlier.
 fn name_entry<'f>(
     placing: &mut Placing<'_, 'f>,
@@ -377,7 +381,7 @@ fn name_entry<'f>(
 ) {
     let Candidate { end, ref mut members, .. } = *candidate;
     let mut unexplained: Vec<&CodeSymbol<'f>> = Vec::new();
-    // (member, relation) that each symbol fits best
+    // Symbols of clones (`f.isra.0`), with the function that each was cloned from.
     let mut clones: Vec<(FuncId, NameId)> = Vec::new();
     let namesakes = OnceCell::new();
     let mut mangled: Vec<&CodeSymbol<'f>> = Vec::new();
@@ -399,10 +403,11 @@ fn name_entry<'f>(
             _ => unexplained.push(symbol),
         }
     }
-    // Functions with a symbol of just their name, and the symbols of each name that end in a number.
+    // Functions that have a symbol of exactly their name, and how many numbered symbols each name has (`f.1` and
+    // `f.2`: two of `f`).
     let mut exact: HashSet<FuncId> = HashSet::default();
     let mut bases: HashMap<&[u8], usize> = HashMap::default();
-    // Only clones ask.
+    // Only clones need these.
     for symbol in at_start.iter().filter(|symbol| symbol.function && !clones.is_empty()) {
         exact.extend(best(known, placing, symbol).filter(|best| best.0 == Relation::Same).map(|best| best.1));
         let (base, number) = numbered(symbol.name);
@@ -412,7 +417,8 @@ fn name_entry<'f>(
     }
     for (function, name) in clones {
         let function_data = &mut functions[function.index()];
-        // Of several files' functions of one name, none says which is whose.
+        // Several files have a local function of this name: the numbers do not show which symbol belongs to which
+        // function.
         let base = numbered(placing.names.text(name));
         let several = !base.1.is_empty() && bases.get(base.0).is_some_and(|count| *count > 1);
         if several || exact.contains(&function) || function_data.symbol.is_some() {
@@ -422,8 +428,8 @@ fn name_entry<'f>(
         }
     }
     let overloads = name_plain(placing, mangled, members, functions);
-    // A subprogram whose own name is no symbol here (a C++ function without a linkage name) has the
-    // symbol that nothing else explains, or it was folded into the function that has it.
+    // The function's own name is no symbol here (a C++ function without a linkage name). Either the unexplained
+    // symbol is its symbol, or the function was folded into the function of that symbol.
     let mut folded = false;
     if let [Member { function, .. }] = members[..]
         && !claimed
@@ -439,7 +445,7 @@ fn name_entry<'f>(
         if let Some(at) = sole(&unexplained, may_name) {
             let name = placing.names.add(unexplained.remove(at).name);
             functions[function.index()].symbol = Some(name);
-            // Variants of it are other names of this one.
+            // Constructor variants of that symbol are aliases of this function.
             known.add(&placing.names, name, function);
         }
     }
@@ -452,7 +458,7 @@ fn name_entry<'f>(
         functions[id.index()].aliases.extend(&names[1..]);
     }
     let here = OnceCell::new();
-    // Assembly code may leave types out: such a label is a function of its own, or one within a function.
+    // Assembly code may leave out types: a label is a function of its own or lies within one.
     let label = |symbol: &&CodeSymbol<'_>| !symbol.function && !symbol.of_linker;
     unexplained.extend(at_start.iter().filter(|symbol| label(symbol) && undescribed.may_fold()));
     for symbol in unexplained {
@@ -487,7 +493,8 @@ fn name_entry<'f>(
     }
 }
 
-/// Says that a cap left out functions that may be there: the one that is known may not be the only one, and several are not all.
+/// Records that a cap left out functions that may be there: a single member may not be the only one, and a group may
+/// lack members.
 fn add_unknown(
     placing: &mut Placing<'_, '_>,
     undescribed: &AliasRules,

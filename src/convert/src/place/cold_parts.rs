@@ -1,8 +1,9 @@
-//! Names the parts of functions that stand elsewhere than their entries (`f.cold`, `f.__part.1`), and finds functions of
-//! which nothing but a symbol says that a part of theirs was folded into another's.
+//! Names function parts placed away from their entry (`f.cold`, `f.__part.1`), and adds folded functions whose part
+//! is known only by a symbol.
 //!
-//! A symbol is that of a part if its name says so, or if it is another's name with something added, at the address of a
-//! part. Each part has a symbol: where there are more symbols than functions that they name, there are more functions.
+//! A symbol names a part if its suffix is that of a part, or if it stands at the start of a part and is the name of
+//! another function with a suffix. Each part has a symbol of its own. So if a range has the symbols `f.cold` and
+//! `g.cold` and DWARF describes only `f` there, `g` was folded into `f`.
 
 use std::cell::OnceCell;
 
@@ -19,29 +20,29 @@ use crate::program::symbols::{CodeSymbol, principal};
 use crate::util::budget::Budget;
 use crate::util::hash::{HashMap, HashSet};
 
-/// Symbols at the start of a part that are compared with the name of each function that has it.
+/// Symbols at the start of a part that are compared with the functions of the part.
 const MAX_PARTS: usize = 4096;
 
-/// Functions at the start of a part that each of its symbols is compared with.
+/// Functions of a part that each of its symbols is compared with.
 const MAX_PARTS_NAMED: usize = 256;
 
-/// True for a symbol that is a part's by its name.
+/// True if the name of a symbol is that of a part.
 fn names_a_part(symbol: &CodeSymbol<'_>) -> bool {
     symbol.function && names_part(symbol.name)
 }
 
-/// A range that is a part of functions.
+/// A range that is a part of at least one function.
 pub(crate) struct Parts<'f> {
-    /// The functions whose entry is elsewhere, sorted.
+    /// The functions whose entry is at another range, sorted.
     of: Vec<FuncId>,
-    /// The range is no function's entry.
+    /// No function has its entry at this range.
     no_entry: bool,
-    /// The symbols at its start that are not of entries.
+    /// The symbols at the start of the range that are not names of entries.
     symbols: Vec<CodeSymbol<'f>>,
 }
 
 impl<'f> Parts<'f> {
-    /// `None` where only entries begin. `shared`: what has the range of the candidate.
+    /// `None` if the range holds only entries. `shared`: the pieces that have the range of the candidate.
     pub(crate) fn new(
         placing: &Placing<'_, 'f>,
         at_start: &[CodeSymbol<'f>],
@@ -72,29 +73,29 @@ impl<'f> Parts<'f> {
         Some(Parts { symbols: symbols.copied().collect(), of, no_entry })
     }
 
-    /// Comparisons of symbols at one start with the functions of a part, at most.
+    /// An upper bound of the comparisons between the symbols at one start and the functions of a part.
     pub(crate) fn comparisons(at_start: &[CodeSymbol<'f>], candidate: &Candidate) -> usize {
         at_start.len().min(MAX_PARTS) * candidate.members.len().min(MAX_PARTS_NAMED)
     }
 
-    /// True where only entries begin.
+    /// True if the range holds only entries.
     pub(crate) fn are_none(at_start: &[CodeSymbol<'f>], shared: &[DiePiece]) -> bool {
         shared.iter().all(|piece| piece.entry) && !at_start.iter().any(names_a_part)
     }
 
-    /// True for a function whose entry is elsewhere.
+    /// True for a function whose entry is at another range.
     fn has(&self, function: FuncId) -> bool {
         self.of.binary_search(&function).is_ok()
     }
 
-    /// The symbols of entries; `None` where no entry begins.
+    /// The symbols that name entries; `None` if no entry begins here.
     pub(crate) fn of_entries(&self, at_start: &[CodeSymbol<'f>]) -> Option<Vec<CodeSymbol<'f>>> {
         let parts: HashSet<&[u8]> = self.symbols.iter().map(|symbol| symbol.name).collect();
         let entries = || at_start.iter().filter(|symbol| !parts.contains(symbol.name)).copied().collect();
         (!self.no_entry).then(entries)
     }
 
-    /// Names the parts, and adds the functions that only a symbol tells of.
+    /// Names the members of a part, and adds the functions that only a symbol shows.
     pub(crate) fn name(
         &self,
         placing: &mut Placing<'_, 'f>,
@@ -109,7 +110,7 @@ impl<'f> Parts<'f> {
             });
         }
         let mut unexplained: Vec<CodeSymbol<'f>> = Vec::new();
-        // A name that several files have is of as many functions.
+        // If a name is local to several files, it stands for as many functions.
         let mut of_name: HashMap<&[u8], usize> = HashMap::default();
         for symbol in &self.symbols {
             let before = of_name.entry(symbol.name).or_default();
@@ -119,7 +120,7 @@ impl<'f> Parts<'f> {
             }
             *before += usize::from(undescribed.may_fold());
         }
-        // What is alone there, and has a name that no symbol repeats, has the symbol that there is.
+        // A single member whose name no symbol repeats takes the symbol at the start of the part.
         if let [member] = &mut part.members[..]
             && unexplained.len() == self.symbols.len()
             && self.has(member.function)
@@ -155,7 +156,7 @@ impl<'f> Parts<'f> {
         {
             let function = &functions[member.function.index()];
             let origin = placing.names.of_origin(function.origin);
-            // A copy has parts of its own (`f.isra.0.cold`).
+            // A clone has parts of its own (`f.isra.0.cold`).
             let of = |name: NameId| {
                 let clone = |symbol: &&CodeSymbol<'f>| {
                     relation(placing.names.text(name), symbol.name) == Relation::Clone
@@ -170,13 +171,14 @@ impl<'f> Parts<'f> {
     }
 }
 
-/// By function that has a part elsewhere: functions of which only a symbol tells and that share its entry. Their code jumps to
-/// the same part, whether the linker left the symbols of theirs or not: those are local, and gold drops such.
+/// By function with a part away from its entry: the functions known only by a symbol that share its entry. Their code
+/// jumps to the same part, even if the linker left no symbol for their own part: such symbols are local, and gold
+/// drops the local symbols of what it folds.
 #[derive(Default)]
 pub(crate) struct EntryFunctions {
-    /// By entry: the functions that share it.
+    /// By entry: the functions that share it and are known only by a symbol.
     by_name_alone: Vec<Vec<Member>>,
-    /// Which of those lists is that of a function's entry.
+    /// The index of the list in `by_name_alone` for the entry of a function.
     of: HashMap<FuncId, u32>,
 }
 
@@ -202,8 +204,8 @@ impl EntryFunctions {
         entries
     }
 
-    /// Adds those that share the entry of a function which has this part, as far as `left` goes for comparisons of names;
-    /// false where it does not go to the end.
+    /// Adds the functions that share the entry of a function with this part. False if the budget `left` for
+    /// comparisons of names ran out first.
     pub(crate) fn add(
         &self,
         placing: &Placing<'_, '_>,
@@ -214,7 +216,7 @@ impl EntryFunctions {
     ) -> bool {
         let here: Vec<FuncId> = part.members.iter().map(|member| member.function).collect();
         let of_part = here.iter().filter(|function| parts.has(**function));
-        // Several functions of the part may share an entry, and several entries a function.
+        // Several functions of the part may share an entry, and one function may have several entries.
         let (mut entries, mut seen): (HashSet<u32>, HashSet<FuncId>) =
             (HashSet::default(), here.iter().copied().collect());
         let lists =
@@ -237,7 +239,7 @@ impl EntryFunctions {
     }
 }
 
-/// True where a symbol's name is a function's, or such with something added.
+/// True if a symbol has the name of a function, with or without a suffix.
 fn is_named(placing: &Placing<'_, '_>, function: &Function, symbol: &CodeSymbol<'_>) -> bool {
     let own = placing.names.of_origin(function.origin);
     let is = |name| relation(placing.names.text(name), symbol.name) != Relation::Other;

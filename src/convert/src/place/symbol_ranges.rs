@@ -1,4 +1,4 @@
-//! Code that symbols alone name: what no subprogram covers, and what is behind one.
+//! Code that only symbols name: ranges without a subprogram, and the gaps behind subprograms.
 
 use crate::diagnostics::Diagnostics;
 use crate::model::{FuncId, Member};
@@ -10,8 +10,8 @@ use crate::program::names::itanium::is_mangled;
 use crate::program::names::relation::Relation;
 use crate::program::symbols::{CodeSymbol, principal};
 
-/// What stands between the end of a subprogram and the next symbol has its name, as `llvm-symbolizer` says. Of folded
-/// functions none has it.
+/// The bytes between the end of a subprogram and the next symbol, under the subprogram's name, as `llvm-symbolizer`
+/// answers. Folded functions get no such range.
 pub(crate) fn padding(die: &Candidate, end: u64) -> Option<Candidate> {
     let [member] = die.members[..] else { return None };
     Some(Candidate { start: die.start, end, members: vec![Member { rows: None, ..member }], doubt: None })
@@ -34,7 +34,7 @@ pub(crate) fn symbol_candidates<'f>(
     let function = members[0].function;
     let mut known = NamedFunctions::default();
     known.add(&placing.names, name, function);
-    // The code of an indirect function is that of the function which chooses.
+    // The code of an indirect function is that of its resolver.
     let chooser = at_address.iter().filter(|symbol| first.indirect && symbol.function && !symbol.indirect);
     let base = principal(&chooser.copied().collect::<Vec<_>>()).copied();
     if let Some(base) = base {

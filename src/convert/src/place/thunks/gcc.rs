@@ -1,4 +1,4 @@
-//! Functions that gcc made jump to others, which it describes without an address.
+//! Functions that gcc replaced by a jump to another and describes without an address.
 
 use crate::model::{FuncId, Member, NameId, OriginId, UnitId};
 use crate::place::candidate::Candidates;
@@ -9,23 +9,24 @@ use crate::program::names::relation::{Relation, relation, spellings};
 use crate::util::budget::Budget;
 use crate::util::hash::{HashMap, HashSet};
 
-/// A function that gcc made jump to another: its code, and its place among those who share that.
+/// A function that gcc replaced by a jump: its code, and its place among the members at that code.
 type Jumping = (u64, u64, Member);
 
-/// Bytes of such a function: most others that gcc describes without an address are larger.
+/// The largest code of such a function in bytes: most other functions that gcc describes without an address are
+/// larger.
 const MAX_JUMP: u64 = 128;
 
-/// What gcc made jump.
+/// The functions that gcc replaced by jumps.
 #[derive(Default)]
 pub(crate) struct OfGcc {
     pub(crate) units: Vec<UnitId>,
-    /// Where such functions arrive, and which.
+    /// The target of each jump with the function that jumps.
     pub(crate) added: HashSet<(u64, FuncId)>,
-    /// They were too many.
+    /// A cap was reached.
     pub(crate) capped: bool,
 }
 
-/// Adds the functions that gcc made jump to others, with what it says of them, to those at whose code they arrive.
+/// Adds the functions that gcc replaced by a jump to the members at the target, with what gcc's DIE gives for them.
 pub(crate) fn find(
     placing: &Placing<'_, '_>,
     machine: &Machine<'_, '_>,
@@ -36,7 +37,7 @@ pub(crate) fn find(
         return OfGcc::default();
     }
     let Candidates { functions, dies, symbols, .. } = candidates;
-    // Such jumps are folded too, also with functions that are described.
+    // The linker also folds such jumps, even with described functions.
     let small =
         symbols.iter().chain(dies.iter()).filter(|candidate| candidate.end - candidate.start <= MAX_JUMP);
     let jumping: Vec<Jumping> = small
@@ -52,7 +53,8 @@ pub(crate) fn find(
     for (start, end, member) in jumping {
         let is_described =
             |target: u64| target != start && dies.binary_search_by_key(&target, |die| die.start).is_ok();
-        // gcc describes functions without an address for other reasons too (`foo` of `foo.constprop.0`): their code does more.
+        // gcc describes functions without an address for other reasons too (`foo` of `foo.constprop.0`): their code
+        // does more than jump.
         let Some(target) = machine.passes_on(start, end, is_described) else { continue };
         let first = dies.partition_point(|die| die.start < target);
         let at = &mut dies[first];
@@ -65,7 +67,7 @@ pub(crate) fn find(
             here
         });
         if !steps.spend(here.len()) {
-            // Perhaps one of them.
+            // The function may be one of these.
             if !here.is_empty() && added.insert((target, member.function)) {
                 at.members.push(Member { rows: None, symbol: None, ..member });
                 units.push(here[0]);
@@ -93,7 +95,7 @@ pub(crate) fn find(
         if origins.is_empty() {
             continue;
         }
-        // Of several nothing says which that is.
+        // If several origins fit, none is chosen.
         if let [origin] = origins[..] {
             let function = &mut functions[member.function.index()];
             (function.origin, function.symbol) = (origin, Some(symbol));
@@ -105,7 +107,7 @@ pub(crate) fn find(
     OfGcc { units, added, capped: steps.is_short() }
 }
 
-/// The functions that a unit describes and that have no code, by name.
+/// The codeless functions of a unit, by name.
 fn codeless(placing: &Placing<'_, '_>, unit: UnitId) -> HashMap<NameId, Vec<OriginId>> {
     let unit = placing.recovered.unit(unit.index());
     let mut by_name: HashMap<NameId, Vec<OriginId>> = HashMap::default();
