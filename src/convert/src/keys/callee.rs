@@ -1,8 +1,8 @@
-//! Whom a call calls, as far as that is known.
+//! The callee of a call, as far as it is known.
 
 use crate::model::{FuncId, NameId};
 
-/// Whom a call calls.
+/// The callee of a call.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Callee {
     Function(FuncId),
@@ -10,6 +10,6 @@ pub(crate) enum Callee {
     Elsewhere(NameId),
     /// The call goes through a register or memory.
     Indirect,
-    /// A function that the program may have, but not one that is known.
+    /// An unknown function, perhaps of the program.
     Unknown,
 }

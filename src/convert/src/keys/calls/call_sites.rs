@@ -1,4 +1,4 @@
-//! Keys of the calls that compilers recorded of functions: in code of one function, and in code that several share.
+//! Keys of recorded calls: in code of one function, and in folded code.
 
 use crate::keys::callee::Callee;
 use crate::keys::calls::call_keys::CallKeys;
@@ -30,7 +30,7 @@ impl CallKeys<'_, '_, '_> {
         }
     }
 
-    /// Calls in folded code: a callee for each of its functions.
+    /// Calls in folded code: each has one callee per member.
     pub(crate) fn of_groups(&mut self) {
         for (index, group) in self.index.program.groups.iter().enumerate() {
             let id = GroupId(index as u32);
@@ -40,7 +40,7 @@ impl CallKeys<'_, '_, '_> {
             let mut found: HashMap<ImageAddr, Vec<(FuncId, FuncId, CallHow)>> = HashMap::default();
             let mut order = Vec::new();
             for member in &group.members {
-                // A relocation that the linker kept may have the addresses of a folded one too.
+                // With relocations that the linker kept, a folded function may have its return addresses too.
                 let own = self.live_calls(id, member.function);
                 let calls = match (member.how, &remaining) {
                     (How::LiveRange, _) => own,
@@ -53,7 +53,7 @@ impl CallKeys<'_, '_, '_> {
                     .calls(member.function)
                     .map_or((0, &[][..]), |(unit, _, listed)| (unit, listed));
                 if calls.is_empty() {
-                    // They stand in code that has an address, but which is whose is not shown.
+                    // The calls are in code that has an address, but nothing shows which call is which.
                     self.counts.into_groups +=
                         erased.1.iter().filter(|call| !call.tail && self.grouped(erased.0, call)).count()
                             as u64;
@@ -90,7 +90,7 @@ impl CallKeys<'_, '_, '_> {
         }
     }
 
-    /// The calls of a function that stand in the code of a group, in the order of their DIEs.
+    /// The calls of a function in the code of a group, in the order of their DIEs.
     fn live_calls(&self, group: GroupId, function: FuncId) -> Vec<(ImageAddr, Callee)> {
         let Some((unit, _, listed)) = self.index.calls(function) else { return Vec::new() };
         if !self.steps.spend(listed.len()) {

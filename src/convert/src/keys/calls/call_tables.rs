@@ -1,4 +1,4 @@
-//! Keys of calls that a table lists (`.debug_dcall`) and no entry of debug information describes.
+//! Keys of calls that only a call table (`.debug_dcall`) lists.
 
 use crate::keys::callee::Callee;
 use crate::keys::calls::call_keys::CallKeys;
@@ -6,7 +6,7 @@ use crate::model::{How, ImageAddr};
 use crate::util::hash::HashSet;
 
 impl CallKeys<'_, '_, '_> {
-    /// Calls that tables alone record.
+    /// Adds keys of calls that only call tables record.
     pub(crate) fn of_tables(&mut self) {
         let index = self.index;
         let units = &index.records.units;
@@ -24,7 +24,7 @@ impl CallKeys<'_, '_, '_> {
                 let caller = match index.calling_group(return_addr) {
                     None => None,
                     Some(group) => {
-                        // Calls of functions whose addresses are gone have none either.
+                        // The table lists no calls of functions whose addresses were erased.
                         let members = index.program.groups[group.index()].members.iter();
                         let mut here = members.filter(|member| {
                             let source = index.program.functions[member.function.index()].source;

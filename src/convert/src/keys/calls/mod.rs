@@ -1,4 +1,4 @@
-//! Calls that lead into folded code: whom each calls, by what compilers and linkers recorded of it.
+//! Keys of calls that lead into folded code: the callee of each, as compilers and linkers recorded it.
 
 pub(crate) mod call_keys;
 pub(crate) mod call_sites;
@@ -17,15 +17,15 @@ use crate::keys::index::Index;
 use crate::model::{CallCounts, CallKey, FuncId, ImageAddr, TailKey};
 use crate::util::hash::HashSet;
 
-/// What calls tell.
+/// The keys of calls, and what else calls show about groups.
 pub(crate) struct OfCalls {
     pub(crate) calls: Vec<CallKey>,
     pub(crate) tails: Vec<TailKey>,
     pub(crate) counts: CallCounts,
-    /// Whom calls without a key probably call.
+    /// By return address: the member that a call without a key probably calls.
     pub(crate) guesses: Vec<(ImageAddr, FuncId)>,
     pub(crate) unknown_calls: Vec<(FuncId, Vec<ImageAddr>)>,
-    /// Not all calls were looked at.
+    /// A cap was reached: some calls were not compared.
     pub(crate) capped: bool,
 }
 
@@ -39,7 +39,8 @@ impl OfCalls {
         let guesses = keys.guesses();
         let CallKeys { mut calls, tails, counts, steps, .. } = keys;
         calls.sort_unstable();
-        // Two callees of one call: neither is known. Of two records of one callee the more doubtful counts.
+        // If a call has keys for two callees, its callee is unknown. Of two keys for one callee the more doubtful
+        // counts.
         let calls: Vec<CallKey> = calls
             .chunk_by(|a, b| (a.return_addr, a.caller) == (b.return_addr, b.caller))
             .filter(|same| same.iter().all(|key| key.callee == same[0].callee))

@@ -1,4 +1,4 @@
-//! Gives the calls of a folded function, whose addresses are gone, those of the function that remains.
+//! Matches the calls of a folded function, whose addresses are erased, to the survivor's calls.
 
 use crate::keys::callee::Callee;
 use crate::keys::calls::call_keys::CallKeys;
@@ -7,7 +7,7 @@ use crate::keys::index::Index;
 use crate::model::{FuncId, ImageAddr, NameId};
 use crate::util::hash::HashMap;
 
-/// Where a call goes: one address may be several functions'.
+/// The target of a call. Several functions may have one address.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum CallTarget {
     At(u64),
@@ -15,17 +15,17 @@ enum CallTarget {
     Indirect,
 }
 
-/// The calls of one target: of the function that remains, of one that was folded into it, and whom the latter call.
+/// The calls to one target: the survivor's, a folded function's, and the callee of the latter.
 #[derive(Default)]
 struct CallsOfTarget {
     remaining: usize,
     erased: usize,
-    /// `None` where they call several functions.
+    /// `None` if they have several callees.
     callee: Option<Callee>,
 }
 
 impl Index<'_, '_> {
-    /// What a callee is, to compare calls of it with others; `None` for one that is not known.
+    /// The target of calls of a callee, for comparing calls; `None` if the callee is not known.
     fn target(&self, callee: Callee) -> Option<CallTarget> {
         match callee {
             Callee::Function(function) => Some(CallTarget::At(self.starts[function.index()])),
@@ -37,7 +37,7 @@ impl Index<'_, '_> {
 }
 
 impl CallKeys<'_, '_, '_> {
-    /// How many calls of a range of code go straight to the callee; `None` where that cannot be told.
+    /// How many direct calls in a range of code go to the callee; `None` if the code does not show it.
     fn calls_in_code(&self, (start, end): (u64, u64), callee: Callee) -> Option<usize> {
         let Callee::Function(callee) = callee else { return Some(0) };
         let mut in_code = self.in_code.borrow_mut();
@@ -48,8 +48,8 @@ impl CallKeys<'_, '_, '_> {
         Some(targets.as_ref()?.get(&self.index.starts[callee.index()]).copied().unwrap_or(0))
     }
 
-    /// The calls of a function whose addresses are gone, at those of the function that remains: as many as it
-    /// shows are the same calls.
+    /// Matches the calls of a folded function to the survivor's `remaining` calls. Returns each matched return
+    /// address with the folded function's callee.
     pub(crate) fn paired(
         &self,
         remaining: &[(ImageAddr, Callee)],
@@ -87,28 +87,28 @@ impl CallKeys<'_, '_, '_> {
         let here = (piece.start.0, piece.start.0 + u64::from(piece.body));
         let own = self.index.ranges_of(function);
         let in_parts = own.len() > 1 || self.twice.is_missing(function);
-        // Of a function in several parts, the calls must be those of this one.
+        // If the function has several parts, the calls must be in this one.
         let in_others = |callee: Callee| {
             self.twice.is_missing(function)
                 || own.iter().any(|&range| {
                     range != here && (!self.steps.spend(1) || self.calls_in_code(range, callee) != Some(0))
                 })
         };
-        // Where the compiler did not say of some call whom it calls, that may be one of these.
+        // If the compiler recorded some call without a callee, that call may be one of these.
         let complete = |(address, other): (ImageAddr, Callee), callee: Callee| {
             let counts = of_target(callee).map_or([0; 2], |same| [same.remaining, same.erased]);
             match (self.calls_in_code(here, callee), self.index.program.heads[unit].keeps_callees) {
                 (None | Some(0), _) if in_parts => false,
                 (Some(calls), _) if in_parts => counts == [calls; 2] && !in_others(callee),
-                // Through a stub, which is the callee's own; not so a thunk.
+                // A stub belongs to the callee; a thunk belongs to an address.
                 (Some(0), _) if self.index.machine.calls_stub(address.0) => other == callee,
                 (Some(calls), _) if calls > 0 => {
                     let straight = self.index.machine.call_before(address.0);
                     counts == [calls; 2] && straight.map(CallTarget::At) == self.index.target(callee)
                 }
-                // Through a register, which may be another call.
+                // The call goes through a register: another call may look the same.
                 (_, true) => counts[0] == counts[1] && !any_unknown,
-                // The compiler may have left some out, and no code shows it.
+                // The compiler may have omitted a call, and no code shows it.
                 (_, false) => false,
             }
         };
@@ -120,7 +120,7 @@ impl CallKeys<'_, '_, '_> {
                 .map(|(at, call)| (remaining[at].0, erased[call]))
                 .collect();
         }
-        // In any order: those that call one address, where they all call one function.
+        // gcc lists calls in any order: all calls to one address must have one callee.
         let at_address = |call: (ImageAddr, Callee)| {
             let callee = of_target(call.1)?.callee.filter(|&callee| complete(call, callee))?;
             Some((call.0, callee))

@@ -1,26 +1,26 @@
-//! The members of groups that are methods of classes, and those that may run on any object.
+//! The members of groups that are methods of classes, and the members that may run on any object.
 
 use crate::keys::index::Index;
 use crate::keys::objects::hierarchy::{Class, Classes, MAX_NAME, Method};
 use crate::model::{FuncId, Function, GroupId, How, Instance, NameId};
 use crate::util::hash::{HashMap, HashSet};
 
-/// What the members of the groups are to the classes.
+/// The relation of group members to classes.
 pub(crate) struct Members<'a, 'p, 'f> {
     index: &'a Index<'p, 'f>,
-    /// By class: members whose names begin with the class's.
+    /// By class: members with a name that begins with the class's.
     of_class: HashMap<usize, Vec<(GroupId, FuncId)>>,
-    /// Members that may have run whatever the object is, by group.
+    /// By group: members that may have run whatever the object is.
     unexcluded: HashMap<GroupId, HashSet<FuncId>>,
-    /// Classes of which a function was erased and not found again.
+    /// Classes with a method that was erased and not recovered.
     lost: HashSet<usize>,
-    /// Functions by the name in their entry and their unit.
+    /// Functions by their unit and the name in their DIE.
     functions: HashMap<(u32, NameId), FuncId>,
-    /// Those without linkage names.
+    /// Functions without linkage names, by unit and instance.
     instances: HashMap<(u32, Instance), FuncId>,
 }
 
-/// In the key of a function that no unit describes.
+/// The unit in the key of a function that no unit describes.
 const ANY_UNIT: u32 = u32::MAX;
 
 impl<'a, 'p, 'f> Members<'a, 'p, 'f> {
@@ -61,7 +61,8 @@ impl<'a, 'p, 'f> Members<'a, 'p, 'f> {
                     instance_of(function).and_then(|(unit, instance)| classes.of_instance(unit, instance));
                 if let Some((class, is_virtual)) = nameless {
                     members.of_class.entry(class).or_default().push((id, member.function));
-                    // Its symbol was given to it by its own name; another function's tells that it may be that.
+                    // Its own symbol was found by its own name. If it has a symbol of another function, it may be
+                    // that function.
                     excluded &= is_virtual && others.clone().all(|name| is_unnamed(text(name)));
                     if !excluded {
                         members.unexcluded.entry(id).or_default().insert(member.function);
@@ -100,7 +101,7 @@ impl<'a, 'p, 'f> Members<'a, 'p, 'f> {
         members
     }
 
-    /// The members of a class and of what it derives from, by group.
+    /// The members that a class and its bases have, by group.
     pub(crate) fn of(&self, line: &[usize]) -> Vec<(GroupId, Vec<FuncId>)> {
         let all = line.iter().filter_map(|class| self.of_class.get(class)).flatten();
         let mut all: Vec<(GroupId, FuncId)> = all.copied().collect();
@@ -110,13 +111,13 @@ impl<'a, 'p, 'f> Members<'a, 'p, 'f> {
         groups.map(|same| (same[0].0, same.iter().map(|member| member.1).collect())).collect()
     }
 
-    /// True where a member that is not `related` may have run.
+    /// True if a member that is not `related` may have run.
     pub(crate) fn unexcluded(&self, group: GroupId, related: &[FuncId]) -> bool {
         let unexcluded = self.unexcluded.get(&group);
         unexcluded.is_some_and(|members| members.iter().any(|member| !related.contains(member)))
     }
 
-    /// True where a method of the classes may be at any address: it was erased, or is not in the program.
+    /// True if a method of the classes may be at any address: it was erased, or is not in the program.
     pub(crate) fn lost(&self, classes: &Classes<'_>, line: &[usize]) -> bool {
         let mut overridden: HashSet<&[u8]> = HashSet::default();
         line.iter().any(|&class| {
@@ -132,14 +133,14 @@ impl<'a, 'p, 'f> Members<'a, 'p, 'f> {
         })
     }
 
-    /// The function that all units mean by a name.
+    /// The function that every unit means by a name.
     pub(crate) fn program_wide(&self, name: &[u8]) -> Option<FuncId> {
         let name = self.index.placed.name_of(name)?;
         let any = || self.functions.get(&(ANY_UNIT, name)).copied();
         self.index.of_name(name).flatten().or_else(any)
     }
 
-    /// The function that a declared method of a class is.
+    /// The function of a method that a class declares.
     pub(crate) fn method(&self, class: &Class<'_>, method: &Method<'_>) -> Option<FuncId> {
         match (method.instance, class.local) {
             (Instance::NAMED, _) | (_, None) => self.function(class, method.linkage_name),
@@ -147,7 +148,7 @@ impl<'a, 'p, 'f> Members<'a, 'p, 'f> {
         }
     }
 
-    /// The function that a method of a class is.
+    /// The function of a class with this linkage name.
     pub(crate) fn function(&self, class: &Class<'_>, linkage_name: &[u8]) -> Option<FuncId> {
         match class.local {
             Some(unit) => {
@@ -159,7 +160,7 @@ impl<'a, 'p, 'f> Members<'a, 'p, 'f> {
     }
 }
 
-/// True for the mangled name of what stands in a namespace without a name.
+/// True for the mangled name of a member of an unnamed namespace.
 pub(crate) fn is_unnamed(name: &[u8]) -> bool {
     name.windows(11).any(|part| part == b"_GLOBAL__N_")
 }
