@@ -1,9 +1,9 @@
 //! The classes of all units in one list without duplicates, with their bases.
 //!
-//! A class is identified by its key: the text that the linkage names of its methods begin with (`N3geo5ShapeE` of
-//! `geo::Shape`: key `3geo5Shape`). The key is the same in each unit and in the symbol of the vtable. A class of an
-//! unnamed namespace belongs to its unit. gcc writes no linkage names there, so such a class is identified by the
-//! DIEs of its methods. A class that a unit only declares is looked up by name, if only one class has that name.
+//! A class is identified by its key: the text that the linkage names of its methods begin with (`3geo5Shape` in
+//! `_ZN3geo5Shape4areaEv`). The key is the same in each unit and in the symbol of the vtable. A class of an unnamed
+//! namespace belongs to its unit. gcc writes no linkage names there, so such a class is identified by the DIEs of its
+//! methods. A class that a unit only declares is looked up by name, if only one class has that name.
 
 use crate::model::{ClassUnit, Instance, UnitClass, UnitMethod};
 use crate::program::names::itanium::{is_local_class, nested};
