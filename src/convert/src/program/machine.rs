@@ -90,7 +90,7 @@ impl<'f> Machine<'_, 'f> {
     }
 
     /// The jumps out of `start..end`; `None` if the code is missing or not supported. If not all of it is
-    /// instructions, every place that looks like a jump counts, and a short one only if it goes to such an address.
+    /// instructions, every place that looks like a jump counts, and a short one only if `is_entry` accepts its target.
     pub(crate) fn jumps(&self, start: u64, end: u64, is_entry: impl Fn(u64) -> bool) -> Option<Jumps> {
         let mut jumps = Jumps::default();
         if let Processor::X86 { .. } = self.processor? {

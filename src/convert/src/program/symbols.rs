@@ -226,7 +226,7 @@ pub(crate) fn sorted_by_start<T: Copy>(list: &[T], start: impl Fn(&T) -> u64) ->
 }
 
 impl CodeSymbol<'_> {
-    /// True for a function symbol with exactly this name; `id` and `name` are the id and the bytes.
+    /// True if the symbol has exactly this name; `bytes` returns the bytes of the name.
     pub(crate) fn is_named<'n>(&self, name: NameId, bytes: impl FnOnce() -> &'n [u8]) -> bool {
         match self.name_id {
             Some(id) => id == name,

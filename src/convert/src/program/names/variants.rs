@@ -30,8 +30,7 @@ pub(super) fn differ_in_variant(a: &[u8], b: &[u8]) -> bool {
     };
     let pack = |at: usize| matches!((a[at], b[at]), (b'I', b'J') | (b'J', b'I'));
     let Some(first) = differing.next().filter(|at| variant(*at) || pack(*at)) else { return false };
-    // Nearly always the digit of the function itself, as the text after the function's name does not contain such
-    // letters.
+    // Nearly always the only difference is the digit of the function itself, next to its end.
     let usual = |name: &[u8]| matches!(name[first], b'1' | b'2' | b'4') && is_structor_at(name, first - 1);
     if differing.peek().is_none() && usual(a) && usual(b) {
         return true;
