@@ -184,7 +184,7 @@ impl<'m, 'f> Finder<'m, 'f> {
             let name = own_spelling(symbol.name)?;
             by_name.get_key_value(&names.find(&name)?)
         };
-        // By file and by the name in DIEs: the functions of this size.
+        // By file, by the name in DIEs and by size: the addresses of the symbols.
         let mut places: HashMap<(Option<u32>, NameId, u64), HashSet<u64>> = HashMap::default();
         let place = |symbol: &CodeSymbol<'_>, name| (symbol.file_id, name, symbol.end - symbol.start);
         // With whether the DIE has only the last component of the name.
@@ -205,8 +205,8 @@ impl<'m, 'f> Finder<'m, 'f> {
                 continue;
             }
             let fits = |at: &&Erased| self.symbol_fits(symbol, **at);
-            // One symbol per name and address: first the one whose unit has a fitting line sequence there, then one
-            // with any sequence.
+            // A symbol places one function: first one whose unit has a fitting line sequence there, then one whose
+            // unit has any.
             let lines = |at: &Erased| self.sequences(at.unit, symbol.start, symbol.end);
             let with_own = |at: &&Erased| self.fits_lines(symbol, **at);
             let with_any = |at: &&Erased| lines(at).next().is_some();
