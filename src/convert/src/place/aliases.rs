@@ -1,8 +1,6 @@
 //! Weighs whether an unmangled symbol with no matching DIE at its address is an alias of a function there or the name
 //! of a second function folded into it. `candidates::name_entry` acts on the answer.
 //!
-//! Long because all evidence for and against an alias is weighed in one place.
-//!
 //! If the linker folds nothing, every further name is an alias: glibc has `read` and `__read` at one address. If it
 //! folds, any of these shows that the name is a function of its own:
 //!
@@ -34,7 +32,7 @@ use crate::place::placing::Placing;
 use crate::program::names::itanium::{is_mangled, is_program_wide, own_name};
 use crate::program::names::relation::{Relation, relation, spellings};
 use crate::program::names::toolchain::{START_UP_FILES, WHOLE_PROGRAM_FILES};
-use crate::program::names::toolchain::{are_library_names, is_rust, numbered};
+use crate::program::names::toolchain::{are_library_names, is_rust};
 use crate::program::symbols::{CodeSymbol, Symbols};
 use crate::recover::recovered::UnitView;
 use crate::util::hash::{HashMap, HashSet};
@@ -84,10 +82,10 @@ pub(crate) struct AliasRules {
     /// The file format has aliases; Mach-O has none.
     has_aliases: bool,
     /// The program shows that something was folded.
-    shown: bool,
+    folding_shown: bool,
     /// Some object has no unit: the symbol table has more files of some name than there are units of it, or code
     /// without a unit.
-    objects: bool,
+    has_undescribed_objects: bool,
     /// By base name: how many files of the symbol table have it, and how many units.
     files: HashMap<Vec<u8>, (u32, u32)>,
     /// Names of callees; filled only if the linker may have folded objects that no unit describes.
@@ -96,13 +94,13 @@ pub(crate) struct AliasRules {
     codeless: HashMap<NameId, Vec<UnitId>>,
     /// Unmangled names of erased functions that other units may call and that no function with code has, with their
     /// sizes.
-    erased: HashSet<(NameId, u64)>,
+    lost_functions: HashSet<(NameId, u64)>,
     /// By range: line sequences of units that have no function there for them.
     sequences: Sequences,
     /// Ranges of several line sequences without a function: as many functions are folded there.
-    several: HashSet<(u64, u64)>,
+    multiply_folded: HashSet<(u64, u64)>,
     /// By start of bare lines: the units that have them. Filled only if the linker drops symbols.
-    bare: HashMap<u64, Vec<UnitId>>,
+    bare_line_starts: HashMap<u64, Vec<UnitId>>,
     /// By unit: whether the symbol table has any of its functions by name. Few programs need it.
     has_symbols: OnceLock<Vec<bool>>,
 }
@@ -118,17 +116,17 @@ impl AliasRules {
         }
         let mut named = image.symbol_files.iter().map(|file| base_name(file));
         let counts = |name: &&[u8]| !WHOLE_PROGRAM_FILES.contains(name) && !START_UP_FILES.contains(name);
-        let objects =
+        let has_undescribed_objects =
             named.any(|name| counts(&name) && more_files(&files, name)) || is_uncovered(placing, symbols);
-        let (sequences, several) = sequences(placing);
+        let (sequences, multiply_folded) = sequences(placing);
         // Folding by the compiler does not count.
         let recovered = |piece: &UnitPiece| match piece.how {
             How::LiveRange => false,
             How::CallSite => has_sequence(&piece),
             _ => true,
         };
-        let shown = !sequences.is_empty()
-            || !several.is_empty()
+        let folding_shown = !sequences.is_empty()
+            || !multiply_folded.is_empty()
             || placing.recovered.all().any(|unit| unit.code.pieces.iter().any(recovered))
             || symbols.by_address().any(differ);
         let mut codeless: HashMap<NameId, Vec<UnitId>> = HashMap::default();
@@ -139,28 +137,30 @@ impl AliasRules {
             }
         }
         let has_aliases = image.format != Format::MachO;
-        let erased = erased(placing);
+        let lost_functions = lost_functions(placing);
         let linker = image.linker;
-        let mut bare: HashMap<u64, Vec<UnitId>> = HashMap::default();
+        let mut bare_line_starts: HashMap<u64, Vec<UnitId>> = HashMap::default();
         for (index, unit) in placing.recovered.all().enumerate() {
             let forgets = linker == Linker::MayFoldAndForget;
             let lines = unit.traces.bare.iter().filter(|lines| forgets && !lines.continues);
-            lines.for_each(|lines| bare.entry(lines.start.0).or_default().push(UnitId(index as u32)));
+            lines.for_each(|lines| {
+                bare_line_starts.entry(lines.start.0).or_default().push(UnitId(index as u32))
+            });
         }
         let may_fold = linker != Linker::NeverFolds;
-        let called = if may_fold && objects { called(placing) } else { HashSet::default() };
+        let called = if may_fold && has_undescribed_objects { called(placing) } else { HashSet::default() };
         AliasRules {
             linker,
             has_aliases,
-            shown,
-            objects,
+            folding_shown,
+            has_undescribed_objects,
             files,
             called,
             codeless,
-            erased,
+            lost_functions,
             sequences,
-            several,
-            bare,
+            multiply_folded,
+            bare_line_starts,
             has_symbols: OnceLock::new(),
         }
     }
@@ -176,30 +176,36 @@ impl AliasRules {
     }
 
     /// True if the program has objects that no unit describes.
-    pub(crate) fn has_objects(&self) -> bool {
-        self.objects
+    pub(crate) fn has_undescribed_objects(&self) -> bool {
+        self.has_undescribed_objects
     }
 
     /// True if any function may hide a folded one that nothing in the program names: a local function of an object
     /// without debug information, whose symbol the linker dropped.
     pub(crate) fn may_be_forgotten(&self) -> bool {
-        self.objects && self.drops_symbols()
+        self.has_undescribed_objects && self.drops_symbols()
+    }
+
+    /// True if the symbol table has symbols of a file with this base name.
+    pub(crate) fn has_symbols_of(&self, file: &[u8]) -> bool {
+        self.files.get(file).is_some_and(|(symbols, _)| *symbols > 0)
     }
 
     /// True for code that no DIE describes whose lines are of one file and whose symbols are all of other files. The
     /// symbols name local functions of the other files. A function of the lines' own file was folded with them, and
     /// the linker dropped its symbol. A file without any symbol proves nothing.
     pub(crate) fn has_lines_of_another(&self, placing: &Placing<'_, '_>, here: &[CodeSymbol<'_>]) -> bool {
-        let units =
-            here.first().and_then(|symbol| self.bare.get(&symbol.start)).map_or(&[][..], |units| units);
+        let units = here
+            .first()
+            .and_then(|symbol| self.bare_line_starts.get(&symbol.start))
+            .map_or(&[][..], |units| units);
         let is_local = |symbol: &CodeSymbol<'_>| {
             symbol.local && !symbol.file.is_empty() && !is_program_wide(symbol.name)
         };
         let functions = || here.iter().filter(|symbol| symbol.function);
         let of_another = |unit: &UnitId| {
             let file = &*placing.recovered.unit(unit.index()).head.file_name;
-            let has_symbols = self.files.get(file).is_some_and(|(symbols, _)| *symbols > 0);
-            has_symbols && functions().all(|symbol| base_name(symbol.file) != file)
+            self.has_symbols_of(file) && functions().all(|symbol| base_name(symbol.file) != file)
         };
         functions().all(is_local) && units.iter().any(of_another)
     }
@@ -236,12 +242,12 @@ impl AliasRules {
 
     /// True if a line sequence shows that a range has a function besides those known there.
     pub(crate) fn has_other_lines(&self, start: u64, end: u64) -> bool {
-        self.several.contains(&(start, end)) || !self.sequences(start, end).is_empty()
+        self.multiply_folded.contains(&(start, end)) || !self.sequences(start, end).is_empty()
     }
 
     /// True if an unmangled name at the start of functions that end at `end` may be a function of its own. A name
     /// without a size is taken to end with them: assembly code need not give sizes.
-    pub(crate) fn is_function(
+    pub(crate) fn may_be_own_function(
         &self,
         placing: &Placing<'_, '_>,
         symbol: &CodeSymbol<'_>,
@@ -266,7 +272,7 @@ impl AliasRules {
         }
         let is_erased = |name| {
             let size = end - symbol.start;
-            self.erased.contains(&(name, size)) || self.erased.contains(&(name, 0))
+            self.lost_functions.contains(&(name, size)) || self.lost_functions.contains(&(name, 0))
         };
         let name = placing.names.find(symbol.name);
         if !self.has_aliases || name.is_some_and(is_erased) {
@@ -274,12 +280,12 @@ impl AliasRules {
         }
         // If the linker folded anything, it may also have folded a function that the compiler was told not to
         // describe (`nodebug`).
-        if self.shown || described.erased || !self.sequences(symbol.start, end).is_empty() {
+        if self.folding_shown || described.erased || !self.sequences(symbol.start, end).is_empty() {
             return true;
         }
         // An object without a unit may define the name. If the linker is not known, a call must name it too.
         let is_called = || name.is_some_and(|name| self.called.contains(&name));
-        let perhaps = self.objects && (self.linker.is_folding() || is_called());
+        let perhaps = self.has_undescribed_objects && (self.linker.is_folding() || is_called());
         if symbol.file.is_empty() || more_files(&self.files, base_name(symbol.file)) {
             return perhaps;
         }
@@ -327,7 +333,7 @@ impl AliasRules {
     }
 
     /// True if two names at one range that no DIE explains may be two functions.
-    pub(crate) fn are_functions(
+    pub(crate) fn may_be_two_functions(
         &self,
         placing: &Placing<'_, '_>,
         one: &CodeSymbol<'_>,
@@ -342,8 +348,8 @@ impl AliasRules {
             && (one.of_another_object(other)
                 || (one.name != other.name && is_called(one) && is_called(other))
                 || (!self.has_aliases && one.name != other.name)
-                || (self.shown && one.name != other.name && !are_library_names(one.name, other.name))
-                || self.several.contains(&(one.start, one.end)))
+                || (self.folding_shown && one.name != other.name && !are_library_names(one.name, other.name))
+                || self.multiply_folded.contains(&(one.start, one.end)))
     }
 }
 
@@ -355,7 +361,7 @@ fn called(placing: &Placing<'_, '_>) -> HashSet<NameId> {
     callees.map(|origin| placing.names.of_origin(origin)).collect()
 }
 
-fn erased(placing: &Placing<'_, '_>) -> HashSet<(NameId, u64)> {
+fn lost_functions(placing: &Placing<'_, '_>) -> HashSet<(NameId, u64)> {
     let mut found: HashSet<(NameId, u64)> = HashSet::default();
     let name_of = |unit: usize, origin: LocalOrigin| {
         placing.names.of_origin(placing.recovered.units.origin_of(unit, origin))
@@ -490,109 +496,7 @@ fn range(lines: &BareLines) -> (u64, u64) {
     (lines.start.0, lines.start.0 + u64::from(lines.len))
 }
 
-/// Distinguishes functions of one name: the number that a compiler added, and the order of a local symbol.
-type Namesake<'f> = (&'f [u8], Option<u32>);
-
-/// Names with more symbols at a range than functions, each with how many more: functions of one name in several
-/// files. Link-time optimization numbers them when it joins files (`f.lto_priv.1`, `f.llvm.17`, `f.1`) and may merge
-/// them.
-pub(crate) fn surplus<'f>(
-    placing: &Placing<'_, 'f>,
-    undescribed: &AliasRules,
-    at_start: &[CodeSymbol<'f>],
-    end: u64,
-    members: &[Member],
-    functions: &[Function],
-) -> Vec<(&'f [u8], usize)> {
-    let whole = || at_start.iter().filter(|s| s.function && s.sized && !s.indirect && s.end == end);
-    let mut files = forgotten(placing, undescribed, whole(), members, functions);
-    if files.is_empty() && all_differ(whole()) {
-        return Vec::new();
-    }
-    // A name may belong to one global function and to one local function of each object.
-    let mut named: HashMap<&'f [u8], HashSet<Namesake<'f>>> = HashMap::default();
-    for symbol in whole() {
-        let (name, number) = numbered(symbol.name);
-        // An object has a local symbol of a name only once, even if the table no longer gives its file.
-        let object = (symbol.local && undescribed.may_fold()).then_some(symbol.order);
-        if object.is_some() || !symbol.local || !number.is_empty() {
-            named.entry(name).or_default().insert((number, object));
-        }
-    }
-    let mut several: Vec<(&[u8], usize)> = named
-        .into_iter()
-        .map(|(name, of)| (name, of.len() + files.remove(name).unwrap_or(0)))
-        .filter(|(_, count)| *count > 1)
-        .collect();
-    if several.is_empty() {
-        return several;
-    }
-    several.sort_unstable();
-    let mut have: HashMap<&[u8], usize> = HashMap::default();
-    for member in members {
-        *have.entry(numbered(name_of(placing, &functions[member.function.index()])).0).or_default() += 1;
-    }
-    several.retain_mut(|(name, count)| {
-        let have = have.get(*name).copied().unwrap_or(0);
-        *count = count.saturating_sub(have);
-        have > 0 && *count > 0
-    });
-    several
-}
-
-/// Up to this many symbols are compared one by one.
-const FEW: usize = 8;
-
-/// True if there are only a few symbols and their names differ even without numbers.
-fn all_differ<'s, 'f: 's>(symbols: impl Iterator<Item = &'s CodeSymbol<'f>>) -> bool {
-    let mut names: [&[u8]; FEW] = [b""; FEW];
-    for (at, symbol) in symbols.enumerate() {
-        let (name, _) = numbered(symbol.name);
-        if at == FEW || names[..at].contains(&name) {
-            return false;
-        }
-        names[at] = name;
-    }
-    true
-}
-
-/// By name: local functions whose own symbol the linker dropped when it folded them, at an address that has a symbol
-/// of that name from another file. Only a file that has symbols of its own is evidence: bitcode files have the
-/// linker's. `whole`: the symbols of the range.
-fn forgotten<'f, 's>(
-    placing: &Placing<'_, 'f>,
-    undescribed: &AliasRules,
-    whole: impl Iterator<Item = &'s CodeSymbol<'f>>,
-    members: &[Member],
-    functions: &[Function],
-) -> HashMap<Vec<u8>, usize>
-where
-    'f: 's,
-{
-    let mut counts = HashMap::default();
-    if !undescribed.drops_symbols() {
-        return counts;
-    }
-    let mut files: HashMap<&[u8], HashSet<&[u8]>> = HashMap::default();
-    for symbol in whole.filter(|symbol| symbol.local && !symbol.file.is_empty()) {
-        files.entry(symbol.name).or_default().insert(base_name(symbol.file));
-    }
-    if files.is_empty() {
-        return counts;
-    }
-    for function in members.iter().map(|member| &functions[member.function.index()]) {
-        let Some(source) = function.source else { continue };
-        let (name, file) =
-            (name_of(placing, function), &*placing.recovered.unit(source.unit.index()).head.file_name);
-        let has_symbols = undescribed.files.get(file).is_some_and(|(symbols, _)| *symbols > 0);
-        if has_symbols && files.get(name).is_some_and(|files| !files.contains(file)) {
-            *counts.entry(name.to_vec()).or_default() += 1;
-        }
-    }
-    counts
-}
-
-fn name_of<'m>(placing: &'m Placing<'_, '_>, function: &Function) -> &'m [u8] {
+pub(crate) fn name_of<'m>(placing: &'m Placing<'_, '_>, function: &Function) -> &'m [u8] {
     placing.names.text(placing.names.of_function(function))
 }
 
@@ -600,16 +504,16 @@ fn name_of<'m>(placing: &'m Placing<'_, '_>, function: &Function) -> &'m [u8] {
 /// known function was folded into it.
 pub(crate) fn add_nameless(
     placing: &mut Placing<'_, '_>,
-    undescribed: &AliasRules,
+    alias_rules: &AliasRules,
     Candidate { start, end, members, .. }: &mut Candidate,
     functions: &mut Vec<Function>,
 ) {
     let remains = members.iter().any(|member| member.how == How::LiveRange);
-    if !remains && undescribed.may_fold() && members.len() == 1 {
+    if !remains && alias_rules.may_fold() && members.len() == 1 {
         let name = placing.names.add(b"");
         members.push(by_name_alone(&mut placing.names, functions, name));
     }
-    for &rows in undescribed.sequences(*start, *end) {
+    for &rows in alias_rules.sequences(*start, *end) {
         let name = placing.names.add(b"");
         members.push(Member { rows, ..by_name_alone(&mut placing.names, functions, name) });
     }

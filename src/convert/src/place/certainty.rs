@@ -62,7 +62,7 @@ pub(crate) fn decide<'f>(
     image: &Image<'f>,
     placing: &Placing<'_, 'f>,
     symbols: &Symbols<'f>,
-    undescribed: &AliasRules,
+    alias_rules: &AliasRules,
     machine: &Machine<'_, 'f>,
     candidates: &mut Candidates,
 ) {
@@ -75,8 +75,8 @@ pub(crate) fn decide<'f>(
     let check = Check {
         placing,
         symbols,
-        undescribed,
-        has_objects: undescribed.has_objects() || has_mangled(placing, &lines, candidates),
+        alias_rules,
+        has_objects: alias_rules.has_undescribed_objects() || has_mangled(placing, &lines, candidates),
         image,
         can_fold,
         is_whole,
@@ -129,7 +129,7 @@ impl<'a, 'f> SymbolsHere<'a, 'f> {
 struct Check<'a, 'f> {
     placing: &'a Placing<'a, 'f>,
     symbols: &'a Symbols<'f>,
-    undescribed: &'a AliasRules,
+    alias_rules: &'a AliasRules,
     image: &'a Image<'f>,
     /// Some object with code has no debug information.
     has_objects: bool,
@@ -236,7 +236,7 @@ impl Check<'_, '_> {
         if was_erased {
             return Some(Reason::UndescribedObject);
         }
-        let others = self.undescribed.has_other_lines(candidate.start, candidate.end);
+        let others = self.alias_rules.has_other_lines(candidate.start, candidate.end);
         others.then_some(Reason::UnclaimedLines)
     }
 }

@@ -8,17 +8,19 @@
 //! `thunks` finds functions that the compiler merged. `certainty` decides, for a function that shares its code with
 //! no other, whether that is certain. `pieces` cuts candidates that overlap.
 
-mod alias_owner;
 mod aliases;
 mod candidate;
 mod candidates;
 mod certainty;
-mod cold_parts;
 mod linkage_names;
+mod named_functions;
 mod namesakes;
+mod part_names;
 pub(crate) mod pieces;
 mod placing;
+mod shared_range;
 mod subprograms;
+mod surplus;
 mod symbol_ranges;
 pub(crate) mod thunks;
 
@@ -61,13 +63,13 @@ pub(crate) fn place<'f>(
     diagnostics: &mut Diagnostics,
 ) -> Placed<'f> {
     let mut placing = Placing { names, recovered: &recovered };
-    let (undescribed, subprograms) = rayon::join(
+    let (alias_rules, subprograms) = rayon::join(
         || aliases::AliasRules::new(image, &placing, symbols),
         || subprograms::by_address(&placing),
     );
     let mut candidates =
-        candidates::candidates(&mut placing, subprograms, symbols, &undescribed, machine, diagnostics);
-    certainty::decide(image, &placing, symbols, &undescribed, machine, &mut candidates);
+        candidates::build(&mut placing, subprograms, symbols, &alias_rules, machine, diagnostics);
+    certainty::decide(image, &placing, symbols, &alias_rules, machine, &mut candidates);
     if placing.names.cut > 0 {
         diagnostics.add(Kind::Cap(Cap::NameBytes), 0, || {
             format!("{} names are longer than {MAX_NAME} bytes: cut", placing.names.cut)
@@ -81,7 +83,7 @@ pub(crate) fn place<'f>(
             )
         });
     }
-    let forgotten = undescribed.may_be_forgotten();
+    let forgotten = alias_rules.may_be_forgotten();
     let (cut, used) = pieces::cut(&mut placing, candidates, diagnostics);
     let Placing { names, .. } = placing;
     let Recovered { code, traces, doubtful_callees, inlines, .. } = recovered;

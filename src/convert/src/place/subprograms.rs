@@ -76,19 +76,19 @@ pub(crate) fn by_address(placing: &Placing<'_, '_>) -> (Vec<Function>, Vec<DiePi
 /// Pieces that one task compares.
 const PIECES_AT_ONCE: usize = 2048;
 
-/// Which pieces are plain. A piece is plain if no other piece and no other line sequence has its range, and if the
+/// Which pieces are settled. A piece is settled if no other piece and no other line sequence has its range, and if the
 /// only symbol at its start, if there is one, has the function's name.
-pub(crate) fn plain<'f>(
+pub(crate) fn settled<'f>(
     placing: &Placing<'_, 'f>,
     pieces: &[DiePiece],
     symbols: &Symbols<'f>,
-    undescribed: &AliasRules,
+    alias_rules: &AliasRules,
 ) -> Vec<bool> {
     let range = |piece: &DiePiece| (piece.start, piece.end);
     let task = |first: usize| {
         let some = first..pieces.len().min(first + PIECES_AT_ONCE);
         let mut symbols = symbols.starting_from(pieces[first].start);
-        let is_plain = |at: usize| {
+        let is_settled = |at: usize| {
             let piece = &pieces[at];
             while let [symbol, behind @ ..] = symbols
                 && symbol.start < piece.start
@@ -113,12 +113,12 @@ pub(crate) fn plain<'f>(
                 && piece.entry
                 && piece.how == How::LiveRange
                 && others.all(|other| range(other) != range(piece))
-                && undescribed.sequences(piece.start, piece.end).is_empty()
+                && alias_rules.sequences(piece.start, piece.end).is_empty()
         };
-        some.map(is_plain).collect::<Vec<bool>>()
+        some.map(is_settled).collect::<Vec<bool>>()
     };
     // If the linker drops the symbols of folded functions, a single symbol proves nothing.
-    if undescribed.drops_symbols() {
+    if alias_rules.drops_symbols() {
         return vec![false; pieces.len()];
     }
     let firsts: Vec<usize> = (0..pieces.len()).step_by(PIECES_AT_ONCE).collect();

@@ -2,9 +2,9 @@
 
 use crate::diagnostics::Diagnostics;
 use crate::model::{FuncId, Member};
-use crate::place::alias_owner::NamedFunctions;
 use crate::place::aliases::AliasRules;
 use crate::place::candidate::{Candidate, Candidates, by_name_alone, order};
+use crate::place::named_functions::NamedFunctions;
 use crate::place::placing::Placing;
 use crate::program::names::itanium::is_mangled;
 use crate::program::names::relation::Relation;
@@ -21,7 +21,7 @@ pub(crate) fn padding(die: &Candidate, end: u64) -> Option<Candidate> {
 pub(crate) fn symbol_candidates<'f>(
     placing: &mut Placing<'_, 'f>,
     at_address: &[CodeSymbol<'f>],
-    undescribed: &AliasRules,
+    alias_rules: &AliasRules,
     candidates: &mut Candidates,
     diagnostics: &mut Diagnostics,
 ) {
@@ -45,7 +45,7 @@ pub(crate) fn symbol_candidates<'f>(
     let base = base.unwrap_or(*first);
     for symbol in at_address {
         let name = placing.names.add(symbol.name);
-        let folded = undescribed.are_functions(placing, &base, symbol);
+        let folded = alias_rules.may_be_two_functions(placing, &base, symbol);
         if symbol.name == first.name && !folded {
             continue;
         }
@@ -54,7 +54,7 @@ pub(crate) fn symbol_candidates<'f>(
         let own = !symbol.indirect
             && is_mangled(symbol.name)
             && ((symbol.function && symbol.end == first.end)
-                || (undescribed.may_fold() && base.may_share(symbol)));
+                || (alias_rules.may_fold() && base.may_share(symbol)));
         let of_another = folded && (explained.is_none() || symbol.of_another_object(&base));
         if (own && explained.is_none()) || of_another {
             known.add(&placing.names, name, FuncId(candidates.functions.len() as u32));
@@ -64,7 +64,7 @@ pub(crate) fn symbol_candidates<'f>(
             candidates.functions[of.index()].aliases.push(name);
         }
     }
-    if first.function && undescribed.has_lines_of_another(placing, at_address) {
+    if first.function && alias_rules.has_lines_of_another(placing, at_address) {
         let name = placing.names.add(b"");
         members.push(by_name_alone(&mut placing.names, &mut candidates.functions, name));
     }

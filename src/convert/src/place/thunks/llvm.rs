@@ -50,7 +50,7 @@ struct DescribedHere {
 pub(crate) struct Llvm<'a, 'r, 'f> {
     pub(crate) placing: &'a mut Placing<'r, 'f>,
     pub(crate) machine: &'a Machine<'a, 'f>,
-    pub(crate) undescribed: &'a AliasRules,
+    pub(crate) alias_rules: &'a AliasRules,
     pub(crate) symbols: &'a Symbols<'f>,
 }
 
@@ -121,7 +121,7 @@ impl Llvm<'_, '_, '_> {
                     here.push(Undecided::Function(*member));
                 }
                 let is_entry = || self.entry(function).is_none_or(|entry| entry == candidate.start);
-                if function.aliases.is_empty() || !self.undescribed.may_fold() || !is_entry() {
+                if function.aliases.is_empty() || !self.alias_rules.may_fold() || !is_entry() {
                     continue;
                 }
                 let is_another = |alias: &&NameId| {
@@ -202,7 +202,7 @@ impl Llvm<'_, '_, '_> {
     /// single symbol.
     fn lines_of_others(&self, small: &[Small]) -> HashMap<u64, UnitId> {
         let mut found: HashMap<u64, UnitId> = HashMap::default();
-        if self.undescribed.may_be_forgotten() {
+        if self.alias_rules.may_be_forgotten() {
             return found;
         }
         let starts: HashSet<u64> = small.iter().map(|small| small.start).collect();

@@ -34,7 +34,7 @@ use crate::program::symbols::Symbols;
 pub(crate) fn add<'f>(
     placing: &mut Placing<'_, 'f>,
     machine: &Machine<'_, 'f>,
-    undescribed: &AliasRules,
+    alias_rules: &AliasRules,
     symbols: &Symbols<'f>,
     candidates: &mut Candidates,
     diagnostics: &mut Diagnostics,
@@ -43,7 +43,7 @@ pub(crate) fn add<'f>(
     let mut units = gcc.units;
     let mut capped = gcc.capped;
     if (0..placing.recovered.units.len()).any(|unit| may_merge(placing, UnitId(unit as u32))) {
-        let llvm = llvm::Llvm { placing, machine, undescribed, symbols };
+        let llvm = llvm::Llvm { placing, machine, alias_rules, symbols };
         capped |= llvm.add(candidates, &gcc.added, &mut units);
     }
     if capped {

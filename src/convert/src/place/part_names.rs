@@ -32,7 +32,7 @@ fn names_a_part(symbol: &CodeSymbol<'_>) -> bool {
 }
 
 /// A range that is a part of at least one function.
-pub(crate) struct Parts<'f> {
+pub(crate) struct PartRange<'f> {
     /// The functions whose entry is at another range, sorted.
     of: Vec<FuncId>,
     /// No function has its entry at this range.
@@ -41,7 +41,7 @@ pub(crate) struct Parts<'f> {
     symbols: Vec<CodeSymbol<'f>>,
 }
 
-impl<'f> Parts<'f> {
+impl<'f> PartRange<'f> {
     /// `None` if the range holds only entries. `shared`: the pieces that have the range of the candidate.
     pub(crate) fn new(
         placing: &Placing<'_, 'f>,
@@ -49,7 +49,7 @@ impl<'f> Parts<'f> {
         shared: &[DiePiece],
         candidate: &Candidate,
         functions: &[Function],
-    ) -> Option<Parts<'f>> {
+    ) -> Option<PartRange<'f>> {
         if Self::are_none(at_start, shared) {
             return None;
         }
@@ -70,7 +70,7 @@ impl<'f> Parts<'f> {
             no_entry || names_a_part(symbol) || (has_suffix(symbol.name) && of_one_here())
         };
         let symbols = at_start.iter().take(MAX_PARTS).filter(|symbol| symbol.function).filter(of_part);
-        Some(Parts { symbols: symbols.copied().collect(), of, no_entry })
+        Some(PartRange { symbols: symbols.copied().collect(), of, no_entry })
     }
 
     /// An upper bound of the comparisons between the symbols at one start and the functions of a part.
@@ -96,10 +96,10 @@ impl<'f> Parts<'f> {
     }
 
     /// Names the members of a part, and adds the functions that only a symbol shows.
-    pub(crate) fn name(
+    pub(crate) fn assign_names(
         &self,
         placing: &mut Placing<'_, 'f>,
-        undescribed: &AliasRules,
+        alias_rules: &AliasRules,
         part: &mut Candidate,
         functions: &mut Vec<Function>,
         diagnostics: &mut Diagnostics,
@@ -118,26 +118,26 @@ impl<'f> Parts<'f> {
             if part.members.iter().take(MAX_PARTS_NAMED).filter(explains).nth(*before).is_none() {
                 unexplained.push(*symbol);
             }
-            *before += usize::from(undescribed.may_fold());
+            *before += usize::from(alias_rules.may_fold());
         }
         // A single member whose name no symbol repeats takes the symbol at the start of the part.
         if let [member] = &mut part.members[..]
             && unexplained.len() == self.symbols.len()
             && self.has(member.function)
             && let Some(own) = principal(&unexplained).copied()
-            && (own.end != part.end || !undescribed.may_be_forgotten())
+            && (own.end != part.end || !alias_rules.may_be_forgotten())
         {
             member.symbol = own.typed.then(|| placing.names.add(own.name));
             unexplained.retain(|symbol| symbol.name != own.name || symbol.of_another_file(&own));
         }
         let (described, before) = (OnceCell::new(), part.members.len());
         let whole =
-            |symbol: &&CodeSymbol<'_>| symbol.end == part.end || (!symbol.sized && undescribed.may_fold());
+            |symbol: &&CodeSymbol<'_>| symbol.end == part.end || (!symbol.sized && alias_rules.may_fold());
         for symbol in unexplained.iter().filter(whole) {
             let own = names_part(symbol.name)
                 || (self.no_entry && has_suffix(symbol.name))
                 || is_mangled(symbol.name)
-                || undescribed.is_function(
+                || alias_rules.may_be_own_function(
                     placing,
                     symbol,
                     part.end,
@@ -150,7 +150,7 @@ impl<'f> Parts<'f> {
             }
         }
         if part.members.len() == before && self.no_entry {
-            add_nameless(placing, undescribed, part, functions);
+            add_nameless(placing, alias_rules, part, functions);
         }
         for member in part.members.iter_mut().filter(|member| self.has(member.function)).take(MAX_PARTS_NAMED)
         {
@@ -185,7 +185,7 @@ pub(crate) struct EntryFunctions {
 impl EntryFunctions {
     pub(crate) fn new<'p, 'f: 'p>(
         dies: &[Candidate],
-        parts: impl Iterator<Item = &'p Parts<'f>>,
+        parts: impl Iterator<Item = &'p PartRange<'f>>,
     ) -> EntryFunctions {
         let of: HashSet<FuncId> = parts.flat_map(|part| &part.of).copied().collect();
         let mut entries = EntryFunctions::default();
@@ -209,7 +209,7 @@ impl EntryFunctions {
     pub(crate) fn add(
         &self,
         placing: &Placing<'_, '_>,
-        parts: &Parts<'_>,
+        parts: &PartRange<'_>,
         part: &mut Candidate,
         functions: &[Function],
         left: &Budget,
