@@ -109,6 +109,24 @@ impl<'f> PartRange<'f> {
                 format!("over {MAX_PARTS} symbols or {MAX_PARTS_NAMED} functions of a part at {:#x}: not all were compared", part.start)
             });
         }
+        let mut unexplained = self.unexplained(placing, alias_rules, part, functions);
+        self.adopt_only_symbol(placing, alias_rules, part, &mut unexplained);
+        let before = part.members.len();
+        self.add_folded(placing, alias_rules, part, &unexplained, functions);
+        if part.members.len() == before && self.no_entry {
+            add_nameless(placing, alias_rules, part, functions);
+        }
+        self.assign_clone_symbols(placing, part, functions);
+    }
+
+    /// The symbols of the part that are no member's.
+    fn unexplained(
+        &self,
+        placing: &Placing<'_, 'f>,
+        alias_rules: &AliasRules,
+        part: &Candidate,
+        functions: &[Function],
+    ) -> Vec<CodeSymbol<'f>> {
         let mut unexplained: Vec<CodeSymbol<'f>> = Vec::new();
         // If a name is local to several files, it stands for as many functions.
         let mut of_name: HashMap<&[u8], usize> = HashMap::default();
@@ -120,16 +138,37 @@ impl<'f> PartRange<'f> {
             }
             *before += usize::from(alias_rules.may_fold());
         }
-        // A single member whose name no symbol repeats takes the symbol at the start of the part.
+        unexplained
+    }
+
+    /// Gives a single member whose name no symbol repeats the symbol at the start of the part.
+    fn adopt_only_symbol(
+        &self,
+        placing: &mut Placing<'_, 'f>,
+        alias_rules: &AliasRules,
+        part: &mut Candidate,
+        unexplained: &mut Vec<CodeSymbol<'f>>,
+    ) {
         if let [member] = &mut part.members[..]
             && unexplained.len() == self.symbols.len()
             && self.has(member.function)
-            && let Some(own) = principal(&unexplained).copied()
+            && let Some(own) = principal(unexplained).copied()
             && (own.end != part.end || !alias_rules.may_be_forgotten())
         {
             member.symbol = own.typed.then(|| placing.names.add(own.name));
             unexplained.retain(|symbol| symbol.name != own.name || symbol.of_another_file(&own));
         }
+    }
+
+    /// Adds the functions of symbols that are no member's and that cover the whole part.
+    fn add_folded(
+        &self,
+        placing: &mut Placing<'_, 'f>,
+        alias_rules: &AliasRules,
+        part: &mut Candidate,
+        unexplained: &[CodeSymbol<'f>],
+        functions: &mut Vec<Function>,
+    ) {
         let (described, before) = (OnceCell::new(), part.members.len());
         let whole =
             |symbol: &&CodeSymbol<'_>| symbol.end == part.end || (!symbol.sized && alias_rules.may_fold());
@@ -149,14 +188,19 @@ impl<'f> PartRange<'f> {
                 part.members.push(by_name_alone(&mut placing.names, functions, name));
             }
         }
-        if part.members.len() == before && self.no_entry {
-            add_nameless(placing, alias_rules, part, functions);
-        }
+    }
+
+    /// Gives each member the symbol of its clone. A clone has parts of its own (`f.isra.0.cold`).
+    fn assign_clone_symbols(
+        &self,
+        placing: &mut Placing<'_, 'f>,
+        part: &mut Candidate,
+        functions: &[Function],
+    ) {
         for member in part.members.iter_mut().filter(|member| self.has(member.function)).take(MAX_PARTS_NAMED)
         {
             let function = &functions[member.function.index()];
             let origin = placing.names.of_origin(function.origin);
-            // A clone has parts of its own (`f.isra.0.cold`).
             let of = |name: NameId| {
                 let clone = |symbol: &&CodeSymbol<'f>| {
                     relation(placing.names.text(name), symbol.name) == Relation::Clone

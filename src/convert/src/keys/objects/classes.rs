@@ -55,15 +55,56 @@ pub(crate) struct ObjectKeys {
 }
 
 /// Finds the keys of the program's classes.
-// Long because one scan over the tables fills the keys of objects and of slots, which share what was looked up.
 pub(crate) fn keys<'u, 'f>(
     index: &'u Index<'_, 'f>,
     image: &Image<'f>,
     read: Option<&'u [ClassUnit<'f>]>,
     diagnostics: &mut Diagnostics,
 ) -> ObjectKeys {
-    let mut found = ObjectKeys::default();
-    let Some(read) = read else { return found };
+    let Some(read) = read else { return ObjectKeys::default() };
+    let units = class_units(index, read, diagnostics);
+    let ranges = table_ranges(image);
+    if ranges.is_empty() {
+        // Without tables no object gives a key, and the code need not be read. This is so for C and Rust programs.
+        return ObjectKeys::default();
+    }
+    let heads = &index.program.heads;
+    let classes = Classes::new(&units, |unit| !heads[unit as usize].keeps_callees);
+    let members = Members::new(index, &classes);
+    let words = Words::new(image, &ranges);
+    let width = u64::from(image.arch.address_size);
+    let mut tables = tables(image, &units, &classes);
+    let has_methods =
+        |table: &(u64, u64, usize)| has_methods(index, &members, &classes, &words, width, *table);
+    tables.extend(unnamed_tables(index, image, &classes).into_iter().filter(has_methods));
+    let (slots, slot_calls) = slots_of_calls(index);
+    let dispatch = Dispatch {
+        index,
+        classes: &classes,
+        members: &members,
+        words: &words,
+        width,
+        slots: &slots,
+        reach: HashMap::default(),
+        jumps: JumpsOf::default(),
+        passed_on: HashMap::default(),
+        led: HashMap::default(),
+        looked_at: 0,
+        lacks_words: false,
+    };
+    let mut scan = TableScan { dispatch, overriders: Overriders::default(), vtables: Vec::new(), work: 0 };
+    scan.read_slots(&ranges);
+    scan.add_unknown(image, &tables);
+    scan.add_known(&tables, diagnostics);
+    scan.finish(image, slot_calls)
+}
+
+/// The classes of units by the number of the unit: those read for this step, and those read with the rest of their unit.
+fn class_units<'u, 'f>(
+    index: &'u Index<'_, 'f>,
+    read: &'u [ClassUnit<'f>],
+    diagnostics: &mut Diagnostics,
+) -> Vec<(u32, &'u ClassUnit<'f>)> {
     let heads = &index.program.heads;
     let numbered = |unit: &'u ClassUnit<'f>| {
         let number = heads.binary_search_by_key(&unit.offset, |head| head.offset).ok()?;
@@ -76,124 +117,159 @@ pub(crate) fn keys<'u, 'f>(
         units.push((number, described));
     }
     units.sort_by_key(|unit| unit.0);
-    // Includes the tables of unknown classes, and construction vtables.
+    units
+}
+
+/// The ranges of all vtables, including those of unknown classes and construction vtables; sorted, each once.
+fn table_ranges(image: &Image<'_>) -> Vec<(u64, u64)> {
     let is_any = |symbol: &&Symbol<'_>| is_table(symbol) || symbol.name.starts_with(b"_ZTC");
     let any = image.symbols.iter().filter(is_any);
     let mut ranges: Vec<(u64, u64)> =
         any.map(|symbol| (symbol.address, symbol.address.saturating_add(symbol.size))).collect();
-    if ranges.is_empty() {
-        // Without tables no object gives a key, and the code need not be read. This is so for C and Rust programs.
-        return found;
-    }
     ranges.sort_unstable();
     ranges.dedup();
-    let classes = Classes::new(&units, |unit| !heads[unit as usize].keeps_callees);
-    let members = Members::new(index, &classes);
-    let mut tables = tables(image, &units, &classes);
-    let words = Words::new(image, &ranges);
-    tables.extend(unnamed_tables(index, image, &classes).into_iter().filter(|&(address, size, class)| {
-        let code = |method: &&Method<'_>| method.is_virtual && !method.is_pure && !method.is_destructor();
-        let mut methods = classes.list[class].methods.iter().filter(code);
-        let width = u64::from(image.arch.address_size);
-        let here: HashSet<u64> = (0..(size / width.max(1)).min(MAX_WORDS))
-            .filter_map(|at| match words.at(address + at * width)? {
-                Word::Number(number) => Some(number.cast_unsigned()),
-                _ => None,
-            })
-            .collect();
-        let leads_to = |method: &Method<'_>| {
-            members
-                .method(&classes.list[class], method)
-                .is_some_and(|f| here.contains(&index.starts[f.index()]))
-        };
-        methods.all(leads_to)
-    }));
-    let width = u64::from(image.arch.address_size);
-    let (slots, slot_calls) = slots_of_calls(index);
-    let mut overriders = Overriders::default();
-    let reach = HashMap::default();
-    let mut dispatch = Dispatch {
-        index,
-        classes: &classes,
-        members: &members,
-        words: &words,
-        width,
-        slots: &slots,
-        reach,
-        jumps: JumpsOf::default(),
-        passed_on: HashMap::default(),
-        led: HashMap::default(),
-        looked_at: 0,
-        lacks_words: false,
+    ranges
+}
+
+/// True if a table leads to all virtual methods that its class declares.
+fn has_methods(
+    index: &Index<'_, '_>,
+    members: &Members<'_, '_, '_>,
+    classes: &Classes<'_>,
+    words: &Words<'_, '_>,
+    width: u64,
+    (address, size, class): (u64, u64, usize),
+) -> bool {
+    let code = |method: &&Method<'_>| method.is_virtual && !method.is_pure && !method.is_destructor();
+    let mut methods = classes.list[class].methods.iter().filter(code);
+    let here: HashSet<u64> = (0..(size / width.max(1)).min(MAX_WORDS))
+        .filter_map(|at| match words.at(address + at * width)? {
+            Word::Number(number) => Some(number.cast_unsigned()),
+            _ => None,
+        })
+        .collect();
+    let leads_to = |method: &Method<'_>| {
+        members.method(&classes.list[class], method).is_some_and(|f| here.contains(&index.starts[f.index()]))
     };
-    let mut work = 0;
-    for &(address, end) in ranges.iter().filter(|_| matches!(width, 4 | 8)) {
-        work += ((end - address) / width).min(MAX_WORDS) as usize;
-        if work > MAX_WORK {
-            break;
+    methods.all(leads_to)
+}
+
+/// One scan over the vtables, which fills the keys of objects and of slots.
+struct TableScan<'a, 'p, 'f> {
+    dispatch: Dispatch<'a, 'p, 'f>,
+    overriders: Overriders,
+    vtables: Vec<VtableKey>,
+    /// Words and methods compared so far.
+    work: usize,
+}
+
+impl TableScan<'_, '_, '_> {
+    /// Reads the functions at the slots of all tables.
+    fn read_slots(&mut self, ranges: &[(u64, u64)]) {
+        let width = self.dispatch.width;
+        for &(address, end) in ranges.iter().filter(|_| matches!(width, 4 | 8)) {
+            self.work += ((end - address) / width).min(MAX_WORDS) as usize;
+            if self.work > MAX_WORK {
+                break;
+            }
+            self.dispatch.look_at(address, end - address);
         }
-        dispatch.look_at(address, end - address);
     }
-    for (address, size, key) in unknown_tables(image, &tables) {
-        work += (size / width.max(1)).min(MAX_WORDS) as usize;
-        if work > MAX_WORK || found.vtables.len() > MAX_ALL_KEYS {
-            dispatch.lacks_words = true;
-            break;
-        }
-        let table = dispatch::parts(&words, address, size, width);
-        let told =
-            dispatch.overriders(&mut overriders, &TableClass::Named(key), &table, MAX_KEYS * table.len());
-        // lld folded this table with that of another class: its objects may be of either class.
-        if key != SHARED {
-            found.vtables.extend(told);
+
+    /// Adds the keys of tables whose class no unit describes.
+    fn add_unknown(&mut self, image: &Image<'_>, known: &[(u64, u64, usize)]) {
+        let width = self.dispatch.width;
+        for (address, size, key) in unknown_tables(image, known) {
+            self.work += (size / width.max(1)).min(MAX_WORDS) as usize;
+            if self.is_full() {
+                self.dispatch.lacks_words = true;
+                break;
+            }
+            let table = dispatch::parts(self.dispatch.words, address, size, width);
+            let class = TableClass::Named(key);
+            let most = MAX_KEYS * table.len();
+            let told = self.dispatch.overriders(&mut self.overriders, &class, &table, most);
+            // lld folded this table with that of another class: its objects may be of either class.
+            if key != SHARED {
+                self.vtables.extend(told);
+            }
         }
     }
-    for (address, size, class) in tables {
-        let Some(line) = classes.ancestors(class, MAX_ANCESTORS) else { continue };
-        // Virtual bases are found through the table: the slot numbers of its words depend on the complete object.
-        let numbered =
-            !line.iter().any(|&class| classes.list[class].bases.iter().any(|base| base.1.is_none()));
-        let parts = match width {
-            4 | 8 if numbered => parts(&words, address, size, width),
-            4 | 8 => points(&words, address, size, width),
-            _ => Vec::new(),
-        };
-        work += (size / width.max(1)).min(MAX_WORDS) as usize;
-        if parts.is_empty() {
-            continue;
+
+    fn is_full(&self) -> bool {
+        self.work > MAX_WORK || self.vtables.len() > MAX_ALL_KEYS
+    }
+
+    /// Adds the keys of tables of known classes.
+    fn add_known(&mut self, tables: &[(u64, u64, usize)], diagnostics: &mut Diagnostics) {
+        let Dispatch { classes, words, width, slots, .. } = self.dispatch;
+        for &(address, size, class) in tables {
+            let Some(line) = classes.ancestors(class, MAX_ANCESTORS) else { continue };
+            // Virtual bases are found through the table: the slot numbers of its words depend on the complete object.
+            let numbered =
+                !line.iter().any(|&class| classes.list[class].bases.iter().any(|base| base.1.is_none()));
+            let parts = match width {
+                4 | 8 if numbered => parts(words, address, size, width),
+                4 | 8 => points(words, address, size, width),
+                _ => Vec::new(),
+            };
+            self.work += (size / width.max(1)).min(MAX_WORDS) as usize;
+            if parts.is_empty() {
+                continue;
+            }
+            self.work += line.iter().map(|&class| classes.list[class].methods.len()).sum::<usize>()
+                + line.len() * line.len()
+                + slots.len() * parts.len();
+            if self.is_full() {
+                self.dispatch.lacks_words = true;
+                diagnostics.add(Kind::SkippedClasses, address, || {
+                    format!(
+                        "the tables of virtual functions from {address:#x} on are left out: there are too many"
+                    )
+                });
+                break;
+            }
+            let first = self.vtables.len();
+            self.add_proven(class, &line, &parts, numbered);
+            self.add_probable(first, &TableClass::Known { class, line: &line, numbered }, &parts);
+            if self.vtables.len() - first > MAX_KEYS * parts.len() {
+                self.vtables.truncate(first);
+                diagnostics.add(Kind::SkippedClasses, address, || {
+                    format!(
+                        "the table of virtual functions at {address:#x} has over {MAX_KEYS} keys: left out"
+                    )
+                });
+            }
         }
-        work += line.iter().map(|&class| classes.list[class].methods.len()).sum::<usize>()
-            + line.len() * line.len()
-            + slots.len() * parts.len();
-        if work > MAX_WORK || found.vtables.len() > MAX_ALL_KEYS {
-            dispatch.lacks_words = true;
-            diagnostics.add(Kind::SkippedClasses, address, || {
-                format!(
-                    "the tables of virtual functions from {address:#x} on are left out: there are too many"
-                )
-            });
-            break;
-        }
-        let first = found.vtables.len();
-        let lost = index.forgotten || classes.is_open(&line) || members.lost(&classes, &line);
+    }
+
+    /// Adds the keys of a class: for any call, the only member of a group that the class or a base has; for calls through a slot,
+    /// the member that they reach.
+    fn add_proven(&mut self, class: usize, line: &[usize], parts: &[TableRange], numbered: bool) {
+        let Dispatch { index, classes, members, .. } = self.dispatch;
+        let lost = index.forgotten || classes.is_open(line) || members.lost(classes, line);
+        let vtables = &mut self.vtables;
         let mut add = |function, slot, doubtful| {
             let key =
                 |&(point, _): &TableRange| VtableKey { point: ImageAddr(point), function, slot, doubtful };
-            found.vtables.extend(parts.iter().map(key));
+            vtables.extend(parts.iter().map(key));
         };
-        for (group, related) in members.of(&line) {
+        for (group, related) in members.of(line) {
             if let [function] = related[..] {
                 add(function, None, lost || members.unexcluded(group, &related));
             }
         }
-        let reached = if numbered { dispatch.reached(class, &line, &parts) } else { Vec::new() };
+        let reached = if numbered { self.dispatch.reached(class, line, parts) } else { Vec::new() };
         for Reached { slot, function, doubtful } in reached {
             add(function, Some(slot), doubtful || index.forgotten);
         }
-        let known = TableClass::Known { class, line: &line, numbered };
-        let told = dispatch.overriders(&mut overriders, &known, &parts, MAX_KEYS * parts.len());
-        // Keys proven for a slot, or for any call, replace doubtful ones.
-        let before = &found.vtables[first..];
+    }
+
+    /// Adds the doubtful keys of a class, unless a key from `first` on is proven for the slot, or for any call.
+    fn add_probable(&mut self, first: usize, class: &TableClass<'_>, parts: &[TableRange]) {
+        let index = self.dispatch.index;
+        let told = self.dispatch.overriders(&mut self.overriders, class, parts, MAX_KEYS * parts.len());
+        let before = &self.vtables[first..];
         let place = |key: &VtableKey| (key.point.0, key.slot, index.group(key.function));
         let of_slots: HashSet<_> = before.iter().map(place).collect();
         let of_any = before.iter().filter(|key| key.slot.is_none() && !key.doubtful);
@@ -203,35 +279,34 @@ pub(crate) fn keys<'u, 'f>(
             of_slots.contains(&(point, slot, group)) || of_any.contains(&(point, None, group))
         };
         let told: Vec<VtableKey> = told.into_iter().filter(|key| !proven(key)).collect();
-        found.vtables.extend(told);
-        if found.vtables.len() - first > MAX_KEYS * parts.len() {
-            found.vtables.truncate(first);
-            diagnostics.add(Kind::SkippedClasses, address, || {
-                format!("the table of virtual functions at {address:#x} has over {MAX_KEYS} keys: left out")
-            });
-        }
+        self.vtables.extend(told);
     }
-    found.vtables.sort_unstable();
-    // Tables may overlap in a damaged file: of two keys for one word the doubtful one counts.
-    found.vtables.dedup_by(|next, kept| {
-        let same = (next.point, next.function, next.slot) == (kept.point, kept.function, kept.slot);
-        kept.doubtful |= same && next.doubtful;
-        same
-    });
-    let sound = found.vtables.chunk_by(|a, b| a.point == b.point).filter(|same| same.len() <= MAX_KEYS);
-    found.vtables = sound.flatten().copied().collect();
-    // Tables of unnamed namespaces have local symbols. If those were dropped, there may be unknown tables, and any
-    // word may lead to another function.
-    let has_locals = image
-        .symbols
-        .iter()
-        .any(|symbol| symbol.binding == Binding::Local && !symbol.dynamic && !symbol.hidden);
-    found.overriders = overriders.keys(!has_locals || dispatch.lacks_words);
-    let used: HashSet<u16> = found.vtables.iter().filter_map(|key| key.slot).collect();
-    let through: HashSet<u16> = found.overriders.iter().map(|key| key.slot).collect();
-    found.slots = slot_calls;
-    found.slots.retain(|key| used.contains(&key.slot) || (key.by_object && through.contains(&key.slot)));
-    found
+
+    /// Sorts the keys and leaves out those that the file cannot hold and slots without keys.
+    fn finish(self, image: &Image<'_>, slot_calls: Vec<SlotKey>) -> ObjectKeys {
+        let TableScan { dispatch, overriders, mut vtables, .. } = self;
+        vtables.sort_unstable();
+        // Tables may overlap in a damaged file: of two keys for one word the doubtful one counts.
+        vtables.dedup_by(|next, kept| {
+            let same = (next.point, next.function, next.slot) == (kept.point, kept.function, kept.slot);
+            kept.doubtful |= same && next.doubtful;
+            same
+        });
+        let sound = vtables.chunk_by(|a, b| a.point == b.point).filter(|same| same.len() <= MAX_KEYS);
+        let vtables: Vec<VtableKey> = sound.flatten().copied().collect();
+        // Tables of unnamed namespaces have local symbols. If those were dropped, there may be unknown tables, and any
+        // word may lead to another function.
+        let has_locals = image
+            .symbols
+            .iter()
+            .any(|symbol| symbol.binding == Binding::Local && !symbol.dynamic && !symbol.hidden);
+        let overriders = overriders.keys(!has_locals || dispatch.lacks_words);
+        let used: HashSet<u16> = vtables.iter().filter_map(|key| key.slot).collect();
+        let through: HashSet<u16> = overriders.iter().map(|key| key.slot).collect();
+        let mut slots = slot_calls;
+        slots.retain(|key| used.contains(&key.slot) || (key.by_object && through.contains(&key.slot)));
+        ObjectKeys { slots, vtables, overriders }
+    }
 }
 
 /// The vtables of known classes: address of the symbol, bytes, class. Each address appears once. An address is left

@@ -85,9 +85,25 @@ pub(crate) struct Classes<'n> {
     nameless: HashMap<(u32, &'n [u8]), usize>,
 }
 
+/// The key of a new class, the unit that it is local to, and its methods.
+type NewClass<'n> = (Option<&'n [u8]>, Option<u32>, Vec<Method<'n>>);
+
+/// The classes joined so far, for finding them again.
+#[derive(Default)]
+struct JoinedClasses<'n, 'c> {
+    keys: HashMap<&'n [u8], Vec<usize>>,
+    /// Classes with keys by name, [`UNKNOWN`] if several have one name.
+    named: HashMap<&'n [u8], usize>,
+    /// Each class with the unit and the description that it was made of.
+    new: Vec<(usize, u32, &'n ClassUnit<'c>, &'n UnitClass)>,
+}
+
 impl<'n> Classes<'n> {
     /// Joins the classes of these numbered units.
-    pub(crate) fn new(units: &[(u32, &'n ClassUnit<'_>)], lists_slots: impl Fn(u32) -> bool) -> Classes<'n> {
+    pub(crate) fn new<'c>(
+        units: &[(u32, &'n ClassUnit<'c>)],
+        lists_slots: impl Fn(u32) -> bool,
+    ) -> Classes<'n> {
         let mut classes = Classes {
             list: Vec::new(),
             keys: Vec::new(),
@@ -96,74 +112,97 @@ impl<'n> Classes<'n> {
             instances: HashMap::default(),
             nameless: HashMap::default(),
         };
-        let mut keys: HashMap<&[u8], Vec<usize>> = HashMap::default();
-        let mut named: HashMap<&[u8], usize> = HashMap::default();
-        let mut new: Vec<(usize, u32, &ClassUnit<'_>, &UnitClass)> = Vec::new();
+        let mut joined = JoinedClasses::default();
         for &(unit_index, unit) in units {
-            let name = |local: u32| unit.names[local as usize].bytes();
             for (local, class) in (0u32..).zip(&unit.classes).filter(|(_, class)| !class.declared) {
-                let key = key(unit, class);
-                let nameless = |method: &UnitMethod| method.instance != Instance::NAMED;
-                if key.is_none() && !(class.unnamed && class.methods.iter().all(nameless)) {
-                    continue;
+                let added = classes.join(&mut joined, (unit_index, unit), (local, class));
+                if let Some((key, of, methods)) = added {
+                    let (bases, lists_slots) = (Vec::new(), lists_slots(unit_index));
+                    classes.list.push(Class { key, local: of, bases, methods, lists_slots });
                 }
-                let of = key.is_none_or(is_local_class).then_some(unit_index);
-                let same = key.and_then(|key| keys.get(key)).map_or(&[][..], |same| same);
-                let known = same.iter().copied().find(|&other| classes.list[other].local == of);
-                let id = known.unwrap_or(classes.list.len());
-                classes.of_units.insert((unit_index, local), id);
-                if known.is_some() {
-                    continue;
-                }
-                let methods = class.methods.iter().map(|method| Method {
-                    linkage_name: name(method.linkage_name),
-                    name: name(method.name),
-                    instance: method.instance,
-                    is_virtual: method.is_virtual,
-                    is_pure: method.is_pure,
-                    slot: method.slot,
-                });
-                let methods: Vec<Method> = methods.collect();
-                let fixed = |method: &&Method| method.is_virtual && !method.is_destructor();
-                match key {
-                    Some(key) => {
-                        let virtuals = methods.iter().filter(fixed);
-                        classes.virtuals.extend(virtuals.map(|method| (of, method.linkage_name)));
-                        named.entry(name(class.name)).and_modify(|other| *other = UNKNOWN).or_insert(id);
-                        keys.entry(key).or_default().push(id);
-                    }
-                    None => {
-                        let own = methods.iter().map(|method| (method.instance, (id, fixed(&method))));
-                        classes.instances.extend(own.map(|(instance, of)| ((unit_index, instance), of)));
-                        let same = classes.nameless.entry((unit_index, name(class.name)));
-                        same.and_modify(|other| *other = UNKNOWN).or_insert(id);
-                    }
-                }
-                let (bases, lists_slots) = (Vec::new(), lists_slots(unit_index));
-                classes.list.push(Class { key, local: of, bases, methods, lists_slots });
-                new.push((id, unit_index, unit, class));
             }
         }
-        for (id, unit_index, unit, class) in new {
+        classes.find_bases(&joined);
+        classes.sort_keys(joined.keys);
+        classes
+    }
+
+    /// Looks up a class of a unit among those joined so far. For a new class, records its names and returns its key, the
+    /// unit that it is local to, and its methods.
+    fn join<'c>(
+        &mut self,
+        joined: &mut JoinedClasses<'n, 'c>,
+        (unit_index, unit): (u32, &'n ClassUnit<'c>),
+        (local, class): (u32, &'n UnitClass),
+    ) -> Option<NewClass<'n>> {
+        let name = |local: u32| unit.names[local as usize].bytes();
+        let key = key(unit, class);
+        let nameless = |method: &UnitMethod| method.instance != Instance::NAMED;
+        if key.is_none() && !(class.unnamed && class.methods.iter().all(nameless)) {
+            return None;
+        }
+        let of = key.is_none_or(is_local_class).then_some(unit_index);
+        let same = key.and_then(|key| joined.keys.get(key)).map_or(&[][..], |same| same);
+        let known = same.iter().copied().find(|&other| self.list[other].local == of);
+        let id = known.unwrap_or(self.list.len());
+        self.of_units.insert((unit_index, local), id);
+        if known.is_some() {
+            return None;
+        }
+        let methods = class.methods.iter().map(|method| Method {
+            linkage_name: name(method.linkage_name),
+            name: name(method.name),
+            instance: method.instance,
+            is_virtual: method.is_virtual,
+            is_pure: method.is_pure,
+            slot: method.slot,
+        });
+        let methods: Vec<Method> = methods.collect();
+        let fixed = |method: &&Method| method.is_virtual && !method.is_destructor();
+        match key {
+            Some(key) => {
+                let virtuals = methods.iter().filter(fixed);
+                self.virtuals.extend(virtuals.map(|method| (of, method.linkage_name)));
+                joined.named.entry(name(class.name)).and_modify(|other| *other = UNKNOWN).or_insert(id);
+                joined.keys.entry(key).or_default().push(id);
+            }
+            None => {
+                let own = methods.iter().map(|method| (method.instance, (id, fixed(&method))));
+                self.instances.extend(own.map(|(instance, of)| ((unit_index, instance), of)));
+                let same = self.nameless.entry((unit_index, name(class.name)));
+                same.and_modify(|other| *other = UNKNOWN).or_insert(id);
+            }
+        }
+        joined.new.push((id, unit_index, unit, class));
+        Some((key, of, methods))
+    }
+
+    /// Finds the bases of all classes, once every class has its id.
+    fn find_bases(&mut self, joined: &JoinedClasses<'n, '_>) {
+        for &(id, unit_index, unit, class) in &joined.new {
             let bases = class.bases.iter().map(|base| {
-                let whole = base.class.and_then(|class| classes.of_units.get(&(unit_index, class)).copied());
+                let whole = base.class.and_then(|class| self.of_units.get(&(unit_index, class)).copied());
                 let declared = || {
                     let class = unit.classes.get(base.class? as usize).filter(|class| class.declared)?;
                     let name = unit.names[class.name as usize].bytes();
-                    Some(named.get(name).copied().unwrap_or(if name.is_empty() { UNKNOWN } else { OPAQUE }))
+                    let missing = if name.is_empty() { UNKNOWN } else { OPAQUE };
+                    Some(joined.named.get(name).copied().unwrap_or(missing))
                 };
                 (whole.or_else(declared).unwrap_or(UNKNOWN), base.offset)
             });
-            classes.list[id].bases = bases.collect();
+            self.list[id].bases = bases.collect();
         }
+    }
+
+    /// Sorts the keys, and links each to the longest other key that it begins with.
+    fn sort_keys(&mut self, keys: HashMap<&'n [u8], Vec<usize>>) {
         let keys = keys.into_iter().map(|(text, classes)| Key { text, classes, outer: None });
-        classes.keys = keys.collect();
-        classes.keys.sort_unstable_by_key(|key| key.text);
-        for at in 1..classes.keys.len() {
-            let (before, here) = classes.keys.split_at_mut(at);
+        self.keys = keys.collect();
+        self.keys.sort_unstable_by_key(|key| key.text);
+        for at in 1..self.keys.len() {
+            let (before, here) = self.keys.split_at_mut(at);
             here[0].outer = longest(before, Some(at - 1), here[0].text);
         }
-        classes
     }
 
     /// The class of a key that all units share.

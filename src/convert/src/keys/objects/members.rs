@@ -2,7 +2,7 @@
 
 use crate::keys::index::Index;
 use crate::keys::objects::hierarchy::{Class, Classes, MAX_NAME, Method};
-use crate::model::{FuncId, Function, GroupId, How, Instance, NameId};
+use crate::model::{FuncId, Function, GroupId, How, Instance, Member, NameId};
 use crate::util::hash::{HashMap, HashSet};
 
 /// The relation of group members to classes.
@@ -26,17 +26,11 @@ const ANY_UNIT: u32 = u32::MAX;
 impl<'a, 'p, 'f> Members<'a, 'p, 'f> {
     pub(crate) fn new(index: &'a Index<'p, 'f>, classes: &Classes<'_>) -> Self {
         let program = index.program;
-        let text = |name: NameId| &*program.names[name.index()];
         let mut functions = HashMap::default();
         let mut instances = HashMap::default();
-        let instance_of = |function: &Function| {
-            let source = function.source?;
-            let instance = program.code[source.unit.index()].functions[source.function.index()].instance;
-            Some((source.unit.0, instance)).filter(|(_, instance)| *instance != Instance::NAMED)
-        };
         for (number, function) in program.functions.iter().enumerate() {
             let id = FuncId(number as u32);
-            instances.extend(instance_of(function).map(|instance| (instance, id)));
+            instances.extend(instance_of(index, function).map(|instance| (instance, id)));
             let unit = function.source.map_or(ANY_UNIT, |source| source.unit.0);
             let own = program.origins[function.origin.index()].name;
             functions.insert((unit, own), id);
@@ -50,44 +44,57 @@ impl<'a, 'p, 'f> Members<'a, 'p, 'f> {
             instances,
         };
         for (number, group) in program.groups.iter().enumerate() {
-            let id = GroupId(number as u32);
             for member in &group.members {
-                let function = &program.functions[member.function.index()];
-                let unit = function.source.map_or(ANY_UNIT, |source| source.unit.0);
-                let own = program.origins[function.origin.index()].name;
-                let others = function.symbol.into_iter().chain(function.aliases.iter().copied());
-                let mut excluded = function.source.is_some() && member.how != How::SymbolOnly;
-                let nameless =
-                    instance_of(function).and_then(|(unit, instance)| classes.of_instance(unit, instance));
-                if let Some((class, is_virtual)) = nameless {
-                    members.of_class.entry(class).or_default().push((id, member.function));
-                    // Its own symbol was found by its own name. If it has a symbol of another function, it may be
-                    // that function.
-                    excluded &= is_virtual && others.clone().all(|name| is_unnamed(text(name)));
-                    if !excluded {
-                        members.unexcluded.entry(id).or_default().insert(member.function);
-                    }
-                    continue;
-                }
-                for name in [own].into_iter().chain(others) {
-                    let bytes = text(name);
-                    for class in classes.named(bytes, unit) {
-                        members.of_class.entry(class).or_default().push((id, member.function));
-                    }
-                    excluded &= bytes.len() <= MAX_NAME && classes.is_virtual(bytes, unit);
-                }
-                if !excluded {
-                    members.unexcluded.entry(id).or_default().insert(member.function);
-                }
+                members.add_member(classes, GroupId(number as u32), member);
             }
         }
+        members.add_lost(classes);
+        members
+    }
+
+    /// Records the classes that a member is a method of, and whether it may run on any object.
+    fn add_member(&mut self, classes: &Classes<'_>, group: GroupId, member: &Member) {
+        let program = self.index.program;
+        let text = |name: NameId| &*program.names[name.index()];
+        let function = &program.functions[member.function.index()];
+        let unit = function.source.map_or(ANY_UNIT, |source| source.unit.0);
+        let own = program.origins[function.origin.index()].name;
+        let others = function.symbol.into_iter().chain(function.aliases.iter().copied());
+        let mut excluded = function.source.is_some() && member.how != How::SymbolOnly;
+        let nameless = instance_of(self.index, function)
+            .and_then(|(unit, instance)| classes.of_instance(unit, instance));
+        if let Some((class, is_virtual)) = nameless {
+            self.of_class.entry(class).or_default().push((group, member.function));
+            // Its own symbol was found by its own name. If it has a symbol of another function, it may be that function.
+            excluded &= is_virtual && others.clone().all(|name| is_unnamed(text(name)));
+            if !excluded {
+                self.unexcluded.entry(group).or_default().insert(member.function);
+            }
+            return;
+        }
+        for name in [own].into_iter().chain(others) {
+            let bytes = text(name);
+            for class in classes.named(bytes, unit) {
+                self.of_class.entry(class).or_default().push((group, member.function));
+            }
+            excluded &= bytes.len() <= MAX_NAME && classes.is_virtual(bytes, unit);
+        }
+        if !excluded {
+            self.unexcluded.entry(group).or_default().insert(member.function);
+        }
+    }
+
+    /// Records the classes of erased functions that were not recovered.
+    fn add_lost(&mut self, classes: &Classes<'_>) {
+        let index = self.index;
+        let program = index.program;
         for (unit_index, unit) in index.records.units.iter().enumerate() {
             for erased in unit.erased.iter().filter(|erased| !erased.removed) {
                 if index.described(unit_index, erased.die).is_some() {
                     continue;
                 }
                 if let Some((class, _)) = classes.of_instance(unit_index as u32, erased.instance) {
-                    members.lost.insert(class);
+                    self.lost.insert(class);
                     continue;
                 }
                 let origin = program.origin_of(unit_index, erased.origin);
@@ -95,10 +102,9 @@ impl<'a, 'p, 'f> Members<'a, 'p, 'f> {
                 if index.of_name(name).is_some() {
                     continue;
                 }
-                members.lost.extend(classes.named(text(name), unit_index as u32));
+                self.lost.extend(classes.named(&program.names[name.index()], unit_index as u32));
             }
         }
-        members
     }
 
     /// The members that a class and its bases have, by group.
@@ -158,6 +164,13 @@ impl<'a, 'p, 'f> Members<'a, 'p, 'f> {
             None => self.program_wide(linkage_name),
         }
     }
+}
+
+/// The unit and the instance of a function without a linkage name.
+fn instance_of(index: &Index<'_, '_>, function: &Function) -> Option<(u32, Instance)> {
+    let source = function.source?;
+    let instance = index.program.code[source.unit.index()].functions[source.function.index()].instance;
+    Some((source.unit.0, instance)).filter(|(_, instance)| *instance != Instance::NAMED)
 }
 
 /// True for the mangled name of a member of an unnamed namespace.
