@@ -12,7 +12,7 @@ use crate::error::ConvertError;
 use crate::keys;
 use crate::merge::units::Records;
 use crate::merge::{Merged, Merging, Sizes};
-use crate::model::Keys;
+use crate::model::{BlockMap, Keys, UnwindRows};
 use crate::open::{self, Files, Image, Linker, OpenOptions};
 use crate::options::{MAX_THREADS, Options, Progress};
 use crate::place::{self, Placed};
@@ -163,47 +163,13 @@ pub(crate) fn load<'a, 'f>(
     progress: &dyn Progress,
 ) -> Result<(Loaded<'a, 'f>, Report), ConvertError> {
     let mut report = Report::new(source.name());
-    progress.step("open", 0);
-    let began = Instant::now();
-    let mut image = match source {
-        ProgramSource::Path(path) => open::open_image(files, path, open_options)?,
-        ProgramSource::Bytes(name, bytes) => open::image_from_bytes(files, name, bytes, open_options)?,
-    };
-    if options.member.is_some() {
-        report.input.clone_from(&image.path);
-    }
-    let package = open::open_package(files, open_options, &mut image)?;
-    report.open(&image);
-    report.steps.open = Step::since(began);
-
-    let info_len = image.debug.get(open::DebugSection::Info).len() as u64;
-    progress.step("read", info_len);
-    let began = Instant::now();
-    let split = SplitFiles { files, options: open_options, package };
-    let package_sections = split.package.as_ref().map(|package| &package.debug);
-    // Merges each unit as soon as it is read: one thread numbers its names while others read.
-    let allowance = files.allowance();
-    let mut merging = Merging::new(options.remapped_paths(), Sizes::of(&image, package_sections), allowance);
-    let classes = image.linker != Linker::NeverFolds;
-    let read_options = ReadOptions { columns: options.columns, locations: options.locations, classes };
-    let (counted, (mut symbols, mut diagnostics)) = rayon::join(
-        || read::read(&image, &split, read_options, &|n| progress.advance(n), &mut merging),
-        || Symbols::new(&image),
-    );
-    let merged = merging.finish();
-    let Merged { names, units, records, code, traces, empty_units } =
-        merged.map_err(|source| ConvertError::TooMuch { path: image.path.clone(), source })?;
-    let of_go = !units.heads.is_empty() && units.heads.iter().all(|head| head.merges_nothing);
-    image.linker = image.linker.with_units(of_go);
-    report.counts = Counts::of(&units.heads, &code);
-    report.counts.units += empty_units;
-    report.diagnostics.merge(counted);
-    let blocks = read::read_blocks(&image, &mut report.diagnostics);
-    let unwind = options.unwind.then(|| read::read_unwind(&image, &mut report.diagnostics));
-    report.steps.read = Step::since(began);
+    let (mut image, split) = open_program(files, source, options, open_options, progress, &mut report)?;
+    let read = read_program(files, &mut image, &split, options, progress, &mut report)?;
 
     progress.step("resolve", 0);
     let began = Instant::now();
+    let ReadProgram { merged, mut symbols, mut diagnostics, blocks, unwind } = read;
+    let Merged { names, units, records, code, traces, .. } = merged;
     let machine = Machine::new(&image);
     let (read, found) = ((&units, &records), (code, traces));
     let recovered = recover::recover(&image, &machine, &names, read, found, &mut symbols, &mut diagnostics);
@@ -217,6 +183,76 @@ pub(crate) fn load<'a, 'f>(
     report.diagnostics.merge(diagnostics);
     report.steps.resolve = Step::since(began);
     Ok((Loaded { image, placed, records, split }, report))
+}
+
+/// Opens a program and the package of its `.dwo` files.
+fn open_program<'a, 'f>(
+    files: &'f Files,
+    source: ProgramSource<'f>,
+    options: &Options,
+    open_options: &'a OpenOptions,
+    progress: &dyn Progress,
+    report: &mut Report,
+) -> Result<(Image<'f>, SplitFiles<'a, 'f>), ConvertError> {
+    progress.step("open", 0);
+    let began = Instant::now();
+    let mut image = match source {
+        ProgramSource::Path(path) => open::open_image(files, path, open_options)?,
+        ProgramSource::Bytes(name, bytes) => open::image_from_bytes(files, name, bytes, open_options)?,
+    };
+    if options.member.is_some() {
+        report.input.clone_from(&image.path);
+    }
+    let package = open::open_package(files, open_options, &mut image)?;
+    report.open(&image);
+    report.steps.open = Step::since(began);
+    Ok((image, SplitFiles { files, options: open_options, package }))
+}
+
+/// A program after reading and merging.
+struct ReadProgram<'f> {
+    merged: Merged<'f>,
+    symbols: Symbols<'f>,
+    /// The diagnostics of the symbols.
+    diagnostics: Diagnostics,
+    blocks: BlockMap,
+    unwind: Option<UnwindRows>,
+}
+
+/// Reads the symbols and all units of a program, and merges each unit as soon as it is read.
+fn read_program<'f>(
+    files: &'f Files,
+    image: &mut Image<'f>,
+    split: &SplitFiles<'_, 'f>,
+    options: &Options,
+    progress: &dyn Progress,
+    report: &mut Report,
+) -> Result<ReadProgram<'f>, ConvertError> {
+    let info_len = image.debug.get(open::DebugSection::Info).len() as u64;
+    progress.step("read", info_len);
+    let began = Instant::now();
+    let package_sections = split.package.as_ref().map(|package| &package.debug);
+    // Merges each unit as soon as it is read: one thread numbers its names while others read.
+    let allowance = files.allowance();
+    let mut merging = Merging::new(options.remapped_paths(), Sizes::of(image, package_sections), allowance);
+    let classes = image.linker != Linker::NeverFolds;
+    let read_options = ReadOptions { columns: options.columns, locations: options.locations, classes };
+    let (counted, (symbols, diagnostics)) = rayon::join(
+        || read::read(image, split, read_options, &|n| progress.advance(n), &mut merging),
+        || Symbols::new(image),
+    );
+    let merged = merging.finish();
+    let merged = merged.map_err(|source| ConvertError::TooMuch { path: image.path.clone(), source })?;
+    let heads = &merged.units.heads;
+    let of_go = !heads.is_empty() && heads.iter().all(|head| head.merges_nothing);
+    image.linker = image.linker.with_units(of_go);
+    report.counts = Counts::of(heads, &merged.code);
+    report.counts.units += merged.empty_units;
+    report.diagnostics.merge(counted);
+    let blocks = read::read_blocks(image, &mut report.diagnostics);
+    let unwind = options.unwind.then(|| read::read_unwind(image, &mut report.diagnostics));
+    report.steps.read = Step::since(began);
+    Ok(ReadProgram { merged, symbols, diagnostics, blocks, unwind })
 }
 
 /// Encodes a program and finds its keys, in parallel if possible, otherwise one before the other.

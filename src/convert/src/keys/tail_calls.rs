@@ -300,7 +300,7 @@ impl Index<'_, '_> {
             return;
         }
         let own = self.ranges_of(function);
-        let part = |start: u64| own.binary_search_by_key(&start, |range| range.0).is_ok();
+        let is_part = |start: u64| own.binary_search_by_key(&start, |range| range.0).is_ok();
         let through =
             |target: u64| self.passing.made_for(target).map_or(target, |made| self.starts[made.index()]);
         let mut targets: Vec<u64> =
@@ -308,66 +308,93 @@ impl Index<'_, '_> {
         targets.sort_unstable();
         let short = || jumps.iter().flat_map(|jumps| &jumps.short).copied();
         let direct: HashSet<u64> = targets.iter().copied().chain(short().map(through)).collect();
-        // By address: how many tail calls to it were recorded.
-        let mut recorded: HashMap<u64, usize> = HashMap::default();
-        // Recorded callees that no direct jump goes to. Jumps through stubs of the linker or through GOT slots may go
-        // to them.
-        let mut by_name: HashSet<Callee> = HashSet::default();
-        for &callee in found.iter() {
-            match callee {
-                Callee::Function(function) => {
-                    let start = self.starts[function.index()];
-                    *recorded.entry(start).or_default() += 1;
-                    if !direct.contains(&start) {
-                        by_name.insert(callee);
-                    }
-                }
-                Callee::Elsewhere(_) => _ = by_name.insert(callee),
-                Callee::Indirect | Callee::Unknown => {}
-            }
-        }
+        let RecordedTails { by_address, by_name } = self.recorded_by_target(found, &direct);
         let slots: HashSet<u64> = jumps.iter().flat_map(|jumps| &jumps.slots).copied().collect();
-        let (mut names_used, mut names_needed) = (0, slots.len());
+        let mut names = NameUse { used: 0, needed: slots.len() };
         for target in short() {
             if let Ok(piece) = self.entry(target)
-                && !part(target)
+                && !is_part(target)
             {
                 self.owners(piece, steps, found);
             }
         }
         for same in targets.chunk_by(|a, b| a == b) {
-            let target = same[0];
             // If there are more jumps to an address than recorded calls, the further jump may call another function
             // there.
-            if recorded.get(&target).is_some_and(|&recorded| same.len() <= recorded) {
-                continue;
+            if by_address.get(&same[0]).is_none_or(|&recorded| same.len() > recorded) {
+                self.add_target(function, (same[0], is_part), steps, found, &mut names);
             }
-            match self.entry(target) {
-                // mold gives stubs of the linker symbols, too.
-                _ if self.machine.is_stub(target) => names_needed += 1,
-                // A jump to a part of the function, or to its own entry if it shares that with no other function, is
-                // no tail call.
-                Ok(piece) => {
-                    let folded = matches!(self.program.pieces[piece].owner, Owner::Group(_));
-                    if !part(target) || (folded && self.starts[function.index()] == target) {
-                        self.owners(piece, steps, found);
-                        // The linker may have replaced a recorded callee by this function (`--wrap`).
-                        names_used += 1;
+        }
+        *unknown |= names.needed > by_name.len().saturating_sub(names.used);
+    }
+
+    /// Sorts the recorded callees of tail calls into those that direct jumps go to, and the others.
+    fn recorded_by_target(&self, recorded: &[Callee], direct: &HashSet<u64>) -> RecordedTails {
+        let mut tails = RecordedTails::default();
+        for &callee in recorded {
+            match callee {
+                Callee::Function(function) => {
+                    let start = self.starts[function.index()];
+                    *tails.by_address.entry(start).or_default() += 1;
+                    if !direct.contains(&start) {
+                        tails.by_name.insert(callee);
                     }
                 }
-                Err(_) => {
-                    if let Some(around) = self.piece_at(target) {
-                        if !part(self.program.pieces[around].start.0) {
-                            self.owners(around, steps, found);
-                        }
-                    } else if self.machine.is_code(target) {
-                        names_needed += 1;
+                Callee::Elsewhere(_) => _ = tails.by_name.insert(callee),
+                Callee::Indirect | Callee::Unknown => {}
+            }
+        }
+        tails
+    }
+
+    /// Adds the functions at the target of a direct jump of a function, or counts the name that it needs.
+    fn add_target(
+        &self,
+        function: FuncId,
+        (target, is_part): (u64, impl Fn(u64) -> bool),
+        steps: &Budget,
+        found: &mut Vec<Callee>,
+        names: &mut NameUse,
+    ) {
+        match self.entry(target) {
+            // mold gives stubs of the linker symbols, too.
+            _ if self.machine.is_stub(target) => names.needed += 1,
+            // A jump to a part of the function, or to its own entry if it shares that with no other function, is no tail
+            // call.
+            Ok(piece) => {
+                let folded = matches!(self.program.pieces[piece].owner, Owner::Group(_));
+                if !is_part(target) || (folded && self.starts[function.index()] == target) {
+                    self.owners(piece, steps, found);
+                    // The linker may have replaced a recorded callee by this function (`--wrap`).
+                    names.used += 1;
+                }
+            }
+            Err(_) => {
+                if let Some(around) = self.piece_at(target) {
+                    if !is_part(self.program.pieces[around].start.0) {
+                        self.owners(around, steps, found);
                     }
+                } else if self.machine.is_code(target) {
+                    names.needed += 1;
                 }
             }
         }
-        *unknown |= names_needed > by_name.len().saturating_sub(names_used);
     }
+}
+
+/// The recorded callees of a function's tail calls.
+#[derive(Default)]
+struct RecordedTails {
+    /// By address: how many tail calls to it were recorded.
+    by_address: HashMap<u64, usize>,
+    /// Callees that no direct jump goes to. Jumps through stubs of the linker or through GOT slots may go to them.
+    by_name: HashSet<Callee>,
+}
+
+/// How many recorded callees direct jumps account for, and how many jumps through stubs and slots need one.
+struct NameUse {
+    used: usize,
+    needed: usize,
 }
 
 /// The end of a piece, including its padding.

@@ -53,72 +53,11 @@ impl<'f> Symbols<'f> {
     pub(crate) fn new(image: &Image<'f>) -> (Symbols<'f>, Diagnostics) {
         let mut diagnostics = Diagnostics::default();
         let sections: HashSet<&[u8]> = image.sections.iter().map(|section| section.name.as_bytes()).collect();
-        let sorted: Vec<CodeSymbol<'f>> = image
-            .symbols
-            .iter()
-            .enumerate()
-            .filter_map(|(order, symbol)| {
-                let section = image.sections.get(symbol.section as usize)?;
-                let code = section.executable
-                    && section.range.start <= symbol.address
-                    && symbol.address < section.range.end
-                    && symbol.kind != SymbolKind::Data
-                    && !symbol.name.is_empty();
-                let typed = matches!(symbol.kind, SymbolKind::Function | SymbolKind::Indirect);
-                code.then(|| CodeSymbol {
-                    name: symbol.name,
-                    name_id: None,
-                    start: symbol.address,
-                    end: match symbol.size {
-                        0 => section.range.end,
-                        size => symbol.address.saturating_add(size).min(section.range.end),
-                    },
-                    function: typed || (symbol.size > 0 && names_part(symbol.name)),
-                    typed,
-                    indirect: symbol.kind == SymbolKind::Indirect,
-                    sized: symbol.size > 0,
-                    local: symbol.binding == Binding::Local,
-                    of_linker: !typed && symbol.size == 0 && is_of_linker(symbol.name, &sections),
-                    file: symbol
-                        .file
-                        .and_then(|file| image.symbol_files.get(file as usize))
-                        .map_or(&[][..], |file| *file),
-                    file_id: symbol.file.filter(|_| symbol.binding == Binding::Local),
-                    order: order as u32,
-                })
-            })
-            .collect();
-        let mut sorted = sorted_by_start(&sorted, |symbol| symbol.start);
-        let mut marks = image.code_marks.clone();
-        marks.sort_unstable();
-        // Any number of symbols may begin at one address: the data behind it is looked up once.
-        let mut asked = (0, 0, None);
-        let mut next = u64::MAX;
-        for i in (0..sorted.len()).rev() {
-            if i + 1 < sorted.len() && sorted[i + 1].start > sorted[i].start {
-                next = sorted[i + 1].start;
-            }
-            let symbol = &mut sorted[i];
-            if !symbol.sized {
-                symbol.end = next.min(symbol.end);
-                if (asked.0, asked.1) != (symbol.start, symbol.end) {
-                    asked = (symbol.start, symbol.end, data_after(&marks, symbol.start, symbol.end));
-                }
-                symbol.end = asked.2.unwrap_or(symbol.end);
-                if symbol.function {
-                    diagnostics.add(Kind::SymbolWithoutSize, symbol.start, || {
-                        format!("{} at {:#x}", String::from_utf8_lossy(symbol.name), symbol.start)
-                    });
-                }
-            }
-            if symbol.end - symbol.start > MAX_PIECE {
-                symbol.end = symbol.start + MAX_PIECE;
-                diagnostics.add(Kind::Cap(Cap::SymbolBytes), symbol.start, || {
-                    let name = String::from_utf8_lossy(symbol.name);
-                    format!("{name} at {:#x} has more than {MAX_PIECE} bytes", symbol.start)
-                });
-            }
-        }
+        let symbols = image.symbols.iter().enumerate();
+        let code: Vec<CodeSymbol<'f>> =
+            symbols.filter_map(|(order, symbol)| code_symbol(image, &sections, order, symbol)).collect();
+        let mut sorted = sorted_by_start(&code, |symbol| symbol.start);
+        set_ends(image, &mut sorted, &mut diagnostics);
         let symbols = Symbols {
             sorted,
             files: image.symbol_files.iter().map(|file| base_name(file)).collect(),
@@ -188,6 +127,77 @@ impl<'f> Symbols<'f> {
     /// All symbols, by address, for several threads.
     pub(crate) fn par_iter(&self) -> impl ParallelIterator<Item = &CodeSymbol<'f>> {
         self.sorted.par_iter()
+    }
+}
+
+/// A symbol of the image as a code symbol, if it names code. `order`: its index in the symbol table.
+fn code_symbol<'f>(
+    image: &Image<'f>,
+    sections: &HashSet<&[u8]>,
+    order: usize,
+    symbol: &Symbol<'f>,
+) -> Option<CodeSymbol<'f>> {
+    let section = image.sections.get(symbol.section as usize)?;
+    let code = section.executable
+        && section.range.start <= symbol.address
+        && symbol.address < section.range.end
+        && symbol.kind != SymbolKind::Data
+        && !symbol.name.is_empty();
+    let typed = matches!(symbol.kind, SymbolKind::Function | SymbolKind::Indirect);
+    code.then(|| CodeSymbol {
+        name: symbol.name,
+        name_id: None,
+        start: symbol.address,
+        end: match symbol.size {
+            0 => section.range.end,
+            size => symbol.address.saturating_add(size).min(section.range.end),
+        },
+        function: typed || (symbol.size > 0 && names_part(symbol.name)),
+        typed,
+        indirect: symbol.kind == SymbolKind::Indirect,
+        sized: symbol.size > 0,
+        local: symbol.binding == Binding::Local,
+        of_linker: !typed && symbol.size == 0 && is_of_linker(symbol.name, sections),
+        file: symbol
+            .file
+            .and_then(|file| image.symbol_files.get(file as usize))
+            .map_or(&[][..], |file| *file),
+        file_id: symbol.file.filter(|_| symbol.binding == Binding::Local),
+        order: order as u32,
+    })
+}
+
+/// Sets the ends of symbols without a size, and cuts symbols that are too long for a piece.
+fn set_ends<'f>(image: &Image<'f>, sorted: &mut [CodeSymbol<'f>], diagnostics: &mut Diagnostics) {
+    let mut marks = image.code_marks.clone();
+    marks.sort_unstable();
+    // Any number of symbols may begin at one address: the data behind it is looked up once.
+    let mut asked = (0, 0, None);
+    let mut next = u64::MAX;
+    for i in (0..sorted.len()).rev() {
+        if i + 1 < sorted.len() && sorted[i + 1].start > sorted[i].start {
+            next = sorted[i + 1].start;
+        }
+        let symbol = &mut sorted[i];
+        if !symbol.sized {
+            symbol.end = next.min(symbol.end);
+            if (asked.0, asked.1) != (symbol.start, symbol.end) {
+                asked = (symbol.start, symbol.end, data_after(&marks, symbol.start, symbol.end));
+            }
+            symbol.end = asked.2.unwrap_or(symbol.end);
+            if symbol.function {
+                diagnostics.add(Kind::SymbolWithoutSize, symbol.start, || {
+                    format!("{} at {:#x}", String::from_utf8_lossy(symbol.name), symbol.start)
+                });
+            }
+        }
+        if symbol.end - symbol.start > MAX_PIECE {
+            symbol.end = symbol.start + MAX_PIECE;
+            diagnostics.add(Kind::Cap(Cap::SymbolBytes), symbol.start, || {
+                let name = String::from_utf8_lossy(symbol.name);
+                format!("{name} at {:#x} has more than {MAX_PIECE} bytes", symbol.start)
+            });
+        }
     }
 }
 

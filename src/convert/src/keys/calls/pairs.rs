@@ -24,6 +24,21 @@ struct CallsOfTarget {
     callee: Option<Callee>,
 }
 
+/// The calls of a folded function and of the survivor, for judging pairs of them.
+struct CallLists {
+    by_target: HashMap<CallTarget, CallsOfTarget>,
+    /// The compiler recorded some call of the folded function without a callee.
+    any_unknown: bool,
+    /// The range of the survivor's code with the calls.
+    here: (u64, u64),
+    /// The folded function has, or may have, several parts.
+    in_parts: bool,
+    /// The folded function.
+    function: FuncId,
+    /// Its unit's compiler always records the callee of the source (gcc).
+    keeps_callees: bool,
+}
+
 impl Index<'_, '_> {
     /// The target of calls of a callee, for comparing calls; `None` if the callee is not known.
     fn target(&self, callee: Callee) -> Option<CallTarget> {
@@ -64,67 +79,87 @@ impl CallKeys<'_, '_, '_> {
         if !self.steps.spend(listed.len() + remaining.len()) {
             return Vec::new();
         }
-        let same = |a: Callee, b: Callee| {
-            let a = self.index.target(a);
-            a.is_some() && a == self.index.target(b)
-        };
-        let mut by_target: HashMap<CallTarget, CallsOfTarget> = HashMap::default();
-        for target in remaining.iter().filter_map(|call| self.index.target(call.1)) {
-            by_target.entry(target).or_default().remaining += 1;
-        }
-        for &callee in &erased {
-            let Some(target) = self.index.target(callee) else { continue };
-            let same = by_target.entry(target).or_default();
-            same.callee = Some(callee).filter(|_| same.erased == 0 || same.callee == Some(callee));
-            same.erased += 1;
-        }
-        let of_target = |callee: Callee| self.index.target(callee).and_then(|target| by_target.get(&target));
-        let any_unknown = erased.iter().any(|callee| matches!(callee, Callee::Indirect | Callee::Unknown));
         let after = self.index.program.pieces.partition_point(|piece| piece.start.0 < remaining[0].0.0);
         let Some(piece) = after.checked_sub(1).and_then(|at| self.index.program.pieces.get(at)) else {
             return Vec::new();
         };
-        let here = (piece.start.0, piece.start.0 + u64::from(piece.body));
         let own = self.index.ranges_of(function);
-        let in_parts = own.len() > 1 || self.twice.is_missing(function);
-        // If the function has several parts, the calls must be in this one.
-        let in_others = |callee: Callee| {
-            self.twice.is_missing(function)
-                || own.iter().any(|&range| {
-                    range != here && (!self.steps.spend(1) || self.calls_in_code(range, callee) != Some(0))
-                })
-        };
-        // If the compiler recorded some call without a callee, that call may be one of these.
-        let complete = |(address, other): (ImageAddr, Callee), callee: Callee| {
-            let counts = of_target(callee).map_or([0; 2], |same| [same.remaining, same.erased]);
-            match (self.calls_in_code(here, callee), self.index.program.heads[unit].keeps_callees) {
-                (None | Some(0), _) if in_parts => false,
-                (Some(calls), _) if in_parts => counts == [calls; 2] && !in_others(callee),
-                // A stub belongs to the callee; a thunk belongs to an address.
-                (Some(0), _) if self.index.machine.calls_stub(address.0) => other == callee,
-                (Some(calls), _) if calls > 0 => {
-                    let straight = self.index.machine.call_before(address.0);
-                    counts == [calls; 2] && straight.map(CallTarget::At) == self.index.target(callee)
-                }
-                // The call goes through a register: another call may look the same.
-                (_, true) => counts[0] == counts[1] && !any_unknown,
-                // The compiler may have omitted a call, and no code shows it.
-                (_, false) => false,
-            }
+        let lists = CallLists {
+            by_target: self.by_target(remaining, &erased),
+            any_unknown: erased.iter().any(|callee| matches!(callee, Callee::Indirect | Callee::Unknown)),
+            here: (piece.start.0, piece.start.0 + u64::from(piece.body)),
+            in_parts: own.len() > 1 || self.twice.is_missing(function),
+            function,
+            keeps_callees: self.index.program.heads[unit].keeps_callees,
         };
         let ordered = remaining.windows(2).all(|pair| pair[0].0 < pair[1].0);
-        if ordered && !self.index.program.heads[unit].keeps_callees {
+        if ordered && !lists.keeps_callees {
+            let same = |a: Callee, b: Callee| {
+                let a = self.index.target(a);
+                a.is_some() && a == self.index.target(b)
+            };
             return embed(remaining.len(), erased.len(), |at, call| same(remaining[at].1, erased[call]))
                 .into_iter()
-                .filter(|&(at, call)| complete(remaining[at], erased[call]))
+                .filter(|&(at, call)| self.is_complete(&lists, remaining[at], erased[call]))
                 .map(|(at, call)| (remaining[at].0, erased[call]))
                 .collect();
         }
         // gcc lists calls in any order: all calls to one address must have one callee.
         let at_address = |call: (ImageAddr, Callee)| {
-            let callee = of_target(call.1)?.callee.filter(|&callee| complete(call, callee))?;
+            let of_target = lists.by_target.get(&self.index.target(call.1)?)?;
+            let callee = of_target.callee.filter(|&callee| self.is_complete(&lists, call, callee))?;
             Some((call.0, callee))
         };
         remaining.iter().filter_map(|&call| at_address(call)).collect()
+    }
+
+    /// Counts the survivor's calls and the folded function's calls by their target.
+    fn by_target(
+        &self,
+        remaining: &[(ImageAddr, Callee)],
+        erased: &[Callee],
+    ) -> HashMap<CallTarget, CallsOfTarget> {
+        let mut by_target: HashMap<CallTarget, CallsOfTarget> = HashMap::default();
+        for target in remaining.iter().filter_map(|call| self.index.target(call.1)) {
+            by_target.entry(target).or_default().remaining += 1;
+        }
+        for &callee in erased {
+            let Some(target) = self.index.target(callee) else { continue };
+            let same = by_target.entry(target).or_default();
+            same.callee = Some(callee).filter(|_| same.erased == 0 || same.callee == Some(callee));
+            same.erased += 1;
+        }
+        by_target
+    }
+
+    /// True if other ranges of the function may call the callee: of a function with several parts, the calls must be in this one.
+    fn may_be_in_others(&self, lists: &CallLists, callee: Callee) -> bool {
+        self.twice.is_missing(lists.function)
+            || self.index.ranges_of(lists.function).iter().any(|&range| {
+                range != lists.here && (!self.steps.spend(1) || self.calls_in_code(range, callee) != Some(0))
+            })
+    }
+
+    /// True if the survivor's call and the folded function's call of `callee` may be a pair: both lists have all calls to that
+    /// target. If the compiler recorded some call without a callee, that call may be one of these.
+    fn is_complete(&self, lists: &CallLists, (address, other): (ImageAddr, Callee), callee: Callee) -> bool {
+        let of_target = self.index.target(callee).and_then(|target| lists.by_target.get(&target));
+        let counts = of_target.map_or([0; 2], |same| [same.remaining, same.erased]);
+        match (self.calls_in_code(lists.here, callee), lists.keeps_callees) {
+            (None | Some(0), _) if lists.in_parts => false,
+            (Some(calls), _) if lists.in_parts => {
+                counts == [calls; 2] && !self.may_be_in_others(lists, callee)
+            }
+            // A stub belongs to the callee; a thunk belongs to an address.
+            (Some(0), _) if self.index.machine.calls_stub(address.0) => other == callee,
+            (Some(calls), _) if calls > 0 => {
+                let straight = self.index.machine.call_before(address.0);
+                counts == [calls; 2] && straight.map(CallTarget::At) == self.index.target(callee)
+            }
+            // The call goes through a register: another call may look the same.
+            (_, true) => counts[0] == counts[1] && !lists.any_unknown,
+            // The compiler may have omitted a call, and no code shows it.
+            (_, false) => false,
+        }
     }
 }
