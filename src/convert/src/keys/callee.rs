@@ -7,7 +7,7 @@ use crate::model::{FuncId, NameId};
 pub(crate) enum Callee {
     Function(FuncId),
     /// A function of another module, by its name.
-    Elsewhere(NameId),
+    OtherModule(NameId),
     /// The call goes through a register or memory.
     Indirect,
     /// An unknown function, perhaps of the program.

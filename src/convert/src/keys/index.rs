@@ -4,8 +4,8 @@ use std::ops::Deref;
 
 use crate::keys::callee::Callee;
 use crate::keys::functions::Functions;
+use crate::keys::merged_units::{MergedUnits, SymbolMembers};
 use crate::keys::overrides;
-use crate::keys::rewritten::{Rewritten, SymbolMembers};
 use crate::keys::thunks::Passing;
 use crate::model::{CalleePlace, FuncId, ImageAddr, LocalCallee, UnitCallee};
 use crate::program::names::itanium::is_program_wide;
@@ -16,9 +16,9 @@ use crate::util::hash::HashSet;
 pub(crate) struct Index<'p, 'f> {
     functions: Functions<'p, 'f>,
     /// Any caller may hide a folded function that nothing names, so no call rules a member out.
-    pub(crate) forgotten: bool,
+    pub(crate) has_forgotten_callers: bool,
     pub(crate) passing: Passing,
-    pub(crate) rewritten: Rewritten,
+    pub(crate) merged_units: MergedUnits,
     /// By unit: the callee of each local callee id.
     pub(crate) callees: Vec<Vec<Callee>>,
     /// By group.
@@ -42,9 +42,9 @@ impl<'p, 'f> Index<'p, 'f> {
         let of_unit = |unit: usize| callees_of(&functions, &several, unit);
         let callees = (0..program.code.len()).map(of_unit).collect();
         Index {
-            forgotten: placed.forgotten,
+            has_forgotten_callers: placed.has_forgotten_callers,
             passing: Passing::new(program, functions.machine),
-            rewritten: Rewritten::new(program, records, &placed.merging),
+            merged_units: MergedUnits::new(program, records, &placed.merging),
             callees,
             undescribed: program.groups.iter().map(|group| SymbolMembers::of(program, group)).collect(),
             functions,
@@ -73,7 +73,7 @@ fn callees_of(functions: &Functions<'_, '_>, several: &HashSet<FuncId>, unit_ind
             CalleePlace::Program => {
                 functions.program.heads.partition_point(|u| u.offset <= callee.die.0).checked_sub(1)
             }
-            CalleePlace::Elsewhere => None,
+            CalleePlace::OtherDebugFile => None,
         };
         if let Some(function) = owner.and_then(|owner| functions.described(owner, callee.die)) {
             return if several.contains(&function) { Callee::Unknown } else { Callee::Function(function) };
@@ -87,7 +87,7 @@ fn callees_of(functions: &Functions<'_, '_>, several: &HashSet<FuncId>, unit_ind
         match functions.of_name(name) {
             Some(Some(function)) if !functions.is_plain_alias(name, function) => Callee::Function(function),
             Some(_) => Callee::Unknown,
-            None => functions.variant(bytes).unwrap_or(Callee::Elsewhere(name)),
+            None => functions.variant(bytes).unwrap_or(Callee::OtherModule(name)),
         }
     };
     (0..).zip(&functions.records.units[unit_index].callees).map(resolve).collect()

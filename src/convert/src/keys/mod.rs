@@ -20,15 +20,15 @@ mod callee;
 mod calls;
 mod functions;
 mod index;
+mod merged_units;
 mod objects;
 mod overrides;
-mod rewritten;
 mod tail_calls;
 mod thunks;
 
 use crate::diagnostics::{Cap, Diagnostics, Kind};
-use crate::keys::calls::OfCalls;
-use crate::keys::calls::call_keys::MAX_STEPS;
+use crate::keys::calls::CallResults;
+use crate::keys::calls::key_builder::MAX_MATCHING_STEPS;
 use crate::keys::functions::Functions;
 use crate::keys::index::Index;
 use crate::merge::units::Records;
@@ -54,12 +54,14 @@ pub(crate) fn keys<'f>(
     let machine = Machine::new(image);
     let index = Index::new(Functions::new(placed, records, &machine));
     // Keys of objects and keys of calls do not depend on each other.
-    let (found, OfCalls { calls, tails, counts, guesses, unknown_calls, capped }) =
-        rayon::join(|| objects::classes::keys(&index, image, classes, diagnostics), || OfCalls::of(&index));
+    let (found, CallResults { calls, tails, counts, guesses, unknown_calls, capped }) = rayon::join(
+        || objects::classes::keys(&index, image, classes, diagnostics),
+        || CallResults::of(&index),
+    );
     if capped {
         diagnostics.add(Kind::Cap(Cap::CallMatching), 0, || {
             format!(
-                "gave up after {MAX_STEPS} steps of matching calls to folded functions: some calls stay `ambiguous`"
+                "gave up after {MAX_MATCHING_STEPS} steps of matching calls to folded functions: some calls stay `ambiguous`"
             )
         });
     }

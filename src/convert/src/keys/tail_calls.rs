@@ -33,7 +33,7 @@ impl Reach {
 
 /// Steps for all functions together: calls, jumps and members of groups. Each function gets an equal share within the
 /// bounds of `STEPS`. A function that uses its share up counts as reaching unknown functions.
-const MAX_STEPS: u64 = 1 << 33;
+const MAX_TAIL_STEPS: u64 = 1 << 33;
 const STEPS: std::ops::RangeInclusive<u64> = 1 << 14..=1 << 22;
 
 /// The jumps of pieces already read, by start of the piece, so that no code is read twice. Short jumps count only if
@@ -74,12 +74,12 @@ impl Lists {
 const PIECES_AT_ONCE: usize = 2048;
 
 impl Index<'_, '_> {
-    /// What each called function reaches, for the functions that `lead` into groups.
-    pub(crate) fn reach_of_callees(&self, lead: &[bool]) -> HashMap<FuncId, Reach> {
+    /// What each called function reaches, for the functions that may lead into groups.
+    pub(crate) fn reach_of_callees(&self, may_lead: &[bool]) -> HashMap<FuncId, Reach> {
         let mut called = Vec::new();
         for callees in &self.callees {
             called.extend(callees.iter().filter_map(|callee| match callee {
-                Callee::Function(function) if lead[function.index()] => Some(*function),
+                Callee::Function(function) if may_lead[function.index()] => Some(*function),
                 _ => None,
             }));
         }
@@ -96,7 +96,7 @@ impl Index<'_, '_> {
     /// By function: whether it is a member of a group or may reach one by tail calls. In most programs few functions
     /// do, and only for them is [`Index::reach`] needed. So this accepts everything that may be a jump, and reads all
     /// code once.
-    pub(crate) fn leading_into_groups(&self) -> Vec<bool> {
+    pub(crate) fn may_lead_into_group(&self) -> Vec<bool> {
         let program = self.program;
         let mut jumps_into = Lists::new(program.pieces.len());
         for (to, from) in self.jumps_between_pieces().into_iter().flatten() {
@@ -112,21 +112,21 @@ impl Index<'_, '_> {
             }
         }
 
-        let mut lead = vec![false; program.functions.len()];
+        let mut may_lead = vec![false; program.functions.len()];
         let mut next: Vec<FuncId> = Vec::new();
-        let add = |function: FuncId, lead: &mut [bool], next: &mut Vec<FuncId>| {
-            if !std::mem::replace(&mut lead[function.index()], true) {
+        let add = |function: FuncId, may_lead: &mut [bool], next: &mut Vec<FuncId>| {
+            if !std::mem::replace(&mut may_lead[function.index()], true) {
                 next.push(function);
             }
         };
         for function in program.groups.iter().flat_map(|group| &group.members).map(|member| member.function) {
-            add(function, &mut lead, &mut next);
+            add(function, &mut may_lead, &mut next);
         }
         // The jumps into code that several functions share are followed once.
         let mut followed = vec![false; program.pieces.len()];
         while let Some(function) = next.pop() {
             for tail in tails_to.of(function.index()) {
-                add(FuncId(tail), &mut lead, &mut next);
+                add(FuncId(tail), &mut may_lead, &mut next);
             }
             for &(start, _) in self.ranges_of(function) {
                 let Ok(piece) = self.entry(start) else { continue };
@@ -135,16 +135,16 @@ impl Index<'_, '_> {
                 }
                 for from in jumps_into.of(piece) {
                     match program.pieces[from as usize].owner {
-                        Owner::Function(function) => add(function, &mut lead, &mut next),
+                        Owner::Function(function) => add(function, &mut may_lead, &mut next),
                         Owner::Group(group) => program.groups[group.index()]
                             .members
                             .iter()
-                            .for_each(|member| add(member.function, &mut lead, &mut next)),
+                            .for_each(|member| add(member.function, &mut may_lead, &mut next)),
                     }
                 }
             }
         }
-        lead
+        may_lead
     }
 
     /// Everything that may be a jump from one piece to another, as (target piece, source piece), in one list per
@@ -196,8 +196,8 @@ impl Index<'_, '_> {
     }
 
     pub(crate) fn reach(&self, jumps_of: &mut JumpsOf, function: FuncId) -> Reach {
-        let mut reach = Reach { unknown: self.forgotten, ..Reach::default() };
-        let part = MAX_STEPS / (self.program.functions.len() as u64).max(1);
+        let mut reach = Reach { unknown: self.has_forgotten_callers, ..Reach::default() };
+        let part = MAX_TAIL_STEPS / (self.program.functions.len() as u64).max(1);
         let steps = Budget::new(part.clamp(*STEPS.start(), *STEPS.end()));
         let mut seen = vec![function];
         let mut next = 0;
@@ -231,7 +231,7 @@ impl Index<'_, '_> {
                     Callee::Function(callee) if seen.contains(&callee) => {}
                     Callee::Function(callee) if seen.len() < MAX_REACH => seen.push(callee),
                     // A function of another module may jump to any address that it was given.
-                    Callee::Elsewhere(name) if ends_outside(&self.program.names[name.index()]) => {}
+                    Callee::OtherModule(name) if ends_outside(&self.program.names[name.index()]) => {}
                     _ => reach.unknown = true,
                 }
             }
@@ -340,7 +340,7 @@ impl Index<'_, '_> {
                         tails.by_name.insert(callee);
                     }
                 }
-                Callee::Elsewhere(_) => _ = tails.by_name.insert(callee),
+                Callee::OtherModule(_) => _ = tails.by_name.insert(callee),
                 Callee::Indirect | Callee::Unknown => {}
             }
         }

@@ -46,5 +46,5 @@ pub enum CalleePlace {
     /// The unit of the program at that offset.
     Program,
     /// A supplementary file, or another unit of a `.dwo`: offsets there are not those of the program.
-    Elsewhere,
+    OtherDebugFile,
 }

@@ -19,7 +19,7 @@ impl Instance {
 
     /// A function whose chain of origins ends at this DIE.
     pub(crate) fn new(end: DieOffset, place: CalleePlace, split: bool) -> Instance {
-        let of_unit = split || place == CalleePlace::Elsewhere;
+        let of_unit = split || place == CalleePlace::OtherDebugFile;
         Instance(if of_unit { end.0 | Self::OF_UNIT } else { end.0 })
     }
 

@@ -401,13 +401,13 @@ fn is_uncovered(placing: &Placing<'_, '_>, symbols: &Symbols<'_>) -> bool {
     covered.sort_unstable();
     let mut ends = covered.into_iter().peekable();
     let mut end = 0;
-    let plain = |name: &[u8]| !name.starts_with(b"_") && !name.contains(&b'.');
+    let unreserved = |name: &[u8]| !name.starts_with(b"_") && !name.contains(&b'.');
     for symbol in symbols.iter() {
         while let Some((_, next)) = ends.next_if(|range| range.0 <= symbol.start) {
             end = end.max(next);
         }
         let counts = !symbol.local || WHOLE_PROGRAM_FILES.contains(&base_name(symbol.file));
-        let named = counts && !symbol.of_linker && plain(symbol.name);
+        let named = counts && !symbol.of_linker && unreserved(symbol.name);
         if end <= symbol.start && named {
             return true;
         }

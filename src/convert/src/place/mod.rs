@@ -50,7 +50,7 @@ pub(crate) struct Placed<'f> {
     pub(crate) doubtful_callees: HashSet<(usize, LocalCallee)>,
     /// The linker dropped the symbols of local functions that it folded, in objects without debug information. Any
     /// caller may be such a function.
-    pub(crate) forgotten: bool,
+    pub(crate) has_forgotten_callers: bool,
 }
 
 /// Places the functions of the units and the symbols. The program has no units yet: [`Placed::with_units`] adds them.
@@ -83,7 +83,7 @@ pub(crate) fn place<'f>(
             )
         });
     }
-    let forgotten = alias_rules.may_be_forgotten();
+    let has_forgotten_callers = alias_rules.may_be_forgotten();
     let (cut, used) = pieces::cut(&mut placing, candidates, diagnostics);
     let Placing { names, .. } = placing;
     let Recovered { code, traces, doubtful_callees, inlines, .. } = recovered;
@@ -101,7 +101,7 @@ pub(crate) fn place<'f>(
         inlines,
         ..Program::default()
     };
-    Placed { program, names: index, numbers, merging, doubtful_callees, forgotten }
+    Placed { program, names: index, numbers, merging, doubtful_callees, has_forgotten_callers }
 }
 
 impl<'f> Placed<'f> {

@@ -11,7 +11,7 @@ use crate::util::hash::{HashMap, Keyed};
 /// Functions that kept their addresses.
 pub(crate) struct LiveFunctions {
     /// Sorted by range, functions of one range in the order of the units.
-    remaining: Vec<Remaining>,
+    survivors: Vec<Survivor>,
     /// By range: the indexes of its functions in that list.
     ranges: HashMap<(u64, u64), Range<u32>>,
     /// Known functions that other units may call.
@@ -22,7 +22,7 @@ pub(crate) struct LiveFunctions {
 }
 
 /// A function that kept its address: a possible survivor.
-pub(crate) struct Remaining {
+pub(crate) struct Survivor {
     /// The range of its code.
     range: (u64, u64),
     pub(crate) unit: usize,
@@ -37,7 +37,7 @@ pub(crate) struct Remaining {
 
 impl LiveFunctions {
     pub(crate) fn new(names: &Names<'_>, recovered: &Recovered<'_, '_>) -> LiveFunctions {
-        let mut remaining = Vec::with_capacity(recovered.code.iter().map(|unit| unit.pieces.len()).sum());
+        let mut survivors = Vec::with_capacity(recovered.code.iter().map(|unit| unit.pieces.len()).sum());
         let count = names.len();
         let mut definitions = Definitions::new(count);
         let (mut live, mut folded) = (vec![false; count], vec![false; count]);
@@ -55,7 +55,7 @@ impl LiveFunctions {
                 for (at, piece) in unit.code.pieces[pieces].iter().enumerate() {
                     let range = (piece.start.0, piece.start.0 + u64::from(piece.len));
                     let UnitFunction { die, instance, .. } = *function;
-                    remaining.push(Remaining {
+                    survivors.push(Survivor {
                         range,
                         unit: index,
                         die,
@@ -68,21 +68,21 @@ impl LiveFunctions {
             }
         }
         // Mostly in this order already.
-        remaining.sort_by_key(|remaining| remaining.range);
-        let mut ranges = HashMap::with_capacity_and_hasher(remaining.len(), Keyed);
+        survivors.sort_by_key(|survivors| survivors.range);
+        let mut ranges = HashMap::with_capacity_and_hasher(survivors.len(), Keyed);
         let mut start = 0;
-        for same in remaining.chunk_by(|a, b| a.range == b.range) {
+        for same in survivors.chunk_by(|a, b| a.range == b.range) {
             let end = start + same.len() as u32;
             ranges.insert(same[0].range, start..end);
             start = end;
         }
-        LiveFunctions { remaining, ranges, definitions, live, folded }
+        LiveFunctions { survivors, ranges, definitions, live, folded }
     }
 
     /// The functions of a range; `None` if there is none.
-    pub(crate) fn at(&self, range: (u64, u64)) -> Option<&[Remaining]> {
+    pub(crate) fn at(&self, range: (u64, u64)) -> Option<&[Survivor]> {
         let places = self.ranges.get(&range)?;
-        Some(&self.remaining[places.start as usize..places.end as usize])
+        Some(&self.survivors[places.start as usize..places.end as usize])
     }
 }
 

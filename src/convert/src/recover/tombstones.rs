@@ -30,7 +30,7 @@ use crate::program::symbols::{CodeSymbol, Symbols};
 use crate::recover::erased::{Erased, FoundAt};
 use crate::recover::outcome::{add, count};
 use crate::recover::recovered::Recovered;
-use crate::recover::survivors::{Definition, LiveFunctions, Remaining};
+use crate::recover::survivors::{Definition, LiveFunctions, Survivor};
 use crate::util::budget::Budget;
 use crate::util::hash::{HashMap, HashSet};
 use crate::util::pair::{Fit, pair};
@@ -414,12 +414,12 @@ impl<'m, 'f> Finder<'m, 'f> {
 
     /// True if a function that kept its address is this same function, as its unit describes it: several functions
     /// may have one name, file and line.
-    fn is_own(&self, other: &Remaining, at: Erased) -> bool {
+    fn is_own(&self, other: &Survivor, at: Erased) -> bool {
         other.unit == at.unit && other.origin == self.origin(at) && other.instance == self.erased(at).instance
     }
 
     /// Whether a function that kept its address passes `is_such`; `None` if no steps are left.
-    fn any(&self, remaining: &[Remaining], such: impl Fn(&Remaining) -> bool) -> Option<bool> {
+    fn any(&self, remaining: &[Survivor], such: impl Fn(&Survivor) -> bool) -> Option<bool> {
         self.caps.steps.spend(remaining.len()).then(|| remaining.iter().any(such))
     }
 
@@ -475,7 +475,7 @@ impl<'m, 'f> Finder<'m, 'f> {
         // A static function of a header is a different function in each unit, and differs from a global one of its
         // name. A function declared elsewhere is another definition, and no copy, if the linker left its lines.
         let has_lines = || self.sequences(at.unit, symbol.start, symbol.end).next().is_some();
-        let same = |other: &Remaining| match self.is_shared(at) {
+        let same = |other: &Survivor| match self.is_shared(at) {
             true => {
                 other.shared
                     && self.names.of_origin(other.origin) == name
@@ -489,7 +489,7 @@ impl<'m, 'f> Finder<'m, 'f> {
         };
         match self.known.at((symbol.start, symbol.end)) {
             Some(remaining) if self.erased(at).part => {
-                let of_own = |other: &Remaining| other.unit == at.unit && other.die == self.erased(at).die;
+                let of_own = |other: &Survivor| other.unit == at.unit && other.die == self.erased(at).die;
                 self.any(remaining, |other| same(other) && !of_own(other)) == Some(false)
                     && self.has_room(symbol, at, remaining.iter().filter(|other| of_own(other)).count())
             }

@@ -1,11 +1,11 @@
 //! Keys of calls that only a call table (`.debug_dcall`) lists.
 
 use crate::keys::callee::Callee;
-use crate::keys::calls::call_keys::CallKeys;
+use crate::keys::calls::key_builder::CallKeyBuilder;
 use crate::model::{How, ImageAddr};
 use crate::util::hash::HashSet;
 
-impl CallKeys<'_, '_, '_> {
+impl CallKeyBuilder<'_, '_, '_> {
     /// Adds keys of calls that only call tables record.
     pub(crate) fn of_tables(&mut self) {
         let index = self.index;
@@ -40,7 +40,7 @@ impl CallKeys<'_, '_, '_> {
                         }
                     }
                 };
-                self.add(unit_index, return_addr, caller, callee);
+                self.add_recorded(unit_index, return_addr, caller, callee);
             }
         }
     }

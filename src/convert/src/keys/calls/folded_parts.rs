@@ -8,15 +8,15 @@ use crate::util::hash::{HashMap, HashSet};
 
 /// Functions with the starts of ranges that are, or may be, several of their parts.
 #[derive(Default)]
-pub(crate) struct Twice {
+pub(crate) struct AmbiguousParts {
     known: HashSet<(FuncId, u64)>,
     /// Functions with a part that was not recovered.
     missing: HashSet<FuncId>,
 }
 
-impl Twice {
-    pub(crate) fn new(functions: &Functions<'_, '_>) -> Twice {
-        let mut twice = Twice::default();
+impl AmbiguousParts {
+    pub(crate) fn new(functions: &Functions<'_, '_>) -> AmbiguousParts {
+        let mut ambiguous_parts = AmbiguousParts::default();
         for (unit_index, (unit, records)) in
             functions.program.code.iter().zip(&functions.records.units).enumerate()
         {
@@ -32,12 +32,12 @@ impl Twice {
                 let erased = erased.get(&function.die).map_or(&[][..], |erased| erased);
                 let is_found = |piece: &&UnitPiece| is_found(piece);
                 if pieces.iter().skip(1).filter(is_found).count() < erased.len() {
-                    twice.missing.insert(id);
+                    ambiguous_parts.missing.insert(id);
                 }
-                twice.known.extend(several(pieces, erased).into_iter().map(|start| (id, start)));
+                ambiguous_parts.known.extend(several(pieces, erased).into_iter().map(|start| (id, start)));
             }
         }
-        twice
+        ambiguous_parts
     }
 
     /// True if a part of the function was not recovered.

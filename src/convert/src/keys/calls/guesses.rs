@@ -9,7 +9,7 @@
 //!
 //! Calls in folded code get no guess: there the names of caller and callee are better evidence.
 
-use crate::keys::calls::call_keys::CallKeys;
+use crate::keys::calls::key_builder::CallKeyBuilder;
 use crate::model::{CallKey, DieOffset, FuncId, How, ImageAddr, Owner, Piece, UnitCode};
 use crate::util::hash::HashMap;
 
@@ -20,7 +20,7 @@ struct UnitGroup {
     calls: Vec<ImageAddr>,
 }
 
-impl CallKeys<'_, '_, '_> {
+impl CallKeyBuilder<'_, '_, '_> {
     /// The guesses, by return address.
     pub(crate) fn guesses(&self) -> Vec<(ImageAddr, FuncId)> {
         let program = self.index.program;

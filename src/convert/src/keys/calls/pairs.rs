@@ -1,7 +1,7 @@
 //! Matches the calls of a folded function, whose addresses are erased, to the survivor's calls.
 
 use crate::keys::callee::Callee;
-use crate::keys::calls::call_keys::CallKeys;
+use crate::keys::calls::key_builder::CallKeyBuilder;
 use crate::keys::calls::subsequence::embed;
 use crate::keys::index::Index;
 use crate::model::{FuncId, ImageAddr, NameId};
@@ -11,7 +11,7 @@ use crate::util::hash::HashMap;
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum CallTarget {
     At(u64),
-    Elsewhere(NameId),
+    OtherModule(NameId),
     Indirect,
 }
 
@@ -44,14 +44,14 @@ impl Index<'_, '_> {
     fn target(&self, callee: Callee) -> Option<CallTarget> {
         match callee {
             Callee::Function(function) => Some(CallTarget::At(self.starts[function.index()])),
-            Callee::Elsewhere(name) => Some(CallTarget::Elsewhere(name)),
+            Callee::OtherModule(name) => Some(CallTarget::OtherModule(name)),
             Callee::Indirect => Some(CallTarget::Indirect),
             Callee::Unknown => None,
         }
     }
 }
 
-impl CallKeys<'_, '_, '_> {
+impl CallKeyBuilder<'_, '_, '_> {
     /// How many direct calls in a range of code go to the callee; `None` if the code does not show it.
     fn calls_in_code(&self, (start, end): (u64, u64), callee: Callee) -> Option<usize> {
         let Callee::Function(callee) = callee else { return Some(0) };
@@ -88,7 +88,7 @@ impl CallKeys<'_, '_, '_> {
             by_target: self.by_target(remaining, &erased),
             any_unknown: erased.iter().any(|callee| matches!(callee, Callee::Indirect | Callee::Unknown)),
             here: (piece.start.0, piece.start.0 + u64::from(piece.body)),
-            in_parts: own.len() > 1 || self.twice.is_missing(function),
+            in_parts: own.len() > 1 || self.ambiguous_parts.is_missing(function),
             function,
             keeps_callees: self.index.program.heads[unit].keeps_callees,
         };
@@ -134,7 +134,7 @@ impl CallKeys<'_, '_, '_> {
 
     /// True if other ranges of the function may call the callee: of a function with several parts, the calls must be in this one.
     fn may_be_in_others(&self, lists: &CallLists, callee: Callee) -> bool {
-        self.twice.is_missing(lists.function)
+        self.ambiguous_parts.is_missing(lists.function)
             || self.index.ranges_of(lists.function).iter().any(|&range| {
                 range != lists.here && (!self.steps.spend(1) || self.calls_in_code(range, callee) != Some(0))
             })

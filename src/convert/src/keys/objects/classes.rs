@@ -247,7 +247,7 @@ impl TableScan<'_, '_, '_> {
     /// the member that they reach.
     fn add_proven(&mut self, class: usize, line: &[usize], parts: &[TableRange], numbered: bool) {
         let Dispatch { index, classes, members, .. } = self.dispatch;
-        let lost = index.forgotten || classes.is_open(line) || members.lost(classes, line);
+        let lost = index.has_forgotten_callers || classes.is_open(line) || members.lost(classes, line);
         let vtables = &mut self.vtables;
         let mut add = |function, slot, doubtful| {
             let key =
@@ -261,7 +261,7 @@ impl TableScan<'_, '_, '_> {
         }
         let reached = if numbered { self.dispatch.reached(class, line, parts) } else { Vec::new() };
         for Reached { slot, function, doubtful } in reached {
-            add(function, Some(slot), doubtful || index.forgotten);
+            add(function, Some(slot), doubtful || index.has_forgotten_callers);
         }
     }
 

@@ -332,8 +332,8 @@ fn of_whole_x86(bytes: &[u8], start: u64, wide: bool) -> Vec<SlotCall> {
 
 /// The value loaded from a place in memory.
 fn x86_load(now: &Instruction, state: &State, wide: bool) -> Held {
-    let plain = now.memory_index() == Register::None && !now.has_segment_prefix();
-    match general(now.memory_base()).filter(|_| plain && !now.is_ip_rel_memory_operand()) {
+    let unindexed = now.memory_index() == Register::None && !now.has_segment_prefix();
+    match general(now.memory_base()).filter(|_| unindexed && !now.is_ip_rel_memory_operand()) {
         Some(base) => {
             let by = now.memory_displacement64();
             let by = if wide { by.cast_signed() } else { i64::from((by as u32).cast_signed()) };
@@ -378,8 +378,8 @@ fn x86_step(now: &Instruction, state: &State, wide: bool, info: &mut Instruction
                 return Effect::Set(to, state[from]);
             }
             (Mnemonic::Lea, _) => {
-                let plain = now.memory_index() == Register::None && !now.is_ip_rel_memory_operand();
-                if let Some(base) = general(now.memory_base()).filter(|_| plain) {
+                let unindexed = now.memory_index() == Register::None && !now.is_ip_rel_memory_operand();
+                if let Some(base) = general(now.memory_base()).filter(|_| unindexed) {
                     return Effect::Set(to, state[base].add(now.memory_displacement64().cast_signed()));
                 }
             }

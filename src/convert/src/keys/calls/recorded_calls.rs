@@ -1,12 +1,12 @@
 //! Keys of recorded calls: in code of one function, and in folded code.
 
 use crate::keys::callee::Callee;
-use crate::keys::calls::call_keys::CallKeys;
-use crate::keys::calls::rewrites::CalleeSource;
+use crate::keys::calls::callee_trust::CalleeSource;
+use crate::keys::calls::key_builder::CallKeyBuilder;
 use crate::model::{CallHow, CallKey, FuncId, GroupId, How, ImageAddr};
 use crate::util::hash::HashMap;
 
-impl CallKeys<'_, '_, '_> {
+impl CallKeyBuilder<'_, '_, '_> {
     /// Calls in code that is not folded.
     pub(crate) fn of_single_functions(&mut self) {
         for id in (0..self.index.program.functions.len() as u32).map(FuncId) {
@@ -14,18 +14,18 @@ impl CallKeys<'_, '_, '_> {
             for call in listed {
                 let Some(return_addr) = call.return_addr else { continue };
                 let Callee::Function(callee) = self.index.callee(unit, call.callee) else { continue };
-                if !self.lead[callee.index()] {
+                if !self.may_lead_into_group[callee.index()] {
                     continue;
                 }
                 let own = self.index.ranges_of(id);
                 let before = own.partition_point(|range| range.0 < return_addr.0).checked_sub(1);
                 if before.is_none_or(|at| own[at].1 < return_addr.0)
                     || self.index.calling_group(return_addr).is_some()
-                    || self.twice.at(self.index, id, return_addr)
+                    || self.ambiguous_parts.at(self.index, id, return_addr)
                 {
                     continue;
                 }
-                self.add(unit, return_addr, None, callee);
+                self.add_recorded(unit, return_addr, None, callee);
             }
         }
     }
@@ -63,7 +63,7 @@ impl CallKeys<'_, '_, '_> {
                     let how = self.index.how(Some(erased.0), callee, CalleeSource::Record);
                     if self.wants(address, callee, how)
                         && let Some(how) = how
-                        && !self.twice.at(self.index, member.function, address)
+                        && !self.ambiguous_parts.at(self.index, member.function, address)
                     {
                         let at = found.entry(address).or_default();
                         if at.is_empty() {

@@ -7,7 +7,7 @@
 //! Otherwise gcc records the callee that the source names.
 
 use crate::keys::index::Index;
-use crate::keys::rewritten::Within;
+use crate::keys::merged_units::Within;
 use crate::model::{CallHow, FuncId, UnitId};
 use crate::program::names::toolchain::is_rust;
 
@@ -30,7 +30,7 @@ impl Index<'_, '_> {
     /// True if gcc made another member of the group jump to this function: calls of that member are recorded as calls
     /// of this one.
     fn is_jumped_to_within(&self, unit: usize, function: FuncId) -> bool {
-        self.rewritten.jumping.contains(&UnitId(unit as u32))
+        self.merged_units.jumping.contains(&UnitId(unit as u32))
             && self.group(function).is_some_and(|group| self.undescribed[group.index()].any)
     }
 
@@ -77,10 +77,10 @@ impl Index<'_, '_> {
         let function = &self.program.functions[callee.index()];
         let name = self.program.origins[function.origin.index()].name;
         match unit {
-            Some(unit) => self.rewritten.within[unit].is_some_and(|within| {
+            Some(unit) => self.merged_units.within[unit].is_some_and(|within| {
                 // The callee's unit may be of the same object and have no debug information.
                 let of_object = function.source.is_none() && matches!(within, Within::Units(_));
-                self.rewritten.defined.contains(&(within, name))
+                self.merged_units.defined.contains(&(within, name))
                     || (of_object && is_rust(&self.program.names[name.index()]))
             }),
             None => match function.source {

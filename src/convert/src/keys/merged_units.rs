@@ -6,7 +6,7 @@ use crate::program::names::itanium::is_mangled;
 use crate::util::hash::HashSet;
 
 /// Merged functions, and the units in which calls of them were rewritten.
-pub(crate) struct Rewritten {
+pub(crate) struct MergedUnits {
     /// Names of functions for which the compiler may have substituted others, even if another unit has the copy that
     /// was kept.
     pub(crate) defined: HashSet<(Within, NameId)>,
@@ -23,7 +23,7 @@ pub(crate) enum Within {
     Units(Together),
 }
 
-impl Rewritten {
+impl MergedUnits {
     /// `merging`: as [`crate::place::Placed::merging`].
     pub(crate) fn new(program: &Program<'_>, records: &Records<'_>, merging: &[UnitId]) -> Self {
         let mut within: Vec<Option<Within>> =
@@ -44,7 +44,7 @@ impl Rewritten {
                 defined.insert((within, program.origins[program.origin_of(unit, origin).index()].name));
             }
         }
-        Rewritten { defined, within, jumping }
+        MergedUnits { defined, within, jumping }
     }
 }
 
