@@ -1,8 +1,8 @@
 //! Converts a built program's debug information into a `.fsym` file.
 //!
 //! [`convert`] reads a program and writes a file, [`convert_bytes`] takes the program from memory and writes to anything,
-//! [`verify_against`] compares a file with its program. None of them prints; the [`Report`] says what was read, decided and
-//! lost. There is no network, and no file is opened but the program and those that its debug information names.
+//! [`verify_against`] compares a file with its program. None of them prints; the [`Report`] shows what was read, decided and
+//! lost. There is no network access, and only the program and the files that its debug information names are opened.
 //!
 //! ```
 //! use std::path::Path;

@@ -55,7 +55,7 @@ pub const MAX_THREADS: usize = 1024;
 
 /// Receives the progress of a conversion. Called from several threads.
 pub trait Progress: Sync {
-    /// A step begins that has `total` units of work (bytes of debug information; 0 where unknown).
+    /// A step begins that has `total` units of work (bytes of debug information; 0 if unknown).
     fn step(&self, name: &'static str, total: u64);
     /// Work was done: this much of the step.
     fn advance(&self, units: u64);

@@ -17,7 +17,7 @@ pub struct Block {
 /// The basic blocks of one function that are contiguous: all of them, or one basic-block section.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BlockRange {
-    /// Index range into [`BlockMap::blocks`]; empty, at their end, where `shared` is given.
+    /// Index range into [`BlockMap::blocks`]; empty, at their end, if `shared` is given.
     pub blocks: std::ops::Range<u32>,
     /// Index of the range with the function's entry; its own index for that range.
     pub entry: u32,

@@ -17,7 +17,7 @@ pub struct Calls {
 /// A call (DWARF 5 3.4.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnitCall {
-    /// Address of the instruction after the call; `None` for a tail call, and where the linker erased it.
+    /// Address of the instruction after the call; `None` for a tail call, and if the linker erased it.
     pub return_addr: Option<ImageAddr>,
     /// `None` if the call goes through a register or memory.
     pub callee: Option<LocalCallee>,

@@ -37,7 +37,7 @@ pub struct UnitMethod {
     pub is_virtual: bool,
     /// It has no code of its own.
     pub is_pure: bool,
-    /// `DW_AT_vtable_elem_location`; [`super::NONE16`] where there is none. clang gives 0 to every destructor.
+    /// `DW_AT_vtable_elem_location`; [`super::NONE16`] if there is none. clang gives 0 to every destructor.
     pub slot: u16,
 }
 

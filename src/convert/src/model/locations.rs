@@ -21,7 +21,7 @@ pub enum LocationKind {
 /// An expression, and the addresses at which it holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LocationEntry {
-    /// An image address; where [`LocationList::from_start`], bytes from the start of the function.
+    /// An image address; if [`LocationList::from_start`], bytes from the start of the function.
     pub start: u64,
     /// Bytes; 0 for an expression that holds wherever no other one of the list does.
     pub len: u64,

@@ -292,8 +292,8 @@ impl AliasRules {
         !described.files.contains(base_name(symbol.file))
     }
 
-    /// True if a symbol that no DIE explains may be the symbol of the function at its address, of whose own name
-    /// there is no symbol here. A linker that folds may instead have folded the function into the symbol's function
+    /// True if a symbol that no DIE explains may be the symbol of the function at its address. No symbol here has the
+    /// function's own name. A linker that folds may instead have folded the function into the symbol's function
     /// and dropped its symbol. So one of three things must hold: the function has no name; it has an unmangled name
     /// and the symbol is a mangled name from which no plain name can be read; or no function of its unit has a symbol
     /// (Crystal writes `skip`), in a program that kept its local symbols.

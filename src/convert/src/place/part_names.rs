@@ -1,7 +1,7 @@
 //! Names function parts placed away from their entry (`f.cold`, `f.__part.1`), and adds folded functions whose part
 //! is known only by a symbol.
 //!
-//! A symbol names a part if its suffix is that of a part, or if it stands at the start of a part and is the name of
+//! A symbol names a part if its suffix is that of a part, or if it is at the start of a part and is the name of
 //! another function with a suffix. Each part has a symbol of its own. So if a range has the symbols `f.cold` and
 //! `g.cold` and DWARF describes only `f` there, `g` was folded into `f`.
 
@@ -128,7 +128,7 @@ impl<'f> PartRange<'f> {
         functions: &[Function],
     ) -> Vec<CodeSymbol<'f>> {
         let mut unexplained: Vec<CodeSymbol<'f>> = Vec::new();
-        // If a name is local to several files, it stands for as many functions.
+        // If a name is local to several files, it means as many functions.
         let mut of_name: HashMap<&[u8], usize> = HashMap::default();
         for symbol in &self.symbols {
             let before = of_name.entry(symbol.name).or_default();

@@ -7,7 +7,6 @@
 //! no instructions, x86 code is only checked so; on other processors unknown instructions are skipped, since their
 //! lengths are known. Some ways of leaving code do not show, for example a return to an address that the code pushed.
 //! So code that no compiler described counts as code that may jump anywhere.
-//! go anywhere.
 
 mod aarch64;
 mod arm;

@@ -6,7 +6,6 @@
 //! sequence from 0x1000 to 0x1040 with rows at both addresses. The sequence is cut at the starts and ends of A's
 //! functions, and `recover` then finds the function of B for each part. Lines of A without a function count like
 //! functions here: with `-g1` clang describes only functions with inlined calls.
-//! others are inlined.
 
 use crate::diagnostics::{Cap, Diagnostics, Kind};
 use crate::model::{BareLines, How, ImageAddr, Row, RowRange, UnitCode, UnitTraces};

@@ -14,7 +14,6 @@
 //! as found only if its unit has a sequence there. gcc writes no linkage name for a function that is local to its
 //! unit, and `g` of one class may have been folded where only `g` of another class has a symbol. Such a symbol counts
 //! only if the names of its file leave one address, or if lines agree.
-//! where only another's has a symbol: such a symbol counts where the names of its file leave one address, or lines agree.
 
 use std::cell::Cell;
 use std::hash::Hash;
@@ -270,7 +269,7 @@ impl<'m, 'f> Finder<'m, 'f> {
         self.found.insert((at.unit, at.index), found);
     }
 
-    /// True where other units mean the same function by its name.
+    /// True if other units mean the same function by its name.
     fn is_shared(&self, at: Erased) -> bool {
         self.erased(at).external || is_program_wide(self.names.text(self.name(at)))
     }

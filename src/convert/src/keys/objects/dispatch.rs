@@ -14,7 +14,6 @@
 //! method of another object (`return inner->handle()`), and the frame then shows that other object. So a slot
 //! identifies nothing if the function at the slot in any table may jump to unknown code, or to another member of the
 //! group.
-//! there in any table may jump to code that is not known, or to another function of the group.
 
 use std::rc::Rc;
 

@@ -100,10 +100,7 @@ struct JoinedClasses<'n, 'c> {
 
 impl<'n> Classes<'n> {
     /// Joins the classes of these numbered units.
-    pub(crate) fn new<'c>(
-        units: &[(u32, &'n ClassUnit<'c>)],
-        lists_slots: impl Fn(u32) -> bool,
-    ) -> Classes<'n> {
+    pub(crate) fn new(units: &[(u32, &'n ClassUnit<'_>)], lists_slots: impl Fn(u32) -> bool) -> Classes<'n> {
         let mut classes = Classes {
             list: Vec::new(),
             keys: Vec::new(),

@@ -80,7 +80,7 @@ pub(super) enum Goal {
 /// A place in memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Place {
-    /// `None` where `offset` is the address.
+    /// `None` if `offset` is the address.
     pub(super) base: Option<u8>,
     pub(super) offset: i64,
     /// Another register is added.

@@ -89,7 +89,7 @@ impl<'i, 'f> Machine<'i, 'f> {
         self.image.format == Format::MachO
     }
 
-    /// True where an address is in an executable section.
+    /// True if an address is in an executable section.
     pub(crate) fn is_code(&self, address: u64) -> bool {
         self.image.section_at(address).is_some_and(|section| self.image.sections[section].executable)
     }

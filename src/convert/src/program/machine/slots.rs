@@ -10,8 +10,8 @@
 //! jump, no value is known. If a function has a jump through a register or memory, there may be hidden paths to any
 //! place. Then only the call instruction itself counts.
 //!
-//! On x86, only the code before an indirect call is read, from a row of the line table on: the call instruction `call
-//! *16(%rax)` contains the word. A call through a register, `mov 16(%rax), %rcx; call *%rcx`, may be reached with
+//! On x86, only the code before an indirect call is read, from a row of the line table on: the call instruction
+//! `call *16(%rax)` contains the word. A call through a register, `mov 16(%rax), %rcx; call *%rcx`, may be reached with
 //! another word in the register. So a function with such a call is read whole, from its start.
 
 use std::collections::BTreeMap;
@@ -545,7 +545,7 @@ mod tests {
         let code = [&[0x06][..], &[0x90; 199], &[0x48, 0x8b, 0x07, 0xff, 0x50, 0x10]].concat();
         let from = |offset: u64| of_x86(&code, 0x1000, true, &|_| 0x1000 + offset).len();
         assert_eq!((from(0), from(64)), (0, 1));
-        // The one that comes behind what is no instruction is read.
+        // The call after bytes that are no instruction is read.
         let twice = [&code[..], &code[1..]].concat();
         let begins = |address: u64| if address < 0x1000 + 220 { 0x1000 } else { 0x1000 + 220 };
         assert_eq!(of_x86(&twice, 0x1000, true, &begins).len(), 1);

@@ -147,8 +147,6 @@ fn is_table_load(now: &Instruction, wide: bool) -> bool {
 /// The call before a return address, from the last five and the last seven bytes before it. The instruction before a
 /// return address is a call: `E8`, or `FF /2` with up to six bytes of operands. Only one form of the latter may have
 /// the byte `E8` at the same place, `call disp(base,index,scale)`: then the answer is `None`.
-/// address is a call: `E8`, or `FF /2` with up to six bytes of operands. Of the latter one form alone may have `E8` where the former
-/// has it, `call disp(base,index,scale)`: then nothing is said.
 pub(super) fn call_before(last: &[u8], seven: Option<&[u8]>, return_addr: u64, wide: bool) -> Option<Target> {
     let &[0xe8, a, b, c, d] = last else { return Some(Target::Anywhere) };
     if seven.is_some_and(|seven| seven.starts_with(&[0xff, 0x94])) {

@@ -23,7 +23,7 @@ use crate::util::budget::Budget;
 
 /// A function with inlined code of unknown places.
 pub(crate) struct UnplacedFunction<'a> {
-    /// Line rows: offset, and the file and line, file 0 where no row covers the code.
+    /// Line rows: offset, and the file and line, file 0 if no row covers the code.
     pub(crate) rows: Vec<(u32, u32, u32)>,
     /// Bytes of the function.
     pub(crate) size: u32,
@@ -450,7 +450,7 @@ mod tests {
 
     #[test]
     fn a_row_that_the_caller_cannot_have_is_the_callees() {
-        // Declared at line 10; lines 3 and 4 are of what is inlined, and no other run is 6 long.
+        // Declared at line 10; lines 3 and 4 are of inlined code, and no other run is 6 long.
         let rows = [(0, 1, 11), (4, 1, 3), (7, 1, 4), (10, 1, 12)];
         assert_eq!(of(&rows, 20, vec![node(0, 10, 0), node(0, 2, 6)]), Some(vec![vec![(4, 10)]]));
         // Of another length there is none.
@@ -503,7 +503,7 @@ mod tests {
         let rows = [(0, 1, 11), (4, 1, 0), (8, 1, 12), (10, 1, 13)];
         // 4..8 are whole rows; 2 bytes into the row without a line, up to 10, is as long.
         assert_eq!(of(&rows, 16, vec![node(0, 10, 0), node(0, 2, 4)]), None);
-        // One end is certain where a row must be its own.
+        // One end is certain if a row must be its own.
         let rows = [(0, 1, 11), (4, 1, 0), (8, 1, 3), (10, 1, 13), (13, 1, 14)];
         assert_eq!(of(&rows, 16, vec![node(0, 10, 0), node(0, 2, 4)]), Some(vec![vec![(6, 10)]]));
     }
