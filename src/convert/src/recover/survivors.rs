@@ -68,7 +68,7 @@ impl LiveFunctions {
             }
         }
         // Mostly in this order already.
-        survivors.sort_by_key(|survivors| survivors.range);
+        survivors.sort_by_key(|survivor| survivor.range);
         let mut ranges = HashMap::with_capacity_and_hasher(survivors.len(), Keyed);
         let mut start = 0;
         for same in survivors.chunk_by(|a, b| a.range == b.range) {
@@ -116,9 +116,9 @@ impl Definitions {
     }
 
     /// True if some definition of a name passes `is_such`, or if the name has too many definitions.
-    pub(crate) fn any(&self, name: NameId, such: impl Fn(Definition) -> bool) -> bool {
+    pub(crate) fn any(&self, name: NameId, is_such: impl Fn(Definition) -> bool) -> bool {
         let Some(first) = self.first[name.index()] else { return false };
         let others = self.others.get(&name).map_or(&[][..], |others| others);
-        others.len() + 1 >= MAX_DEFINITIONS || such(first) || others.iter().copied().any(such)
+        others.len() + 1 >= MAX_DEFINITIONS || is_such(first) || others.iter().copied().any(is_such)
     }
 }

@@ -418,8 +418,8 @@ impl<'m, 'f> Finder<'m, 'f> {
     }
 
     /// Whether a function that kept its address passes `is_such`; `None` if no steps are left.
-    fn any(&self, remaining: &[Survivor], such: impl Fn(&Survivor) -> bool) -> Option<bool> {
-        self.caps.steps.spend(remaining.len()).then(|| remaining.iter().any(such))
+    fn any(&self, remaining: &[Survivor], is_such: impl Fn(&Survivor) -> bool) -> Option<bool> {
+        self.caps.steps.spend(remaining.len()).then(|| remaining.iter().any(is_such))
     }
 
     fn give(&mut self, at: Erased, index: usize) {

@@ -1,23 +1,26 @@
 //! Finds the places of inlined code in a function of which only the lines and the lengths of the inlined code are
 //! known.
 //!
-//! # The idea Each inlined subroutine without a place is a run of whole line rows (a compiler that changes the scope
-//! begins a row), of a known length, inside its caller and disjoint from its siblings. A row has a file and a line,
-//! and code of a function has lines of the file that declares it, from its declaration on. So a row that its caller
-//! cannot have written lies in a subroutine inlined there. A run with a row that no function of the inlined subtree
-//! can have written is not one of its places.
+//! # The idea
+//! Each inlined subroutine without a place is a run of whole line rows (a compiler that changes the scope begins a
+//! row), of a known length, inside its caller and disjoint from its siblings. A row has a file and a line, and code
+//! of a function has lines of the file that declares it, from its declaration on. So a row that its caller cannot
+//! have written lies in a subroutine inlined there. A run with a row that no function of the inlined subtree can have
+//! written is not one of its places.
 //!
 //! Rows of line 0 are the exception: between two scopes without a line no row need begin. So a run may also begin or
 //! end inside such a row if its other end determines where. A run with both ends inside such rows has no certain
 //! place.
 //!
-//! # The method Each subroutine begins with all runs that fit it: its *places*. Then runs are removed that no
-//! solution can have: runs outside every place of the caller, runs that leave no place for an inlined callee, runs
-//! that overlap a sibling whose place is known, and runs that leave some row to no function. That is repeated until
-//! nothing changes. No run of a solution is ever removed. So if one place per subroutine remains and these fit
-//! together, that is the only solution. Otherwise the function gets no inlined code.
+//! # The method
+//! Each subroutine begins with all runs that fit it: its *places*. Then runs are removed that no solution can have:
+//! runs outside every place of the caller, runs that leave no place for an inlined callee, runs that overlap a
+//! sibling whose place is known, and runs that leave some row to no function. That is repeated until nothing changes.
+//! No run of a solution is ever removed. So if one place per subroutine remains and these fit together, that is the
+//! only solution. Otherwise the function gets no inlined code.
 //!
-//! # Termination Each round removes a place or is the last. A budget bounds the work of all rounds as well.
+//! # Termination
+//! Each round removes a place or is the last. A budget bounds the work of all rounds as well.
 
 use crate::util::budget::Budget;
 
