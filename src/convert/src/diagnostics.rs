@@ -1,12 +1,13 @@
-//! Counts what was kept, repaired and left out, so that nothing is lost without a line in the report.
+//! Counts everything that was kept despite a problem, repaired or left out, so that nothing is lost without a line in
+//! the report.
 
 use std::collections::BTreeMap;
 
-/// A kind of thing that was skipped or repaired. The name is what the report prints.
+/// A kind of problem. Its name is what the report prints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Kind {
-    /// A unit whose header or root DIE cannot be read; reading goes on where its length says that the next one is.
+    /// A unit whose header or root DIE cannot be read; reading continues at the next unit, by the unit's length.
     BadUnit,
     /// A DIE tree that ends in damage: what came before it is kept.
     BadEntries,
@@ -14,40 +15,41 @@ pub enum Kind {
     BadLineProgram,
     /// A line sequence whose rows were not in order of address: sorted.
     UnorderedSequence,
-    /// A limit that the conversion sets itself was reached: what lies beyond it is not read, not compared or cut.
+    /// A limit of the conversion was reached: everything beyond it is not read, not compared or cut.
     Cap(Cap),
     /// A range list that cannot be read to its end: the ranges before the damage are kept.
     BadRanges,
     /// A range that ends outside the section in which it starts: cut.
     RangeLeavesSection,
-    /// A subprogram with a tombstone address: removed by the linker, not found again.
+    /// A subprogram with a tombstone address: removed by the linker, not recovered.
     DeadFunction,
-    /// A subprogram with a tombstone address, of a name that a function has which remains: a copy of it that the
-    /// linker discarded (COMDAT).
+    /// A subprogram with a tombstone address whose name a function in the program has: a copy that the linker
+    /// discarded (COMDAT).
     CopyOfLive,
-    /// The same, of a function that was folded into another.
+    /// A copy like this, of a function that was folded into another.
     CopyOfFolded,
-    /// A line sequence that fits several functions at its address, or none: none has it.
+    /// A line sequence that fits several functions at its address, or none: no function gets it.
     AmbiguousSequence,
-    /// A function that names another function's line sequence, and was given its own.
+    /// A function that names another function's line sequence; it got its own.
     SwappedSequence,
-    /// A function that was folded and names the line sequence of a function that stands elsewhere: it is looked for by its
+    /// A folded function that names the line sequence of a function at another address: it is searched for by its
     /// symbol and its lines.
     ForeignSequence,
-    /// A range with a tombstone address, of a function that has others.
+    /// A range with a tombstone address, of a function with other ranges.
     DeadRange,
-    /// A subprogram with `DW_AT_low_pc` and nothing that says where it ends.
+    /// A subprogram with `DW_AT_low_pc` and no end.
     NoEnd,
     /// A folded function whose address was recovered.
     FoldedFunction,
-    /// A folded function of a Mach-O program that no DIE describes: it was linked without `--keep-icf-stabs`, so that dsymutil
-    /// dropped the description, or built without `-g`. Its name is kept.
+    /// A folded function of a Mach-O program that no DIE describes. Either the program was linked without
+    /// `--keep-icf-stabs`, so that dsymutil dropped the DIE, or it was built without `-g`. Its name is kept.
     UndescribedFold,
-    /// A folded function of which it could not be proved where the code that is inlined into it stands: lines alone.
+    /// A folded function whose inlined code has no proved place: it keeps only lines.
     LostInlines,
-    /// A part or an entry of a call table (`.debug_dcall`, `.debug_vcall`) that cannot be read, or that names no function.
+    /// A part or an entry of a call table (`.debug_dcall`, `.debug_vcall`) that cannot be read, or that names no
+    /// function.
     BadCallTable,
-    /// An entry of a call table whose call is not in code: of a function that was folded or removed, or damaged.
+    /// An entry of a call table whose call is not in code: of a folded or removed function, or damaged.
     DeadCall,
     /// A range of no bytes.
     EmptyRange,
@@ -59,67 +61,69 @@ pub enum Kind {
     Nameless,
     /// A file index that the line table does not have.
     BadFileIndex,
-    /// An inlined subroutine below the deepest level that is kept: its code counts for its ancestor.
+    /// An inlined subroutine below the deepest level that is kept: its code counts as its ancestor's.
     TooDeep,
     /// A unit that needs a `.dwo` that was not found: functions from symbols, no inlines.
     MissingDwo,
-    /// A unit whose `.dwo` belongs to another build: as if it were missing.
+    /// A unit whose `.dwo` belongs to another build: treated as missing.
     DwoMismatch,
-    /// A `.dwp` that cannot be used, or not for a unit.
+    /// A `.dwp` that cannot be used, or not for some unit.
     BadPackage,
-    /// Two units with one dwo id: which file belongs to which goes by its name alone.
+    /// Two units with one dwo id: each is matched to its file only by name.
     DuplicateDwoId,
     /// Two DIEs with one linkage name and range: the first is kept.
     DuplicateFunction,
     /// A range that overlaps another function's and is cut.
     OverlapCut,
-    /// A range that other functions cover whole: it has no address of its own.
+    /// A range that other functions cover completely: it has no address of its own.
     HiddenFunction,
-    /// A symbol of size 0: it reaches to the next symbol or the section's end.
+    /// A symbol of size 0: it extends to the next symbol or the end of the section.
     SymbolWithoutSize,
-    /// A record of the basic-block address map of a version or with features that are not known: it and what follows
-    /// it in its section is skipped.
+    /// A record of the basic-block address map with an unknown version or unknown features: it and the rest of its
+    /// section are skipped.
     UnknownBlockMap,
-    /// A record of the basic-block address map that is damaged: as the above.
+    /// A damaged record of the basic-block address map: skipped likewise.
     BadBlockMap,
-    /// Basic blocks outside the executable sections: of a function that the linker removed, or damaged.
+    /// Basic blocks outside the executable sections: of a removed function, or damaged.
     DeadBlocks,
-    /// Basic blocks of a function that overlap those of another, or each other: the function's are skipped.
+    /// Overlapping basic blocks, of one function or of two: the function's blocks are skipped.
     OverlappingBlocks,
-    /// A basic-block section that was folded into another function's: each of both has its blocks.
+    /// A basic-block section that was folded into another function's: both functions get the blocks.
     FoldedBlocks,
-    /// The same, but the functions have not the same blocks there: those of this one are left out.
+    /// A folded basic-block section with different blocks in the two functions: the blocks of this function are left
+    /// out.
     UnlikeBlocks,
     /// A function whose map has no blocks (`-basic-block-address-map-skip-bb-entries`).
     OmittedBlocks,
-    /// Classes past a cap: an object of theirs does not tell which of its methods ran.
+    /// Classes beyond a cap: an object of such a class does not show which of its methods ran.
     SkippedClasses,
-    /// An expression with an operation that is not known: it is kept as one that tells nothing.
+    /// An expression with an unknown operation: it is kept as one without a value.
     OpaqueExpression,
-    /// An expression or location list that cannot be read, or refers to what is not there.
+    /// An expression or location list that cannot be read, or that refers to a missing entry.
     BadExpression,
-    /// An expression calls that of an entry of another unit (`DW_OP_call_ref`), which is not kept: what is evaluated says
-    /// that it is missing.
+    /// An expression calls the expression of an entry in another unit (`DW_OP_call_ref`), which is not kept: an
+    /// evaluation reports it as missing.
     ForeignProcedure,
     /// An entry of call frame information that cannot be read, or that the file cannot hold: its code has no rows.
     BadFrame,
-    /// An entry of call frame information outside the executable sections: of a function that the linker removed.
+    /// An entry of call frame information outside the executable sections: of a removed function.
     DeadFrame,
-    /// An entry of call frame information for code that another one covers: the first of a section is kept, and that of
-    /// `.eh_frame`.
+    /// An entry of call frame information for code that another entry covers: the first entry of a section is kept,
+    /// and `.eh_frame` before `.debug_frame`.
     OverlappingFrames,
-    /// What `open` had to say: a relocation it does not know, a section it could not read.
+    /// A problem of `open`: an unknown relocation, an unreadable section.
     Open,
 }
 
-/// A limit of the conversion: what it counts, and what the file lacks beyond it. Each has a first case of its own.
+/// A limit of the conversion: what it counts, and what the file lacks beyond it. Each limit keeps a first case of its
+/// own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Cap {
-    /// Members of all groups together, once for each range of code. Beyond it a range names no function.
+    /// Members of all groups together, counted for each range of code. Beyond it a range names no function.
     FoldedRanges,
-    /// Beginnings of a symbol with many dots (`f.a.b`) that are tried as the name of its function. Beyond it the function may not
-    /// be found, and the symbol counts as one of its own.
+    /// Beginnings of a symbol with many dots (`f.a.b`) that are tried as the name of its function. Beyond it the
+    /// function may not be found, and the symbol counts as a function of its own.
     AliasComparisons,
     /// Bytes of one name. A longer name is cut.
     NameBytes,
@@ -129,11 +133,12 @@ pub enum Cap {
     PartOwners,
     /// Functions that the compiler may have merged. Beyond it a merged function may be missing.
     MergedFunctions,
-    /// Symbols where several ranges begin, and comparisons of them with functions. Beyond it a symbol names the first range alone.
+    /// Symbols where several ranges begin, and comparisons of them with functions. Beyond it a symbol names only the
+    /// first range.
     PartSymbols,
     /// Comparisons of functions that share an entry with functions of a part. Beyond it the part does not name them.
     PartFunctions,
-    /// Bytes of code of one symbol. What lies behind them names no function.
+    /// Bytes of code of one symbol. Code beyond them has no function.
     SymbolBytes,
     /// Steps of the search for sections that were folded. Beyond it a folded function may be missing.
     FoldedSections,
@@ -141,7 +146,7 @@ pub enum Cap {
     FoldedTogether,
     /// Steps of the search for folded functions. Beyond it a folded function may be missing.
     FoldedSearch,
-    /// Steps of the search for code that is inlined into folded functions. Beyond it inlined frames are missing.
+    /// Steps of the search for code inlined into folded functions. Beyond it inlined frames are missing.
     InlinedSearch,
     /// Line numbers from 2^32 on, and columns above 65535. They become 0, which means unknown.
     RowNumbers,
@@ -151,7 +156,7 @@ pub enum Cap {
     DwoReads,
     /// Rows of call frame information. Beyond it code has no rows.
     FrameRows,
-    /// Bytes of one range of code. What lies behind them names no function.
+    /// Bytes of one range of code. Code beyond them has no function.
     RangeBytes,
     /// Entries of the range lists of one unit. Beyond it functions have no code.
     RangeEntries,
@@ -267,11 +272,11 @@ impl Kind {
         }
     }
 
-    /// The example of a case, or as much of its beginning as is the same wherever the program and the files
-    /// that belong to it lie. The file keeps this, the report all of it.
+    /// The example of a case, without the parts that depend on where the program and its files are. The file stores
+    /// this, the report the whole example.
     pub(crate) fn portable_example(self, seen: &Seen) -> Option<&str> {
         match self {
-            // "unit ... needs NAME (dwo id ID): REASON": the reason names the files that were tried.
+            // "unit ... needs NAME (dwo id ID): REASON": the reason contains paths of files that were tried.
             Kind::MissingDwo | Kind::DwoMismatch => seen.example.split_inclusive(')').next(),
             // Both begin with the path of a file.
             Kind::BadPackage | Kind::Open => None,
@@ -280,27 +285,27 @@ impl Kind {
     }
 }
 
-/// How often a kind was met, and where first.
+/// How often a kind occurred, and the first case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Seen {
     /// At least 1.
     pub count: u64,
-    /// Offset in its section of the DIE, unit or line program of the first case.
+    /// Section offset of the DIE, unit or line program of the first case.
     pub first: u64,
-    /// What was found there, in words.
+    /// A description of it in words.
     pub example: String,
 }
 
-/// The counted diagnostics of a step. Merging in the order of the units gives the same result for any
-/// number of threads.
+/// The counted diagnostics of a step. Merging in the order of the units gives the same result for any number of
+/// threads.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Diagnostics {
     seen: BTreeMap<Kind, Seen>,
 }
 
 impl Diagnostics {
-    /// Counts one case. `example` is called for the first case alone.
+    /// Counts one case. `example` is called only for the first case.
     pub fn add(&mut self, kind: Kind, offset: u64, example: impl FnOnce() -> String) {
         self.seen.entry(kind).and_modify(|seen| seen.count += 1).or_insert_with(|| Seen {
             count: 1,
@@ -309,20 +314,20 @@ impl Diagnostics {
         });
     }
 
-    /// Adds what a later unit or step counted.
+    /// Adds the counts of a later unit or step.
     pub fn merge(&mut self, later: Diagnostics) {
         for (kind, seen) in later.seen {
             self.seen.entry(kind).and_modify(|mine| mine.count += seen.count).or_insert(seen);
         }
     }
 
-    /// The same with one kind alone.
+    /// The counts of one kind only.
     pub(crate) fn only(mut self, kind: Kind) -> Diagnostics {
         self.seen.retain(|&other, _| other == kind);
         self
     }
 
-    /// Every kind that was met.
+    /// Every kind that occurred.
     pub fn iter(&self) -> impl Iterator<Item = (Kind, &Seen)> {
         self.seen.iter().map(|(kind, seen)| (*kind, seen))
     }
@@ -335,7 +340,7 @@ impl Diagnostics {
         })
     }
 
-    /// How often a kind was met.
+    /// How often a kind occurred.
     pub fn count(&self, kind: Kind) -> u64 {
         self.seen.get(&kind).map_or(0, |seen| seen.count)
     }

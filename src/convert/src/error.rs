@@ -18,23 +18,23 @@ pub enum ConvertError {
     Encode {
         /// The program.
         path: PathBuf,
-        /// What does not fit.
+        /// The limit that it exceeds.
         source: EncodeError,
     },
-    /// What is read of the program takes more memory than its bytes allow: it was made to.
+    /// The program's debug information needs more memory than its bytes allow: it was made to.
     #[error("{}: {source}", path.display())]
     TooMuch {
         /// The program.
         path: PathBuf,
-        /// How much that is.
+        /// How much memory that is.
         source: TooMuch,
     },
-    /// The output could not be written; nothing is left of it.
+    /// The output could not be written; no part of it is left.
     #[error("{}: cannot write: {source}", path.display())]
     Write {
         /// The output.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the system.
         source: std::io::Error,
     },
     /// The threads could not be started.
@@ -45,14 +45,14 @@ pub enum ConvertError {
     Fsym {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it, and where.
+        /// The problem and its place.
         problem: String,
     },
 }
 
 impl ConvertError {
-    /// True where other options would help (which architecture, which device program), false where the input is bad or the
-    /// output cannot be written.
+    /// True if other options would help (an architecture, a device target), false if the input is bad or the output
+    /// cannot be written.
     pub fn is_usage(&self) -> bool {
         matches!(self, ConvertError::Open(error) if error.is_usage())
     }

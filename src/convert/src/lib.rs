@@ -1,8 +1,8 @@
 //! Converts a built program's debug information into a `.fsym` file.
 //!
 //! [`convert`] reads a program and writes a file, [`convert_bytes`] takes the program from memory and writes to anything,
-//! [`verify_against`] compares a file with its program. None of them prints; the [`Report`] says what was read, decided and
-//! lost. There is no network, and no file is opened but the program and those that its debug information names.
+//! [`verify_against`] compares a file with its program. None of them prints; the [`Report`] shows what was read, decided and
+//! lost. There is no network access, and only the program and the files that its debug information names are opened.
 //!
 //! ```
 //! use std::path::Path;
@@ -20,16 +20,17 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! The path of the data is the list of modules: `open` finds and maps files, `read` decodes DWARF one
-//! unit at a time, `merge` numbers what units have in common, `recover` finds the code of erased functions,
-//! `place` decides whose each piece of code is, `keys` finds what tells which folded function ran, `encode` writes the
-//! file. `pipeline` calls them in that order. Only `open` names the
-//! `object` crate, only `read` and the second reader of `verify` name `gimli`.
+//! The modules are the steps in order. `open` finds and maps files, `read` decodes DWARF one unit at a time, `merge`
+//! gives equal names of several units one id, `recover` finds the code of erased functions, `place` decides who owns
+//! each range of code, `keys` finds which folded function a call or an object runs, and `encode` writes the file.
+//! `pipeline` calls them. Only `open` names the `object` crate. Only `read`, and `verify::by_addr2line` for the
+//! second reader, name `gimli`.
 
 #![warn(missing_docs)]
 
 mod diagnostics;
-// The modules that are public and hidden are for the command and the tests of this workspace: they change with the code.
+// The public modules with hidden documentation are for the command and the tests of this workspace: they change with
+// the code.
 #[doc(hidden)]
 pub mod encode;
 mod error;

@@ -1,50 +1,50 @@
-//! What a caller asks of a conversion, and how it is told of progress.
+//! The options of a conversion, and how a caller observes its progress.
 
 use std::path::PathBuf;
 
 use crate::encode::Demangle;
 use crate::open::{DevicePlace, OpenOptions};
 
-/// What to convert and how. The default keeps no columns and writes no name index. Fields may be added: fill those that
-/// matter and take the rest with `..Options::default()`.
+/// What to convert and how. The default keeps no columns and writes no name index. Fields may be added: set the ones
+/// you need and take the rest with `..Options::default()`.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// Threads; 0 for one a core, at most [`MAX_THREADS`]. The bytes of the file do not depend on it.
+    /// Number of threads; 0 for one per core, at most [`MAX_THREADS`]. The bytes of the file do not depend on it.
     pub threads: usize,
-    /// The architecture to take of a fat Mach-O file; a program of another is refused.
+    /// The architecture to take from a fat Mach-O file; a program of another is refused.
     pub arch: Option<String>,
-    /// The device target to take of a GPU bundle.
+    /// The device target to take from a GPU bundle.
     pub target: Option<String>,
-    /// Where [`crate::open::device_code`] found it, of several.
+    /// The file in which [`crate::open::device_code`] found that target, if there are several.
     pub device: Option<DevicePlace>,
     /// The `.dwp` to use instead of the one beside the program.
     pub dwp: Option<PathBuf>,
-    /// Directories of `.dwo` files; with one given, none outside is opened.
+    /// Directories of `.dwo` files; if any is given, files outside of them are not opened.
     pub dwo_dirs: Vec<PathBuf>,
-    /// Roots of separate debug files, before `/usr/lib/debug`.
+    /// Roots of separate debug files, searched before `/usr/lib/debug`.
     pub debug_dirs: Vec<PathBuf>,
-    /// The separate debug file or dSYM bundle to take, in place of what would be found. It must be of the same build.
+    /// The separate debug file or dSYM bundle to use instead of searching for one. It must be of the same build.
     pub debug_file: Option<PathBuf>,
-    /// Caches of debuginfod (`DIR/BUILDID/debuginfo`), which are searched last.
+    /// Caches of debuginfod (`DIR/BUILDID/debuginfo`), searched last.
     pub debuginfod_dirs: Vec<PathBuf>,
-    /// The member of an archive to take, counted from 0: [`crate::open::parts`] lists them.
+    /// The archive member to take, counted from 0: [`crate::open::parts`] lists them.
     pub member: Option<usize>,
-    /// Prefixes of paths in the debug information that are elsewhere on this machine.
+    /// Prefixes of paths in the debug information, with where they are on this machine.
     pub map_prefix: Vec<(PathBuf, PathBuf)>,
-    /// Prefixes of stored paths to replace.
+    /// Prefixes of stored paths, with their replacements.
     pub remap_path: Vec<(String, String)>,
     /// Keep columns.
     pub columns: bool,
-    /// Keep where methods that share their code with others have the pointer to their object.
+    /// Keep the locations of the object pointer of methods that share their code with others.
     pub locations: bool,
-    /// Keep the rows of call frame information, for walking frames.
+    /// Keep the rows of call frame information, for unwinding.
     pub unwind: bool,
-    /// Keep which names calls of other modules' functions were linked to, for whole stacks over many modules. Not with
-    /// `readable_names`, which several functions may share.
+    /// Keep the names to which calls of other modules' functions were linked, for whole stacks over many modules. Not
+    /// together with `readable_names`, which several functions may share.
     pub imports: bool,
     /// Write the index for `find`.
     pub name_index: bool,
-    /// Gives the index readable names.
+    /// Give the index readable names.
     pub demangle: Option<Demangle>,
     /// Store readable names without parameters in place of linkage names, for readers that cannot demangle.
     pub readable_names: bool,
@@ -53,15 +53,15 @@ pub struct Options {
 /// More threads than this are not started: they would wait for each other for minutes.
 pub const MAX_THREADS: usize = 1024;
 
-/// Is told how far a conversion is. Called from several threads.
+/// Receives the progress of a conversion. Called from several threads.
 pub trait Progress: Sync {
-    /// A step begins that has `total` units of work (bytes of debug information; 0 where unknown).
+    /// A step begins that has `total` units of work (bytes of debug information; 0 if unknown).
     fn step(&self, name: &'static str, total: u64);
-    /// Work was done.
+    /// Work was done: this much of the step.
     fn advance(&self, units: u64);
 }
 
-/// Takes no notice of progress.
+/// Ignores progress.
 pub struct NoProgress;
 
 impl Progress for NoProgress {
@@ -70,7 +70,7 @@ impl Progress for NoProgress {
 }
 
 impl Options {
-    /// What `open` needs of them.
+    /// The options of `open`.
     pub(crate) fn open(&self) -> OpenOptions {
         OpenOptions {
             arch: self.arch.clone(),
@@ -87,7 +87,7 @@ impl Options {
         }
     }
 
-    /// Prefixes of stored paths to replace, as bytes.
+    /// Prefixes of stored paths with their replacements, as bytes.
     pub(crate) fn remapped_paths(&self) -> Vec<(Vec<u8>, Vec<u8>)> {
         let bytes = |text: &String| text.clone().into_bytes();
         self.remap_path.iter().map(|(old, new)| (bytes(old), bytes(new))).collect()

@@ -1,4 +1,4 @@
-//! The whole conversion: open, read and merge, recover, place, keys beside encode, write; with the time of each step.
+//! The whole conversion, with the time of each step: open, read and merge, recover, place, keys beside encode, write.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -12,7 +12,7 @@ use crate::error::ConvertError;
 use crate::keys;
 use crate::merge::units::Records;
 use crate::merge::{Merged, Merging, Sizes};
-use crate::model::Keys;
+use crate::model::{BlockMap, Keys, UnwindRows};
 use crate::open::{self, Files, Image, Linker, OpenOptions};
 use crate::options::{MAX_THREADS, Options, Progress};
 use crate::place::{self, Placed};
@@ -25,12 +25,13 @@ use crate::recover;
 use crate::report::{Counts, Report, Step};
 use crate::util::output::{replaceable, write_whole};
 
-/// Converts one program into one `.fsym` file, written beside its final name and renamed. A symbolic link of that name stays,
-/// and what it leads to is replaced.
+/// Converts one program into one `.fsym` file, written beside its final name and renamed. If that name is a symbolic
+/// link, the link stays and its target is replaced.
 ///
 /// # Errors
-/// The program cannot be opened, or the file cannot be written: nor over a device, a FIFO or a folder, nor over a file that
-/// is no `.fsym`. Damage inside the debug information is no error: what can be read is kept, and the report counts the rest.
+/// The program cannot be opened, or the file cannot be written. A device, a FIFO, a folder, and a file that is no
+/// `.fsym` are not overwritten. Damage inside the debug information is no error: everything readable is kept, and the
+/// report counts the rest.
 pub fn convert(
     input: &Path,
     output: &Path,
@@ -38,7 +39,7 @@ pub fn convert(
     progress: &dyn Progress,
 ) -> Result<Report, ConvertError> {
     let unwritable = |source| ConvertError::Write { path: output.to_owned(), source };
-    // Before the work, which may take long.
+    // Checked before the work, which may take long.
     replaceable(output, &MAGIC, "symbol file").map_err(unwritable)?;
     let write = |encoded: &Encoded| write_whole(output, |file| encoded.write_to(file)).map_err(unwritable);
     let folder = output.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -58,9 +59,9 @@ pub fn convert_to(
     produce(ProgramSource::Path(input), Files::new(), writer(input, out), options, progress)
 }
 
-/// Converts a program from its bytes and writes the bytes of its `.fsym` file to `out`. No file is opened: a separate debug
-/// file, a dwz file, `.dwo` files and a `.dwp` are missing then, and the report says so. `name` stands for the program in
-/// messages, in the report, and by its last component in the file.
+/// Converts a program from its bytes and writes the bytes of its `.fsym` file to `out`. It opens no file, so a
+/// separate debug file, a dwz file, `.dwo` files and a `.dwp` are missing, and the report shows that. `name` is the
+/// program's name in messages and in the report; its last component is stored in the file.
 ///
 /// # Errors
 /// As [`convert_to`].
@@ -84,7 +85,7 @@ fn writer<'o>(
     }
 }
 
-/// Where a program comes from.
+/// The source of a program.
 #[derive(Clone, Copy)]
 pub(crate) enum ProgramSource<'s> {
     Path(&'s Path),
@@ -117,10 +118,10 @@ fn produce(
             .map_err(|problem| ConvertError::Encode { path: source.name().to_owned(), source: problem })?;
         progress.step("write", 0);
         let began = Instant::now();
-        // Else the system does it when the process ends, after all threads but one have ended.
+        // Freed while the file is written: the system would free it only at the end of the process, on one thread.
         let give_back = || {
             drop(loaded);
-            image.release_pages();
+            files.release_all();
         };
         rayon::join(|| write(&encoded), give_back).0?;
         report.steps.write = Step::since(began);
@@ -133,28 +134,28 @@ fn produce(
 pub(crate) struct Loaded<'a, 'f> {
     pub(crate) image: Image<'f>,
     pub(crate) placed: Placed<'f>,
-    /// Only keys ask for it. Where they are found before encoding, it is given back between the two; else it is kept until the
-    /// file is encoded.
+    /// Only the search for keys needs them. They are dropped after it if it runs before encoding, otherwise after the
+    /// encoding.
     records: Records<'f>,
     split: SplitFiles<'a, 'f>,
 }
 
 impl<'f> Loaded<'_, 'f> {
-    /// The keys of the program, and what was noticed on the way.
+    /// The keys of the program, with the diagnostics of finding them.
     fn keys(&self) -> (Keys, Diagnostics) {
         let mut diagnostics = Diagnostics::default();
         let wanted = keys::wanted_classes(&self.placed, &self.records, &self.image);
         let classes =
             wanted.map(|units| read::read_classes(&self.image, &self.split, &units, &mut diagnostics));
         let keys = keys::keys(&self.placed, &self.records, &self.image, classes.as_deref(), &mut diagnostics);
-        // What is encoded may have the memory of what is not asked for any more.
+        // Encoding may use the memory of code and data that are no longer needed.
         let code = self.image.code.iter().chain(&self.image.data);
         code.for_each(|(_, bytes)| self.split.files.release(bytes));
         (keys, diagnostics)
     }
 }
 
-/// Opens, reads, merges, recovers and places a program: every step before the file.
+/// Opens, reads, merges, recovers and places a program: every step before encoding.
 pub(crate) fn load<'a, 'f>(
     files: &'f Files,
     source: ProgramSource<'f>,
@@ -163,47 +164,13 @@ pub(crate) fn load<'a, 'f>(
     progress: &dyn Progress,
 ) -> Result<(Loaded<'a, 'f>, Report), ConvertError> {
     let mut report = Report::new(source.name());
-    progress.step("open", 0);
-    let began = Instant::now();
-    let mut image = match source {
-        ProgramSource::Path(path) => open::open_image(files, path, open_options)?,
-        ProgramSource::Bytes(name, bytes) => open::image_from_bytes(files, name, bytes, open_options)?,
-    };
-    if options.member.is_some() {
-        report.input.clone_from(&image.path);
-    }
-    let package = open::open_package(files, open_options, &mut image)?;
-    report.open(&image);
-    report.steps.open = Step::since(began);
-
-    let info_len = image.debug.get(open::DebugSection::Info).len() as u64;
-    progress.step("read", info_len);
-    let began = Instant::now();
-    let split = SplitFiles { files, options: open_options, package };
-    let package_sections = split.package.as_ref().map(|package| &package.debug);
-    // Takes each unit as it is read: one thread numbers its names while others read.
-    let mut merging = Merging::new(options.remapped_paths(), Sizes::of(&image, package_sections), files);
-    let classes = image.linker != Linker::NeverFolds;
-    let read_options = ReadOptions { columns: options.columns, locations: options.locations, classes };
-    let (counted, (mut symbols, mut diagnostics)) = rayon::join(
-        || read::read(&image, &split, read_options, &|n| progress.advance(n), &mut merging),
-        || Symbols::new(&image),
-    );
-    let merged = merging.finish();
-    let Merged { names, units, records, code, traces, empty_units } =
-        merged.map_err(|source| ConvertError::TooMuch { path: image.path.clone(), source })?;
-    let of_go = !units.heads.is_empty() && units.heads.iter().all(|head| head.merges_nothing);
-    image.linker = image.linker.with_units(of_go);
-    report.counts = Counts::of(&units.heads, &code);
-    report.counts.units += empty_units;
-    report.diagnostics.merge(counted);
-    image.release_pages();
-    let blocks = read::read_blocks(&image, &mut report.diagnostics);
-    let unwind = options.unwind.then(|| read::read_unwind(&image, &mut report.diagnostics));
-    report.steps.read = Step::since(began);
+    let (mut image, split) = open_program(files, source, options, open_options, progress, &mut report)?;
+    let read = read_program(files, &mut image, &split, options, progress, &mut report)?;
 
     progress.step("resolve", 0);
     let began = Instant::now();
+    let ReadProgram { merged, mut symbols, mut diagnostics, blocks, unwind } = read;
+    let Merged { names, units, records, code, traces, .. } = merged;
     let machine = Machine::new(&image);
     let (read, found) = ((&units, &records), (code, traces));
     let recovered = recover::recover(&image, &machine, &names, read, found, &mut symbols, &mut diagnostics);
@@ -221,7 +188,77 @@ pub(crate) fn load<'a, 'f>(
     Ok((Loaded { image, placed, records, split }, report))
 }
 
-/// Encodes a program, and finds its keys beside that or, where it cannot be, before.
+/// Opens a program and the package of its `.dwo` files.
+fn open_program<'a, 'f>(
+    files: &'f Files,
+    source: ProgramSource<'f>,
+    options: &Options,
+    open_options: &'a OpenOptions,
+    progress: &dyn Progress,
+    report: &mut Report,
+) -> Result<(Image<'f>, SplitFiles<'a, 'f>), ConvertError> {
+    progress.step("open", 0);
+    let began = Instant::now();
+    let mut image = match source {
+        ProgramSource::Path(path) => open::open_image(files, path, open_options)?,
+        ProgramSource::Bytes(name, bytes) => open::image_from_bytes(files, name, bytes, open_options)?,
+    };
+    if options.member.is_some() {
+        report.input.clone_from(&image.path);
+    }
+    let package = open::open_package(files, open_options, &mut image)?;
+    report.open(&image);
+    report.steps.open = Step::since(began);
+    Ok((image, SplitFiles { files, options: open_options, package }))
+}
+
+/// A program after reading and merging.
+struct ReadProgram<'f> {
+    merged: Merged<'f>,
+    symbols: Symbols<'f>,
+    /// The diagnostics of the symbols.
+    diagnostics: Diagnostics,
+    blocks: BlockMap,
+    unwind: Option<UnwindRows>,
+}
+
+/// Reads the symbols and all units of a program, and merges each unit as soon as it is read.
+fn read_program<'f>(
+    files: &'f Files,
+    image: &mut Image<'f>,
+    split: &SplitFiles<'_, 'f>,
+    options: &Options,
+    progress: &dyn Progress,
+    report: &mut Report,
+) -> Result<ReadProgram<'f>, ConvertError> {
+    let info_len = image.debug.get(open::DebugSection::Info).len() as u64;
+    progress.step("read", info_len);
+    let began = Instant::now();
+    let package_sections = split.package.as_ref().map(|package| &package.debug);
+    // Merges each unit as soon as it is read: one thread numbers its names while others read.
+    let mut merging = Merging::new(options.remapped_paths(), Sizes::of(image, package_sections), files);
+    let classes = image.linker != Linker::NeverFolds;
+    let read_options = ReadOptions { columns: options.columns, locations: options.locations, classes };
+    let (counted, (symbols, diagnostics)) = rayon::join(
+        || read::read(image, split, read_options, &|n| progress.advance(n), &mut merging),
+        || Symbols::new(image),
+    );
+    let merged = merging.finish();
+    let merged = merged.map_err(|source| ConvertError::TooMuch { path: image.path.clone(), source })?;
+    let heads = &merged.units.heads;
+    let of_go = !heads.is_empty() && heads.iter().all(|head| head.merges_nothing);
+    image.linker = image.linker.with_units(of_go);
+    report.counts = Counts::of(heads, &merged.code);
+    report.counts.units += merged.empty_units;
+    report.diagnostics.merge(counted);
+    image.release_pages();
+    let blocks = read::read_blocks(image, &mut report.diagnostics);
+    let unwind = options.unwind.then(|| read::read_unwind(image, &mut report.diagnostics));
+    report.steps.read = Step::since(began);
+    Ok(ReadProgram { merged, symbols, diagnostics, blocks, unwind })
+}
+
+/// Encodes a program and finds its keys, in parallel if possible, otherwise one before the other.
 fn encoded(
     loaded: &mut Loaded<'_, '_>,
     options: &Options,
@@ -236,7 +273,7 @@ fn encoded(
     let keys = |loaded: &Loaded<'_, '_>| timed(|| loaded.keys());
     let body =
         |loaded: &Loaded<'_, '_>| timed(|| encode::body(&loaded.placed.program, &info, &encode_options));
-    // Keys are found by linkage names, and one thread does them first anyhow.
+    // Keys need linkage names, which `readable_names` replaces. With one thread nothing runs in parallel anyway.
     let apart = options.readable_names || rayon::current_num_threads() == 1;
     let (((keys, diagnostics), found), (body, encoded)) = if apart {
         let found = keys(loaded);
@@ -253,7 +290,7 @@ fn encoded(
     (report.steps.keys, report.steps.encode) = (found, encoded);
     let program = &loaded.placed.program;
     report.decided(program, &keys);
-    // Without times and threads, so that the bytes depend on the program and the options alone.
+    // Without times and the number of threads: the bytes depend only on the program and the options.
     body?.finish(program, &keys, Some(&report.record().encode()))
 }
 
@@ -263,7 +300,7 @@ fn timed<T>(work: impl FnOnce() -> T) -> (T, Step) {
     (done, Step::since(began))
 }
 
-/// Runs `work` on a pool of its own, so that conversions side by side do not share one.
+/// Runs `work` on a thread pool of its own, so that simultaneous conversions do not share one.
 pub(crate) fn in_pool<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) -> Result<T, ConvertError> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.min(MAX_THREADS)).build()?;
     Ok(pool.install(work))

@@ -1,12 +1,12 @@
 //! Reads a `.fsym`: bytes in, frames out.
 //!
-//! No allocation (but in the one method of the feature `alloc`), no unsafe code, no lock, no syscall, no recursion, no panic; all methods take `&self`.
-//! (`lookup_batch` sorts by `sort_unstable`, whose depth is bounded by the bits of a length.)
-//! It opens bytes that the caller holds (a mapped file) and borrows from them; the only scratch is the
-//! caller's [`Frames`]. Damaged bytes give an [`Error`] or no answer, never a wild read, and every loop
-//! has a bound that follows from the header (see [`SymbolFile::lookup`]).
+//! There is no allocation (except in the one method of the feature `alloc`), no unsafe code, no lock, no system call,
+//! no recursion and no panic, and all methods take `&self`. (`lookup_batch` uses `sort_unstable`, whose depth is
+//! bounded by the bits of a length.) A [`SymbolFile`] borrows from bytes that the caller holds (a mapped file). The
+//! only working memory is the caller's [`Frames`]. For damaged bytes the answer is an [`Error`] or nothing: no read
+//! is out of bounds, and every loop has a bound that follows from the header (see [`SymbolFile::lookup`]).
 //!
-//! It does not map files, subtract load biases, demangle, or write files: that is `front` and `convert`.
+//! This crate does not map files, subtract load biases, demangle, or write files: `front` and `convert` do.
 //!
 //! ```
 //! use foldsym_lookup::{Frames, ImageAddr, Lookup, SymbolFile};
@@ -25,7 +25,7 @@
 //! # Ok::<(), foldsym_lookup::Error>(())
 //! ```
 //!
-//! With the feature `alloc`, `SymbolFile::symbolize` gives the frames of an address with their texts in one call.
+//! With the feature `alloc`, `SymbolFile::symbolize` returns the frames of an address with their texts in one call.
 
 #![no_std]
 #![forbid(unsafe_code)]

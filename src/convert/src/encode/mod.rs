@@ -1,9 +1,9 @@
 //! Turns the decided program into the bytes of a `.fsym` file, as `schema/README.md` defines it.
 //!
-//! The steps, each a file: `outline` lists the functions and row records of the file; `usage` marks what
-//! they need; `plan` sorts that and gives it ids; `scopes` and `rows` write the records of functions;
-//! `sections` and `tables` the tables between them; `names` the strings; `index` the search by name;
-//! `layout` the file. The model is read in place, never copied.
+//! The steps, each a file: `outline` lists the functions and row records of the file; `usage` marks the entries that
+//! they need; `plan` sorts these and gives them ids; `scopes` and `rows` write the records of functions; `sections`
+//! and `tables` the tables between them; `names` the strings; `index` the search by name; `layout` the file. The
+//! model is read in place, never copied.
 //!
 //! The same program and options give the same bytes, whatever the number of threads: tasks have fixed
 //! sizes, their results are joined in order, and no hash map is walked.
@@ -48,7 +48,7 @@ use section::{MAX_SPAN, MAX_TEXT_BYTES};
 use sections::RecordTables;
 use usage::Usage;
 
-/// A file but for its keys, and for what tells how it was made.
+/// A file without its keys and without the record of how it was made.
 pub struct Body {
     header: Header,
     sections: Vec<Section>,
@@ -56,7 +56,7 @@ pub struct Body {
     outline: Outline,
 }
 
-/// Encodes a program but for its keys, which nothing else depends on.
+/// Encodes a program without its keys, which nothing else depends on.
 ///
 /// Uses the threads of the current `rayon` pool.
 ///
@@ -131,7 +131,7 @@ pub fn body(program: &Program<'_>, image: &ImageInfo, options: &EncodeOptions) -
 }
 
 impl Body {
-    /// The file with the keys of the program. `record`: JSON that tells how it was made.
+    /// Adds the keys of the program. `record`: JSON about how the file was made.
     ///
     /// # Errors
     /// The record cannot be compressed.
@@ -157,9 +157,9 @@ impl Body {
     }
 }
 
-/// Log2 of the largest unit of row offsets: no processor has a larger unit of instructions.
+/// Log2 of the largest unit of row offsets: no processor has larger instruction alignment.
 const MAX_UNIT_LOG2: u32 = 2;
-/// Records of one kind in a file: owners of pieces are numbers of functions times two.
+/// Most records of one kind in a file: owners of pieces are numbers of functions times two.
 const MAX_RECORDS: usize = 1 << 31;
 
 /// Checks that the program can be stored. Returns the address that the file's addresses are relative to.
@@ -190,14 +190,14 @@ fn check(program: &Program<'_>, image: &ImageInfo) -> Result<u64, EncodeError> {
     let blocks = &program.blocks.blocks;
     let first = program.pieces.first().map(|piece| piece.start.0).into_iter();
     let last = program.pieces.last().map(|piece| piece.start.0).into_iter();
-    // A map may have blocks where no function is known.
+    // A basic-block map may have blocks where no function is known.
     let Some(lowest) = first.chain(blocks.first().map(|block| block.start.0)).min() else {
         return Ok(image.image_base);
     };
     let end = |block: &Block| block.start.0 + u64::from(block.size);
     let highest = last.chain(blocks.last().map(end)).max().unwrap_or(lowest);
     let fits = |base: u64| highest.checked_sub(base).is_some_and(|span| span < MAX_SPAN) && base <= lowest;
-    // A Linux kernel has a segment at 0, for each processor's data, far below its code.
+    // A Linux kernel has a segment at 0 for per-processor data, far below its code.
     [image.image_base, lowest]
         .into_iter()
         .find(|&base| fits(base))
@@ -220,7 +220,7 @@ fn encode_strings(program: &Program<'_>, plan: &Plan) -> [Section; 2] {
     [names, files]
 }
 
-/// Sections that hold code, and what is known of them.
+/// Code sections, and their properties.
 struct LoadedCode {
     sections: Vec<Section>,
     max_depth: u32,

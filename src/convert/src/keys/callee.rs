@@ -1,15 +1,15 @@
-//! Whom a call calls, as far as that is known.
+//! The callee of a call, as far as it is known.
 
 use crate::model::{FuncId, NameId};
 
-/// Whom a call calls.
+/// The callee of a call.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Callee {
     Function(FuncId),
     /// A function of another module, by its name.
-    Elsewhere(NameId),
+    OtherModule(NameId),
     /// The call goes through a register or memory.
     Indirect,
-    /// A function that the program may have, but not one that is known.
+    /// An unknown function, perhaps of the program.
     Unknown,
 }

@@ -13,19 +13,19 @@ pub(crate) struct Functions<'p, 'f> {
     pub(crate) placed: &'p Placed<'f>,
     pub(crate) records: &'p Records<'f>,
     pub(crate) machine: &'p Machine<'p, 'f>,
-    /// Start and end of ranges of functions, by function, then by address.
+    /// Start and end of the ranges of all functions, sorted by function, then by address.
     ranges: Vec<(u64, u64)>,
-    /// By function, and one more: where its ranges begin among those.
+    /// By function, with one more at the end: the index of its first range in `ranges`.
     first_ranges: Vec<u32>,
     /// By unit: functions by DIE.
     by_die: Vec<Vec<(DieOffset, FuncId)>>,
-    /// Functions by name; `Some(None)` where several have it.
+    /// By name: its function; `Some(None)` if several functions have it.
     by_name: Vec<Option<Option<FuncId>>>,
-    /// Functions that units describe and that all units mean by their names.
+    /// Described functions that other units can call by name.
     pub(crate) shared: Vec<FuncId>,
-    /// The group of each function. One that is in several (one a piece) counts for its first.
+    /// The group of each function. A function with several pieces may be in several groups: this is the first.
     groups: Vec<Option<GroupId>>,
-    /// Where each function begins: not its lowest address, where a part of it stands before the rest.
+    /// The entry of each function. It is not always the lowest address: a part may lie before the entry.
     pub(crate) starts: Vec<u64>,
 }
 
@@ -81,12 +81,13 @@ impl<'p, 'f> Functions<'p, 'f> {
         (by_die[before].0 == die).then_some(by_die[before].1)
     }
 
-    /// The function of a name; `Some(None)` where several have it.
+    /// The function of a name; `Some(None)` if several have it.
     pub(crate) fn of_name(&self, name: NameId) -> Option<Option<FuncId>> {
         self.by_name[name.index()]
     }
 
-    /// True where a function has a plain name beside its own: an alias, or a folded function that nothing describes.
+    /// True if a function has an unmangled name besides its own: an alias, or a folded function that no DIE
+    /// describes.
     pub(crate) fn is_plain_alias(&self, name: NameId, function: FuncId) -> bool {
         let function = &self.program.functions[function.index()];
         let own = self.program.origins[function.origin.index()].name == name || function.symbol == Some(name);
@@ -102,7 +103,7 @@ impl<'p, 'f> Functions<'p, 'f> {
         Some((unit, calls, listed))
     }
 
-    /// Whose code stands before a return address.
+    /// The owner of the code before a return address.
     pub(crate) fn owner_before(&self, return_addr: ImageAddr) -> Option<Owner> {
         let pieces = &self.program.pieces;
         let after = pieces.partition_point(|piece| piece.start.0 < return_addr.0);
@@ -110,7 +111,7 @@ impl<'p, 'f> Functions<'p, 'f> {
         (return_addr.0 <= piece.start.0 + u64::from(piece.body)).then_some(piece.owner)
     }
 
-    /// The group whose code stands before a return address.
+    /// The group that owns the code before a return address.
     pub(crate) fn calling_group(&self, return_addr: ImageAddr) -> Option<GroupId> {
         match self.owner_before(return_addr)? {
             Owner::Group(group) => Some(group),
@@ -124,13 +125,13 @@ impl<'p, 'f> Functions<'p, 'f> {
         &self.ranges[self.first_ranges[at] as usize..self.first_ranges[at + 1] as usize]
     }
 
-    /// The piece that begins at an address, or the first behind it.
+    /// The piece that begins at an address, otherwise the index of the first piece behind it.
     pub(crate) fn entry(&self, address: u64) -> Result<usize, usize> {
         self.program.pieces.binary_search_by_key(&address, |piece| piece.start.0)
     }
 }
 
-/// By unit: the functions that it describes and the program has, by DIE.
+/// By unit: the functions that it describes and that have code, by DIE.
 fn by_die(program: &Program<'_>, numbers: &[Option<FuncId>]) -> Vec<Vec<(DieOffset, FuncId)>> {
     let mut rest = numbers;
     let of_unit = program.code.iter().map(|unit| {
@@ -145,15 +146,15 @@ fn by_die(program: &Program<'_>, numbers: &[Option<FuncId>]) -> Vec<Vec<(DieOffs
     of_unit.collect()
 }
 
-/// By name: the function that all units mean by it, `Some(None)` where several have it; and those of these functions that units
-/// describe.
+/// By name: the function that every unit means by it, `Some(None)` if several have it. Also returns the described
+/// functions among these.
 fn by_name(program: &Program<'_>) -> (Vec<Option<Option<FuncId>>>, Vec<FuncId>) {
     let mut by_name: Vec<Option<Option<FuncId>>> = vec![None; program.names.len()];
     let mut shared = Vec::new();
     for (index, function) in program.functions.iter().enumerate() {
         let id = FuncId(index as u32);
         let own = program.origins[function.origin.index()].name;
-        // Nobody else means a function by its name that is local to its unit.
+        // Other units cannot refer to a local function by its name.
         let local = function.source.is_some_and(|source| {
             !program.code[source.unit.index()].functions[source.function.index()].external
         });
@@ -169,7 +170,7 @@ fn by_name(program: &Program<'_>) -> (Vec<Option<Option<FuncId>>>, Vec<FuncId>) 
     (by_name, shared)
 }
 
-/// The ranges of functions, and by function, and one more, where its own begin.
+/// The ranges of all functions, and by function, with one more at the end, the index of its first range.
 fn ranges(program: &Program<'_>) -> (Vec<(u64, u64)>, Vec<u32>) {
     let owners = |piece: &Piece, add: &mut dyn FnMut(FuncId)| match piece.owner {
         Owner::Function(function) => add(function),

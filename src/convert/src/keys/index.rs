@@ -1,30 +1,31 @@
-//! What each call refers to: the functions of a program, and what compilers and linkers put in the places of callees.
+//! The callee of each recorded call, and what compilers and linkers put in the places of callees.
 
 use std::ops::Deref;
 
 use crate::keys::callee::Callee;
 use crate::keys::functions::Functions;
+use crate::keys::merged_units::{MergedUnits, SymbolMembers};
 use crate::keys::overrides;
-use crate::keys::rewritten::{Rewritten, SymbolMembers};
 use crate::keys::thunks::Passing;
 use crate::model::{CalleePlace, FuncId, ImageAddr, LocalCallee, UnitCallee};
 use crate::program::names::itanium::is_program_wide;
 use crate::util::hash::HashSet;
 
-/// Made in two stages: the callees of units are looked up among the functions of the program.
+/// The functions of a program, with the callees that its units record. It is built in two stages: callees are looked
+/// up among the functions.
 pub(crate) struct Index<'p, 'f> {
     functions: Functions<'p, 'f>,
-    /// Any caller may stand for one that nothing names, so that no call rules a function out.
-    pub(crate) forgotten: bool,
+    /// Any caller may hide a folded function that nothing names, so no call rules a member out.
+    pub(crate) has_forgotten_callers: bool,
     pub(crate) passing: Passing,
-    pub(crate) rewritten: Rewritten,
-    /// By unit: what each local callee is.
+    pub(crate) merged_units: MergedUnits,
+    /// By unit: the callee of each local callee id.
     pub(crate) callees: Vec<Vec<Callee>>,
     /// By group.
     pub(crate) undescribed: Vec<SymbolMembers>,
 }
 
-/// Whoever asks for a function of the program asks the index too.
+/// An index is also used as the functions that it was made of.
 impl<'p, 'f> Deref for Index<'p, 'f> {
     type Target = Functions<'p, 'f>;
 
@@ -36,33 +37,33 @@ impl<'p, 'f> Deref for Index<'p, 'f> {
 impl<'p, 'f> Index<'p, 'f> {
     pub(crate) fn new(functions: Functions<'p, 'f>) -> Self {
         let (program, placed, records) = (functions.program, functions.placed, functions.records);
-        // A call of a function whose name has several definitions calls the one that prevailed.
+        // If a name has several definitions, a call of it calls the definition that prevailed.
         let several = overrides::functions(program, records, &functions.shared);
         let of_unit = |unit: usize| callees_of(&functions, &several, unit);
         let callees = (0..program.code.len()).map(of_unit).collect();
         Index {
-            forgotten: placed.forgotten,
+            has_forgotten_callers: placed.has_forgotten_callers,
             passing: Passing::new(program, functions.machine),
-            rewritten: Rewritten::new(program, records, &placed.merging),
+            merged_units: MergedUnits::new(program, records, &placed.merging),
             callees,
             undescribed: program.groups.iter().map(|group| SymbolMembers::of(program, group)).collect(),
             functions,
         }
     }
 
-    /// True where a call goes to what a linker put in the place of the callee.
+    /// True if a call goes to code that a linker put in the place of the callee.
     pub(crate) fn calls_made(&self, return_addr: ImageAddr, callee: FuncId) -> bool {
         let target = self.machine.call_before(return_addr.0);
         target.and_then(|target| self.passing.made_for(target)) == Some(callee)
     }
 
-    /// Whom a call of a unit calls.
+    /// The callee of a call of a unit.
     pub(crate) fn callee(&self, unit: usize, callee: Option<LocalCallee>) -> Callee {
         callee.map_or(Callee::Indirect, |local| self.callees[unit][local.index()])
     }
 }
 
-/// What each callee of a unit is.
+/// The callees of a unit, by their local ids.
 fn callees_of(functions: &Functions<'_, '_>, several: &HashSet<FuncId>, unit_index: usize) -> Vec<Callee> {
     let resolve = |(index, callee): (u32, &UnitCallee)| {
         let doubtful = functions.placed.doubtful_callees.contains(&(unit_index, LocalCallee(index)));
@@ -72,7 +73,7 @@ fn callees_of(functions: &Functions<'_, '_>, several: &HashSet<FuncId>, unit_ind
             CalleePlace::Program => {
                 functions.program.heads.partition_point(|u| u.offset <= callee.die.0).checked_sub(1)
             }
-            CalleePlace::Elsewhere => None,
+            CalleePlace::OtherDebugFile => None,
         };
         if let Some(function) = owner.and_then(|owner| functions.described(owner, callee.die)) {
             return if several.contains(&function) { Callee::Unknown } else { Callee::Function(function) };
@@ -86,7 +87,7 @@ fn callees_of(functions: &Functions<'_, '_>, several: &HashSet<FuncId>, unit_ind
         match functions.of_name(name) {
             Some(Some(function)) if !functions.is_plain_alias(name, function) => Callee::Function(function),
             Some(_) => Callee::Unknown,
-            None => functions.variant(bytes).unwrap_or(Callee::Elsewhere(name)),
+            None => functions.variant(bytes).unwrap_or(Callee::OtherModule(name)),
         }
     };
     (0..).zip(&functions.records.units[unit_index].callees).map(resolve).collect()

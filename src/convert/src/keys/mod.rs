@@ -1,31 +1,34 @@
-//! Says, for the calls that lead into folded code, which of its functions they call.
+//! Finds, for calls that lead into folded code, which member of the group each call calls.
 //!
-//! The key is the return address: a stack has it. A call that stands in folded code itself has one address and a
-//! callee for each of the functions that share the code. The calls of the function that remains have their
-//! addresses; those of the others are tombstones, and are given the addresses of the former, in order, since the code
-//! is the same. A pair must call one address, or one name that the program does not have. Compilers leave a call out
-//! now and then (clang: of a callee that it has no declaration for), or its callee (gcc: of a constructor), so the
-//! shorter list need only fit into the longer one, and a pair counts if every way to fit it has that pair, and both
-//! lists have as many calls of that address as the code. gcc does not keep the order: there, those that call one
-//! address must all call one function.
+//! The key of a call is its return address, since a stack has that. A call in folded code has one return address but
+//! one callee per member. The survivor's calls keep addresses; the others' are erased and are matched to the
+//! survivor's in order. A match needs the same target address, or the same name of a function outside the program.
+//! Since compilers omit calls, the shorter list must embed in the longer; a pair counts only if every embedding
+//! contains it and both lists have as many calls to that address as the machine code. gcc does not keep order: there,
+//! all calls to one address must have one callee.
 //!
-//! A callee may give its frame away by a tail call; then the code above a return address is that of whom it
-//! reaches. Where it may reach functions that are not known, nothing can be ruled out. What the compiler recorded
-//! of tail calls is compared with the jumps in the code, since it leaves some out.
+//! Example: `price_parcel` and `price_letter` share the code at 0x2000. Its call at 0x2010 goes to 0x1000, the code
+//! of `weigh_parcel` and `weigh_letter`. The survivor `price_parcel` records a call of `weigh_parcel` that returns to
+//! 0x2015. The folded `price_letter` records a call of `weigh_letter` without an address. The two calls are a pair,
+//! so a frame of `price_letter` at 0x2015 called `weigh_letter`.
+//!
+//! A callee may give up its frame by a tail call. Then the frame above the return address is of a function that the
+//! tail call reaches. If a tail call may reach unknown functions, no member can be ruled out. The tail calls that the
+//! compiler recorded are compared with the jumps in the code, since it omits some.
 
 mod callee;
 mod calls;
 mod functions;
 mod index;
+mod merged_units;
 mod objects;
 mod overrides;
-mod rewritten;
 mod tail_calls;
 mod thunks;
 
 use crate::diagnostics::{Cap, Diagnostics, Kind};
-use crate::keys::calls::OfCalls;
-use crate::keys::calls::call_keys::MAX_STEPS;
+use crate::keys::calls::CallResults;
+use crate::keys::calls::key_builder::MAX_MATCHING_STEPS;
 use crate::keys::functions::Functions;
 use crate::keys::index::Index;
 use crate::merge::units::Records;
@@ -36,7 +39,8 @@ use crate::program::machine::Machine;
 
 pub(crate) use objects::wanted::wanted_classes;
 
-/// The keys of the program. `classes` are those of the units that [`wanted_classes`] names; `None` where it names none.
+/// Finds the keys of the program. `classes` are the classes of the units that [`wanted_classes`] returns; `None` if
+/// it returns `None`.
 pub(crate) fn keys<'f>(
     placed: &Placed<'f>,
     records: &Records<'f>,
@@ -49,13 +53,15 @@ pub(crate) fn keys<'f>(
     }
     let machine = Machine::new(image);
     let index = Index::new(Functions::new(placed, records, &machine));
-    // Objects and calls tell nothing of each other.
-    let (found, OfCalls { calls, tails, counts, guesses, unknown_calls, capped }) =
-        rayon::join(|| objects::classes::keys(&index, image, classes, diagnostics), || OfCalls::of(&index));
+    // Keys of objects and keys of calls do not depend on each other.
+    let (found, CallResults { calls, tails, counts, guesses, unknown_calls, capped }) = rayon::join(
+        || objects::classes::keys(&index, image, classes, diagnostics),
+        || CallResults::of(&index),
+    );
     if capped {
         diagnostics.add(Kind::Cap(Cap::CallMatching), 0, || {
             format!(
-                "gave up after {MAX_STEPS} steps of matching calls to folded functions: some calls stay `ambiguous`"
+                "gave up after {MAX_MATCHING_STEPS} steps of matching calls to folded functions: some calls stay `ambiguous`"
             )
         });
     }

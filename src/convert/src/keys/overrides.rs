@@ -1,12 +1,13 @@
-//! Finds names that are defined more than once: a weak function and the one that overrides it. Each unit describes its own
-//! and records calls of it, but whoever is called by that name is the one that prevailed, and nothing says which that is.
+//! Finds names with two definitions: a weak function and the strong one that overrides it. Each unit describes its
+//! own definition and records calls of it. A call by that name calls the definition that prevailed, and DWARF does
+//! not show which one that is.
 
 use crate::merge::names::are_apart;
 use crate::merge::units::Records;
 use crate::model::{FuncId, NameId, OriginId, Program};
 use crate::util::hash::HashSet;
 
-/// The functions of such names, of these: those that units describe, and that all units mean by their names.
+/// The functions with such names among `shared`, the described functions that other units can call by name.
 pub(crate) fn functions(program: &Program<'_>, records: &Records<'_>, shared: &[FuncId]) -> HashSet<FuncId> {
     let mut defined: Vec<Option<OriginId>> = vec![None; program.names.len()];
     let mut names: HashSet<NameId> = HashSet::default();

@@ -1,4 +1,5 @@
-//! Finds whom a function reaches by tail calls: those that the compiler recorded, and those that show in the code.
+//! Finds the functions that a function reaches by tail calls, from the recorded tail calls and from the jumps in the
+//! code.
 
 use std::rc::Rc;
 
@@ -11,14 +12,13 @@ use crate::program::machine::Jumps;
 use crate::util::budget::Budget;
 use crate::util::hash::{HashMap, HashSet};
 
-/// Functions that are visited to find what one reaches by tail calls; one that reaches more reaches what is not
-/// known.
+/// Functions visited to find what one function reaches. If it reaches more, it counts as reaching unknown functions.
 const MAX_REACH: usize = 64;
 
-/// What a function reaches by tail calls, itself left out.
+/// The functions that a function reaches by tail calls, without itself.
 #[derive(Clone, Default)]
 pub(crate) struct Reach {
-    /// Functions of groups.
+    /// Those that are members of groups.
     pub(crate) members: Vec<FuncId>,
     pub(crate) unknown: bool,
 }
@@ -31,24 +31,25 @@ impl Reach {
     }
 }
 
-/// Steps of all functions together: calls, jumps and members of groups that are looked at. Each function has its part,
-/// within the bounds below, and reaches what is not known where that is used up.
-const MAX_STEPS: u64 = 1 << 33;
+/// Steps for all functions together: calls, jumps and members of groups. Each function gets an equal share within the
+/// bounds of `STEPS`. A function that uses its share up counts as reaching unknown functions.
+const MAX_TAIL_STEPS: u64 = 1 << 33;
 const STEPS: std::ops::RangeInclusive<u64> = 1 << 14..=1 << 22;
 
-/// The jumps of pieces that were read, by start, so that no code is read twice. Short ones are those to functions.
+/// The jumps of pieces already read, by start of the piece, so that no code is read twice. Short jumps count only if
+/// they go to the start of a piece.
 pub(crate) type JumpsOf = HashMap<u64, Option<Rc<Jumps>>>;
 
-/// Tasks that look at functions side by side, each of so many or more: code that functions of several tasks reach is
-/// read by each of them.
+/// Number of tasks, and the functions that each task takes at least. Code that functions of several tasks reach is
+/// read once by each task.
 const TASKS: usize = 16;
 const AT_ONCE: usize = 256;
 
-/// Lists of numbers, by number.
+/// Lists of numbers, each list under a number.
 struct Lists {
-    /// By list: one more than the place of its last number, 0 where it has none.
+    /// By list: one more than the index of its last number in `all`; 0 for an empty list.
     last: Vec<u32>,
-    /// Numbers, each with the same of the one before it in its list.
+    /// Numbers, each with one more than the index of the number before it in its list.
     all: Vec<(u32, u32)>,
 }
 
@@ -69,16 +70,16 @@ impl Lists {
     }
 }
 
-/// Pieces whose jumps one task looks for.
+/// Pieces that one task reads for jumps.
 const PIECES_AT_ONCE: usize = 2048;
 
 impl Index<'_, '_> {
-    /// What each function reaches that some call names, of those that `lead` into groups.
-    pub(crate) fn reach_of_callees(&self, lead: &[bool]) -> HashMap<FuncId, Reach> {
+    /// What each called function reaches, for the functions that may lead into groups.
+    pub(crate) fn reach_of_callees(&self, may_lead: &[bool]) -> HashMap<FuncId, Reach> {
         let mut called = Vec::new();
         for callees in &self.callees {
             called.extend(callees.iter().filter_map(|callee| match callee {
-                Callee::Function(function) if lead[function.index()] => Some(*function),
+                Callee::Function(function) if may_lead[function.index()] => Some(*function),
                 _ => None,
             }));
         }
@@ -92,9 +93,10 @@ impl Index<'_, '_> {
         called.into_iter().zip(found.into_iter().flatten()).collect()
     }
 
-    /// By function: whether it may reach one of a group by tail calls, or is one. Of most programs few do, and what the others
-    /// reach need not be known; so this takes all that may be a jump for one, and looks at all code once.
-    pub(crate) fn leading_into_groups(&self) -> Vec<bool> {
+    /// By function: whether it is a member of a group or may reach one by tail calls. In most programs few functions
+    /// do, and only for them is [`Index::reach`] needed. So this accepts everything that may be a jump, and reads all
+    /// code once.
+    pub(crate) fn may_lead_into_group(&self) -> Vec<bool> {
         let program = self.program;
         let mut jumps_into = Lists::new(program.pieces.len());
         for (to, from) in self.jumps_between_pieces().into_iter().flatten() {
@@ -110,21 +112,21 @@ impl Index<'_, '_> {
             }
         }
 
-        let mut lead = vec![false; program.functions.len()];
+        let mut may_lead = vec![false; program.functions.len()];
         let mut next: Vec<FuncId> = Vec::new();
-        let add = |function: FuncId, lead: &mut [bool], next: &mut Vec<FuncId>| {
-            if !std::mem::replace(&mut lead[function.index()], true) {
+        let add = |function: FuncId, may_lead: &mut [bool], next: &mut Vec<FuncId>| {
+            if !std::mem::replace(&mut may_lead[function.index()], true) {
                 next.push(function);
             }
         };
         for function in program.groups.iter().flat_map(|group| &group.members).map(|member| member.function) {
-            add(function, &mut lead, &mut next);
+            add(function, &mut may_lead, &mut next);
         }
         // The jumps into code that several functions share are followed once.
         let mut followed = vec![false; program.pieces.len()];
         while let Some(function) = next.pop() {
             for tail in tails_to.of(function.index()) {
-                add(FuncId(tail), &mut lead, &mut next);
+                add(FuncId(tail), &mut may_lead, &mut next);
             }
             for &(start, _) in self.ranges_of(function) {
                 let Ok(piece) = self.entry(start) else { continue };
@@ -133,20 +135,20 @@ impl Index<'_, '_> {
                 }
                 for from in jumps_into.of(piece) {
                     match program.pieces[from as usize].owner {
-                        Owner::Function(function) => add(function, &mut lead, &mut next),
+                        Owner::Function(function) => add(function, &mut may_lead, &mut next),
                         Owner::Group(group) => program.groups[group.index()]
                             .members
                             .iter()
-                            .for_each(|member| add(member.function, &mut lead, &mut next)),
+                            .for_each(|member| add(member.function, &mut may_lead, &mut next)),
                     }
                 }
             }
         }
-        lead
+        may_lead
     }
 
-    /// All that may be a jump from one piece to another: to which, from which; in parts. Left out are those of functions
-    /// of groups, and within one function.
+    /// Everything that may be a jump from one piece to another, as (target piece, source piece), in one list per
+    /// task. Jumps of group members and jumps within one function are left out.
     fn jumps_between_pieces(&self) -> Vec<Vec<(u32, u32)>> {
         let pieces = &self.program.pieces;
         let end = pieces.last().map_or(0, end_of);
@@ -162,7 +164,7 @@ impl Index<'_, '_> {
                 jumps.short.clear();
                 let (start, end) = (piece.start.0, piece.start.0 + u64::from(piece.body));
                 self.machine.add_direct_jumps(start, end, &mut jumps);
-                // A function's jumps to a part of it stand together.
+                // The jumps of a function to one part of it are mostly neighbours.
                 let mut last = from as usize;
                 for &target in jumps.targets.iter().chain(&jumps.short) {
                     if all.contains(&target) && !self.is_in(last, target) {
@@ -179,7 +181,7 @@ impl Index<'_, '_> {
         tasks.collect()
     }
 
-    /// The piece that an address is in, or in what fills it up.
+    /// The piece that contains an address, including the padding behind it.
     fn piece_at(&self, address: u64) -> Option<usize> {
         let at = match self.entry(address) {
             Ok(piece) => return Some(piece),
@@ -194,8 +196,8 @@ impl Index<'_, '_> {
     }
 
     pub(crate) fn reach(&self, jumps_of: &mut JumpsOf, function: FuncId) -> Reach {
-        let mut reach = Reach { unknown: self.forgotten, ..Reach::default() };
-        let part = MAX_STEPS / (self.program.functions.len() as u64).max(1);
+        let mut reach = Reach { unknown: self.has_forgotten_callers, ..Reach::default() };
+        let part = MAX_TAIL_STEPS / (self.program.functions.len() as u64).max(1);
         let steps = Budget::new(part.clamp(*STEPS.start(), *STEPS.end()));
         let mut seen = vec![function];
         let mut next = 0;
@@ -206,17 +208,18 @@ impl Index<'_, '_> {
                 .iter()
                 .any(|callee| matches!(callee, Callee::Function(callee) if self.records_other(at, *callee)));
             let mut found = recorded;
-            // Code that no compiler described may leave in any way: a stub that returns to where it wants to jump.
+            // Code that no compiler described may leave in any way, for example by a return to an address that it
+            // pushed.
             reach.unknown |= self.program.functions[at.index()].source.is_none();
             match self.jumps(jumps_of, at, &steps) {
                 Some(jumps) => {
-                    // What the compiler leaves out all the same: clang, jumps to what a table at a number holds;
-                    // and those of inline assembly.
+                    // Compilers never record some jumps: clang omits jumps through a table of function addresses, and
+                    // jumps of inline assembly.
                     reach.unknown |=
                         jumps.iter().any(|jumps| jumps.anywhere || (jumps.indirect && !promised));
                     self.unrecorded(at, &jumps, &steps, &mut found, &mut reach.unknown);
                 }
-                // Nothing shows that a linker did not put others in the places of the names that it calls (`--wrap`).
+                // Without code, nothing shows that the linker did not replace a recorded callee (`--wrap`).
                 None => reach.unknown = true,
             }
             if steps.is_short() {
@@ -227,8 +230,8 @@ impl Index<'_, '_> {
                 match callee {
                     Callee::Function(callee) if seen.contains(&callee) => {}
                     Callee::Function(callee) if seen.len() < MAX_REACH => seen.push(callee),
-                    // Another module's function may jump back to whatever it was given.
-                    Callee::Elsewhere(name) if ends_outside(&self.program.names[name.index()]) => {}
+                    // A function of another module may jump to any address that it was given.
+                    Callee::OtherModule(name) if ends_outside(&self.program.names[name.index()]) => {}
                     _ => reach.unknown = true,
                 }
             }
@@ -238,12 +241,12 @@ impl Index<'_, '_> {
         reach
     }
 
-    /// True where what a function records of a tail call may mean another callee.
+    /// True if a tail call that a function records may mean another callee.
     fn records_other(&self, function: FuncId, callee: FuncId) -> bool {
         self.calls(function).is_some_and(|(unit, ..)| self.may_be_other(unit, callee))
     }
 
-    /// The callees of the tail calls that the compiler recorded, and whether it promises that these are all.
+    /// The callees of the tail calls that the compiler recorded, and whether it promises that the list is complete.
     fn recorded_tails(&self, function: FuncId, steps: &Budget, unknown: &mut bool) -> (Vec<Callee>, bool) {
         let Some((unit, calls, listed)) = self.calls(function) else { return (Vec::new(), false) };
         if !steps.spend(listed.len()) {
@@ -255,7 +258,7 @@ impl Index<'_, '_> {
         (tails, calls.all_tail_calls)
     }
 
-    /// The jumps out of a function, by range; `None` where its code is not at hand.
+    /// The jumps out of a function, by range; `None` if its code is missing.
     fn jumps(&self, known: &mut JumpsOf, function: FuncId, steps: &Budget) -> Option<Vec<Rc<Jumps>>> {
         let ranges = self.ranges_of(function);
         let ranges = if steps.spend(ranges.len()) { ranges } else { &[] };
@@ -269,7 +272,8 @@ impl Index<'_, '_> {
         ranges.iter().map(read).collect()
     }
 
-    /// Adds the functions of a piece: all, where it is folded, since it does not show which is meant.
+    /// Adds the functions of a piece. Of a folded piece it adds all members, since the jump does not show which is
+    /// meant.
     fn owners(&self, piece: usize, steps: &Budget, found: &mut Vec<Callee>) {
         match self.program.pieces[piece].owner {
             Owner::Function(function) => found.push(Callee::Function(function)),
@@ -282,8 +286,8 @@ impl Index<'_, '_> {
         }
     }
 
-    /// Adds the functions that a function jumps to though nobody recorded it: clang leaves a tail call out where it has
-    /// no declaration of the callee, and promises all the same that none is missing.
+    /// Adds the functions that a function jumps to by jumps that the compiler did not record. clang omits a tail call
+    /// to a function that it has no declaration for, and still promises that none is missing.
     fn unrecorded(
         &self,
         function: FuncId,
@@ -296,7 +300,7 @@ impl Index<'_, '_> {
             return;
         }
         let own = self.ranges_of(function);
-        let part = |start: u64| own.binary_search_by_key(&start, |range| range.0).is_ok();
+        let is_part = |start: u64| own.binary_search_by_key(&start, |range| range.0).is_ok();
         let through =
             |target: u64| self.passing.made_for(target).map_or(target, |made| self.starts[made.index()]);
         let mut targets: Vec<u64> =
@@ -304,72 +308,103 @@ impl Index<'_, '_> {
         targets.sort_unstable();
         let short = || jumps.iter().flat_map(|jumps| &jumps.short).copied();
         let direct: HashSet<u64> = targets.iter().copied().chain(short().map(through)).collect();
-        // How many tail calls of each address were recorded.
-        let mut recorded: HashMap<u64, usize> = HashMap::default();
-        // Whom calls through stubs of the linker, or through words of the loader, may call, as far as they were recorded.
-        let mut by_name: HashSet<Callee> = HashSet::default();
-        for &callee in found.iter() {
-            match callee {
-                Callee::Function(function) => {
-                    let start = self.starts[function.index()];
-                    *recorded.entry(start).or_default() += 1;
-                    if !direct.contains(&start) {
-                        by_name.insert(callee);
-                    }
-                }
-                Callee::Elsewhere(_) => _ = by_name.insert(callee),
-                Callee::Indirect | Callee::Unknown => {}
-            }
-        }
+        let RecordedTails { by_address, by_name } = self.recorded_by_target(found, &direct);
         let slots: HashSet<u64> = jumps.iter().flat_map(|jumps| &jumps.slots).copied().collect();
-        let (mut names_used, mut names_needed) = (0, slots.len());
+        let mut names = NameUse { used: 0, needed: slots.len() };
         for target in short() {
             if let Ok(piece) = self.entry(target)
-                && !part(target)
+                && !is_part(target)
             {
                 self.owners(piece, steps, found);
             }
         }
         for same in targets.chunk_by(|a, b| a == b) {
-            let target = same[0];
-            // One more jump than calls of the address may call another of the functions there.
-            if recorded.get(&target).is_some_and(|&recorded| same.len() <= recorded) {
-                continue;
+            // If there are more jumps to an address than recorded calls, the further jump may call another function
+            // there.
+            if by_address.get(&same[0]).is_none_or(|&recorded| same.len() > recorded) {
+                self.add_target(function, (same[0], is_part), steps, found, &mut names);
             }
-            match self.entry(target) {
-                // A stub of the linker has a symbol too in what mold makes.
-                _ if self.machine.is_stub(target) => names_needed += 1,
-                // A part of the function is its own, and so is its beginning where nobody shares it.
-                Ok(piece) => {
-                    let folded = matches!(self.program.pieces[piece].owner, Owner::Group(_));
-                    if !part(target) || (folded && self.starts[function.index()] == target) {
-                        self.owners(piece, steps, found);
-                        // What the linker put in the place of a name that was recorded (`--wrap`).
-                        names_used += 1;
+        }
+        *unknown |= names.needed > by_name.len().saturating_sub(names.used);
+    }
+
+    /// Sorts the recorded callees of tail calls into those that direct jumps go to, and the others.
+    fn recorded_by_target(&self, recorded: &[Callee], direct: &HashSet<u64>) -> RecordedTails {
+        let mut tails = RecordedTails::default();
+        for &callee in recorded {
+            match callee {
+                Callee::Function(function) => {
+                    let start = self.starts[function.index()];
+                    *tails.by_address.entry(start).or_default() += 1;
+                    if !direct.contains(&start) {
+                        tails.by_name.insert(callee);
                     }
                 }
-                Err(_) => {
-                    if let Some(around) = self.piece_at(target) {
-                        if !part(self.program.pieces[around].start.0) {
-                            self.owners(around, steps, found);
-                        }
-                    } else if self.machine.is_code(target) {
-                        names_needed += 1;
+                Callee::OtherModule(_) => _ = tails.by_name.insert(callee),
+                Callee::Indirect | Callee::Unknown => {}
+            }
+        }
+        tails
+    }
+
+    /// Adds the functions at the target of a direct jump of a function, or counts the name that it needs.
+    fn add_target(
+        &self,
+        function: FuncId,
+        (target, is_part): (u64, impl Fn(u64) -> bool),
+        steps: &Budget,
+        found: &mut Vec<Callee>,
+        names: &mut NameUse,
+    ) {
+        match self.entry(target) {
+            // mold gives stubs of the linker symbols, too.
+            _ if self.machine.is_stub(target) => names.needed += 1,
+            // A jump to a part of the function, or to its own entry if it shares that with no other function, is no tail
+            // call.
+            Ok(piece) => {
+                let folded = matches!(self.program.pieces[piece].owner, Owner::Group(_));
+                if !is_part(target) || (folded && self.starts[function.index()] == target) {
+                    self.owners(piece, steps, found);
+                    // The linker may have replaced a recorded callee by this function (`--wrap`).
+                    names.used += 1;
+                }
+            }
+            Err(_) => {
+                if let Some(around) = self.piece_at(target) {
+                    if !is_part(self.program.pieces[around].start.0) {
+                        self.owners(around, steps, found);
                     }
+                } else if self.machine.is_code(target) {
+                    names.needed += 1;
                 }
             }
         }
-        *unknown |= names_needed > by_name.len().saturating_sub(names_used);
     }
 }
 
-/// Where a piece ends, with what fills it up.
+/// The recorded callees of a function's tail calls.
+#[derive(Default)]
+struct RecordedTails {
+    /// By address: how many tail calls to it were recorded.
+    by_address: HashMap<u64, usize>,
+    /// Callees that no direct jump goes to. Jumps through stubs of the linker or through GOT slots may go to them.
+    by_name: HashSet<Callee>,
+}
+
+/// How many recorded callees direct jumps account for, and how many jumps through stubs and slots need one.
+struct NameUse {
+    used: usize,
+    needed: usize,
+}
+
+/// The end of a piece, including its padding.
 fn end_of(piece: &Piece) -> u64 {
     piece.start.0 + u64::from(piece.body) + u64::from(piece.pad)
 }
 
-/// True for functions of C's and C++'s libraries, by linkage name, that end without a jump to code that they were given: those
-/// that get and give back memory, and those on strings and memory. Other libraries have names that begin alike.
+/// True for functions of the C and C++ libraries, by linkage name, that never end in a jump to code that a caller
+/// gave them: functions that allocate and free memory, and functions on strings and memory. Functions of other
+/// libraries have names with the same beginnings, so whole names are compared.
 fn ends_outside(name: &[u8]) -> bool {
     const MEMORY: [&str; 4] = ["free", "malloc", "calloc", "realloc"];
     const OF_BOTH: [&str; 31] = [
@@ -407,7 +442,7 @@ mod tests {
         }
         let others = [
             ["apply", "mem", "str_apply", "freeze", "qsort", "_ZNSo5flushEv", "_Zd1f", ""],
-            // Functions of anybody, and an operator that is given a function.
+            // Functions of other programs, and an operator that takes a function.
             ["memberapply", "streamrun", "strwidth", "memory", "str", "wcs", "_ZnwmPFvvE", "_ZdlPvPFvvE"],
         ];
         for name in others.concat() {

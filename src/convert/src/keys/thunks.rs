@@ -1,6 +1,6 @@
-//! Small code that no DIE describes and that passes its calls on to a function that one describes: what is left of a function
-//! that the compiler merged with that one, or what a linker put in the place of a function that it folded
-//! (`--icf=safe_thunks` of lld for Mach-O, where the function's address is taken).
+//! Small code that no DIE describes and that passes its calls on to a described function. The compiler left it for a
+//! function that it merged with the described one, or the linker put it in the place of a folded function whose
+//! address is taken (lld for Mach-O with `--icf=safe_thunks`).
 
 use crate::model::{FuncId, NameId, Owner, Piece, Program};
 use crate::place::thunks::bounds::MAX_THUNK;
@@ -8,12 +8,12 @@ use crate::program::machine::Machine;
 use crate::program::names::toolchain::{checked_name, may_be_merged};
 use crate::util::hash::{HashMap, HashSet};
 
-/// Such code.
+/// Code that passes its calls on.
 #[derive(Default)]
 pub(crate) struct Passing {
-    /// Where that of functions leads that a compiler merged.
+    /// The targets of code that a compiler left for merged functions.
     merged: HashSet<u64>,
-    /// By address, that of linkers: whose it is. Of Mach-O alone.
+    /// By the address of code that a linker made: the function that it stands in for. Only in Mach-O programs.
     made: HashMap<u64, FuncId>,
 }
 
@@ -25,7 +25,7 @@ impl Passing {
             let piece = program.pieces.binary_search_by_key(&target, |piece| piece.start.0);
             piece.is_ok_and(|piece| described[piece])
         };
-        // Such code is folded too, and with functions that a compiler described.
+        // The linker also folds this small code, even with described functions.
         let small = program.pieces.iter().filter(|piece| {
             u64::from(piece.body) <= MAX_THUNK
                 && owners(program, piece).any(|owner| !is_described(program, owner))
@@ -65,18 +65,18 @@ impl Passing {
         found
     }
 
-    /// True where code of a function that a compiler merged leads to an address.
+    /// True if code of a merged function jumps to an address.
     pub(crate) fn leads_to(&self, address: u64) -> bool {
         self.merged.contains(&address)
     }
 
-    /// The function in whose place a linker put the code at an address.
+    /// The function for which a linker put the code at an address.
     pub(crate) fn made_for(&self, address: u64) -> Option<FuncId> {
         self.made.get(&address).copied()
     }
 }
 
-/// The functions whose bodies are at these addresses, and to whose names others jump there (`-fsanitize=cfi-icall`).
+/// The function bodies at these addresses, each with the name that jumps to it have (`-fsanitize=cfi-icall`).
 fn checked_bodies<'p>(program: &'p Program<'_>, targets: &HashSet<u64>) -> HashSet<(u64, &'p [u8])> {
     let pieces = program.pieces.iter().filter(|piece| targets.contains(&piece.start.0));
     pieces
@@ -93,8 +93,8 @@ fn is_described(program: &Program<'_>, function: FuncId) -> bool {
     program.functions[function.index()].source.is_some()
 }
 
-/// True for a described function that other units can name. Two that are local to their units may have one name, and the
-/// compiler may have merged one of them.
+/// True for a described function that other units can name. Two functions local to their units may have one name, and
+/// the compiler may have merged one of them.
 fn is_external(program: &Program<'_>, function: FuncId) -> bool {
     let source = program.functions[function.index()].source;
     source.is_some_and(|at| program.code[at.unit.index()].functions[at.function.index()].external)
@@ -104,7 +104,7 @@ fn name(program: &Program<'_>, function: FuncId) -> NameId {
     program.origins[program.functions[function.index()].origin.index()].name
 }
 
-/// The name of code that has only one.
+/// The name of code that has only one name.
 fn only(program: &Program<'_>, piece: &Piece) -> Option<NameId> {
     match piece.owner {
         Owner::Function(function) if program.functions[function.index()].aliases.is_empty() => {

@@ -1,4 +1,5 @@
-//! The names, source files and origins of the whole program, each with an id. They only grow: an id that was given stays.
+//! The names, source files and origins of the whole program, each with an id. Nothing is removed, so an id stays
+//! valid.
 
 use std::borrow::Cow;
 
@@ -9,16 +10,16 @@ use crate::model::{FileId, Function, NameId, Origin, OriginId};
 use crate::util::hash::{HashMap, hash_of};
 use crate::util::text::{base_name, is_same_path};
 
-/// Finds the id of a name by its bytes. The texts stand elsewhere.
+/// Finds the id of a name by its bytes. The texts are stored outside.
 #[derive(Default)]
 pub(crate) struct NameIndex {
     table: HashTable<NameId>,
-    /// By name: to grow the table no name is read again.
+    /// The hash of each name: growing the table reads no name again.
     hashes: Vec<u64>,
 }
 
 impl NameIndex {
-    /// The id of a name among `texts`, which are those that the index was made of.
+    /// The id of a name among `texts`, the texts that the index was built from.
     pub(crate) fn find(&self, texts: &[Cow<'_, [u8]>], name: &[u8]) -> Option<NameId> {
         self.find_hashed(texts, hash_of(name), name)
     }
@@ -28,7 +29,7 @@ impl NameIndex {
         self.table.find(hash, is_it).copied()
     }
 
-    /// The id of a name, which is added to `texts` if it is new.
+    /// The id of a name; adds it to `texts` if it is new.
     pub(crate) fn intern<'f>(&mut self, texts: &mut Vec<Cow<'f, [u8]>>, name: Cow<'f, [u8]>) -> NameId {
         let hash = hash_of(&name);
         if let Some(id) = self.find_hashed(texts, hash, &name) {
@@ -53,18 +54,18 @@ pub(crate) struct Names<'f> {
     index: NameIndex,
     pub(super) files: Vec<Vec<u8>>,
     origins: Vec<Origin>,
-    /// By name: its first origin. Most names have one, and units name the same ones in the same order: what is near
-    /// each other here is near in memory.
+    /// By name: its first origin. Most names have one, and units name the same ones in the same order: neighbours
+    /// here are near in memory.
     first_origins: Vec<Option<OriginId>>,
-    /// The others.
+    /// Further origins of names that have several.
     other_origins: HashMap<Origin, OriginId>,
-    /// Names and paths that are longer than a file holds, each once.
+    /// Names and paths longer than the file format allows, each counted once.
     pub(crate) cut: u64,
-    /// Names and paths of units for which there was no room.
+    /// Names and paths of units that did not fit in the strings of the program.
     pub(crate) without_room: u64,
 }
 
-/// What of [`Names`] is stored, and what finds a name in it.
+/// The part of [`Names`] that is stored, and the index that finds a name in it.
 pub(crate) struct NameTables<'f> {
     pub(crate) texts: Vec<Cow<'f, [u8]>>,
     pub(crate) files: Vec<Vec<u8>>,
@@ -83,13 +84,13 @@ impl<'f> Names<'f> {
         }
     }
 
-    /// Frees what only adding takes.
+    /// Frees the tables that are needed only for adding.
     pub(crate) fn into_tables(self) -> NameTables<'f> {
         let Names { texts, index, files, origins, .. } = self;
         NameTables { texts, files, origins, index }
     }
 
-    /// How many names there are: ids are below it.
+    /// The number of names: ids are below it.
     pub(crate) fn len(&self) -> usize {
         self.texts.len()
     }
@@ -98,7 +99,7 @@ impl<'f> Names<'f> {
         &self.texts[id.index()]
     }
 
-    /// The id of a name that something of the program has already.
+    /// The id of a name, if anything in the program has it.
     pub(crate) fn find(&self, name: &[u8]) -> Option<NameId> {
         self.index.find(&self.texts, name)
     }
@@ -108,7 +109,7 @@ impl<'f> Names<'f> {
         self.intern(Cow::Borrowed(name))
     }
 
-    /// The id of a name, which is kept if it is new.
+    /// The id of a name; stores it if it is new.
     pub(crate) fn intern(&mut self, mut name: Cow<'f, [u8]>) -> NameId {
         let is_cut = name.len() > MAX_NAME;
         if is_cut {
@@ -129,7 +130,7 @@ impl<'f> Names<'f> {
         self.origins[id.index()].name
     }
 
-    /// The name of a function: its symbol's, else that of its origin.
+    /// The name of a function: its symbol's, otherwise that of its origin.
     pub(crate) fn of_function(&self, function: &Function) -> NameId {
         function.symbol.unwrap_or(self.of_origin(function.origin))
     }
@@ -138,7 +139,7 @@ impl<'f> Names<'f> {
         self.origins.len()
     }
 
-    /// The id of an origin, which is kept if it is new.
+    /// The id of an origin; stores it if it is new.
     pub(crate) fn add_origin(&mut self, origin: Origin) -> OriginId {
         let name = origin.name.index();
         let new = OriginId(self.origins.len() as u32);
@@ -156,7 +157,7 @@ impl<'f> Names<'f> {
         id
     }
 
-    /// True where a unit of the program has an origin of this name.
+    /// True if a unit of the program has an origin of this name.
     pub(crate) fn is_described(&self, name: NameId) -> bool {
         self.first_origins.get(name.index()).is_some_and(Option::is_some)
     }
@@ -166,8 +167,8 @@ impl<'f> Names<'f> {
         &self.files[id.index()]
     }
 
-    /// True where two functions of one name are declared in different places, as far as names of files tell: units may
-    /// spell the path of one file differently, and need not say where.
+    /// True if two functions of one name are declared in different places, by the base names of their files: units
+    /// may spell the path of one file differently, and need not give a place.
     pub(crate) fn are_apart(&self, one: OriginId, other: OriginId) -> bool {
         differ((&self.origins, &self.files), one, other, |one, other| base_name(one) == base_name(other))
     }
@@ -186,13 +187,13 @@ pub(super) fn shortened(name: Cow<'_, [u8]>, len: usize) -> Cow<'_, [u8]> {
     }
 }
 
-/// True where two functions of one name are declared in different places: two definitions, of which a linker let one prevail
-/// (a strong one over a weak one). Units need not say where.
+/// True if two functions of one name are declared in different places: they are two definitions, of which the linker
+/// chose one (a strong one over a weak one). Units need not give a place.
 pub(crate) fn are_apart(origins: &[Origin], files: &[Vec<u8>], one: OriginId, other: OriginId) -> bool {
     differ((origins, files), one, other, is_same_path)
 }
 
-/// True where declarations are in lines that differ, or in files whose paths are not the same.
+/// True if two declarations have different lines, or files with different paths.
 fn differ(
     (origins, files): (&[Origin], &[Vec<u8>]),
     one: OriginId,

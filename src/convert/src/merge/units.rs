@@ -1,4 +1,5 @@
-//! The units of a program after `merge`: what their own ids mean in the whole program. No later step changes them.
+//! The units of a program after `merge`, with the ids that their local ids have in the whole program. No later step
+//! changes them.
 
 use std::sync::OnceLock;
 
@@ -7,7 +8,7 @@ use crate::model::{Edge, LocalOrigin, NameId, OriginId, SlotKey, UnitHead, UnitI
 use crate::util::hash::HashSet;
 use crate::util::text::base_name;
 
-/// What units are, and the ids that theirs have in the program; in the order of the file.
+/// The heads of units, and the program's ids for their local ids, in the order of the file.
 #[derive(Default)]
 pub(crate) struct Units<'f> {
     pub(crate) heads: Vec<UnitHead<'f>>,
@@ -15,16 +16,16 @@ pub(crate) struct Units<'f> {
     pub(crate) maps: Vec<UnitMap>,
     /// The inlined calls of all units.
     pub(crate) edges: Vec<Edge>,
-    /// By unit: the names of its origins, once that is asked.
+    /// By unit: the names of its origins; computed at first use.
     described: Vec<OnceLock<HashSet<NameId>>>,
 }
 
-/// What units record of calls, of functions without code, and of classes.
+/// The units' records of calls, of codeless functions, and of classes.
 #[derive(Default)]
 pub(crate) struct Records<'f> {
     /// One for each unit.
     pub(crate) units: Vec<UnitRecords<'f>>,
-    /// What a table lists of calls through slots (`.debug_vcall`).
+    /// Calls through slots that a table lists (`.debug_vcall`).
     pub(crate) slots: Vec<SlotKey>,
 }
 
@@ -35,17 +36,17 @@ impl<'f> Units<'f> {
         self.described.push(OnceLock::new());
     }
 
-    /// How many units there are.
+    /// The number of units.
     pub(crate) fn len(&self) -> usize {
         self.heads.len()
     }
 
-    /// The program's origin that a unit's is.
+    /// The program's id of a unit's origin.
     pub(crate) fn origin_of(&self, unit: usize, local: LocalOrigin) -> OriginId {
         self.maps[unit].origins[local.index()]
     }
 
-    /// True where this unit has an origin of this name: a function of its own, or one that it inlines or calls.
+    /// True if this unit has an origin of this name: a function of its own, or one that it inlines or calls.
     pub(crate) fn describes(&self, names: &Names<'_>, unit: UnitId, name: NameId) -> bool {
         let of_unit = || {
             let origins = self.maps[unit.index()].origins.iter();
@@ -54,8 +55,8 @@ impl<'f> Units<'f> {
         self.described[unit.index()].get_or_init(of_unit).contains(&name)
     }
 
-    /// As [`Names::are_apart`], for functions whose units both have lines at one address: a copy that a linker discarded has
-    /// none. Those that are declared in the source files of their units are apart if those are different files of one name.
+    /// As [`Names::are_apart`], for functions whose units both have lines at one address (a discarded copy has none).
+    /// Functions declared in the source files of their units are apart if those are different files of one name.
     pub(crate) fn are_apart_there(
         &self,
         names: &Names<'_>,

@@ -1,9 +1,9 @@
-//! How much memory units take: what [`crate::util::budget`] charges them with.
+//! The memory that units take, as charged to [`crate::util::budget`].
 
 use super::{ClassUnit, Row, Scope, Unit, UnitCode, UnitMap, UnitRecords, UnitTraces};
 
 impl Unit<'_> {
-    /// True for a unit of which only the offset is known: it has no name, no code, and nothing that others refer to.
+    /// True for a unit of which only the offset is known: it has no name and no code, and no other unit refers to it.
     pub(crate) fn is_empty(&self) -> bool {
         self.head.file_name.is_empty()
             && !self.head.partial
@@ -13,8 +13,8 @@ impl Unit<'_> {
             && self.code.locations.is_none()
     }
 
-    /// Bytes of memory that the unit takes, but for names and paths, of which several units may have the same, and for what
-    /// a second look gives.
+    /// Bytes of memory that the unit takes, without names and paths, which several units may share, and without
+    /// records that are read later.
     pub(crate) fn bytes(&self) -> u64 {
         let lists = [
             size_of_val(&self.tables.names[..]),

@@ -17,18 +17,18 @@ pub struct Calls {
 /// A call (DWARF 5 3.4.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnitCall {
-    /// Address of the instruction after the call; `None` for a tail call, and where the linker erased it.
+    /// Address of the instruction after the call; `None` for a tail call, and if the linker erased it.
     pub return_addr: Option<ImageAddr>,
-    /// `None` where the call goes through a register or memory.
+    /// `None` if the call goes through a register or memory.
     pub callee: Option<LocalCallee>,
-    /// The call is the last thing that the function does: the callee takes its frame.
+    /// A tail call: the callee takes over the function's frame.
     pub tail: bool,
-    /// Which word of a table in memory the call goes through (a virtual call's slot); [`super::NONE16`] where it goes
-    /// another way, or that is not recorded.
+    /// The word of a table in memory through which the call goes (a virtual call's slot); [`super::NONE16`] if it
+    /// goes another way, or if that is not recorded.
     pub slot: u16,
 }
 
-/// A subprogram that is called, as the unit describes it.
+/// A callee, as the unit describes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnitCallee {
     pub die: DieOffset,
@@ -38,13 +38,13 @@ pub struct UnitCallee {
     pub external: bool,
 }
 
-/// Where the DIE of a callee is.
+/// The unit with the DIE of a callee.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CalleePlace {
-    /// In this unit.
+    /// This unit.
     Here,
-    /// In the unit of the program that its offset lies in.
+    /// The unit of the program at that offset.
     Program,
-    /// In a supplementary file, or in another unit of a `.dwo`: offsets of the program mean something else.
-    Elsewhere,
+    /// A supplementary file, or another unit of a `.dwo`: offsets there are not those of the program.
+    OtherDebugFile,
 }

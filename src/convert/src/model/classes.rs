@@ -1,25 +1,25 @@
-//! Classes with tables of virtual functions, as units describe them, and what follows for folded functions.
+//! Classes with vtables, as units describe them, and the keys that follow from them.
 
 use super::{FuncId, ImageAddr, Instance, UnitName};
 use crate::diagnostics::Diagnostics;
 
-/// A class of the unit, as far as virtual calls concern it (DWARF 5 5.7).
+/// A class of the unit, as far as virtual calls need it (DWARF 5 5.7).
 #[derive(Clone, Debug)]
 pub struct UnitClass {
     /// Index into [`ClassUnit::names`].
     pub name: u32,
-    /// Nothing but its name is known here (`DW_AT_declaration`).
+    /// Only its name is known here (`DW_AT_declaration`).
     pub declared: bool,
-    /// It stands in a namespace without a name, and is gcc's, which writes no linkage names there.
+    /// It is in an unnamed namespace, for which gcc writes no linkage names.
     pub unnamed: bool,
     pub bases: Vec<UnitBase>,
     pub methods: Vec<UnitMethod>,
 }
 
-/// A class that another derives from (`DW_TAG_inheritance`).
+/// A base class (`DW_TAG_inheritance`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnitBase {
-    /// Index into [`ClassUnit::classes`]; `None` for one that is not in the unit.
+    /// Index into [`ClassUnit::classes`]; `None` if the class is not in the unit.
     pub class: Option<u32>,
     /// Bytes from the start of the object; `None` for a virtual base.
     pub offset: Option<u64>,
@@ -32,19 +32,19 @@ pub struct UnitMethod {
     pub linkage_name: u32,
     /// Index into [`ClassUnit::names`]: the name in the source.
     pub name: u32,
-    /// Tells a method of an unnamed class without a linkage name apart; else [`Instance::NAMED`].
+    /// Identifies a method without a linkage name, in an unnamed namespace; otherwise [`Instance::NAMED`].
     pub instance: Instance,
     pub is_virtual: bool,
     /// It has no code of its own.
     pub is_pure: bool,
-    /// `DW_AT_vtable_elem_location`; [`super::NONE16`] where there is none. clang gives 0 to every destructor.
+    /// `DW_AT_vtable_elem_location`; [`super::NONE16`] if there is none. clang gives 0 to every destructor.
     pub slot: u16,
 }
 
-/// A table of virtual functions that the unit describes (clang's `_vtable$`).
+/// A vtable that the unit describes (clang's `_vtable$`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnitVtable {
-    /// Where the table's symbol is, not what an object's pointer holds.
+    /// The address of the table's symbol, which an object's pointer does not hold.
     pub address: ImageAddr,
     /// Index into [`ClassUnit::classes`].
     pub class: u32,
@@ -54,40 +54,40 @@ pub struct UnitVtable {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SlotKey {
     pub return_addr: ImageAddr,
-    /// Which word of the table.
+    /// The word of the table.
     pub slot: u16,
-    /// The code loads the table's address from the beginning of an object, so that it is a table of virtual functions.
+    /// The code loads the table's address from the start of an object, so it is a vtable.
     pub by_object: bool,
 }
 
-/// A function of a group that stands at a word of a table of virtual functions.
+/// A member of a group at a word of a vtable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct OverriderKey {
     pub slot: u16,
     pub function: FuncId,
-    /// At this word some table leads to the group's code, and nothing shows to which of its functions.
+    /// Some vtable leads to the group's code at this word, and nothing shows which member it means.
     pub doubtful: bool,
 }
 
-/// Which function of a group runs on an object whose pointer to its virtual functions holds `point`.
+/// The member of a group that runs on an object whose vtable pointer is `point`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct VtableKey {
     pub point: ImageAddr,
     pub function: FuncId,
-    /// Only where the call goes through this word of the table; `None`: whoever calls.
+    /// The key holds only for calls through this word of the table; `None`: for any caller.
     pub slot: Option<u16>,
-    /// Other functions of the group may have run: this is the likeliest.
+    /// Other members may have run; this is the most probable one.
     pub doubtful: bool,
 }
 
-/// Where a unit describes classes whose table of virtual functions the program may have from it.
+/// The places in a unit of classes whose vtable the program may have from this unit.
 #[derive(Clone, Debug, Default)]
 pub struct ClassPlaces {
-    /// Tables, with the offset of their class's entry in the unit.
+    /// Vtables, each with the offset of its class's DIE in the unit.
     pub tables: Vec<(ImageAddr, usize)>,
-    /// Offsets of gcc's classes with a pointer to a table.
+    /// Offsets of gcc's classes with a vtable pointer.
     pub dynamic: Vec<usize>,
-    /// Those of them that stand in a namespace without a name, sorted.
+    /// Those classes that are in an unnamed namespace, sorted.
     pub unnamed: Vec<usize>,
 }
 
@@ -96,7 +96,7 @@ impl ClassPlaces {
         self.tables.is_empty() && self.dynamic.is_empty()
     }
 
-    /// True where those of tables are all.
+    /// True if there are no classes of gcc: the vtables are enough.
     pub(crate) fn is_of_tables(&self) -> bool {
         !self.tables.is_empty() && self.dynamic.is_empty()
     }
@@ -111,9 +111,9 @@ pub struct ClassUnit<'f> {
     /// Offset of the unit's header in `.debug_info`.
     pub offset: u64,
     pub names: Vec<UnitName<'f>>,
-    /// Classes that have a table of virtual functions, and what they derive from.
+    /// Classes that have a vtable, and their bases.
     pub classes: Vec<UnitClass>,
     pub vtables: Vec<UnitVtable>,
-    /// What was left out: it counts only once the classes are asked for.
+    /// The diagnostics of reading the classes. They count only if the classes are used.
     pub(crate) skipped: Diagnostics,
 }

@@ -1,8 +1,8 @@
-//! What is described and has no code of its own.
+//! Described functions without code.
 
 use super::{DieOffset, Instance, LocalOrigin};
 
-/// A subprogram that is described and has no code.
+/// A subprogram that is described and has no code: the compiler merged it with another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Codeless {
     pub die: DieOffset,

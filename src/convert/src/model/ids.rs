@@ -1,11 +1,11 @@
-//! Ids and addresses, each a type of its own, and how the address of a function became known.
+//! Ids and addresses, each a type of its own, and the evidence by which a function's address is known.
 
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 /// Marks the absence of an id in a packed field.
 pub const NONE16: u16 = u16::MAX;
 
-/// The longest piece of code, in bytes: offsets in it fit 31 bits. What is longer is cut, and counted.
+/// The longest piece of code, in bytes: offsets in it fit 31 bits. Longer code is cut, and counted.
 pub const MAX_PIECE: u64 = (u32::MAX >> 1) as u64;
 
 macro_rules! ids {
@@ -59,8 +59,7 @@ pub struct ImageAddr(pub u64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DieOffset(pub u64);
 
-/// How the address of a function became known. The order is that of the evidence: what comes first
-/// is trusted first.
+/// The evidence for the address of a function, in order of trust: the first is trusted most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum How {
@@ -72,7 +71,7 @@ pub enum How {
     Relocation = 2,
     /// Tombstoned; the symbol table has its linkage name there.
     Symbol = 3,
-    /// Tombstoned; an unclaimed line sequence of its unit fits it alone.
+    /// Tombstoned; an unclaimed line sequence of its unit fits only this function.
     LineSequence = 4,
     /// Merged by the compiler; a call site names it.
     CallSite = 5,
@@ -81,7 +80,7 @@ pub enum How {
 }
 
 impl How {
-    /// All of them, in their order.
+    /// All of them, in order.
     pub const ALL: [How; 7] = [
         How::LiveRange,
         How::StmtSequence,

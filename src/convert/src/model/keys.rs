@@ -1,66 +1,66 @@
-//! What tells which of the functions that share code ran.
+//! The keys: data that show which of the functions that share code ran.
 
 use super::classes::{OverriderKey, SlotKey, VtableKey};
 use super::ids::{FuncId, ImageAddr};
 
-/// Whom a call calls, by the address that it returns to.
+/// The callee of the call before a return address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct CallKey {
     pub return_addr: ImageAddr,
-    /// Where the calling code is folded and its functions do not all call the same: whose call this is.
+    /// The caller, if the calling code is folded and its members do not all have one callee here.
     pub caller: Option<FuncId>,
     pub callee: FuncId,
     pub how: CallHow,
 }
 
-/// What says whom a call calls.
+/// The evidence for the callee of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum CallHow {
     /// A `DW_TAG_call_site`.
     CallSite = 0,
-    /// A relocation that the linker kept names the callee's symbol.
+    /// A kept relocation names the callee's symbol.
     Relocation = 1,
-    /// A call site, of a callee that the compiler may have put in the place of one that it merged with it.
+    /// A call site, whose callee the compiler may have substituted for a function that it merged with it.
     Doubtful = 2,
-    /// A relocation, of such a callee.
+    /// A relocation with such a callee.
     DoubtfulRelocation = 3,
 }
 
-/// What a function reaches by tail calls.
+/// A function that another function reaches by tail calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TailKey {
     pub function: FuncId,
-    /// A function of a group; `None`: also ones that are not known.
+    /// A member of a group; `None`: also unknown functions.
     pub target: Option<FuncId>,
 }
 
-/// What tells which of the functions that share code ran.
+/// The keys of a program.
 #[derive(Default)]
 pub struct Keys {
-    /// Sorted, no two of one address and caller.
+    /// Sorted, at most one per address and caller.
     pub calls: Vec<CallKey>,
     /// Sorted, distinct.
     pub tails: Vec<TailKey>,
-    /// Sorted, one an address.
+    /// Sorted, one per address.
     pub slots: Vec<SlotKey>,
     /// Sorted, distinct.
     pub vtables: Vec<VtableKey>,
-    /// Sorted, one a slot and function.
+    /// Sorted, one per slot and function.
     pub overriders: Vec<OverriderKey>,
-    /// Whom calls probably call that nobody recorded: return address and callee; sorted, one an address.
+    /// Guesses for calls that nothing recorded: return address and callee; sorted, one per address.
     pub guesses: Vec<(ImageAddr, FuncId)>,
-    /// Return addresses of calls whose callee the compiler did not know, by function; only where a file is to say where
-    /// objects are.
+    /// By function: return addresses of calls whose callee the compiler did not know. Filled only if the file stores
+    /// the locations of objects.
     pub unknown_calls: Vec<(FuncId, Vec<ImageAddr>)>,
     pub counts: CallCounts,
 }
 
-/// How many calls lead into folded code.
+/// The number of calls that lead into folded code.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CallCounts {
-    /// Calls whose callee shares its code, as the compiler described them.
+    /// Recorded calls whose callee is a member of a group.
     pub into_groups: u64,
-    /// Those of them that have a key.
+    /// Such calls that have a key.
     pub keyed: u64,
 }

@@ -1,18 +1,18 @@
-//! The expressions of functions that are kept: where lanes stand, and where methods have their object.
+//! The expressions of functions that are kept: locations of lanes, and of the objects of methods.
 
 use super::DieOffset;
 
-/// What an expression or a number of a function tells.
+/// The property of a function that an expression or a number gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum LocationKind {
-    /// How many lanes a thread has (`DW_AT_LLVM_lanes`): a number.
+    /// The number of lanes of a thread (`DW_AT_LLVM_lanes`): a number.
     Lanes = 0,
     /// The lanes that execute (`DW_AT_LLVM_active_lane`).
     ActiveLane = 1,
-    /// Where each lane stands (`DW_AT_LLVM_lane_pc`).
+    /// The program counter of each lane (`DW_AT_LLVM_lane_pc`).
     LanePc = 2,
-    /// Where the pointer to the object of a method is; an empty list where that is lost.
+    /// The location of a method's object pointer; an empty list if it is lost.
     Object = 3,
     /// `DW_AT_frame_base`.
     FrameBase = 4,
@@ -21,27 +21,27 @@ pub enum LocationKind {
 /// An expression, and the addresses at which it holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LocationEntry {
-    /// An image address; where [`LocationList::from_start`], bytes from the start of the function.
+    /// An image address; if [`LocationList::from_start`], bytes from the start of the function.
     pub start: u64,
-    /// Bytes; 0 for one that holds wherever no other of the list does.
+    /// Bytes; 0 for an expression that holds wherever no other one of the list does.
     pub len: u64,
     /// As the unit has it, or [`OPAQUE`].
     pub expression: Vec<u8>,
 }
 
-/// Stands for an expression of which it is not known how to read it: an operation that nobody has.
+/// In place of an expression that cannot be read: an operation that does not exist.
 pub const OPAQUE: [u8; 1] = [0];
 
 /// A location list (DWARF 5 2.6.2) with its addresses, or a single expression.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LocationList {
-    /// In the order of the list: of two that hold the first counts.
+    /// In the order of the list: the first one that holds at an address counts.
     pub entries: Vec<LocationEntry>,
     /// The function's address was erased: addresses count from its start.
     pub from_start: bool,
 }
 
-/// What a function has of one kind.
+/// The locations of one kind of a function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Located {
     /// The function.
@@ -51,7 +51,7 @@ pub struct Located {
 }
 
 impl Located {
-    /// False for an empty list: the function has one of this kind, and where is not known.
+    /// False for an empty list: the function has a location of this kind that is not known.
     pub fn is_known(&self) -> bool {
         !matches!(&self.value, LocatedValue::List(list) if list.entries.is_empty())
     }
@@ -64,7 +64,7 @@ pub enum LocatedValue {
     List(LocationList),
 }
 
-/// What the operations of expressions refer to in their unit.
+/// The entries and values that the operations of expressions refer to in their unit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LocationReference {
     /// By its offset from the unit's header (`DW_OP_call2`, `DW_OP_call4`): the expressions of an entry.
@@ -78,7 +78,7 @@ pub enum LocationReference {
 }
 
 impl LocationReference {
-    /// What the references of a unit are sorted by: kind and key.
+    /// The order of a unit's references: by kind and key.
     pub fn key(&self) -> (u8, u64) {
         match *self {
             LocationReference::Unit(key, _) => (0, key),
@@ -89,13 +89,13 @@ impl LocationReference {
     }
 }
 
-/// The expressions of a unit's functions that are kept, with all that they refer to.
+/// The kept expressions of a unit's functions, with everything that they refer to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UnitLocations {
     pub version: u16,
     /// 4, or 8 in 64-bit DWARF.
     pub offset_size: u8,
-    /// Operations of the heterogeneous extensions have the codes of 2020.
+    /// Operations of the heterogeneous extensions have the opcodes of 2020.
     pub first_codes: bool,
     /// By [`LocationReference::key`], distinct.
     pub references: Vec<LocationReference>,

@@ -1,4 +1,4 @@
-//! What was read of a program: functions, inline trees, line rows, names; plain data without logic.
+//! The data of a program between the steps: functions, inline trees, line rows, names. Data only, without logic.
 //!
 //! `read` fills one [`Unit`] for each compile unit, with ids local to the unit, so that units can be
 //! read in parallel and in any order. `merge` gives names, files, origins and call edges their ids in

@@ -1,21 +1,21 @@
-//! A name of a unit, whose end may be looked for later.
+//! A name of a unit. Its end is found only when it is needed.
 
 use std::borrow::Cow;
 
 use crate::util::text;
 
-/// A name of a unit. Units name the same functions again and again, by their places in one section: to look for the ends of
-/// all of them would read each text once for each unit.
+/// A name of a unit. Units name the same functions many times by their offsets in one string section: finding every
+/// end would read each text once per unit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum UnitName<'f> {
     /// Its bytes.
     Text(Cow<'f, [u8]>),
-    /// Its bytes, the zero that ends it and what else the section has, which ends with a zero.
+    /// Its bytes, the zero that ends it, and the rest of the section, which ends with a zero.
     Begins(&'f [u8]),
 }
 
 impl UnitName<'_> {
-    /// The name; the first 65,536 bytes of one that is longer.
+    /// The name; the first 65,536 bytes of a longer one.
     pub fn bytes(&self) -> &[u8] {
         match self {
             UnitName::Text(bytes) => bytes,

@@ -1,6 +1,6 @@
 //! Rows of call frame information of the whole program.
 
-/// What holds of the caller's registers from some address on.
+/// The rules for the caller's registers.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct UnwindRule {
     /// The canonical frame address.
@@ -12,7 +12,7 @@ pub struct UnwindRule {
 /// How the canonical frame address is computed.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum UnwindCfa {
-    /// Nothing says.
+    /// It is not known.
     Unknown,
     /// A register plus an offset.
     Register { register: u64, offset: i64 },
@@ -20,7 +20,7 @@ pub enum UnwindCfa {
     Expression(u32),
 }
 
-/// From an address on.
+/// A row: the rules from an address on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnwindRow {
     pub start: u64,
@@ -36,7 +36,7 @@ pub struct UnwindRows {
     /// By address; the last one has rule 0.
     pub rows: Vec<UnwindRow>,
     pub rules: Vec<UnwindRule>,
-    /// Where registers are saved, each as the file has it.
+    /// The rules of saved registers, each in the file's encoding.
     pub saves: Vec<Vec<u8>>,
     pub expressions: Vec<Vec<u8>>,
 }

@@ -62,9 +62,9 @@ pub fn frame_sections<'f>(
             None => packed.data,
             Some(method) => {
                 let (claimed, from) = (packed.uncompressed_size, packed.data.len() as u64);
-                let mut plain = files.reserve(path, name, claimed, from)?;
-                decompress::append(method, packed.data, claimed, &mut plain).map_err(wrong)?;
-                files.keep(plain)
+                let mut unpacked = files.reserve(path, name, claimed, from)?;
+                decompress::append(method, packed.data, claimed, &mut unpacked).map_err(wrong)?;
+                files.keep(unpacked)
             }
         };
         let address_size = if file.is_64() { 8 } else { 4 };

@@ -1,27 +1,25 @@
-//! Decides whether a plain name (of C, of assembly code) that no DIE at its address has is another name of a function
-//! there, or that of a function of its own, which was folded into it.
+//! Weighs whether an unmangled symbol with no matching DIE at its address is an alias of a function there or the name
+//! of a second function folded into it. `candidates::name_entry` acts on the answer.
 //!
-//! Long because all evidence for and against an alias is weighed in one place.
+//! If the linker folds nothing, every further name is an alias: glibc has `read` and `__read` at one address. If it
+//! folds, any of these shows that the name is a function of its own:
 //!
-//! A linker that folds nothing leaves other names alone: glibc's `read` and `__read`. Where one that does made the
-//! program, a name is a function of its own if one of these shows it:
+//! - All functions described at the address were erased, so no DIE describes the survivor.
+//! - A unit has a line sequence of exactly this range and no function for it (`-g1` describes no more).
+//! - The symbol table gives another source file for the symbol than the functions there have.
+//! - A function of this name and size was erased and is at no other address.
 //!
-//! - those that stand there were all erased, so that what remains is something that no DIE describes;
-//! - a unit has a line sequence of exactly this range, and no function for it (a unit of `-g1` has no more);
-//! - the symbol table gives the name to another source file than the functions there have;
-//! - a function of this name and size was erased, and is nowhere else.
+//! Otherwise the name may be a folded function, and the answer is ambiguous, if two things hold: the program shows
+//! that the linker folded something, and some objects have no unit (they were built without `-g`). If units describe
+//! every object, each function has a DIE, and a name without a DIE is an alias.
 //!
-//! And it may be one, so that nobody can say who ran, where the program shows that things were folded, and where it has
-//! objects that no unit describes (built without `-g`). Where units describe all, each of its functions has a DIE, and a
-//! name without one is an alias.
+//! Mach-O has no aliases: a name is a function of its own unless a DIE explains it, and so is each of several names
+//! of code that no DIE describes. If the linker is not known, a call must name the function as well. Assembly code
+//! may leave out the size and the type of a function: a symbol without a size is taken to have the size of the
+//! function at its address. A resolver that chooses a function at start-up (`STT_GNU_IFUNC`) has no code of its own.
 //!
-//! Mach-O has no other names for functions: a name is a function of its own unless a DIE explains it, and so is each of
-//! several names of code that no DIE describes. Where nothing tells which linker it was, a call must name the function too.
-//! Assembly code may leave out the size and the type of a function: such a name counts as one with the size of what
-//! stands there. What chooses a function at start-up (`STT_GNU_IFUNC`) has no code of its own.
-//!
-//! Whatever the linker is, gcc merges functions itself: one that it describes and gives no code is no alias of another
-//! of its unit.
+//! gcc merges functions itself, whatever the linker: a function that gcc describes without code is no alias of
+//! another function of its unit.
 
 use std::cell::RefCell;
 use std::sync::OnceLock;
@@ -34,20 +32,21 @@ use crate::place::placing::Placing;
 use crate::program::names::itanium::{is_mangled, is_program_wide, own_name};
 use crate::program::names::relation::{Relation, relation, spellings};
 use crate::program::names::toolchain::{START_UP_FILES, WHOLE_PROGRAM_FILES};
-use crate::program::names::toolchain::{are_library_names, is_rust, numbered};
+use crate::program::names::toolchain::{are_library_names, is_rust};
 use crate::program::symbols::{CodeSymbol, Symbols};
 use crate::recover::recovered::UnitView;
 use crate::util::hash::{HashMap, HashSet};
 use crate::util::text::base_name;
 
-/// What is known of functions at one address that DIEs describe, for the names there that none describes.
+/// The described functions at one address, compared with the symbols there that no DIE explains.
 pub(crate) struct DescribedFunctions {
     /// None of them kept its address.
     erased: bool,
     units: HashSet<UnitId>,
-    /// The base names of those units.
+    /// The base names of the files of those units.
     files: HashSet<Vec<u8>>,
-    /// Whether one of those units describes a function of this name that has no code: symbols may repeat a name.
+    /// By name: whether one of those units describes a codeless function of it. A cache, since symbols may repeat a
+    /// name.
     codeless: RefCell<HashMap<NameId, bool>>,
 }
 
@@ -68,7 +67,7 @@ impl DescribedFunctions {
         }
     }
 
-    /// True where one of them is of one of these units, which are sorted.
+    /// True if one of the functions is in one of these units, which are sorted.
     fn has_unit(&self, units: &[UnitId]) -> bool {
         match units.len() < self.units.len() {
             true => units.iter().any(|unit| self.units.contains(unit)),
@@ -77,30 +76,32 @@ impl DescribedFunctions {
     }
 }
 
-/// What a program says of functions that no DIE describes.
+/// What a program shows about functions that no DIE describes.
 pub(crate) struct AliasRules {
     linker: Linker,
-    /// A compiler can make a plain name another name of a function: not for Mach-O.
+    /// The file format has aliases; Mach-O has none.
     has_aliases: bool,
-    /// Something in the program was folded.
-    shown: bool,
-    /// Files that the symbol table names more often than units are named so, or that have no unit.
-    objects: bool,
+    /// The program shows that something was folded.
+    folding_shown: bool,
+    /// Some object has no unit: the symbol table has more files of some name than there are units of it, or code
+    /// without a unit.
+    has_undescribed_objects: bool,
     /// By base name: how many files of the symbol table have it, and how many units.
     files: HashMap<Vec<u8>, (u32, u32)>,
-    /// Names that calls give, where the linker may have folded objects that no unit describes.
+    /// Names of callees; filled only if the linker may have folded objects that no unit describes.
     called: HashSet<NameId>,
-    /// Functions that have no code of their own, with the units that describe them.
+    /// Codeless functions, with the units that describe them.
     codeless: HashMap<NameId, Vec<UnitId>>,
-    /// Plain names of functions that other units may call, that were erased, and that no function has; with their sizes.
-    erased: HashSet<(NameId, u64)>,
+    /// Unmangled names of erased functions that other units may call and that no function with code has, with their
+    /// sizes.
+    lost_functions: HashSet<(NameId, u64)>,
     /// By range: line sequences of units that have no function there for them.
     sequences: Sequences,
-    /// Ranges that several line sequences have and no function: so many are folded there.
-    several: HashSet<(u64, u64)>,
-    /// Where lines begin that no function of their unit has, with the units: only where the linker drops symbols.
-    bare: HashMap<u64, Vec<UnitId>>,
-    /// By unit: whether the symbol table has any of its functions by name. Few programs ask.
+    /// Ranges of several line sequences without a function: as many functions are folded there.
+    multiply_folded: HashSet<(u64, u64)>,
+    /// By start of bare lines: the units that have them. Filled only if the linker drops symbols.
+    bare_line_starts: HashMap<u64, Vec<UnitId>>,
+    /// By unit: whether the symbol table has any of its functions by name. Few programs need it.
     has_symbols: OnceLock<Vec<bool>>,
 }
 
@@ -115,17 +116,17 @@ impl AliasRules {
         }
         let mut named = image.symbol_files.iter().map(|file| base_name(file));
         let counts = |name: &&[u8]| !WHOLE_PROGRAM_FILES.contains(name) && !START_UP_FILES.contains(name);
-        let objects =
+        let has_undescribed_objects =
             named.any(|name| counts(&name) && more_files(&files, name)) || is_uncovered(placing, symbols);
-        let (sequences, several) = sequences(placing);
-        // Not by the compiler alone.
+        let (sequences, multiply_folded) = sequences(placing);
+        // Folding by the compiler does not count.
         let recovered = |piece: &UnitPiece| match piece.how {
             How::LiveRange => false,
             How::CallSite => has_sequence(&piece),
             _ => true,
         };
-        let shown = !sequences.is_empty()
-            || !several.is_empty()
+        let folding_shown = !sequences.is_empty()
+            || !multiply_folded.is_empty()
             || placing.recovered.all().any(|unit| unit.code.pieces.iter().any(recovered))
             || symbols.by_address().any(differ);
         let mut codeless: HashMap<NameId, Vec<UnitId>> = HashMap::default();
@@ -136,71 +137,80 @@ impl AliasRules {
             }
         }
         let has_aliases = image.format != Format::MachO;
-        let erased = erased(placing);
+        let lost_functions = lost_functions(placing);
         let linker = image.linker;
-        let mut bare: HashMap<u64, Vec<UnitId>> = HashMap::default();
+        let mut bare_line_starts: HashMap<u64, Vec<UnitId>> = HashMap::default();
         for (index, unit) in placing.recovered.all().enumerate() {
             let forgets = linker == Linker::MayFoldAndForget;
             let lines = unit.traces.bare.iter().filter(|lines| forgets && !lines.continues);
-            lines.for_each(|lines| bare.entry(lines.start.0).or_default().push(UnitId(index as u32)));
+            lines.for_each(|lines| {
+                bare_line_starts.entry(lines.start.0).or_default().push(UnitId(index as u32))
+            });
         }
         let may_fold = linker != Linker::NeverFolds;
-        let called = if may_fold && objects { called(placing) } else { HashSet::default() };
+        let called = if may_fold && has_undescribed_objects { called(placing) } else { HashSet::default() };
         AliasRules {
             linker,
             has_aliases,
-            shown,
-            objects,
+            folding_shown,
+            has_undescribed_objects,
             files,
             called,
             codeless,
-            erased,
+            lost_functions,
             sequences,
-            several,
-            bare,
+            multiply_folded,
+            bare_line_starts,
             has_symbols: OnceLock::new(),
         }
     }
 
-    /// True where the linker may have folded what the program does not describe.
+    /// True if the linker may have folded functions that no unit describes.
     pub(crate) fn may_fold(&self) -> bool {
         self.linker != Linker::NeverFolds
     }
 
-    /// True where the linker drops the symbols of local functions that it folds.
+    /// True if the linker drops the symbols of local functions that it folds.
     pub(crate) fn drops_symbols(&self) -> bool {
         self.linker == Linker::MayFoldAndForget
     }
 
-    /// True where the program has objects that no unit describes.
-    pub(crate) fn has_objects(&self) -> bool {
-        self.objects
+    /// True if the program has objects that no unit describes.
+    pub(crate) fn has_undescribed_objects(&self) -> bool {
+        self.has_undescribed_objects
     }
 
-    /// True where any function may stand for one that nothing in the program names: a local one of an object without debug
-    /// information, whose symbol went when it was folded.
+    /// True if any function may hide a folded one that nothing in the program names: a local function of an object
+    /// without debug information, whose symbol the linker dropped.
     pub(crate) fn may_be_forgotten(&self) -> bool {
-        self.objects && self.drops_symbols()
+        self.has_undescribed_objects && self.drops_symbols()
     }
 
-    /// True where code that no DIE describes has the lines of a file and the symbols of others: those are of local functions,
-    /// and one of that file, whose own symbol went, was folded with them. Only a file that has symbols of its own tells.
+    /// True if the symbol table has symbols of a file with this base name.
+    pub(crate) fn has_symbols_of(&self, file: &[u8]) -> bool {
+        self.files.get(file).is_some_and(|(symbols, _)| *symbols > 0)
+    }
+
+    /// True for code that no DIE describes whose lines are of one file and whose symbols are all of other files. The
+    /// symbols name local functions of the other files. A function of the lines' own file was folded with them, and
+    /// the linker dropped its symbol. A file without any symbol proves nothing.
     pub(crate) fn has_lines_of_another(&self, placing: &Placing<'_, '_>, here: &[CodeSymbol<'_>]) -> bool {
-        let units =
-            here.first().and_then(|symbol| self.bare.get(&symbol.start)).map_or(&[][..], |units| units);
+        let units = here
+            .first()
+            .and_then(|symbol| self.bare_line_starts.get(&symbol.start))
+            .map_or(&[][..], |units| units);
         let is_local = |symbol: &CodeSymbol<'_>| {
             symbol.local && !symbol.file.is_empty() && !is_program_wide(symbol.name)
         };
         let functions = || here.iter().filter(|symbol| symbol.function);
         let of_another = |unit: &UnitId| {
             let file = &*placing.recovered.unit(unit.index()).head.file_name;
-            let has_symbols = self.files.get(file).is_some_and(|(symbols, _)| *symbols > 0);
-            has_symbols && functions().all(|symbol| base_name(symbol.file) != file)
+            self.has_symbols_of(file) && functions().all(|symbol| base_name(symbol.file) != file)
         };
         functions().all(is_local) && units.iter().any(of_another)
     }
 
-    /// Lines at a range that no function there has; `None` for those that one there may have.
+    /// Line sequences of a range that no function there has; `None` for a sequence that a function there may have.
     pub(crate) fn sequences(&self, start: u64, end: u64) -> &[Option<Rows>] {
         match self.may_fold() {
             true => self.sequences.get(&(start, end)).map_or(&[], |found| found),
@@ -208,9 +218,10 @@ impl AliasRules {
         }
     }
 
-    /// True where a mangled name at the address of functions is one more name of them. A linker that never folds puts the code
-    /// of one object at an address, and of that object gcc describes each function that it compiles, also one that it merged:
-    /// a name that it describes nowhere is a second mangling (`-fabi-compat-version`), or `__attribute__((alias))`.
+    /// True if a mangled name at the address of functions is an alias of one of them. A linker that never folds
+    /// places the code of only one object at an address. gcc describes each function of that object, even a function
+    /// that it merged. So a name that gcc describes nowhere is a second mangling (`-fabi-compat-version`) or an
+    /// `__attribute__((alias))`.
     pub(crate) fn is_mangled_alias(
         &self,
         placing: &Placing<'_, '_>,
@@ -229,14 +240,14 @@ impl AliasRules {
                 .all(|name| self.codeless.get(&name).is_none_or(|units| !described.has_unit(units)))
     }
 
-    /// True where a line sequence shows that a range has a function besides those that are known there.
+    /// True if a line sequence shows that a range has a function besides those known there.
     pub(crate) fn has_other_lines(&self, start: u64, end: u64) -> bool {
-        self.several.contains(&(start, end)) || !self.sequences(start, end).is_empty()
+        self.multiply_folded.contains(&(start, end)) || !self.sequences(start, end).is_empty()
     }
 
-    /// True where a plain name at the start of functions that have a range up to `end` may be a function of its own. One
-    /// without a size counts as one of theirs: assembly code need not give any.
-    pub(crate) fn is_function(
+    /// True if an unmangled name at the start of functions that end at `end` may be a function of its own. A name
+    /// without a size is taken to end with them: assembly code need not give sizes.
+    pub(crate) fn may_be_own_function(
         &self,
         placing: &Placing<'_, '_>,
         symbol: &CodeSymbol<'_>,
@@ -246,7 +257,8 @@ impl AliasRules {
         if symbol.indirect || symbol.name.starts_with(b"_ZTH") {
             return false;
         }
-        // The compiler merges functions of one unit; another unit's may be a weak one that did not prevail.
+        // The compiler merges only functions of one unit. A function of another unit may be a weak definition that
+        // did not prevail.
         let codeless =
             placing.names.find(symbol.name).and_then(|name| Some((name, self.codeless.get(&name)?)));
         let has_unit = |(name, units): (NameId, &Vec<UnitId>)| {
@@ -260,29 +272,31 @@ impl AliasRules {
         }
         let is_erased = |name| {
             let size = end - symbol.start;
-            self.erased.contains(&(name, size)) || self.erased.contains(&(name, 0))
+            self.lost_functions.contains(&(name, size)) || self.lost_functions.contains(&(name, 0))
         };
         let name = placing.names.find(symbol.name);
         if !self.has_aliases || name.is_some_and(is_erased) {
             return true;
         }
-        // Where things were folded, a function that its compiler was told not to describe may have been.
-        if self.shown || described.erased || !self.sequences(symbol.start, end).is_empty() {
+        // If the linker folded anything, it may also have folded a function that the compiler was told not to
+        // describe (`nodebug`).
+        if self.folding_shown || described.erased || !self.sequences(symbol.start, end).is_empty() {
             return true;
         }
-        // As far as objects go that no unit describes; where the linker is not known, a call must show it.
+        // An object without a unit may define the name. If the linker is not known, a call must name it too.
         let is_called = || name.is_some_and(|name| self.called.contains(&name));
-        let perhaps = self.objects && (self.linker.is_folding() || is_called());
+        let perhaps = self.has_undescribed_objects && (self.linker.is_folding() || is_called());
         if symbol.file.is_empty() || more_files(&self.files, base_name(symbol.file)) {
             return perhaps;
         }
         !described.files.contains(base_name(symbol.file))
     }
 
-    /// True where a symbol that no DIE names may be that of the function at its address, whose own name no symbol here has. A
-    /// linker that folds may have put the function there instead, and its own symbol may be gone. So the function must have no
-    /// name, or a plain one for a mangled symbol from which no name can be taken, or be of a unit whose names for functions are
-    /// no symbols at all (Crystal writes `skip`) in a program that has its local symbols.
+    /// True if a symbol that no DIE explains may be the symbol of the function at its address. No symbol here has the
+    /// function's own name. A linker that folds may instead have folded the function into the symbol's function
+    /// and dropped its symbol. So one of three things must hold: the function has no name; it has an unmangled name
+    /// and the symbol is a mangled name from which no plain name can be read; or no function of its unit has a symbol
+    /// (Crystal writes `skip`), in a program that kept its local symbols.
     pub(crate) fn may_name(
         &self,
         placing: &Placing<'_, '_>,
@@ -301,7 +315,7 @@ impl AliasRules {
         !self.linker.is_folding() || own.is_empty() || untold() || misnamed()
     }
 
-    /// Counts the functions at one range of a Mach-O program that have names alone.
+    /// Counts the members of a Mach-O candidate that are known only by a symbol.
     pub(crate) fn report(
         &self,
         candidate: &Candidate,
@@ -318,8 +332,8 @@ impl AliasRules {
         }
     }
 
-    /// True where two names that no DIE has, at one range, are functions of their own.
-    pub(crate) fn are_functions(
+    /// True if two names at one range that no DIE explains may be two functions.
+    pub(crate) fn may_be_two_functions(
         &self,
         placing: &Placing<'_, '_>,
         one: &CodeSymbol<'_>,
@@ -334,12 +348,12 @@ impl AliasRules {
             && (one.of_another_object(other)
                 || (one.name != other.name && is_called(one) && is_called(other))
                 || (!self.has_aliases && one.name != other.name)
-                || (self.shown && one.name != other.name && !are_library_names(one.name, other.name))
-                || self.several.contains(&(one.start, one.end)))
+                || (self.folding_shown && one.name != other.name && !are_library_names(one.name, other.name))
+                || self.multiply_folded.contains(&(one.start, one.end)))
     }
 }
 
-/// The names of all functions that calls name.
+/// The names of all callees.
 fn called(placing: &Placing<'_, '_>) -> HashSet<NameId> {
     let units = placing.recovered.all();
     let callees =
@@ -347,7 +361,7 @@ fn called(placing: &Placing<'_, '_>) -> HashSet<NameId> {
     callees.map(|origin| placing.names.of_origin(origin)).collect()
 }
 
-fn erased(placing: &Placing<'_, '_>) -> HashSet<(NameId, u64)> {
+fn lost_functions(placing: &Placing<'_, '_>) -> HashSet<(NameId, u64)> {
     let mut found: HashSet<(NameId, u64)> = HashSet::default();
     let name_of = |unit: usize, origin: LocalOrigin| {
         placing.names.of_origin(placing.recovered.units.origin_of(unit, origin))
@@ -372,9 +386,9 @@ fn erased(placing: &Placing<'_, '_>) -> HashSet<(NameId, u64)> {
     found
 }
 
-/// True where the program has a function that no unit covers: of an object without debug information and without
-/// `STT_FILE` (assembly code, also without types, or a program without local symbols), or one that its compiler was told not
-/// to describe. What compilers, linkers and C libraries add by themselves has reserved names.
+/// True if the program has a function that no unit covers. Its object has no debug information and no `STT_FILE`
+/// symbol (assembly code, even without symbol types, or a program without local symbols), or its compiler was told
+/// not to describe it. Names that compilers, linkers and C libraries add are reserved and do not count.
 fn is_uncovered(placing: &Placing<'_, '_>, symbols: &Symbols<'_>) -> bool {
     let units = placing.recovered;
     if units.code.is_empty() {
@@ -387,13 +401,13 @@ fn is_uncovered(placing: &Placing<'_, '_>, symbols: &Symbols<'_>) -> bool {
     covered.sort_unstable();
     let mut ends = covered.into_iter().peekable();
     let mut end = 0;
-    let plain = |name: &[u8]| !name.starts_with(b"_") && !name.contains(&b'.');
+    let unreserved = |name: &[u8]| !name.starts_with(b"_") && !name.contains(&b'.');
     for symbol in symbols.iter() {
         while let Some((_, next)) = ends.next_if(|range| range.0 <= symbol.start) {
             end = end.max(next);
         }
         let counts = !symbol.local || WHOLE_PROGRAM_FILES.contains(&base_name(symbol.file));
-        let named = counts && !symbol.of_linker && plain(symbol.name);
+        let named = counts && !symbol.of_linker && unreserved(symbol.name);
         if end <= symbol.start && named {
             return true;
         }
@@ -405,7 +419,7 @@ fn more_files(files: &HashMap<Vec<u8>, (u32, u32)>, name: &[u8]) -> bool {
     files.get(name).is_some_and(|(files, units)| files > units)
 }
 
-/// True where the symbols at an address are of functions that differ.
+/// True if the symbols at an address show different functions.
 fn differ(here: &[CodeSymbol<'_>]) -> bool {
     let [first, rest @ ..] = here else { return false };
     let other = |symbol: &CodeSymbol<'_>| {
@@ -415,16 +429,17 @@ fn differ(here: &[CodeSymbol<'_>]) -> bool {
     rest.iter().any(|symbol| first.shares(symbol) && other(symbol))
 }
 
-/// By range of addresses: lines of functions that no DIE describes; `None` for those that one there may have.
+/// By range: line sequences of functions that no DIE describes; `None` for a sequence that a described function may
+/// have.
 type Sequences = HashMap<(u64, u64), Vec<Option<Rows>>>;
 
-/// The sequences of units that have fewer functions at their range than sequences; and the ranges of several sequences at
-/// which no unit has a function.
+/// Line sequences beyond the number of functions that their unit has at their range, and the ranges at which several
+/// sequences and no function are.
 fn sequences(placing: &Placing<'_, '_>) -> (Sequences, HashSet<(u64, u64)>) {
     let mut found = Sequences::default();
     let mut once: HashSet<(u64, u64)> = HashSet::default();
     let mut several: HashSet<(u64, u64)> = HashSet::default();
-    // Whether a function has the range of such lines.
+    // By range of such lines: whether any function has it.
     let mut described: HashMap<(u64, u64), bool> = HashMap::default();
     let all = placing.recovered.all().flat_map(lines_without_function);
     described.extend(all.map(|lines| (range(lines), false)));
@@ -436,7 +451,7 @@ fn sequences(placing: &Placing<'_, '_>) -> (Sequences, HashSet<(u64, u64)>) {
         described.entry(range).and_modify(|described| *described = true);
     }
     for (index, unit) in placing.recovered.all().enumerate() {
-        // Functions that were found again have one of the sequences each; the others have claimed theirs already.
+        // Each recovered function has one of the sequences. The other functions have claimed theirs already.
         let mut recovered: HashMap<(u64, u64), usize> = HashMap::default();
         for piece in unit.code.pieces.iter().filter(has_sequence) {
             *recovered.entry((piece.start.0, piece.start.0 + u64::from(piece.len))).or_default() += 1;
@@ -461,7 +476,7 @@ fn sequences(placing: &Placing<'_, '_>) -> (Sequences, HashSet<(u64, u64)>) {
     (found, several)
 }
 
-/// True for what was found again and has, or may have, a sequence of its own.
+/// True for a recovered piece that has, or may have, a line sequence of its own.
 fn has_sequence(piece: &&UnitPiece) -> bool {
     match piece.how {
         How::Symbol | How::LineSequence => true,
@@ -470,9 +485,9 @@ fn has_sequence(piece: &&UnitPiece) -> bool {
     }
 }
 
-/// The sequences of a unit that no function of it has.
+/// The line sequences of a unit that none of its functions has.
 fn lines_without_function<'u>(unit: UnitView<'u, '_>) -> impl Iterator<Item = &'u BareLines> + use<'u> {
-    // A unit without functions of its own there has them as lines without a function.
+    // A unit without erased functions lists such sequences as bare lines.
     let bare = unit.traces.bare.iter().filter(|_| unit.records.erased.is_empty());
     unit.traces.unclaimed.iter().chain(bare).filter(|lines| !lines.continues)
 }
@@ -481,124 +496,24 @@ fn range(lines: &BareLines) -> (u64, u64) {
     (lines.start.0, lines.start.0 + u64::from(lines.len))
 }
 
-/// What tells functions of one name apart: the number that a compiler gave, and the symbol of a local one.
-type Namesake<'f> = (&'f [u8], Option<u32>);
-
-/// Names that more symbols at a range have than functions, with how many more: functions of one name in several files.
-/// Where compilers bring files together they number them (`f.lto_priv.1`, `f.llvm.17`, `f.1`), and may merge them.
-pub(crate) fn surplus<'f>(
-    placing: &Placing<'_, 'f>,
-    undescribed: &AliasRules,
-    at_start: &[CodeSymbol<'f>],
-    end: u64,
-    members: &[Member],
-    functions: &[Function],
-) -> Vec<(&'f [u8], usize)> {
-    let whole = || at_start.iter().filter(|s| s.function && s.sized && !s.indirect && s.end == end);
-    let mut files = forgotten(placing, undescribed, whole(), members, functions);
-    if files.is_empty() && all_differ(whole()) {
-        return Vec::new();
-    }
-    // A name may be of one function for the whole program, and of one for each object.
-    let mut named: HashMap<&'f [u8], HashSet<Namesake<'f>>> = HashMap::default();
-    for symbol in whole() {
-        let (name, number) = numbered(symbol.name);
-        // An object has a local symbol of a name once, whether or not the table still says which file it is.
-        let object = (symbol.local && undescribed.may_fold()).then_some(symbol.order);
-        if object.is_some() || !symbol.local || !number.is_empty() {
-            named.entry(name).or_default().insert((number, object));
-        }
-    }
-    let mut several: Vec<(&[u8], usize)> = named
-        .into_iter()
-        .map(|(name, of)| (name, of.len() + files.remove(name).unwrap_or(0)))
-        .filter(|(_, count)| *count > 1)
-        .collect();
-    if several.is_empty() {
-        return several;
-    }
-    several.sort_unstable();
-    let mut have: HashMap<&[u8], usize> = HashMap::default();
-    for member in members {
-        *have.entry(numbered(name_of(placing, &functions[member.function.index()])).0).or_default() += 1;
-    }
-    several.retain_mut(|(name, count)| {
-        let have = have.get(*name).copied().unwrap_or(0);
-        *count = count.saturating_sub(have);
-        have > 0 && *count > 0
-    });
-    several
-}
-
-/// Symbols that are compared one by one.
-const FEW: usize = 8;
-
-/// True where these are a few symbols whose names differ, also without numbers.
-fn all_differ<'s, 'f: 's>(symbols: impl Iterator<Item = &'s CodeSymbol<'f>>) -> bool {
-    let mut names: [&[u8]; FEW] = [b""; FEW];
-    for (at, symbol) in symbols.enumerate() {
-        let (name, _) = numbered(symbol.name);
-        if at == FEW || names[..at].contains(&name) {
-            return false;
-        }
-        names[at] = name;
-    }
-    true
-}
-
-/// Local functions whose own symbol went when they were folded, by name, where the symbol that is there is another file's.
-/// Only files that have symbols of their own tell: bitcode has the linker's. `whole`: the symbols of the range.
-fn forgotten<'f, 's>(
-    placing: &Placing<'_, 'f>,
-    undescribed: &AliasRules,
-    whole: impl Iterator<Item = &'s CodeSymbol<'f>>,
-    members: &[Member],
-    functions: &[Function],
-) -> HashMap<Vec<u8>, usize>
-where
-    'f: 's,
-{
-    let mut counts = HashMap::default();
-    if !undescribed.drops_symbols() {
-        return counts;
-    }
-    let mut files: HashMap<&[u8], HashSet<&[u8]>> = HashMap::default();
-    for symbol in whole.filter(|symbol| symbol.local && !symbol.file.is_empty()) {
-        files.entry(symbol.name).or_default().insert(base_name(symbol.file));
-    }
-    if files.is_empty() {
-        return counts;
-    }
-    for function in members.iter().map(|member| &functions[member.function.index()]) {
-        let Some(source) = function.source else { continue };
-        let (name, file) =
-            (name_of(placing, function), &*placing.recovered.unit(source.unit.index()).head.file_name);
-        let has_symbols = undescribed.files.get(file).is_some_and(|(symbols, _)| *symbols > 0);
-        if has_symbols && files.get(name).is_some_and(|files| !files.contains(file)) {
-            *counts.entry(name.to_vec()).or_default() += 1;
-        }
-    }
-    counts
-}
-
-fn name_of<'m>(placing: &'m Placing<'_, '_>, function: &Function) -> &'m [u8] {
+pub(crate) fn name_of<'m>(placing: &'m Placing<'_, '_>, function: &Function) -> &'m [u8] {
     placing.names.text(placing.names.of_function(function))
 }
 
-/// Adds functions of which nothing has a name: lines that nobody has there, and what remains, if all that is known was
-/// folded into it.
+/// Adds functions without a name: one for each line sequence that no function there has, and the survivor, if every
+/// known function was folded into it.
 pub(crate) fn add_nameless(
     placing: &mut Placing<'_, '_>,
-    undescribed: &AliasRules,
+    alias_rules: &AliasRules,
     Candidate { start, end, members, .. }: &mut Candidate,
     functions: &mut Vec<Function>,
 ) {
     let remains = members.iter().any(|member| member.how == How::LiveRange);
-    if !remains && undescribed.may_fold() && members.len() == 1 {
+    if !remains && alias_rules.may_fold() && members.len() == 1 {
         let name = placing.names.add(b"");
         members.push(by_name_alone(&mut placing.names, functions, name));
     }
-    for &rows in undescribed.sequences(*start, *end) {
+    for &rows in alias_rules.sequences(*start, *end) {
         let name = placing.names.add(b"");
         members.push(Member { rows, ..by_name_alone(&mut placing.names, functions, name) });
     }

@@ -1,4 +1,5 @@
-//! Ranges of code with the functions that have them: what the files of this folder work out, and cut into pieces.
+//! Ranges of code with the functions that have them. The files of this folder build them, and `pieces` cuts them into
+//! pieces.
 
 use std::cmp::Ordering;
 
@@ -6,23 +7,24 @@ use crate::merge::names::Names;
 use crate::model::{FuncId, Function, How, Member, NameId, Origin, OriginId, Reason, RowRange, Rows, UnitId};
 use crate::util::hash::HashMap;
 
-/// A range of code with the functions that have it: more than one where they were folded.
+/// A range of code with the functions that have it: more than one if they were folded.
 pub(crate) struct Candidate {
     pub(crate) start: u64,
     pub(crate) end: u64,
     /// The order of [`crate::model::Group::members`]; functions are in [`Candidates::functions`].
     pub(crate) members: Vec<Member>,
-    /// Set by a rule that leaves a second function out which it cannot exclude, and that [`crate::place::certainty`] does not see by
-    /// itself: the answer is not certain then. It matters where there is one member.
+    /// Why a single member is not certain to be the only function there. A rule sets it if it leaves out a second
+    /// function that it cannot exclude and that [`crate::place::certainty`] does not notice by itself.
     pub(crate) doubt: Option<Reason>,
 }
 
-/// Everything that may become a piece.
+/// Every range that may become a piece.
 #[derive(Default)]
 pub(crate) struct Candidates {
-    /// Functions in no final order; pieces number them. First those of all units, in the order of the units.
+    /// Functions in no final order: `pieces` numbers them. The functions of all units come first, in the order of the
+    /// units.
     pub(crate) functions: Vec<Function>,
-    /// Functions that turned out to be another one, with that one.
+    /// Functions that turned out to be the same as another function, with the other one.
     pub(crate) same: HashMap<FuncId, FuncId>,
     /// Code of subprograms.
     pub(crate) dies: Vec<Candidate>,
@@ -30,31 +32,33 @@ pub(crate) struct Candidates {
     pub(crate) symbols: Vec<Candidate>,
     /// Code after labels of assembly code.
     pub(crate) labels: Vec<Candidate>,
-    /// Units that count as merging functions and rewriting the calls of those that they merged; sorted. `thunks::add` says which.
+    /// Units whose compiler is taken to have merged functions and rewritten the calls of them; sorted.
+    /// [`crate::place::thunks::add`] fills it.
     pub(crate) merging: Vec<UnitId>,
-    /// Why code that has lines and no name is not certain to be one function's alone.
+    /// Why code that has lines and no name is not certain to belong to one function only.
     pub(crate) nameless: Option<Reason>,
 }
 
-/// A function of which a name is known.
+/// Makes a function of which only a name is known.
 pub(crate) fn by_name_alone(names: &mut Names<'_>, functions: &mut Vec<Function>, name: NameId) -> Member {
     let origin = names.add_origin(Origin { name, file: None, line: 0 });
     let function = symbol_function(functions, origin);
     Member { function, how: How::SymbolOnly, rows: None, symbol: None }
 }
 
-/// Sorts members into the order that answers list them in, and aliases by bytes.
+/// Sorts members into the order that answers list them in, and aliases by their bytes.
 pub(crate) fn order(names: &Names<'_>, members: &mut [Member], functions: &mut [Function]) {
     for member in members.iter() {
         let aliases = &mut functions[member.function.index()].aliases;
         aliases.sort_by(|&a, &b| names.text(a).cmp(names.text(b)));
         aliases.dedup();
     }
-    // The pieces came sorted by (how, DIE offset): the first is the live DIE with the lowest offset, if any is.
+    // Members came sorted by (how, DIE offset): the first is the live DIE with the lowest offset, if there is a live
+    // one.
     let named = usize::from(members.first().is_some_and(|first| first.how == How::LiveRange));
     if members.len() > named + 1 {
         let name = |member: &Member| names.of_function(&functions[member.function.index()]);
-        // Many may have one long name.
+        // Many members may have one long name: equal names are not compared byte by byte.
         members[named..].sort_by(|a, b| match (name(a), name(b)) {
             (a, b) if a == b => Ordering::Equal,
             (a, b) => names.text(a).cmp(names.text(b)),

@@ -1,9 +1,9 @@
-//! Turns subprograms and symbols into candidates: each a range of code with the functions that have it.
+//! Turns subprograms and symbols into candidates: ranges of code, each with the functions that have it.
 //!
-//! Subprograms with one range and different origins share their code: the linker folded them. Subprograms
-//! with one range and one origin are one function that two units describe. A symbol at the start of a
-//! subprogram is its own spelling (`foo.isra.0`), another name of it (an alias), or a function that no
-//! DIE names; code without a subprogram belongs to the symbol that starts it.
+//! Subprograms with the same range and different origins share their code: the linker folded them. Subprograms with
+//! the same range and the same origin are one function that two units describe. A symbol at the start of a subprogram
+//! is the symbol of the function itself (`foo.isra.0` of `foo`), an alias of it, or the name of a function that no
+//! DIE describes. Code without a subprogram belongs to the symbol that starts it.
 
 use std::cell::OnceCell;
 use std::ops::Range;
@@ -11,113 +11,182 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use crate::diagnostics::{Cap, Diagnostics, Kind};
-use crate::model::{
-    DieOffset, FuncId, Function, How, Instance, Member, NameId, OriginId, Reason, Rows, Source, UnitId,
-};
-use crate::place::alias_owner::NamedFunctions;
-use crate::place::aliases::{AliasRules, DescribedFunctions, add_nameless, surplus};
+use crate::model::{FuncId, Function, Member, NameId, Reason};
+use crate::place::aliases::{AliasRules, DescribedFunctions, add_nameless};
 use crate::place::candidate::{Candidate, Candidates, by_name_alone, order};
-use crate::place::cold_parts::{EntryFunctions, Parts};
 use crate::place::linkage_names::{name_plain, sole};
+use crate::place::named_functions::NamedFunctions;
 use crate::place::namesakes::Namesakes;
+use crate::place::part_names::{EntryFunctions, PartRange};
 use crate::place::placing::Placing;
-use crate::place::subprograms::{DiePiece, plain};
+use crate::place::shared_range::{SharedRange, share};
+use crate::place::subprograms::{DiePiece, settled};
+use crate::place::surplus::surplus;
 use crate::place::symbol_ranges::{padding, symbol_candidates};
 use crate::place::thunks;
 use crate::program::machine::Machine;
-use crate::program::names::itanium::{is_mangled, is_program_wide};
+use crate::program::names::itanium::is_mangled;
 use crate::program::names::relation::Relation;
 use crate::program::names::toolchain::numbered;
-use crate::program::names::variants::may_be_variant;
 use crate::program::symbols::{CodeSymbol, Symbols};
 use crate::util::budget::Budget;
 use crate::util::hash::{HashMap, HashSet};
 
-// Long because the order in which subprograms, parts, names and symbols are looked at is the decision.
-pub(crate) fn candidates<'f>(
+/// The symbols of the program, and the rules for the names among them that no DIE explains.
+#[derive(Clone, Copy)]
+struct SymbolEvidence<'e, 'f> {
+    symbols: &'e Symbols<'f>,
+    alias_rules: &'e AliasRules,
+}
+
+/// Joins subprograms and symbols. The order of the steps is the decision: later steps rely on the members that the
+/// earlier ones found.
+pub(crate) fn build<'f>(
     placing: &mut Placing<'_, 'f>,
     (functions, pieces): (Vec<Function>, Vec<DiePiece>),
     symbols: &Symbols<'f>,
-    undescribed: &AliasRules,
+    alias_rules: &AliasRules,
     machine: &Machine<'_, 'f>,
     diagnostics: &mut Diagnostics,
 ) -> Candidates {
     let mut candidates = Candidates { functions, ..Candidates::default() };
     candidates.dies.reserve(pieces.len());
-    let plain = plain(placing, &pieces, symbols, undescribed);
-    let ranges = ranges(&pieces, &plain);
-    // Nothing of this depends on what another range has.
-    let share = |at: usize| {
-        let shared = &pieces[ranges[at].clone()];
-        let one = share(placing, shared, &candidates.functions, undescribed.may_fold());
-        // Any number of ranges may begin where any number of symbols is: those are asked for when they are needed.
+    let evidence = SymbolEvidence { symbols, alias_rules };
+    let compared = compare_ranges(placing, &pieces, &candidates.functions, evidence);
+    let caps = ComparisonCaps::new(symbols);
+    let parts = name_ranges(placing, (&pieces, compared), evidence, &caps, &mut candidates, diagnostics);
+    // After all ranges: a part adds its own names to the name that the symbol at the entry gave the function.
+    name_parts(placing, parts, alias_rules, &caps, &mut candidates, diagnostics);
+    add_symbol_candidates(placing, evidence, &mut candidates, diagnostics);
+    candidates.merging = thunks::add(placing, machine, alias_rules, symbols, &mut candidates, diagnostics);
+    for candidate in &mut candidates.dies {
+        order(&placing.names, &mut candidate.members, &mut candidates.functions);
+    }
+    candidates
+}
+
+/// A range with the functions that share it.
+struct ComparedRange {
+    /// Indexes of its pieces.
+    pieces: Range<usize>,
+    shared: SharedRange,
+    /// The functions that the symbols at its start name; `None` if the serial loop compares these symbols.
+    fits: Option<Vec<SymbolMatch>>,
+}
+
+/// Compares the pieces of each range with each other and with the symbols at its start. The ranges do not depend on each
+/// other.
+fn compare_ranges<'f>(
+    placing: &Placing<'_, 'f>,
+    pieces: &[DiePiece],
+    functions: &[Function],
+    SymbolEvidence { symbols, alias_rules }: SymbolEvidence<'_, 'f>,
+) -> Vec<ComparedRange> {
+    let settled = settled(placing, pieces, symbols, alias_rules);
+    let ranges = ranges(pieces, &settled);
+    let compare = |at: usize| {
+        let here = &pieces[ranges[at].clone()];
+        let shared = share(placing, here, functions, alias_rules.may_fold());
+        // Any number of ranges may begin at an address with any number of symbols. The serial loop compares those, under
+        // its budgets.
         let beside = [at.checked_sub(1), Some(at + 1)].into_iter().flatten().filter_map(|at| ranges.get(at));
-        let is_alone = beside.into_iter().all(|other| pieces[other.start].start != shared[0].start);
-        let here = is_alone.then(|| symbols.at(one.candidate.start));
-        let here = here.filter(|here| Parts::are_none(here, shared));
-        let fits = here.map(|here| fits(placing, here, &one.known));
-        (one, fits)
+        let is_alone = beside.into_iter().all(|other| pieces[other.start].start != here[0].start);
+        let at_start = is_alone.then(|| symbols.at(shared.candidate.start));
+        let at_start = at_start.filter(|at_start| PartRange::are_none(at_start, here));
+        let fits = at_start.map(|at_start| fits(placing, at_start, &shared.known));
+        ComparedRange { pieces: ranges[at].clone(), shared, fits }
     };
-    let shared: Vec<(Common, Option<Vec<SymbolMatch>>)> =
-        (0..ranges.len()).into_par_iter().map(share).collect();
-    // Large programs have more of both.
-    let count = symbols.iter().count() as u64;
-    let max_names = MAX_NAMES.max(NAMES_A_SYMBOL * count);
-    let max_compared = MAX_COMPARED.max(COMPARED_A_SYMBOL * count);
-    let (names, compared) = (Budget::new(max_names), Budget::new(max_compared));
+    (0..ranges.len()).into_par_iter().map(compare).collect()
+}
+
+/// The bounds on comparisons with symbols: a large program has more ranges and more symbols.
+struct ComparisonCaps {
+    max_names: u64,
+    max_compared: u64,
+    names: Budget,
+    compared: Budget,
+}
+
+impl ComparisonCaps {
+    fn new(symbols: &Symbols<'_>) -> ComparisonCaps {
+        let count = symbols.iter().count() as u64;
+        let max_names = MAX_NAMES.max(NAMES_A_SYMBOL * count);
+        let max_compared = MAX_COMPARED.max(COMPARED_A_SYMBOL * count);
+        ComparisonCaps {
+            max_names,
+            max_compared,
+            names: Budget::new(max_names),
+            compared: Budget::new(max_compared),
+        }
+    }
+}
+
+/// Makes a candidate of each range and names its functions by the symbols at its start. Returns the parts, each with the index
+/// of its candidate.
+fn name_ranges<'f>(
+    placing: &mut Placing<'_, 'f>,
+    (pieces, compared): (&[DiePiece], Vec<ComparedRange>),
+    evidence: SymbolEvidence<'_, 'f>,
+    caps: &ComparisonCaps,
+    candidates: &mut Candidates,
+    diagnostics: &mut Diagnostics,
+) -> Vec<(usize, PartRange<'f>)> {
+    let SymbolEvidence { symbols, alias_rules } = evidence;
     let mut short_at = None;
     let mut done = 0;
-    let push_plain = |candidates: &mut Candidates, pieces: &[DiePiece]| {
-        let plain = |piece: &DiePiece| Candidate {
-            start: piece.start,
-            end: piece.end,
-            members: vec![piece.member()],
-            doubt: None,
-        };
-        candidates.dies.extend(pieces.iter().map(plain));
-    };
     let mut by_address = symbols.by_address().peekable();
     let mut parts = Vec::new();
-    for (range, (mut one, fits_at_start)) in ranges.into_iter().zip(shared) {
-        push_plain(&mut candidates, &pieces[done..range.start]);
+    for ComparedRange { pieces: range, mut shared, fits: fits_at_start } in compared {
+        push_settled(candidates, &pieces[done..range.start]);
         done = range.end;
-        let shared = &pieces[range];
-        let Candidates { functions, same, dies, .. } = &mut candidates;
-        one.apply(placing, functions, same, diagnostics);
-        let Common { mut candidate, mut known, .. } = one;
-        while by_address.next_if(|here| here[0].start < candidate.start).is_some() {}
-        let here = by_address.peek().filter(|here| here[0].start == candidate.start);
+        let here = &pieces[range];
+        let Candidates { functions, same, dies, .. } = candidates;
+        shared.apply(placing, functions, same, diagnostics);
+        let SharedRange { mut candidate, mut known, .. } = shared;
+        while by_address.next_if(|symbols| symbols[0].start < candidate.start).is_some() {}
+        let symbols_here = by_address.peek().filter(|symbols| symbols[0].start == candidate.start);
         let again = dies.last().is_some_and(|before| before.start == candidate.start);
-        let within = |here: &&&[CodeSymbol<'f>]| {
-            let is_part = || !Parts::are_none(here, shared);
-            let comparisons = || Parts::comparisons(here, &candidate);
-            !again || (names.spend(here.len()) && (!is_part() || compared.spend(comparisons())))
+        let within = |symbols: &&&[CodeSymbol<'f>]| {
+            let is_part = || !PartRange::are_none(symbols, here);
+            let comparisons = || PartRange::comparisons(symbols, &candidate);
+            !again || (caps.names.spend(symbols.len()) && (!is_part() || caps.compared.spend(comparisons())))
         };
-        let at_start = here.filter(within).map_or(&[][..], |here| here);
-        let is_short = here.is_some() && at_start.is_empty();
-        let part = Parts::new(placing, at_start, shared, &candidate, functions);
+        let at_start = symbols_here.filter(within).map_or(&[][..], |symbols| symbols);
+        let is_short = symbols_here.is_some() && at_start.is_empty();
+        let part = PartRange::new(placing, at_start, here, &candidate, functions);
         let of_entries = part.as_ref().map(|part| part.of_entries(at_start));
         if let Some(entries) = of_entries.as_ref().map_or(Some(at_start), |entries| entries.as_deref()) {
             let fits = fits_at_start.unwrap_or_else(|| fits(placing, entries, &known));
-            name_entry(
-                placing,
-                (entries, fits),
-                (undescribed, symbols),
-                &mut candidate,
-                functions,
-                &mut known,
-            );
+            name_entry(placing, (entries, fits), evidence, &mut candidate, functions, &mut known);
             known.report(candidate.start, diagnostics);
-            undescribed.report(&candidate, placing, functions, diagnostics);
+            alias_rules.report(&candidate, placing, functions, diagnostics);
         }
         if is_short {
             short_at.get_or_insert(candidate.start);
-            add_unknown(placing, undescribed, &mut candidate, functions);
+            add_unknown(placing, alias_rules, &mut candidate, functions);
         }
         parts.extend(part.map(|part| (candidates.dies.len(), part)));
         candidates.dies.push(candidate);
     }
-    push_plain(&mut candidates, &pieces[done..]);
+    push_settled(candidates, &pieces[done..]);
+    report_symbol_cap(caps, short_at, diagnostics);
+    parts
+}
+
+/// Makes candidates of settled pieces.
+fn push_settled(candidates: &mut Candidates, pieces: &[DiePiece]) {
+    let of_piece = |piece: &DiePiece| Candidate {
+        start: piece.start,
+        end: piece.end,
+        members: vec![piece.member()],
+        doubt: None,
+    };
+    candidates.dies.extend(pieces.iter().map(of_piece));
+}
+
+/// Reports the first range whose symbols were not compared because a cap was reached.
+fn report_symbol_cap(caps: &ComparisonCaps, short_at: Option<u64>, diagnostics: &mut Diagnostics) {
+    let ComparisonCaps { max_names, max_compared, names, .. } = caps;
     if let Some(address) = short_at {
         diagnostics.add(Kind::Cap(Cap::PartSymbols), address, || {
             let what = match names.is_short() {
@@ -129,19 +198,29 @@ pub(crate) fn candidates<'f>(
             )
         });
     }
-    // Only now: a part is named beside the name that the entry's symbol gave its function.
-    let entries = match undescribed.may_be_forgotten() {
+}
+
+/// Names the members of parts, and adds the functions that share an entry with them.
+fn name_parts<'f>(
+    placing: &mut Placing<'_, 'f>,
+    parts: Vec<(usize, PartRange<'f>)>,
+    alias_rules: &AliasRules,
+    &ComparisonCaps { max_compared, .. }: &ComparisonCaps,
+    candidates: &mut Candidates,
+    diagnostics: &mut Diagnostics,
+) {
+    let entries = match alias_rules.may_be_forgotten() {
         true => EntryFunctions::new(&candidates.dies, parts.iter().map(|(_, part)| part)),
         false => EntryFunctions::default(),
     };
     let of_entries = Budget::new(max_compared);
     let mut short_at = None;
     for (index, part) in parts {
-        let Candidates { dies, functions, .. } = &mut candidates;
-        part.name(placing, undescribed, &mut dies[index], functions, diagnostics);
+        let Candidates { dies, functions, .. } = candidates;
+        part.assign_names(placing, alias_rules, &mut dies[index], functions, diagnostics);
         if !entries.add(placing, &part, &mut dies[index], functions, &of_entries) {
             short_at.get_or_insert(dies[index].start);
-            add_unknown(placing, undescribed, &mut dies[index], functions);
+            add_unknown(placing, alias_rules, &mut dies[index], functions);
         }
     }
     if let Some(address) = short_at {
@@ -152,9 +231,17 @@ pub(crate) fn candidates<'f>(
             )
         });
     }
+}
+
+/// Makes candidates of symbols whose code no subprogram covers. Most symbols only repeat a subprogram and make none.
+fn add_symbol_candidates<'f>(
+    placing: &mut Placing<'_, 'f>,
+    SymbolEvidence { symbols, alias_rules }: SymbolEvidence<'_, 'f>,
+    candidates: &mut Candidates,
+    diagnostics: &mut Diagnostics,
+) {
     let mut before = 0;
     for at_address in symbols.by_address() {
-        // Most symbols only repeat a subprogram: no candidate is made of them.
         let first = at_address[0].start;
         before += candidates.dies[before..].iter().take_while(|die| die.start <= first).count();
         let end = at_address.iter().map(|symbol| symbol.end).max().unwrap_or(first);
@@ -162,200 +249,43 @@ pub(crate) fn candidates<'f>(
         if last.is_some_and(|die| die.end >= end) {
             continue;
         }
-        // Where symbols have no size (Mach-O has none), what is behind a subprogram is padding.
+        // Mach-O symbols have no size: code between the end of a subprogram and the next symbol is padding.
         match last.filter(|die| die.start == first && at_address.iter().all(|symbol| !symbol.sized)) {
             Some(die) => candidates.symbols.extend(padding(die, end)),
-            None => symbol_candidates(placing, at_address, undescribed, &mut candidates, diagnostics),
+            None => symbol_candidates(placing, at_address, alias_rules, candidates, diagnostics),
         }
     }
-    candidates.merging = thunks::add(placing, machine, undescribed, symbols, &mut candidates, diagnostics);
-    for candidate in &mut candidates.dies {
-        order(&placing.names, &mut candidate.members, &mut candidates.functions);
-    }
-    candidates
 }
 
-/// What two subprograms with one range have in common where they are one function.
-#[derive(PartialEq, Eq, Hash)]
-enum SameFunction {
-    /// Units may spell the file of its declaration differently.
-    Name(NameId),
-    /// A name that other units may have for functions of their own, even of the same declaration: a static
-    /// function of a header. Without a linkage name a unit may have several itself.
-    Local(OriginId, UnitId, Instance),
-    /// Of a linker that cannot fold, code that several units describe alike is one function: it gives the entries of a COMDAT
-    /// section that it discards the addresses of the one that it keeps.
-    Copy(OriginId),
-}
-
-/// Symbols that are compared with further ranges that begin where they are (each may be another name of each, or a function of
-/// its own): the larger of this, and of this for each symbol of the program.
+/// Symbols that are compared with a second and further range at their address (each may be an alias of a function
+/// there, or a function of its own). The limit is the larger of this number and `NAMES_A_SYMBOL` for each symbol of
+/// the program.
 const MAX_NAMES: u64 = 1 << 18;
 const NAMES_A_SYMBOL: u64 = 4;
 
-/// Comparisons of those, and of functions that share an entry, with the functions of parts: as above. One may take
-/// microseconds, where names are local to functions.
+/// Comparisons of such symbols, and of functions that share an entry, with the functions of parts; the limit grows in
+/// the same way. One comparison may take microseconds for names that are local to functions.
 const MAX_COMPARED: u64 = 1 << 20;
 const COMPARED_A_SYMBOL: u64 = 16;
 
-/// Definitions of one name at one range that are told apart.
-const MAX_DEFINITIONS: usize = 16;
-
-/// The pieces of each range, but for plain ones.
-fn ranges(pieces: &[DiePiece], plain: &[bool]) -> Vec<Range<usize>> {
+/// The indexes of the pieces of each range, except settled ranges.
+fn ranges(pieces: &[DiePiece], settled: &[bool]) -> Vec<Range<usize>> {
     let mut ranges = Vec::new();
     let mut start = 0;
     for same in pieces.chunk_by(|a, b| (a.start, a.end) == (b.start, b.end)) {
         let range = start..start + same.len();
         start = range.end;
-        if !plain[range.start] {
+        if !settled[range.start] {
             ranges.push(range);
         }
     }
     ranges
 }
 
-/// What the pieces that share a range are.
-struct Common {
-    candidate: Candidate,
-    /// The names that are known there.
-    known: NamedFunctions,
-    same: Vec<SameAs>,
-}
-
-/// A subprogram that is the same function as another one there.
-struct SameAs {
-    function: FuncId,
-    of: FuncId,
-    name: NameId,
-    /// `None` where it is another name of that one.
-    described_again: Option<DieOffset>,
-}
-
-impl Common {
-    /// Says of functions which others they are.
-    fn apply(
-        &mut self,
-        placing: &Placing<'_, '_>,
-        functions: &mut [Function],
-        same: &mut HashMap<FuncId, FuncId>,
-        diagnostics: &mut Diagnostics,
-    ) {
-        let start = self.candidate.start;
-        for SameAs { function, of, name, described_again } in self.same.drain(..) {
-            same.insert(function, of);
-            match described_again {
-                Some(die) => diagnostics.add(Kind::DuplicateFunction, die.0, || {
-                    let name = String::from_utf8_lossy(placing.names.text(name)).into_owned();
-                    format!("{name} at {start:#x} is described by two units")
-                }),
-                None => functions[of.index()].aliases.push(name),
-            }
-        }
-    }
-}
-
-/// Makes one candidate of the pieces that share a range.
-fn share(placing: &Placing<'_, '_>, shared: &[DiePiece], functions: &[Function], may_fold: bool) -> Common {
-    let (start, end) = (shared[0].start, shared[0].end);
-    let (mut known, mut same_as) = (NamedFunctions::default(), Vec::new());
-    if let [piece] = shared {
-        // Nobody else's.
-        known.add(&placing.names, piece.name, piece.function);
-        let candidate = Candidate { start, end, members: vec![piece.member()], doubt: None };
-        return Common { candidate, known, same: same_as };
-    }
-    let mut members: Vec<Member> = Vec::with_capacity(1);
-    // With whether there are rows.
-    let mut seen: HashMap<SameFunction, Vec<(FuncId, bool)>> = HashMap::default();
-    let mut labels: HashMap<UnitId, FuncId> = HashMap::default();
-    let mut places: HashMap<FuncId, usize> = HashMap::default();
-    for piece in shared {
-        let (origin, name) = (functions[piece.function.index()].origin, piece.name);
-        let same = match is_program_wide(placing.names.text(name)) {
-            true => SameFunction::Name(name),
-            false if !may_fold && piece.how == How::LiveRange => SameFunction::Copy(origin),
-            false => SameFunction::Local(origin, piece.unit, piece.instance),
-        };
-        // A name may be defined twice, weak and strong; which of the two prevailed is not told.
-        let is_same = |(first, has_rows): &&(FuncId, bool)| {
-            let other = &functions[first.index()];
-            let there = |source: Source| {
-                let own = (piece.unit.index(), origin);
-                placing.recovered.units.are_apart_there(
-                    &placing.names,
-                    (source.unit.index(), other.origin),
-                    own,
-                )
-            };
-            let both = *has_rows && piece.rows.is_some();
-            let apart =
-                placing.names.are_apart(other.origin, origin) || (both && other.source.is_some_and(there));
-            !apart
-        };
-        let of_name = seen.get(&same).map_or(&[][..], |of_name| of_name);
-        let capped = of_name.first().filter(|_| of_name.len() >= MAX_DEFINITIONS);
-        if let Some(&(first, _)) = of_name.iter().find(is_same).or(capped) {
-            // Parts of one function are folded into each other too.
-            if piece.function == first {
-                let member = places.get(&first).map(|&place| &mut members[place]);
-                if let Some(member) = member
-                    && let (Some(own), Some(rows)) = (piece.rows, member.rows)
-                    && !have_same_lines(placing, rows, own)
-                {
-                    // Which of them ran is not known.
-                    member.rows = None;
-                }
-                continue;
-            }
-            let described_again = Some(piece.die);
-            same_as.push(SameAs { function: piece.function, of: first, name, described_again });
-            continue;
-        }
-        seen.entry(same).or_default().push((piece.function, piece.rows.is_some()));
-        let label_of = label(placing, &functions[piece.function.index()]);
-        let variant = Some(placing.names.text(name)).filter(|name| may_be_variant(name));
-        let variant = variant.and_then(|text| {
-            known.best(&placing.names, text, None, |relation| relation == Relation::Variant)
-        });
-        let explained = variant.map(|(_, function)| function).or_else(|| labels.get(&label_of?).copied());
-        if let Some(function) = explained {
-            same_as.push(SameAs { function: piece.function, of: function, name, described_again: None });
-            continue;
-        }
-        known.add(&placing.names, name, piece.function);
-        if let Some(unit) = label_of {
-            labels.insert(unit, piece.function);
-        }
-        places.insert(piece.function, members.len());
-        members.push(Member { function: piece.function, how: piece.how, rows: piece.rows, symbol: None });
-    }
-    Common { candidate: Candidate { start, end, members, doubt: None }, known, same: same_as }
-}
-
-/// True where two parts of one function have the same rows, but for columns.
-fn have_same_lines(placing: &Placing<'_, '_>, one: Rows, other: Rows) -> bool {
-    let of = |rows: Rows| {
-        let rows = placing.recovered.code[rows.unit.index()].rows_of(rows.range);
-        rows.iter().map(|row| (row.offset, row.scope, row.line, row.file))
-    };
-    one == other || (one.skip == other.skip && of(one).eq(of(other)))
-}
-
-/// The unit of a subprogram that is a label of assembly code: an assembler describes each label by a DIE of its
-/// own, with a name and nothing that tells where it is declared. All that share a range are one function.
-fn label(placing: &Placing<'_, '_>, function: &Function) -> Option<UnitId> {
-    let origin = placing.names.origin(function.origin);
-    let undeclared = origin.file.is_none() && origin.line == 0;
-    let label = undeclared && !is_mangled(placing.names.text(origin.name));
-    let unit = function.source.map(|source| source.unit).filter(|_| label)?;
-    placing.recovered.unit(unit.index()).head.assembly.then_some(unit)
-}
-
-/// The function that a symbol names, and how; `None` of labels, and of symbols that name none.
+/// The function that a symbol names, and how; `None` for labels, and for symbols that name no function there.
 type SymbolMatch = Option<(Relation, FuncId)>;
 
-/// What the symbols at an address name of the functions that are known there.
+/// Matches the symbols at an address with the functions known there.
 fn fits(placing: &Placing<'_, '_>, symbols: &[CodeSymbol<'_>], known: &NamedFunctions) -> Vec<SymbolMatch> {
     symbols.iter().map(|symbol| if symbol.function { best(known, placing, symbol) } else { None }).collect()
 }
@@ -364,44 +294,94 @@ fn best(known: &NamedFunctions, placing: &Placing<'_, '_>, symbol: &CodeSymbol<'
     known.best(&placing.names, symbol.name, symbol.name_id, |relation| relation != Relation::Other)
 }
 
-/// Gives the symbols at the start of a function to the members that they name.
-// Long because what one symbol is to one entry is a list of cases, and later ones rely on the earlier.
+/// Gives the symbols at the entry of functions to the members that they name, and adds the folded functions that they show.
 fn name_entry<'f>(
     placing: &mut Placing<'_, 'f>,
     (at_start, fits): (&[CodeSymbol<'f>], Vec<SymbolMatch>),
-    (undescribed, symbols): (&AliasRules, &Symbols<'f>),
+    evidence: SymbolEvidence<'_, 'f>,
     candidate: &mut Candidate,
     functions: &mut Vec<Function>,
     known: &mut NamedFunctions,
 ) {
-    let Candidate { end, ref mut members, .. } = *candidate;
-    let mut unexplained: Vec<&CodeSymbol<'f>> = Vec::new();
-    // (member, relation) that each symbol fits best
-    let mut clones: Vec<(FuncId, NameId)> = Vec::new();
+    let alias_rules = evidence.alias_rules;
+    let members = &mut candidate.members;
+    let mut entry = classify_symbols(placing, at_start, fits, members, functions);
+    assign_clones(placing, at_start, std::mem::take(&mut entry.clones), known, functions);
+    let overloads = name_plain(placing, std::mem::take(&mut entry.mangled), members, functions);
+    let folded = adopt_unclaimed_symbol(placing, evidence, &mut entry, members, functions, known);
+    let described = members.len();
+    for names in overloads {
+        let id = FuncId(functions.len() as u32);
+        known.add(&placing.names, names[0], id);
+        members.push(by_name_alone(&mut placing.names, functions, names[0]));
+        functions[id.index()].aliases.extend(&names[1..]);
+    }
+    let mut unexplained = entry.unexplained;
+    // Assembly code may leave out types: a label is a function of its own or lies within one.
+    let label = |symbol: &&CodeSymbol<'_>| !symbol.function && !symbol.of_linker;
+    unexplained.extend(at_start.iter().filter(|symbol| label(symbol) && alias_rules.may_fold()));
+    place_unexplained(placing, alias_rules, unexplained, candidate, functions, known, (described, folded));
+    add_surplus(placing, alias_rules, at_start, candidate, functions);
+    if candidate.members.len() == described {
+        add_nameless(placing, alias_rules, candidate, functions);
+    }
+}
+
+/// The symbols at an entry by what they are to the functions there.
+#[derive(Default)]
+struct EntrySymbols<'s, 'f> {
+    unexplained: Vec<&'s CodeSymbol<'f>>,
+    /// Symbols of clones (`f.isra.0`), with the function that each was cloned from.
+    clones: Vec<(FuncId, NameId)>,
+    /// Mangled names of functions whose DIE has a plain name.
+    mangled: Vec<&'s CodeSymbol<'f>>,
+    /// Some symbol names a function here.
+    claimed: bool,
+}
+
+/// Sorts the symbols at an entry by their relation to the functions there. Constructor variants become aliases at once.
+fn classify_symbols<'s, 'f>(
+    placing: &mut Placing<'_, 'f>,
+    at_start: &'s [CodeSymbol<'f>],
+    fits: Vec<SymbolMatch>,
+    members: &[Member],
+    functions: &mut [Function],
+) -> EntrySymbols<'s, 'f> {
+    let mut entry = EntrySymbols::default();
     let namesakes = OnceCell::new();
-    let mut mangled: Vec<&CodeSymbol<'f>> = Vec::new();
-    let mut claimed = false;
     for (symbol, best) in at_start.iter().zip(fits).filter(|(symbol, _)| symbol.function) {
-        claimed |= best.is_some();
+        entry.claimed |= best.is_some();
         match best {
             Some((Relation::Same, _)) => {}
             Some((Relation::Clone, function)) => {
                 let namesakes = namesakes.get_or_init(|| Namesakes::new(placing, members, functions));
                 let function = namesakes.owner(placing, symbol, function, functions);
-                clones.push((function, placing.names.add(symbol.name)));
+                entry.clones.push((function, placing.names.add(symbol.name)));
             }
-            Some((Relation::Mangled, _)) => mangled.push(symbol),
+            Some((Relation::Mangled, _)) => entry.mangled.push(symbol),
             Some((Relation::Variant, function)) => {
                 let name = placing.names.add(symbol.name);
                 functions[function.index()].aliases.push(name);
             }
-            _ => unexplained.push(symbol),
+            _ => entry.unexplained.push(symbol),
         }
     }
-    // Functions with a symbol of just their name, and the symbols of each name that end in a number.
+    entry
+}
+
+/// Makes the symbol of a clone the function's symbol, or an alias if the function has a symbol already.
+fn assign_clones(
+    placing: &Placing<'_, '_>,
+    at_start: &[CodeSymbol<'_>],
+    clones: Vec<(FuncId, NameId)>,
+    known: &NamedFunctions,
+    functions: &mut [Function],
+) {
+    // Functions that have a symbol of exactly their name, and how many numbered symbols each name has (`f.1` and
+    // `f.2`: two of `f`).
     let mut exact: HashSet<FuncId> = HashSet::default();
     let mut bases: HashMap<&[u8], usize> = HashMap::default();
-    // Only clones ask.
+    // Only clones need these.
     for symbol in at_start.iter().filter(|symbol| symbol.function && !clones.is_empty()) {
         exact.extend(best(known, placing, symbol).filter(|best| best.0 == Relation::Same).map(|best| best.1));
         let (base, number) = numbered(symbol.name);
@@ -411,7 +391,8 @@ fn name_entry<'f>(
     }
     for (function, name) in clones {
         let function_data = &mut functions[function.index()];
-        // Of several files' functions of one name, none says which is whose.
+        // Several files have a local function of this name: the numbers do not show which symbol belongs to which
+        // function.
         let base = numbered(placing.names.text(name));
         let several = !base.1.is_empty() && bases.get(base.0).is_some_and(|count| *count > 1);
         if several || exact.contains(&function) || function_data.symbol.is_some() {
@@ -420,40 +401,53 @@ fn name_entry<'f>(
             function_data.symbol = Some(name);
         }
     }
-    let overloads = name_plain(placing, mangled, members, functions);
-    // A subprogram whose own name is no symbol here (a C++ function without a linkage name) has the
-    // symbol that nothing else explains, or it was folded into the function that has it.
-    let mut folded = false;
-    if let [Member { function, .. }] = members[..]
-        && !claimed
-    {
-        let origin = functions[function.index()].origin;
-        let own = placing.names.text(placing.names.of_origin(origin));
-        let own = (own, functions[function.index()].source.map(|source| source.unit));
-        let indirect = unexplained.iter().all(|symbol| symbol.indirect);
-        let may_name = |symbol: &CodeSymbol<'_>| {
-            symbol.indirect == indirect && undescribed.may_name(placing, symbols, symbol, own)
-        };
-        folded = !unexplained.iter().any(|symbol| undescribed.may_name(placing, symbols, symbol, own));
-        if let Some(at) = sole(&unexplained, may_name) {
-            let name = placing.names.add(unexplained.remove(at).name);
-            functions[function.index()].symbol = Some(name);
-            // Variants of it are other names of this one.
-            known.add(&placing.names, name, function);
-        }
+}
+
+/// Gives a single function whose own name is no symbol here (a C++ function without a linkage name) the symbol that no
+/// function explains. True if no symbol here may be the function's: then it was folded into the function of that symbol.
+fn adopt_unclaimed_symbol<'f>(
+    placing: &mut Placing<'_, 'f>,
+    SymbolEvidence { symbols, alias_rules }: SymbolEvidence<'_, 'f>,
+    entry: &mut EntrySymbols<'_, 'f>,
+    members: &[Member],
+    functions: &mut [Function],
+    known: &mut NamedFunctions,
+) -> bool {
+    let unexplained = &mut entry.unexplained;
+    let [Member { function, .. }] = *members else { return false };
+    if entry.claimed {
+        return false;
     }
-    let described = members.len();
-    let first = members[0].function;
-    for names in overloads {
-        let id = FuncId(functions.len() as u32);
-        known.add(&placing.names, names[0], id);
-        members.push(by_name_alone(&mut placing.names, functions, names[0]));
-        functions[id.index()].aliases.extend(&names[1..]);
+    let origin = functions[function.index()].origin;
+    let own = placing.names.text(placing.names.of_origin(origin));
+    let own = (own, functions[function.index()].source.map(|source| source.unit));
+    let indirect = unexplained.iter().all(|symbol| symbol.indirect);
+    let may_name = |symbol: &CodeSymbol<'_>| {
+        symbol.indirect == indirect && alias_rules.may_name(placing, symbols, symbol, own)
+    };
+    let folded = !unexplained.iter().any(|symbol| alias_rules.may_name(placing, symbols, symbol, own));
+    if let Some(at) = sole(unexplained, may_name) {
+        let name = placing.names.add(unexplained.remove(at).name);
+        functions[function.index()].symbol = Some(name);
+        // Constructor variants of that symbol are aliases of this function.
+        known.add(&placing.names, name, function);
     }
+    folded
+}
+
+/// The alias decision: makes each symbol that no function explains a member of its own or an alias. The first `described`
+/// members have DIEs; `folded`: see [`adopt_unclaimed_symbol`].
+fn place_unexplained<'f>(
+    placing: &mut Placing<'_, 'f>,
+    alias_rules: &AliasRules,
+    unexplained: Vec<&CodeSymbol<'f>>,
+    Candidate { end, members, .. }: &mut Candidate,
+    functions: &mut Vec<Function>,
+    known: &mut NamedFunctions,
+    (described, folded): (usize, bool),
+) {
+    let (end, first) = (*end, members[0].function);
     let here = OnceCell::new();
-    // Assembly code may leave types out: such a label is a function of its own, or one within a function.
-    let label = |symbol: &&CodeSymbol<'_>| !symbol.function && !symbol.of_linker;
-    unexplained.extend(at_start.iter().filter(|symbol| label(symbol) && undescribed.may_fold()));
     for symbol in unexplained {
         let whole = !symbol.sized || symbol.end == end;
         let explained = best(known, placing, symbol);
@@ -461,10 +455,10 @@ fn name_entry<'f>(
             let here =
                 here.get_or_init(|| DescribedFunctions::new(placing, &members[..described], functions));
             match is_mangled(symbol.name) && !symbol.indirect {
-                true => !undescribed.is_mangled_alias(placing, symbol, here),
+                true => !alias_rules.is_mangled_alias(placing, symbol, here),
                 false => {
                     (folded && symbol.function && !symbol.indirect)
-                        || undescribed.is_function(placing, symbol, end, here)
+                        || alias_rules.may_be_own_function(placing, symbol, end, here)
                 }
             }
         };
@@ -477,24 +471,32 @@ fn name_entry<'f>(
             functions[of.index()].aliases.push(placing.names.add(symbol.name));
         }
     }
-    for (name, count) in surplus(placing, undescribed, at_start, end, members, functions) {
+}
+
+/// Adds the functions of names that more symbols have than members.
+fn add_surplus<'f>(
+    placing: &mut Placing<'_, 'f>,
+    alias_rules: &AliasRules,
+    at_start: &[CodeSymbol<'f>],
+    Candidate { end, members, .. }: &mut Candidate,
+    functions: &mut Vec<Function>,
+) {
+    for (name, count) in surplus(placing, alias_rules, at_start, *end, members, functions) {
         let name = placing.names.add(name);
         members.extend((0..count).map(|_| by_name_alone(&mut placing.names, functions, name)));
     }
-    if members.len() == described {
-        add_nameless(placing, undescribed, candidate, functions);
-    }
 }
 
-/// Says that a cap left out functions that may be there: the one that is known may not be the only one, and several are not all.
+/// Records that a cap left out functions that may be there: a single member may not be the only one, and a group may
+/// lack members.
 fn add_unknown(
     placing: &mut Placing<'_, '_>,
-    undescribed: &AliasRules,
+    alias_rules: &AliasRules,
     candidate: &mut Candidate,
     functions: &mut Vec<Function>,
 ) {
     match candidate.members.len() {
-        _ if !undescribed.may_fold() => {}
+        _ if !alias_rules.may_fold() => {}
         1 => candidate.doubt = Some(Reason::CapReached),
         _ => {
             let name = placing.names.add(b"");

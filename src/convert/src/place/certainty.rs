@@ -1,39 +1,44 @@
-//! Decides for each function that shares its code with no other whether that is certain, and if it is not, why.
+//! Decides for each function that shares its code with no other whether that is certain, and if not, why.
 //!
-//! `unique` claims that nobody else has this code. A function that was folded or merged away may leave nothing at its address,
-//! so silence alone proves nothing. What stands behind `unique` is a check with two parts.
+//! `unique` claims that no other function has this code. A function that was folded or merged may leave nothing at
+//! its address, so the absence of a trace proves nothing. `unique` therefore rests on a check in two parts.
 //!
-//! **The linker.** Either it cannot fold: GNU ld, or no linker at all. Or what it folds would show. lld keeps the symbol of a
-//! folded function, and all linkers keep the line sequence of a folded function that has one. So the program's table of
-//! symbols must be there with its local symbols, or `stripped` holds; and every object with code must have debug information,
-//! or `undescribed_object` holds: gold drops the local symbols of what it folds and mold with `--gc-sections` all of them, and
-//! objects are often stripped before they are linked. Start-up code (`crt1.o`, `crtbegin.o`) does not count, since it is in
-//! every program and nothing in it folds. Where several plain names are at the address, the further names may be of folded
-//! functions: `plain_names`. That holds also where all objects have debug information, since a compiler may be told not to
-//! describe a function (`nodebug`), whose symbol is all that is left of it. gold drops that too, of a local function: where it
-//! folded something else, and a unit is of a compiler that may be told so, `stripped` holds.
+//! **The linker.** Either the linker cannot fold (GNU ld, or no linker was used), or everything it folds would be
+//! visible. lld keeps the symbol of a folded function, and all linkers keep the line sequence of a folded function
+//! that has one. So the symbol table must be present with its local symbols, otherwise the reason is `stripped`.
+//! Every object with code must have debug information, otherwise the reason is `undescribed_object`: gold drops the
+//! local symbols of folded functions, mold with `--gc-sections` drops all local symbols, and objects are often
+//! stripped before they are linked. Start-up code (`crt1.o`, `crtbegin.o`) does not count: every program has it and
+//! nothing in it folds. If the address has several unmangled names, the further names may be of folded functions:
+//! `plain_names`. That holds even if all objects have debug information, since a compiler may be told not to describe
+//! a function (`nodebug`), and its symbol is then its only trace. gold drops that symbol too if the function is
+//! local. So if gold folded something else in the program, and the compiler of some unit supports `nodebug`, the
+//! reason is `stripped`.
 //!
-//! A table counts as one with local symbols if it has at least one that is not hidden. (Linkers make hidden symbols local, and
-//! such symbols stay where those of objects were dropped.) Nor may any function that its entry calls local lack a symbol of
-//! its name: then its object was stripped before it was linked, or the table after it.
+//! A symbol table has its local symbols if at least one of them is not hidden. (Linkers make hidden symbols local,
+//! and keep them when they drop the local symbols of objects.) Every function that its DIE calls local must also have
+//! a symbol of its name. If one has none, its object was stripped before it was linked, or the table was stripped
+//! after it.
 //!
-//! **The compiler.** rustc and Swift run LLVM's MergeFunctions always, clang where it is asked to. It removes functions that
-//! nobody outside can call, with their symbols and entries. gcc does so with link-time optimization. Nothing is left to look
-//! for: `merged_without_trace`. clang does not say in the debug information that it was asked to, but where it merges functions
-//! that others can call it leaves a jump, which [`crate::place::thunks`] looks for. Where a unit of LLVM shows such a jump, all units of
-//! LLVM in the program count as merging: a program is mostly built with the same options throughout. Where the code is missing
-//! or not read, a small function without an entry might be such a jump: `no_code`. gcc (without link-time
-//! optimization) describes what it merged: an entry without an address, which [`crate::recover::gcc_icf`] places. Where one stays
-//! without a place and no symbol has its name, any function of its unit may be it: `merged_without_trace`. Code that no unit
-//! describes may come from any compiler: `undescribed_object`, or `merged_without_trace` where its name shows who made it.
+//! **The compiler.** rustc and Swift always run LLVM's MergeFunctions, clang only with an option. It removes
+//! functions that no other unit can call, with their symbols and DIEs. gcc does so with link-time optimization. They
+//! leave no trace: `merged_without_trace`. clang does not record the option in DWARF. But if it merges functions that
+//! other units can call, it leaves a jump, which [`crate::place::thunks`] looks for. If a unit of LLVM shows such a
+//! jump, all units of LLVM in the program are taken to merge functions, since a program is mostly built with the same
+//! options throughout. If the code is missing or not read, a small function without a DIE may be such a jump:
+//! `no_code`. gcc without link-time optimization describes what it merged by a DIE without an address, which
+//! [`crate::recover::gcc_icf`] places. If it cannot place one, and no symbol has its name, any function of the unit
+//! may be it: `merged_without_trace`. Code that no unit describes may come from any compiler: `undescribed_object`,
+//! or `merged_without_trace` if its name shows the compiler.
 //!
-//! The check reads units, symbols and code, and none of the members that rules add to groups. A rule that leaves out a second
-//! function because nothing proves it need not say so where one of these reasons holds anyhow; where none would, it sets
-//! [`Candidate::doubt`]. Such rules are: caps on comparisons (`cap_reached`). A function whose own address the linker erased
-//! and that is alone at the address where it was found was folded into something without a description
-//! (`undescribed_object`). A line sequence that no function has is that of another function (`unclaimed_lines`).
+//! The check reads units, symbols and code, but not the members that rules add to groups. A rule that leaves out a
+//! second function for lack of proof need not record that if one of the reasons above holds anyway. Otherwise it sets
+//! [`Candidate::doubt`]. These rules set it: caps on comparisons (`cap_reached`); a function whose address the linker
+//! erased and that is the only function where it was found, since it was folded into a function without a description
+//! (`undescribed_object`); a line sequence that no function has, since it belongs to another function
+//! (`unclaimed_lines`).
 //!
-//! Functions of groups get no reason: their answers name the others.
+//! Members of groups get no reason: their answers list the other members.
 
 use crate::model::{DieOffset, Function, How, Member, NameId, Reason, UnitId};
 use crate::open::{Image, ImageKind, Linker};
@@ -57,7 +62,7 @@ pub(crate) fn decide<'f>(
     image: &Image<'f>,
     placing: &Placing<'_, 'f>,
     symbols: &Symbols<'f>,
-    undescribed: &AliasRules,
+    alias_rules: &AliasRules,
     machine: &Machine<'_, 'f>,
     candidates: &mut Candidates,
 ) {
@@ -70,8 +75,8 @@ pub(crate) fn decide<'f>(
     let check = Check {
         placing,
         symbols,
-        undescribed,
-        has_objects: undescribed.has_objects() || has_mangled(placing, &lines, candidates),
+        alias_rules,
+        has_objects: alias_rules.has_undescribed_objects() || has_mangled(placing, &lines, candidates),
         image,
         can_fold,
         is_whole,
@@ -96,12 +101,12 @@ pub(crate) fn decide<'f>(
     candidates.nameless = check.of_linker();
 }
 
-/// Comparisons of names with symbols at one address: the larger of this, and of this for each symbol and each range of code. A
-/// program has few symbols at each address: one that has more is made to.
+/// Comparisons of names with symbols at one address. The limit is the larger of this number and `COMPARED_A_SYMBOL`
+/// for each symbol and each range of code. Only a hostile program has more than a few symbols at each address.
 const MAX_COMPARED: u64 = 1 << 18;
 const COMPARED_A_SYMBOL: u64 = 16;
 
-/// The symbols at an address that mostly moves upwards: several candidates may begin at one.
+/// The symbols at an address that mostly rises: several candidates may begin at one address.
 struct SymbolsHere<'a, 'f> {
     symbols: &'a Symbols<'f>,
     address: Option<u64>,
@@ -124,16 +129,16 @@ impl<'a, 'f> SymbolsHere<'a, 'f> {
 struct Check<'a, 'f> {
     placing: &'a Placing<'a, 'f>,
     symbols: &'a Symbols<'f>,
-    undescribed: &'a AliasRules,
+    alias_rules: &'a AliasRules,
     image: &'a Image<'f>,
-    /// Objects with code have no debug information.
+    /// Some object with code has no debug information.
     has_objects: bool,
     can_fold: bool,
-    /// The table of symbols is there, with those of local functions.
+    /// The symbol table is present, with its local symbols.
     is_whole: bool,
-    /// By unit: what its compiler may have done.
+    /// By unit: what its compiler may have done to functions.
     units: Vec<Option<Reason>>,
-    /// Code that has lines and no entry, by start: start, end, unit.
+    /// Code that has lines and no DIE, by start: start, end, unit.
     lines: Vec<(u64, u64, UnitId)>,
     compared: Budget,
 }
@@ -147,7 +152,7 @@ impl Check<'_, '_> {
         function: &Function,
         here: &[CodeSymbol<'_>],
     ) -> Option<Reason> {
-        // Any number of functions may begin where any number of symbols is.
+        // There may be any number of functions and of symbols at one address.
         if !self.compared.spend(here.len()) {
             return Some(Reason::CapReached);
         }
@@ -161,7 +166,7 @@ impl Check<'_, '_> {
         all.into_iter().flatten().min()
     }
 
-    /// What holds for the whole program, as far as the linker goes.
+    /// The reason that the linker gives, for the whole program.
     fn of_linker(&self) -> Option<Reason> {
         match (self.can_fold, self.is_whole, self.has_objects) {
             (false, ..) | (_, true, false) => None,
@@ -170,7 +175,7 @@ impl Check<'_, '_> {
         }
     }
 
-    /// Further plain names may be of functions that were folded, where not each of those has an entry or lines.
+    /// Further unmangled names may be of folded functions, unless each of them has a DIE or lines.
     fn of_names(&self, here: &[CodeSymbol<'_>], function: &Function) -> Option<Reason> {
         if !self.can_fold {
             return None;
@@ -179,17 +184,17 @@ impl Check<'_, '_> {
         let described = self.placing.names.text(self.placing.names.of_origin(function.origin));
         let is_further = |symbol: &CodeSymbol<'_>| {
             let explained = |name| relation(name, symbol.name) != Relation::Other;
-            // Of a linker that folds, `AliasRules::may_name` asked for proof before a symbol became the name.
+            // If the linker folds, `AliasRules::may_name` required proof before a symbol became the function's name.
             let is_own = explained(described) || (self.image.linker.is_folding() && explained(own));
-            // A global name without a type may be a function that was written in assembly.
+            // A global name without a type may be a function written in assembly.
             let may_be_function = symbol.function || !(symbol.local || symbol.of_linker);
-            // What chooses a function at start-up has no code of its own.
+            // A resolver of an indirect function has no code of its own.
             may_be_function && !symbol.indirect && !is_mangled(symbol.name) && !is_own
         };
         here.iter().any(is_further).then_some(Reason::PlainNames)
     }
 
-    /// What the compiler of the function may have done.
+    /// The reason that the compiler of the function gives.
     fn of_unit(&self, candidate: &Candidate, function: &Function, here: &[CodeSymbol<'_>]) -> Option<Reason> {
         if let Some(unit) = self.unit(candidate, function) {
             return self.units[unit.index()];
@@ -208,13 +213,13 @@ impl Check<'_, '_> {
         }
     }
 
-    /// True for the code that calls other modules: the linker made it.
+    /// True for a stub that calls another module: the linker made it.
     fn is_of_linker(&self, start: u64) -> bool {
         let section = self.image.section_at(start).map(|at| self.image.sections[at].name.as_bytes());
         section.is_some_and(|name| name.starts_with(b".plt") || name.starts_with(b".iplt"))
     }
 
-    /// The unit of a function: that of its entry, else the one that has lines for its first byte.
+    /// The unit of a function: the unit of its DIE, otherwise the unit with lines for its first byte.
     fn unit(&self, candidate: &Candidate, function: &Function) -> Option<UnitId> {
         if let Some(source) = function.source {
             return Some(source.unit);
@@ -222,7 +227,7 @@ impl Check<'_, '_> {
         unit_of_lines(&self.lines, candidate.start)
     }
 
-    /// What the program says of a function that has its code besides, and that it does not name.
+    /// The reason that follows if an unnamed second function has the same code.
     fn of_what_remains(&self, candidate: &Candidate, member: &Member) -> Option<Reason> {
         if !self.can_fold {
             return None;
@@ -231,12 +236,12 @@ impl Check<'_, '_> {
         if was_erased {
             return Some(Reason::UndescribedObject);
         }
-        let others = self.undescribed.has_other_lines(candidate.start, candidate.end);
+        let others = self.alias_rules.has_other_lines(candidate.start, candidate.end);
         others.then_some(Reason::UnclaimedLines)
     }
 }
 
-/// True where the program has its table of symbols, with those of local functions.
+/// True if the program has its symbol table with the local symbols.
 fn is_whole(
     placing: &Placing<'_, '_>,
     symbols: &Symbols<'_>,
@@ -244,7 +249,7 @@ fn is_whole(
     max_compared: u64,
 ) -> bool {
     let recovered = placing.recovered;
-    // Functions that may have had a local symbol, and of which that cannot be asked: they are erased, or have no entries.
+    // Functions that may have had a local symbol but prove nothing: they are erased, or have no DIE.
     let has_local = |unit: UnitView<'_, '_>| {
         unit.records.erased.iter().any(|erased| !erased.external && !erased.removed)
             || (unit.code.functions.is_empty() && !unit.traces.bare.is_empty())
@@ -278,15 +283,15 @@ fn is_whole(
     !candidates.dies.iter().any(&mut lacks_symbol)
 }
 
-/// True where nothing may be left of a function: gold folds in this program, and drops the symbols of local functions that it
-/// folds, of which clang need not describe any (`nodebug`).
+/// True if a folded function may leave no trace: gold folded something in this program and drops the symbols of local
+/// functions that it folds, and clang may have been told not to describe some (`nodebug`).
 fn forgets(image: &Image<'_>, placing: &Placing<'_, '_>, candidates: &Candidates) -> bool {
     image.linker == Linker::MayFoldAndForget
         && candidates.dies.iter().chain(&candidates.symbols).any(|candidate| candidate.members.len() > 1)
         && placing.recovered.all().any(|unit| unit.head.may_merge())
 }
 
-/// What the compiler of each unit may have done to its functions, of which nothing is left.
+/// What the compiler of each unit may have done to functions without leaving a trace.
 fn units(
     placing: &Placing<'_, '_>,
     symbols: &Symbols<'_>,
@@ -302,16 +307,16 @@ fn units(
         } else if unit.head.may_merge() && candidates.merging.binary_search(&UnitId(index as u32)).is_ok() {
             Some(Reason::MergedWithoutTrace)
         } else {
-            // What the compiler describes without an address is in the `.dwo` that is missing.
+            // The missing `.dwo` has the DIEs of functions that the compiler merged.
             unit.head.partial.then_some(Reason::UndescribedObject)
         }
     };
     placing.recovered.all().enumerate().map(of_unit).collect()
 }
 
-/// Units of gcc that describe a local function without an address of which there is neither a symbol nor a call that shows where
-/// it is: gcc may have merged it with any of the unit. (It leaves a symbol of what it merged, which tools may drop. A function
-/// that other units may call has its symbol, or is another unit's.)
+/// Units of gcc with a local function that has a DIE without an address, no symbol, and no call that shows where it
+/// is. gcc may have merged it with any function of the unit. (gcc leaves a symbol for a merged function, but tools
+/// may drop it. A function that other units may call has its symbol, or is a function of another unit.)
 fn with_lost(placing: &Placing<'_, '_>, symbols: &Symbols<'_>) -> HashSet<usize> {
     let mut by_name: HashMap<NameId, Vec<usize>> = HashMap::default();
     for (index, unit) in placing.recovered.all().enumerate() {
@@ -338,13 +343,13 @@ fn with_lost(placing: &Placing<'_, '_>, symbols: &Symbols<'_>) -> HashSet<usize>
     by_name.into_values().flatten().collect()
 }
 
-/// Small functions that have no entry and whose code is not at hand or not read: each may be a jump that a compiler put in the
-/// place of a function which it merged with another of its unit.
+/// Small functions without a DIE whose code is missing or not read. Each may be a jump that a compiler put in the
+/// place of a function that it merged with another function of its unit.
 struct UnreadCode<'f> {
     names: HashSet<&'f [u8]>,
-    /// The base names of the files that some are of for certain.
+    /// The base names of the files whose small functions are known to be theirs.
     files: HashSet<&'f [u8]>,
-    /// Of some the file is not known.
+    /// The file of some small function is not known.
     of_any_file: bool,
 }
 
@@ -375,7 +380,7 @@ impl<'f> UnreadCode<'f> {
         unread
     }
 
-    /// True where one may be of a unit.
+    /// True if one of the functions may be of a unit.
     fn may_be_of(&self, placing: &Placing<'_, '_>, index: usize, symbols: &Symbols<'_>) -> bool {
         if self.names.is_empty() {
             return false;
@@ -385,7 +390,7 @@ impl<'f> UnreadCode<'f> {
             return false;
         }
         if unit.head.keeps_callees {
-            // gcc describes what it made jump, without an address.
+            // gcc describes a function that it replaced by a jump, without an address.
             let name = |origin| placing.names.text(placing.names.of_origin(unit.origin_of(origin)));
             return unit.records.codeless.iter().any(|codeless| self.names.contains(name(codeless.origin)));
         }
@@ -394,7 +399,7 @@ impl<'f> UnreadCode<'f> {
     }
 }
 
-/// Code that has lines and no entry, by start.
+/// Code that has lines and no DIE, by start.
 fn lines(placing: &Placing<'_, '_>) -> Vec<(u64, u64, UnitId)> {
     let of_unit = |(index, unit): (usize, UnitView<'_, '_>)| {
         let range = move |lines: &crate::model::BareLines| {
@@ -407,7 +412,8 @@ fn lines(placing: &Placing<'_, '_>) -> Vec<(u64, u64, UnitId)> {
     lines
 }
 
-/// The unit that has lines for an address. Few lines overlap: the last that begin at or before an address mostly hold it.
+/// The unit that has lines for an address. Few lines overlap: the last range that begins at or before an address
+/// mostly holds it.
 fn unit_of_lines(lines: &[(u64, u64, UnitId)], address: u64) -> Option<UnitId> {
     const TRIED: usize = 8;
     let after = lines.partition_point(|lines| lines.0 <= address);
@@ -415,8 +421,8 @@ fn unit_of_lines(lines: &[(u64, u64, UnitId)], address: u64) -> Option<UnitId> {
     before.find(|lines| address < lines.1).map(|lines| lines.2)
 }
 
-/// True where a function of C++ or Rust has neither entry nor lines: such a name is no linker's and no C library's. (What makes
-/// virtual calls fit (`_ZThn`) has none with gcc.)
+/// True if a function of C++ or Rust has neither a DIE nor lines: no linker and no C library uses such a name. (gcc
+/// gives none to the thunks of virtual calls, `_ZThn`.)
 fn has_mangled(placing: &Placing<'_, '_>, lines: &[(u64, u64, UnitId)], candidates: &Candidates) -> bool {
     let is_mangled = |member: &Member| {
         let function = &candidates.functions[member.function.index()];

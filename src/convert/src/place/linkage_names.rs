@@ -1,13 +1,13 @@
-//! Gives mangled names to functions whose DIE has a plain one alone.
+//! Gives mangled names to functions whose DIE has only a plain name.
 //!
-//! gcc writes no linkage name for a function that is local to its unit, so that `f` of the debug information is
-//! `_ZL1fi` of the symbol table, or `_ZL1fl`, which may have been folded into it. A function is given a name that alone
-//! fits it: by the arguments of its template, by the function that it is local to, and by the file that the symbol table
-//! gives. Of several it keeps the plain one, since a wrong one would be that of another function. Names that no function
-//! here accounts for are those of functions that have no DIE here, and are handed back.
+//! gcc writes no linkage name for a function that is local to its unit. So `f` in DWARF is `_ZL1fi` in the symbol
+//! table, or `_ZL1fl`, which may have been folded into it. A function gets a name only if no other name fits it: by
+//! the arguments of its template, by the function that it is local to, and by the file that the symbol table gives.
+//! If several names fit, the function keeps its plain name, since a wrong name would be that of another function.
+//! Names that fit no function here belong to functions without a DIE here and are returned.
 //!
-//! One symbol explains one function of the source: gold and mold drop the symbols of local functions that they fold, so that
-//! the one symbol that remains says nothing of the functions of other files.
+//! One symbol names one function of the source. gold and mold drop the symbols of local functions that they fold, so
+//! the one symbol that remains proves nothing about functions of other files.
 
 use foldsym_demangle::demangle;
 
@@ -22,13 +22,14 @@ use crate::util::text::base_name;
 /// A mangled name and its variants, with the symbols that have it.
 type Name<'s, 'f> = &'s [&'s CodeSymbol<'f>];
 
-/// Names and functions of one plain name that are compared with each other: of more, all names are handed back.
+/// Names and functions of one plain name that are compared with each other. If there are more, all names are
+/// returned.
 const MAX_TOGETHER: usize = 64;
 
-/// Symbols at one address that the name of a function is chosen from.
+/// Symbols at one address from which a function's name is chosen.
 const MAX_SOLE: usize = 256;
 
-/// Names the members by these symbols, and returns the names that are of none of them, each with its variants.
+/// Gives these symbols to the members as their names. Returns the names that fit none, each with its variants.
 pub(crate) fn name_plain<'f>(
     placing: &mut Placing<'_, 'f>,
     mut mangled: Vec<&CodeSymbol<'f>>,
@@ -39,7 +40,7 @@ pub(crate) fn name_plain<'f>(
     if mangled.is_empty() {
         return Vec::new();
     }
-    // By name first: many may have one long name.
+    // Grouped by name first: many members may have one long name.
     let mut of_name: HashMap<NameId, Vec<FuncId>> = HashMap::default();
     for member in members {
         let function = &functions[member.function.index()];
@@ -72,7 +73,7 @@ pub(crate) fn name_plain<'f>(
     left
 }
 
-/// Gives a function a name. Variants of a constructor or destructor are other names of it.
+/// Gives a function a name. Variants of a constructor or destructor become aliases of it.
 fn give<'f>(placing: &mut Placing<'_, 'f>, function: &mut Function, name: Name<'_, 'f>) {
     let symbols: Vec<CodeSymbol<'f>> = name.iter().map(|symbol| **symbol).collect();
     let Some(own) = principal(&symbols) else { return };
@@ -96,9 +97,9 @@ fn assign<'f>(
     let fitting: Vec<Vec<usize>> =
         named.iter().map(|f| fitting(placing, &functions[f.index()], names, &texts)).collect();
     let unit = |function: FuncId, functions: &[Function]| functions[function.index()].source.map(|s| s.unit);
-    // Two functions of one unit that one name alone fits have overloads that are not here.
+    // If one name is the only fit for two functions of a unit, the symbols of their other overloads are missing here.
     let mut owners: HashMap<(usize, Option<UnitId>), usize> = HashMap::default();
-    // Where a name fits functions of several declarations: only those of the files that have symbols of it are its own.
+    // If a name fits functions of several declarations, it belongs to the functions whose file has a symbol of it.
     let mut declared: HashMap<usize, (OriginId, bool)> = HashMap::default();
     for (&function, fitting) in named.iter().zip(&fitting) {
         if let [at] = fitting[..] {
@@ -134,7 +135,7 @@ fn assign<'f>(
     let fitted = |at: &usize| open.iter().any(|(_, fitting)| fitting.contains(at));
     let rest: Vec<usize> = (0..names.len()).filter(|&at| !given[at]).collect();
     let contested = rest.iter().copied().filter(|at| fitted(at)).count();
-    // As many functions as names: each has one of them.
+    // There are as many functions as names: each function has one of them.
     let accounted = contested <= open.len();
     for (function, fitting) in &open {
         for symbol in fitting.iter().filter(|at| accounted && !given[**at]).flat_map(|at| names[*at]) {
@@ -146,14 +147,14 @@ fn assign<'f>(
     unaccounted.map(|at| variants(placing, names[at])).collect()
 }
 
-/// The spellings of a name, which are sorted.
+/// The variants of a name, sorted.
 fn variants<'f>(placing: &mut Placing<'_, 'f>, name: Name<'_, 'f>) -> Vec<NameId> {
     let mut names: Vec<NameId> = name.iter().map(|symbol| placing.names.add(symbol.name)).collect();
     names.dedup();
     names
 }
 
-/// False where a name is local to a function that other units have and the unit of this one has not.
+/// False if a name is local to a function that other units have and this function's unit does not.
 fn may_enclose(placing: &mut Placing<'_, '_>, function: &Function, name: Name<'_, '_>) -> bool {
     let Some(source) = function.source else { return true };
     let enclosing = enclosing(name[0].name).unwrap_or_default();
@@ -162,10 +163,10 @@ fn may_enclose(placing: &mut Placing<'_, '_>, function: &Function, name: Name<'_
     known.is_none_or(|name| placing.recovered.units.describes(&placing.names, source.unit, name))
 }
 
-/// The names that may be a function's (`texts` are the readable ones without spaces: gcc spells the ends of nested
-/// templates apart, clang and the demangler together): those with the arguments of its template, or with none, and of the
-/// function that it is local to; of several, those of its file. (gold and mold drop local symbols, so that another file's may
-/// be all that is left of a name.)
+/// The names that may be a function's: with the same template arguments, or none, and local to the same function. If
+/// several remain, only the names with a symbol of the function's file. `texts` are the demangled names without
+/// spaces: gcc writes `> >` at the end of nested templates, clang and the demangler `>>`. (gold and mold drop local
+/// symbols, so a name may remain only by the symbol of another file.)
 fn fitting(
     placing: &mut Placing<'_, '_>,
     function: &Function,
@@ -192,8 +193,8 @@ fn fitting(
     fitting
 }
 
-/// The symbol that nothing explains and that may be a function's, whose own name no symbol has. Of several mangled names
-/// that are no variants of one, nothing tells whose they are.
+/// The unexplained symbol that may be the function's own, when no symbol has the function's name. `None` if there are
+/// several mangled names that are no variants of each other: nothing shows which is the function's.
 pub(crate) fn sole(symbols: &[&CodeSymbol<'_>], may_be: impl Fn(&CodeSymbol<'_>) -> bool) -> Option<usize> {
     let mut of: Vec<usize> = (0..symbols.len()).filter(|&at| may_be(symbols[at])).collect();
     if of.iter().any(|&at| is_mangled(symbols[at].name)) {

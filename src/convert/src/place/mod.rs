@@ -1,23 +1,26 @@
-//! Decides what stands at each address: units and symbols to disjoint pieces of code, each with its function or with the
-//! group of functions that were folded into it.
+//! Decides who owns each address: turns units and symbols into disjoint pieces of code, each owned by one function or
+//! by a group of folded functions.
 //!
-//! `subprograms` lists the subprograms of all units by address. `candidates` joins them with symbols: each candidate is a
-//! range of code with the functions that have it. `aliases` decides whether a symbol that no DIE explains is another name of
-//! a function there, or a folded function. `cold_parts` finds the function of a part that stands elsewhere (`f.cold`).
-//! `thunks` finds functions that the compiler merged, `certainty` says of a function without company whether that is certain,
-//! and `pieces` cuts candidates that overlap.
+//! `subprograms` lists the subprograms of all units by address. `candidates` joins them with symbols: each candidate
+//! is a range of code with the functions that have it. `aliases` weighs whether a symbol that no DIE explains is an
+//! alias of a function there or the name of a folded function. `part_names` names function parts placed away from
+//! their entry (`f.cold`) and adds folded functions whose part is known only by a symbol. DWARF supplies the owner.
+//! `thunks` finds functions that the compiler merged. `certainty` decides, for a function that shares its code with
+//! no other, whether that is certain. `pieces` cuts candidates that overlap.
 
-mod alias_owner;
 mod aliases;
 mod candidate;
 mod candidates;
 mod certainty;
-mod cold_parts;
 mod linkage_names;
+mod named_functions;
 mod namesakes;
+mod part_names;
 pub(crate) mod pieces;
 mod placing;
+mod shared_range;
 mod subprograms;
+mod surplus;
 mod symbol_ranges;
 pub(crate) mod thunks;
 
@@ -34,23 +37,23 @@ use crate::program::symbols::Symbols;
 use crate::recover::recovered::Recovered;
 use crate::util::hash::HashSet;
 
-/// The program whose pieces are decided, and what its keys are found with.
+/// The program with its final pieces, and what the search for keys needs besides.
 pub(crate) struct Placed<'f> {
     pub(crate) program: Program<'f>,
-    /// Finds a name among those of the program.
+    /// Finds the id of a name of the program.
     pub(crate) names: NameIndex,
-    /// By function, first of all units: its id in the program, if it has any code there.
+    /// By function, in the order of the units: its id in the program, if it has any code there.
     pub(crate) numbers: Vec<Option<FuncId>>,
-    /// Units that count as merging functions, and rewriting the calls of those that they merged; sorted.
+    /// Units whose compiler is taken to have merged functions and rewritten the calls of them; sorted.
     pub(crate) merging: Vec<UnitId>,
     /// As [`Recovered::doubtful_callees`].
     pub(crate) doubtful_callees: HashSet<(usize, LocalCallee)>,
-    /// The linker dropped the symbols of local functions that it folded, of objects without debug information: any caller
-    /// may be one of those.
-    pub(crate) forgotten: bool,
+    /// The linker dropped the symbols of local functions that it folded, in objects without debug information. Any
+    /// caller may be such a function.
+    pub(crate) has_forgotten_callers: bool,
 }
 
-/// Places the functions of the units and the symbols. The program has no units yet: [`Placed::with_units`] gives it those.
+/// Places the functions of the units and the symbols. The program has no units yet: [`Placed::with_units`] adds them.
 pub(crate) fn place<'f>(
     image: &Image<'f>,
     machine: &Machine<'_, 'f>,
@@ -60,14 +63,14 @@ pub(crate) fn place<'f>(
     diagnostics: &mut Diagnostics,
 ) -> Placed<'f> {
     let mut placing = Placing { names, recovered: &recovered };
-    let (undescribed, subprograms) = rayon::join(
+    let (alias_rules, subprograms) = rayon::join(
         || aliases::AliasRules::new(image, &placing, symbols),
         || subprograms::by_address(&placing),
     );
     let mut candidates =
-        candidates::candidates(&mut placing, subprograms, symbols, &undescribed, machine, diagnostics);
+        candidates::build(&mut placing, subprograms, symbols, &alias_rules, machine, diagnostics);
     image.release_pages();
-    certainty::decide(image, &placing, symbols, &undescribed, machine, &mut candidates);
+    certainty::decide(image, &placing, symbols, &alias_rules, machine, &mut candidates);
     if placing.names.cut > 0 {
         diagnostics.add(Kind::Cap(Cap::NameBytes), 0, || {
             format!("{} names are longer than {MAX_NAME} bytes: cut", placing.names.cut)
@@ -81,7 +84,7 @@ pub(crate) fn place<'f>(
             )
         });
     }
-    let forgotten = undescribed.may_be_forgotten();
+    let has_forgotten_callers = alias_rules.may_be_forgotten();
     image.release_pages();
     let (cut, used) = pieces::cut(&mut placing, candidates, diagnostics);
     let Placing { names, .. } = placing;
@@ -100,11 +103,11 @@ pub(crate) fn place<'f>(
         inlines,
         ..Program::default()
     };
-    Placed { program, names: index, numbers, merging, doubtful_callees, forgotten }
+    Placed { program, names: index, numbers, merging, doubtful_callees, has_forgotten_callers }
 }
 
 impl<'f> Placed<'f> {
-    /// The same with what the units are.
+    /// Adds the units to the program.
     pub(crate) fn with_units(mut self, units: Units<'f>) -> Placed<'f> {
         let Units { heads, maps, edges, .. } = units;
         (self.program.heads, self.program.maps, self.program.edges) = (heads, maps, edges);
@@ -122,7 +125,7 @@ impl<'f> Placed<'f> {
         }
     }
 
-    /// The id of a name that something of the program has.
+    /// The id of a name, if anything in the program has it.
     pub(crate) fn name_of(&self, name: &[u8]) -> Option<NameId> {
         self.names.find(&self.program.names, name)
     }

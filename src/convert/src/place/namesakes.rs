@@ -1,8 +1,9 @@
-//! Tells functions of one name in several files apart, by the file that the symbol table gives to the symbol of a copy.
+//! Distinguishes functions of one name in several files by the file that the symbol table gives for the symbol of a
+//! clone.
 //!
-//! gcc specialises functions and names the copies by their function: `helper.constprop.0`. Each of several files may have such a
-//! local function, and all of them may be folded. The debug information calls each of them `helper`, so that only the file of the
-//! symbol says which one it is of.
+//! gcc specialises functions and names the clones by their function: `helper.constprop.0`. Two files `a.c` and `b.c`
+//! may each have a local `helper`, and both clones may be folded. DWARF calls both functions `helper`, so only the
+//! file of the symbol shows whose clone it is.
 
 use crate::model::{FuncId, Function, Member, NameId};
 use crate::place::placing::Placing;
@@ -10,16 +11,16 @@ use crate::program::symbols::CodeSymbol;
 use crate::util::hash::HashMap;
 use crate::util::text::base_name;
 
-/// The functions at one address by their own names and the base names of their units.
+/// The functions at one address, by their own name and the base name of their unit's file.
 pub(crate) struct Namesakes {
-    /// `None` where a file, or several of one name, have more than one.
+    /// `None` if a file, or several files of one base name, have several functions of that name.
     of_files: HashMap<(NameId, Vec<u8>), Option<FuncId>>,
 }
 
 impl Namesakes {
     pub(crate) fn new(placing: &Placing<'_, '_>, members: &[Member], functions: &[Function]) -> Namesakes {
         let mut of_files: HashMap<(NameId, Vec<u8>), Option<FuncId>> = HashMap::default();
-        // One function is the only owner that there is.
+        // A single function is the only possible owner.
         for member in members.iter().filter(|_| members.len() > 1) {
             let function = &functions[member.function.index()];
             if let Some(source) = function.source {
@@ -31,8 +32,8 @@ impl Namesakes {
         Namesakes { of_files }
     }
 
-    /// The function that a symbol of a copy is of: that of the symbol's file, if it is the only one of its name there, else
-    /// `first`, the first one of the name.
+    /// The function that a clone's symbol belongs to: the only function of that name in the symbol's file, otherwise
+    /// `first`, the first function of that name.
     pub(crate) fn owner(
         &self,
         placing: &Placing<'_, '_>,

@@ -1,7 +1,7 @@
-//! Paints the candidates over each other into disjoint pieces and numbers the functions that remain.
+//! Cuts candidates that overlap into disjoint pieces and numbers the functions that remain.
 //!
-//! The order of trust: lines without a function, labels, function symbols, subprograms; among equals a
-//! range that starts later, or ends earlier, is the inner one and wins.
+//! The kinds of ranges in rising order of trust: bare lines, labels, function symbols, subprograms. The more trusted
+//! range wins. Among equals the inner one wins: the range that starts later, or ends earlier.
 
 use crate::diagnostics::{Cap, Diagnostics, Kind};
 use crate::model::{
@@ -23,7 +23,7 @@ struct Bare {
     partial: bool,
 }
 
-/// What a node of the painting stands for: an index into the list of its kind.
+/// The range that owns a segment: an index into the list of its kind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Node {
     Nothing,
@@ -60,21 +60,21 @@ impl Nodes {
     }
 }
 
-/// Members of all groups. A range that others cut has a group for each of its parts.
+/// Members of all groups together. A range that other ranges cut has a group for each of its pieces.
 const MAX_MEMBERS: usize = 1 << 22;
 
-/// The pieces of the program, and for each function of the candidates its id there, if it has any code.
+/// The pieces of the program, and the new id of each function of the candidates.
 pub(crate) struct Cut {
     pub(crate) pieces: Vec<Piece>,
     pub(crate) groups: Vec<Group>,
     pub(crate) functions: Vec<Function>,
-    /// By function of the candidates.
+    /// By function of the candidates: its id, if it has any code.
     pub(crate) numbers: Vec<Option<FuncId>>,
     /// As [`Candidates::merging`].
     pub(crate) merging: Vec<UnitId>,
 }
 
-/// Cuts the candidates into pieces. Gives back what is left of them, which takes a while to free.
+/// Cuts the candidates into pieces. Returns the rest of the candidates for the caller to free, which takes a while.
 pub(crate) fn cut(
     placing: &mut Placing<'_, '_>,
     mut candidates: Candidates,
@@ -146,20 +146,21 @@ fn bare_lines(placing: &Placing<'_, '_>) -> Vec<Bare> {
     bare
 }
 
-/// The bare lines at an address that moves upwards.
+/// Follows the bare lines along an address that only rises.
 #[derive(Default)]
 struct Sweep {
-    /// The first that starts behind the address.
+    /// The first range that starts behind the address.
     next: usize,
-    /// Those before it, but for the ones that were seen to have ended.
+    /// The ranges before it, except those already seen to have ended.
     open: Vec<usize>,
-    /// Up to where a unit without its `.dwo` has lines. Of functions that were folded into one, each unit has its lines
-    /// there, and which remained is not known.
+    /// The address up to which a unit without its `.dwo` has lines. If functions were folded there, each of their
+    /// units has lines, and the survivor is not known.
     partial_end: u64,
 }
 
 impl Sweep {
-    /// Moves to an address no lower than the last: the lines that cover it, of several those that start last.
+    /// Moves to an address no lower than the last one. Returns the lines that cover it: of several the range that
+    /// starts last.
     fn to(&mut self, bare: &[Bare], address: u64) -> Option<Bare> {
         while let Some(found) = bare.get(self.next).filter(|found| found.start <= address) {
             self.open.push(self.next);
@@ -177,14 +178,14 @@ impl Sweep {
         None
     }
 
-    /// True where the lines that cover the address it moved to are known to be the only ones.
+    /// True if only one range is known to cover the address it moved to.
     fn is_alone(&self, bare: &[Bare], address: u64) -> bool {
         let before = &self.open[..self.open.len().saturating_sub(1)];
         before.len() <= MAX_OPEN && before.iter().all(|&other| bare[other].end <= address)
     }
 }
 
-/// Lines that began before an address and of which is asked whether they cover it.
+/// Ranges that began before an address and are checked for whether they still cover it.
 const MAX_OPEN: usize = 64;
 
 struct Cutter {
@@ -198,15 +199,16 @@ struct Cutter {
     functions: Vec<Function>,
     /// By function of the candidates.
     renumbered: Vec<Option<FuncId>>,
-    /// Stand for code without a name: of whole units, and of those whose `.dwo` is missing.
+    /// The functions that code without a name belongs to: one for units that are whole, one for units whose `.dwo` is
+    /// missing.
     nameless: [Option<FuncId>; 2],
     members_left: usize,
-    /// Ranges that got no group.
+    /// Ranges that got no group because `members_left` ran out.
     left_out: u64,
 }
 
 impl Cutter {
-    /// Counts subprograms of which no byte is left: others cover them.
+    /// Counts subprograms that other ranges cover completely.
     fn hidden(&self, segments: &[Segment], diagnostics: &mut Diagnostics) {
         let mut shown = vec![false; self.candidates.dies.len()];
         for segment in segments {
@@ -249,7 +251,7 @@ impl Cutter {
         }
     }
 
-    /// Code of a symbol, cut where line rows begin and end.
+    /// The pieces of a symbol, cut at the starts and ends of bare lines.
     fn symbol_pieces(&mut self, start: u64, end: u64, pick: impl Fn(&mut Candidates) -> &mut Candidate) {
         let candidate = pick(&mut self.candidates);
         let (origin, members) = (candidate.start, std::mem::take(&mut candidate.members));
@@ -261,7 +263,8 @@ impl Cutter {
                 None => self.bare.get(self.sweep.next).map_or(end, |b| b.start),
             };
             let stop = stop.min(end);
-            // One function may have several names. Of several sequences nothing says which is whose.
+            // One function may have several names. If several sequences cover the code, nothing shows whose lines
+            // apply.
             let rows = covering
                 .filter(|_| members.len() == 1 || self.sweep.is_alone(&self.bare, at))
                 .map(|b| rows_from(b.unit, b.rows, (at - b.start) as u32));
@@ -274,7 +277,7 @@ impl Cutter {
         pick(&mut self.candidates).members = members;
     }
 
-    /// Says of functions that what was inlined into them is not known.
+    /// Marks functions whose inlined calls are not known because the `.dwo` is missing.
     fn mark_partial(&mut self, members: &[Member]) {
         for member in members {
             self.candidates.functions[member.function.index()].partial = true;
@@ -284,7 +287,7 @@ impl Cutter {
         }
     }
 
-    /// Lines without a function: padding of the piece before, or a piece of a function without a name.
+    /// Bare lines: padding of the piece before, or a piece of a function without a name.
     fn bare_piece(&mut self, placing: &mut Placing<'_, '_>, index: usize, start: u64, end: u64) {
         let bare = self.bare[index];
         let len = (end - start) as u32;
@@ -373,7 +376,7 @@ impl Cutter {
         });
     }
 
-    /// The id of a function in the order in which pieces first name it.
+    /// The new id of a function: functions are numbered in the order in which pieces first name them.
     fn renumber(&mut self, old: FuncId) -> FuncId {
         *self.renumbered[old.index()].get_or_insert_with(|| {
             let function = &mut self.candidates.functions[old.index()];
@@ -389,7 +392,7 @@ mod tests {
     use super::{Bare, Sweep};
     use crate::model::RowRange;
 
-    /// A sweep finds what a walk over all lines does, in ranges that overlap in every way.
+    /// A sweep finds the same lines as a walk over all of them, in ranges that overlap in every way.
     #[test]
     fn a_sweep_finds_the_lines_that_start_last() {
         let mut state = 1_u64;

@@ -1,4 +1,5 @@
-//! What `place` works with: the names, which grow by those of symbols, and the units, which stay as they are.
+//! The values that every file of `place` works on: the names, to which symbols add theirs, and the units, which stay
+//! unchanged.
 
 use crate::merge::names::Names;
 use crate::program::symbols::Symbols;
@@ -10,7 +11,7 @@ pub(crate) struct Placing<'r, 'f> {
 }
 
 impl Placing<'_, '_> {
-    /// By unit: whether any of its functions has a symbol of its name, anywhere.
+    /// By unit: whether the symbol table has any of its functions by name, at any address.
     pub(crate) fn units_with_symbols(&self, symbols: &Symbols<'_>) -> Vec<bool> {
         let mut has_symbol = vec![false; self.names.len()];
         for symbol in symbols.iter() {

@@ -1,4 +1,4 @@
-//! The subprograms of all units by address, and which of them leave nothing to compare.
+//! The subprograms of all units by address, and which of them need no comparison with symbols or other subprograms.
 
 use rayon::prelude::*;
 
@@ -21,12 +21,12 @@ pub(crate) struct DiePiece {
     pub(crate) instance: Instance,
     pub(crate) how: How,
     pub(crate) unit: UnitId,
-    /// `None` for a function that was found again without them.
+    /// `None` for a recovered function without rows.
     pub(crate) rows: Option<Rows>,
     pub(crate) entry: bool,
 }
 
-/// One function for each subprogram, and its ranges, by address.
+/// Makes one function per subprogram, and the list of all their ranges, sorted by address.
 pub(crate) fn by_address(placing: &Placing<'_, '_>) -> (Vec<Function>, Vec<DiePiece>) {
     let recovered = placing.recovered;
     let mut pieces = Vec::with_capacity(recovered.code.iter().map(|unit| unit.pieces.len()).sum());
@@ -65,7 +65,7 @@ pub(crate) fn by_address(placing: &Placing<'_, '_>) -> (Vec<Function>, Vec<DiePi
             }
         }
     }
-    // Each `.dwo` counts its DIEs from 0: among units the order of the file decides.
+    // DIE offsets start at 0 in each `.dwo`: among units the order of the file decides.
     let mut pieces = sorted_by_start(&pieces, |piece| piece.start);
     for same in pieces.chunk_by_mut(|a, b| a.start == b.start).filter(|same| same.len() > 1) {
         same.sort_by_key(|p| (p.end, p.how, p.unit, p.die));
@@ -73,22 +73,22 @@ pub(crate) fn by_address(placing: &Placing<'_, '_>) -> (Vec<Function>, Vec<DiePi
     (functions, pieces)
 }
 
-/// Pieces that one task looks at.
+/// Pieces that one task compares.
 const PIECES_AT_ONCE: usize = 2048;
 
-/// Which pieces are all that there is at their range: the only symbol there, if there is one, has the function's name, and
-/// there are no other lines.
-pub(crate) fn plain<'f>(
+/// Which pieces are settled. A piece is settled if no other piece and no other line sequence has its range, and if the
+/// only symbol at its start, if there is one, has the function's name.
+pub(crate) fn settled<'f>(
     placing: &Placing<'_, 'f>,
     pieces: &[DiePiece],
     symbols: &Symbols<'f>,
-    undescribed: &AliasRules,
+    alias_rules: &AliasRules,
 ) -> Vec<bool> {
     let range = |piece: &DiePiece| (piece.start, piece.end);
     let task = |first: usize| {
         let some = first..pieces.len().min(first + PIECES_AT_ONCE);
         let mut symbols = symbols.starting_from(pieces[first].start);
-        let is_plain = |at: usize| {
+        let is_settled = |at: usize| {
             let piece = &pieces[at];
             while let [symbol, behind @ ..] = symbols
                 && symbol.start < piece.start
@@ -96,7 +96,7 @@ pub(crate) fn plain<'f>(
                 symbols = behind;
             }
             let is_here = |at: usize| symbols.get(at).filter(|symbol| symbol.start == piece.start);
-            // No more than two are looked at: any number may be at one address.
+            // Looking at two symbols is enough, and there may be any number at one address.
             let named = match (is_here(0), is_here(1)) {
                 (None, _) => true,
                 (Some(symbol), None) => {
@@ -106,19 +106,19 @@ pub(crate) fn plain<'f>(
                 }
                 _ => false,
             };
-            // In this order what has the same range stands beside it.
+            // Pieces of the same range are neighbours in this order.
             let beside = [at.checked_sub(1), Some(at + 1)].into_iter().flatten();
             let mut others = beside.filter_map(|at| pieces.get(at));
             named
                 && piece.entry
                 && piece.how == How::LiveRange
                 && others.all(|other| range(other) != range(piece))
-                && undescribed.sequences(piece.start, piece.end).is_empty()
+                && alias_rules.sequences(piece.start, piece.end).is_empty()
         };
-        some.map(is_plain).collect::<Vec<bool>>()
+        some.map(is_settled).collect::<Vec<bool>>()
     };
-    // A linker that drops the symbols of what it folds leaves a name to doubt.
-    if undescribed.drops_symbols() {
+    // If the linker drops the symbols of folded functions, a single symbol proves nothing.
+    if alias_rules.drops_symbols() {
         return vec![false; pieces.len()];
     }
     let firsts: Vec<usize> = (0..pieces.len()).step_by(PIECES_AT_ONCE).collect();

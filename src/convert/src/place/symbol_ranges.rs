@@ -1,17 +1,17 @@
-//! Code that symbols alone name: what no subprogram covers, and what is behind one.
+//! Code that only symbols name: ranges without a subprogram, and the gaps behind subprograms.
 
 use crate::diagnostics::Diagnostics;
 use crate::model::{FuncId, Member};
-use crate::place::alias_owner::NamedFunctions;
 use crate::place::aliases::AliasRules;
 use crate::place::candidate::{Candidate, Candidates, by_name_alone, order};
+use crate::place::named_functions::NamedFunctions;
 use crate::place::placing::Placing;
 use crate::program::names::itanium::is_mangled;
 use crate::program::names::relation::Relation;
 use crate::program::symbols::{CodeSymbol, principal};
 
-/// What stands between the end of a subprogram and the next symbol has its name, as `llvm-symbolizer` says. Of folded
-/// functions none has it.
+/// The bytes between the end of a subprogram and the next symbol, under the subprogram's name, as `llvm-symbolizer`
+/// answers. Folded functions get no such range.
 pub(crate) fn padding(die: &Candidate, end: u64) -> Option<Candidate> {
     let [member] = die.members[..] else { return None };
     Some(Candidate { start: die.start, end, members: vec![Member { rows: None, ..member }], doubt: None })
@@ -21,7 +21,7 @@ pub(crate) fn padding(die: &Candidate, end: u64) -> Option<Candidate> {
 pub(crate) fn symbol_candidates<'f>(
     placing: &mut Placing<'_, 'f>,
     at_address: &[CodeSymbol<'f>],
-    undescribed: &AliasRules,
+    alias_rules: &AliasRules,
     candidates: &mut Candidates,
     diagnostics: &mut Diagnostics,
 ) {
@@ -34,7 +34,7 @@ pub(crate) fn symbol_candidates<'f>(
     let function = members[0].function;
     let mut known = NamedFunctions::default();
     known.add(&placing.names, name, function);
-    // The code of an indirect function is that of the function which chooses.
+    // The code of an indirect function is that of its resolver.
     let chooser = at_address.iter().filter(|symbol| first.indirect && symbol.function && !symbol.indirect);
     let base = principal(&chooser.copied().collect::<Vec<_>>()).copied();
     if let Some(base) = base {
@@ -45,7 +45,7 @@ pub(crate) fn symbol_candidates<'f>(
     let base = base.unwrap_or(*first);
     for symbol in at_address {
         let name = placing.names.add(symbol.name);
-        let folded = undescribed.are_functions(placing, &base, symbol);
+        let folded = alias_rules.may_be_two_functions(placing, &base, symbol);
         if symbol.name == first.name && !folded {
             continue;
         }
@@ -54,7 +54,7 @@ pub(crate) fn symbol_candidates<'f>(
         let own = !symbol.indirect
             && is_mangled(symbol.name)
             && ((symbol.function && symbol.end == first.end)
-                || (undescribed.may_fold() && base.may_share(symbol)));
+                || (alias_rules.may_fold() && base.may_share(symbol)));
         let of_another = folded && (explained.is_none() || symbol.of_another_object(&base));
         if (own && explained.is_none()) || of_another {
             known.add(&placing.names, name, FuncId(candidates.functions.len() as u32));
@@ -64,7 +64,7 @@ pub(crate) fn symbol_candidates<'f>(
             candidates.functions[of.index()].aliases.push(name);
         }
     }
-    if first.function && undescribed.has_lines_of_another(placing, at_address) {
+    if first.function && alias_rules.has_lines_of_another(placing, at_address) {
         let name = placing.names.add(b"");
         members.push(by_name_alone(&mut placing.names, &mut candidates.functions, name));
     }

@@ -1,12 +1,12 @@
-//! Reads out of machine code what debug information leaves out: where a function may jump to, whom it calls.
+//! Reads from machine code what debug information omits: where a function may jump to, and which functions it calls.
 //!
-//! Code is decoded forward from where it is known to begin, by decoders of others for x86 and ARM and a small table for RISC-V,
-//! and only where an answer depends on it: in functions that reach folded ones, in small code that may pass a call on. Which
-//! functions those are is asked of all code of a program, so that comes from cheaper checks that miss no jump to an address and
-//! find a few too many, which can make an answer less sure, never wrong. Where bytes are no instructions, those checks are what
-//! is left on x86; elsewhere instructions that are not known are passed over, since their lengths are. Code that leaves in
-//! another way (a stub that returns to where it wants to go) does not show: what no compiler described counts as code that may
-//! go anywhere.
+//! Code is decoded forward from a known start, by decoder crates for x86 and ARM and by a small table for RISC-V. It
+//! is decoded only if an answer depends on it: in functions that reach folded ones, and in small code that may pass a
+//! call on. To find those functions, cheaper checks run over all code of the program. They miss no jump to an address
+//! and find a few places that are no jumps; a false jump can make an answer less sure but never wrong. If bytes are
+//! no instructions, x86 code is only checked so; on other processors unknown instructions are skipped, since their
+//! lengths are known. Some ways of leaving code do not show, for example a return to an address that the code pushed.
+//! So code that no compiler described counts as code that may jump anywhere.
 
 mod aarch64;
 mod arm;
@@ -47,7 +47,7 @@ const R_RISCV_CALL: u32 = 18;
 const R_RISCV_CALL_PLT: u32 = 19;
 const R_RISCV_RVC_JUMP: u32 = 45;
 
-/// A call that a relocation names the callee of.
+/// A call with a relocation that names its callee.
 pub(crate) struct NamedCall<'f> {
     pub(crate) return_addr: u64,
     /// The callee's own symbol, and its address.
@@ -56,7 +56,7 @@ pub(crate) struct NamedCall<'f> {
 }
 
 impl<'f> Machine<'_, 'f> {
-    /// True where code is at hand, of an instruction set that is read.
+    /// True if the program has code of a supported instruction set.
     pub(crate) fn can_read(&self, start: u64, end: u64) -> bool {
         match self.processor {
             None => false,
@@ -65,7 +65,8 @@ impl<'f> Machine<'_, 'f> {
         }
     }
 
-    /// Adds all that may be a jump out of `start..end` to an address; nothing where the code is not at hand or not read.
+    /// Adds everything that may be a direct jump out of `start..end`; nothing if the code is missing or not
+    /// supported.
     pub(crate) fn add_direct_jumps(&self, start: u64, end: u64, jumps: &mut Jumps) {
         match self.processor {
             None => {}
@@ -78,7 +79,8 @@ impl<'f> Machine<'_, 'f> {
         }
     }
 
-    /// Where control goes in `start..end`; `None` where the code is not at hand, not read, or not all of it is instructions.
+    /// The control flow of `start..end`; `None` if the code is missing, not supported, or not all of it is
+    /// instructions.
     fn flows(&self, start: u64, end: u64) -> Option<Vec<Flow>> {
         match self.processor? {
             Processor::X86 { wide } => x86::flows(self.bytes(start, end)?, start, wide),
@@ -86,8 +88,8 @@ impl<'f> Machine<'_, 'f> {
         }
     }
 
-    /// The jumps out of `start..end`; `None` where the code is not at hand or not read. Where not all of it is instructions, the
-    /// jumps are what looks like one, and of the short ones those to such addresses.
+    /// The jumps out of `start..end`; `None` if the code is missing or not supported. If not all of it is
+    /// instructions, every place that looks like a jump counts, and a short one only if `is_entry` accepts its target.
     pub(crate) fn jumps(&self, start: u64, end: u64, is_entry: impl Fn(u64) -> bool) -> Option<Jumps> {
         let mut jumps = Jumps::default();
         if let Processor::X86 { .. } = self.processor? {
@@ -95,7 +97,7 @@ impl<'f> Machine<'_, 'f> {
             jumps.short.extend(counting);
             jumps.short.retain(|&target| is_entry(target));
             jumps.targets.retain(|&target| self.is_code(target));
-            // Most functions have none of these, and need not be decoded.
+            // Most functions have no such jump and need no decoding.
             if !jumps.indirect && jumps.short.is_empty() && jumps.targets.is_empty() {
                 return Some(jumps);
             }
@@ -119,8 +121,8 @@ impl<'f> Machine<'_, 'f> {
         Some(jumps)
     }
 
-    /// How many calls of `start..end` go straight to each address of such; `None` where the code is not at hand or of
-    /// another machine.
+    /// How many calls of `start..end` go directly to each accepted address; `None` if the code is missing or not
+    /// supported.
     pub(crate) fn calls(
         &self,
         start: u64,
@@ -145,8 +147,8 @@ impl<'f> Machine<'_, 'f> {
         Some(targets)
     }
 
-    /// The calls of `start..end`: where each returns to, and where it goes, in the order of the code. None where the code is not at
-    /// hand, not read, or not all of it is instructions.
+    /// The calls of `start..end` in the order of the code: return address and target. None if the code is missing,
+    /// not supported, or not all of it is instructions.
     fn calls_in_order(&self, start: u64, end: u64) -> Vec<(u64, Target)> {
         match self.processor {
             None => Vec::new(),
@@ -157,7 +159,7 @@ impl<'f> Machine<'_, 'f> {
         }
     }
 
-    /// Those of them that go straight to an address.
+    /// The direct calls among them.
     pub(crate) fn direct_calls(&self, start: u64, end: u64) -> impl Iterator<Item = (u64, u64)> {
         self.calls_in_order(start, end).into_iter().filter_map(|(return_addr, target)| match target {
             Target::To(target) => Some((return_addr, target)),
@@ -165,7 +167,7 @@ impl<'f> Machine<'_, 'f> {
         })
     }
 
-    /// Where the call goes to that returns to an address; `None` where it does not go straight there.
+    /// The target of the call before a return address; `None` if it is no direct call.
     pub(crate) fn call_before(&self, return_addr: u64) -> Option<u64> {
         match self.call_to(return_addr)? {
             Target::To(target) => Some(target),
@@ -173,7 +175,7 @@ impl<'f> Machine<'_, 'f> {
         }
     }
 
-    /// The call that returns to an address; `None` where the code is not at hand or does not show it for certain.
+    /// The call before a return address; `None` if the code is missing or does not show it for certain.
     fn call_to(&self, return_addr: u64) -> Option<Target> {
         match self.processor? {
             Processor::X86 { wide } => {
@@ -184,15 +186,15 @@ impl<'f> Machine<'_, 'f> {
         }
     }
 
-    /// True where the code is at hand and does not show a call that goes straight to an address. What looks like one may
-    /// be the end of another instruction: then nothing is said.
+    /// True if the code is present and shows no direct call. If the end of another instruction may look like a call,
+    /// it is false.
     pub(crate) fn is_indirect_call(&self, return_addr: u64) -> bool {
         self.call_to(return_addr).is_some_and(|target| !matches!(target, Target::To(_)))
     }
 
-    /// True where the call that returns to an address goes straight to other code than the callee's or a stub in a
-    /// section of its own (`.plt`): a stub belongs to a name, but a thunk that a linker put between call and callee
-    /// because they are far apart belongs to an address, and so to all functions that were folded there.
+    /// True if the call before a return address goes directly to code that is neither the callee's nor a stub in a
+    /// section of its own (`.plt`). A stub belongs to a name. A thunk that a linker put between distant code belongs
+    /// to an address, and so to all functions that were folded there.
     pub(crate) fn calls_other_code(&self, return_addr: u64, callee: u64) -> bool {
         let Some(target) = self.call_before(return_addr).filter(|&target| target != callee) else {
             return false;
@@ -200,17 +202,17 @@ impl<'f> Machine<'_, 'f> {
         !self.is_stub(target)
     }
 
-    /// True where the call that returns to an address goes to a stub that belongs to the callee's name.
+    /// True if the call before a return address goes to a stub, which belongs to the callee's name.
     pub(crate) fn calls_stub(&self, return_addr: u64) -> bool {
         self.call_before(return_addr).is_some_and(|target| self.is_stub(target))
     }
 
-    /// The calls for which the linker kept a relocation against the own symbol of a function at such an address.
+    /// The calls with a kept relocation against a function's own symbol, for functions at accepted addresses.
     pub(crate) fn named_calls(&self, is_callee: impl Fn(u64) -> bool) -> Vec<NamedCall<'f>> {
         let machine = self.image.arch.machine;
         let mut found = Vec::new();
         for (base, kept) in self.image.kept_code_relocations() {
-            // Most name few symbols, again and again.
+            // Most relocations name a few symbols again and again.
             let mut known: HashMap<u32, bool> = HashMap::default();
             kept.iter().filter(|relocation| is_call(machine, relocation.kind)).for_each(|relocation| {
                 let address =
@@ -233,7 +235,7 @@ impl<'f> Machine<'_, 'f> {
         let place = base.checked_add(relocation.section_off)?;
         let before = || self.bytes(place.checked_sub(2)?, place);
         let return_addr = match (self.processor?, relocation.kind) {
-            // Through the offset table, or rewritten by the linker to a call of the function itself.
+            // A call through the GOT, or one that the linker rewrote into a direct call.
             (
                 Processor::X86 { wide: true },
                 R_X86_64_GOTPCREL | R_X86_64_GOTPCRELX | R_X86_64_REX_GOTPCRELX,
@@ -248,7 +250,7 @@ impl<'f> Machine<'_, 'f> {
     }
 }
 
-/// True for a relocation that a call has.
+/// True for a type of relocation that calls have.
 fn is_call(machine: u16, kind: u32) -> bool {
     match machine {
         EM_X86_64 => matches!(
@@ -280,7 +282,7 @@ mod tests {
             (jumps.indirect, jumps.anywhere, jumps.slots)
         };
         assert_eq!(judge(Target::Table), (true, false, vec![]));
-        // The first word leads into the code; to its beginning; elsewhere; is not at hand.
+        // The first word leads into the code; to its beginning; to other code; is missing.
         assert_eq!(judge(Target::TableAt(1, 8)), (true, false, vec![]));
         for table in [2, 3, 4] {
             assert_eq!(judge(Target::TableAt(table, 8)), (true, true, vec![]), "{table}");

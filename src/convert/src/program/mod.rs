@@ -1,4 +1,5 @@
-//! What several steps ask about the program, without a state of their own: its symbols, its names, its machine code.
+//! Facts about the program that several steps need: its symbols, its names, its machine code. No file here keeps a
+//! state of a step.
 
 pub(crate) mod machine;
 pub(crate) mod names;

@@ -13,28 +13,28 @@ use crate::util::text::{TOGETHER, base_name, soon};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CodeSymbol<'f> {
     pub(crate) name: &'f [u8],
-    /// Of its name, where a unit has that and it was looked for: see [`Symbols::number`].
+    /// The id of its name, if a unit has that name and [`Symbols::number`] has looked it up.
     pub(crate) name_id: Option<NameId>,
     pub(crate) start: u64,
     /// The symbol's own size; for size 0, up to the next symbol, to data (see [`data_after`]) or the end of the section.
     pub(crate) end: u64,
-    /// False for a label of assembly code (`STT_NOTYPE`). clang's sections of basic blocks begin with such a label too,
-    /// with a size: those are parts of functions.
+    /// False for a label of assembly code (`STT_NOTYPE`). clang's basic-block sections begin with a label that has a
+    /// size: such labels are parts of functions.
     pub(crate) function: bool,
-    /// The file gives the type: not for the label of a part. DIEs name what begins with a label.
+    /// The file gives the type: false for the label of a part. DIEs name the code at a label.
     pub(crate) typed: bool,
-    /// Its code is not that of a function of this name, but chooses one: another name of whatever stands there.
+    /// `STT_GNU_IFUNC`: its code is a resolver, so the name is an alias of the function at its address.
     pub(crate) indirect: bool,
     /// The file gives the size.
     pub(crate) sized: bool,
     pub(crate) local: bool,
     /// A linker's own name for a place: the beginning of a section (`__start_X`), the end of the code.
     pub(crate) of_linker: bool,
-    /// The source file that the symbol table gives for a local symbol; empty where it gives none.
+    /// The source file that the symbol table gives for a local symbol; empty if it gives none.
     pub(crate) file: &'f [u8],
-    /// Which of the files of the symbol table that is: two may have one name.
+    /// The index of that file in the symbol table: two files may have one name.
     pub(crate) file_id: Option<u32>,
-    /// Place in the symbol table.
+    /// The symbol's index in the symbol table.
     pub(crate) order: u32,
 }
 
@@ -49,76 +49,15 @@ pub(crate) struct Symbols<'f> {
 }
 
 impl<'f> Symbols<'f> {
-    /// With what was noticed on the way.
+    /// The code symbols of an image, and the diagnostics of reading them.
     pub(crate) fn new(image: &Image<'f>) -> (Symbols<'f>, Diagnostics) {
         let mut diagnostics = Diagnostics::default();
         let sections: HashSet<&[u8]> = image.sections.iter().map(|section| section.name.as_bytes()).collect();
-        let sorted: Vec<CodeSymbol<'f>> = image
-            .symbols
-            .iter()
-            .enumerate()
-            .filter_map(|(order, symbol)| {
-                let section = image.sections.get(symbol.section as usize)?;
-                let code = section.executable
-                    && section.range.start <= symbol.address
-                    && symbol.address < section.range.end
-                    && symbol.kind != SymbolKind::Data
-                    && !symbol.name.is_empty();
-                let typed = matches!(symbol.kind, SymbolKind::Function | SymbolKind::Indirect);
-                code.then(|| CodeSymbol {
-                    name: symbol.name,
-                    name_id: None,
-                    start: symbol.address,
-                    end: match symbol.size {
-                        0 => section.range.end,
-                        size => symbol.address.saturating_add(size).min(section.range.end),
-                    },
-                    function: typed || (symbol.size > 0 && names_part(symbol.name)),
-                    typed,
-                    indirect: symbol.kind == SymbolKind::Indirect,
-                    sized: symbol.size > 0,
-                    local: symbol.binding == Binding::Local,
-                    of_linker: !typed && symbol.size == 0 && is_of_linker(symbol.name, &sections),
-                    file: symbol
-                        .file
-                        .and_then(|file| image.symbol_files.get(file as usize))
-                        .map_or(&[][..], |file| *file),
-                    file_id: symbol.file.filter(|_| symbol.binding == Binding::Local),
-                    order: order as u32,
-                })
-            })
-            .collect();
-        let mut sorted = sorted_by_start(&sorted, |symbol| symbol.start);
-        let mut marks = image.code_marks.clone();
-        marks.sort_unstable();
-        // Any number of symbols may begin at one address.
-        let mut asked = (0, 0, None);
-        let mut next = u64::MAX;
-        for i in (0..sorted.len()).rev() {
-            if i + 1 < sorted.len() && sorted[i + 1].start > sorted[i].start {
-                next = sorted[i + 1].start;
-            }
-            let symbol = &mut sorted[i];
-            if !symbol.sized {
-                symbol.end = next.min(symbol.end);
-                if (asked.0, asked.1) != (symbol.start, symbol.end) {
-                    asked = (symbol.start, symbol.end, data_after(&marks, symbol.start, symbol.end));
-                }
-                symbol.end = asked.2.unwrap_or(symbol.end);
-                if symbol.function {
-                    diagnostics.add(Kind::SymbolWithoutSize, symbol.start, || {
-                        format!("{} at {:#x}", String::from_utf8_lossy(symbol.name), symbol.start)
-                    });
-                }
-            }
-            if symbol.end - symbol.start > MAX_PIECE {
-                symbol.end = symbol.start + MAX_PIECE;
-                diagnostics.add(Kind::Cap(Cap::SymbolBytes), symbol.start, || {
-                    let name = String::from_utf8_lossy(symbol.name);
-                    format!("{name} at {:#x} has more than {MAX_PIECE} bytes", symbol.start)
-                });
-            }
-        }
+        let symbols = image.symbols.iter().enumerate();
+        let code: Vec<CodeSymbol<'f>> =
+            symbols.filter_map(|(order, symbol)| code_symbol(image, &sections, order, symbol)).collect();
+        let mut sorted = sorted_by_start(&code, |symbol| symbol.start);
+        set_ends(image, &mut sorted, &mut diagnostics);
         let symbols = Symbols {
             sorted,
             files: image.symbol_files.iter().map(|file| base_name(file)).collect(),
@@ -129,18 +68,18 @@ impl<'f> Symbols<'f> {
         (symbols, diagnostics)
     }
 
-    /// True where the program has its whole table of symbols, not only those that the loader needs.
+    /// True if the program has its full symbol table, not only the dynamic one.
     pub(crate) fn has_table(&self) -> bool {
         self.has_table
     }
 
-    /// True where the table has symbols that are local to their object, so that nobody dropped them from it. Hidden symbols do
-    /// not count: linkers make them local, and those stay.
+    /// True if the table has symbols that are local to their object, so that no tool removed these. Hidden symbols do
+    /// not count: linkers make them local, and keep them.
     pub(crate) fn has_locals(&self) -> bool {
         self.has_locals
     }
 
-    /// Looks for the names in those of the units, where each will be asked for more than once.
+    /// Looks up the names of all symbols, each once, since later steps need the ids several times.
     pub(crate) fn number(&mut self, name_of: impl Fn(&[u8]) -> Option<NameId> + Sync) {
         self.sorted.par_chunks_mut(TOGETHER).for_each(|some| {
             soon(some.iter().map(|symbol| symbol.name));
@@ -148,14 +87,14 @@ impl<'f> Symbols<'f> {
         });
     }
 
-    /// True where the symbol table has a file of this base name. The local symbols of an object that has none, as of assembly
-    /// code, stand behind those of another file.
+    /// True if the symbol table has a file of this base name. The local symbols of an object without a file symbol
+    /// (assembly code) follow those of another file.
     pub(crate) fn has_file(&self, name: &[u8]) -> bool {
         self.files.contains(name)
     }
 
-    /// The base name of the file that a symbol is of for certain: behind the last one's, linkers put what became local when the
-    /// program was linked.
+    /// The base name of the file that a symbol certainly belongs to. Symbols after the last file symbol are
+    /// uncertain: linkers put symbols there that became local at the link.
     pub(crate) fn sure_file<'s>(&self, symbol: &'s CodeSymbol<'f>) -> Option<&'s [u8]> {
         let is_sure = |file: u32| Some(file) != self.last_file && !symbol.file.is_empty();
         symbol.file_id.filter(|file| is_sure(*file)).map(|_| base_name(symbol.file))
@@ -164,7 +103,7 @@ impl<'f> Symbols<'f> {
     /// The symbols that start at `address`, in the order of the symbol table.
     pub(crate) fn at(&self, address: u64) -> &[CodeSymbol<'f>] {
         let first = self.sorted.partition_point(|symbol| symbol.start < address);
-        // Any number of them may start at one address, and be asked for as often.
+        // Any number of symbols may start at one address, and this may be called as often.
         let count = self.sorted[first..].partition_point(|symbol| symbol.start == address);
         &self.sorted[first..first + count]
     }
@@ -191,14 +130,85 @@ impl<'f> Symbols<'f> {
     }
 }
 
+/// A symbol of the image as a code symbol, if it names code. `order`: its index in the symbol table.
+fn code_symbol<'f>(
+    image: &Image<'f>,
+    sections: &HashSet<&[u8]>,
+    order: usize,
+    symbol: &Symbol<'f>,
+) -> Option<CodeSymbol<'f>> {
+    let section = image.sections.get(symbol.section as usize)?;
+    let code = section.executable
+        && section.range.start <= symbol.address
+        && symbol.address < section.range.end
+        && symbol.kind != SymbolKind::Data
+        && !symbol.name.is_empty();
+    let typed = matches!(symbol.kind, SymbolKind::Function | SymbolKind::Indirect);
+    code.then(|| CodeSymbol {
+        name: symbol.name,
+        name_id: None,
+        start: symbol.address,
+        end: match symbol.size {
+            0 => section.range.end,
+            size => symbol.address.saturating_add(size).min(section.range.end),
+        },
+        function: typed || (symbol.size > 0 && names_part(symbol.name)),
+        typed,
+        indirect: symbol.kind == SymbolKind::Indirect,
+        sized: symbol.size > 0,
+        local: symbol.binding == Binding::Local,
+        of_linker: !typed && symbol.size == 0 && is_of_linker(symbol.name, sections),
+        file: symbol
+            .file
+            .and_then(|file| image.symbol_files.get(file as usize))
+            .map_or(&[][..], |file| *file),
+        file_id: symbol.file.filter(|_| symbol.binding == Binding::Local),
+        order: order as u32,
+    })
+}
+
+/// Sets the ends of symbols without a size, and cuts symbols that are too long for a piece.
+fn set_ends<'f>(image: &Image<'f>, sorted: &mut [CodeSymbol<'f>], diagnostics: &mut Diagnostics) {
+    let mut marks = image.code_marks.clone();
+    marks.sort_unstable();
+    // Any number of symbols may begin at one address: the data behind it is looked up once.
+    let mut asked = (0, 0, None);
+    let mut next = u64::MAX;
+    for i in (0..sorted.len()).rev() {
+        if i + 1 < sorted.len() && sorted[i + 1].start > sorted[i].start {
+            next = sorted[i + 1].start;
+        }
+        let symbol = &mut sorted[i];
+        if !symbol.sized {
+            symbol.end = next.min(symbol.end);
+            if (asked.0, asked.1) != (symbol.start, symbol.end) {
+                asked = (symbol.start, symbol.end, data_after(&marks, symbol.start, symbol.end));
+            }
+            symbol.end = asked.2.unwrap_or(symbol.end);
+            if symbol.function {
+                diagnostics.add(Kind::SymbolWithoutSize, symbol.start, || {
+                    format!("{} at {:#x}", String::from_utf8_lossy(symbol.name), symbol.start)
+                });
+            }
+        }
+        if symbol.end - symbol.start > MAX_PIECE {
+            symbol.end = symbol.start + MAX_PIECE;
+            diagnostics.add(Kind::Cap(Cap::SymbolBytes), symbol.start, || {
+                let name = String::from_utf8_lossy(symbol.name);
+                format!("{name} at {:#x} has more than {MAX_PIECE} bytes", symbol.start)
+            });
+        }
+    }
+}
+
 /// True for the symbol of a function that is local to its object.
 fn is_kept(symbol: &Symbol<'_>) -> bool {
     symbol.binding == Binding::Local && !symbol.dynamic && !symbol.hidden && symbol.kind != SymbolKind::Data
 }
 
-/// Where data begins that ends a function without a size, which begins at `start` and has the code up to `end` at most: at a
-/// sized object, or at a mapping symbol for data (`$d`) with no code after it. Data with code after it are the
-/// constants of the function. `marks` are sorted.
+/// The start of data that ends a function without a size, which begins at `start` and ends at `end` at the latest: a
+/// sized object, or a mapping symbol for data (`$d`) that no code follows. Data that code follows are constants of
+/// the function. `marks` are sorted.
 fn data_after(marks: &[CodeMark], start: u64, end: u64) -> Option<u64> {
     let behind = &marks[marks.partition_point(|mark| mark.address <= start)..];
     let mut data = None;
@@ -212,12 +222,13 @@ fn data_after(marks: &[CodeMark], start: u64, end: u64) -> Option<u64> {
     data
 }
 
-/// True for the names that linkers give to where sections of these names begin and end.
+/// True for the names that linkers give to the start and the end of these sections.
 fn is_of_linker(name: &[u8], sections: &HashSet<&[u8]>) -> bool {
     SECTION_ENDS.contains(&name) || bounded_section(name).is_some_and(|section| sections.contains(section))
 }
 
-/// What begins at addresses, by address; of one address in the order of the list. Places are sorted, not what stands there.
+/// Sorts items by address, those at one address in the order of the list. Indexes are sorted instead of the items,
+/// which are large.
 pub(crate) fn sorted_by_start<T: Copy>(list: &[T], start: impl Fn(&T) -> u64) -> Vec<T> {
     let mut places: Vec<(u64, u32)> = list.iter().map(start).zip(0..).collect();
     places.sort_unstable();
@@ -225,7 +236,7 @@ pub(crate) fn sorted_by_start<T: Copy>(list: &[T], start: impl Fn(&T) -> u64) ->
 }
 
 impl CodeSymbol<'_> {
-    /// True where a function of this name, with these bytes, has just the symbol's.
+    /// True if the symbol has exactly this name; `bytes` returns the bytes of the name.
     pub(crate) fn is_named<'n>(&self, name: NameId, bytes: impl FnOnce() -> &'n [u8]) -> bool {
         match self.name_id {
             Some(id) => id == name,
@@ -233,14 +244,14 @@ impl CodeSymbol<'_> {
         }
     }
 
-    /// True where both are sized functions with one range: folded, or two names of one.
+    /// True if both are sized functions with one range: folded functions, or two names of one.
     pub(crate) fn shares(&self, other: &CodeSymbol<'_>) -> bool {
         let sized = |symbol: &CodeSymbol<'_>| symbol.function && symbol.sized && !symbol.indirect;
         sized(self) && sized(other) && (self.start, self.end) == (other.start, other.end)
     }
 
-    /// True where both may be functions with one range, as far as the file gives their sizes and types. A local label of
-    /// assembly code is one within a function.
+    /// True if both may be functions with one range, as far as the file gives sizes and types. A local label of
+    /// assembly code lies within a function.
     pub(crate) fn may_share(&self, other: &CodeSymbol<'_>) -> bool {
         let global = |symbol: &CodeSymbol<'_>| !symbol.local && !symbol.of_linker;
         let function = |symbol: &CodeSymbol<'_>| (symbol.function || global(symbol)) && !symbol.indirect;
@@ -248,13 +259,13 @@ impl CodeSymbol<'_> {
         function(self) && function(other) && self.start == other.start && (!sized || self.end == other.end)
     }
 
-    /// True where the symbol table says that the two are of different files.
+    /// True if the symbol table gives the two different files.
     pub(crate) fn of_another_file(&self, other: &CodeSymbol<'_>) -> bool {
         matches!((self.file_id, other.file_id), (Some(a), Some(b)) if a != b)
     }
 
-    /// True where the symbol table says that the two are of different objects: of different files, or local and of one name,
-    /// which an object has once. (Tools may drop the names of files.)
+    /// True if the symbol table shows that the two come from different objects: they have different files, or they
+    /// are local and have one name, which an object has once. (Tools may remove file symbols.)
     pub(crate) fn of_another_object(&self, other: &CodeSymbol<'_>) -> bool {
         let twice = self.local && other.local && self.order != other.order && self.name == other.name;
         twice || self.of_another_file(other)
@@ -284,7 +295,7 @@ mod tests {
         // Constants between the instructions of one function.
         assert_eq!(ends(&[(0x10, Code), (0x18, Data), (0x20, Code)]), None);
         assert_eq!(ends(&[(0x10, Code), (0x18, Data), (0x20, Code), (0x30, Data)]), Some(0x30));
-        // What is of others, or at the function's own address.
+        // Objects of other functions, or at the function's own address.
         assert_eq!(ends(&[(0x08, Data), (0x10, Data), (0x40, Object)]), None);
     }
 }

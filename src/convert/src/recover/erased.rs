@@ -1,19 +1,19 @@
-//! Functions whose address the linker erased, and where they were found.
+//! Functions whose address the linker erased, and the addresses at which they were found.
 
 use crate::model::How;
 
-/// An erased function: its unit and its place in [`crate::model::UnitRecords::erased`].
+/// An erased function: its unit and its index in [`crate::model::UnitRecords::erased`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Erased {
     pub(crate) unit: usize,
     pub(crate) index: usize,
 }
 
-/// Where an erased function was found.
+/// The address of a recovered function.
 pub(crate) struct FoundAt {
     pub(crate) start: u64,
     pub(crate) end: u64,
     pub(crate) how: How,
-    /// Index into [`crate::model::UnitTraces::unclaimed`] of its own rows.
+    /// Index into [`crate::model::UnitTraces::unclaimed`] of its line sequence.
     pub(crate) sequence: Option<usize>,
 }

@@ -1,14 +1,16 @@
-//! Finds functions that the compiler merged with others of the same code before there was any debug information.
+//! Finds functions that gcc merged with others of the same code before it wrote debug information.
 //!
-//! gcc (`-fipa-icf`) keeps the description of a function that it put another one in the place of, without an address,
-//! and goes on naming it where it was called in the source. So the call tells where it is: the address that the call
-//! instruction goes to. Where calls are made elsewhere, a symbol of its name may stand there, an alias. It counts only
-//! where another function begins, and where no function of its name and declaration does: a compiler also leaves out the code of what
-//! another unit has.
+//! gcc (`-fipa-icf`) puts `f` in the place of an equal `g`. It keeps the DIE of `g`, without an address, and still
+//! names `g` as the callee wherever the source calls it. So the target of such a call instruction is the address of
+//! `g`: if a call recorded as one of `g` goes to 0x1000, `g` has the code at 0x1000. If no call of `g` is in the
+//! unit, an alias symbol of its name may show the address. An address counts only if another function begins there
+//! and no function of the same name and declaration does: a compiler also omits the code of a function that another
+//! unit has.
 //!
-//! Where it made copies of what it merged (`f.constprop.0`), it names the one that is left in the calls of both. Then nothing
-//! tells where a function without code went but a function of the same declaration, another instance of its template: it
-//! counts as one of them, and a call of such a one as a call of either.
+//! gcc may have made clones of the merged function (`f.constprop.0`). It then names the kept function in the calls of
+//! both. If a codeless function is named by no call, only another instance of the same template shows where it may
+//! be: the function is taken to be at the addresses of such instances, and the callee of a call of such an instance
+//! becomes unknown.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -27,13 +29,13 @@ use crate::recover::recovered::{Recovered, UnitView};
 use crate::util::hash::{HashMap, HashSet};
 use crate::util::text::base_name;
 
-/// A function without code: its unit, and its place in [`crate::model::UnitRecords::codeless`].
+/// A codeless function: its unit, and its index in [`crate::model::UnitRecords::codeless`].
 type UnitIndex = (usize, usize);
 
-/// Functions that begin at one address and are compared with each that was merged with them.
+/// Functions at one address that are compared with each codeless function that may be there.
 const MAX_HERE: usize = 256;
 
-/// A function with code, as what begins at its address is compared.
+/// A function with code, in the form in which it is compared.
 struct CodeHere {
     unit: usize,
     origin: OriginId,
@@ -41,7 +43,7 @@ struct CodeHere {
     len: u32,
 }
 
-/// Gives the functions that a call names, and that have no code, the code that is called.
+/// Gives codeless functions the code that calls of them go to.
 pub(crate) fn find(
     names: &Names<'_>,
     recovered: &mut Recovered<'_, '_>,
@@ -72,7 +74,7 @@ pub(crate) fn find(
         let name = names.of_origin(origin);
         let shared = codeless.external || is_program_wide(names.text(name));
         let own = |other: &CodeHere| {
-            // Another unit's of this declaration is one of its own, and a symbol may be of either.
+            // A function of another unit with this declaration is its own copy, and a symbol may belong to either.
             let same = match (other.unit == unit_index, by_die.contains(&(unit_index, index))) {
                 (true, _) => other.instance == codeless.instance,
                 (false, true) => other.instance.is_same_elsewhere(codeless.instance),
@@ -106,17 +108,17 @@ pub(crate) fn find(
     }
 }
 
-/// Which functions without code may have had code all the same, which the linker folded: gcc makes a function jump to another
-/// of its code, and puts the other's code in the place of that jump.
+/// Codeless functions that may have had code after all, folded by the linker: gcc replaces a function by a jump to
+/// another of the same code, and inlines the other's code in place of the jump.
 struct FoldedLines {
-    /// By unit: how many of its functions without code were found.
+    /// By unit: how many of its codeless functions were found.
     found: HashMap<usize, usize>,
     /// By unit and address.
     here: HashMap<(usize, u64), usize>,
 }
 
 impl FoldedLines {
-    /// `found`: each once an address, sorted.
+    /// `found`: sorted, each function once per address.
     fn new(recovered: &Recovered<'_, '_>, found: &[(UnitIndex, u64)]) -> FoldedLines {
         let mut lines = FoldedLines { found: HashMap::default(), here: HashMap::default() };
         for same in found.chunk_by(|a, b| a.0 == b.0) {
@@ -129,7 +131,8 @@ impl FoldedLines {
         lines
     }
 
-    /// The rows of the only sequence of a range that no function of the unit has, where nothing else of the unit may have it.
+    /// The rows of the only sequence of a range that no function of its unit has, if no other function of the unit
+    /// may have it.
     fn of(&self, unit: UnitView<'_, '_>, index: usize, (start, len): (u64, u32)) -> RowRange {
         if !unit.records.erased.is_empty()
             || !self.found.contains_key(&index)
@@ -147,7 +150,7 @@ impl FoldedLines {
     }
 }
 
-/// Where calls of functions without code go to, and, by name, whether calls name it at all.
+/// The targets of calls of codeless functions, and by name whether any call names the function.
 fn called(
     names: &Names<'_>,
     recovered: &Recovered<'_, '_>,
@@ -189,8 +192,8 @@ fn called(
     (targets, named)
 }
 
-/// Where other instances of the declaration of a function begin that no call names. Whom calls of those call is not known
-/// from here on.
+/// The entries of other instances of a codeless function's declaration, if no call names the function. From here on
+/// the callee of a call of such an instance is unknown.
 fn by_declaration(
     recovered: &mut Recovered<'_, '_>,
     called: &HashMap<UnitIndex, HashSet<u64>>,
@@ -239,7 +242,7 @@ fn by_declaration(
     found
 }
 
-/// Adds those that a call names, no call of their unit shows, and a symbol has.
+/// Adds codeless functions that some call names, but no call with an address in their unit, and that have a symbol.
 fn by_symbol(
     names: &Names<'_>,
     recovered: &Recovered<'_, '_>,
@@ -259,7 +262,7 @@ fn by_symbol(
     }
     let of_symbol = |symbol: &CodeSymbol<'_>| {
         let of_name = spellings(symbol.name).find_map(|name| by_name.get(name));
-        // One name of several units: nothing tells whose symbol it is, but the file of a local one.
+        // If several units have the name, only the file of a local symbol shows whose symbol it is.
         let &[(unit, index)] = &of_name?[..] else { return None };
         let file = !symbol.local
             || symbol.file.is_empty()
@@ -274,7 +277,7 @@ fn by_symbol(
     }
 }
 
-/// The functions that begin at the addresses that were found.
+/// The functions that begin at the found addresses.
 fn here(
     recovered: &Recovered<'_, '_>,
     found: &HashMap<UnitIndex, HashSet<u64>>,

@@ -1,8 +1,8 @@
-//! Finds the code of functions whose address the linker erased, or the compiler never gave, since another function of the
-//! same code stands for them: units and symbols to units that have those functions.
+//! Finds the code of functions without an address, because the linker folded them or the compiler merged them: from
+//! units and symbols to units that have those functions.
 //!
-//! Folded subprograms keep a tombstone in place of their address. What the linker left of them shows where their code is:
-//! a line sequence of their own, their symbols, call sites.
+//! A folded subprogram has a tombstone in place of its address. Its line sequence, its symbols and the call sites
+//! that name it show where its code is.
 
 mod erased;
 mod gcc_icf;
@@ -24,7 +24,7 @@ use crate::program::machine::Machine;
 use crate::program::symbols::Symbols;
 use crate::recover::recovered::Recovered;
 
-/// Gives the units with the functions that were folded and erased, with their lines and what is inlined into them.
+/// Adds the recovered functions to the units, with their lines and inlined calls.
 pub(crate) fn recover<'u, 'f>(
     image: &Image<'_>,
     machine: &Machine<'_, '_>,
@@ -42,6 +42,7 @@ pub(crate) fn recover<'u, 'f>(
         relaxed::fit(image.arch.machine, &mut recovered.code);
     }
     tombstones::recover(names, &mut recovered, symbols, may_fold, diagnostics);
+    image.release_pages();
     image.release_pages();
     inlines::restore(names, &mut recovered, diagnostics);
     gcc_icf::find(names, &mut recovered, symbols, machine);

@@ -1,4 +1,4 @@
-//! Gives functions that were found again their code, and tells what the others were.
+//! Gives recovered functions their code, and classifies the erased functions that were not recovered.
 
 use crate::diagnostics::{Diagnostics, Kind};
 use crate::merge::names::Names;
@@ -11,7 +11,8 @@ use crate::recover::recovered::Recovered;
 use crate::recover::survivors::LiveFunctions;
 use crate::util::hash::HashMap;
 
-/// Tells apart what was not found again: copies of functions that the program has, and what it has no more.
+/// Classifies the functions that were not recovered: copies of functions that the program has, and functions that it
+/// no longer has.
 pub(crate) fn count(
     names: &Names<'_>,
     recovered: &Recovered<'_, '_>,
@@ -45,7 +46,7 @@ pub(crate) fn count(
     }
 }
 
-/// Makes functions of those that were found, and pieces of ranges whose functions have others.
+/// Adds recovered functions to their units, and recovered parts to their functions.
 pub(crate) fn add(
     recovered: &mut Recovered<'_, '_>,
     all: &[Erased],
@@ -71,7 +72,7 @@ pub(crate) fn add(
             match of_die.get(&erased.die) {
                 Some(&index) => {
                     let old = functions[index].pieces.clone();
-                    // The entry is the first piece.
+                    // The first piece of a function is its entry.
                     if erased.part {
                         pieces.extend_from_within(old.start as usize..old.end as usize);
                         pieces.push(piece);

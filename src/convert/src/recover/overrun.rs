@@ -1,21 +1,21 @@
-//! Cuts line sequences that go on behind the functions that they begin with.
+//! Cuts line sequences that extend beyond the function that they begin with.
 //!
-//! An assembler ends a sequence with its section, and compilers put constants behind the code of a function (gcc for AArch64
-//! with `-mcmodel=large`, ARM): the last row then holds for them as well, and the sequence is longer than the function. One
-//! that no function has is taken for one of those that remain where it begins, if all of them have one length and no row
-//! behind that is of another line.
+//! An assembler ends a sequence with its section. Compilers put constants after the code of a function (gcc for
+//! AArch64 with `-mcmodel=large`, ARM), so the last row covers them too, and the sequence is longer than the
+//! function. An unclaimed sequence is cut to the length of the functions that kept the address at which it begins, if
+//! all of these have one length and no later row has another line.
 
 use crate::model::{How, Row};
 use crate::recover::recovered::Recovered;
 use crate::util::hash::HashMap;
 
-/// Cuts the sequences that no function has.
+/// Cuts the unclaimed sequences.
 pub(crate) fn cut(recovered: &mut Recovered<'_, '_>) {
     let Recovered { code, traces, .. } = recovered;
     if traces.iter().all(|unit| unit.unclaimed.is_empty()) {
         return;
     }
-    // The lengths of functions that remain, by start; 0 for several.
+    // By start: the length of the functions that kept their address; 0 if there are several lengths.
     let mut lens: HashMap<u64, u32> = HashMap::default();
     for piece in code.iter().flat_map(|unit| &unit.pieces).filter(|piece| piece.how == How::LiveRange) {
         let len = lens.entry(piece.start.0).or_insert(piece.len);

@@ -1,4 +1,4 @@
-//! The units with the functions that were found again: what `recover` gives and `place` takes.
+//! The units with the recovered functions: the result of `recover` and the input of `place`.
 
 use rayon::prelude::*;
 
@@ -9,7 +9,7 @@ use crate::model::{
 };
 use crate::util::hash::HashSet;
 
-/// The units of a program, and the code of all functions that are known.
+/// The units of a program, and the code of all functions with known addresses.
 pub(crate) struct Recovered<'u, 'f> {
     pub(crate) units: &'u Units<'f>,
     pub(crate) records: &'u Records<'f>,
@@ -17,12 +17,12 @@ pub(crate) struct Recovered<'u, 'f> {
     pub(crate) code: Vec<UnitCode<'f>>,
     /// One for each unit.
     pub(crate) traces: Vec<UnitTraces>,
-    /// Callees, by unit, of which the unit's description does not tell which instance of a template was called.
+    /// By unit: callees whose description does not show which instance of a template was called.
     pub(crate) doubtful_callees: HashSet<(usize, LocalCallee)>,
     pub(crate) inlines: InlineCounts,
 }
 
-/// One unit, with each part as it is now.
+/// One unit: views of all its parts.
 #[derive(Clone, Copy)]
 pub(crate) struct UnitView<'r, 'f> {
     pub(crate) head: &'r UnitHead<'f>,
@@ -33,17 +33,17 @@ pub(crate) struct UnitView<'r, 'f> {
 }
 
 impl UnitView<'_, '_> {
-    /// The program's origin that the unit's is.
+    /// The program's id of a unit's origin.
     pub(crate) fn origin_of(&self, local: LocalOrigin) -> OriginId {
         self.map.origins[local.index()]
     }
 
-    /// The program's edge that the unit's is.
+    /// The program's id of a unit's edge.
     pub(crate) fn edge_of(&self, local: LocalEdge) -> EdgeId {
         self.map.edges[local.index()]
     }
 
-    /// The program's file that the unit's is; `None` where no row covers the code.
+    /// The program's id of a unit's file; `None` if no row covers the code.
     pub(crate) fn file_of(&self, local: u16) -> Option<FileId> {
         self.map.files.get(usize::from(local)).copied()
     }
@@ -75,7 +75,7 @@ impl<'u, 'f> Recovered<'u, 'f> {
         (0..self.code.len()).map(|index| self.unit(index))
     }
 
-    /// The same for all threads, with their indexes.
+    /// The same for parallel iteration, with indexes.
     pub(crate) fn par_all(&self) -> impl IndexedParallelIterator<Item = (usize, UnitView<'_, 'f>)> {
         (0..self.code.len()).into_par_iter().map(|index| (index, self.unit(index)))
     }

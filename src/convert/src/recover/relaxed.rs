@@ -1,17 +1,18 @@
-//! Gives folded functions the length of the code that stands for them, where linkers make code shorter (RISC-V relaxation).
+//! Gives folded functions the survivor's length if the linker shortened its code (RISC-V relaxation).
 //!
-//! A linker shortens the calls of the code that it keeps. What it kept of a folded function counts in the bytes of the object:
-//! by `high_pc` and a kept relocation mold's `0x220360..0x2203a4` is folded into `0x220360..0x2203a0`. Functions of two lengths
-//! are no group, and the one that was folded would be dropped as overlapping, so that calls of it would count as calls of the
-//! other alone. A function that was folded has the code of the one that remains at its start, and so that one's length.
+//! A linker shortens the calls in the code that it keeps. A folded function still has the length of its object file:
+//! by `high_pc` and a kept relocation, mold's function at `0x220360..0x2203a4` is folded into the one at
+//! `0x220360..0x2203a0`. Functions of different lengths do not form a group: the folded function would be dropped as
+//! overlapping, and calls of it would count as calls of the survivor only. A folded function has the code of the
+//! survivor that begins at its address, and so the survivor's length.
 //!
-//! Its offsets are those of the longer code too: rows past the end are dropped, and so are its calls, whose return addresses may be
-//! those of other calls.
+//! Its offsets are still those of the longer code. Rows beyond the end are dropped. Its calls are dropped too, since
+//! their return addresses may be those of other calls.
 
 use crate::model::{Calls, How, UnitCode};
 use crate::util::hash::HashMap;
 
-/// ELF `e_machine` of processors whose linkers shorten code.
+/// ELF `e_machine` of processors with linker relaxation.
 const RELAXED: [u16; 2] = [243 /* EM_RISCV */, 258 /* EM_LOONGARCH */];
 
 /// Shortens the functions that were folded into shorter code.
@@ -19,7 +20,7 @@ pub(crate) fn fit(machine: u16, code: &mut [UnitCode<'_>]) {
     if !RELAXED.contains(&machine) {
         return;
     }
-    // The lengths of functions that remain, by start; 0 for several.
+    // By start: the length of the functions that kept their address; 0 if there are several lengths.
     let mut lens: HashMap<u64, u32> = HashMap::default();
     for piece in code.iter().flat_map(|unit| &unit.pieces).filter(|piece| piece.how == How::LiveRange) {
         let len = lens.entry(piece.start.0).or_insert(piece.len);
@@ -91,7 +92,7 @@ mod tests {
         assert_eq!(units[1].pieces[0].len, 0x44);
         fit(243, &mut units);
         let lens = |unit: &UnitCode<'_>| unit.pieces.iter().map(|piece| piece.len).collect::<Vec<_>>();
-        // Of two lengths nothing tells which is that of the code, and where nothing remains there is none.
+        // Of two lengths nothing shows which is right, and without a survivor there is none.
         assert_eq!((lens(&units[0]), lens(&units[1])), (vec![0x40, 0x40, 0x20], vec![0x40, 0x44, 0x44]));
         let [shorter, same, _] = &units[1].functions[..] else { panic!() };
         assert_eq!((units[1].pieces[0].rows.len, units[1].pieces[1].rows.len), (2, 3));

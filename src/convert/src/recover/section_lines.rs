@@ -1,11 +1,11 @@
-//! Parts the lines of a section that was folded as a whole.
+//! Splits the line sequence of a section that the linker folded as a whole.
 //!
-//! Without `-ffunction-sections` the functions of a unit share a section, and a linker that finds another of the same bytes
-//! folds all of them at once. What is left is one line sequence, which no function of its unit claims, over several functions
-//! of another unit: it has a row where each of those begins, and ends with the last. Each of them has one of the unit's
-//! functions folded into it, so the sequence is cut where they begin and end, for `recover` to find whose the parts are.
-//! What the other unit has lines of alone counts with its functions: with `-g1` clang describes none but those into which
-//! others are inlined.
+//! Without `-ffunction-sections` the functions of a unit share a section. A linker that finds another section with
+//! the same bytes folds all its functions at once. The folded unit keeps one unclaimed line sequence over several
+//! functions of the other unit. For example, unit A has functions at 0x1000 and 0x1020, and the folded unit B has one
+//! sequence from 0x1000 to 0x1040 with rows at both addresses. The sequence is cut at the starts and ends of A's
+//! functions, and `recover` then finds the function of B for each part. Lines of A without a function count like
+//! functions here: with `-g1` clang describes only functions with inlined calls.
 
 use crate::diagnostics::{Cap, Diagnostics, Kind};
 use crate::model::{BareLines, How, ImageAddr, Row, RowRange, UnitCode, UnitTraces};
@@ -13,16 +13,16 @@ use crate::recover::recovered::{Recovered, UnitView};
 use crate::util::budget::Budget;
 use crate::util::hash::{HashMap, HashSet};
 
-/// Bytes that may follow the last function of a section.
+/// Padding bytes that may follow the last function of a section.
 const MAX_PADDING: u64 = 64;
 
-/// Units with a function where a sequence begins that are compared with it.
+/// Units with a function at the start of a sequence that are compared with it.
 const MAX_THERE: usize = 64;
 
-/// Functions and rows that may be looked at: some hundred times what a large program has.
+/// Functions and rows that may be compared: some hundred times the number of a large program.
 const MAX_STEPS: u64 = 1 << 26;
 
-/// A range of a unit: of a function that has its address, or of lines that no function has.
+/// A range of a unit: of a function that kept its address, or of bare lines.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Standing {
     start: u64,
@@ -30,16 +30,16 @@ struct Standing {
     described: bool,
 }
 
-/// A sequence, with the functions that it is parted at.
+/// A sequence, with the functions at which it is split.
 type Parted = (BareLines, Vec<Standing>);
 
-/// Parts the sequences of units whose sections were folded.
+/// Splits the sequences of units whose sections were folded.
 pub(crate) fn part(recovered: &mut Recovered<'_, '_>, diagnostics: &mut Diagnostics) {
     let begun: HashSet<u64> = recovered.all().flat_map(lines_of).map(|lines| lines.start.0).collect();
     if begun.is_empty() {
         return;
     }
-    // Units with a function where one of those sequences begins, in the order of the program.
+    // Units with a function at the start of one of these sequences, in the order of the program.
     let mut there: HashMap<u64, Vec<usize>> = HashMap::default();
     for (index, unit) in recovered.all().enumerate() {
         if !unit.code.pieces.iter().any(|piece| piece.how == How::LiveRange) {
@@ -82,14 +82,14 @@ pub(crate) fn part(recovered: &mut Recovered<'_, '_>, diagnostics: &mut Diagnost
     }
 }
 
-/// The sequences of a unit that no function of it claims.
+/// The unclaimed sequences of a unit.
 fn lines_of<'u>(unit: UnitView<'u, '_>) -> impl Iterator<Item = &'u BareLines> + use<'u> {
-    // Without functions that were erased a unit has them as lines without a function.
+    // A unit without erased functions lists such sequences as bare lines.
     let of_unit = if unit.records.erased.is_empty() { &unit.traces.bare } else { &unit.traces.unclaimed };
     of_unit.iter().filter(|lines| !lines.in_doubt && !lines.continues)
 }
 
-/// What a unit has at its addresses, sorted.
+/// The ranges of a unit, sorted by address.
 fn ranges(unit: UnitView<'_, '_>) -> Vec<Standing> {
     let range = |start: ImageAddr, len: u32, described: bool| Standing {
         start: start.0,
@@ -105,8 +105,8 @@ fn ranges(unit: UnitView<'_, '_>) -> Vec<Standing> {
     ranges
 }
 
-/// The functions of another unit that a sequence has the lines of, if those are all of their section, and not one alone
-/// whose lines they are.
+/// The functions of another unit whose lines a sequence has. They must be all functions of their section, and more
+/// than one.
 fn covered(
     unit: UnitView<'_, '_>,
     lines: &BareLines,
@@ -130,7 +130,7 @@ fn covered(
         .filter(|functions: &Vec<Standing>| !functions.is_empty())
 }
 
-/// Puts the parts of sequences in their places.
+/// Replaces sequences by their parts.
 fn cut(code: &mut UnitCode<'_>, traces: &mut UnitTraces, parted: &[Parted]) {
     let mut parts: HashMap<(ImageAddr, u32), Vec<BareLines>> = HashMap::default();
     for (lines, ranges) in parted {
@@ -145,14 +145,14 @@ fn cut(code: &mut UnitCode<'_>, traces: &mut UnitTraces, parted: &[Parted]) {
             None => unclaimed.push(*lines),
         }
     }
-    // Those of a unit that has none but lines without a function.
+    // In a unit that has only bare lines.
     let others = parted.iter().filter_map(|(lines, _)| parts.remove(&whole(lines)));
     unclaimed.extend(others.flatten());
     unclaimed.sort_by_key(|lines| lines.start);
     traces.unclaimed = unclaimed;
 }
 
-/// The part of a sequence that is a function's.
+/// The part of a sequence that covers a function.
 fn clip(code: &mut UnitCode<'_>, lines: &BareLines, &Standing { start, end, .. }: &Standing) -> BareLines {
     let (from, len) = ((start - lines.start.0) as u32, (end - start) as u32);
     let rows = code.rows_of(lines.rows);

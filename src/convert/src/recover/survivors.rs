@@ -1,4 +1,4 @@
-//! The functions that have their addresses: what erased ones are compared with.
+//! The functions that kept their addresses: erased functions are compared with them.
 
 use std::ops::Range;
 
@@ -8,22 +8,22 @@ use crate::program::names::itanium::is_program_wide;
 use crate::recover::recovered::Recovered;
 use crate::util::hash::{HashMap, Keyed};
 
-/// Functions that have their addresses.
+/// Functions that kept their addresses.
 pub(crate) struct LiveFunctions {
-    /// By range, of one range in the order of the units.
-    remaining: Vec<Remaining>,
-    /// By range: where its functions are among those.
+    /// Sorted by range, functions of one range in the order of the units.
+    survivors: Vec<Survivor>,
+    /// By range: the indexes of its functions in that list.
     ranges: HashMap<(u64, u64), Range<u32>>,
-    /// Of functions that are known and that other units may call.
+    /// Known functions that other units may call.
     pub(crate) definitions: Definitions,
-    /// By name: whether a function that units share has its own address, and whether one was folded.
+    /// By name: whether a function that units share kept its address (`live`), and whether one was folded (`folded`).
     pub(crate) live: Vec<bool>,
     pub(crate) folded: Vec<bool>,
 }
 
-/// A function that has its address.
-pub(crate) struct Remaining {
-    /// Of its code.
+/// A function that kept its address: a possible survivor.
+pub(crate) struct Survivor {
+    /// The range of its code.
     range: (u64, u64),
     pub(crate) unit: usize,
     pub(crate) die: DieOffset,
@@ -31,13 +31,13 @@ pub(crate) struct Remaining {
     pub(crate) instance: Instance,
     /// Other units mean the same function by its name.
     pub(crate) shared: bool,
-    /// The range is not that of its entry.
+    /// The range does not contain its entry.
     pub(crate) part: bool,
 }
 
 impl LiveFunctions {
     pub(crate) fn new(names: &Names<'_>, recovered: &Recovered<'_, '_>) -> LiveFunctions {
-        let mut remaining = Vec::with_capacity(recovered.code.iter().map(|unit| unit.pieces.len()).sum());
+        let mut survivors = Vec::with_capacity(recovered.code.iter().map(|unit| unit.pieces.len()).sum());
         let count = names.len();
         let mut definitions = Definitions::new(count);
         let (mut live, mut folded) = (vec![false; count], vec![false; count]);
@@ -55,7 +55,7 @@ impl LiveFunctions {
                 for (at, piece) in unit.code.pieces[pieces].iter().enumerate() {
                     let range = (piece.start.0, piece.start.0 + u64::from(piece.len));
                     let UnitFunction { die, instance, .. } = *function;
-                    remaining.push(Remaining {
+                    survivors.push(Survivor {
                         range,
                         unit: index,
                         die,
@@ -68,28 +68,29 @@ impl LiveFunctions {
             }
         }
         // Mostly in this order already.
-        remaining.sort_by_key(|remaining| remaining.range);
-        let mut ranges = HashMap::with_capacity_and_hasher(remaining.len(), Keyed);
+        survivors.sort_by_key(|survivor| survivor.range);
+        let mut ranges = HashMap::with_capacity_and_hasher(survivors.len(), Keyed);
         let mut start = 0;
-        for same in remaining.chunk_by(|a, b| a.range == b.range) {
+        for same in survivors.chunk_by(|a, b| a.range == b.range) {
             let end = start + same.len() as u32;
             ranges.insert(same[0].range, start..end);
             start = end;
         }
-        LiveFunctions { remaining, ranges, definitions, live, folded }
+        LiveFunctions { survivors, ranges, definitions, live, folded }
     }
 
-    /// The functions that have a range; `None` where none has.
-    pub(crate) fn at(&self, range: (u64, u64)) -> Option<&[Remaining]> {
+    /// The functions of a range; `None` if there is none.
+    pub(crate) fn at(&self, range: (u64, u64)) -> Option<&[Survivor]> {
         let places = self.ranges.get(&range)?;
-        Some(&self.remaining[places.start as usize..places.end as usize])
+        Some(&self.survivors[places.start as usize..places.end as usize])
     }
 }
 
 /// A definition: the unit that has it, and its origin.
 pub(crate) type Definition = (usize, OriginId);
 
-/// Definitions of one name that are told apart; of more none is a copy for certain, and none is found.
+/// Definitions of one name that are kept apart. If a name has more, no function of that name is certain to be a copy,
+/// and none is recovered.
 const MAX_DEFINITIONS: usize = 8;
 
 /// By name: some of the definitions of functions that units share.
@@ -114,10 +115,10 @@ impl Definitions {
         }
     }
 
-    /// True where one of a name is such, or where it has more than are told apart.
-    pub(crate) fn any(&self, name: NameId, such: impl Fn(Definition) -> bool) -> bool {
+    /// True if some definition of a name passes `is_such`, or if the name has too many definitions.
+    pub(crate) fn any(&self, name: NameId, is_such: impl Fn(Definition) -> bool) -> bool {
         let Some(first) = self.first[name.index()] else { return false };
         let others = self.others.get(&name).map_or(&[][..], |others| others);
-        others.len() + 1 >= MAX_DEFINITIONS || such(first) || others.iter().copied().any(such)
+        others.len() + 1 >= MAX_DEFINITIONS || is_such(first) || others.iter().copied().any(is_such)
     }
 }

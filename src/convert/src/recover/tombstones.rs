@@ -1,18 +1,19 @@
-//! Finds the addresses of functions that the linker folded and whose debug information it erased.
+//! Finds the addresses of functions whose address the linker erased because it folded them.
 //!
-//! A subprogram that has a tombstone for an address, and no line sequence of its own to tell (`read` takes
-//! those), was folded, or discarded as a copy of a function that another unit has, or removed since nobody calls
-//! it. Two things still tell where it went, in this order. *Symbols*: lld leaves the symbol of a folded function
-//! at the address of the one that remains. *Line sequences*: a linker erases those of functions that it
-//! discards, but not those of functions that it folds, so a sequence of the unit that none of its functions
-//! claims, and that begins where a function remains, is that of a folded one.
+//! A subprogram may have a tombstone for an address and no line sequence of its own that shows it (`read` handles
+//! those). It was folded, or discarded as a copy of a function of another unit, or removed because nothing calls it.
+//! Two kinds of evidence still show its address, in this order. *Symbols*: lld leaves the symbol of a folded function
+//! at the survivor's address. *Line sequences*: a linker erases the sequences of discarded functions, but not those
+//! of folded functions. So an unclaimed sequence that begins at the address of a function belongs to a function that
+//! was folded into it.
 //!
-//! Either counts only where a function of the same size remains at the address. A copy of a function that remains
-//! is no fold: its name is already there. Which function of a unit a sequence is of is told by `pair`, among all that
-//! may have it: those that a symbol puts there, and those of its size that nothing puts anywhere. The symbol table
-//! names the file of a local symbol without its folder, so that a local function counts as found only where its unit
-//! has a sequence there. Of what is local to its unit gcc writes no linkage name, and one class's `g` may have been folded
-//! where only another's has a symbol: such a symbol counts where the names of its file leave one address, or lines agree.
+//! Either counts only if a function of the same size kept that address. A copy of a function that is there is no
+//! fold: its name is already there. `pair` decides which function of a unit a sequence belongs to, among all
+//! functions that may have it: functions that a symbol places there, and functions of its size that no evidence
+//! places elsewhere. The symbol table gives the file of a local symbol without its folder, so a local function counts
+//! as found only if its unit has a sequence there. gcc writes no linkage name for a function that is local to its
+//! unit, and `g` of one class may have been folded where only `g` of another class has a symbol. Such a symbol counts
+//! only if the names of its file leave one address, or if lines agree.
 
 use std::cell::Cell;
 use std::hash::Hash;
@@ -28,14 +29,14 @@ use crate::program::symbols::{CodeSymbol, Symbols};
 use crate::recover::erased::{Erased, FoundAt};
 use crate::recover::outcome::{add, count};
 use crate::recover::recovered::Recovered;
-use crate::recover::survivors::{Definition, LiveFunctions, Remaining};
+use crate::recover::survivors::{Definition, LiveFunctions, Survivor};
 use crate::util::budget::Budget;
 use crate::util::hash::{HashMap, HashSet};
 use crate::util::pair::{Fit, pair};
 use crate::util::text::base_name;
 
-/// Gives the erased functions that are found again an address, and counts the others: all, where the linker cannot fold. There
-/// the name of a function that it discarded may be at another's address only as an alias.
+/// Gives erased functions that are found an address and counts the others; counts all if the linker cannot fold. In
+/// that case the name of a discarded function may be at another function's address, but only as an alias.
 pub(crate) fn recover(
     names: &Names<'_>,
     recovered: &mut Recovered<'_, '_>,
@@ -59,7 +60,8 @@ pub(crate) fn recover(
     }
     if may_fold {
         let open = finder.by_symbol(&by_name);
-        // What is found says of copies in other units that they are none: those leave more room to tell the rest apart.
+        // A function that is found shows that functions of its name in other units are no copies, which leaves more
+        // evidence for the rest.
         finder.by_lines(&all);
         finder.by_lines(&all);
         if finder.by_own_name(&open, &by_name) {
@@ -76,19 +78,19 @@ pub(crate) fn recover(
 /// Erased functions by name, in their order.
 type ByName = HashMap<NameId, Vec<Erased>>;
 
-/// Functions of one unit that keep one range.
+/// The functions of one unit that kept one range.
 type Owners = HashSet<(OriginId, Instance)>;
 
-/// A local symbol with the name that the DIEs of its functions have, a part of its own.
+/// A local symbol, with the part of its name that the DIEs of its functions have.
 type PartSymbol<'f> = (CodeSymbol<'f>, NameId);
 
 /// Functions of one name, and functions and sequences of one unit and size, that are compared with each other.
 const MAX_TOGETHER: usize = 1024;
 
-/// Steps that comparing functions, symbols, sequences and rows may take: some hundred times what RocksDB takes.
+/// Steps for comparing functions, symbols, sequences and rows: some hundred times the steps of RocksDB.
 const MAX_STEPS: u64 = 1 << 28;
 
-/// Where a cap was reached.
+/// Counts how often a cap was reached.
 struct Caps {
     together: Cell<u64>,
     steps: Budget,
@@ -115,7 +117,7 @@ impl Caps {
     }
 }
 
-/// Keeps the only value of a key; `None` where it has several.
+/// Records the only value of a key; `None` if it has several.
 fn keep_only<K: Eq + Hash, V: Copy + PartialEq>(map: &mut HashMap<K, Option<V>>, key: K, value: V) {
     let known = map.entry(key).or_insert(Some(value));
     *known = known.filter(|known| *known == value);
@@ -127,9 +129,10 @@ struct Finder<'m, 'f> {
     symbols: &'m Symbols<'f>,
     known: LiveFunctions,
     found: HashMap<(usize, usize), FoundAt>,
-    /// Sequences that were given to a function: unit and index.
+    /// Sequences already assigned to a function: unit and index.
     taken: HashSet<(usize, usize)>,
-    /// How many parts of a function were found at the start of another part of it: by unit, DIE and address.
+    /// How many parts of a function were found at the start of another part of the same function: by unit, DIE and
+    /// address.
     into_own: HashMap<(usize, DieOffset, u64), usize>,
     caps: Caps,
 }
@@ -165,8 +168,9 @@ impl<'m, 'f> Finder<'m, 'f> {
         self.names.of_origin(self.origin(at))
     }
 
-    /// Evidence 4: the symbol table has the function's name, at the address of another. Returns the local symbols whose
-    /// functions have only a part of their names in their DIEs (`g` of `A::g` and `B::g`), where a file has several such.
+    /// Evidence 4: the symbol table has the function's name at the address of another function. Returns the local
+    /// symbols whose functions have only a part of their name in their DIEs (`g` of `A::g` and `B::g`), if a file has
+    /// several of them.
     fn by_symbol(&mut self, by_name: &ByName) -> Vec<PartSymbol<'f>> {
         let functions = |symbol: &&CodeSymbol<'_>| symbol.function && symbol.sized && !symbol.indirect;
         let (names, symbols) = (self.names, self.symbols);
@@ -179,10 +183,10 @@ impl<'m, 'f> Finder<'m, 'f> {
             let name = own_spelling(symbol.name)?;
             by_name.get_key_value(&names.find(&name)?)
         };
-        // Where each file has functions of this size whose DIEs have this name.
+        // By file, by the name in DIEs and by size: the addresses of the symbols.
         let mut places: HashMap<(Option<u32>, NameId, u64), HashSet<u64>> = HashMap::default();
         let place = |symbol: &CodeSymbol<'_>, name| (symbol.file_id, name, symbol.end - symbol.start);
-        // With whether only the last component of the name is that of a function.
+        // With whether the DIE has only the last component of the name.
         let named = |symbol: &'m CodeSymbol<'f>| {
             let found = whole(symbol);
             let (&name, erased) = found.or_else(|| own(symbol))?;
@@ -200,7 +204,8 @@ impl<'m, 'f> Finder<'m, 'f> {
                 continue;
             }
             let fits = |at: &&Erased| self.symbol_fits(symbol, **at);
-            // One a name and address: the one whose unit has a line sequence there that fits it, or any, else the first.
+            // A symbol places one function: first one whose unit has a fitting line sequence there, then one whose
+            // unit has any.
             let lines = |at: &Erased| self.sequences(at.unit, symbol.start, symbol.end);
             let with_own = |at: &&Erased| self.fits_lines(symbol, **at);
             let with_any = |at: &&Erased| lines(at).next().is_some();
@@ -219,8 +224,8 @@ impl<'m, 'f> Finder<'m, 'f> {
         open
     }
 
-    /// Of functions that have only a part of their names in their DIEs, those that no lines told apart: one that the lines at
-    /// one of these symbols alone fit. True where any was found.
+    /// Functions that have only a part of their name in their DIEs and that are not placed yet: places a function if
+    /// it is the only one that the lines at one of these symbols fit. True if any was placed.
     fn by_own_name(&mut self, open: &[PartSymbol<'f>], by_name: &ByName) -> bool {
         let mut places: HashMap<Erased, Option<(u64, u64)>> = HashMap::default();
         let mut functions: HashMap<(usize, u64, u64), Option<Erased>> = HashMap::default();
@@ -246,7 +251,7 @@ impl<'m, 'f> Finder<'m, 'f> {
         !sure.is_empty()
     }
 
-    /// True where the function's unit has a sequence at a symbol that fits its declaration.
+    /// True if the function's unit has a sequence at a symbol that fits the function's declaration.
     fn fits_lines(&self, symbol: &CodeSymbol<'f>, at: Erased) -> bool {
         let unclaimed = &self.recovered.traces[at.unit].unclaimed;
         let mut lines = self.sequences(at.unit, symbol.start, symbol.end);
@@ -264,12 +269,12 @@ impl<'m, 'f> Finder<'m, 'f> {
         self.found.insert((at.unit, at.index), found);
     }
 
-    /// True where other units mean the same function by its name.
+    /// True if other units mean the same function by its name.
     fn is_shared(&self, at: Erased) -> bool {
         self.erased(at).external || is_program_wide(self.names.text(self.name(at)))
     }
 
-    /// True where the linker discarded it as a copy of a function that is known.
+    /// True if the linker discarded it as a copy of a known function.
     fn is_copy(&self, at: Erased) -> bool {
         let known = self.found.contains_key(&(at.unit, at.index)) || !self.is_shared(at);
         let same = |other: Definition| {
@@ -280,7 +285,7 @@ impl<'m, 'f> Finder<'m, 'f> {
         !known && self.known.definitions.any(self.name(at), same)
     }
 
-    /// True where a sequence of its unit that no function claims fits a function, at the range of one that remains.
+    /// True if an unclaimed sequence of its unit fits a function, at the range of a function that kept its address.
     fn has_lines(&self, at: Erased) -> bool {
         let unclaimed = self.recovered.traces[at.unit].unclaimed.iter().enumerate();
         let fits = |(index, lines): (usize, &BareLines)| {
@@ -294,8 +299,8 @@ impl<'m, 'f> Finder<'m, 'f> {
         self.caps.steps.spend(unclaimed.len()) && { unclaimed }.any(fits)
     }
 
-    /// Evidence 5, and the lines of what evidence 4 found: sequences that no function claims, where a function of their
-    /// length remains.
+    /// Evidence 5, and the lines of functions found by evidence 4: unclaimed sequences at functions of the same
+    /// length.
     fn by_lines(&mut self, all: &[Erased]) {
         for unit in all.chunk_by(|a, b| a.unit == b.unit) {
             let unit_index = unit[0].unit;
@@ -327,10 +332,10 @@ impl<'m, 'f> Finder<'m, 'f> {
         }
     }
 
-    /// Gives functions of one unit sequences that all have their length.
+    /// Assigns sequences of one length to functions of one unit.
     fn pair(&mut self, unit: usize, functions: &[Erased], sequences: &[usize]) {
         let (code, unclaimed) = (&self.recovered.code[unit], &self.recovered.traces[unit].unclaimed);
-        // Sequences with the same rows are one.
+        // Sequences with the same rows count as one.
         let mut numbers: HashMap<(u64, &[Row]), usize> = HashMap::default();
         let mut kinds: Vec<Vec<usize>> = Vec::new();
         for &index in sequences {
@@ -371,8 +376,8 @@ impl<'m, 'f> Finder<'m, 'f> {
                 self.give(functions[function], index);
             }
         }
-        // The body of a function may come from another file. The last function has the last sequence, if a symbol puts
-        // it there and nothing else can have it.
+        // The body of a function may come from another file. The last function gets the last sequence if a symbol
+        // places it there and no other function can have it.
         let left: Vec<Erased> =
             functions.iter().zip(paired).filter(|(_, paired)| !paired).map(|(at, _)| *at).collect();
         let free: Vec<usize> = kinds.concat();
@@ -384,7 +389,7 @@ impl<'m, 'f> Finder<'m, 'f> {
         }
     }
 
-    /// The functions of a unit that keep the range of a sequence: `None` where nobody does, or no steps are left to look.
+    /// The functions of a unit that keep the range of a sequence; `None` if there is none, or no steps are left.
     fn owners(&self, unit: usize, lines: &BareLines) -> Option<Owners> {
         let remaining = self.known.at((lines.start.0, lines.start.0 + u64::from(lines.len)))?;
         let own = remaining.iter().filter(|other| other.unit == unit);
@@ -394,7 +399,8 @@ impl<'m, 'f> Finder<'m, 'f> {
             .then(|| own.map(|other| (other.origin, other.instance)).collect())
     }
 
-    /// True where a function of this length and the sequence may stand in one place; `owners` are those of the sequence's range.
+    /// True if a function of this length and the sequence may be at one address; `owners` are the functions of the
+    /// sequence's range.
     fn may_have(&self, at: Erased, lines: &BareLines, owners: Option<&Owners>) -> bool {
         let range = (lines.start.0, lines.start.0 + u64::from(lines.len));
         match self.found.get(&(at.unit, at.index)) {
@@ -405,15 +411,15 @@ impl<'m, 'f> Finder<'m, 'f> {
         }
     }
 
-    /// True where a function that remains is this one, as its unit describes it: a name, a file and a line may be those of
-    /// several.
-    fn is_own(&self, other: &Remaining, at: Erased) -> bool {
+    /// True if a function that kept its address is this same function, as its unit describes it: several functions
+    /// may have one name, file and line.
+    fn is_own(&self, other: &Survivor, at: Erased) -> bool {
         other.unit == at.unit && other.origin == self.origin(at) && other.instance == self.erased(at).instance
     }
 
-    /// Whether one of those that remain is such; `None` where no steps are left to tell.
-    fn any(&self, remaining: &[Remaining], such: impl Fn(&Remaining) -> bool) -> Option<bool> {
-        self.caps.steps.spend(remaining.len()).then(|| remaining.iter().any(such))
+    /// Whether a function that kept its address passes `is_such`; `None` if no steps are left.
+    fn any(&self, remaining: &[Survivor], is_such: impl Fn(&Survivor) -> bool) -> Option<bool> {
+        self.caps.steps.spend(remaining.len()).then(|| remaining.iter().any(is_such))
     }
 
     fn give(&mut self, at: Erased, index: usize) {
@@ -427,8 +433,8 @@ impl<'m, 'f> Finder<'m, 'f> {
         self.keep(at, FoundAt { start, end, how: How::LineSequence, sequence: Some(index) });
     }
 
-    /// Counts sequences that may be of several functions, or of one that a symbol puts elsewhere; and those that begin where a
-    /// function was found, and do not end with it.
+    /// Counts sequences that fit several functions, or a function that a symbol places elsewhere; and sequences that
+    /// begin at a recovered function and do not end with it.
     fn count_ambiguous(&self, diagnostics: &mut Diagnostics) {
         let without = self.found.iter().filter(|(_, found)| found.sequence.is_none());
         let without: HashSet<(usize, u64)> = without.map(|(at, found)| (at.0, found.start)).collect();
@@ -448,7 +454,7 @@ impl<'m, 'f> Finder<'m, 'f> {
         }
     }
 
-    /// The sequences of a unit that nobody has, and that cover a range.
+    /// The unassigned sequences of a unit that cover a range.
     fn sequences(&self, unit: usize, start: u64, end: u64) -> impl Iterator<Item = usize> {
         let unclaimed = &self.recovered.traces[unit].unclaimed;
         let first = unclaimed.partition_point(|lines| lines.start.0 < start);
@@ -462,13 +468,13 @@ impl<'m, 'f> Finder<'m, 'f> {
             .filter(move |index| !self.taken.contains(&(unit, *index)))
     }
 
-    /// True where another function remains in the symbol's range, and not this one.
+    /// True if another function than this one kept the symbol's range.
     fn folded_here(&self, symbol: &CodeSymbol<'f>, at: Erased) -> bool {
         let (own, name) = (self.origin(at), self.name(at));
-        // A static function of a header is another one in each unit, and not the global one of its name.
-        // One that is declared elsewhere is another definition, and not a copy, if the linker left its lines.
+        // A static function of a header is a different function in each unit, and differs from a global one of its
+        // name. A function declared elsewhere is another definition, and no copy, if the linker left its lines.
         let has_lines = || self.sequences(at.unit, symbol.start, symbol.end).next().is_some();
-        let same = |other: &Remaining| match self.is_shared(at) {
+        let same = |other: &Survivor| match self.is_shared(at) {
             true => {
                 other.shared
                     && self.names.of_origin(other.origin) == name
@@ -482,7 +488,7 @@ impl<'m, 'f> Finder<'m, 'f> {
         };
         match self.known.at((symbol.start, symbol.end)) {
             Some(remaining) if self.erased(at).part => {
-                let of_own = |other: &Remaining| other.unit == at.unit && other.die == self.erased(at).die;
+                let of_own = |other: &Survivor| other.unit == at.unit && other.die == self.erased(at).die;
                 self.any(remaining, |other| same(other) && !of_own(other)) == Some(false)
                     && self.has_room(symbol, at, remaining.iter().filter(|other| of_own(other)).count())
             }
@@ -497,8 +503,8 @@ impl<'m, 'f> Finder<'m, 'f> {
         }
     }
 
-    /// Parts of one function may be folded into each other: true where as many of its symbols are there that one is left
-    /// for a part more. `remaining`: how many of its parts kept the range.
+    /// Parts of one function may be folded into each other: true if as many of its symbols are there that one is left
+    /// for a further part. `remaining`: how many of its parts kept the range.
     fn has_room(&self, symbol: &CodeSymbol<'f>, at: Erased, remaining: usize) -> bool {
         if remaining == 0 {
             return true;
@@ -523,8 +529,8 @@ impl<'m, 'f> Finder<'m, 'f> {
             && self.folded_here(symbol, at)
     }
 
-    /// True where a symbol that may be of a function is that of a part of it: what is split off has a suffix to its name,
-    /// as have copies that a compiler specialised, and is folded into what is split off as well.
+    /// True if a symbol that may be of a function is the symbol of a part of it. The name of a part has a suffix, but
+    /// so has the name of a clone, and a clone may be folded into a part.
     fn is_of_part(&self, symbol: &CodeSymbol<'f>, at: Erased) -> bool {
         if !has_suffix(symbol.name) || symbol.name == self.names.text(self.name(at)) {
             return false;
@@ -536,26 +542,26 @@ impl<'m, 'f> Finder<'m, 'f> {
         names_part(symbol.name) || into_part()
     }
 
-    /// A global symbol is of a function that units share; a local one of a unit that has lines there, unless it has
-    /// none at all: another may have its name, and a function too.
+    /// A global symbol belongs to a function that units share. A local symbol belongs to a unit with lines at its
+    /// address, unless no unit has lines there: another unit may have a function of that name.
     fn binding_fits(&self, symbol: &CodeSymbol<'f>, at: Erased) -> bool {
         let unit = self.recovered.unit(at.unit);
         let lines = || {
             unit.code.rows.is_empty() || self.sequences(at.unit, symbol.start, symbol.end).next().is_some()
         };
         if !symbol.local {
-            // A unit of `-g1` does not say which of its functions are global, nor where they are declared.
+            // A unit of `-g1` records neither which functions are global nor where they are declared.
             let undeclared = self.names.origin(self.origin(at)).line == 0;
             return self.is_shared(at) || (undeclared && lines());
         }
         let of_file = symbol.file.is_empty() || *unit.head.file_name == *base_name(symbol.file);
-        // The symbols of an object without a file stand behind those of another.
+        // The symbols of an object without a file symbol follow those of another object.
         let without = || !unit.code.rows.is_empty() && !self.symbols.has_file(&unit.head.file_name);
         (of_file || without()) && lines()
     }
 
-    /// Lines from the declaration of a function to the nearest row of a sequence; `None` where no row is behind it in
-    /// its file.
+    /// Lines between the declaration of a function and the nearest row of a sequence; `None` if no row comes after it
+    /// in its file.
     fn distance(&self, at: Erased, lines: &BareLines) -> Option<u32> {
         let unit = self.recovered.unit(at.unit);
         let origin = self.names.origin(self.origin(at));

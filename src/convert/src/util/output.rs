@@ -24,10 +24,10 @@ pub fn write_whole(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>)
         options.mode(0o666);
     }
     // `tempfile` adds the name of its file to an error, which says nothing to anybody.
-    let mut plain = None;
-    let open = |path: &Path| options.open(path).inspect_err(|error| plain = error.raw_os_error());
+    let mut system_error = None;
+    let open = |path: &Path| options.open(path).inspect_err(|error| system_error = error.raw_os_error());
     let made = tempfile::Builder::new().prefix(".fsym-").make_in(folder, open);
-    let mut file = made.map_err(|error| plain.map_or(error, io::Error::from_raw_os_error))?;
+    let mut file = made.map_err(|error| system_error.map_or(error, io::Error::from_raw_os_error))?;
     write(file.as_file_mut())?;
     file.persist(path).map_err(|error| error.error)?;
     Ok(())

@@ -1,12 +1,12 @@
-//! Keys of calls that a table lists (`.debug_dcall`) and no entry of debug information describes.
+//! Keys of calls that only a call table (`.debug_dcall`) lists.
 
 use crate::keys::callee::Callee;
-use crate::keys::calls::call_keys::CallKeys;
+use crate::keys::calls::key_builder::CallKeyBuilder;
 use crate::model::{How, ImageAddr};
 use crate::util::hash::HashSet;
 
-impl CallKeys<'_, '_, '_> {
-    /// Calls that tables alone record.
+impl CallKeyBuilder<'_, '_, '_> {
+    /// Adds keys of calls that only call tables record.
     pub(crate) fn of_tables(&mut self) {
         let index = self.index;
         let units = &index.records.units;
@@ -24,7 +24,7 @@ impl CallKeys<'_, '_, '_> {
                 let caller = match index.calling_group(return_addr) {
                     None => None,
                     Some(group) => {
-                        // Calls of functions whose addresses are gone have none either.
+                        // The table lists no calls of functions whose addresses were erased.
                         let members = index.program.groups[group.index()].members.iter();
                         let mut here = members.filter(|member| {
                             let source = index.program.functions[member.function.index()].source;
@@ -40,7 +40,7 @@ impl CallKeys<'_, '_, '_> {
                         }
                     }
                 };
-                self.add(unit_index, return_addr, caller, callee);
+                self.add_recorded(unit_index, return_addr, caller, callee);
             }
         }
     }

@@ -1,5 +1,6 @@
-//! Parts of one function that were folded into each other: a call there is one of several of that function, and the
-//! compiler may have recorded only one of them.
+//! Parts of one function that were folded into each other. Example: `f` has two equal parts, each with a call, and
+//! the linker keeps one at 0x3000. A frame there may be at either call, and the compiler may have recorded only one
+//! of them.
 
 use crate::keys::functions::Functions;
 use crate::model::{DieOffset, FuncId, How, ImageAddr, UnitErased, UnitFunction, UnitPiece};
@@ -7,15 +8,15 @@ use crate::util::hash::{HashMap, HashSet};
 
 /// Functions with the starts of ranges that are, or may be, several of their parts.
 #[derive(Default)]
-pub(crate) struct Twice {
+pub(crate) struct AmbiguousParts {
     known: HashSet<(FuncId, u64)>,
-    /// Functions with a part that was not found again.
+    /// Functions with a part that was not recovered.
     missing: HashSet<FuncId>,
 }
 
-impl Twice {
-    pub(crate) fn new(functions: &Functions<'_, '_>) -> Twice {
-        let mut twice = Twice::default();
+impl AmbiguousParts {
+    pub(crate) fn new(functions: &Functions<'_, '_>) -> AmbiguousParts {
+        let mut ambiguous_parts = AmbiguousParts::default();
         for (unit_index, (unit, records)) in
             functions.program.code.iter().zip(&functions.records.units).enumerate()
         {
@@ -31,20 +32,20 @@ impl Twice {
                 let erased = erased.get(&function.die).map_or(&[][..], |erased| erased);
                 let is_found = |piece: &&UnitPiece| is_found(piece);
                 if pieces.iter().skip(1).filter(is_found).count() < erased.len() {
-                    twice.missing.insert(id);
+                    ambiguous_parts.missing.insert(id);
                 }
-                twice.known.extend(several(pieces, erased).into_iter().map(|start| (id, start)));
+                ambiguous_parts.known.extend(several(pieces, erased).into_iter().map(|start| (id, start)));
             }
         }
-        twice
+        ambiguous_parts
     }
 
-    /// True where a part of the function was not found again.
+    /// True if a part of the function was not recovered.
     pub(crate) fn is_missing(&self, function: FuncId) -> bool {
         self.missing.contains(&function)
     }
 
-    /// True where a call of the function may be another of its own.
+    /// True if the call before a return address may be another call of the same function.
     pub(crate) fn at(&self, functions: &Functions<'_, '_>, function: FuncId, return_addr: ImageAddr) -> bool {
         if self.known.is_empty() {
             return false;
@@ -59,8 +60,8 @@ fn is_found(piece: &UnitPiece) -> bool {
     matches!(piece.how, How::Symbol | How::LineSequence)
 }
 
-/// The starts of pieces of a function that are several of its parts: those that have one range, and those of the size of
-/// a part that was not found again.
+/// The starts of pieces that hold several parts of a function: pieces with equal ranges, and pieces with the size of
+/// a part that was not recovered.
 fn several(pieces: &[UnitPiece], erased: &[&UnitErased]) -> Vec<u64> {
     let parts = pieces.get(1..).unwrap_or_default();
     let mut by_start: Vec<u64> = pieces.iter().map(|piece| piece.start.0).collect();
@@ -83,7 +84,7 @@ fn several(pieces: &[UnitPiece], erased: &[&UnitErased]) -> Vec<u64> {
             }
         }
     }
-    // One whose size is gone may have any.
+    // A part whose size was erased may have any size.
     let sizeless = erased.iter().filter(|part| part.size == 0).count();
     let any = sizeless > found.values().sum();
     starts.extend(parts.iter().filter(|p| any || lens.contains(&p.len.into())).map(|p| p.start.0));
@@ -116,7 +117,7 @@ mod tests {
     #[test]
     fn parts_that_are_several() {
         let (live, found) = (How::LiveRange, How::Symbol);
-        // The entry has the size of a part and is none.
+        // The entry has the size of a part but is no part.
         let two = [(0x10, 8, live), (0x20, 8, live), (0x30, 4, live)];
         assert_eq!(starts(&two, &[]), [0; 0]);
         assert_eq!(starts(&two, &[5]), [0; 0]);

@@ -1,25 +1,26 @@
-//! Guesses whom calls call that nobody recorded: in units without a record of any call, as compilers make them at `-O0`.
+//! Guesses the callees of calls in units that record no call, as compilers write them at `-O0`.
 //!
-//! Example: `main` calls `fill<Celsius>` and then `fill<Metres>`, which the linker folded, and nothing says which call is which.
-//! Compilers emit instances of templates in the order of their first use. clang describes functions in the order in which it emits
-//! them, gcc in the reverse order; which of the two a unit has is seen from those of its functions that kept their addresses. So
-//! where a unit has as many calls into a group as it describes functions of the group, the first call is taken for one of the
-//! function that was emitted first, and so on. A guess decides which candidate stands first. It is no evidence.
+//! Example: `main` calls `fill<Celsius>` and then `fill<Metres>`. The linker folded the two, and nothing shows which
+//! call is which. Compilers emit instances of templates in the order of their first use. clang describes functions in
+//! the order in which it emits them, gcc in the reverse order. The functions of a unit that kept their addresses show
+//! which order the unit has. If a unit has as many calls into a group as it describes members of the group, the first
+//! call is taken to call the member that was emitted first, and so on. A guess ranks the members of the group. It is
+//! no evidence.
 //!
-//! Calls in folded code are left out: there the names of caller and callee tell more.
+//! Calls in folded code get no guess: there the names of caller and callee are better evidence.
 
-use crate::keys::calls::call_keys::CallKeys;
+use crate::keys::calls::key_builder::CallKeyBuilder;
 use crate::model::{CallKey, DieOffset, FuncId, How, ImageAddr, Owner, Piece, UnitCode};
 use crate::util::hash::HashMap;
 
-/// Functions of one group that one unit describes, and the calls of their address in the unit's code.
+/// The members of one group that one unit describes, and the calls to their address in the unit's code.
 #[derive(Default)]
 struct UnitGroup {
     functions: Vec<(DieOffset, FuncId)>,
     calls: Vec<ImageAddr>,
 }
 
-impl CallKeys<'_, '_, '_> {
+impl CallKeyBuilder<'_, '_, '_> {
     /// The guesses, by return address.
     pub(crate) fn guesses(&self) -> Vec<(ImageAddr, FuncId)> {
         let program = self.index.program;
@@ -43,7 +44,7 @@ impl CallKeys<'_, '_, '_> {
         }
         groups.retain(|_, group| {
             group.functions.sort_unstable();
-            // A function has a record for each of its pieces.
+            // A function with several pieces is listed several times.
             group.functions.dedup();
             group.functions.len() > 1
         });
@@ -73,14 +74,14 @@ impl CallKeys<'_, '_, '_> {
         guesses
     }
 
-    /// The unit that describes a piece of one function.
+    /// The unit that describes a piece with one owner.
     fn unit_alone(&self, piece: &Piece) -> Option<usize> {
         let Owner::Function(function) = piece.owner else { return None };
         Some(self.index.program.functions[function.index()].source?.unit.index())
     }
 }
 
-/// True where most functions of a unit lie behind the function that the unit describes next.
+/// True if most functions of a unit have a higher address than the function that the unit describes next.
 fn describes_in_reverse(unit: &UnitCode<'_>) -> bool {
     let live = unit.functions.iter().filter(|function| function.how == How::LiveRange);
     let mut starts: Vec<(DieOffset, ImageAddr)> =
@@ -90,7 +91,7 @@ fn describes_in_reverse(unit: &UnitCode<'_>) -> bool {
     falls * 2 > starts.len().saturating_sub(1)
 }
 
-/// Without the guesses of calls that have keys.
+/// Removes the guesses for calls that have keys.
 pub(crate) fn without_keys(
     mut guesses: Vec<(ImageAddr, FuncId)>,
     calls: &[CallKey],

@@ -1,23 +1,24 @@
-//! Finds the calls of which the compiler did not know whom they call.
+//! Finds the calls whose callee the compiler did not know.
 //!
-//! A compiler that sees what a method does to its object may call it with one that is not whole. It can only do so where it
-//! knows whom it calls. So a call through an object that is whole is one that the compiler recorded without a callee, and
-//! that goes through a register or memory in the code too: gcc leaves some callees out that it knows, and clang whole
-//! calls. A call that nothing recorded proves nothing.
+//! A compiler that sees which parts of its object a method uses may call it with an incomplete object. It can do so
+//! only if it knows the callee. So a call with a complete object is a call that the compiler recorded without a
+//! callee and that goes through a register or memory in the code. The code is checked too, since gcc omits some
+//! callees that it knows, and clang omits whole calls. A call that nothing recorded proves nothing.
 
 use crate::keys::callee::Callee;
 use crate::keys::index::Index;
 use crate::model::{FuncId, How, ImageAddr, NONE16};
 
-/// Their return addresses, by function.
+/// The return addresses of these calls, by function.
 pub(crate) fn calls(index: &Index<'_, '_>) -> Vec<(FuncId, Vec<ImageAddr>)> {
     let program = index.program;
     let mut found = Vec::new();
     for function in (0..program.functions.len() as u32).map(FuncId) {
         let Some((unit, _, listed)) = index.calls(function) else { continue };
-        // Of a folded function the addresses are those of the one that remains, or restored: the code is the same.
+        // A folded function has the survivor's return addresses, or restored ones: its code is the same as the
+        // survivor's.
         let remains = program.functions[function.index()].how == How::LiveRange;
-        // With lines alone (`-g1`) callees have no linkage names.
+        // In a unit with line tables only (`-g1`), callees have no linkage names.
         let lines_alone = program.origins[program.functions[function.index()].origin.index()].line == 0;
         if !remains || lines_alone {
             continue;

@@ -1,45 +1,46 @@
-//! Calls that lead into folded code: whom each calls, by what compilers and linkers recorded of it.
+//! Keys of calls that lead into folded code: the callee of each, as compilers and linkers recorded it.
 
-pub(crate) mod call_keys;
-pub(crate) mod call_sites;
 pub(crate) mod call_tables;
+pub(crate) mod callee_trust;
 pub(crate) mod folded_parts;
 pub(crate) mod guesses;
 pub(crate) mod indirect;
+pub(crate) mod key_builder;
 pub(crate) mod pairs;
+pub(crate) mod recorded_calls;
 pub(crate) mod relocations;
-pub(crate) mod rewrites;
 pub(crate) mod structors;
 pub(crate) mod subsequence;
 
-use crate::keys::calls::call_keys::CallKeys;
+use crate::keys::calls::key_builder::CallKeyBuilder;
 use crate::keys::index::Index;
 use crate::model::{CallCounts, CallKey, FuncId, ImageAddr, TailKey};
 use crate::util::hash::HashSet;
 
-/// What calls tell.
-pub(crate) struct OfCalls {
+/// The keys of calls, and what else calls show about groups.
+pub(crate) struct CallResults {
     pub(crate) calls: Vec<CallKey>,
     pub(crate) tails: Vec<TailKey>,
     pub(crate) counts: CallCounts,
-    /// Whom calls without a key probably call.
+    /// By return address: the member that a call without a key probably calls.
     pub(crate) guesses: Vec<(ImageAddr, FuncId)>,
     pub(crate) unknown_calls: Vec<(FuncId, Vec<ImageAddr>)>,
-    /// Not all calls were looked at.
+    /// A cap was reached: some calls were not compared.
     pub(crate) capped: bool,
 }
 
-impl OfCalls {
-    pub(crate) fn of(index: &Index<'_, '_>) -> OfCalls {
-        let mut keys = CallKeys::new(index);
+impl CallResults {
+    pub(crate) fn of(index: &Index<'_, '_>) -> CallResults {
+        let mut keys = CallKeyBuilder::new(index);
         keys.of_single_functions();
         keys.of_groups();
         keys.of_tables();
         keys.of_relocations();
         let guesses = keys.guesses();
-        let CallKeys { mut calls, tails, counts, steps, .. } = keys;
+        let CallKeyBuilder { mut calls, tails, counts, steps, .. } = keys;
         calls.sort_unstable();
-        // Two callees of one call: neither is known. Of two records of one callee the more doubtful counts.
+        // If a call has keys for two callees, its callee is unknown. Of two keys for one callee the more doubtful
+        // counts.
         let calls: Vec<CallKey> = calls
             .chunk_by(|a, b| (a.return_addr, a.caller) == (b.return_addr, b.caller))
             .filter(|same| same.iter().all(|key| key.callee == same[0].callee))
@@ -57,6 +58,6 @@ impl OfCalls {
             true => indirect::calls(index),
             false => Vec::new(),
         };
-        OfCalls { calls, tails: listed, counts, guesses, unknown_calls, capped: steps.is_short() }
+        CallResults { calls, tails: listed, counts, guesses, unknown_calls, capped: steps.is_short() }
     }
 }

@@ -1,43 +1,58 @@
-//! Gives the calls of a folded function, whose addresses are gone, those of the function that remains.
+//! Matches the calls of a folded function, whose addresses are erased, to the survivor's calls.
 
 use crate::keys::callee::Callee;
-use crate::keys::calls::call_keys::CallKeys;
+use crate::keys::calls::key_builder::CallKeyBuilder;
 use crate::keys::calls::subsequence::embed;
 use crate::keys::index::Index;
 use crate::model::{FuncId, ImageAddr, NameId};
 use crate::util::hash::HashMap;
 
-/// Where a call goes: one address may be several functions'.
+/// The target of a call. Several functions may have one address.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum CallTarget {
     At(u64),
-    Elsewhere(NameId),
+    OtherModule(NameId),
     Indirect,
 }
 
-/// The calls of one target: of the function that remains, of one that was folded into it, and whom the latter call.
+/// The calls to one target: the survivor's, a folded function's, and the callee of the latter.
 #[derive(Default)]
 struct CallsOfTarget {
     remaining: usize,
     erased: usize,
-    /// `None` where they call several functions.
+    /// `None` if they have several callees.
     callee: Option<Callee>,
 }
 
+/// The calls of a folded function and of the survivor, for judging pairs of them.
+struct CallLists {
+    by_target: HashMap<CallTarget, CallsOfTarget>,
+    /// The compiler recorded some call of the folded function without a callee.
+    any_unknown: bool,
+    /// The range of the survivor's code with the calls.
+    here: (u64, u64),
+    /// The folded function has, or may have, several parts.
+    in_parts: bool,
+    /// The folded function.
+    function: FuncId,
+    /// Its unit's compiler always records the callee of the source (gcc).
+    keeps_callees: bool,
+}
+
 impl Index<'_, '_> {
-    /// What a callee is, to compare calls of it with others; `None` for one that is not known.
+    /// The target of calls of a callee, for comparing calls; `None` if the callee is not known.
     fn target(&self, callee: Callee) -> Option<CallTarget> {
         match callee {
             Callee::Function(function) => Some(CallTarget::At(self.starts[function.index()])),
-            Callee::Elsewhere(name) => Some(CallTarget::Elsewhere(name)),
+            Callee::OtherModule(name) => Some(CallTarget::OtherModule(name)),
             Callee::Indirect => Some(CallTarget::Indirect),
             Callee::Unknown => None,
         }
     }
 }
 
-impl CallKeys<'_, '_, '_> {
-    /// How many calls of a range of code go straight to the callee; `None` where that cannot be told.
+impl CallKeyBuilder<'_, '_, '_> {
+    /// How many direct calls in a range of code go to the callee; `None` if the code does not show it.
     fn calls_in_code(&self, (start, end): (u64, u64), callee: Callee) -> Option<usize> {
         let Callee::Function(callee) = callee else { return Some(0) };
         let mut in_code = self.in_code.borrow_mut();
@@ -48,8 +63,8 @@ impl CallKeys<'_, '_, '_> {
         Some(targets.as_ref()?.get(&self.index.starts[callee.index()]).copied().unwrap_or(0))
     }
 
-    /// The calls of a function whose addresses are gone, at those of the function that remains: as many as it
-    /// shows are the same calls.
+    /// Matches the calls of a folded function to the survivor's `remaining` calls. Returns each matched return
+    /// address with the folded function's callee.
     pub(crate) fn paired(
         &self,
         remaining: &[(ImageAddr, Callee)],
@@ -64,67 +79,87 @@ impl CallKeys<'_, '_, '_> {
         if !self.steps.spend(listed.len() + remaining.len()) {
             return Vec::new();
         }
-        let same = |a: Callee, b: Callee| {
-            let a = self.index.target(a);
-            a.is_some() && a == self.index.target(b)
+        let after = self.index.program.pieces.partition_point(|piece| piece.start.0 < remaining[0].0.0);
+        let Some(piece) = after.checked_sub(1).and_then(|at| self.index.program.pieces.get(at)) else {
+            return Vec::new();
         };
+        let own = self.index.ranges_of(function);
+        let lists = CallLists {
+            by_target: self.by_target(remaining, &erased),
+            any_unknown: erased.iter().any(|callee| matches!(callee, Callee::Indirect | Callee::Unknown)),
+            here: (piece.start.0, piece.start.0 + u64::from(piece.body)),
+            in_parts: own.len() > 1 || self.ambiguous_parts.is_missing(function),
+            function,
+            keeps_callees: self.index.program.heads[unit].keeps_callees,
+        };
+        let ordered = remaining.windows(2).all(|pair| pair[0].0 < pair[1].0);
+        if ordered && !lists.keeps_callees {
+            let same = |a: Callee, b: Callee| {
+                let a = self.index.target(a);
+                a.is_some() && a == self.index.target(b)
+            };
+            return embed(remaining.len(), erased.len(), |at, call| same(remaining[at].1, erased[call]))
+                .into_iter()
+                .filter(|&(at, call)| self.is_complete(&lists, remaining[at], erased[call]))
+                .map(|(at, call)| (remaining[at].0, erased[call]))
+                .collect();
+        }
+        // gcc lists calls in any order: all calls to one address must have one callee.
+        let at_address = |call: (ImageAddr, Callee)| {
+            let of_target = lists.by_target.get(&self.index.target(call.1)?)?;
+            let callee = of_target.callee.filter(|&callee| self.is_complete(&lists, call, callee))?;
+            Some((call.0, callee))
+        };
+        remaining.iter().filter_map(|&call| at_address(call)).collect()
+    }
+
+    /// Counts the survivor's calls and the folded function's calls by their target.
+    fn by_target(
+        &self,
+        remaining: &[(ImageAddr, Callee)],
+        erased: &[Callee],
+    ) -> HashMap<CallTarget, CallsOfTarget> {
         let mut by_target: HashMap<CallTarget, CallsOfTarget> = HashMap::default();
         for target in remaining.iter().filter_map(|call| self.index.target(call.1)) {
             by_target.entry(target).or_default().remaining += 1;
         }
-        for &callee in &erased {
+        for &callee in erased {
             let Some(target) = self.index.target(callee) else { continue };
             let same = by_target.entry(target).or_default();
             same.callee = Some(callee).filter(|_| same.erased == 0 || same.callee == Some(callee));
             same.erased += 1;
         }
-        let of_target = |callee: Callee| self.index.target(callee).and_then(|target| by_target.get(&target));
-        let any_unknown = erased.iter().any(|callee| matches!(callee, Callee::Indirect | Callee::Unknown));
-        let after = self.index.program.pieces.partition_point(|piece| piece.start.0 < remaining[0].0.0);
-        let Some(piece) = after.checked_sub(1).and_then(|at| self.index.program.pieces.get(at)) else {
-            return Vec::new();
-        };
-        let here = (piece.start.0, piece.start.0 + u64::from(piece.body));
-        let own = self.index.ranges_of(function);
-        let in_parts = own.len() > 1 || self.twice.is_missing(function);
-        // Of a function in several parts, the calls must be those of this one.
-        let in_others = |callee: Callee| {
-            self.twice.is_missing(function)
-                || own.iter().any(|&range| {
-                    range != here && (!self.steps.spend(1) || self.calls_in_code(range, callee) != Some(0))
-                })
-        };
-        // Where the compiler did not say of some call whom it calls, that may be one of these.
-        let complete = |(address, other): (ImageAddr, Callee), callee: Callee| {
-            let counts = of_target(callee).map_or([0; 2], |same| [same.remaining, same.erased]);
-            match (self.calls_in_code(here, callee), self.index.program.heads[unit].keeps_callees) {
-                (None | Some(0), _) if in_parts => false,
-                (Some(calls), _) if in_parts => counts == [calls; 2] && !in_others(callee),
-                // Through a stub, which is the callee's own; not so a thunk.
-                (Some(0), _) if self.index.machine.calls_stub(address.0) => other == callee,
-                (Some(calls), _) if calls > 0 => {
-                    let straight = self.index.machine.call_before(address.0);
-                    counts == [calls; 2] && straight.map(CallTarget::At) == self.index.target(callee)
-                }
-                // Through a register, which may be another call.
-                (_, true) => counts[0] == counts[1] && !any_unknown,
-                // The compiler may have left some out, and no code shows it.
-                (_, false) => false,
+        by_target
+    }
+
+    /// True if other ranges of the function may call the callee: of a function with several parts, the calls must be in this one.
+    fn may_be_in_others(&self, lists: &CallLists, callee: Callee) -> bool {
+        self.ambiguous_parts.is_missing(lists.function)
+            || self.index.ranges_of(lists.function).iter().any(|&range| {
+                range != lists.here && (!self.steps.spend(1) || self.calls_in_code(range, callee) != Some(0))
+            })
+    }
+
+    /// True if the survivor's call and the folded function's call of `callee` may be a pair: both lists have all calls to that
+    /// target. If the compiler recorded some call without a callee, that call may be one of these.
+    fn is_complete(&self, lists: &CallLists, (address, other): (ImageAddr, Callee), callee: Callee) -> bool {
+        let of_target = self.index.target(callee).and_then(|target| lists.by_target.get(&target));
+        let counts = of_target.map_or([0; 2], |same| [same.remaining, same.erased]);
+        match (self.calls_in_code(lists.here, callee), lists.keeps_callees) {
+            (None | Some(0), _) if lists.in_parts => false,
+            (Some(calls), _) if lists.in_parts => {
+                counts == [calls; 2] && !self.may_be_in_others(lists, callee)
             }
-        };
-        let ordered = remaining.windows(2).all(|pair| pair[0].0 < pair[1].0);
-        if ordered && !self.index.program.heads[unit].keeps_callees {
-            return embed(remaining.len(), erased.len(), |at, call| same(remaining[at].1, erased[call]))
-                .into_iter()
-                .filter(|&(at, call)| complete(remaining[at], erased[call]))
-                .map(|(at, call)| (remaining[at].0, erased[call]))
-                .collect();
+            // A stub belongs to the callee; a thunk belongs to an address.
+            (Some(0), _) if self.index.machine.calls_stub(address.0) => other == callee,
+            (Some(calls), _) if calls > 0 => {
+                let straight = self.index.machine.call_before(address.0);
+                counts == [calls; 2] && straight.map(CallTarget::At) == self.index.target(callee)
+            }
+            // The call goes through a register: another call may look the same.
+            (_, true) => counts[0] == counts[1] && !lists.any_unknown,
+            // The compiler may have omitted a call, and no code shows it.
+            (_, false) => false,
         }
-        // In any order: those that call one address, where they all call one function.
-        let at_address = |call: (ImageAddr, Callee)| {
-            let callee = of_target(call.1)?.callee.filter(|&callee| complete(call, callee))?;
-            Some((call.0, callee))
-        };
-        remaining.iter().filter_map(|&call| at_address(call)).collect()
     }
 }

@@ -1,16 +1,16 @@
-//! Keys of calls that nobody recorded: of those that the linker kept a relocation of.
+//! Keys of calls that no DIE records and for which the linker kept a relocation.
 
-use crate::keys::calls::call_keys::CallKeys;
-use crate::keys::calls::rewrites::CalleeSource;
+use crate::keys::calls::callee_trust::CalleeSource;
+use crate::keys::calls::key_builder::CallKeyBuilder;
 use crate::model::{CallKey, How, ImageAddr, Owner};
 use crate::util::hash::HashSet;
 
-impl CallKeys<'_, '_, '_> {
-    /// Calls that nobody recorded, and for which the linker kept a relocation that names the callee.
+impl CallKeyBuilder<'_, '_, '_> {
+    /// Adds keys of calls that no DIE or table records, if a kept relocation names the callee.
     pub(crate) fn of_relocations(&mut self) {
         let index = self.index;
-        // Only these have keys.
-        let callees = index.starts.iter().zip(&self.lead).filter(|(_, leads)| **leads);
+        // Only calls of these functions need keys.
+        let callees = index.starts.iter().zip(&self.may_lead_into_group).filter(|(_, leads)| **leads);
         let callees: HashSet<u64> = callees.map(|(start, _)| *start).collect();
         let named = index.machine.named_calls(|address| callees.contains(&address));
         let mut open: HashSet<u64> = named.iter().map(|call| call.return_addr).collect();
@@ -27,12 +27,12 @@ impl CallKeys<'_, '_, '_> {
                 continue;
             }
             let return_addr = ImageAddr(call.return_addr);
-            // The relocations of folded code are those of the function that remains.
+            // The relocations in folded code are the survivor's.
             let caller = match index.calling_group(return_addr) {
                 None => None,
                 Some(group) => {
                     let members = &index.program.groups[group.index()].members;
-                    // Of several that kept their addresses nothing says which that is.
+                    // If several members kept their addresses, nothing shows which is the survivor.
                     let mut live = members.iter().filter(|member| member.how == How::LiveRange);
                     let (Some(only), None) = (live.next(), live.next()) else { continue };
                     Some(only.function)
@@ -42,7 +42,7 @@ impl CallKeys<'_, '_, '_> {
                 Some(Owner::Function(function)) => Some(function),
                 _ => None,
             });
-            if owner.is_some_and(|owner| self.twice.at(index, owner, return_addr)) {
+            if owner.is_some_and(|owner| self.ambiguous_parts.at(index, owner, return_addr)) {
                 continue;
             }
             let unit = owner.and_then(|owner| index.calls(owner)).map(|(unit, ..)| unit);

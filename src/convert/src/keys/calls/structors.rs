@@ -3,12 +3,12 @@
 use crate::keys::callee::Callee;
 use crate::keys::functions::Functions;
 
-/// Places of a name that may say that it is a constructor's or destructor's.
+/// Places of a name that may be the digit of a constructor or destructor.
 const MAX_VARIANTS: usize = 64;
 
 impl Functions<'_, '_> {
-    /// The constructor or destructor that gcc calls by the name of all its variants (`C4`, `D4`); `None` where the
-    /// name is none such, or the program has no variant.
+    /// The constructor or destructor that gcc calls by the common name of its variants (`C4`, `D4`). `None` if the
+    /// name is not of that form, or the program has no variant.
     pub(crate) fn variant(&self, name: &[u8]) -> Option<Callee> {
         let mut found = None;
         let is_variant = |at: &usize| name[*at] == b'4' && matches!(name[at - 1], b'C' | b'D');
@@ -27,7 +27,7 @@ impl Functions<'_, '_> {
                 }
             }
         }
-        // Another place may say that it is another's.
+        // A later place may be the digit of another constructor.
         if places.next().is_some() { Some(Callee::Unknown) } else { found }
     }
 }

@@ -1,7 +1,8 @@
 //! Aligns two lists of calls when the shorter one is a subsequence of the longer.
 
-/// Aligns two lists when the shorter one is a subsequence of the longer, and returns the pairs that every possible alignment
-/// has. Empty where there is no alignment.
+/// Aligns two lists if the shorter one is a subsequence of the longer, and returns the pairs that every possible
+/// alignment has. Empty if there is no alignment. For example, `ab` aligns with `aab` in two ways, and only the pair
+/// of the `b`s is in both.
 pub(crate) fn embed(left: usize, right: usize, same: impl Fn(usize, usize) -> bool) -> Vec<(usize, usize)> {
     let swapped = left > right;
     let (short, long) = (left.min(right), left.max(right));

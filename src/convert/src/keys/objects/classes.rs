@@ -1,20 +1,22 @@
-//! Says which function of a group runs on an object, by what the object's pointer to its virtual functions holds.
+//! Finds which member of a group runs on an object, by the vtable pointer that the object begins with.
 //!
-//! That pointer names the object's class. A virtual method runs on objects of its class and of those that derive from it,
-//! and on no others: their first word is a pointer to another table. So of a group of virtual methods only those can
-//! have run that the class has, itself or from its bases. Whether one was overridden does not matter: it may still be
-//! called by its name. Where that leaves one function, it ran, whoever called it. Where it leaves several, or not
-//! all classes are known that the object's derives from (clang describes no class whose table the program lacks), the
-//! slot of the call tells: `dispatch` says what stands there.
+//! The pointer identifies the object's class. A virtual method runs only on objects of its class and of classes that
+//! derive from it; other objects begin with a pointer to another table. So of a group of virtual methods, only
+//! methods of the object's class and its bases can have run. Overridden methods count too, since they may be called
+//! by their qualified name. If one method remains, it ran, whatever the caller. If several remain, or some base of
+//! the object's class is unknown (clang describes no class whose table is in another object), the slot of the call
+//! decides: `dispatch` finds the function at that slot.
 //!
-//! All other functions of the group stay possible: the first word of what they work on may be anything, also an object
-//! that is their own object's first member. Constructors run before the pointer is written, and destructors write that of
-//! a base over it. Where any caller may be one that nothing names, so may what runs: nothing is ruled out.
+//! All other members of the group stay possible. Their first argument may point to anything, also to an object that
+//! is the first member of their own object. Constructors run before the pointer is written, and destructors overwrite
+//! it with a base's pointer. If any caller may hide a function that nothing names, the same holds for the function
+//! that ran, and no member is ruled out.
 //!
-//! Whether a method is of a class is told by its linkage name, which begins with the class's: so that methods count whose
-//! declaration is not listed in the class (instances of templates, what the compiler made). Methods of a class in an unnamed
-//! namespace have no linkage name in gcc's descriptions: those are told by the entry of their declaration, and the class's
-//! table by the file of its symbol, where the program has one such file and one such unit, and the table leads to them.
+//! The linkage name of a method begins with its class's. So a method counts even if the class does not list its
+//! declaration (instances of templates, implicit methods). gcc writes no linkage names for methods of a class in an
+//! unnamed namespace. Such a method is identified by the DIE of its declaration, and the table of its class by the
+//! file of the table's symbol, provided that the program has one such file and one such unit, and that the table
+//! contains the methods.
 
 use foldsym_demangle::demangle;
 
@@ -32,19 +34,19 @@ use crate::open::{Binding, Image, Symbol, SymbolKind};
 use crate::util::hash::{HashMap, HashSet};
 use crate::util::text::base_name;
 
-/// Classes that one may derive from, itself included; more are not looked at.
+/// Classes that a class may derive from, itself included. If there are more, the class is not used.
 const MAX_ANCESTORS: usize = 256;
 
-/// Methods that are looked at, over all tables: a large program has a few millions.
+/// Words and methods that are compared, over all tables: a large program has a few millions.
 const MAX_WORK: usize = 1 << 28;
 
-/// Keys of one table; the file holds no more.
+/// Keys of one table; the file cannot hold more.
 const MAX_KEYS: usize = 1024;
 
 /// Keys of all tables.
 const MAX_ALL_KEYS: usize = 1 << 22;
 
-/// What was found.
+/// The keys that objects give.
 #[derive(Default)]
 pub(crate) struct ObjectKeys {
     pub(crate) slots: Vec<SlotKey>,
@@ -52,16 +54,57 @@ pub(crate) struct ObjectKeys {
     pub(crate) overriders: Vec<OverriderKey>,
 }
 
-/// The keys of the program's classes.
-// Long because one scan over the tables fills the keys of objects and of slots, which share what was looked up.
+/// Finds the keys of the program's classes.
 pub(crate) fn keys<'u, 'f>(
     index: &'u Index<'_, 'f>,
     image: &Image<'f>,
     read: Option<&'u [ClassUnit<'f>]>,
     diagnostics: &mut Diagnostics,
 ) -> ObjectKeys {
-    let mut found = ObjectKeys::default();
-    let Some(read) = read else { return found };
+    let Some(read) = read else { return ObjectKeys::default() };
+    let units = class_units(index, read, diagnostics);
+    let ranges = table_ranges(image);
+    if ranges.is_empty() {
+        // Without tables no object gives a key, and the code need not be read. This is so for C and Rust programs.
+        return ObjectKeys::default();
+    }
+    let heads = &index.program.heads;
+    let classes = Classes::new(&units, |unit| !heads[unit as usize].keeps_callees);
+    let members = Members::new(index, &classes);
+    let words = Words::new(image, &ranges);
+    let width = u64::from(image.arch.address_size);
+    let mut tables = tables(image, &units, &classes);
+    let has_methods =
+        |table: &(u64, u64, usize)| has_methods(index, &members, &classes, &words, width, *table);
+    tables.extend(unnamed_tables(index, image, &classes).into_iter().filter(has_methods));
+    let (slots, slot_calls) = slots_of_calls(index);
+    let dispatch = Dispatch {
+        index,
+        classes: &classes,
+        members: &members,
+        words: &words,
+        width,
+        slots: &slots,
+        reach: HashMap::default(),
+        jumps: JumpsOf::default(),
+        passed_on: HashMap::default(),
+        led: HashMap::default(),
+        looked_at: 0,
+        lacks_words: false,
+    };
+    let mut scan = TableScan { dispatch, overriders: Overriders::default(), vtables: Vec::new(), work: 0 };
+    scan.read_slots(&ranges);
+    scan.add_unknown(image, &tables);
+    scan.add_known(&tables, diagnostics);
+    scan.finish(image, slot_calls)
+}
+
+/// The classes of units by the number of the unit: those read for this step, and those read with the rest of their unit.
+fn class_units<'u, 'f>(
+    index: &'u Index<'_, 'f>,
+    read: &'u [ClassUnit<'f>],
+    diagnostics: &mut Diagnostics,
+) -> Vec<(u32, &'u ClassUnit<'f>)> {
     let heads = &index.program.heads;
     let numbered = |unit: &'u ClassUnit<'f>| {
         let number = heads.binary_search_by_key(&unit.offset, |head| head.offset).ok()?;
@@ -74,124 +117,159 @@ pub(crate) fn keys<'u, 'f>(
         units.push((number, described));
     }
     units.sort_by_key(|unit| unit.0);
-    // Also those of classes that are not known, and of objects that are being made.
+    units
+}
+
+/// The ranges of all vtables, including those of unknown classes and construction vtables; sorted, each once.
+fn table_ranges(image: &Image<'_>) -> Vec<(u64, u64)> {
     let is_any = |symbol: &&Symbol<'_>| is_table(symbol) || symbol.name.starts_with(b"_ZTC");
     let any = image.symbols.iter().filter(is_any);
     let mut ranges: Vec<(u64, u64)> =
         any.map(|symbol| (symbol.address, symbol.address.saturating_add(symbol.size))).collect();
-    if ranges.is_empty() {
-        // No object tells anything, and no word of a table: the code need not be read. C and Rust programs are so.
-        return found;
-    }
     ranges.sort_unstable();
     ranges.dedup();
-    let classes = Classes::new(&units, |unit| !heads[unit as usize].keeps_callees);
-    let members = Members::new(index, &classes);
-    let mut tables = tables(image, &units, &classes);
-    let words = Words::new(image, &ranges);
-    tables.extend(unnamed_tables(index, image, &classes).into_iter().filter(|&(address, size, class)| {
-        let code = |method: &&Method<'_>| method.is_virtual && !method.is_pure && !method.is_destructor();
-        let mut methods = classes.list[class].methods.iter().filter(code);
-        let width = u64::from(image.arch.address_size);
-        let here: HashSet<u64> = (0..(size / width.max(1)).min(MAX_WORDS))
-            .filter_map(|at| match words.at(address + at * width)? {
-                Word::Number(number) => Some(number.cast_unsigned()),
-                _ => None,
-            })
-            .collect();
-        let leads_to = |method: &Method<'_>| {
-            members
-                .method(&classes.list[class], method)
-                .is_some_and(|f| here.contains(&index.starts[f.index()]))
-        };
-        methods.all(leads_to)
-    }));
-    let width = u64::from(image.arch.address_size);
-    let (slots, slot_calls) = slots_of_calls(index);
-    let mut overriders = Overriders::default();
-    let reach = HashMap::default();
-    let mut dispatch = Dispatch {
-        index,
-        classes: &classes,
-        members: &members,
-        words: &words,
-        width,
-        slots: &slots,
-        reach,
-        jumps: JumpsOf::default(),
-        passed_on: HashMap::default(),
-        led: HashMap::default(),
-        looked_at: 0,
-        lacks_words: false,
+    ranges
+}
+
+/// True if a table leads to all virtual methods that its class declares.
+fn has_methods(
+    index: &Index<'_, '_>,
+    members: &Members<'_, '_, '_>,
+    classes: &Classes<'_>,
+    words: &Words<'_, '_>,
+    width: u64,
+    (address, size, class): (u64, u64, usize),
+) -> bool {
+    let code = |method: &&Method<'_>| method.is_virtual && !method.is_pure && !method.is_destructor();
+    let mut methods = classes.list[class].methods.iter().filter(code);
+    let here: HashSet<u64> = (0..(size / width.max(1)).min(MAX_WORDS))
+        .filter_map(|at| match words.at(address + at * width)? {
+            Word::Number(number) => Some(number.cast_unsigned()),
+            _ => None,
+        })
+        .collect();
+    let leads_to = |method: &Method<'_>| {
+        members.method(&classes.list[class], method).is_some_and(|f| here.contains(&index.starts[f.index()]))
     };
-    let mut work = 0;
-    for &(address, end) in ranges.iter().filter(|_| matches!(width, 4 | 8)) {
-        work += ((end - address) / width).min(MAX_WORDS) as usize;
-        if work > MAX_WORK {
-            break;
+    methods.all(leads_to)
+}
+
+/// One scan over the vtables, which fills the keys of objects and of slots.
+struct TableScan<'a, 'p, 'f> {
+    dispatch: Dispatch<'a, 'p, 'f>,
+    overriders: Overriders,
+    vtables: Vec<VtableKey>,
+    /// Words and methods compared so far.
+    work: usize,
+}
+
+impl TableScan<'_, '_, '_> {
+    /// Reads the functions at the slots of all tables.
+    fn read_slots(&mut self, ranges: &[(u64, u64)]) {
+        let width = self.dispatch.width;
+        for &(address, end) in ranges.iter().filter(|_| matches!(width, 4 | 8)) {
+            self.work += ((end - address) / width).min(MAX_WORDS) as usize;
+            if self.work > MAX_WORK {
+                break;
+            }
+            self.dispatch.look_at(address, end - address);
         }
-        dispatch.look_at(address, end - address);
     }
-    for (address, size, key) in unknown_tables(image, &tables) {
-        work += (size / width.max(1)).min(MAX_WORDS) as usize;
-        if work > MAX_WORK || found.vtables.len() > MAX_ALL_KEYS {
-            dispatch.lacks_words = true;
-            break;
-        }
-        let table = dispatch::parts(&words, address, size, width);
-        let told =
-            dispatch.overriders(&mut overriders, &TableClass::Named(key), &table, MAX_KEYS * table.len());
-        // A table that lld folded with another class's: its objects are of either class.
-        if key != SHARED {
-            found.vtables.extend(told);
+
+    /// Adds the keys of tables whose class no unit describes.
+    fn add_unknown(&mut self, image: &Image<'_>, known: &[(u64, u64, usize)]) {
+        let width = self.dispatch.width;
+        for (address, size, key) in unknown_tables(image, known) {
+            self.work += (size / width.max(1)).min(MAX_WORDS) as usize;
+            if self.is_full() {
+                self.dispatch.lacks_words = true;
+                break;
+            }
+            let table = dispatch::parts(self.dispatch.words, address, size, width);
+            let class = TableClass::Named(key);
+            let most = MAX_KEYS * table.len();
+            let told = self.dispatch.overriders(&mut self.overriders, &class, &table, most);
+            // lld folded this table with that of another class: its objects may be of either class.
+            if key != SHARED {
+                self.vtables.extend(told);
+            }
         }
     }
-    for (address, size, class) in tables {
-        let Some(line) = classes.ancestors(class, MAX_ANCESTORS) else { continue };
-        // A virtual base is found through the table: which word has which number depends on the whole object.
-        let numbered =
-            !line.iter().any(|&class| classes.list[class].bases.iter().any(|base| base.1.is_none()));
-        let parts = match width {
-            4 | 8 if numbered => parts(&words, address, size, width),
-            4 | 8 => points(&words, address, size, width),
-            _ => Vec::new(),
-        };
-        work += (size / width.max(1)).min(MAX_WORDS) as usize;
-        if parts.is_empty() {
-            continue;
+
+    fn is_full(&self) -> bool {
+        self.work > MAX_WORK || self.vtables.len() > MAX_ALL_KEYS
+    }
+
+    /// Adds the keys of tables of known classes.
+    fn add_known(&mut self, tables: &[(u64, u64, usize)], diagnostics: &mut Diagnostics) {
+        let Dispatch { classes, words, width, slots, .. } = self.dispatch;
+        for &(address, size, class) in tables {
+            let Some(line) = classes.ancestors(class, MAX_ANCESTORS) else { continue };
+            // Virtual bases are found through the table: the slot numbers of its words depend on the complete object.
+            let numbered =
+                !line.iter().any(|&class| classes.list[class].bases.iter().any(|base| base.1.is_none()));
+            let parts = match width {
+                4 | 8 if numbered => parts(words, address, size, width),
+                4 | 8 => points(words, address, size, width),
+                _ => Vec::new(),
+            };
+            self.work += (size / width.max(1)).min(MAX_WORDS) as usize;
+            if parts.is_empty() {
+                continue;
+            }
+            self.work += line.iter().map(|&class| classes.list[class].methods.len()).sum::<usize>()
+                + line.len() * line.len()
+                + slots.len() * parts.len();
+            if self.is_full() {
+                self.dispatch.lacks_words = true;
+                diagnostics.add(Kind::SkippedClasses, address, || {
+                    format!(
+                        "the tables of virtual functions from {address:#x} on are left out: there are too many"
+                    )
+                });
+                break;
+            }
+            let first = self.vtables.len();
+            self.add_proven(class, &line, &parts, numbered);
+            self.add_probable(first, &TableClass::Known { class, line: &line, numbered }, &parts);
+            if self.vtables.len() - first > MAX_KEYS * parts.len() {
+                self.vtables.truncate(first);
+                diagnostics.add(Kind::SkippedClasses, address, || {
+                    format!(
+                        "the table of virtual functions at {address:#x} has over {MAX_KEYS} keys: left out"
+                    )
+                });
+            }
         }
-        work += line.iter().map(|&class| classes.list[class].methods.len()).sum::<usize>()
-            + line.len() * line.len()
-            + slots.len() * parts.len();
-        if work > MAX_WORK || found.vtables.len() > MAX_ALL_KEYS {
-            dispatch.lacks_words = true;
-            diagnostics.add(Kind::SkippedClasses, address, || {
-                format!(
-                    "the tables of virtual functions from {address:#x} on are left out: there are too many"
-                )
-            });
-            break;
-        }
-        let first = found.vtables.len();
-        let lost = index.forgotten || classes.is_open(&line) || members.lost(&classes, &line);
+    }
+
+    /// Adds the keys of a class: for any call, the only member of a group that the class or a base has; for calls through a slot,
+    /// the member that they reach.
+    fn add_proven(&mut self, class: usize, line: &[usize], parts: &[TableRange], numbered: bool) {
+        let Dispatch { index, classes, members, .. } = self.dispatch;
+        let lost = index.has_forgotten_callers || classes.is_open(line) || members.lost(classes, line);
+        let vtables = &mut self.vtables;
         let mut add = |function, slot, doubtful| {
             let key =
                 |&(point, _): &TableRange| VtableKey { point: ImageAddr(point), function, slot, doubtful };
-            found.vtables.extend(parts.iter().map(key));
+            vtables.extend(parts.iter().map(key));
         };
-        for (group, related) in members.of(&line) {
+        for (group, related) in members.of(line) {
             if let [function] = related[..] {
                 add(function, None, lost || members.unexcluded(group, &related));
             }
         }
-        let reached = if numbered { dispatch.reached(class, &line, &parts) } else { Vec::new() };
+        let reached = if numbered { self.dispatch.reached(class, line, parts) } else { Vec::new() };
         for Reached { slot, function, doubtful } in reached {
-            add(function, Some(slot), doubtful || index.forgotten);
+            add(function, Some(slot), doubtful || index.has_forgotten_callers);
         }
-        let known = TableClass::Known { class, line: &line, numbered };
-        let told = dispatch.overriders(&mut overriders, &known, &parts, MAX_KEYS * parts.len());
-        // What is proven of a slot, or of any call, says more.
-        let before = &found.vtables[first..];
+    }
+
+    /// Adds the doubtful keys of a class, unless a key from `first` on is proven for the slot, or for any call.
+    fn add_probable(&mut self, first: usize, class: &TableClass<'_>, parts: &[TableRange]) {
+        let index = self.dispatch.index;
+        let told = self.dispatch.overriders(&mut self.overriders, class, parts, MAX_KEYS * parts.len());
+        let before = &self.vtables[first..];
         let place = |key: &VtableKey| (key.point.0, key.slot, index.group(key.function));
         let of_slots: HashSet<_> = before.iter().map(place).collect();
         let of_any = before.iter().filter(|key| key.slot.is_none() && !key.doubtful);
@@ -201,39 +279,39 @@ pub(crate) fn keys<'u, 'f>(
             of_slots.contains(&(point, slot, group)) || of_any.contains(&(point, None, group))
         };
         let told: Vec<VtableKey> = told.into_iter().filter(|key| !proven(key)).collect();
-        found.vtables.extend(told);
-        if found.vtables.len() - first > MAX_KEYS * parts.len() {
-            found.vtables.truncate(first);
-            diagnostics.add(Kind::SkippedClasses, address, || {
-                format!("the table of virtual functions at {address:#x} has over {MAX_KEYS} keys: left out")
-            });
-        }
+        self.vtables.extend(told);
     }
-    found.vtables.sort_unstable();
-    // Tables may overlap in a damaged file: of what two of them say of one word the more doubtful counts.
-    found.vtables.dedup_by(|next, kept| {
-        let same = (next.point, next.function, next.slot) == (kept.point, kept.function, kept.slot);
-        kept.doubtful |= same && next.doubtful;
-        same
-    });
-    let sound = found.vtables.chunk_by(|a, b| a.point == b.point).filter(|same| same.len() <= MAX_KEYS);
-    found.vtables = sound.flatten().copied().collect();
-    // Tables of unnamed namespaces have local symbols: without those, any word may lead elsewhere too.
-    let has_locals = image
-        .symbols
-        .iter()
-        .any(|symbol| symbol.binding == Binding::Local && !symbol.dynamic && !symbol.hidden);
-    found.overriders = overriders.keys(!has_locals || dispatch.lacks_words);
-    let used: HashSet<u16> = found.vtables.iter().filter_map(|key| key.slot).collect();
-    let through: HashSet<u16> = found.overriders.iter().map(|key| key.slot).collect();
-    found.slots = slot_calls;
-    found.slots.retain(|key| used.contains(&key.slot) || (key.by_object && through.contains(&key.slot)));
-    found
+
+    /// Sorts the keys and leaves out those that the file cannot hold and slots without keys.
+    fn finish(self, image: &Image<'_>, slot_calls: Vec<SlotKey>) -> ObjectKeys {
+        let TableScan { dispatch, overriders, mut vtables, .. } = self;
+        vtables.sort_unstable();
+        // Tables may overlap in a damaged file: of two keys for one word the doubtful one counts.
+        vtables.dedup_by(|next, kept| {
+            let same = (next.point, next.function, next.slot) == (kept.point, kept.function, kept.slot);
+            kept.doubtful |= same && next.doubtful;
+            same
+        });
+        let sound = vtables.chunk_by(|a, b| a.point == b.point).filter(|same| same.len() <= MAX_KEYS);
+        let vtables: Vec<VtableKey> = sound.flatten().copied().collect();
+        // Tables of unnamed namespaces have local symbols. If those were dropped, there may be unknown tables, and any
+        // word may lead to another function.
+        let has_locals = image
+            .symbols
+            .iter()
+            .any(|symbol| symbol.binding == Binding::Local && !symbol.dynamic && !symbol.hidden);
+        let overriders = overriders.keys(!has_locals || dispatch.lacks_words);
+        let used: HashSet<u16> = vtables.iter().filter_map(|key| key.slot).collect();
+        let through: HashSet<u16> = overriders.iter().map(|key| key.slot).collect();
+        let mut slots = slot_calls;
+        slots.retain(|key| used.contains(&key.slot) || (key.by_object && through.contains(&key.slot)));
+        ObjectKeys { slots, vtables, overriders }
+    }
 }
 
-/// The tables of virtual functions: address of the symbol, bytes, class. Each address once; none where a symbol names
-/// another class's table there too: lld folds equal tables, of functions that it folded, where they are read-only. So
-/// there must be a symbol, and not only of what is exported.
+/// The vtables of known classes: address of the symbol, bytes, class. Each address appears once. An address is left
+/// out if it has symbols of two classes, since lld folds equal read-only tables. It is also left out if it has no
+/// symbol, or only exported ones, since another name may then be missing.
 fn tables(
     image: &Image<'_>,
     units: &[(u32, &ClassUnit<'_>)],
@@ -268,8 +346,9 @@ fn tables(
     sized.collect()
 }
 
-/// The tables of classes that gcc describes without linkage names, alike: the symbol is local, of a file that the
-/// symbol table names once, as one unit is named that has one such class of that name.
+/// The vtables of classes without linkage names (gcc, unnamed namespaces). A table is assigned to a class by its
+/// local symbol if only one file of the symbol table and only one unit have that name, and if the unit has only one
+/// such class of that name.
 fn unnamed_tables(index: &Index<'_, '_>, image: &Image<'_>, classes: &Classes<'_>) -> Vec<(u64, u64, usize)> {
     let mut files: HashMap<&[u8], (u32, Vec<u32>)> = HashMap::default();
     for file in &image.symbol_files {
@@ -287,31 +366,31 @@ fn unnamed_tables(index: &Index<'_, '_>, image: &Image<'_>, classes: &Classes<'_
         let &[unit] = &units[..] else { continue };
         let class = symbol.name.strip_prefix(b"_ZTVN").and_then(|name| name.strip_suffix(b"E"));
         let class = class.filter(|class| is_unnamed(class) && class.len() <= MAX_NAME);
-        // As a function in it is spelled: `(anonymous namespace)::C::x()`.
+        // As demanglers write a function of the class: `(anonymous namespace)::C::x()`.
         let text = class.and_then(|class| demangle(&[b"_ZN", class, b"1xEv"].concat()));
         let own = text.as_deref().and_then(|text| text.split_once(UNNAMED)?.1.strip_suffix("::x()"));
         let Some(own) = own else { continue };
-        // What is in a template counts with that, and no class is named so.
+        // The name of a class in a template contains the template, and no class has that whole name.
         let own = if own.contains(['<', '(']) { own } else { own.rsplit("::").next().unwrap_or(own) };
-        // gcc spells the ends of nested templates apart, clang and the demangler together.
+        // gcc writes `> >` at the end of nested templates, clang and the demangler `>>`.
         let apart = own.replace(">>", "> >").replace(">>", "> >");
         let class =
             classes.nameless(unit, own.as_bytes()).or_else(|| classes.nameless(unit, apart.as_bytes()));
         found.extend(class.map(|class| (symbol.address, symbol.size, class)));
     }
     found.sort_unstable();
-    // One table of each class, and no other at its address.
+    // A class has one table, and a table's address has one class.
     let mut count: HashMap<usize, u32> = HashMap::default();
     found.iter().for_each(|table| *count.entry(table.2).or_default() += 1);
     found.retain(|table| count[&table.2] == 1 && at[&table.0] == 1);
     found
 }
 
-/// How demanglers spell a namespace without a name, in front of what is in it.
+/// How demanglers write an unnamed namespace, in front of its members.
 const UNNAMED: &str = "(anonymous namespace)::";
 
-/// The tables whose class no unit describes, or of which there are several: address, bytes, and what the linkage names of the
-/// class's methods begin with.
+/// The vtables of classes that no unit describes, or of which there are several: address, bytes, and the text that
+/// the linkage names of the class's methods begin with.
 fn unknown_tables<'i>(image: &'i Image<'_>, known: &[(u64, u64, usize)]) -> Vec<(u64, u64, &'i [u8])> {
     let known: HashSet<u64> = known.iter().map(|table| table.0).collect();
     let named = |symbol: &'i Symbol<'_>| {
@@ -324,7 +403,8 @@ fn unknown_tables<'i>(image: &'i Image<'_>, known: &[(u64, u64, usize)]) -> Vec<
     let mut found: Vec<_> = image.symbols.iter().filter_map(named).collect();
     found.sort_unstable();
     found.dedup();
-    // Of equal tables that lld folded nothing tells which class's the words are. Of what is exported other names may be missing.
+    // lld may have folded equal tables: their words are of no certain class. If all symbols are exported ones,
+    // another name may be missing.
     let alone = found.chunk_by(|a, b| a.0 == b.0).map(|same| match same {
         [(address, size, key, false)] => (*address, *size, *key),
         _ => (same[0].0, same[0].1, SHARED),
@@ -332,10 +412,10 @@ fn unknown_tables<'i>(image: &'i Image<'_>, known: &[(u64, u64, usize)]) -> Vec<
     alone.collect()
 }
 
-/// In place of the name of a class: what no linkage name begins with.
+/// In place of a class's name for a shared table: no linkage name begins with it.
 const SHARED: &[u8] = b"?";
 
-/// The slots that calls go through of which no callee is recorded, sorted; and these calls by their return addresses.
+/// The slots that calls without a recorded callee go through, sorted, and these calls by return address.
 fn slots_of_calls(index: &Index<'_, '_>) -> (Vec<u16>, Vec<SlotKey>) {
     let calls = || index.records.units.iter().flat_map(|unit| &unit.calls);
     let through = calls().filter(|call| !call.tail && call.callee.is_none() && call.slot != NONE16);
@@ -351,7 +431,7 @@ fn slots_of_calls(index: &Index<'_, '_>) -> (Vec<u16>, Vec<SlotKey>) {
         kept.by_object |= same && next.by_object;
         same
     });
-    // A call with a recorded callee needs no slot. Of two slots of one call neither is known.
+    // A call with a recorded callee needs no slot. If a call has two slots, neither counts.
     let sound = keys.chunk_by(|a, b| a.return_addr == b.return_addr).filter(|same| same.len() == 1);
     let mut keys: Vec<SlotKey> = sound.flatten().copied().collect();
     let through: HashSet<ImageAddr> = keys.iter().map(|key| key.return_addr).collect();

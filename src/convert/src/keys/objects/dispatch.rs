@@ -1,16 +1,19 @@
-//! Which functions a call through a slot reaches on the objects of a class: what stands in the class's tables.
+//! Finds the functions that a virtual call through a slot reaches on objects of a class, from the words of the
+//! class's vtables.
 //!
-//! An object has a table for each of its parts that has one. A call goes through one of them, and the function may
-//! run with the pointer of another part: a thunk moves the pointer on its way. So a slot tells one function only if
-//! it does in every table that has the slot. In the first table, which the class's own numbers count in, the last
-//! class that declares a method of this number is asked, and the word must lead to that method's code; any class
-//! of which only the name is known ends that. In the others a word leads to a thunk, whose symbol names the method, or
-//! to a function that shares its code with nobody.
+//! An object has a vtable for each of its subobjects that has virtual methods. A call goes through one of these
+//! tables. The function may run with the pointer of another subobject: a thunk adjusts the pointer on the way. So a
+//! slot identifies a function only if it leads to the same function in every table that has the slot. In the first
+//! table, the class's own slot numbers apply: the method is the one of this number in the most derived class that
+//! declares it, and the word must lead to that method's code. An only declared class ends the search. In the other
+//! tables a word leads to a thunk, whose symbol names the method, or to a function that shares its code with no
+//! other.
 //!
-//! What is reached may give its frame away by a tail call: whom it reaches so counts as reached, and where that is
-//! not known the answer is doubtful. That goes for methods of all classes: one may call another object's method so
-//! (`return inner->handle()`), and the object of the frame that is seen is that one. So a slot tells nothing where what stands
-//! there in any table may jump to code that is not known, or to another function of the group.
+//! A method that is reached may give up its frame by a tail call. The functions that it reaches so count as reached,
+//! and if they are unknown, the answer is doubtful. This holds for methods of all classes: a method may tail-call a
+//! method of another object (`return inner->handle()`), and the frame then shows that other object. So a slot
+//! identifies nothing if the function at the slot in any table may jump to unknown code, or to another member of the
+//! group.
 
 use std::rc::Rc;
 
@@ -23,26 +26,26 @@ use crate::model::{FuncId, GroupId, Owner};
 use crate::program::names::itanium::nested;
 use crate::util::hash::{HashMap, HashSet};
 
-/// An object's parts begin at most so many bytes behind it.
+/// The largest offset of a subobject in its object.
 const MAX_OBJECT: i64 = 1 << 20;
 
-/// Tables of one class that are looked at.
+/// Tables of one class that are read.
 const MAX_PARTS: usize = 256;
 
-/// Words of all tables of a class: a slot has a number of 16 bits, and the symbol's size may be any number.
+/// Words of all tables of a class: slot numbers have 16 bits, while the size of a symbol may be any number.
 pub(crate) const MAX_WORDS: u64 = 1 << 17;
 
-/// Places in one table at which the functions of a part may begin, where some of them were erased.
+/// Places in one table at which the functions of a subobject may begin, if some of them were erased.
 const MAX_BEGINS: usize = 4;
 
-/// Functions of groups that those at one slot reach; more are not compared.
+/// Members of groups that the functions at one slot reach; beyond it they count as unknown.
 const MAX_PASSED_ON: usize = 1024;
 
-/// A table of a class: what a pointer to it holds, and where it ends.
+/// A vtable of a class: the value of a pointer to it, and its end.
 pub(crate) type TableRange = (u64, u64);
 
-/// The tables under a class's symbol; none where the first is not where it should be. Each stands behind two words, of
-/// which the first is how far the object begins before the part that has the pointer, and that is negative in all but
+/// The vtables under a class's symbol; none if the first is not at its place. Each table follows two words. The first
+/// of these is the offset from the subobject with the pointer to the start of the object: negative in all tables but
 /// the first (Itanium C++ ABI 2.5.2).
 pub(crate) fn parts(words: &Words<'_, '_>, address: u64, size: u64, width: u64) -> Vec<TableRange> {
     let mut parts: Vec<TableRange> = Vec::new();
@@ -70,10 +73,10 @@ pub(crate) fn parts(words: &Words<'_, '_>, address: u64, size: u64, width: u64) 
     parts
 }
 
-/// The same of a class with virtual bases: what a pointer to one of its tables may hold. There a table also begins with
-/// where those bases are, and with how far their functions move the pointer, which may be numbers of any kind; so each
-/// word counts that can be how far the object begins before a part. What no pointer holds does no harm; where a
-/// table begins that the words after it are counted from is not known.
+/// The same for a class with virtual bases: the possible values of a pointer to one of its tables. Such a table also
+/// begins with the offsets of the virtual bases and with the adjustments of their functions, which may be any
+/// numbers. So each word counts that may be the offset to the start of the object. A value that no pointer has does
+/// no harm. The slot numbers of the words are not known there.
 pub(crate) fn points(words: &Words<'_, '_>, address: u64, size: u64, width: u64) -> Vec<TableRange> {
     let mut points: Vec<TableRange> = Vec::new();
     let Some(end) = address.checked_add(size).filter(|_| (3..=MAX_WORDS).contains(&(size / width))) else {
@@ -82,7 +85,7 @@ pub(crate) fn points(words: &Words<'_, '_>, address: u64, size: u64, width: u64)
     for at in 0..size / width - 2 {
         let place = address + at * width;
         let Some(Word::Number(above)) = words.at(place) else { continue };
-        // Behind it is the address of the class's description, or 0.
+        // The next word is the address of the type information, or 0.
         let described = !matches!(words.at(place + width), None | Some(Word::Number(..0)));
         if (-MAX_OBJECT..=0).contains(&above) && described {
             if points.len() >= MAX_PARTS {
@@ -98,7 +101,7 @@ pub(crate) fn points(words: &Words<'_, '_>, address: u64, size: u64, width: u64)
 pub(crate) struct Reached {
     pub(crate) slot: u16,
     pub(crate) function: FuncId,
-    /// Another function may run in its place.
+    /// Another member of the group may have run.
     pub(crate) doubtful: bool,
 }
 
@@ -112,18 +115,18 @@ pub(crate) struct Dispatch<'a, 'p, 'f> {
     pub(crate) slots: &'a [u16],
     pub(crate) reach: HashMap<FuncId, Rc<Reach>>,
     pub(crate) jumps: JumpsOf,
-    /// By slot: whom the functions there reach, of all tables.
+    /// By slot: the members that the functions at it reach, in all tables.
     pub(crate) passed_on: HashMap<u16, Reach>,
-    /// By group: which groups a word that leads to it may lead to.
+    /// By group: the groups that a word with its address may lead to.
     pub(crate) led: HashMap<GroupId, Rc<Vec<GroupId>>>,
-    /// Members of groups that were looked at for words of tables.
+    /// Members of groups visited for words of tables.
     pub(crate) looked_at: u64,
-    /// Not all words of tables were looked at.
+    /// Some words of tables were not read.
     pub(crate) lacks_words: bool,
 }
 
 impl Dispatch<'_, '_, '_> {
-    /// The methods of groups that calls through slots reach, where it is one of its group.
+    /// The methods that calls through slots reach, if each is the only one of its group.
     pub(crate) fn reached(&mut self, class: usize, line: &[usize], parts: &[TableRange]) -> Vec<Reached> {
         let mut all = Vec::new();
         let longest =
@@ -156,11 +159,11 @@ impl Dispatch<'_, '_, '_> {
         all
     }
 
-    /// Looks at what stands at each slot in a table of any class, which need not be known: behind words that are no code
-    /// functions stand in the order of their slots. Takes a step for each word, and gives up past so many.
+    /// Reads the function at each slot of a table of any class, known or not: functions follow words that are no
+    /// code, in the order of their slots. Takes a step for each word, and gives up when the steps run out.
     pub(crate) fn look_at(&mut self, address: u64, size: u64) {
         let (slots, words) = (self.slots, self.words);
-        // The slots that the word may have: 0 is where functions begin, also behind one that was erased.
+        // The slots that the word may have. Slot 0 is the first function, also behind an erased word.
         let (mut begins, mut erased): (Vec<u64>, bool) = (Vec::new(), false);
         for at in 0..(size / self.width).min(MAX_WORDS) {
             let word = words.at(address.saturating_add(at * self.width));
@@ -195,7 +198,7 @@ impl Dispatch<'_, '_, '_> {
         }
     }
 
-    /// Adds whom functions at a slot reach; `None` for functions that are not known.
+    /// Adds the functions that a slot reaches; `None` for unknown functions.
     fn pass_on(&mut self, slot: u16, functions: Option<&[FuncId]>) {
         let mut passed_on = self.passed_on.remove(&slot).unwrap_or_default();
         passed_on.unknown |= functions.is_none();
@@ -213,10 +216,11 @@ impl Dispatch<'_, '_, '_> {
         self.passed_on.insert(slot, passed_on);
     }
 
-    /// The functions that a word of a table leads to: a thunk's method in its place. `None` where they are not known.
+    /// The functions that a word of a table leads to, with the method in place of a thunk; `None` if they are not
+    /// known.
     fn functions(&self, word: Word<'_>) -> Option<Vec<FuncId>> {
         let address = match word {
-            // What runs where there is no method ends the program.
+            // The function at the slot of a pure method ends the program.
             Word::Named(b"__cxa_pure_virtual" | b"__cxa_deleted_virtual") => return Some(Vec::new()),
             Word::Named(name) => {
                 let method = target(name);
@@ -246,7 +250,7 @@ impl Dispatch<'_, '_, '_> {
         Some(functions)
     }
 
-    /// True where a call through a slot may be passed on to another function of a group than this.
+    /// True if a call through a slot may be passed on to another member of the same group.
     fn is_passed_on(&self, slot: u16, group: GroupId, function: FuncId) -> bool {
         let other = |&member: &FuncId| member != function && self.index.group(member) == Some(group);
         let passed_on = self.passed_on.get(&slot);
@@ -268,7 +272,7 @@ impl Dispatch<'_, '_, '_> {
         self.reach.entry(function).or_insert_with(|| Rc::new(index.reach(jumps, function))).clone()
     }
 
-    /// Whom calls through a slot call, in any of the tables; `None` where one of them is not known.
+    /// The functions that calls through a slot call, in any of the tables; `None` if one of them is not known.
     fn direct(&self, class: usize, line: &[usize], parts: &[TableRange], slot: u16) -> Option<Vec<FuncId>> {
         let mut found: HashSet<FuncId> = HashSet::default();
         for (number, &(start, end)) in parts.iter().enumerate() {
@@ -293,7 +297,7 @@ impl Dispatch<'_, '_, '_> {
         Some(found)
     }
 
-    /// The function of a name, or the one that a thunk of this name leads to.
+    /// The function of a name, or the function that a thunk of this name leads to.
     pub(crate) fn named(&self, line: &[usize], name: &[u8]) -> Option<FuncId> {
         match target(name) {
             Some(method) => self.method(line, &method),
@@ -307,14 +311,14 @@ impl Dispatch<'_, '_, '_> {
         self.members.function(of.next()?, name)
     }
 
-    /// The method of this number in the class's first table, if its code is where the table leads.
+    /// The method of this slot number in the class's first table, if the table's word leads to its code.
     pub(crate) fn declared(&self, class: usize, slot: u16, address: u64) -> Option<FuncId> {
         let (class, name) = self.classes.declared(class, slot)?;
         let function = self.members.function(&self.classes.list[class], name)?;
         (self.index.starts[function.index()] == address).then_some(function)
     }
 
-    /// The only function of these classes that begins at an address, or that thunks there lead to.
+    /// The only function of these classes at an address, or behind the thunks there.
     pub(crate) fn alone(&self, line: &[usize], address: u64) -> Option<FuncId> {
         let program = self.index.program;
         let piece = program.pieces.binary_search_by_key(&address, |piece| piece.start.0).ok()?;
@@ -332,7 +336,7 @@ impl Dispatch<'_, '_, '_> {
         let mut methods: Vec<Option<FuncId>> = Vec::new();
         for &member in &members {
             let targets: Vec<Vec<u8>> = self.names(member).filter_map(target).collect();
-            // It may be this one that the table leads to.
+            // The word may mean this function.
             if targets.is_empty() {
                 return None;
             }
@@ -348,7 +352,7 @@ impl Dispatch<'_, '_, '_> {
     }
 }
 
-/// The linkage name of what a thunk leads to, by the thunk's (Itanium C++ ABI 5.1.4).
+/// The linkage name of a thunk's target, from the thunk's name (Itanium C++ ABI 5.1.4).
 pub(crate) fn target(name: &[u8]) -> Option<Vec<u8>> {
     let (b"_ZTh" | b"_ZTv" | b"_ZTc") = name.get(..4)? else { return None };
     let rest = nested(name)?;

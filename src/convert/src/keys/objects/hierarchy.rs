@@ -1,18 +1,18 @@
-//! The classes of all units as one: each once, with what it derives from.
+//! The classes of all units in one list without duplicates, with their bases.
 //!
-//! A class is known by what the linkage names of its methods begin with; that is the same in each unit, and in the name
-//! of its table. One of an unnamed namespace is its unit's own; gcc writes no linkage names there, so that the entries of its
-//! methods tell them. What a unit only declares is looked up by name, where
-//! one class alone has it.
+//! A class is identified by its key: the text that the linkage names of its methods begin with (`3geo5Shape` in
+//! `_ZN3geo5Shape4areaEv`). The key is the same in each unit and in the symbol of the vtable. A class of an unnamed
+//! namespace belongs to its unit. gcc writes no linkage names there, so such a class is identified by the DIEs of its
+//! methods. A class that a unit only declares is looked up by name, if only one class has that name.
 
 use crate::model::{ClassUnit, Instance, UnitClass, UnitMethod};
 use crate::program::names::itanium::{is_local_class, nested};
 use crate::util::hash::{HashMap, HashSet};
 
-/// Classes that share the beginning of a table.
+/// Base classes followed from a class to the start of its first table.
 const MAX_CHAIN: usize = 64;
 
-/// Names that are longer are not compared with those of classes.
+/// Longer names are not compared with those of classes.
 pub(crate) const MAX_NAME: usize = 2048;
 
 /// A method as its class declares it.
@@ -34,40 +34,40 @@ impl Method<'_> {
 
 #[derive(Debug)]
 pub(crate) struct Class<'n> {
-    /// What the linkage names of its methods begin with, behind `_ZN` and qualifiers; `None` where they have none.
+    /// Its key, without `_ZN` and qualifiers; `None` if its methods have no linkage names.
     key: Option<&'n [u8]>,
-    /// The unit that it is local to.
+    /// The unit, for a class that is local to one.
     pub(crate) local: Option<u32>,
-    /// With the offset of each, `None` for a virtual one. A class that is not known is [`UNKNOWN`] or [`OPAQUE`].
+    /// Each with its offset, `None` for a virtual base. An unknown base is [`UNKNOWN`] or [`OPAQUE`].
     pub(crate) bases: Vec<(usize, Option<u64>)>,
     pub(crate) methods: Vec<Method<'n>>,
-    /// The numbers of its methods count in its first table (clang).
+    /// clang: the numbers of its methods count from the start of its first table.
     lists_slots: bool,
 }
 
 const UNKNOWN: usize = usize::MAX;
 
-/// A class of a name that no class has which is known. What it derives from is not known either.
+/// A base that is only declared, with a name that no known class has. Its own bases are unknown too.
 const OPAQUE: usize = usize::MAX - 1;
 
 impl Class<'_> {
-    /// True where the name is that of one of its methods, or of what stands in it.
+    /// True for the name of one of its methods, or of a member of its member classes.
     pub(crate) fn has(&self, name: &[u8]) -> bool {
         self.within(name).is_some()
     }
 
-    /// What follows the class in the name of one of its methods: what overriders of it have in common.
+    /// The rest of a method's name after the class: overriders of the method have the same rest.
     pub(crate) fn within<'a>(&self, name: &'a [u8]) -> Option<&'a [u8]> {
         nested(name)?.strip_prefix(self.key?)
     }
 }
 
-/// What the linkage names of methods begin with, and whose.
+/// The key of classes: the text that the linkage names of their methods begin with.
 struct Key<'n> {
     text: &'n [u8],
-    /// The class of all units, and those of one.
+    /// The class that all units share, and classes local to one unit.
     classes: Vec<usize>,
-    /// The longest other that it begins with.
+    /// The index of the longest other key that it begins with.
     outer: Option<usize>,
 }
 
@@ -75,18 +75,31 @@ pub(crate) struct Classes<'n> {
     pub(crate) list: Vec<Class<'n>>,
     /// Sorted.
     keys: Vec<Key<'n>>,
-    /// By unit: which each local one is.
+    /// By unit and local id: the class.
     of_units: HashMap<(u32, u32), usize>,
-    /// Linkage names of virtual methods, with the unit of a local class.
+    /// Linkage names of virtual methods, each with the unit if its class is local.
     virtuals: HashSet<(Option<u32>, &'n [u8])>,
-    /// Methods without linkage names, by unit: their classes, and whether each is virtual, as of `virtuals`.
+    /// By unit and instance, methods without linkage names: their class, and whether they would be in `virtuals`.
     instances: HashMap<(u32, Instance), (usize, bool)>,
-    /// Their classes by name, [`UNKNOWN`] where several have one.
+    /// Classes without linkage names by unit and name, [`UNKNOWN`] if several have one name.
     nameless: HashMap<(u32, &'n [u8]), usize>,
 }
 
+/// The key of a new class, the unit that it is local to, and its methods.
+type NewClass<'n> = (Option<&'n [u8]>, Option<u32>, Vec<Method<'n>>);
+
+/// The classes joined so far, for finding them again.
+#[derive(Default)]
+struct JoinedClasses<'n, 'c> {
+    keys: HashMap<&'n [u8], Vec<usize>>,
+    /// Classes with keys by name, [`UNKNOWN`] if several have one name.
+    named: HashMap<&'n [u8], usize>,
+    /// Each class with the unit and the description that it was made of.
+    new: Vec<(usize, u32, &'n ClassUnit<'c>, &'n UnitClass)>,
+}
+
 impl<'n> Classes<'n> {
-    /// Of the units with these numbers.
+    /// Joins the classes of these numbered units.
     pub(crate) fn new(units: &[(u32, &'n ClassUnit<'_>)], lists_slots: impl Fn(u32) -> bool) -> Classes<'n> {
         let mut classes = Classes {
             list: Vec::new(),
@@ -96,99 +109,122 @@ impl<'n> Classes<'n> {
             instances: HashMap::default(),
             nameless: HashMap::default(),
         };
-        let mut keys: HashMap<&[u8], Vec<usize>> = HashMap::default();
-        let mut named: HashMap<&[u8], usize> = HashMap::default();
-        let mut new: Vec<(usize, u32, &ClassUnit<'_>, &UnitClass)> = Vec::new();
+        let mut joined = JoinedClasses::default();
         for &(unit_index, unit) in units {
-            let name = |local: u32| unit.names[local as usize].bytes();
             for (local, class) in (0u32..).zip(&unit.classes).filter(|(_, class)| !class.declared) {
-                let key = key(unit, class);
-                let nameless = |method: &UnitMethod| method.instance != Instance::NAMED;
-                if key.is_none() && !(class.unnamed && class.methods.iter().all(nameless)) {
-                    continue;
+                let added = classes.join(&mut joined, (unit_index, unit), (local, class));
+                if let Some((key, of, methods)) = added {
+                    let (bases, lists_slots) = (Vec::new(), lists_slots(unit_index));
+                    classes.list.push(Class { key, local: of, bases, methods, lists_slots });
                 }
-                let of = key.is_none_or(is_local_class).then_some(unit_index);
-                let same = key.and_then(|key| keys.get(key)).map_or(&[][..], |same| same);
-                let known = same.iter().copied().find(|&other| classes.list[other].local == of);
-                let id = known.unwrap_or(classes.list.len());
-                classes.of_units.insert((unit_index, local), id);
-                if known.is_some() {
-                    continue;
-                }
-                let methods = class.methods.iter().map(|method| Method {
-                    linkage_name: name(method.linkage_name),
-                    name: name(method.name),
-                    instance: method.instance,
-                    is_virtual: method.is_virtual,
-                    is_pure: method.is_pure,
-                    slot: method.slot,
-                });
-                let methods: Vec<Method> = methods.collect();
-                let fixed = |method: &&Method| method.is_virtual && !method.is_destructor();
-                match key {
-                    Some(key) => {
-                        let virtuals = methods.iter().filter(fixed);
-                        classes.virtuals.extend(virtuals.map(|method| (of, method.linkage_name)));
-                        named.entry(name(class.name)).and_modify(|other| *other = UNKNOWN).or_insert(id);
-                        keys.entry(key).or_default().push(id);
-                    }
-                    None => {
-                        let own = methods.iter().map(|method| (method.instance, (id, fixed(&method))));
-                        classes.instances.extend(own.map(|(instance, of)| ((unit_index, instance), of)));
-                        let same = classes.nameless.entry((unit_index, name(class.name)));
-                        same.and_modify(|other| *other = UNKNOWN).or_insert(id);
-                    }
-                }
-                let (bases, lists_slots) = (Vec::new(), lists_slots(unit_index));
-                classes.list.push(Class { key, local: of, bases, methods, lists_slots });
-                new.push((id, unit_index, unit, class));
             }
         }
-        for (id, unit_index, unit, class) in new {
-            let bases = class.bases.iter().map(|base| {
-                let whole = base.class.and_then(|class| classes.of_units.get(&(unit_index, class)).copied());
-                let declared = || {
-                    let class = unit.classes.get(base.class? as usize).filter(|class| class.declared)?;
-                    let name = unit.names[class.name as usize].bytes();
-                    Some(named.get(name).copied().unwrap_or(if name.is_empty() { UNKNOWN } else { OPAQUE }))
-                };
-                (whole.or_else(declared).unwrap_or(UNKNOWN), base.offset)
-            });
-            classes.list[id].bases = bases.collect();
-        }
-        let keys = keys.into_iter().map(|(text, classes)| Key { text, classes, outer: None });
-        classes.keys = keys.collect();
-        classes.keys.sort_unstable_by_key(|key| key.text);
-        for at in 1..classes.keys.len() {
-            let (before, here) = classes.keys.split_at_mut(at);
-            here[0].outer = longest(before, Some(at - 1), here[0].text);
-        }
+        classes.find_bases(&joined);
+        classes.sort_keys(joined.keys);
         classes
     }
 
-    /// The class that all units mean by a key.
+    /// Looks up a class of a unit among those joined so far. For a new class, records its names and returns its key, the
+    /// unit that it is local to, and its methods.
+    fn join<'c>(
+        &mut self,
+        joined: &mut JoinedClasses<'n, 'c>,
+        (unit_index, unit): (u32, &'n ClassUnit<'c>),
+        (local, class): (u32, &'n UnitClass),
+    ) -> Option<NewClass<'n>> {
+        let name = |local: u32| unit.names[local as usize].bytes();
+        let key = key(unit, class);
+        let nameless = |method: &UnitMethod| method.instance != Instance::NAMED;
+        if key.is_none() && !(class.unnamed && class.methods.iter().all(nameless)) {
+            return None;
+        }
+        let of = key.is_none_or(is_local_class).then_some(unit_index);
+        let same = key.and_then(|key| joined.keys.get(key)).map_or(&[][..], |same| same);
+        let known = same.iter().copied().find(|&other| self.list[other].local == of);
+        let id = known.unwrap_or(self.list.len());
+        self.of_units.insert((unit_index, local), id);
+        if known.is_some() {
+            return None;
+        }
+        let methods = class.methods.iter().map(|method| Method {
+            linkage_name: name(method.linkage_name),
+            name: name(method.name),
+            instance: method.instance,
+            is_virtual: method.is_virtual,
+            is_pure: method.is_pure,
+            slot: method.slot,
+        });
+        let methods: Vec<Method> = methods.collect();
+        let fixed = |method: &&Method| method.is_virtual && !method.is_destructor();
+        match key {
+            Some(key) => {
+                let virtuals = methods.iter().filter(fixed);
+                self.virtuals.extend(virtuals.map(|method| (of, method.linkage_name)));
+                joined.named.entry(name(class.name)).and_modify(|other| *other = UNKNOWN).or_insert(id);
+                joined.keys.entry(key).or_default().push(id);
+            }
+            None => {
+                let own = methods.iter().map(|method| (method.instance, (id, fixed(&method))));
+                self.instances.extend(own.map(|(instance, of)| ((unit_index, instance), of)));
+                let same = self.nameless.entry((unit_index, name(class.name)));
+                same.and_modify(|other| *other = UNKNOWN).or_insert(id);
+            }
+        }
+        joined.new.push((id, unit_index, unit, class));
+        Some((key, of, methods))
+    }
+
+    /// Finds the bases of all classes, once every class has its id.
+    fn find_bases(&mut self, joined: &JoinedClasses<'n, '_>) {
+        for &(id, unit_index, unit, class) in &joined.new {
+            let bases = class.bases.iter().map(|base| {
+                let whole = base.class.and_then(|class| self.of_units.get(&(unit_index, class)).copied());
+                let declared = || {
+                    let class = unit.classes.get(base.class? as usize).filter(|class| class.declared)?;
+                    let name = unit.names[class.name as usize].bytes();
+                    let missing = if name.is_empty() { UNKNOWN } else { OPAQUE };
+                    Some(joined.named.get(name).copied().unwrap_or(missing))
+                };
+                (whole.or_else(declared).unwrap_or(UNKNOWN), base.offset)
+            });
+            self.list[id].bases = bases.collect();
+        }
+    }
+
+    /// Sorts the keys, and links each to the longest other key that it begins with.
+    fn sort_keys(&mut self, keys: HashMap<&'n [u8], Vec<usize>>) {
+        let keys = keys.into_iter().map(|(text, classes)| Key { text, classes, outer: None });
+        self.keys = keys.collect();
+        self.keys.sort_unstable_by_key(|key| key.text);
+        for at in 1..self.keys.len() {
+            let (before, here) = self.keys.split_at_mut(at);
+            here[0].outer = longest(before, Some(at - 1), here[0].text);
+        }
+    }
+
+    /// The class of a key that all units share.
     pub(crate) fn by_key(&self, key: &[u8]) -> Option<usize> {
         let at = self.keys.binary_search_by_key(&key, |known| known.text).ok()?;
         self.keys[at].classes.iter().copied().find(|&class| self.list[class].local.is_none())
     }
 
-    /// The class without linkage names that a method of a unit is of, and whether it is virtual, as of
-    /// [`Classes::is_virtual`].
+    /// The class without linkage names that declares a method of a unit, and whether the method is virtual in the
+    /// sense of [`Classes::is_virtual`].
     pub(crate) fn of_instance(&self, unit: u32, instance: Instance) -> Option<(usize, bool)> {
         self.instances.get(&(unit, instance)).copied()
     }
 
-    /// The only class without linkage names that a unit has by this name.
+    /// The only class without linkage names of this name in a unit.
     pub(crate) fn nameless(&self, unit: u32, name: &[u8]) -> Option<usize> {
         self.nameless.get(&(unit, name)).copied().filter(|&class| class != UNKNOWN)
     }
 
-    /// The class that a unit has by this number.
+    /// The class of a unit's local id.
     pub(crate) fn of_unit(&self, unit: u32, local: u32) -> Option<usize> {
         self.of_units.get(&(unit, local)).copied()
     }
 
-    /// A class and all that it derives from; `None` where one is not known, or there are more than `most`.
+    /// A class and all its bases; `None` if a base is unknown, or if there are more than `most`.
     pub(crate) fn ancestors(&self, class: usize, most: usize) -> Option<Vec<usize>> {
         let mut line = vec![class];
         let mut next = 0;
@@ -206,12 +242,12 @@ impl<'n> Classes<'n> {
         Some(line)
     }
 
-    /// True where one of these classes derives from one that is only declared, which may have any bases.
+    /// True if one of these classes has a base that is only declared, which may have any bases.
     pub(crate) fn is_open(&self, line: &[usize]) -> bool {
         line.iter().any(|&class| self.list[class].bases.iter().any(|base| base.0 == OPAQUE))
     }
 
-    /// Classes that a function of this name may be a method of, or of a class in them.
+    /// Classes that a function of this name may be a method of, directly or in a member class.
     pub(crate) fn named(&self, name: &[u8], unit: u32) -> Vec<usize> {
         let Some(rest) = nested(name) else { return Vec::new() };
         let rest = &rest[..rest.len().min(MAX_NAME)];
@@ -223,13 +259,13 @@ impl<'n> Classes<'n> {
         keys.flat_map(|at| &self.keys[at].classes).filter(of).copied().collect()
     }
 
-    /// True for a virtual method: what it runs on has its class's table. Constructors and destructors change the table
-    /// while they run, so that an object of any class may be before them.
+    /// True for a virtual method: it runs on objects that point to a table of its class. Constructors and destructors
+    /// change the pointer while they run, so their object may point to any table.
     pub(crate) fn is_virtual(&self, name: &[u8], unit: u32) -> bool {
         self.virtuals.contains(&(None, name)) || self.virtuals.contains(&(Some(unit), name))
     }
 
-    /// The first class in the object that shares its table: a base at its beginning.
+    /// The base at offset 0 that has a table: the class shares that table.
     fn primary(&self, class: usize) -> Option<usize> {
         let bases = self.list[class].bases.iter();
         let first = bases.filter(|base| base.1 == Some(0)).map(|base| base.0);
@@ -243,8 +279,8 @@ impl<'n> Classes<'n> {
         })
     }
 
-    /// The last class that declares a method of this number in the first table of a class's objects, and the method's
-    /// linkage name; `None` where none does, or not all are known that may.
+    /// The most derived class that declares a method of this slot number in the first table of a class's objects, and
+    /// the method's linkage name; `None` if no class declares it, or some class that may do so is unknown.
     pub(crate) fn declared(&self, class: usize, slot: u16) -> Option<(usize, &'n [u8])> {
         let mut at = class;
         for _ in 0..MAX_CHAIN {
@@ -261,7 +297,7 @@ impl<'n> Classes<'n> {
                 (Some(_), Some(_)) => return None,
                 (None, _) => {}
             }
-            // The table begins with that of the base that the object begins with.
+            // The table begins with the table of the base at offset 0.
             if class.bases.iter().any(|base| base.1.is_none() || (base.0 >= OPAQUE && base.1 == Some(0))) {
                 return None;
             }
@@ -271,13 +307,14 @@ impl<'n> Classes<'n> {
     }
 }
 
-/// The longest of the keys that a text begins with; `last` is the last one that is not behind it in their order. Any that it
-/// begins with is one that `last` begins with.
+/// The longest of the sorted keys that a text begins with. `last` is the last key that is not greater than the text:
+/// every key that the text begins with is also one that `last` begins with.
 fn longest(keys: &[Key<'_>], last: Option<usize>, text: &[u8]) -> Option<usize> {
     std::iter::successors(last, |&at| keys[at].outer).find(|&at| text.starts_with(keys[at].text))
 }
 
-/// What the linkage names of a class's methods have before their own names; `None` where they do not agree on one.
+/// The key of a class: the text before the methods' own names in their linkage names; `None` if the methods do not
+/// agree on one.
 fn key<'u>(unit: &'u ClassUnit<'_>, class: &UnitClass) -> Option<&'u [u8]> {
     let text = |local: u32| unit.names[local as usize].bytes();
     let class_name = text(class.name);
@@ -288,7 +325,7 @@ fn key<'u>(unit: &'u ClassUnit<'_>, class: &UnitClass) -> Option<&'u [u8]> {
         };
         let own = match text(method.name) {
             [b'~', ..] => b"D".to_vec(),
-            // Of a template the name of the class may have its arguments.
+            // The name of a class from a template may include its arguments.
             own if class_name.starts_with(own) => b"C".to_vec(),
             own if own.contains(&b' ') || own.contains(&b'<') => continue,
             own if own[0].is_ascii_alphabetic() || own[0] == b'_' => {
@@ -375,7 +412,7 @@ mod tests {
         let nested: Described =
             ("C<a::m>", &[("_ZN1n1CIN1a1mEE1mEv", "m", 0), ("_ZN1n1CIN1a1mEE1kEv", "k", 1)], &[]);
         assert_eq!(of(nested).as_deref(), Some("1n1CIN1a1mEE"));
-        // Only a constructor; an operator; names that do not agree.
+        // Only a constructor; an operator; names with different keys.
         assert_eq!(of(("S", &[("_ZN1SC4Ev", "S", NONE16)], &[])).as_deref(), Some("1S"));
         assert_eq!(of(("S", &[("_ZN1SplEi", "operator+", NONE16)], &[])), None);
         assert_eq!(of(("S", &[("_ZN1S1mEv", "m", 0), ("_ZN1T1kEv", "k", 1)], &[])), None);
@@ -434,7 +471,7 @@ mod tests {
         assert_eq!(classes.declared(2, 1), Some((0, &b"_ZNK4Base2m1Ei"[..])));
         assert_eq!(classes.declared(2, 2), Some((2, &b"_ZN1C2q0Ei"[..])));
         assert_eq!(classes.declared(2, 3), None);
-        // Of destructors the number says nothing.
+        // The slot number of a destructor means nothing: clang gives 0 to every one.
         assert_eq!(classes.declared(1, 0), Some((1, &b"_ZN4Side2q0Ei"[..])));
     }
 

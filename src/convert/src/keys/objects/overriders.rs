@@ -1,13 +1,12 @@
-//! Which functions of groups stand at a word of tables of virtual functions, as far as that is no proof: what makes an answer
-//! `likely`.
+//! The members of groups at a slot of the program's vtables, where that is no proof: it makes an answer `likely`.
 //!
-//! A call `mov (%rdi), %rax; call *16(%rax)` takes word 2 of some table. If the words 2 of all tables of the program that lead to
-//! a group's code lead to one of its functions, that function is likely to have run. It is not proven: the table may be another
-//! module's, or a function may have given its frame away by a tail call.
+//! A call `mov (%rdi), %rax; call *16(%rax)` goes through word 2 of some vtable. If every table of the program whose
+//! word 2 leads to a group's code means the same member, that member probably ran. It is not proven: the table may be
+//! in another module, or a function may have given up its frame by a tail call.
 //!
-//! A word holds an address alone. Which function of the group it means is told by the class of the table: by the number of
-//! the method where the class is described, else by the only function of the group whose linkage name begins with the
-//! name of the class or of one of its bases. A word of which that tells nothing makes its slot doubtful for the group.
+//! A word holds only an address. The class of the table shows which member the word means: by the slot number of the
+//! method if the class is described, otherwise by the only member whose linkage name begins with the name of the
+//! class or of one of its bases. A word without such evidence makes its slot doubtful for the group.
 
 use std::rc::Rc;
 
@@ -20,29 +19,29 @@ use crate::model::{FuncId, GroupId, ImageAddr, OverriderKey, Owner, Piece, SlotK
 use crate::program::names::itanium::nested;
 use crate::util::hash::HashMap;
 
-/// Pieces of code that are read at once.
+/// Pieces of code that one task reads.
 const PIECES_AT_ONCE: usize = 256;
 
-/// Members of groups that are looked at for words of tables; past it every word may lead elsewhere too.
+/// Members of groups visited for words of tables; beyond it every word may lead to other functions too.
 const MAX_LOOKED_AT: u64 = 1 << 26;
 
-/// Keys of one slot; past it the slot tells nothing.
+/// Keys of one slot; beyond it the slot gives no key.
 const MAX_OF_SLOT: usize = 1 << 16;
 
-/// What is known of the class of a table.
+/// The class of a table, as far as it is known.
 pub(crate) enum TableClass<'c> {
     Known {
         class: usize,
-        /// The class and all that it derives from.
+        /// The class and all its bases.
         line: &'c [usize],
-        /// The numbers of methods are those of words.
+        /// Slot numbers of methods are the numbers of words.
         numbered: bool,
     },
-    /// What the linkage names of its methods begin with.
+    /// Unknown class: the text that the linkage names of its methods begin with.
     Named(&'c [u8]),
 }
 
-/// By slot and group: the functions that words lead to, and whether one leads to others too.
+/// By slot and group: the functions that words lead to, and whether a word leads to others too.
 #[derive(Default)]
 pub(crate) struct Overriders {
     at: HashMap<(u16, GroupId), (Vec<FuncId>, bool)>,
@@ -58,7 +57,7 @@ impl Overriders {
         }
     }
 
-    /// The keys; all are doubtful where the program may have tables that are not known.
+    /// The keys. All are doubtful if the program may have unknown tables.
     pub(crate) fn keys(self, may_lack_tables: bool) -> Vec<OverriderKey> {
         let of = |((slot, _), (functions, doubtful)): ((u16, GroupId), (Vec<FuncId>, bool))| {
             let doubtful = doubtful || may_lack_tables;
@@ -66,7 +65,7 @@ impl Overriders {
         };
         let mut keys: Vec<OverriderKey> = self.at.into_iter().flat_map(of).collect();
         keys.sort_unstable();
-        // A function may be in several groups, one a piece: what one of them doubts counts.
+        // A function with several pieces may be in several groups: the doubtful key counts.
         keys.dedup_by(|next, kept| {
             let same = (next.slot, next.function) == (kept.slot, kept.function);
             kept.doubtful |= same && next.doubtful;
@@ -77,7 +76,7 @@ impl Overriders {
     }
 }
 
-/// The calls of the program that go through a word of a table, as its code shows them.
+/// The calls of the program through a word of a vtable, as its code shows them.
 pub(crate) fn decoded(index: &Index<'_, '_>) -> Vec<SlotKey> {
     let program = index.program;
     let of_piece = |piece: &Piece| {
@@ -88,7 +87,7 @@ pub(crate) fn decoded(index: &Index<'_, '_>) -> Vec<SlotKey> {
                 program.groups[group.index()].members.iter().find_map(|member| member.rows)
             }
         };
-        // A row of the line table begins where an instruction does.
+        // A row of the line table begins at an instruction.
         let (rows, from) = rows.map_or((&[][..], start), |rows| {
             (program.code[rows.unit.index()].rows_of(rows.range), start.wrapping_sub(u64::from(rows.skip)))
         });
@@ -97,7 +96,8 @@ pub(crate) fn decoded(index: &Index<'_, '_>) -> Vec<SlotKey> {
             before.checked_sub(1).map_or(start, |at| from.wrapping_add(u64::from(rows[at].offset)))
         };
         let calls = index.machine.slot_calls(start, start + u64::from(piece.body), &begins);
-        // What an object itself holds is of no table: a method of its class may be called so by another word.
+        // A function pointer in the object itself is in no table: the call may reach a method of its class by another
+        // slot.
         calls.into_iter().filter(|call| call.by_object)
     };
     let of_pieces = |pieces: &[Piece]| {
@@ -113,8 +113,8 @@ pub(crate) fn decoded(index: &Index<'_, '_>) -> Vec<SlotKey> {
 }
 
 impl Dispatch<'_, '_, '_> {
-    /// Adds what stands at the words of a class's tables that the program calls through; gives the keys of objects that have a
-    /// pointer to one of them, all doubtful. Gives up past `most` of these.
+    /// Adds the functions at the words of a class's tables that the program calls through. Returns the keys of
+    /// objects that point to one of these tables, all doubtful. Gives up beyond `most` keys.
     pub(crate) fn overriders(
         &mut self,
         found: &mut Overriders,
@@ -149,7 +149,7 @@ impl Dispatch<'_, '_, '_> {
         keys
     }
 
-    /// The groups that a word leads to, and to which function of each, where that shows.
+    /// The groups that a word leads to, each with the member that it means, if that shows.
     fn told(
         &mut self,
         class: &TableClass<'_>,
@@ -202,14 +202,15 @@ impl Dispatch<'_, '_, '_> {
         };
         let Some(function) = first else { return Vec::new() };
         let mut all = vec![function];
-        // A thunk, or a method that ends in a call of another, leaves the frame to that.
+        // A thunk, or a method that ends in a tail call, gives its frame to the function that it jumps to.
         all.extend(self.reach_of(function).members.iter().copied());
         all.sort_unstable();
         all.dedup();
         all.into_iter().filter_map(|function| Some((self.index.group(function)?, Some(function)))).collect()
     }
 
-    /// The group, and those that its members give their frames to: a word that leads to folded thunks may mean any of them.
+    /// The group, and the groups that its members give their frames to: a word that leads to folded thunks may mean
+    /// any of them.
     fn led_to(&mut self, group: GroupId) -> Rc<Vec<GroupId>> {
         if let Some(known) = self.led.get(&group) {
             return known.clone();
@@ -233,14 +234,15 @@ impl Dispatch<'_, '_, '_> {
         groups
     }
 
-    /// The method that folded thunks lead to, of the class or else of the nearest of its bases that has one there.
+    /// The method that folded thunks lead to, of the class or of its nearest base that has one in the group.
     fn by_thunk(&self, line: &[usize], group: GroupId) -> Option<FuncId> {
         let members = &self.index.program.groups[group.index()].members;
         let targets: Vec<Vec<u8>> = members
             .iter()
             .flat_map(|member| self.names(member.function).filter_map(target).collect::<Vec<_>>())
             .collect();
-        // Thunks of different methods were folded too, where their methods were: then nothing shows which one this word means.
+        // Thunks of different methods may have been folded because their methods were: then nothing shows which
+        // method the word means.
         let (mut nearest, mut method) = (None, None);
         for &class in line {
             for name in &targets {
@@ -255,7 +257,7 @@ impl Dispatch<'_, '_, '_> {
         nearest
     }
 
-    /// The only function of a group that the class or one of its bases has.
+    /// The only member of a group that the class or one of its bases has.
     fn only_related(&self, class: &TableClass<'_>, group: GroupId) -> Option<FuncId> {
         match class {
             TableClass::Known { line, .. } => {

@@ -1,5 +1,4 @@
-//! What stands in tables of virtual functions once the program runs: the words of its file, and what the loader writes
-//! over them.
+//! The words of vtables at run time: the words of the file, and the loader's values for relocated ones.
 
 use crate::open::Image;
 use crate::program::machine::{EM_AARCH64, EM_X86_64};
@@ -13,11 +12,11 @@ const R_AARCH64_RELATIVE: u32 = 1027;
 /// A word of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Word<'f> {
-    /// As signed: tables have small negative numbers besides addresses.
+    /// Signed: tables contain small negative numbers besides addresses.
     Number(i64),
-    /// The address of the function of this name, wherever it is.
+    /// The address of the function of this name, in whichever module.
     Named(&'f [u8]),
-    /// What the loader writes there is not known.
+    /// The loader writes a value that is not known.
     Unknown,
 }
 
@@ -28,7 +27,7 @@ pub(crate) struct Words<'i, 'f> {
 }
 
 impl<'i, 'f> Words<'i, 'f> {
-    /// Of the tables at these ranges of addresses, which are sorted.
+    /// Reads the relocations in these ranges of tables, which are sorted.
     pub(crate) fn new(image: &'i Image<'f>, tables: &[(u64, u64)]) -> Self {
         let mut written = HashMap::default();
         let (relative, absolute) = match image.arch.machine {
@@ -52,14 +51,14 @@ impl<'i, 'f> Words<'i, 'f> {
                     }
                     _ => Word::Unknown,
                 };
-                // Two relocations of one place add to each other, on some processors.
+                // On some processors two relocations of one place add up.
                 written.entry(place).and_modify(|known| *known = Word::Unknown).or_insert(word);
             }
         }
         Words { image, written }
     }
 
-    /// A word of the tables; `None` where it is not at hand.
+    /// A word of the tables; `None` if the file does not have it.
     pub(crate) fn at(&self, address: u64) -> Option<Word<'f>> {
         if let Some(&word) = self.written.get(&address) {
             return Some(word);

@@ -1,4 +1,4 @@
-//! Which units must be read once more for their classes: a program without folded methods needs none.
+//! Finds the units that must be read once more for their classes. A program without folded methods needs none.
 
 use crate::merge::units::Records;
 use crate::model::{FuncId, UnitClasses};
@@ -6,8 +6,8 @@ use crate::open::{Image, Symbol, SymbolKind};
 use crate::place::Placed;
 use crate::program::names::itanium::nested;
 
-/// The units whose classes may be of any use and were not read with the rest. `None` where no classes are of use: unless
-/// methods were folded, and the program has tables.
+/// The units whose classes are needed and were not read with the rest. `None` if no classes are needed: no methods
+/// were folded, or the program has no vtables.
 pub(crate) fn wanted_classes<'r>(
     placed: &Placed<'_>,
     records: &'r Records<'_>,
@@ -30,7 +30,7 @@ pub(crate) fn wanted_classes<'r>(
     Some(with_classes.map(|(head, unit)| (head.offset, &unit.class_places)).collect())
 }
 
-/// True for the symbol of a class's table of virtual functions (Itanium C++ ABI 5.1.4).
+/// True for the symbol of a vtable (Itanium C++ ABI 5.1.4).
 pub(crate) fn is_table(symbol: &Symbol<'_>) -> bool {
     symbol.kind == SymbolKind::Data && symbol.name.starts_with(b"_ZTV")
 }

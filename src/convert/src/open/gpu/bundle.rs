@@ -1,4 +1,4 @@
-//! Clang's offload bundles: a table of targets with offsets, plain or compressed as a whole.
+//! Clang's offload bundles: a table of targets with offsets, uncompressed or compressed as a whole.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ const COMPRESSED: &[u8] = b"CCOB";
 /// More entries than this are damage.
 const MAX_ENTRIES: u64 = 1 << 16;
 
-pub(super) fn is_plain(data: &[u8]) -> bool {
+pub(super) fn is_uncompressed(data: &[u8]) -> bool {
     data.starts_with(PLAIN)
 }
 
@@ -21,7 +21,7 @@ pub(super) fn is_compressed(data: &[u8]) -> bool {
     data.starts_with(COMPRESSED)
 }
 
-/// Reads a plain bundle at the start of `data`, and says how long it is: to the end of its last entry.
+/// Reads an uncompressed bundle at the start of `data`. Returns its length, up to the end of its last entry.
 ///
 /// # Errors
 /// Its table or an entry is outside `data`.
@@ -117,14 +117,14 @@ pub(super) fn read_compressed<'f>(
     if contents.only.is_some_and(|only| only != contents.container) {
         return Ok(whole as usize);
     }
-    let mut plain = files.reserve(path, place, claimed, packed.len() as u64)?;
-    decompress::append(method, packed, claimed, &mut plain).map_err(malformed)?;
-    let plain = files.keep(plain);
-    if !is_plain(plain) {
+    let mut unpacked = files.reserve(path, place, claimed, packed.len() as u64)?;
+    decompress::append(method, packed, claimed, &mut unpacked).map_err(malformed)?;
+    let unpacked = files.keep(unpacked);
+    if !is_uncompressed(unpacked) {
         return Err(OpenError::malformed(path, place, "what was compressed is no bundle"));
     }
-    read(path, &format!("{place}, decompressed"), plain, contents)?;
+    read(path, &format!("{place}, decompressed"), unpacked, contents)?;
     let programs = (contents.objects.len() - contents.before) as u64;
-    contents.work = contents.work.saturating_add(programs.saturating_mul(plain.len() as u64));
+    contents.work = contents.work.saturating_add(programs.saturating_mul(unpacked.len() as u64));
     Ok(whole as usize)
 }

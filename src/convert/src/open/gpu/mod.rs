@@ -1,6 +1,6 @@
 //! Finds the device programs in a container of GPU code, and picks one by its target.
 //!
-//! Containers are clang's offload bundles, plain and compressed, LLVM's offload binaries, and host programs with either
+//! Containers are clang's offload bundles, uncompressed and compressed, LLVM's offload binaries, and host programs with either
 //! in a section (`.hip_fatbin`, `.llvm.offloading`). Several of one kind may stand one after the other.
 
 mod binary;
@@ -31,7 +31,7 @@ const BUNDLE: &str = "__CLANG_OFFLOAD_BUNDLE__";
 
 /// True for the first bytes of a container that is a file of its own.
 pub(super) fn is_container(data: &[u8]) -> bool {
-    bundle::is_plain(data) || bundle::is_compressed(data) || binary::is_binary(data)
+    bundle::is_uncompressed(data) || bundle::is_compressed(data) || binary::is_binary(data)
 }
 
 /// The device programs of a file: none where it is no container and has none.
@@ -103,7 +103,7 @@ fn read_all<'f>(
         let at = data.len() - rest.len();
         let place = &format!("{place}, offload container at {at:#x}");
         contents.begin();
-        let used = if bundle::is_plain(rest) {
+        let used = if bundle::is_uncompressed(rest) {
             bundle::read(path, place, rest, contents)?
         } else if bundle::is_compressed(rest) {
             bundle::read_compressed(files, path, place, rest, contents)?
@@ -177,8 +177,8 @@ fn fits(target: &str, wanted: &str) -> Option<usize> {
     let without_number = target.split('#').next().unwrap_or(target);
     let numbered = processor(target);
     let processor = processor(without_number);
-    let plain = processor.split(':').next().unwrap_or(processor);
-    [target, without_number, numbered, processor, plain].iter().position(|name| *name == wanted)
+    let without_features = processor.split(':').next().unwrap_or(processor);
+    [target, without_number, numbered, processor, without_features].iter().position(|name| *name == wanted)
 }
 
 /// What a target has behind its triple of four parts, the last of which may be empty (`amdgcn-amd-amdhsa--gfx90a`), or

@@ -1,19 +1,20 @@
-//! What is looked at to find functions that jump to others: how long they are, how many are compared, and of which units.
+//! The bounds on the search for functions that jump to others: code size, comparisons, and units.
 
 use crate::model::{Function, Member, UnitId};
 use crate::place::candidate::Candidate;
 use crate::place::placing::Placing;
 
-/// Bytes of a function that only jumps to another, or calls it and returns, with what each function begins and ends with.
+/// The largest code in bytes that only jumps to another function, or calls it and returns, including prologue and
+/// epilogue.
 pub(crate) const MAX_THUNK: u64 = 512;
 
-/// Units that are asked for the names of functions that jump, and functions that a name is compared with.
+/// Units compared with the names of functions that jump, and functions compared with one name, all together.
 pub(crate) const MAX_STEPS: u64 = 1 << 24;
 
 /// Functions at one address that a name is compared with.
 pub(crate) const MAX_COMPARED: usize = 256;
 
-/// True for a unit whose compiler is not known to say who was called.
+/// True for a unit whose compiler is not known to record the callee that the source names.
 pub(crate) fn may_merge(placing: &Placing<'_, '_>, unit: UnitId) -> bool {
     placing.recovered.units.heads[unit.index()].may_merge()
 }

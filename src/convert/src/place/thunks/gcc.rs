@@ -1,7 +1,7 @@
-//! Functions that gcc made jump to others, which it describes without an address.
+//! Functions that gcc replaced by a jump to another and describes without an address.
 
-use crate::model::{FuncId, Member, NameId, OriginId, UnitId};
-use crate::place::candidate::Candidates;
+use crate::model::{FuncId, Function, Member, NameId, OriginId, UnitId};
+use crate::place::candidate::{Candidate, Candidates};
 use crate::place::placing::Placing;
 use crate::place::thunks::bounds::{MAX_COMPARED, MAX_STEPS, units_of};
 use crate::program::machine::Machine;
@@ -9,23 +9,24 @@ use crate::program::names::relation::{Relation, relation, spellings};
 use crate::util::budget::Budget;
 use crate::util::hash::{HashMap, HashSet};
 
-/// A function that gcc made jump to another: its code, and its place among those who share that.
+/// A function that gcc replaced by a jump: its code, and its place among the members at that code.
 type Jumping = (u64, u64, Member);
 
-/// Bytes of such a function: most others that gcc describes without an address are larger.
+/// The largest code of such a function in bytes: most other functions that gcc describes without an address are
+/// larger.
 const MAX_JUMP: u64 = 128;
 
-/// What gcc made jump.
+/// The functions that gcc replaced by jumps.
 #[derive(Default)]
 pub(crate) struct OfGcc {
     pub(crate) units: Vec<UnitId>,
-    /// Where such functions arrive, and which.
+    /// The target of each jump with the function that jumps.
     pub(crate) added: HashSet<(u64, FuncId)>,
-    /// They were too many.
+    /// A cap was reached.
     pub(crate) capped: bool,
 }
 
-/// Adds the functions that gcc made jump to others, with what it says of them, to those at whose code they arrive.
+/// Adds the functions that gcc replaced by a jump to the members at the target, with what gcc's DIE gives for them.
 pub(crate) fn find(
     placing: &Placing<'_, '_>,
     machine: &Machine<'_, '_>,
@@ -35,16 +36,8 @@ pub(crate) fn find(
     if placing.recovered.all().all(|unit| unit.records.codeless.is_empty()) {
         return OfGcc::default();
     }
-    let Candidates { functions, dies, symbols, .. } = candidates;
-    // Such jumps are folded too, also with functions that are described.
-    let small =
-        symbols.iter().chain(dies.iter()).filter(|candidate| candidate.end - candidate.start <= MAX_JUMP);
-    let jumping: Vec<Jumping> = small
-        .flat_map(|candidate| {
-            candidate.members.iter().map(|member| (candidate.start, candidate.end, *member))
-        })
-        .filter(|(.., member)| functions[member.function.index()].source.is_none())
-        .collect();
+    let jumping = may_jump(candidates);
+    let Candidates { functions, dies, .. } = candidates;
     let mut here: HashMap<u64, Vec<UnitId>> = HashMap::default();
     let mut added: HashSet<(u64, FuncId)> = HashSet::default();
     let steps = Budget::new(MAX_STEPS);
@@ -52,20 +45,14 @@ pub(crate) fn find(
     for (start, end, member) in jumping {
         let is_described =
             |target: u64| target != start && dies.binary_search_by_key(&target, |die| die.start).is_ok();
-        // gcc describes functions without an address for other reasons too (`foo` of `foo.constprop.0`): their code does more.
+        // gcc describes functions without an address for other reasons too (`foo` of `foo.constprop.0`): their code
+        // does more than jump.
         let Some(target) = machine.passes_on(start, end, is_described) else { continue };
         let first = dies.partition_point(|die| die.start < target);
         let at = &mut dies[first];
-        let here = here.entry(target).or_insert_with(|| {
-            let mut here: Vec<UnitId> = units_of(at, functions)
-                .filter(|unit| !placing.recovered.unit(unit.index()).records.codeless.is_empty())
-                .collect();
-            here.sort_unstable();
-            here.dedup();
-            here
-        });
+        let here = here.entry(target).or_insert_with(|| units_with_codeless(placing, at, functions));
         if !steps.spend(here.len()) {
-            // Perhaps one of them.
+            // The function may be one of these.
             if !here.is_empty() && added.insert((target, member.function)) {
                 at.members.push(Member { rows: None, symbol: None, ..member });
                 units.push(here[0]);
@@ -76,14 +63,8 @@ pub(crate) fn find(
         let mut origins: Vec<OriginId> = Vec::new();
         for &mut unit in here {
             let described = described.entry(unit).or_insert_with(|| codeless(placing, unit));
-            let names = spellings(placing.names.text(symbol)).filter_map(|name| placing.names.find(name));
-            let of_unit = names.filter_map(|name| described.get(&name)).flatten().copied();
-            let is_own = |origin: &OriginId| {
-                let name = placing.names.text(placing.names.of_origin(*origin));
-                relation(name, placing.names.text(symbol)) != Relation::Other
-            };
             let before = origins.len();
-            origins.extend(of_unit.take(MAX_COMPARED).filter(is_own));
+            add_fitting(placing, described, symbol, &mut origins);
             if origins.len() > before {
                 units.push(unit);
             }
@@ -93,7 +74,7 @@ pub(crate) fn find(
         if origins.is_empty() {
             continue;
         }
-        // Of several nothing says which that is.
+        // If several origins fit, none is chosen.
         if let [origin] = origins[..] {
             let function = &mut functions[member.function.index()];
             (function.origin, function.symbol) = (origin, Some(symbol));
@@ -105,7 +86,45 @@ pub(crate) fn find(
     OfGcc { units, added, capped: steps.is_short() }
 }
 
-/// The functions that a unit describes and that have no code, by name.
+/// The undescribed functions of small code. The linker also folds jumps, even with described functions.
+fn may_jump(candidates: &Candidates) -> Vec<Jumping> {
+    let Candidates { functions, dies, symbols, .. } = candidates;
+    let small = symbols.iter().chain(dies).filter(|candidate| candidate.end - candidate.start <= MAX_JUMP);
+    small
+        .flat_map(|candidate| {
+            candidate.members.iter().map(|member| (candidate.start, candidate.end, *member))
+        })
+        .filter(|(.., member)| functions[member.function.index()].source.is_none())
+        .collect()
+}
+
+/// The units of the functions at an address that describe codeless functions, sorted.
+fn units_with_codeless(placing: &Placing<'_, '_>, at: &Candidate, functions: &[Function]) -> Vec<UnitId> {
+    let mut here: Vec<UnitId> = units_of(at, functions)
+        .filter(|unit| !placing.recovered.unit(unit.index()).records.codeless.is_empty())
+        .collect();
+    here.sort_unstable();
+    here.dedup();
+    here
+}
+
+/// Adds the origins of a unit's codeless functions whose name fits a symbol's.
+fn add_fitting(
+    placing: &Placing<'_, '_>,
+    described: &HashMap<NameId, Vec<OriginId>>,
+    symbol: NameId,
+    origins: &mut Vec<OriginId>,
+) {
+    let names = spellings(placing.names.text(symbol)).filter_map(|name| placing.names.find(name));
+    let of_unit = names.filter_map(|name| described.get(&name)).flatten().copied();
+    let is_own = |origin: &OriginId| {
+        let name = placing.names.text(placing.names.of_origin(*origin));
+        relation(name, placing.names.text(symbol)) != Relation::Other
+    };
+    origins.extend(of_unit.take(MAX_COMPARED).filter(is_own));
+}
+
+/// The codeless functions of a unit, by name.
 fn codeless(placing: &Placing<'_, '_>, unit: UnitId) -> HashMap<NameId, Vec<OriginId>> {
     let unit = placing.recovered.unit(unit.index());
     let mut by_name: HashMap<NameId, Vec<OriginId>> = HashMap::default();

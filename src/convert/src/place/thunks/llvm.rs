@@ -1,4 +1,4 @@
-//! Functions that LLVM made jump to others, and describes no more.
+//! Functions that LLVM replaced by a jump to another and no longer describes.
 
 use crate::model::{FuncId, Function, How, Member, NameId, UnitId};
 use crate::place::aliases::AliasRules;
@@ -14,49 +14,49 @@ use crate::program::symbols::Symbols;
 use crate::util::budget::Budget;
 use crate::util::hash::{HashMap, HashSet};
 
-/// Small code with functions that no DIE describes.
+/// Small code with the functions at it that no DIE describes.
 struct Small {
     start: u64,
     end: u64,
     functions: Vec<Undecided>,
 }
 
-/// A function that may be one that jumps.
+/// A function that may be a jump to another.
 #[derive(Clone, Copy)]
 enum Undecided {
     Function(Member),
-    /// It counts as another name of a function there, and may be one that was folded into that.
+    /// A name that counts as an alias of a function there and may be a function folded into it.
     Alias(NameId),
 }
 
-/// What is known of an address where functions of LLVM's units begin.
+/// An address at which functions of LLVM's units begin and to which small code jumps.
 struct JumpTarget {
     /// Of [`Candidates::dies`].
     die: usize,
-    /// The units, sorted; and whether all of them count as merging already.
+    /// The units, sorted, and whether all of them are taken to have merged functions already.
     units: Vec<UnitId>,
     counted: bool,
-    /// The functions, as far as names are compared with them.
+    /// The functions there, as far as names are compared with them.
     here: Vec<DescribedHere>,
 }
 
-/// A described function at an address.
+/// A described function at the target of a jump.
 struct DescribedHere {
     name: NameId,
-    /// Its own body stands there, and no symbol of it: that may be at a jump.
+    /// The function's own body is there and no symbol of it: its symbol may be at a jump.
     is_body: bool,
 }
 
 pub(crate) struct Llvm<'a, 'r, 'f> {
     pub(crate) placing: &'a mut Placing<'r, 'f>,
     pub(crate) machine: &'a Machine<'a, 'f>,
-    pub(crate) undescribed: &'a AliasRules,
+    pub(crate) alias_rules: &'a AliasRules,
     pub(crate) symbols: &'a Symbols<'f>,
 }
 
 impl Llvm<'_, '_, '_> {
-    /// Adds LLVM's merged functions, but for those that gcc's units explain, and the units that may have merged them. True
-    /// where they were too many: then more functions and units count than need be.
+    /// Adds the functions that LLVM merged, except those that gcc's units explain, and the units that may have merged
+    /// them. True if a cap was reached: then more functions and units are added than necessary.
     pub(crate) fn add(
         self,
         candidates: &mut Candidates,
@@ -107,8 +107,8 @@ impl Llvm<'_, '_, '_> {
         steps.is_short()
     }
 
-    /// Small code that may be all that is left of functions: such jumps are folded too, with functions that are described,
-    /// and then some count as other names of those.
+    /// Small code that may be the remains of merged functions. The linker also folds such jumps, even with described
+    /// functions; the symbol of a folded jump then counts as an alias of the described function.
     fn small(&self, candidates: &Candidates) -> Vec<Small> {
         let Candidates { functions, dies, symbols, .. } = candidates;
         let mut found = Vec::new();
@@ -121,7 +121,7 @@ impl Llvm<'_, '_, '_> {
                     here.push(Undecided::Function(*member));
                 }
                 let is_entry = || self.entry(function).is_none_or(|entry| entry == candidate.start);
-                if function.aliases.is_empty() || !self.undescribed.may_fold() || !is_entry() {
+                if function.aliases.is_empty() || !self.alias_rules.may_fold() || !is_entry() {
                     continue;
                 }
                 let is_another = |alias: &&NameId| {
@@ -130,7 +130,7 @@ impl Llvm<'_, '_, '_> {
                 };
                 here.extend(function.aliases.iter().filter(is_another).map(|name| Undecided::Alias(*name)));
             }
-            // Of code that a DIE describes, what stands behind it is a symbol's too, where symbols have no size.
+            // If symbols have no size, the code behind a described function belongs to its symbol too.
             let is_behind = || dies.binary_search_by_key(&candidate.start, |die| die.start).is_ok();
             if !here.is_empty() && (units_of(candidate, functions).next().is_some() || !is_behind()) {
                 found.push(Small { start: candidate.start, end: candidate.end, functions: here });
@@ -139,7 +139,7 @@ impl Llvm<'_, '_, '_> {
         found
     }
 
-    /// Where the entry of a described function is: its other names are there.
+    /// The entry of a described function: its aliases are there.
     fn entry(&self, function: &Function) -> Option<u64> {
         let source = function.source?;
         let unit = self.placing.recovered.unit(source.unit.index());
@@ -168,8 +168,9 @@ impl Llvm<'_, '_, '_> {
         JumpTarget { die, units, counted: false, here }
     }
 
-    /// True where a function that jumps to an address is another than those there. Not where it jumps to itself: another of
-    /// one constructor; a weak function, whose body has no symbol; what lld for Mach-O leaves of a folded one.
+    /// True if a function that jumps to an address is a different function from those there. It is the same function
+    /// if it is another variant of one constructor, if the target is a body without a symbol (of a weak function), or
+    /// if lld for Mach-O made the jump for a folded function.
     fn is_other(
         &self,
         undecided: Undecided,
@@ -192,15 +193,16 @@ impl Llvm<'_, '_, '_> {
             Relation::Variant => false,
             _ if self.machine.has_linkers_jumps() => false,
             Relation::Same | Relation::Mangled => !here.is_body,
-            // Compilers number functions of several files.
+            // Compilers number functions of one name from several files.
             Relation::Clone => !numbered(name).1.is_empty(),
         })
     }
 
-    /// By address: units with lines that begin there and that no function has. Only of one symbol's code.
+    /// By address: units with lines that begin there and that none of their functions has. Only for code with a
+    /// single symbol.
     fn lines_of_others(&self, small: &[Small]) -> HashMap<u64, UnitId> {
         let mut found: HashMap<u64, UnitId> = HashMap::default();
-        if self.undescribed.may_be_forgotten() {
+        if self.alias_rules.may_be_forgotten() {
             return found;
         }
         let starts: HashSet<u64> = small.iter().map(|small| small.start).collect();
@@ -215,7 +217,7 @@ impl Llvm<'_, '_, '_> {
         found
     }
 
-    /// What tells of which object the only function at an address is.
+    /// The object that the only function at an address belongs to, if that is known.
     fn file_of(&self, address: u64, lines: &HashMap<u64, UnitId>) -> Option<ObjectOf> {
         let [symbol] = self.symbols.at(address) else { return None };
         if let Some(unit) = lines.get(&address) {
@@ -233,9 +235,9 @@ impl Llvm<'_, '_, '_> {
     }
 }
 
-/// Of which object a function is.
+/// The object that a function belongs to.
 enum ObjectOf {
-    /// A unit has lines for it: LLVM gives what it leaves of merged functions none.
+    /// A unit with lines for it: LLVM gives the remains of merged functions no lines.
     Unit(UnitId),
     /// The base name of its file in the symbol table.
     File(Vec<u8>),

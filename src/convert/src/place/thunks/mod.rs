@@ -1,16 +1,18 @@
-//! Finds functions that LLVM merged with others (`-fmerge-functions`): it keeps the code and the description of one, lets
-//! the others jump to it, describes those no more, and rewrites the calls that it sees to calls of the one.
+//! Finds functions that the compiler merged and replaced by a jump.
 //!
-//! So what is left of such a function is a symbol at a little code that no DIE describes and that passes its call on to one
-//! function that is described: a jump, or a call and a return where the compiler was told to keep frames, with whatever
-//! each function has (a frame pointer, a guard of the stack, a call of a profiler). The code where it leads is that of both,
-//! and what is recorded of calls within that unit may mean either.
+//! LLVM (`-fmerge-functions`) keeps the code and the DIE of one function, for example `f` at 0x1000. It replaces the
+//! body of an equal `g` at 0x2000 by a jump to 0x1000, drops the DIE of `g`, and rewrites the calls of `g` that it
+//! sees into calls of `f`. What remains of `g` is a symbol at small code that no DIE describes and that passes its
+//! call on to one described function: by a jump, or by a call and a return if the compiler keeps frame pointers. The
+//! small code may contain what compilers add to every function (a frame pointer, a stack guard, a call of a
+//! profiler). The code at 0x1000 is then that of both functions, and a recorded call of `f` within that unit may mean
+//! either.
 //!
-//! Where the code is not at hand (a debug file alone), or is of a machine whose instructions are not read, nothing shows
-//! that a symbol is such a jump: no function gets a member by it.
+//! gcc (`-fipa-icf`) does the same if the addresses of both functions are taken. It describes the function that
+//! jumps, without an address.
 //!
-//! gcc (`-fipa-icf`) does so where both functions have their addresses taken. It describes the one that jumps, without an
-//! address.
+//! If the code is missing (only a debug file was given), or the processor is not supported, nothing shows that a
+//! symbol is such a jump, and no function becomes a member by it.
 
 pub(crate) mod bounds;
 mod gcc;
@@ -25,14 +27,14 @@ use crate::place::thunks::bounds::may_merge;
 use crate::program::machine::Machine;
 use crate::program::symbols::Symbols;
 
-/// Adds the functions that jump to others to those at whose code they arrive. Gives the units that count as merging, sorted: gcc's
-/// in which functions jump, and where a unit of LLVM has such a function all units of LLVM, since a program is mostly built with
-/// the same options throughout and a unit may have merged functions without leaving a jump. What is `unique` and which call is
-/// `exact` both rest on this one list.
+/// Adds each function that jumps to another to the members at its target. Returns the units that are taken to have
+/// merged functions, sorted: the units of gcc in which functions jump, and, if a unit of LLVM has such a function,
+/// all units of LLVM. A program is mostly built with the same options throughout, and a unit may have merged
+/// functions without leaving a jump. Both `unique` answers and `exact` calls rest on this one list.
 pub(crate) fn add<'f>(
     placing: &mut Placing<'_, 'f>,
     machine: &Machine<'_, 'f>,
-    undescribed: &AliasRules,
+    alias_rules: &AliasRules,
     symbols: &Symbols<'f>,
     candidates: &mut Candidates,
     diagnostics: &mut Diagnostics,
@@ -41,7 +43,7 @@ pub(crate) fn add<'f>(
     let mut units = gcc.units;
     let mut capped = gcc.capped;
     if (0..placing.recovered.units.len()).any(|unit| may_merge(placing, UnitId(unit as u32))) {
-        let llvm = llvm::Llvm { placing, machine, undescribed, symbols };
+        let llvm = llvm::Llvm { placing, machine, alias_rules, symbols };
         capped |= llvm.add(candidates, &gcc.added, &mut units);
     }
     if capped {

@@ -1,4 +1,4 @@
-//! Instructions of AArch64, by `yaxpeax-arm`, in the words of [`super::inst`].
+//! Instructions of AArch64, decoded by `yaxpeax-arm` into the terms of [`super::inst`].
 
 use yaxpeax_arch::{Decoder, U8Reader};
 use yaxpeax_arm::armv8::a64::{InstDecoder, Instruction, Opcode, Operand, ShiftStyle, SizeCode};
@@ -6,15 +6,15 @@ use yaxpeax_arm::armv8::a64::{InstDecoder, Instruction, Opcode, Operand, ShiftSt
 use super::inst::{Convention, Goal, Inst, Op, Place, RegisterSet, VECTORS};
 
 const LINK: u16 = 30;
-/// As a general register: the stack pointer. The register that is always 0 is none here.
+/// The stack pointer as a general register. The zero register has no number here.
 const STACK: u8 = 31;
 
 /// `x0` to `x7` and `v0` to `v7`; `x19` to `x30` and `v8` to `v15` (AAPCS64 6.1).
 pub(super) const CONVENTION: Convention =
     Convention { arguments: 0xff | 0xff << VECTORS, kept: 0xfff << 19 | 0xff << (8 + VECTORS), stack: STACK };
 
-/// True where a word may be a jump to an address, or a call: it is of the class of branches and system instructions, and
-/// neither a hint nor a return (Arm ARM C4.1). Most words are not.
+/// True if a word may be a direct jump or call: it is of the class of branches and system instructions, and neither a
+/// hint nor a return (Arm ARM C4.1). Most words are not.
 pub(super) fn may_branch(word: u32) -> bool {
     word & 0x1c00_0000 == 0x1400_0000 && !matches!(word >> 24, 0xd4..=0xd7)
 }
@@ -23,7 +23,7 @@ pub(super) fn may_branch(word: u32) -> bool {
 pub(super) fn decode(word: u32, address: u64) -> Inst {
     let op = match InstDecoder::default().decode(&mut U8Reader::new(&word.to_le_bytes())) {
         Ok(found) => operation(&found, word, address),
-        // CB<cc> (FEAT_CMPBR), which the decoder does not know: bits 13 to 5 are how far it goes, in words.
+        // The decoder does not know CB<cc> (FEAT_CMPBR): bits 13 to 5 are the distance in words.
         Err(_) if word & 0x7e00_0000 == 0x7400_0000 => {
             let by = i64::from((word << 18).cast_signed() >> 23) * 4;
             Op::Jump(Goal::To(address.wrapping_add_signed(by)))
@@ -54,7 +54,7 @@ fn operation(found: &Instruction, word: u32, address: u64) -> Op {
             other => Op::Jump(goal(other)),
         },
         Opcode::RETAA | Opcode::RETAB => Op::Return,
-        // What fills code up, and traps.
+        // Padding, and instructions that trap.
         Opcode::UDF | Opcode::BRK | Opcode::HLT => Op::Nothing,
         Opcode::ADR => match (general(first), second) {
             (Some(to), Operand::PCOffset(by)) => Op::constant(to, address.wrapping_add_signed(by)),
@@ -76,7 +76,7 @@ fn operation(found: &Instruction, word: u32, address: u64) -> Op {
     }
 }
 
-/// A general register; `None` for the one that is always 0.
+/// A general register; `None` for the zero register.
 fn general(operand: Operand) -> Option<u8> {
     match operand {
         Operand::Register(_, register) => (register < 31).then_some(register as u8),
@@ -85,7 +85,7 @@ fn general(operand: Operand) -> Option<u8> {
     }
 }
 
-/// The register of an operand, as one bit.
+/// The register of an operand as a bit mask.
 fn register(operand: Operand) -> RegisterSet {
     match operand {
         Operand::SIMDRegister(_, register) => 1 << (VECTORS + (register as u8 & 31)),
@@ -93,7 +93,7 @@ fn register(operand: Operand) -> RegisterSet {
     }
 }
 
-/// What changes its first register.
+/// An instruction that changes its first register.
 fn written(found: &Instruction) -> Op {
     match register(found.operands[0]) {
         0 => Op::Nothing,
@@ -101,7 +101,7 @@ fn written(found: &Instruction) -> Op {
     }
 }
 
-/// What computes from constants and general registers.
+/// An instruction that computes from constants and general registers.
 fn computed(found: &Instruction) -> Op {
     let [first, second, third, _] = found.operands;
     let is_wide = matches!(first, Operand::Register(SizeCode::X, _) | Operand::RegisterOrSP(SizeCode::X, _));
@@ -131,7 +131,7 @@ fn computed(found: &Instruction) -> Op {
     }
 }
 
-/// As [`computed`], of 32 bits: a move may keep an argument all the same.
+/// As [`computed`], for 32 bits; a move may still keep an argument.
 fn of_half(found: &Instruction) -> Op {
     match (found.opcode, found.operands) {
         (
@@ -147,7 +147,8 @@ fn of_half(found: &Instruction) -> Op {
     }
 }
 
-/// Loads and stores. What does both, such as an atomic addition, counts as a load of all its registers.
+/// Loads and stores. An instruction that does both, such as an atomic addition, counts as a load of all its
+/// registers.
 fn moved(found: &Instruction) -> Op {
     let of_memory = |operand: &Operand| {
         matches!(
@@ -179,7 +180,7 @@ fn moved(found: &Instruction) -> Op {
             Place { writes_back: true, ..Place::based(base as u8, 0, size) }
         }
         Operand::RegRegOffset(base, ..) => Place { indexed: true, ..Place::based(base as u8, 0, size) },
-        // A constant behind the code.
+        // A constant after the code.
         _ => return Op::Write(registers),
     };
     let stores = matches!(
@@ -200,7 +201,7 @@ fn moved(found: &Instruction) -> Op {
     Op::Load { to: registers, place }
 }
 
-/// Moves between registers of vectors, from or to one that calls keep.
+/// Moves between vector registers, if one of the two is callee-saved.
 fn of_vectors(found: &Instruction) -> Op {
     match (found.opcode, found.operands) {
         (Opcode::FMOV, [Operand::SIMDRegister(_, to), Operand::SIMDRegister(_, from), ..]) => {

@@ -1,9 +1,9 @@
-//! Instructions of 32-bit ARM, A32 and T32, by `yaxpeax-arm`, in the words of [`super::inst`].
+//! Instructions of 32-bit ARM, A32 and T32, decoded by `yaxpeax-arm` into the terms of [`super::inst`].
 //!
-//! The decoder does not know the coprocessors' and vectors' instructions, none of which jumps. Its tests and ours found four
-//! peculiarities, which are made up for here: it panics on `LDRD` and `STRD` of R15 ([`is_refused`]), counts branches from
-//! different addresses ([`branch`]), drops the sign of `SUB` from the program counter in A32, and leaves the conditions that an
-//! `IT` gives to those behind it to us ([`Conditional`]).
+//! The decoder does not know coprocessor and vector instructions; none of them jumps. Its tests and ours found four
+//! peculiarities that this file works around. It panics on `LDRD` and `STRD` of R15 ([`is_refused`]), counts branch
+//! distances from different addresses ([`branch`]), drops the sign of `SUB` from the program counter in A32, and does
+//! not apply the conditions of an `IT` to the instructions after it ([`Conditional`]).
 
 use yaxpeax_arch::{Decoder, U8Reader};
 use yaxpeax_arm::armv7::{ConditionCode, InstDecoder, Instruction, Opcode, Operand, RegShift, RegShiftStyle};
@@ -19,12 +19,12 @@ const COUNTER: u8 = 15;
 pub(super) const CONVENTION: Convention =
     Convention { arguments: 0xf, kept: 0xff << 4 | 1 << LINK, stack: STACK };
 
-/// The instructions that an `IT` makes conditional, and that were not read yet.
+/// The instructions that an `IT` makes conditional and that were not read yet.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Conditional(u32);
 
-/// The A32 words on which the decoder panics: `LDRD` and `STRD` of R15 and the register behind it, and a few that are refused
-/// besides, all without a meaning (Arm ARM F5.1.78, F5.1.242: an odd `Rt` is unpredictable).
+/// The A32 words on which the decoder panics: `LDRD` and `STRD` of R15 and the register after it, and a few
+/// neighbours, all without a meaning (Arm ARM F5.1.78, F5.1.242: an odd `Rt` is unpredictable).
 fn is_refused(word: u32) -> bool {
     word & 0x0e10_f0d0 == 0x0000_f0d0
 }
@@ -37,7 +37,7 @@ pub(super) fn decode_a32(word: u32, address: u64) -> Inst {
         false => decoder.decode(&mut U8Reader::new(&word.to_le_bytes())).ok(),
     };
     let Some(found) = found else {
-        // Of coprocessors, vectors, parts of words, and UDF none jumps; what else has no R15 for its result does not either.
+        // Coprocessor, vector and parallel instructions and UDF do not jump. Other words jump only if their result is R15.
         let goes_on = is_refused(word)
             || word >> 28 == 15
             || word >> 26 & 3 == 3
@@ -47,7 +47,7 @@ pub(super) fn decode_a32(word: u32, address: u64) -> Inst {
     };
     let at = At { address, counter: address.wrapping_add(8), thumb: false, word };
     let op = match found.opcode {
-        // NOP and other hints, which the decoder gives no name.
+        // NOP and other hints, for which the decoder has no name.
         Opcode::Invalid if word & 0x0fff_ff00 == 0x0320_f000 => Op::Nothing,
         Opcode::Invalid => Op::Other,
         _ => at.operation(&found),
@@ -55,7 +55,7 @@ pub(super) fn decode_a32(word: u32, address: u64) -> Inst {
     Inst { len: 4, op, conditional: found.condition != ConditionCode::AL }
 }
 
-/// The T32 instruction at the start of `bytes`; `None` where it is cut off.
+/// The T32 instruction at the start of `bytes`; `None` if it is cut off.
 pub(super) fn decode_t32(bytes: &[u8], address: u64, block: &mut Conditional) -> Option<Inst> {
     let half = u16::from_le_bytes(*bytes.first_chunk()?);
     let len = if half >= 0xe800 { 4 } else { 2 };
@@ -64,7 +64,7 @@ pub(super) fn decode_t32(bytes: &[u8], address: u64, block: &mut Conditional) ->
     let in_block = block.0 > 0;
     block.0 = block.0.saturating_sub(1);
     let Ok(found) = InstDecoder::default_thumb().decode(&mut U8Reader::new(bytes)) else {
-        // Of the class of branches it may be one.
+        // An unknown word of the class of branches may be a branch.
         let may_branch = half & 0xf800 == 0xf000 && second & 0x8000 != 0;
         return Some(Inst::of(len, if may_branch { Op::Jump(Goal::Anywhere) } else { Op::Other }));
     };
@@ -80,10 +80,10 @@ pub(super) fn decode_t32(bytes: &[u8], address: u64, block: &mut Conditional) ->
     Some(Inst { len, op, conditional })
 }
 
-/// An instruction's place.
+/// The position of an instruction.
 struct At {
     address: u64,
-    /// What it reads as the program counter.
+    /// The program counter as the instruction reads it.
     counter: u64,
     thumb: bool,
     word: u32,
@@ -126,7 +126,7 @@ impl At {
                 Op::Nothing
             }
             _ => match register(first) {
-                // An interrupt returns by a subtraction.
+                // A return from an interrupt is a subtraction.
                 Some(COUNTER) if register(second) == Some(LINK) && added(found.operands[2]).is_none() => {
                     Op::Return
                 }
@@ -137,8 +137,8 @@ impl At {
         }
     }
 
-    /// Where a branch goes. The decoder counts some of them from the instruction behind a branch, others from where the
-    /// processor does.
+    /// The target of a branch. The decoder counts some distances from the instruction after the branch, others from
+    /// where the processor does.
     fn branch(&self, found: &Instruction) -> Goal {
         let of = found
             .operands
@@ -149,7 +149,7 @@ impl At {
             Some(&Operand::BranchThumbOffset(by)) => {
                 // B<c> of 16 bits (encoding T1), CBZ and CBNZ.
                 let near = self.thumb && self.word & 0xf000 != 0xe000 && !found.wide;
-                // BLX to A32 counts from a whole word.
+                // BLX to A32 counts from an aligned word.
                 let to_a32 = found.opcode == Opcode::BLX && self.thumb;
                 let counter = if to_a32 { self.counter & !3 } else { self.counter };
                 (if near { self.address.wrapping_add(2) } else { counter }, i64::from(by) * 2)
@@ -161,13 +161,13 @@ impl At {
         Goal::To(from.wrapping_add_signed(by) & u64::from(u32::MAX))
     }
 
-    /// What writes the program counter by computing it.
+    /// Instructions that compute the program counter.
     fn computed_jump(&self, found: &Instruction) -> Goal {
         let [_, second, third, _] = found.operands;
         let counted = |register: u8| Goal::Register(register, self.counter.cast_signed());
         match (found.opcode, register(second), added(third)) {
             (Opcode::MOV, Some(from), None) => Goal::Register(from, 0),
-            // To a branch among those behind it.
+            // A table jump into the branches that follow it.
             (Opcode::ADD, Some(COUNTER), Some((_, true))) => Goal::Near(self.counter),
             (Opcode::ADD, Some(COUNTER), Some((by, false)))
             | (Opcode::ADD, Some(by), Some((COUNTER, false))) => counted(by),
@@ -178,7 +178,7 @@ impl At {
         }
     }
 
-    /// What changes a general register, its first operand, by computing.
+    /// Instructions that compute a general register, their first operand.
     fn computed(&self, found: &Instruction, to: u8) -> Op {
         let [_, second, third, _] = found.operands;
         let from_counter = |by: i64| Op::constant(to, (self.counter & !3).wrapping_add_signed(by));
@@ -190,7 +190,7 @@ impl At {
         };
         match (found.opcode, from, constant(other)) {
             (Opcode::ADR, None, _) => constant(second).map_or(Op::write(to), from_counter),
-            // The decoder tells ADD and SUB of the program counter apart in T32 only.
+            // The decoder distinguishes ADD and SUB of the program counter only in T32.
             (Opcode::ADR, Some(_), Some(by)) if self.word & 0x00c0_0000 == 0x0040_0000 => from_counter(-by),
             (Opcode::ADR | Opcode::ADD, Some(COUNTER), Some(by)) => from_counter(by),
             (Opcode::ADR, ..) => Op::write(to),
@@ -223,7 +223,7 @@ impl At {
         }
     }
 
-    /// The registers of a load or store, and its place.
+    /// The registers and the place of a load or store.
     fn moved(&self, found: &Instruction) -> Option<(RegisterSet, Place)> {
         let at = found.operands.iter().position(|operand| register(*operand).is_none())?;
         let registers = found.operands[..at].iter().filter_map(|operand| register(*operand));
@@ -254,12 +254,12 @@ impl At {
     }
 }
 
-/// A load, which returns or jumps if it loads the program counter.
+/// A load. It returns or jumps if it loads the program counter.
 fn loaded(registers: RegisterSet, place: Place) -> Op {
     if registers & 1 << COUNTER == 0 {
         return Op::Load { to: registers, place };
     }
-    // From where a function's beginning put what it keeps.
+    // Restores registers from where the prologue saved them.
     match place.base {
         Some(STACK) if !place.indexed => Op::Return,
         Some(FRAME) if registers != 1 << COUNTER => Op::Return,
@@ -289,7 +289,7 @@ fn constant(operand: Operand) -> Option<i64> {
     }
 }
 
-/// The register that is added, and whether it is shifted.
+/// The added register, and whether it is shifted.
 fn added(operand: Operand) -> Option<(u8, bool)> {
     match operand {
         Operand::Reg(register) => Some((register.number(), false)),
@@ -305,7 +305,7 @@ fn shiftee(shift: RegShift) -> Option<u8> {
     }
 }
 
-/// True for an operand that an instruction only reads, if it is not the first.
+/// True for an operand after the first that is only read.
 fn is_read(operand: &Operand) -> bool {
     matches!(
         operand,
@@ -320,7 +320,7 @@ fn is_read(operand: &Operand) -> bool {
     )
 }
 
-/// True for what changes its first register and nothing else.
+/// True for an instruction that changes only its first register.
 fn changes_one(opcode: Opcode) -> bool {
     matches!(
         opcode,
@@ -362,12 +362,13 @@ fn changes_one(opcode: Opcode) -> bool {
     )
 }
 
-/// True for an A32 word that may be a branch to an address without a link: cond 1010 imm24 (Arm ARM F4.1). Most words are none.
+/// True for an A32 word that may be a direct branch without link: cond 1010 imm24 (Arm ARM F4.1). Most words are
+/// none.
 pub(super) fn may_branch_a32(word: u32) -> bool {
     word >> 24 & 15 == 10 && word >> 28 != 15
 }
 
-/// Shows what may be a branch to an address without a link in T32 code (Arm ARM F3.1); most instructions are none.
+/// Finds possible direct branches without link in T32 code (Arm ARM F3.1); most instructions are none.
 pub(super) fn branches_of_t32(bytes: &[u8], start: u64, see: &mut impl FnMut(u64, Inst)) {
     let half = |at: usize| bytes.get(at..)?.first_chunk().map(|half| u16::from_le_bytes(*half));
     let mut at = 0;

@@ -1,5 +1,5 @@
-//! Cuts the code of an image into runs of one instruction set, and answers from them what [`Machine`] is asked: for
-//! processors with load and store instructions.
+//! Divides the code of an image into runs of one instruction set and answers the questions of [`Machine`] from them,
+//! for processors with load and store instructions.
 
 use super::flow::{Flow, Hop, MAX_STUB, Target};
 use super::inst::{Convention, Goal, Inst, Op, Values};
@@ -22,7 +22,7 @@ pub(super) fn marks(image: &Image<'_>) -> CodeMarks {
     let all = image.code_marks.iter().filter(|mark| mark.kind != MarkKind::Object);
     let mut marks: CodeMarks = all.map(|mark| (mark.address, mark.kind)).collect();
     marks.sort_by_key(|mark| mark.0);
-    // What stands before another mark at one address is empty.
+    // Of several marks at one address the last counts.
     marks.dedup_by(|next, before| {
         let same = next.0 == before.0;
         if same {
@@ -38,7 +38,8 @@ impl<'f> Machine<'_, 'f> {
         self.marks.get_or_init(|| marks(self.image))
     }
 
-    /// The instruction set at an address, of the section that begins at `section`; `None` for data, and where ARM's is not known.
+    /// The instruction set at an address, in the section that begins at `section`; `None` for data, and if ARM's is
+    /// not known.
     fn mode(&self, address: u64, section: u64) -> Option<Mode> {
         let marks = self.marks();
         let before = marks[..marks.partition_point(|mark| mark.0 <= address)].last();
@@ -56,7 +57,7 @@ impl<'f> Machine<'_, 'f> {
         }
     }
 
-    /// The code of a range, without the data in it; `None` where it is not at hand, or of an unknown instruction set.
+    /// The code of a range without its data; `None` if it is missing or of an unknown instruction set.
     pub(super) fn runs(&self, start: u64, end: u64) -> Option<Vec<InstRun<'f>>> {
         let (section, bytes) = self.section_bytes(start, end)?;
         let marks = self.marks();
@@ -78,7 +79,7 @@ impl<'f> Machine<'_, 'f> {
         Some(runs)
     }
 
-    /// True where the code is at hand and its instruction set is known.
+    /// True if the code is present and its instruction set is known.
     pub(super) fn has_instruction_set(&self, start: u64, end: u64) -> bool {
         self.runs(start, end).is_some()
     }
@@ -89,7 +90,8 @@ impl<'f> Machine<'_, 'f> {
         before.is_some_and(|mark| mark.0 >= section && mark.1 == MarkKind::Data)
     }
 
-    /// The word at an address, where that is a constant among code: of 32-bit ARM, whose code cannot hold addresses.
+    /// The word at an address, if it is a constant among code. Only for 32-bit ARM, whose instructions cannot hold
+    /// addresses.
     fn constant(&self, address: u64) -> Option<u64> {
         let (section, word) = self.section_bytes(address, address.checked_add(4)?)?;
         let is_constant = self.processor == Some(Processor::Arm) && self.is_data(address, section);
@@ -106,7 +108,7 @@ impl<'f> Machine<'_, 'f> {
     /// As [`Machine::calls_in_order`].
     pub(super) fn calls_of_runs(&self, start: u64, end: u64) -> Vec<(u64, Target)> {
         let mut calls = Vec::new();
-        // RISC-V's call is two instructions: the first loads a part of the address.
+        // A RISC-V call is two instructions: the first loads a part of the address.
         let constant = |address: u64| self.constant(address);
         let Some(processor) = self.processor else { return calls };
         let mut values = Values::new(processor.is_narrow(), &constant);
@@ -129,7 +131,7 @@ impl<'f> Machine<'_, 'f> {
         calls
     }
 
-    /// Adds all that may be a jump from `start..end` to an address.
+    /// Adds everything that may be a direct jump from `start..end`.
     pub(super) fn add_jumps_of_runs(&self, start: u64, end: u64, targets: &mut Vec<u64>) {
         let mut add = |_: u64, inst: Inst| {
             if let Op::Jump(Goal::To(to)) = inst.op {
@@ -137,7 +139,7 @@ impl<'f> Machine<'_, 'f> {
             }
         };
         for run in self.runs(start, end).unwrap_or_default() {
-            // Most instructions of one length need no decoder.
+            // Instructions of fixed length mostly need no decoder.
             let words = run.bytes.chunks_exact(4).map(|w| u32::from_le_bytes([w[0], w[1], w[2], w[3]]));
             let words = (run.start..).step_by(4).zip(words);
             match run.mode {
@@ -151,7 +153,7 @@ impl<'f> Machine<'_, 'f> {
                 Mode::RiscV { .. } => _ = run.each(&mut add),
             }
         }
-        // A jump over a distance is two instructions there.
+        // A far jump is two instructions there.
         if matches!(self.processor, Some(Processor::RiscV { .. })) {
             for flow in self.flows_of_runs(start, end).unwrap_or_default() {
                 if let Flow::Jump(Target::To(to)) = flow {
@@ -167,7 +169,7 @@ impl<'f> Machine<'_, 'f> {
         run::only_pass_on(&runs, processor.convention())
     }
 
-    /// Where code at an address goes that does nothing else: a stub, or a thunk between distant code.
+    /// The target of code that only jumps: a stub, or a thunk between distant code.
     pub(super) fn hop_of_run(&self, start: u64, end: u64) -> Option<Hop> {
         let runs = self.runs(start, end.min(start.saturating_add(MAX_STUB)))?;
         let run = runs.first().filter(|run| run.start == start)?;
@@ -182,7 +184,7 @@ impl<'f> Machine<'_, 'f> {
         self.mode(address, section)?.decode(bytes, address, &mut arm::Conditional::default())
     }
 
-    /// Where the call returns that begins at an address: of one instruction, or of two of RISC-V.
+    /// The return address of the call at an address: one instruction, or two of RISC-V.
     pub(super) fn return_of_call(&self, address: u64) -> Option<u64> {
         let first = self.inst_at(address)?;
         let next = address.checked_add(first.len as u64)?;
@@ -197,7 +199,7 @@ impl<'f> Machine<'_, 'f> {
         }
     }
 
-    /// The call that returns to an address.
+    /// The call before a return address.
     pub(super) fn call_of_run(&self, return_addr: u64) -> Option<Target> {
         let call_at = |len: u64| {
             let address = return_addr.checked_sub(len)?;
@@ -210,8 +212,8 @@ impl<'f> Machine<'_, 'f> {
             _ => None,
         };
         match self.processor? {
-            // No call of 16 bits ends as one of 32 does: BLX to a register begins with 0100, the second half of the others
-            // with 11.
+            // No 16-bit call ends like a 32-bit one: BLX to a register begins with the bits 0100, the second half of
+            // a 32-bit call with 11.
             Processor::Arm => [4, 2].into_iter().find_map(|len| to(call_at(len)?.1)),
             Processor::RiscV { .. } => {
                 let len = [2, 4].into_iter().find(|len| self.begins(return_addr.wrapping_sub(*len)))?;
@@ -233,7 +235,7 @@ impl<'f> Machine<'_, 'f> {
         }
     }
 
-    /// True where an instruction of RISC-V begins.
+    /// True if a RISC-V instruction begins at an address.
     fn begins(&self, address: u64) -> bool {
         let starts = self.starts.get_or_init(|| self.read_starts());
         let after = starts.partition_point(|section| section.0 <= address);
@@ -254,7 +256,7 @@ impl<'f> Machine<'_, 'f> {
                 bits[at / 128] |= 1 << (at / 2 % 64);
                 let len = if half[0] & 3 == 3 { 4 } else { 2 };
                 let end = start.saturating_add((at + len) as u64);
-                // A known beginning within the instruction: what was read until there are no instructions.
+                // A known start lies within the instruction: the bytes before it were no instructions.
                 let mut ends = end;
                 while let Some(&&known) = next.peek().filter(|known| ***known <= end) {
                     ends = ends.min(known.max(start + at as u64 + 2));

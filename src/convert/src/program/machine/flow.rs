@@ -1,50 +1,53 @@
-//! Where code goes: what the decoders of all processors say of an instruction, and what is made of it for a range.
+//! Control flow: what the decoders of all processors return for an instruction, and what is collected for a range.
 
 use std::ops::Range;
 
-/// Where a range of code may jump to.
+/// The jumps out of a range of code.
 #[derive(Default)]
 pub(crate) struct Jumps {
-    /// Through a register or memory.
+    /// There is a jump through a register or memory.
     pub(crate) indirect: bool,
-    /// Through a register or memory, and not shown to be the jump of a `switch` or to another module's function.
+    /// There is a jump through a register or memory that is not shown to belong to a `switch` or to go to another
+    /// module.
     pub(crate) anywhere: bool,
-    /// The words that the loader fills with the addresses of functions that jumps name (`-fno-plt`): sorted, each once.
+    /// The GOT slots that jumps go through (`-fno-plt`), in which the loader writes function addresses: sorted, each
+    /// once.
     pub(crate) slots: Vec<u64>,
-    /// Addresses outside of the range, or its first one: sorted, each as often as a jump goes there.
+    /// Targets outside of the range, or at its start: sorted, each as often as a jump goes there.
     pub(crate) targets: Vec<u64>,
-    /// Those of jumps that reach 127 bytes: most are no jumps, so that only those to the beginning of a function count.
+    /// Targets of short jumps (127 bytes). Most such places are no jumps, so a target counts only if a function
+    /// begins there.
     pub(crate) short: Vec<u64>,
 }
 
-/// Where control goes at an instruction, other than to the next.
+/// Control flow at an instruction, other than to the next one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Flow {
-    /// Always or on a condition.
+    /// Unconditional or conditional.
     Jump(Target),
     Call(Target),
     Return,
 }
 
-/// Where a jump or call goes, as far as the code shows it.
+/// The target of a jump or call, as far as the code shows it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Target {
     To(u64),
-    /// To the sum of two numbers, of which one was read from a table: to a place of a `switch`. (Code that was made
-    /// so does not record such a jump, but every other one.)
+    /// The sum of two numbers, one of them read from a table: a `switch`. (For code compiled this way, the compiler
+    /// records no such jump, but every other one.)
     Table,
-    /// To what a table at this address holds at a number: to a place of a `switch` or to a function, as its first word tells, which
-    /// has so many bytes.
+    /// An element of a table at this address, with elements of this many bytes: a `switch` or a table of functions,
+    /// as its first element shows.
     TableAt(u64, u8),
-    /// To an address plus something that is not known: to a branch of a `switch`, if it is in the same code.
+    /// An address plus an unknown number: a branch of a `switch`, if it is in the same code.
     Near(u64),
-    /// To what stands at an address.
+    /// The value at an address.
     Through(u64),
     Anywhere,
 }
 
 impl Jumps {
-    /// Takes up the jumps of `code`. `first` reads the first address of a table in the program's file.
+    /// Adds the jumps of `code`. `first` reads the first address of a table in the program's file.
     pub(super) fn judge(
         &mut self,
         found: impl IntoIterator<Item = Target>,
@@ -59,7 +62,7 @@ impl Jumps {
                 Target::To(target) if is_within(target) => {}
                 Target::To(target) => self.targets.push(target),
                 Target::Table => {}
-                // A table of functions holds no place within one.
+                // A table of functions contains no address within one.
                 Target::TableAt(table, size) => self.anywhere |= !first(table, size).is_some_and(is_within),
                 Target::Near(place) => self.anywhere |= !is_within(place),
                 Target::Through(slot) if is_slot(slot) => self.slots.push(slot),
@@ -71,13 +74,13 @@ impl Jumps {
     }
 }
 
-/// Bytes of a stub.
+/// The size of a stub in bytes.
 pub(super) const MAX_STUB: u64 = 32;
 
-/// One step of code that only goes on.
+/// One step of code that only continues elsewhere.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Hop {
     To(u64),
-    /// To what the loader writes there.
+    /// To the address that the loader writes there.
     Through(u64),
 }

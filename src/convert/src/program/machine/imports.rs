@@ -1,4 +1,4 @@
-//! Calls of functions of other modules, by the names that they were linked to.
+//! Calls of functions of other modules, with the names that the linker bound them to.
 //!
 //! `call read@plt` goes to a stub of the procedure linkage table, and the stub jumps through a slot that the loader fills. The
 //! relocation of the slot has the name. `call *read@GOTPCREL(%rip)` (`-fno-plt`) goes through the slot itself.
@@ -9,12 +9,12 @@ use super::flow::{Hop, Target};
 use super::reader::Machine;
 use crate::util::hash::HashMap;
 
-/// Ranges of code that are read at once.
+/// Ranges of code that one task reads.
 const RANGES_AT_ONCE: usize = 256;
 
 impl<'f> Machine<'_, 'f> {
-    /// The calls in ranges of code that go to functions of other modules: where each returns to, and the name. In the order of the
-    /// ranges.
+    /// The calls in ranges of code that go to functions of other modules: return address and name, in the order of
+    /// the ranges.
     pub(crate) fn imports(&self, ranges: &[(u64, u64)]) -> Vec<(u64, &'f [u8])> {
         let slots = self.imported_slots();
         if slots.is_empty() {
@@ -45,7 +45,7 @@ impl<'f> Machine<'_, 'f> {
         ranges.par_chunks(RANGES_AT_ONCE).flat_map_iter(of_ranges).collect()
     }
 
-    /// The slots that the loader fills with addresses of other modules, with the names.
+    /// The slots in which the loader writes addresses of other modules, with the names.
     fn imported_slots(&self) -> HashMap<u64, &'f [u8]> {
         let Some((by_name, _)) = self.slot_relocations() else { return HashMap::default() };
         let sections = self.image.loader.sections().iter();

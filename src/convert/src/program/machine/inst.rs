@@ -1,16 +1,16 @@
-//! What an instruction of a processor with load and store instructions does, in the few words that the rest asks for: where it
-//! goes, which registers it changes, and what is known of their values. ARM, AArch64 and RISC-V are read into these words; x86
-//! has its own ([`super::x86`]), since any of its instructions may access memory.
+//! The effect of an instruction of a load/store processor, reduced to what its readers need: its control flow, the
+//! registers that it changes, and known values. ARM, AArch64 and RISC-V are decoded into these terms. x86 has its own
+//! ([`super::x86`]), since most of its instructions may access memory.
 
 use super::flow::Target;
 
-/// Registers, one bit each: 32 general ones, then 32 of floating point and vectors.
+/// Registers, one bit each: 32 general registers, then 32 floating-point and vector registers.
 pub(super) type RegisterSet = u64;
 
-/// Where the registers of floating point begin.
+/// The number of the first floating-point register.
 pub(super) const VECTORS: u8 = 32;
 
-/// What an instruction does.
+/// The effect of an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Op {
     /// Changes no register and no memory: a hint, a comparison, a trap.
@@ -33,12 +33,12 @@ pub(super) enum Op {
         from: u8,
         by: i64,
     },
-    /// The sum of two registers, of which one may be shifted or extended.
+    /// The sum of two registers, one of them possibly shifted or extended.
     Sum {
         to: u8,
         from: [u8; 2],
     },
-    /// A register, shifted to the left by a number.
+    /// A register, shifted left by a number.
     Shift {
         to: u8,
         from: u8,
@@ -56,23 +56,23 @@ pub(super) enum Op {
     Jump(Goal),
     Call(Goal),
     Return,
-    /// Anything else, and what the decoder does not know.
+    /// Any other effect, and unknown instructions.
     Other,
 }
 
-/// Where a jump or call goes.
+/// The target of a jump or call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Goal {
     To(u64),
-    /// To the sum of a register and a number.
+    /// The sum of a register and a number.
     Register(u8, i64),
-    /// To the sum of two registers.
+    /// The sum of two registers.
     Sum([u8; 2]),
-    /// To what a place in memory holds.
+    /// The value of a place in memory.
     Memory(Place),
-    /// To a place that a table in the code itself gives (`tbb`).
+    /// An element of a table in the code itself (`tbb`).
     Table,
-    /// To an address plus something that is not known.
+    /// An address plus an unknown number.
     Near(u64),
     Anywhere,
 }
@@ -80,14 +80,14 @@ pub(super) enum Goal {
 /// A place in memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Place {
-    /// `None` where `offset` is the address.
+    /// `None` if `offset` is the address.
     pub(super) base: Option<u8>,
     pub(super) offset: i64,
     /// Another register is added.
     pub(super) indexed: bool,
-    /// The base changes too.
+    /// The instruction also writes the base.
     pub(super) writes_back: bool,
-    /// Of what stands there, in bytes.
+    /// The size of the access in bytes.
     pub(super) size: u8,
 }
 
@@ -100,7 +100,7 @@ impl Place {
         Place { base: None, offset: address.cast_signed(), indexed: false, writes_back: false, size }
     }
 
-    /// The base, where it changes.
+    /// The base, if the instruction writes it.
     fn written(self) -> RegisterSet {
         self.base.filter(|_| self.writes_back).map_or(0, |base| 1 << base)
     }
@@ -123,7 +123,7 @@ impl Op {
         Op::Store { of: 1 << of, place }
     }
 
-    /// The registers that it changes; all for what is not known.
+    /// The registers that it changes; all for an unknown instruction.
     pub(super) fn written(self) -> RegisterSet {
         match self {
             Op::Nothing | Op::Jump(_) | Op::Return => 0,
@@ -146,7 +146,7 @@ impl Op {
 pub(super) struct Inst {
     pub(super) len: usize,
     pub(super) op: Op,
-    /// It may do nothing.
+    /// It is conditional.
     pub(super) conditional: bool,
 }
 
@@ -160,16 +160,16 @@ impl Inst {
     }
 }
 
-/// How functions of a processor call each other.
+/// The calling convention of a processor.
 pub(super) struct Convention {
-    /// The registers that hold arguments.
+    /// The registers of arguments.
     pub(super) arguments: RegisterSet,
-    /// Those that a function gives back as they were, and the one with its return address.
+    /// Callee-saved registers, and the register of the return address.
     pub(super) kept: RegisterSet,
     pub(super) stack: u8,
 }
 
-/// The registers that hold the address of a place in the frame, while code is read that may only pass a call on.
+/// Reads code that may only pass a call on: the registers that hold the address of a place in the frame.
 pub(super) struct Frame<'c> {
     convention: &'c Convention,
     registers: RegisterSet,
@@ -180,8 +180,8 @@ impl<'c> Frame<'c> {
         Frame { convention, registers: 1 << convention.stack }
     }
 
-    /// Takes up an instruction; false for one that does more than to pass a call on, to build a frame, to keep the arguments
-    /// and to compare a guard: none of these gives an argument a value of its own.
+    /// Processes an instruction. False if the instruction does more than pass a call on, build a frame, keep the
+    /// arguments and compare a guard: none of these gives an argument a new value.
     pub(super) fn passes(&mut self, Inst { op, conditional, .. }: Inst) -> bool {
         let &Convention { arguments, kept, stack } = self.convention;
         let in_frame = |place: Place| place.base.is_some_and(|base| self.registers & 1 << base != 0);
@@ -190,7 +190,7 @@ impl<'c> Frame<'c> {
         };
         let passes = match op {
             Op::Nothing | Op::Jump(_) | Op::Call(_) | Op::Return => true,
-            // An argument comes from a register that calls keep, or is the return address for a profiler.
+            // An argument may come from a callee-saved register, or be the return address for a profiler.
             Op::Move { to, from } => arguments & 1 << to == 0 || kept & 1 << from != 0,
             Op::Load { to, place } => in_frame(place) || beside(to, place),
             Op::Store { of, place } => in_frame(place) || beside(of, place),
@@ -210,27 +210,27 @@ impl<'c> Frame<'c> {
     }
 }
 
-/// What is known of a register's value.
+/// The known value of a register.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum KnownValue {
     Unknown,
     Address(u64),
-    /// What stands at an address.
+    /// The value at an address.
     Slot(u64),
-    /// The sum of two numbers, of which one is this address.
+    /// The sum of two numbers, one of them this address.
     Sum(Option<u64>),
-    /// What a table holds at a number, and the table's address and the size of its words, where they are known.
+    /// An element of a table, with the table's address and element size if they are known.
     Word(Option<(u64, u8)>),
-    /// The sum of a word of a table and another number: a place of a `switch`.
+    /// The sum of a table element and another number: a branch of a `switch`.
     Case,
 }
 
-/// What is known of the registers, along code without a jump into it.
+/// The known values of registers, along code without a jump into it.
 pub(super) struct Values<'a> {
     known: [KnownValue; VECTORS as usize],
     /// Addresses have 32 bits.
     narrow: bool,
-    /// What stands in the code at an address, as a constant.
+    /// A constant in the code at an address.
     constant: &'a dyn Fn(u64) -> Option<u64>,
 }
 
@@ -251,7 +251,7 @@ impl<'a> Values<'a> {
         if self.narrow { address & u64::from(u32::MAX) } else { address }
     }
 
-    /// The address of a place, and whether something that is not known is added to it.
+    /// The address of a place, and whether an unknown number is added to it.
     fn place(&self, place: Place) -> (Option<u64>, bool) {
         let (base, summed) = match place.base.map(|base| self.of(base)) {
             None => (Some(0), false),
@@ -265,7 +265,7 @@ impl<'a> Values<'a> {
     fn loaded(&self, place: Place) -> KnownValue {
         match self.place(place) {
             (at, true) => KnownValue::Word(at.map(|at| (at, place.size))),
-            // Less than an address is none.
+            // A value of less than an address's size is no address.
             (Some(at), false) if place.size == if self.narrow { 4 } else { 8 } => {
                 (self.constant)(at).map_or(KnownValue::Slot(at), KnownValue::Address)
             }
@@ -273,7 +273,7 @@ impl<'a> Values<'a> {
         }
     }
 
-    /// Takes up an instruction.
+    /// Processes an instruction.
     pub(super) fn follow(&mut self, Inst { op, conditional, .. }: Inst) {
         let now = match op {
             Op::Constant { to, value } => Some((to, KnownValue::Address(self.address(value)))),
@@ -290,7 +290,7 @@ impl<'a> Values<'a> {
                     Some((to, KnownValue::Sum(Some(self.address(from.wrapping_add_signed(by))))))
                 }
                 KnownValue::Case => Some((to, KnownValue::Case)),
-                // A word of a table, counted from here.
+                // A table element that is counted from here.
                 KnownValue::Word(_) if by != 0 => Some((to, KnownValue::Case)),
                 _ => None,
             },
@@ -330,7 +330,7 @@ impl<'a> Values<'a> {
         }
     }
 
-    /// Where a jump or call goes.
+    /// The target of a jump or call.
     pub(super) fn goal(&self, goal: Goal) -> Target {
         let (value, by) = match goal {
             Goal::To(address) => return Target::To(address),
@@ -345,14 +345,14 @@ impl<'a> Values<'a> {
             },
         };
         match (value, by) {
-            // Bit 0 tells the instruction set.
+            // Bit 0 of the address selects the instruction set.
             (KnownValue::Address(address), by) => {
                 Target::To(self.address(address.wrapping_add_signed(by)) & !1)
             }
             (KnownValue::Slot(slot), 0) => Target::Through(slot),
             (KnownValue::Sum(Some(address)), _) => Target::Near(address),
             (KnownValue::Word(Some((table, size))), 0) => Target::TableAt(table, size),
-            // What a table holds, counted from the jump.
+            // A table element that is counted from the jump.
             (KnownValue::Word(_), 1..) | (KnownValue::Case, _) => Target::Table,
             _ => Target::Anywhere,
         }

@@ -1,7 +1,8 @@
-//! Instructions of RISC-V, as far as control flow and what passes a call on need them (RISC-V ISA manual volume 1: chapters 2,
-//! 4, 13 to 16, and chapter 34 for the lists of opcodes).
+//! Instructions of RISC-V, as far as control flow and passing a call on need them (RISC-V ISA manual volume 1:
+//! chapters 2, 4, 13 to 16, and chapter 34 for the lists of opcodes).
 //!
-//! A table of our own: what the registry has decodes operands for emulators, stops at unknown extensions, or was left years ago.
+//! The table is our own: the crates of the registry decode operands for emulators, stop at unknown extensions, or are
+//! no longer maintained.
 
 use super::inst::{Convention, Goal, Inst, Op, Place, VECTORS};
 
@@ -16,12 +17,12 @@ pub(super) const CONVENTION: Convention = Convention {
 };
 const SAVED: u64 = 3 << 8 | 0x3ff << 18;
 
-/// `bits` bits of a word from bit `from` on, moved to bit `to`.
+/// `bits` bits of a word from bit `from` on, shifted to bit `to`.
 fn field(word: u32, from: u32, bits: u32, to: u32) -> u32 {
     (word >> from & ((1 << bits) - 1)) << to
 }
 
-/// A number of so many bits with its sign.
+/// Sign-extends a number of this many bits.
 fn signed(value: u32, bits: u32) -> i64 {
     i64::from((value << (32 - bits)).cast_signed() >> (32 - bits))
 }
@@ -30,7 +31,7 @@ fn register(word: u32, from: u32) -> u8 {
     field(word, from, 5, 0) as u8
 }
 
-/// The instruction at the start of `bytes`; `None` where it is cut off or longer than 64 bits.
+/// The instruction at the start of `bytes`; `None` if it is cut off or longer than 64 bits.
 pub(super) fn decode(bytes: &[u8], address: u64, wide: bool) -> Option<Inst> {
     let half = u32::from(u16::from_le_bytes(*bytes.first_chunk()?));
     let long = |len: usize| bytes.get(..len).map(|_| Inst::of(len, Op::Other));
@@ -43,7 +44,7 @@ pub(super) fn decode(bytes: &[u8], address: u64, wide: bool) -> Option<Inst> {
     }
 }
 
-/// Of 32 bits.
+/// A 32-bit instruction.
 fn whole(word: u32, address: u64) -> Inst {
     let (to, a, b) = (register(word, 7), register(word, 15), register(word, 20));
     let (third, immediate) = (field(word, 12, 3, 0), signed(word >> 20, 12));
@@ -88,7 +89,7 @@ fn whole(word: u32, address: u64) -> Inst {
     Inst::of(4, op)
 }
 
-/// A jump that keeps the address behind it in a register: in a link register it is a call.
+/// A jump that stores the next address in a register: a call if that is a link register.
 fn linking(to: u8, goal: Goal) -> Op {
     if matches!(to, LINK | 5) { Op::Call(goal) } else { Op::Jump(goal) }
 }
@@ -101,7 +102,7 @@ fn added(to: u8, from: u8, by: i64) -> Op {
     }
 }
 
-/// Of 16 bits.
+/// A 16-bit instruction.
 fn short(half: u32, address: u64, wide: bool) -> Inst {
     let (to, b) = (register(half, 7), register(half, 2));
     let (third, high, low) =
@@ -123,7 +124,7 @@ fn short(half: u32, address: u64, wide: bool) -> Inst {
     let on_stack = |bytes: u8| Place::based(STACK, 0, bytes);
     let op = match (half & 3, third) {
         _ if half == 0 => Op::Nothing, // the illegal instruction that traps
-        // How far a place in the frame is from the stack pointer does not matter here.
+        // The offset of a place in the frame does not matter here.
         (0, 0) => Op::Add { to: low, from: STACK, by: 0 },
         (0, 1) => Op::load(low + VECTORS, Place::based(high, double_at, 8)),
         (0, 2) => Op::load(low, Place::based(high, word_at, 4)),

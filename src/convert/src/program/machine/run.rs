@@ -1,4 +1,4 @@
-//! Reads a run of instructions: where control goes, whether it only passes a call on, and where a stub leads.
+//! Reads a run of instructions: its control flow, whether it only passes a call on, and the target of a stub.
 
 use std::ops::Range;
 
@@ -16,7 +16,7 @@ pub(super) enum Mode {
 }
 
 impl Mode {
-    /// The instruction at the start of `bytes`; `None` where it is cut off, or its length is not known.
+    /// The instruction at the start of `bytes`; `None` if it is cut off, or its length is unknown.
     pub(super) fn decode(self, bytes: &[u8], address: u64, block: &mut arm::Conditional) -> Option<Inst> {
         let word = || bytes.first_chunk().map(|word| u32::from_le_bytes(*word));
         match self {
@@ -28,7 +28,7 @@ impl Mode {
     }
 }
 
-/// Bytes of the longest instruction.
+/// The size of the longest instruction in bytes.
 pub(super) const MAX_INSTRUCTION: usize = 8;
 
 /// Code of one instruction set, without data.
@@ -39,7 +39,7 @@ pub(super) struct InstRun<'f> {
 }
 
 impl InstRun<'_> {
-    /// Shows each instruction with its address; false where one has no known length.
+    /// Passes each instruction with its address to `see`; false if the length of one is unknown.
     pub(super) fn each(&self, mut see: impl FnMut(u64, Inst)) -> bool {
         let (mut at, mut block) = (0, arm::Conditional::default());
         while at < self.bytes.len() {
@@ -54,7 +54,7 @@ impl InstRun<'_> {
     }
 }
 
-/// Where control goes in runs of `code`, in the order of the instructions; `None` where not all of it is instructions.
+/// The control flow in runs of `code`, in order; `None` if not all of it is instructions.
 pub(super) fn flows(runs: &[InstRun<'_>], code: Range<u64>, mut values: Values<'_>) -> Option<Vec<Flow>> {
     let (mut found, mut joins, mut needs_values) = (Vec::new(), Vec::new(), false);
     for run in runs {
@@ -79,7 +79,7 @@ pub(super) fn flows(runs: &[InstRun<'_>], code: Range<u64>, mut values: Values<'
     if !needs_values {
         return Some(found);
     }
-    // Where something jumps to, registers may have other values than those of the code before it.
+    // At the target of a jump, registers may have other values than those of the code before it.
     found.clear();
     joins.sort_unstable();
     let mut joins = joins.into_iter().peekable();
@@ -103,14 +103,14 @@ pub(super) fn flows(runs: &[InstRun<'_>], code: Range<u64>, mut values: Values<'
     Some(found)
 }
 
-/// True where runs have only what stands around a call that is passed on.
+/// True if runs contain only code that accompanies a call that is passed on.
 pub(super) fn only_pass_on(runs: &[InstRun<'_>], convention: &Convention) -> bool {
     let mut frame = Frame::new(convention);
     let mut passes = true;
     runs.iter().all(|run| run.each(|_, inst| passes &= frame.passes(inst))) && passes
 }
 
-/// Where a run goes that does nothing else, as a stub does.
+/// The target of a run that only jumps, as a stub does.
 pub(super) fn hop(run: &InstRun<'_>, mut values: Values<'_>) -> Option<Hop> {
     let (mut hop, mut ended) = (None, false);
     run.each(|_, inst| {

@@ -1,16 +1,18 @@
 //! Calls through a word of a table of functions, as the instructions show them.
 //!
-//! Example: `mov (%rdi), %rax; call *16(%rax)` loads the first word of an object, its pointer to a table of virtual functions,
-//! and calls what stands 16 bytes behind that: word 2 of the table. `call *16(%rdi)` calls what an object itself holds; the slot
-//! is the same, and nothing shows a table. Both are found; [`SlotCall::by_object`] tells them apart.
+//! Example: `mov (%rdi), %rax; call *16(%rax)` loads the first word of an object, its vtable pointer, and calls the
+//! function 16 bytes after that address: word 2 of the table. `call *16(%rdi)` calls a function pointer in the object
+//! itself: the slot is the same, but nothing shows a table. Both calls are found; [`SlotCall::by_object`]
+//! distinguishes them.
 //!
-//! Code is read forward from a place where an instruction begins. What registers hold is followed along the code. Where a jump
-//! leads, they hold what all ways there agree on; where code jumps back to, nothing is known. If a function has a jump through a
-//! register or memory, a place may be reached in ways that do not show: then only what the call instruction itself says counts.
+//! Code is read forward from a known start of an instruction, and the values of registers are followed along it. At
+//! the target of a forward jump, registers have the values on which all paths agree; at the target of a backward
+//! jump, no value is known. If a function has a jump through a register or memory, there may be hidden paths to any
+//! place. Then only the call instruction itself counts.
 //!
-//! Of x86 only the code before an indirect call is read, from a row of the line table on: the word of `call *16(%rax)` stands in
-//! the instruction itself. A call through a register, `mov 16(%rax), %rcx; call *%rcx`, may be reached with another word in
-//! the register. So a function with such a call is read whole, from its start.
+//! On x86, only the code before an indirect call is read, from a row of the line table on: the call instruction
+//! `call *16(%rax)` contains the word. A call through a register, `mov 16(%rax), %rcx; call *%rcx`, may be reached with
+//! another word in the register. So a function with such a call is read whole, from its start.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -29,21 +31,21 @@ use super::run::{InstRun, Mode};
 pub(crate) struct SlotCall {
     pub(crate) return_addr: u64,
     pub(crate) slot: u16,
-    /// The table's address was the first word of what another pointer points to.
+    /// The code loads the table's address from the first word of an object.
     pub(crate) by_object: bool,
-    /// Which word it is depends on what a register holds, and not on the instruction alone.
+    /// The word depends on the value of a register, and not only on the instruction.
     by_register: bool,
 }
 
-/// What a register holds.
+/// The value of a register.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Held {
     Unknown,
     /// The address of a place in the frame.
     Frame,
-    /// What stands so many bytes behind a pointer, and whether that pointer was the first word of an object itself.
+    /// The value at an offset from a pointer, and whether the pointer was the first word of an object.
     Loaded(i32, bool),
-    /// A pointer that was loaded, plus a number; and whether the pointer was the first word of an object.
+    /// A loaded pointer plus a number, and whether the pointer was the first word of an object.
     Inside(i32, bool),
 }
 
@@ -52,17 +54,17 @@ const REGISTERS: usize = 32;
 
 type State = [Held; REGISTERS];
 
-/// Places that jumps forward lead to, of those before which the code is read; a function with more tells nothing.
+/// Targets of forward jumps that are kept until the code is read up to them; a function with more gives no slot.
 const MAX_JOINS: usize = 512;
 
-/// Bytes of a function that are read; more are left out.
+/// Bytes read of one function; the rest is left out.
 const MAX_CODE: u64 = 1 << 20;
 
-/// Bytes before a call that are read at least: the function, its arguments and the table's address are loaded there.
+/// Bytes read before a call at least: the code that loads the object, the arguments and the table's address.
 const BEFORE_CALL: u64 = 96;
 
 impl Held {
-    /// What is loaded from `by` bytes behind this.
+    /// The value loaded from offset `by` of this value.
     fn load(self, by: i64) -> Held {
         let Ok(by) = i32::try_from(by) else { return Held::Unknown };
         match self {
@@ -91,37 +93,37 @@ impl Held {
     }
 }
 
-/// What one instruction does, in the words of this page.
+/// The effect of one instruction, in the terms of this file.
 enum Effect {
-    /// Changes these registers to what is not known, one bit each.
+    /// Changes these registers to unknown values, one bit each.
     Forget(u32),
     Set(usize, Held),
     Jump {
         to: Option<u64>,
-        /// Does not go on behind it.
+        /// Does not continue at the next instruction.
         ends: bool,
     },
-    /// A call, of this value, if it is one of a register or of memory; and whether it is one of a register.
+    /// A call of this value, if it is indirect, and whether it goes through a register.
     Call(Option<Held>, bool),
 }
 
 /// Follows registers along the code of one function.
 struct Follower {
     state: State,
-    /// What registers hold where jumps forward lead.
+    /// The values of registers at the targets of forward jumps.
     joins: BTreeMap<u64, State>,
-    /// The code before does not run on to here.
+    /// The code before does not continue here.
     ended: bool,
-    /// Registers that a call gives back.
+    /// Callee-saved registers.
     kept: u32,
-    /// The frame's register.
+    /// The frame pointer.
     frame: usize,
-    /// What is known everywhere.
+    /// Values that are known everywhere.
     start: State,
     found: Vec<SlotCall>,
     gave_up: bool,
     width: i32,
-    /// A place was jumped back to: its state was not known then.
+    /// There was a backward jump: the state at its target was unknown.
     back: Vec<u64>,
 }
 
@@ -148,14 +150,14 @@ impl Follower {
         if self.gave_up { Vec::new() } else { self.found }
     }
 
-    /// Takes up at a place of which nothing is known.
+    /// Resumes at a place with no known values.
     fn begin(&mut self) {
         self.state = self.start;
         self.joins.clear();
         self.ended = false;
     }
 
-    /// Takes up where an instruction begins.
+    /// Resumes at the start of an instruction.
     fn arrive(&mut self, address: u64) {
         while let Some(join) = self.joins.first_entry().filter(|join| *join.key() <= address) {
             let (place, state) = join.remove_entry();
@@ -174,7 +176,7 @@ impl Follower {
         match step {
             Effect::Forget(registers) => self.forget(registers),
             Effect::Set(register, held) => {
-                // Once the frame's register is set it stays that.
+                // The frame pointer keeps its value once it is set.
                 if register == self.frame && held == Held::Frame {
                     self.start[register] = held;
                 }
@@ -195,7 +197,7 @@ impl Follower {
         }
     }
 
-    /// Keeps what registers hold for where a jump leads.
+    /// Merges the current values into the state at the target of a jump.
     fn join(&mut self, to: u64) {
         if self.joins.len() >= MAX_JOINS {
             self.gave_up = true;
@@ -212,7 +214,7 @@ impl Follower {
         while left != 0 {
             let number = left.trailing_zeros() as usize;
             left &= left - 1;
-            // What is known everywhere stays known.
+            // Values that are known everywhere remain known.
             self.state[number] = self.start[number];
         }
     }
@@ -223,8 +225,9 @@ fn agreed(one: &State, other: &State) -> State {
 }
 
 impl Machine<'_, '_> {
-    /// The calls of `start..end`, where a function begins, that go through a word of a table; none where the code is not at
-    /// hand, or not read. `begins` gives the last address up to another where an instruction is known to begin.
+    /// The calls of `start..end` that go through a word of a table; `start` begins a function. None if the code is
+    /// missing or not supported. `begins` returns the last known start of an instruction that is not after an
+    /// address.
     pub(crate) fn slot_calls(&self, start: u64, end: u64, begins: &dyn Fn(u64) -> u64) -> Vec<SlotCall> {
         let end = end.min(start.saturating_add(MAX_CODE));
         match self.processor {
@@ -238,7 +241,8 @@ impl Machine<'_, '_> {
     }
 }
 
-/// Where bytes may hold `FF /2`, a call through a register or memory, that is none of what stands at an address (`FF 15`).
+/// The places where bytes may be `FF /2`, a call through a register or memory, except calls through an absolute or
+/// relative address (`FF 15`).
 fn indirect_calls(bytes: &[u8]) -> impl Iterator<Item = usize> {
     memchr::memchr_iter(0xff, bytes)
         .filter(|at| bytes.get(at + 1).is_some_and(|next| next >> 3 & 7 == 2 && *next != 0x15))
@@ -249,7 +253,7 @@ fn general(register: Register) -> Option<usize> {
     whole.then(|| register.full_register().number() & 15)
 }
 
-/// RBX, RBP, RSP, R12 to R15; of i386 EBX, EBP, ESP, ESI, EDI.
+/// Callee-saved: RBX, RBP, RSP, R12 to R15; on i386 EBX, EBP, ESP, ESI, EDI.
 const fn kept(wide: bool) -> u32 {
     if wide { 1 << 3 | 1 << 4 | 1 << 5 | 0xf << 12 } else { 0xf8 }
 }
@@ -260,7 +264,7 @@ fn of_x86(bytes: &[u8], start: u64, wide: bool, begins: &dyn Fn(u64) -> u64) -> 
     let mut follower = Follower::new([4, 5], kept(wide), if wide { 8 } else { 4 }, Vec::new());
     let mut info = InstructionInfoFactory::new();
     let mut now = Instruction::default();
-    // Where code can be read again behind bytes that are no instruction; before it code was read, or is not readable.
+    // The next place after bytes that are no instruction: the code before it was read or cannot be read.
     let mut unread = Some(start);
     for at in indirect_calls(bytes) {
         let call = start + at as u64;
@@ -294,7 +298,7 @@ fn of_x86(bytes: &[u8], start: u64, wide: bool, begins: &dyn Fn(u64) -> u64) -> 
     found
 }
 
-/// The same of a function that is read whole.
+/// The same for a function that is read whole.
 fn of_whole_x86(bytes: &[u8], start: u64, wide: bool) -> Vec<SlotCall> {
     let bits = if wide { 64 } else { 32 };
     let (mut back, mut indirect, mut last_call) = (Vec::new(), false, None);
@@ -326,10 +330,10 @@ fn of_whole_x86(bytes: &[u8], start: u64, wide: bool) -> Vec<SlotCall> {
     follower.calls()
 }
 
-/// What is loaded from a place in memory.
+/// The value loaded from a place in memory.
 fn x86_load(now: &Instruction, state: &State, wide: bool) -> Held {
-    let plain = now.memory_index() == Register::None && !now.has_segment_prefix();
-    match general(now.memory_base()).filter(|_| plain && !now.is_ip_rel_memory_operand()) {
+    let unindexed = now.memory_index() == Register::None && !now.has_segment_prefix();
+    match general(now.memory_base()).filter(|_| unindexed && !now.is_ip_rel_memory_operand()) {
         Some(base) => {
             let by = now.memory_displacement64();
             let by = if wide { by.cast_signed() } else { i64::from((by as u32).cast_signed()) };
@@ -352,7 +356,7 @@ fn x86_step(now: &Instruction, state: &State, wide: bool, info: &mut Instruction
         }
         FlowControl::Call => return Effect::Call(None, false),
         FlowControl::IndirectCall => {
-            // What a register is moved by may differ where code jumps back to.
+            // An increment of a register may add up differently where code jumps back to.
             let moved =
                 general(now.memory_base()).is_some_and(|base| matches!(state[base], Held::Inside(..)));
             let by_register = now.op0_kind() == OpKind::Register || moved;
@@ -374,8 +378,8 @@ fn x86_step(now: &Instruction, state: &State, wide: bool, info: &mut Instruction
                 return Effect::Set(to, state[from]);
             }
             (Mnemonic::Lea, _) => {
-                let plain = now.memory_index() == Register::None && !now.is_ip_rel_memory_operand();
-                if let Some(base) = general(now.memory_base()).filter(|_| plain) {
+                let unindexed = now.memory_index() == Register::None && !now.is_ip_rel_memory_operand();
+                if let Some(base) = general(now.memory_base()).filter(|_| unindexed) {
                     return Effect::Set(to, state[base].add(now.memory_displacement64().cast_signed()));
                 }
             }
@@ -387,7 +391,7 @@ fn x86_step(now: &Instruction, state: &State, wide: bool, info: &mut Instruction
             _ => {}
         }
     }
-    // Most instructions are of these, and what they write shows without the tables of the decoder's library.
+    // Most instructions are of these kinds, for which the decoder's tables are not needed.
     match now.mnemonic() {
         Mnemonic::Cmp | Mnemonic::Test | Mnemonic::Nop => return Effect::Forget(0),
         Mnemonic::Mov
@@ -429,13 +433,13 @@ fn of_runs(runs: &[InstRun<'_>]) -> Vec<SlotCall> {
     if !calls {
         return Vec::new();
     }
-    // X19 to X29; the stack's register is 31 in the words of `inst`.
+    // X19 to X29; the stack pointer is number 31 in `inst`.
     let mut follower = Follower::new([31, 29], 0x3ff8_0000 | 1 << 31, 8, back);
     for run in runs.iter().filter(|run| run.mode == Mode::A64) {
         run.each(|address, inst| {
             follower.arrive(address);
             if indirect {
-                // The load of what is called is an instruction of its own here.
+                // On these processors the load of the callee is a separate instruction.
                 follower.state = follower.start;
             }
             let state = &follower.state;
@@ -445,7 +449,7 @@ fn of_runs(runs: &[InstRun<'_>]) -> Vec<SlotCall> {
                         Goal::To(to) => Some(to),
                         _ => None,
                     };
-                    // `inst` does not say which jumps are conditional: what is behind one may be reached from it.
+                    // `inst` does not distinguish conditional jumps: the code after one may be reached from it.
                     Effect::Jump { to, ends: false }
                 }
                 Op::Return => Effect::Jump { to: None, ends: true },
@@ -465,7 +469,7 @@ fn of_runs(runs: &[InstRun<'_>]) -> Vec<SlotCall> {
                 } if to.count_ones() == 1 && to.trailing_zeros() < 32 && base < 32 && !writes_back => {
                     Effect::Set(to.trailing_zeros() as usize, state[usize::from(base)].load(offset))
                 }
-                // Those of vectors stand above.
+                // The bits of vector registers are above these.
                 other => Effect::Forget(other.written() as u32),
             };
             follower.take(step, address, address + inst.len as u64);
@@ -541,7 +545,7 @@ mod tests {
         let code = [&[0x06][..], &[0x90; 199], &[0x48, 0x8b, 0x07, 0xff, 0x50, 0x10]].concat();
         let from = |offset: u64| of_x86(&code, 0x1000, true, &|_| 0x1000 + offset).len();
         assert_eq!((from(0), from(64)), (0, 1));
-        // The one that comes behind what is no instruction is read.
+        // The call after bytes that are no instruction is read.
         let twice = [&code[..], &code[1..]].concat();
         let begins = |address: u64| if address < 0x1000 + 220 { 0x1000 } else { 0x1000 + 220 };
         assert_eq!(of_x86(&twice, 0x1000, true, &begins).len(), 1);

@@ -1,14 +1,14 @@
-//! Where small code passes its call on to: straight, through stubs of the linker and slots of the loader, beside what
-//! compilers add to each function.
+//! The targets to which small code passes its call on: directly, or through stubs of the linker and slots of the
+//! loader. Code that compilers add to each function is ignored.
 
 use super::flow::{Flow, Hop, MAX_STUB, Target};
 use super::reader::{Added, EM_386, EM_AARCH64, EM_ARM, EM_RISCV, EM_X86_64, Machine, Processor, Slots};
 use super::x86;
 
-/// Stubs and jumps that are followed, one behind the other.
+/// Stubs and jumps followed one after the other.
 const MAX_HOPS: usize = 4;
 
-/// True for what compilers call of themselves: guards of the stack, profilers, checks.
+/// True for functions that compilers call on their own: stack guards, profilers, checks.
 pub(crate) fn is_added(name: &[u8]) -> bool {
     const WHOLE: [&[u8]; 5] = [b"mcount", b"_mcount", b"__mcount", b"__fentry__", b"__stack_smash_handler"];
     const PREFIXES: [&[u8]; 17] = [
@@ -38,11 +38,11 @@ pub(crate) fn is_added(name: &[u8]) -> bool {
 }
 
 impl Machine<'_, '_> {
-    /// Whom small code passes its call on to, with the arguments that it was given: the only one of such addresses that it jumps
-    /// to, or calls before it returns. What compilers add to each function is left out: a frame, a guard of the stack, a counter,
-    /// a profiler's calls. `None` for code that does anything else, and for a stub.
+    /// The function to which small code passes its call on, with unchanged arguments: the only accepted address that
+    /// it jumps to, or calls before it returns. Code that compilers add to each function is ignored: a frame, a stack
+    /// guard, a counter, calls of a profiler. `None` for code that does anything else, and for a stub.
     pub(crate) fn passes_on(&self, start: u64, end: u64, such: impl Fn(u64) -> bool) -> Option<u64> {
-        // Some linkers give the stubs symbols (mold).
+        // mold gives stubs symbols.
         if self.is_stub(start) {
             return None;
         }
@@ -77,7 +77,7 @@ impl Machine<'_, '_> {
         }
     }
 
-    /// The first of such addresses behind stubs and jumps; `None` for what compilers add.
+    /// The first accepted address behind stubs and jumps; `None` for functions that compilers call on their own.
     fn follow(&self, mut hop: Hop, such: impl Fn(u64) -> bool) -> Option<u64> {
         for _ in 0..MAX_HOPS {
             let at = match hop {
@@ -92,7 +92,7 @@ impl Machine<'_, '_> {
         None
     }
 
-    /// Where code at an address goes that does nothing else: a stub of a procedure linkage table, a thunk between distant code.
+    /// The target of code that only jumps: a stub of the procedure linkage table, or a thunk between distant code.
     pub(super) fn hop(&self, address: u64) -> Option<Hop> {
         let section = &self.image.sections[self.image.section_at(address)?];
         match self.processor? {
@@ -104,14 +104,14 @@ impl Machine<'_, '_> {
         }
     }
 
-    /// Where the global offset table begins that code of i386 finds its slots by.
+    /// The start of the GOT, from which i386 code addresses its slots.
     fn offset_table(&self) -> Option<u64> {
         let named = |name: &str| self.image.sections.iter().find(|section| section.name == name);
         let find = || named(".got.plt").or_else(|| named(".got")).map(|section| section.range.start);
         *self.offset_table.get_or_init(find)
     }
 
-    /// The address that a slot has once the program runs; `None` where that is another module's.
+    /// The loader's value of a slot; `None` for an address of another module.
     fn in_slot(&self, slot: u64) -> Option<u64> {
         match self.slots.get_or_init(|| self.read_slots()).get(&slot) {
             Some(written) => *written,
@@ -120,8 +120,8 @@ impl Machine<'_, '_> {
         }
     }
 
-    /// The types of the loader's relocations of slots: by name, and relative (System V ABIs of x86-64, i386, AArch64, ARM and
-    /// RISC-V).
+    /// The loader's relocation types for slots: by name, and relative (System V ABIs of x86-64, i386, AArch64, ARM
+    /// and RISC-V).
     pub(super) fn slot_relocations(&self) -> Option<([u32; 2], u32)> {
         Some(match self.image.arch.machine {
             EM_X86_64 => ([6, 7], 8),

@@ -1,7 +1,8 @@
-//! Instructions of x86, by `iced-x86`: where they go, which indirect jumps are those of a `switch`, and what only passes a call on.
+//! Instructions of x86, decoded by `iced-x86`: their control flow, the indirect jumps of a `switch`, and code that
+//! only passes a call on.
 //!
-//! Code is read forward from a known start. Where bytes are no instruction the reading ends, and what asked must do with what
-//! [`super::scan`] finds, or with nothing.
+//! Code is read forward from a known start. Reading ends at bytes that are no instruction. The caller then uses the
+//! places that [`super::scan`] finds, or nothing.
 
 pub(super) mod scan;
 
@@ -12,22 +13,23 @@ use iced_x86::{
 
 use super::flow::{Flow, Hop, Target};
 
-/// Instructions before a jump among which its table is read.
+/// Instructions before a jump that are searched for the load from its table.
 const WINDOW: usize = 8;
 
-/// The instructions of code at `start`, until the first that is none. `wide`: in 64-bit mode, else in 32-bit mode.
+/// The instructions of code at `start`, up to the first bytes that are none. `wide`: 64-bit mode instead of 32-bit
+/// mode.
 fn decoder(bytes: &[u8], start: u64, wide: bool) -> Decoder<'_> {
     Decoder::with_ip(if wide { 64 } else { 32 }, bytes, start, DecoderOptions::NONE)
 }
 
-/// Where control goes in code at `start`, in the order of the instructions; `None` where not all of it is instructions: bytes are
-/// none, or a jump goes into the middle of one, as where data are among code.
+/// The control flow of code at `start`, in order. `None` if not all of it is instructions: some bytes decode to none,
+/// or a jump leads into the middle of one, as happens if there are data among code.
 pub(super) fn flows(bytes: &[u8], start: u64, wide: bool) -> Option<Vec<Flow>> {
     let mut decoder = decoder(bytes, start, wide);
     let mut found = Vec::new();
     let mut before = [Instruction::new(); WINDOW + 1];
     let mut count = 0;
-    // Where instructions begin, one bit a byte.
+    // Starts of instructions, one bit per byte.
     let mut begins = vec![0_u64; bytes.len() / 64 + 1];
     while decoder.can_decode() {
         let at = decoder.position();
@@ -65,7 +67,7 @@ pub(super) fn flows(bytes: &[u8], start: u64, wide: bool) -> Option<Vec<Flow>> {
     found.iter().all(is_whole).then_some(found)
 }
 
-/// The calls of code at `start`: where each returns to, and where it goes; none where not all of it is instructions.
+/// The calls of code at `start`: return address and target. None if not all of it is instructions.
 pub(super) fn calls(bytes: &[u8], start: u64, wide: bool) -> Vec<(u64, Target)> {
     let mut calls = Vec::new();
     for now in &mut decoder(bytes, start, wide) {
@@ -83,7 +85,7 @@ pub(super) fn calls(bytes: &[u8], start: u64, wide: bool) -> Vec<(u64, Target)> 
     calls
 }
 
-/// The target of a jump or call to an address; far ones leave the segment.
+/// The target of a direct jump or call; far ones, which leave the segment, have none.
 fn near(now: &Instruction) -> Target {
     match now.op0_kind() {
         OpKind::NearBranch16 | OpKind::NearBranch32 | OpKind::NearBranch64 => {
@@ -93,8 +95,8 @@ fn near(now: &Instruction) -> Target {
     }
 }
 
-/// The slot or table that a jump or call through memory names; `None` for one through a register, or a place that a register
-/// gives.
+/// The slot or table of a jump or call through memory; `None` if it goes through a register, or through memory that a
+/// register addresses.
 fn in_memory(now: &Instruction, wide: bool) -> Option<Target> {
     if now.op0_kind() != OpKind::Memory || now.is_jmp_far_indirect() || now.is_call_far_indirect() {
         return None;
@@ -110,7 +112,7 @@ fn in_memory(now: &Instruction, wide: bool) -> Option<Target> {
     match now.memory_index() {
         Register::None if !wide => Some(Target::Through(address)),
         Register::None => None,
-        // Times the size of an address, with an index and no base.
+        // An index, scaled by the size of an address, and no base.
         _ => Some(Target::TableAt(address, if wide { 8 } else { 4 })),
     }
 }
@@ -136,15 +138,15 @@ fn target<'i>(jump: &Instruction, before: impl Iterator<Item = &'i Instruction>,
     if summed { Target::Table } else { Target::Anywhere }
 }
 
-/// True for the load of a word of a table: `movslq (base,index,4)`, and `mov` where addresses have 32 bits.
+/// True for the load of a table element: `movslq (base,index,4)`, or `mov` if addresses have 32 bits.
 fn is_table_load(now: &Instruction, wide: bool) -> bool {
     let load = if wide { now.mnemonic() == Mnemonic::Movsxd } else { now.code() == Code::Mov_r32_rm32 };
     load && now.op1_kind() == OpKind::Memory && now.memory_index_scale() == 4
 }
 
-/// The call that returns to an address, whose last five bytes are given, and the seven that end there. An instruction before a return
-/// address is a call: `E8`, or `FF /2` with up to six bytes of operands. Of the latter one form alone may have `E8` where the former
-/// has it, `call disp(base,index,scale)`: then nothing is said.
+/// The call before a return address, from the last five and the last seven bytes before it. The instruction before a
+/// return address is a call: `E8`, or `FF /2` with up to six bytes of operands. Only one form of the latter may have
+/// the byte `E8` at the same place, `call disp(base,index,scale)`: then the answer is `None`.
 pub(super) fn call_before(last: &[u8], seven: Option<&[u8]>, return_addr: u64, wide: bool) -> Option<Target> {
     let &[0xe8, a, b, c, d] = last else { return Some(Target::Anywhere) };
     if seven.is_some_and(|seven| seven.starts_with(&[0xff, 0x94])) {
@@ -154,14 +156,15 @@ pub(super) fn call_before(last: &[u8], seven: Option<&[u8]>, return_addr: u64, w
     Some(Target::To(if wide { target } else { target & u64::from(u32::MAX) }))
 }
 
-/// Where code at `start` goes that does nothing else, as a stub does. `table`: where slots are counted from in 32-bit mode.
+/// The target of code at `start` that only jumps, as a stub does. `table`: the address that slots are counted from in
+/// 32-bit mode.
 pub(super) fn hop(bytes: &[u8], start: u64, wide: bool, table: impl Fn() -> Option<u64>) -> Option<Hop> {
     for now in &mut decoder(bytes, start, wide) {
         match now.mnemonic() {
             Mnemonic::Endbr64 | Mnemonic::Endbr32 => {}
-            // A number for the loader.
+            // Pushes a number for the loader.
             Mnemonic::Mov if now.op0_kind() == OpKind::Register && is_constant(now.op1_kind()) => {}
-            // To a retpoline, which jumps to what is in R11.
+            // A jump to a retpoline, which jumps to the address in R11.
             Mnemonic::Mov if now.is_ip_rel_memory_operand() && now.op0_register() == Register::R11 => {
                 return Some(Hop::Through(now.ip_rel_memory_address()));
             }
@@ -190,13 +193,13 @@ fn is_constant(kind: OpKind) -> bool {
     matches!(kind, OpKind::Immediate32 | OpKind::Immediate64 | OpKind::Immediate32to64)
 }
 
-/// True where code at `start` has only what stands around a call that is passed on.
+/// True if code at `start` contains only code that accompanies a call that is passed on.
 pub(super) fn only_passes_on(bytes: &[u8], start: u64, wide: bool) -> bool {
     let mut frame = PlaceRegisters::new(wide);
     let mut decoder = decoder(bytes, start, wide);
     let mut info = InstructionInfoFactory::new();
     for now in &mut decoder {
-        // A profiler is given the address of the function.
+        // A profiler gets the address of the function.
         let is_own = now.mnemonic() == Mnemonic::Lea && now.is_ip_rel_memory_operand();
         if is_own && now.ip_rel_memory_address() == start {
             continue;
@@ -208,34 +211,34 @@ pub(super) fn only_passes_on(bytes: &[u8], start: u64, wide: bool) -> bool {
     true
 }
 
-/// What is known of registers while code is read that may only pass a call on.
+/// The known registers, while code is read that may only pass a call on.
 struct PlaceRegisters {
     wide: bool,
     /// Registers with the address of a place in the frame, one bit each.
     registers: u16,
-    /// An argument's register has an address or a constant for REP MOVS, which copies an argument that memory holds.
+    /// An argument register has an address or a constant for REP MOVS, which copies an argument in memory.
     will_copy: bool,
 }
 
-/// RDI, RSI, RDX, RCX, R8 and R9; RBX, RBP and R12 to R15 (System V ABI of x86-64 3.2.1, 3.2.3), one bit each. On i386
-/// arguments are in memory.
+/// RDI, RSI, RDX, RCX, R8 and R9; RBX, RBP and R12 to R15 (System V ABI of x86-64 3.2.1, 3.2.3), one bit each. On
+/// i386 arguments are in memory.
 const ARGUMENTS: u16 = 1 << 7 | 1 << 6 | 1 << 2 | 1 << 1 | 1 << 8 | 1 << 9;
 const KEPT: u16 = 1 << 3 | 1 << 5 | 0xf << 12;
 const STACK: u16 = 1 << 4;
 
-/// The bit of a general register of 16 bits or more; 0 for another.
+/// The bit of a general register of at least 16 bits; 0 for other registers.
 fn bit(register: Register) -> u16 {
     let whole = register.is_gpr16() || register.is_gpr32() || register.is_gpr64();
     if whole { 1 << (register.full_register().number() & 15) } else { 0 }
 }
 
 impl PlaceRegisters {
-    /// At the entry of a function: ESP, and EBP.
+    /// At the entry of a function: ESP and EBP.
     fn new(wide: bool) -> PlaceRegisters {
         PlaceRegisters { wide, registers: STACK | 1 << 5, will_copy: false }
     }
 
-    /// True where memory is read or written that a register with the address of a place in the frame gives.
+    /// True for an access to memory through a register with the address of a place in the frame.
     fn is_in_frame(&self, now: &Instruction) -> bool {
         self.registers & bit(now.memory_base()) != 0
     }
@@ -244,7 +247,7 @@ impl PlaceRegisters {
         self.wide && registers & ARGUMENTS != 0
     }
 
-    /// True for what passes a call on, and what builds a frame, keeps the arguments and compares a guard beside it.
+    /// True for an instruction that passes a call on, builds a frame, keeps arguments or compares a guard.
     fn may_pass_on(&self, now: &Instruction) -> bool {
         let memory = |operand: u32| now.op_kind(operand) == OpKind::Memory;
         let has_memory = memory(0) || memory(1);
@@ -262,19 +265,19 @@ impl PlaceRegisters {
             {
                 true
             }
-            // A counter, a guard. XOR of EAX with itself forgets a guard.
+            // A counter or a guard. XOR of EAX with itself clears a guard.
             Mnemonic::Inc => memory(0) && !is_byte(now),
             Mnemonic::Cmp if now.op1_kind() == OpKind::Register || memory(1) => !is_byte(now),
             Mnemonic::Sub | Mnemonic::Xor if memory(1) => !is_byte(now),
             Mnemonic::Xor => to == from && matches!(to, Register::EAX | Register::RAX | Register::AX),
-            // Of a constant: to the stack's register, to where slots are counted from, to memory.
+            // Adds a constant to the stack pointer, to the base of slots, or to memory.
             Mnemonic::Add | Mnemonic::And | Mnemonic::Sub | Mnemonic::Cmp => {
                 let is_constant = !matches!(now.op1_kind(), OpKind::Register | OpKind::Memory);
                 is_constant && !is_byte(now) && (memory(0) || bit(to) == STACK || !self.wide)
             }
             Mnemonic::Lea => self.is_in_frame(now),
             Mnemonic::Mov => self.may_move(now),
-            // Of vectors, to and from the stack; of the x87 too.
+            // Vector and x87 instructions, to and from the stack.
             Mnemonic::Movups | Mnemonic::Movupd | Mnemonic::Movss | Mnemonic::Movaps | Mnemonic::Movapd => {
                 has_memory && self.is_in_frame(now)
             }
@@ -295,7 +298,7 @@ impl PlaceRegisters {
         }
     }
 
-    /// MOV: from and to the stack, a place in a segment or one that the code knows; arguments are on the stack alone.
+    /// MOV: from and to the stack, a place in a segment, or a fixed address. On i386 all arguments are on the stack.
     fn may_move(&self, now: &Instruction) -> bool {
         let (to, from) = (bit(now.op0_register()), bit(now.op1_register()));
         match (now.op0_kind(), now.op1_kind()) {
@@ -303,18 +306,18 @@ impl PlaceRegisters {
                 let places = now.memory_base() == Register::None || now.is_ip_rel_memory_operand();
                 if places { !self.is_argument(to | from) } else { self.is_in_frame(now) }
             }
-            // The stack's register goes to an argument's only before a copy, as `follow` checks. A move may keep an argument, or
-            // give it back: not from a register that calls change.
+            // The stack pointer goes to an argument register only before a copy, as `follow` checks. A move may save
+            // an argument or restore it, but not from a caller-saved register.
             (OpKind::Register, OpKind::Register) if to != 0 && from != 0 => {
                 from == STACK || from & KEPT != 0 || !self.is_argument(to)
             }
-            // How much REP MOVS copies.
+            // The count of REP MOVS.
             (OpKind::Register, kind) if is_constant(kind) => bit(Register::ECX) == to,
             _ => false,
         }
     }
 
-    /// Takes up an instruction; false for a call with what only REP MOVS was to have.
+    /// Processes an instruction; false for a call with a register that only REP MOVS may have.
     fn follow(&mut self, now: &Instruction, info: &mut InstructionInfoFactory) -> bool {
         let to = bit(now.op0_register());
         let address = match now.mnemonic() {
@@ -329,7 +332,7 @@ impl PlaceRegisters {
         if self.is_argument(address) || (now.mnemonic() == Mnemonic::Mov && is_constant(now.op1_kind())) {
             self.will_copy = true;
         }
-        // What a register held is gone once it is written, and what calls change once one returns.
+        // A write replaces the value of a register, and a call that returns changes the caller-saved ones.
         let changes =
             |access: OpAccess| !matches!(access, OpAccess::Read | OpAccess::CondRead | OpAccess::NoMemAccess);
         let used = info.info_options(now, InstructionInfoOptions::NO_MEMORY_USAGE).used_registers();
@@ -358,7 +361,7 @@ fn is_byte(now: &Instruction) -> bool {
 mod tests {
     use super::*;
 
-    /// Where jumps go that are not to an address.
+    /// Targets of jumps that are no addresses.
     fn one(bytes: &[u8], wide: bool) -> Option<Vec<Target>> {
         let target = |flow: Flow| match flow {
             Flow::Jump(Target::To(_)) => None,
@@ -429,7 +432,7 @@ mod tests {
         assert_eq!(flows(&start, 0x1000, false).unwrap(), [Flow::Call(Target::To(0x1005))]);
     }
 
-    /// What a return address follows is a call, but one form of which ends as another.
+    /// The instruction before a return address is a call; one form of it ends like another.
     #[test]
     fn calls_before_return_addresses() {
         let call = [0x90, 0x90, 0xe8, 0xfb, 0x0f, 0, 0];

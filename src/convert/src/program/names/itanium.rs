@@ -1,5 +1,5 @@
-//! Reads Itanium C++ names as far as it matters whose a name is: its last component, and whether another unit may mean the
-//! function by it.
+//! Reads Itanium C++ names as far as needed to decide whose a name is: its last component, and whether another unit
+//! may mean the function by it.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -8,19 +8,19 @@ use foldsym_demangle::demangle;
 
 use super::toolchain::whole_name;
 
-/// A plain name without the arguments of a template.
+/// An unmangled name without template arguments.
 pub(crate) fn plain_base(name: &[u8]) -> &[u8] {
     let end = name.iter().position(|byte| *byte == b'<').filter(|_| !name.starts_with(CALL_PREFIX));
     end.filter(|end| *end > 0).map_or(name, |end| &name[..end])
 }
 
-/// How the name of an operator begins: it may hold the sign that begins arguments of a template.
+/// The beginning of an operator's name, which may contain `<`.
 const CALL_PREFIX: &[u8] = b"operator";
 
-/// The operator that lambdas have.
+/// The operator of a lambda.
 const CALL: &[u8] = b"operator()";
 
-/// True where the function itself has this name in an Itanium name.
+/// True if the function in an Itanium name has this plain name.
 pub(super) fn is_named(symbol: &[u8], name: &[u8]) -> bool {
     match source_name(symbol) {
         Some(own) => own == name,
@@ -28,14 +28,14 @@ pub(super) fn is_named(symbol: &[u8], name: &[u8]) -> bool {
     }
 }
 
-/// The name of the function itself in an Itanium name, without the arguments of a template.
+/// The plain name of the function in an Itanium name, without template arguments.
 pub(crate) fn own_name(symbol: &[u8]) -> Option<Cow<'_, [u8]>> {
     let own = || structor_name(symbol).or_else(|| local_name(symbol));
     source_name(symbol).map(Cow::Borrowed).or_else(|| own().map(Cow::Owned))
 }
 
-/// `A` or `~A` of a constructor or destructor that is local to its unit (`_ZN12_GLOBAL__N_11AD2Ev`): of no other does a
-/// compiler leave the linkage name out.
+/// `A` or `~A` of a constructor or destructor that is local to its unit (`_ZN12_GLOBAL__N_11AD2Ev`). Only for such
+/// structors does a compiler omit the linkage name.
 fn structor_name(symbol: &[u8]) -> Option<Vec<u8>> {
     let whole = whole_name(symbol);
     local_structor(whole, &own_component(whole)?)
@@ -49,13 +49,14 @@ fn local_structor(whole: &[u8], own: &Component<'_>) -> Option<Vec<u8>> {
     }
 }
 
-/// The same of what is local to a function (`go` of `_ZZ1fvEN1S2goEi`, `operator()` of a lambda). It is read as text: where
-/// the name of the enclosing function ends, its types tell. `None` for constructors, which have several names.
+/// The same for a function that is local to a function (`go` of `_ZZ1fvEN1S2goEi`, `operator()` of a lambda). The
+/// demangled text is read: the types in it show where the name of the enclosing function ends. `None` for
+/// constructors, which have several names.
 fn local_name(symbol: &[u8]) -> Option<Vec<u8>> {
     let whole = symbol.split(|byte| *byte == b'.').next().filter(|name| name.starts_with(b"_ZZ"))?;
     let text = demangle(whole)?;
     let text = text.as_bytes();
-    // Parameters, and qualifiers behind them.
+    // The parameter list, and the qualifiers after it.
     let end = text.iter().rposition(|byte| *byte == b')')?;
     let before = &text[..opening(&text[..=end])?];
     let (rest, own) = last_component(before)?;
@@ -64,9 +65,9 @@ fn local_name(symbol: &[u8]) -> Option<Vec<u8>> {
     (!own.is_empty() && !own.starts_with(b"~") && own != plain_base(class)).then(|| own.to_vec())
 }
 
-/// The names that a DIE may have of the function that a symbol's is local to (`_Z6entryAl` and `entryA` of
-/// `_ZZ6entryAlEN5Local5twiceEv`): each mangled one that the symbol may begin with, then the plain one. Of several such
-/// functions, one in the other, it is the outermost. `None` for other symbols.
+/// The names that a DIE may have for the function that encloses a symbol's function (`_Z6entryAl` and `entryA` for
+/// `_ZZ6entryAlEN5Local5twiceEv`): each mangled name that the symbol may begin with, then the plain name. If
+/// functions are nested, the outermost one. `None` for other symbols.
 pub(crate) fn enclosing(symbol: &[u8]) -> Option<Vec<Vec<u8>>> {
     let rest = symbol.strip_prefix(b"_ZZ")?;
     let rest = &rest[rest.iter().take_while(|byte| **byte == b'Z').count()..];
@@ -79,10 +80,10 @@ pub(crate) fn enclosing(symbol: &[u8]) -> Option<Vec<Vec<u8>>> {
     Some(ends.map(name).chain(plain).collect())
 }
 
-/// Places where the name of an enclosing function may end.
+/// Places tried as the end of an enclosing function's name.
 const MAX_ENDS: usize = 64;
 
-/// Where the bracket opens that the last byte of a text closes.
+/// The position of the bracket that the last byte of a text closes.
 fn opening(text: &[u8]) -> Option<usize> {
     let mut depth = 0_usize;
     (0..text.len()).rev().find(|&at| {
@@ -95,7 +96,7 @@ fn opening(text: &[u8]) -> Option<usize> {
     })
 }
 
-/// What stands behind the last `::` of a demangled name that is in no brackets, and what stands before it.
+/// Splits a demangled name at its last `::` outside of brackets.
 fn last_component(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let mut depth = 0_isize;
     let mut at = text.len();
@@ -111,8 +112,8 @@ fn last_component(text: &[u8]) -> Option<(&[u8], &[u8])> {
     None
 }
 
-/// The name of the function itself in an Itanium name: `f` of `_ZL1fi`, `_ZN2nsL1fEi` and `_ZL1fIiET_S0_`. `None` for
-/// names that are local to a function, for constructors, and for arguments of templates that are expressions.
+/// The plain name of the function in an Itanium name: `f` of `_ZL1fi`, `_ZN2nsL1fEi` and `_ZL1fIiET_S0_`. `None` for
+/// names local to a function, for constructors, and for template arguments that are expressions.
 pub(super) fn source_name(name: &[u8]) -> Option<&[u8]> {
     match own_component(name)? {
         Component::Plain(name) => Some(name),
@@ -120,10 +121,10 @@ pub(super) fn source_name(name: &[u8]) -> Option<&[u8]> {
     }
 }
 
-/// What the last component of an Itanium name stands for.
+/// The last component of an Itanium name.
 pub(super) enum Component<'n> {
     Plain(&'n [u8]),
-    /// Of this class.
+    /// A constructor or destructor of this class.
     Constructor(&'n [u8]),
     Destructor(&'n [u8]),
 }
@@ -132,7 +133,7 @@ fn own_component(name: &[u8]) -> Option<Component<'_>> {
     own_component_at(name).map(|(own, _)| own)
 }
 
-/// The last component, and where what makes it one begins: the end of the nested name, or `C1` of a constructor.
+/// The last component, and the position after it: the end of the nested name, or the `C1` of a constructor.
 pub(super) fn own_component_at(name: &[u8]) -> Option<(Component<'_>, usize)> {
     let rest = name.strip_prefix(b"_Z")?;
     let nested = rest.first() == Some(&b'N');
@@ -140,7 +141,7 @@ pub(super) fn own_component_at(name: &[u8]) -> Option<(Component<'_>, usize)> {
     let mut last = None;
     loop {
         match rest.get(at)? {
-            // Internal linkage, qualifiers of a method.
+            // Internal linkage, or qualifiers of a method.
             b'L' | b'K' | b'V' | b'r' | b'R' | b'O' => at += 1,
             b'1'..=b'9' => {
                 let (start, len) = counted(rest, at);
@@ -162,7 +163,7 @@ pub(super) fn own_component_at(name: &[u8]) -> Option<(Component<'_>, usize)> {
             }
             b'E' if nested => return last.map(|name| (Component::Plain(name), at + 2)),
             kind @ (b'C' | b'D') if nested => {
-                // Arguments of its own template may follow.
+                // Arguments of the function's own template may follow.
                 let ends = matches!(rest.get(at + 1..at + 3)?, [b'0'..=b'5', b'E' | b'I']);
                 let structor = if *kind == b'C' { Component::Constructor } else { Component::Destructor };
                 return last.filter(|_| ends).map(|class| (structor(class), at + 2));
@@ -172,7 +173,7 @@ pub(super) fn own_component_at(name: &[u8]) -> Option<(Component<'_>, usize)> {
     }
 }
 
-/// Where the arguments of a template end whose first begins here (Itanium C++ ABI 5.1.5).
+/// The position after the template arguments that begin here (Itanium C++ ABI 5.1.5).
 fn after_arguments(name: &[u8], mut at: usize) -> Option<usize> {
     let mut depth = 1;
     while depth > 0 {
@@ -205,7 +206,7 @@ fn after_arguments(name: &[u8], mut at: usize) -> Option<usize> {
     Some(at)
 }
 
-/// Where a substitution ends (`S_`, `S1A_`, `St`; Itanium C++ ABI 5.1.10).
+/// The position after a substitution (`S_`, `S1A_`, `St`; Itanium C++ ABI 5.1.10).
 fn after_substitution(name: &[u8], at: usize) -> Option<usize> {
     match name.get(at + 1)? {
         byte if byte.is_ascii_lowercase() => Some(at + 2),
@@ -213,16 +214,16 @@ fn after_substitution(name: &[u8], at: usize) -> Option<usize> {
     }
 }
 
-/// Where a name with its length before it begins, and that length (Itanium C++ ABI 5.1.2).
+/// The start and the length of a source name, which has its length before it (Itanium C++ ABI 5.1.2).
 pub(super) fn counted(name: &[u8], at: usize) -> (usize, usize) {
     let digits = name[at..].iter().take(9).take_while(|byte| byte.is_ascii_digit()).count();
     let len = name[at..at + digits].iter().fold(0, |len, digit| len * 10 + usize::from(digit - b'0'));
     (at + digits, len)
 }
 
-/// True for a mangled name that only one function of a program can have: a second DIE with it, from another
-/// unit, describes that function again. A function that is local to a unit (`_ZL`, an anonymous namespace)
-/// shares its name with those of other units.
+/// True for a mangled name that only one function of a program can have: a second DIE with it, from another unit,
+/// describes that function again. A function that is local to its unit (`_ZL`, an anonymous namespace) may share its
+/// name with functions of other units.
 pub(crate) fn is_program_wide(name: &[u8]) -> bool {
     if !is_mangled(name) {
         return false;
@@ -232,7 +233,7 @@ pub(crate) fn is_program_wide(name: &[u8]) -> bool {
     if is_local(0..at) {
         return false;
     }
-    // Most are long, and tell nothing behind their beginning.
+    // Most names are long, and only their beginning matters.
     while let Some(some) = name[at..].first_chunk() {
         let next = at + TOGETHER;
         if may_tell_local(some) && is_local(at..next) {
@@ -243,10 +244,11 @@ pub(crate) fn is_program_wide(name: &[u8]) -> bool {
     !is_local(at..name.len())
 }
 
-/// Places of a name that are looked at together.
+/// Places of a name that are examined at once.
 const TOGETHER: usize = 16;
 
-/// True where one of the first places may be one of those that [`tells_local`]. Without branches, for vectors.
+/// True if one of the first places may be accepted by [`tells_local`]. Without branches, so that it compiles to
+/// vector instructions.
 fn may_tell_local(name: &[u8; TOGETHER + 1]) -> bool {
     let mut found = 0;
     for at in 0..TOGETHER {
@@ -258,28 +260,28 @@ fn may_tell_local(name: &[u8; TOGETHER + 1]) -> bool {
     found != 0
 }
 
-/// True where a mangled name goes on with what only a name has that is local to its unit.
+/// True if a mangled name continues with text that only a name local to its unit has.
 #[inline]
 fn tells_local(rest: &[u8]) -> bool {
     match rest {
         [b'_', b'G', ..] => rest.starts_with(ANONYMOUS),
-        // What clang calls a lambda that other units cannot name (`$_0`).
+        // clang's name of a lambda that other units cannot name (`$_0`).
         [b'$', b'_', ..] => true,
-        // The letter stands for internal linkage, also behind a namespace (`_ZN1aL`), and where the name is only a part of
-        // another: an argument of a template (`_Z5applyIZL3bariE1SEiT_i`), the function that a class is local to.
+        // `L` means internal linkage, also after a namespace (`_ZN1aL`), and in a name within the name: a template
+        // argument (`_Z5applyIZL3bariE1SEiT_i`), or the function that a class is local to.
         [b'Z', b'L', b'1'..=b'9', ..] => true,
         [b'Z', b'N', nested @ ..] => nested_local(nested),
         _ => false,
     }
 }
 
-/// Components of a nested name that are looked at for one of internal linkage; one with more counts as local.
+/// Components of a nested name that are examined for internal linkage; a name with more counts as local.
 const MAX_COMPONENTS: usize = 64;
 
 const ANONYMOUS: &[u8] = b"_GLOBAL__N_";
 
-/// True where a component of a nested name has internal linkage (`1aL1fE` of `_ZN1aL1fEv`). Behind the arguments of a
-/// template are members of a class, which have the linkage of that.
+/// True if a component of a nested name has internal linkage (`1aL1fE` of `_ZN1aL1fEv`). Components after template
+/// arguments are members of a class and have its linkage.
 fn nested_local(nested: &[u8]) -> bool {
     let mut at = 0;
     for _ in 0..MAX_COMPONENTS {
@@ -300,8 +302,8 @@ fn nested_local(nested: &[u8]) -> bool {
     true
 }
 
-/// The last component of a mangled name, which is all that the DIE of a function has that is local to its unit, or to another
-/// function.
+/// The last component of a mangled name: the only name in the DIE of a function that is local to its unit or to
+/// another function.
 pub(crate) fn own_spelling(symbol: &[u8]) -> Option<Cow<'_, [u8]>> {
     let whole = whole_name(symbol);
     match own_component(whole) {
@@ -311,15 +313,15 @@ pub(crate) fn own_spelling(symbol: &[u8]) -> Option<Cow<'_, [u8]>> {
     }
 }
 
-/// True for a name that a C++ or Rust compiler mangled: it names one function and no alias of another. The
-/// initialization function of a thread-local variable (`_ZTH`, Itanium C++ ABI 5.1.4.5) is an alias: all
-/// variables of a unit have one.
+/// True for a name that a C++ or Rust compiler mangled: it is the name of a function and never an alias. Except the
+/// initialization function of a thread-local variable (`_ZTH`, Itanium C++ ABI 5.1.4.5): all variables of a unit have
+/// one such function.
 pub(crate) fn is_mangled(name: &[u8]) -> bool {
     (name.starts_with(b"_Z") && !name.starts_with(b"_ZTH")) || name.starts_with(b"_R")
 }
 
-/// What a linkage name says of the class that its function is in: what follows `_ZN` and the qualifiers; of a thunk, that
-/// of what it leads to (Itanium C++ ABI 5.1.4, 5.1.5.3).
+/// The part of a linkage name that identifies the class: the text after `_ZN` and the qualifiers. For a thunk, that
+/// of its target (Itanium C++ ABI 5.1.4, 5.1.5.3).
 pub(crate) fn nested(name: &[u8]) -> Option<&[u8]> {
     let mut rest = match name.strip_prefix(b"_ZT") {
         Some([b'h' | b'v' | b'c', ..]) => {
@@ -371,7 +373,7 @@ mod tests {
         ] {
             assert_eq!(is_program_wide(name.as_bytes()), expected, "{name}");
         }
-        // At any place of a name.
+        // At any place of the name.
         for len in 1..40 {
             let name = |rest: &str| format!("_ZN{len}{}{rest}", "a".repeat(len));
             for rest in ["12_GLOBAL__N_11fEv", "3$_0clEv", "1fIZL3bariE1SEvT_", "1fIXadL_ZN2nsL3fooEiEEEvv"] {

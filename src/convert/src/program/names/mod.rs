@@ -1,4 +1,4 @@
-//! What names say: of one function or of several, of which unit, made by which tool.
+//! What a name reveals: whether two names are of one function, which unit a name belongs to, which tool made it.
 
 pub(crate) mod itanium;
 pub(crate) mod relation;

@@ -1,5 +1,5 @@
-//! Whether a symbol's name and a function's name are of one function: a clone, a variant of a constructor, the mangled name of
-//! a plain one.
+//! Decides whether a symbol's name and a function's name are of one function: a clone, a constructor variant, the
+//! mangled name of a plain one.
 
 use std::iter;
 
@@ -15,13 +15,13 @@ pub(crate) enum Relation {
     /// The function's name with a suffix that a compiler adds to a clone or a part (`.isra.0`, `.cold`,
     /// `.llvm.123`, `.lto_priv.0`).
     Clone,
-    /// The mangled name of a function that has a plain name alone (gcc writes no linkage name for a function that is
-    /// local to its unit).
+    /// The mangled name of a function whose DIE has only a plain name (gcc writes no linkage name for a function that
+    /// is local to its unit).
     Mangled,
-    /// Names of one constructor or destructor that differ in the variant alone (`C1`, `C2`, `D1`, `D2`), or names of one
-    /// function by two versions of gcc's ABI.
+    /// Two variants of one constructor or destructor (`C1`, `C2`, `D1`, `D2`), or two manglings of one function by
+    /// versions of gcc's ABI.
     Variant,
-    /// Another function, or another name that nothing explains.
+    /// A name of another function, or an alias.
     Other,
 }
 
@@ -41,8 +41,8 @@ pub(crate) fn relation(function: &[u8], symbol: &[u8]) -> Relation {
     if differ_in_variant(function, symbol) { Relation::Variant } else { Relation::Other }
 }
 
-/// The names that a function of this symbol may have in its DIE: the symbol's, that before a suffix which a
-/// compiler adds to copies and parts, the plain one of a mangled name.
+/// The names that the DIE of a symbol's function may have: the symbol's name, the name before a compiler's suffix,
+/// and the plain name of a mangled one.
 pub(crate) fn spellings(symbol: &[u8]) -> impl Iterator<Item = &[u8]> {
     let plain = || source_name(whole_name(symbol));
     iter::once(symbol).chain(whole_suffixed(symbol)).chain(iter::once_with(plain).flatten())
@@ -72,7 +72,7 @@ mod tests {
             ("_ZN1SI1AED2Ev", "_ZN1SI1AED1Ev", Relation::Variant),
             ("_ZN1DCI11BEi", "_ZN1DCI21BEi", Relation::Variant),
             ("_ZZN1SC1EvENKUlvE_clEv", "_ZZN1SC2EvENKUlvE_clEv", Relation::Variant),
-            // No parser reads the whole of these two.
+            // The demangler cannot read the whole of these two.
             (
                 "_ZN2ItC1IiEEPT_N2IfIXsr2IsIS1_E5valueEE4typeE",
                 "_ZN2ItC2IiEEPT_N2IfIXsr2IsIS1_E5valueEE4typeE",
@@ -83,7 +83,7 @@ mod tests {
                 "_ZN1AIXsr2IsIiE5valueEEC2EXsr2IsIiE5valueE",
                 Relation::Variant,
             ),
-            // An argument pack of gcc's ABI before version 6, and later.
+            // An argument pack by gcc's ABI before version 6, and by later versions.
             (
                 "_ZN5AllocI1AE9constructIS0_IRS0_EEEvPT_DpOT0_",
                 "_ZN5AllocI1AE9constructIS0_JRS0_EEEvPT_DpOT0_",

@@ -1,20 +1,20 @@
-//! What compilers, linkers and rewriters name the things that they make: suffixes of clones and parts, start-up code, thunks,
-//! bounds of sections, and the names that compilers give themselves.
+//! The names that compilers, linkers and rewriters give to what they make: suffixes of clones and parts, start-up
+//! code, thunks, bounds of sections, and the names by which compilers identify themselves.
 //!
-//! The lists come first: a tool that invents a suffix is one more word in one of them. What compilers call in every function
-//! (guards of the stack, profilers) is listed beside the code that looks at calls, [`is_added`].
+//! The lists come first: support for a new suffix is one more word in a list. Functions that compilers call in every
+//! function (stack guards, profilers) are listed beside the code that looks at calls, [`is_added`].
 
 use crate::program::machine::is_added;
 
-/// What compilers and rewriters add, behind a dot, to the name of a function for a part of it that stands elsewhere:
-/// gcc and clang for what seldom runs, clang for sections of basic blocks and of landing pads, BOLT.
+/// Suffixes, after a dot, of a function part that is placed elsewhere: gcc and clang for cold code, clang for
+/// sections of basic blocks and of landing pads, BOLT.
 const PARTS: &[&[u8]] = &[b"cold", b"__part", b"eh", b"warm"];
 
-/// What LLVM (`.llvm.HASH`) and gcc (`.lto_priv.N`) put between a name and a number, where several files have a function of
-/// this name and link-time optimization makes one file of them.
+/// The word between name and number (`.llvm.HASH`, `.lto_priv.N`) with which link-time optimization distinguishes
+/// functions of one name from several files that it joins.
 const NUMBERED: &[&[u8]] = &[b".lto_priv.", b".llvm."];
 
-/// Compilers' start-up code: objects of every program, without debug information, and nothing in them folds.
+/// Compilers' start-up code: objects of every program, without debug information, in which nothing folds.
 pub(crate) const START_UP_FILES: &[&[u8]] = &[
     b"crtstuff.c",
     b"crtbegin.c",
@@ -36,11 +36,12 @@ pub(crate) const START_UP_FILES: &[&[u8]] = &[
     b"crtn.o",
 ];
 
-/// The files that tools name for the object which they make of all units: LLVM's link-time optimization, Go's linker. Units
-/// that are described are not named so.
+/// The file names that tools give to an object made of all units: LLVM's link-time optimization, Go's linker. No
+/// described unit has such a name.
 pub(crate) const WHOLE_PROGRAM_FILES: &[&[u8]] = &[b"ld-temp.o", b"go.go"];
 
-/// The functions that begin and end a program, and those that compilers put into one: of `crtstuff.c`, of C's library.
+/// The functions that begin and end a program, and the functions that compilers add to it: of `crtstuff.c` and the C
+/// library.
 const START_UP_FUNCTIONS: &[&[u8]] = &[
     b"register_tm_clones",
     b"deregister_tm_clones",
@@ -61,73 +62,72 @@ const START_UP_FUNCTIONS: &[&[u8]] = &[
     b"__clang_call_terminate",
 ];
 
-/// How names begin that are not of functions which a compiler may have merged: C++'s own thunks and the functions that make its
-/// thread-local variables (Itanium C++ ABI 5.1.4.4, 5.1.4.5), what LLVM's outliner makes, and the tables of jumps for checked
-/// types of callers (`-fsanitize=cfi-icall`).
+/// Beginnings of names of functions that a compiler never merges: C++ thunks and initializers of thread-local
+/// variables (Itanium C++ ABI 5.1.4.4, 5.1.4.5), functions of LLVM's outliner, and the jump tables of
+/// `-fsanitize=cfi-icall`.
 const MADE_PREFIXES: &[&[u8]] =
     &[b"_ZTh", b"_ZTv", b"_ZTc", b"_ZTW", b"_ZTH", b"OUTLINED_FUNCTION_", b"__typeid_"];
 
-/// And how they end: lld's thunks for 32-bit Arm and PowerPC, entries of such a table.
+/// Endings of such names: lld's thunks for 32-bit Arm and PowerPC, entries of such a jump table.
 const MADE_SUFFIXES: &[&[u8]] = &[b"$thunk", b".cfi_jt"];
 
-/// What C libraries put before and after the names of their functions for other names of the same function, behind the underscores
-/// that make a name reserved (C 7.1.3): `_IO_new_fclose` is `fclose`, `__libc_start_main_impl` is `__libc_start_main`.
+/// Prefixes and suffixes with which C libraries form further names of a function, after the underscores that make a
+/// name reserved (C 7.1.3): `_IO_new_fclose` is `fclose`, `__libc_start_main_impl` is `__libc_start_main`.
 const LIBRARY_PREFIXES: &[&[u8]] = &[b"GI_", b"IO_", b"new_"];
 const LIBRARY_SUFFIXES: &[&[u8]] = &[b"_impl"];
 
-/// Where the code of a program ends, as linkers name it.
+/// Linkers' names for the end of the program's code.
 pub(crate) const SECTION_ENDS: &[&[u8]] = &[b"etext", b"_etext", b"__etext"];
 
-/// What linkers put before the name of a section for where it begins and ends.
+/// Linkers' prefixes for the name of a section, for its start and its end.
 const SECTION_BOUNDS: &[&[u8]] = &[b"__start_", b"__stop_"];
 
-/// How gcc's names of itself begin (`DW_AT_producer`), and those of the compiler that `-flto` runs at the link.
+/// Beginnings of gcc's `DW_AT_producer`, and of the producer of the compiler that `-flto` runs at the link.
 const GNU: &[u8] = b"GNU ";
 const GNU_LINK: &[u8] = b"GNU GIMPLE ";
 
 /// Go's own compiler.
 const GO: &[u8] = b"Go cmd/compile";
 
-/// How clang is asked to merge functions, where it writes its command line (`-grecord-command-line`): by an option of its own, or by
-/// one of LLVM's (`-mllvm`), which may have a value.
+/// Options that make clang merge functions, in a recorded command line (`-grecord-command-line`): an option of clang,
+/// and one of LLVM (`-mllvm`), which may have a value.
 const MERGES: &[u8] = b"-fmerge-functions";
 const LLVM_MERGES: &[u8] = b"-enable-merge-functions";
 
-/// What stands before an option of LLVM's in the same word, what begins a word of options for the linker, and the values that mean
-/// no.
+/// The prefix of an LLVM option in one word with it, the beginning of a word of linker options, and the values that
+/// mean "no".
 const LLVM_OPTION: &[&[u8]] = &[b"-mllvm=", b"-plugin-opt="];
 const LINKER_OPTIONS: &[u8] = b"-Wl,";
 const NO: &[&[u8]] = &[b"=false", b"=FALSE", b"=False", b"=0"];
 
-/// True for the name of a part of a function that stands elsewhere (`f.cold`, `f.isra.0.cold.1`, `f.__part.2`).
+/// True for the name of a function part that is placed elsewhere (`f.cold`, `f.isra.0.cold.1`, `f.__part.2`).
 pub(crate) fn names_part(symbol: &[u8]) -> bool {
     let dot = memchr::memchr(b'.', symbol);
     dot.is_some_and(|at| symbol[at + 1..].split(|byte| *byte == b'.').any(|word| PARTS.contains(&word)))
 }
 
-/// True where something was added to a name, behind a dot: it is that of a copy or of a part.
+/// True for a name with a suffix after a dot: the name of a clone or a part.
 pub(crate) fn has_suffix(symbol: &[u8]) -> bool {
     let rest = symbol.get(1..).unwrap_or_default();
     memchr::memchr(b'.', rest).is_some_and(|at| at + 1 < rest.len())
 }
 
-/// A name up to the suffix that a compiler adds.
+/// A name without the suffix that a compiler added.
 pub(crate) fn whole_name(symbol: &[u8]) -> &[u8] {
     memchr::memchr(b'.', symbol).map_or(symbol, |dot| &symbol[..dot])
 }
 
-/// A name up to the suffix that a compiler adds, if it has one.
+/// A name without the suffix that a compiler added; `None` if it has none.
 pub(crate) fn whole_suffixed(symbol: &[u8]) -> Option<&[u8]> {
     Some(whole_name(symbol)).filter(|whole| !whole.is_empty() && whole.len() < symbol.len())
 }
 
-/// A symbol's name without the number that compilers add where several files have a function of this name, and the
-/// rest of it.
+/// Splits off the number that compilers add to functions of one name from several files.
 pub(crate) fn numbered(name: &[u8]) -> (&[u8], &[u8]) {
     let digits = |text: &[u8]| !text.is_empty() && text.iter().all(u8::is_ascii_digit);
     let mut dots = memchr::memchr_iter(b'.', name).filter(|at| *at > 0);
     let first = dots.clone().next();
-    // The number behind another word is that of a copy of one function (`f.isra.0`).
+    // A number after another word belongs to a clone of one function (`f.isra.0`).
     let found = dots.find(|&at| {
         let rest = &name[at..];
         NUMBERED.iter().any(|word| rest.starts_with(word)) || (Some(at) == first && digits(&rest[1..]))
@@ -142,14 +142,14 @@ pub(crate) fn is_rust(name: &[u8]) -> bool {
     name.starts_with(b"_R") || (name.starts_with(b"_ZN") && hash().is_some_and(|(_, hash)| legacy(hash)))
 }
 
-/// True for what begins and ends a program, and what a compiler adds to it: its `crtstuff.c`, C's library (`crt1.o`, `crti.o`).
+/// True for functions that begin and end a program, and functions that a compiler adds: of `crtstuff.c` and the C
+/// library (`crt1.o`, `crti.o`).
 pub(crate) fn is_of_start(name: &[u8]) -> bool {
     START_UP_FUNCTIONS.contains(&name) || is_added(name)
 }
 
-/// True where a name is that of a function which may have been merged: not for what C++ calls a thunk, the functions that make
-/// its thread-local variables, what linkers make, what LLVM's outliner does, and the tables of jumps to functions whose
-/// callers' types are checked (`-fsanitize=cfi-icall`).
+/// True if the function of this name may have been merged. Never merged are C++ thunks, initializers of thread-local
+/// variables, code that linkers make, functions of LLVM's outliner, and the jump tables of `-fsanitize=cfi-icall`.
 pub(crate) fn may_be_merged(name: &[u8]) -> bool {
     let made = MADE_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
         || (name.starts_with(b"__") && name.windows(6).any(|part| part == b"Thunk_"))
@@ -157,8 +157,8 @@ pub(crate) fn may_be_merged(name: &[u8]) -> bool {
     !name.is_empty() && !made
 }
 
-/// True where two different plain names are such as a C library gives one function. One of them is reserved, so that programs do not
-/// define it.
+/// True if two different unmangled names are a pair that a C library gives to one function. One of them is reserved,
+/// so programs do not define it.
 pub(crate) fn are_library_names(one: &[u8], other: &[u8]) -> bool {
     let is_reserved = |name: &[u8]| matches!(name, [b'_', b'_' | b'A'..=b'Z', ..]);
     let word = |mut name| {
@@ -177,26 +177,26 @@ pub(crate) fn are_library_names(one: &[u8], other: &[u8]) -> bool {
     (is_reserved(one) || is_reserved(other)) && !word(one).is_empty() && word(one) == word(other)
 }
 
-/// The name of the function whose body has this name: where the types of callers are checked, a jump to the body has it.
+/// The name that jumps to a body have (`-fsanitize=cfi-icall`), from the name of the body.
 pub(crate) fn checked_name(body: &[u8]) -> Option<&[u8]> {
     body.strip_suffix(b".cfi")
 }
 
-/// The section whose begin or end a symbol of this name is, if a linker made it.
+/// The section whose start or end a symbol of this name marks, if a linker made the symbol.
 pub(crate) fn bounded_section(name: &[u8]) -> Option<&[u8]> {
     SECTION_BOUNDS.iter().find_map(|prefix| name.strip_prefix(*prefix))
 }
 
-/// What a compiler's name of itself, with its command line, says of how it merges functions.
+/// How a compiler merges functions, by its `DW_AT_producer` with the command line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Producer {
-    /// It merges functions, and calls keep naming the one that was called (gcc's ipa-icf).
+    /// It merges functions, and recorded calls keep the callee that the source names (gcc's ipa-icf).
     pub(crate) keeps_callees: bool,
-    /// It is gcc at the link: the unit is of all units that were compiled with `-flto`.
+    /// It is gcc at the link: the unit is made of all units that were compiled with `-flto`.
     pub(crate) of_link: bool,
-    /// It merges none (Go's).
+    /// It merges no functions (Go).
     pub(crate) merges_nothing: bool,
-    /// It was asked to merge functions, and rewrites the calls of those that it merged.
+    /// It was told to merge functions, and rewrites the calls of merged ones.
     pub(crate) merges: bool,
 }
 
@@ -211,8 +211,8 @@ impl Producer {
     }
 }
 
-/// True where a recorded command line has an option that asks to merge functions. In a word of it, a space or a backslash is behind a
-/// backslash; options for the linker, which compiles at `-flto`, are one word with commas.
+/// True if a recorded command line has an option that makes the compiler merge functions. A backslash escapes spaces
+/// and backslashes within a word; linker options (the linker compiles at `-flto`) are one word with commas.
 fn asks_to_merge(producer: &[u8]) -> bool {
     if memchr::memmem::find(producer, b"merge-functions").is_none() {
         return false;
@@ -341,7 +341,7 @@ mod tests {
             ("_IO_new_file_setbuf", "_IO_file_setbuf", true),
             ("__libc_start_main", "__libc_start_main_impl", true),
             ("___asprintf", "__asprintf", true),
-            // Anybody may define both.
+            // Any program may define both.
             ("new_list", "list", false),
             ("_list", "list", false),
             ("list_impl", "list", false),

@@ -80,7 +80,7 @@ impl<'f, E: Endianity> Walk<'_, 'f, E> {
         let name = self.ids.origins.tables.name(NameText::Whole(&[]));
         let origin = self.ids.origins.tables.origin(UnitOrigin { name, file: NONE16, line: 0 });
         let id = LocalCallee(self.out.records.callees.len() as u32);
-        let (die, place) = (DieOffset(0), CalleePlace::Elsewhere);
+        let (die, place) = (DieOffset(0), CalleePlace::OtherDebugFile);
         self.out.records.callees.push(UnitCallee { die, place, origin, external: false });
         self.unknown_callee = Some(id);
         id

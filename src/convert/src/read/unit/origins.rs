@@ -244,7 +244,7 @@ impl<'a, 'f, E: Endianity> Origins<'a, 'f, E> {
             return CalleePlace::Here;
         }
         let split = self.space.main.dwarf.file_type == gimli::DwarfFileType::Dwo;
-        if place.supplementary || split { CalleePlace::Elsewhere } else { CalleePlace::Program }
+        if place.supplementary || split { CalleePlace::OtherDebugFile } else { CalleePlace::Program }
     }
 
     /// The place of a DIE of the unit being read.

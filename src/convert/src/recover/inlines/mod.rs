@@ -1,11 +1,12 @@
-//! Gives folded functions what is inlined into them, where that is proved.
+//! Restores the inlined code of folded functions if its place is proved.
 //!
-//! The linker erases the addresses of inlined subroutines with that of their function; lengths and, of clang, the
-//! offsets in range lists survive (`read` keeps them), and so do the line rows. Two proofs are tried. *Rows*: there is
-//! only one way to lay the inlined code over the rows ([`places`]). *A twin*, which costs less to find and so is asked for
-//! first: a function with the same code, known inlined code, the same lines, and an inline tree of the same declarations,
-//! calls and lengths: both were made of one piece of source (instances of one template), and the code that the one has
-//! inlined at an offset the other has there too. Where neither holds, the function keeps its lines alone, and is counted.
+//! The linker erases the addresses of inlined subroutines together with that of their function. The lengths remain
+//! (`read` keeps them), so do clang's offsets in range lists, and so do the line rows. There are two proofs. *Rows*:
+//! there is only one way to lay the inlined code over the rows ([`places`]). *A twin*, which costs less and is tried
+//! first: a function with the same code, known inlined code, the same lines, and an inline tree of the same
+//! declarations, calls and lengths. Both were compiled from one piece of source (instances of one template), so code
+//! that is inlined at an offset of the twin is inlined at that offset of the function. Without a proof the function
+//! keeps only its lines, and is counted.
 
 mod function;
 mod places;
@@ -22,18 +23,18 @@ use crate::util::budget::Budget;
 use crate::util::hash::{HashMap, HashSet};
 use crate::util::paint::{PaintRange, Painter, Segment};
 
-/// Steps that one program's functions may take together, each of which looks at a row or a place; and those of first looks that come
-/// to no end.
+/// Steps for all functions of a program, each of which compares a row or a place; and steps of first attempts that
+/// reach no result.
 const MAX_STEPS: u64 = 1 << 30;
 
-/// How many functions are looked at side by side, whatever the number of threads, and the steps that each may take then.
-/// Most take few; what takes more is looked at again.
+/// Functions that are tried side by side, whatever the number of threads, and the steps of each attempt. Most need
+/// few; a function that needs more is tried again.
 const ROUNDS: [(usize, u64); 2] = [(4096, 1 << 18), (64, 1 << 24)];
 
-/// Functions at one address that one is compared with to find its twin.
+/// Functions at one address that a function is compared with to find its twin.
 const MAX_TWINS: usize = 64;
 
-/// Restores the inline trees of all functions that were found without addresses.
+/// Restores the inline trees of all functions that were recovered without them.
 pub(crate) fn restore(names: &Names<'_>, recovered: &mut Recovered<'_, '_>, diagnostics: &mut Diagnostics) {
     let mut counts = InlineCounts::default();
     let mut left = MAX_STEPS;
@@ -46,7 +47,7 @@ pub(crate) fn restore(names: &Names<'_>, recovered: &mut Recovered<'_, '_>, diag
         units.flat_map(|(index, unit)| (0..unit.functions.len()).map(move |function| (index, function)));
     let lost: Vec<FunctionAt> = all.filter(wanted).collect();
     make_room(recovered, &lost);
-    // A twin is soon found. Those that have none are looked at by their rows, which may make them the twin of others.
+    // A twin is found quickly. A function without one is tried by its rows, and may then be the twin of others.
     let mut twins = Twins::new(recovered, &lost);
     let mut open: Vec<LostFunction> = lost.into_iter().map(|at| LostFunction { at, compared: 0 }).collect();
     twins.take(names, recovered, &mut open, &mut counts, &mut left);
@@ -75,7 +76,7 @@ pub(crate) fn restore(names: &Names<'_>, recovered: &mut Recovered<'_, '_>, diag
     recovered.inlines = counts;
 }
 
-/// Makes room for the trees and rows of functions, at once for those of a unit: else each unit has room for as many again.
+/// Reserves memory for the trees and rows of a unit's functions at once: growth would reserve up to twice as much.
 fn make_room(recovered: &mut Recovered<'_, '_>, lost: &[FunctionAt]) {
     recovered.code.par_iter_mut().enumerate().for_each(|(index, unit)| {
         let first = lost.partition_point(|at| at.0 < index);
@@ -94,11 +95,11 @@ fn make_room(recovered: &mut Recovered<'_, '_>, lost: &[FunctionAt]) {
 #[derive(Clone, Copy)]
 struct LostFunction {
     at: FunctionAt,
-    /// Of the functions that may be its twin, how many it was compared with.
+    /// How many possible twins it was compared with.
     compared: usize,
 }
 
-/// What is found of each of these, as long as steps are left for all.
+/// The result for each of these functions, while steps are left.
 fn each<T: Copy + Sync, F: Send>(
     all: &[T],
     left: &mut u64,
@@ -106,7 +107,7 @@ fn each<T: Copy + Sync, F: Send>(
 ) -> Vec<Option<F>> {
     let mut found: Vec<Option<F>> = all.iter().map(|_| None).collect();
     let mut open: Vec<usize> = (0..all.len()).collect();
-    // For first looks that come to no end. They are not taken from what is left: those are looked at again.
+    // Steps of first attempts without a result are not taken from `left`, since those functions are tried again.
     let mut in_vain = MAX_STEPS;
     for (round, (at_once, limit)) in ROUNDS.into_iter().enumerate() {
         let (mut unseen, mut again) = (Vec::new(), Vec::new());
@@ -137,7 +138,7 @@ fn each<T: Copy + Sync, F: Send>(
     found
 }
 
-/// Gives those their inline trees whose rows leave one way alone; the others stay.
+/// Restores the inline trees of functions whose rows allow only one; the others stay in the list.
 fn by_all_rows(
     names: &Names<'_>,
     recovered: &mut Recovered<'_, '_>,
@@ -160,13 +161,13 @@ fn by_all_rows(
     }
 }
 
-/// The rows of a function of one piece, before anything is inlined.
+/// The rows of a function of one piece, without inlined code.
 fn rows_of(unit: &UnitCode<'_>, function: usize) -> Option<RowRange> {
     let pieces = unit.functions[function].pieces.clone();
     (pieces.len() == 1).then(|| unit.pieces[pieces.start as usize].rows)
 }
 
-/// What is inlined, where the rows leave one way alone.
+/// The inlined code of a function, if its rows allow only one placement.
 fn by_rows(
     names: &Names<'_>,
     recovered: &Recovered<'_, '_>,
@@ -212,17 +213,17 @@ fn places_by_rows(
     places::places(&places::UnplacedFunction { rows, size, nodes }, budget)
 }
 
-/// The rows of a function with what is inlined there.
+/// The rows of a function with its inlined code.
 struct Laid {
-    /// It has a tree.
+    /// The function has an inline tree.
     scopes: bool,
-    /// Of each of its pieces.
+    /// By piece of the function.
     rows: Vec<Vec<Row>>,
 }
 
 impl Laid {
-    /// Gives the rows of a function the scopes of the nodes with these ranges. Without any only rows that say the same are
-    /// joined.
+    /// Gives the rows of a function the scopes of nodes with these ranges. Without ranges it only joins rows with the
+    /// same content.
     fn new(unit: &UnitCode<'_>, function: usize, ranges: &[Vec<(u32, u32)>]) -> Laid {
         let mut segments: Vec<Segment> = Vec::new();
         let mut painted: Vec<PaintRange> = Vec::new();
@@ -257,7 +258,7 @@ fn lay(recovered: &mut Recovered<'_, '_>, (unit, function): FunctionAt, laid: La
     }
 }
 
-/// Rows of scope 0 with the scopes of segments; each says something new.
+/// Rows of scope 0 with the scopes of segments; each row differs from the one before it.
 fn join(rows: &[Row], segments: &[Segment]) -> Vec<Row> {
     let mut joined: Vec<Row> = Vec::with_capacity(rows.len() + segments.len());
     let mut add = |row: Row| {
@@ -284,7 +285,7 @@ fn join(rows: &[Row], segments: &[Segment]) -> Vec<Row> {
     joined
 }
 
-/// Functions whose inline trees are known, by their range, where another needs a twin.
+/// Functions with known inline trees, by range, at ranges where another function needs a twin.
 struct Twins {
     by_range: HashMap<(u64, u32), Vec<FunctionAt>>,
 }
@@ -308,7 +309,8 @@ impl Twins {
         twins
     }
 
-    /// Gives those their inline trees that have a twin, each of which may be the twin of others; the others stay.
+    /// Restores the inline trees of functions that have a twin, each of which may be the twin of others; the others
+    /// stay in the list.
     fn take(
         &mut self,
         names: &Names<'_>,
@@ -346,13 +348,13 @@ impl Twins {
         }
     }
 
-    /// What a function is compared with.
+    /// The form in which a function is compared.
     fn at(&self, recovered: &Recovered<'_, '_>, at: FunctionAt) -> &[FunctionAt] {
         let twins = range(&recovered.code[at.0], at.1).and_then(|range| self.by_range.get(&range));
         twins.map_or(&[], |twins| &twins[..twins.len().min(MAX_TWINS)])
     }
 
-    /// Compares a function with those of them that it was not compared with yet.
+    /// Compares a function with the possible twins that it was not compared with yet.
     fn find(
         &self,
         names: &Names<'_>,
@@ -380,7 +382,7 @@ mod tests {
     use super::{MAX_STEPS, ROUNDS, each};
     use crate::util::budget::Budget;
 
-    /// Takes so many steps: as many as a first look may, and then the others.
+    /// Takes so many steps: first those of the first attempt, then the others.
     fn find(steps: u64, budget: &Budget) -> Option<u64> {
         let first = steps.min(ROUNDS[0].1);
         (budget.spend(first as usize) && budget.spend((steps - first) as usize)).then_some(steps)
@@ -393,7 +395,7 @@ mod tests {
         let mut left = MAX_STEPS;
         let found = each(&all, &mut left, find);
         assert_eq!(found, [Some(1), Some(first + 1), Some(first), Some(last), None, Some(2)]);
-        // First looks in vain do not count, second ones do.
+        // First attempts without a result do not count, second attempts do.
         assert_eq!(MAX_STEPS - left, 1 + first + 1 + first + last + first + 2);
     }
 
@@ -404,14 +406,14 @@ mod tests {
         all.extend([10; 100]);
         let mut left = MAX_STEPS;
         let found = each(&all, &mut left, find);
-        // What no first look was left for comes before the second looks.
+        // Functions that had no first attempt come before the second attempts.
         assert!(found[at_once..].iter().all(|found| *found == Some(10)));
         let possible = ((MAX_STEPS - 10 * 100) / (first + 1)) as usize;
         assert_eq!(found[..at_once].iter().flatten().count(), possible);
         assert_eq!((found[possible - 1].is_some(), left), (true, 0));
     }
 
-    /// More than may take all steps of a first look: each takes one, and asks for more than there are.
+    /// More functions than steps: each takes one step of a first attempt and asks for more than there are.
     #[test]
     fn first_looks_in_vain_count_with_what_they_took() {
         let (at_once, first) = ROUNDS[0];
@@ -432,7 +434,7 @@ mod tests {
         let mut left = 10;
         let all: Vec<u64> = (1..10_000).collect();
         let found = each(&all, &mut left, find);
-        // The fifth takes more than is left, and the others behind it in the first look's share come too late.
+        // The fifth takes more than is left, and the others of the same batch come too late.
         assert_eq!((&found[..5], left), (&[Some(1), Some(2), Some(3), Some(4), None][..], 0));
         assert!(found[5..].iter().all(Option::is_none));
     }

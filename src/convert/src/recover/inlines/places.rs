@@ -1,30 +1,32 @@
-//! Finds where inlined code stands in a function of which only the lines and the lengths of what is inlined are known.
+//! Finds the places of inlined code in a function of which only the lines and the lengths of the inlined code are
+//! known.
 //!
 //! # The idea
 //! Each inlined subroutine without a place is a run of whole line rows (a compiler that changes the scope begins a
-//! row), of a length that is known, inside its caller, beside its siblings. A row says a file and a line, and code of
-//! a function has lines of the file that declares it, from its declaration on. So a row that its caller cannot have
-//! written must lie in one of those that are inlined there, and a run with a row that nobody of the inlined subtree can
-//! have written is none of its places.
+//! row), of a known length, inside its caller and disjoint from its siblings. A row has a file and a line, and code
+//! of a function has lines of the file that declares it, from its declaration on. So a row that its caller cannot
+//! have written lies in a subroutine inlined there. A run with a row that no function of the inlined subtree can have
+//! written is not one of its places.
 //!
-//! Rows of line 0 are the exception: between two scopes without a line no row need begin. So a run may also begin or end
-//! inside such a row, where its other end says how far; one with both ends inside such rows has no certain place.
+//! Rows of line 0 are the exception: between two scopes without a line no row need begin. So a run may also begin or
+//! end inside such a row if its other end determines where. A run with both ends inside such rows has no certain
+//! place.
 //!
-//! # What is done
-//! Each subroutine begins with all runs that fit it: its *places*. Then runs are crossed out that no solution can have:
-//! those outside every place of the caller, those that leave no place for an inlined callee, those that overlap a
-//! sibling whose place is known, and those that leave a row to nobody. That is repeated until nothing changes. Nothing
-//! is crossed out that a solution needs, so where one place each is left, and these fit together, that is the only
-//! solution. Otherwise nothing is said.
+//! # The method
+//! Each subroutine begins with all runs that fit it: its *places*. Then runs are removed that no solution can have:
+//! runs outside every place of the caller, runs that leave no place for an inlined callee, runs that overlap a
+//! sibling whose place is known, and runs that leave some row to no function. That is repeated until nothing changes.
+//! No run of a solution is ever removed. So if one place per subroutine remains and these fit together, that is the
+//! only solution. Otherwise the function gets no inlined code.
 //!
-//! # Why it ends
-//! Each round crosses out a place or is the last. The work of all rounds is bounded by a budget besides.
+//! # Termination
+//! Each round removes a place or is the last. A budget bounds the work of all rounds as well.
 
 use crate::util::budget::Budget;
 
-/// A function without the places of what is inlined into it.
+/// A function with inlined code of unknown places.
 pub(crate) struct UnplacedFunction<'a> {
-    /// Line rows: offset, and the file and line, file 0 where no row covers the code.
+    /// Line rows: offset, and the file and line, file 0 if no row covers the code.
     pub(crate) rows: Vec<(u32, u32, u32)>,
     /// Bytes of the function.
     pub(crate) size: u32,
@@ -35,20 +37,20 @@ pub(crate) struct UnplacedFunction<'a> {
 /// A function or an inlined subroutine.
 pub(crate) struct InlineNode<'a> {
     pub(crate) parent: u32,
-    /// Bytes of the only range; 0 where `ranges` has all.
+    /// Length in bytes of its only range; 0 if `ranges` has its ranges.
     pub(crate) len: u32,
     pub(crate) ranges: &'a [(u32, u32)],
-    /// Where it is declared; file 0 where that is not known.
+    /// File and line of its declaration; file 0 if unknown.
     pub(crate) file: u32,
     pub(crate) line: u32,
-    /// Siblings of one call are the same to a reader.
+    /// Siblings that are one call at one line need not be distinguished.
     pub(crate) call: u32,
 }
 
 /// A run of rows, by their indexes.
 type Run = (u32, u32);
 
-/// Rows times nodes of one function.
+/// The most rows times nodes of one function.
 const MAX_CELLS: usize = 1 << 22;
 
 struct Solver<'a> {
@@ -56,21 +58,21 @@ struct Solver<'a> {
     children: Vec<Vec<u32>>,
     /// Offsets of the rows, and the end.
     starts: Vec<u32>,
-    /// Those of them that stand inside a row of line 0: sorted.
+    /// The offsets among them that lie inside a row of line 0, sorted.
     inside_zero: Vec<u32>,
-    /// By node, by row: the node itself may have written it.
+    /// By node, by row: whether the node itself may have written the row.
     own: Vec<bool>,
-    /// By node, by row: how many rows before it nobody of the subtree can have written.
+    /// By node, by row: how many rows before it no function of the subtree can have written.
     foreign: Vec<u32>,
-    /// By node: the runs that it may have. One that is `fixed` has all of them.
+    /// By node: its possible runs. A node with several ranges is `fixed` and has all of its runs.
     places: Vec<Vec<Run>>,
     fixed: Vec<bool>,
-    /// Work that may still be done.
+    /// Work that is left in the budget.
     budget: &'a Budget,
 }
 
-/// The ranges of each node of a function but the first, as offsets; `None` where they are not the only ones possible, or
-/// the budget is used up.
+/// The ranges of each node of a function except the first, as offsets; `None` if they are not the only possible ones,
+/// or the budget is used up.
 pub(crate) fn places(function: &UnplacedFunction<'_>, budget: &Budget) -> Option<Vec<Vec<(u32, u32)>>> {
     let mut solver = Solver::new(function, budget)?;
     while solver.round()? {}
@@ -188,7 +190,7 @@ impl<'a> Solver<'a> {
         Some(())
     }
 
-    /// Crosses out what no solution can have; true if anything was. `None` where no solution is left.
+    /// Removes places that no solution can have; true if any was removed. `None` if no solution is left.
     fn round(&mut self) -> Option<bool> {
         let before: usize = self.left();
         for node in 1..self.nodes.len() {
@@ -210,7 +212,7 @@ impl<'a> Solver<'a> {
         Some(self.left() < before)
     }
 
-    /// Places that are left, and nodes whose place is open.
+    /// The number of places left, and of nodes without a certain place.
     fn left(&self) -> usize {
         self.places.iter().map(Vec::len).sum::<usize>() + self.fixed.iter().filter(|fixed| !**fixed).count()
     }
@@ -219,7 +221,7 @@ impl<'a> Solver<'a> {
         self.budget.spend(work + 1).then_some(())
     }
 
-    /// Keeps the places that lie inside one of the caller's.
+    /// Keeps the places that lie inside a place of the caller.
     fn inside_caller(&mut self, node: usize) -> Option<()> {
         let parent = self.nodes[node].parent as usize;
         self.pay(self.places[node].len() * self.places[parent].len())?;
@@ -240,7 +242,7 @@ impl<'a> Solver<'a> {
         Some(())
     }
 
-    /// Keeps the places that leave one for each callee that is inlined there.
+    /// Keeps the places that leave one for each callee inlined there.
     fn around_callees(&mut self, node: usize) -> Option<()> {
         if self.fixed[node] {
             return Some(());
@@ -260,7 +262,7 @@ impl<'a> Solver<'a> {
         Some(())
     }
 
-    /// Crosses out what overlaps an inlined callee of the node whose place is known.
+    /// Removes places that overlap an inlined callee of the node whose place is known.
     fn beside_siblings(&mut self, node: usize) -> Option<()> {
         let children = std::mem::take(&mut self.children[node]);
         let known = children.iter().filter(|&&child| self.fixed[child as usize]);
@@ -285,14 +287,15 @@ impl<'a> Solver<'a> {
         (apart && !none).then_some(())
     }
 
-    /// A row that the node cannot have written, and that one of its callees alone can cover, is that one's.
+    /// If the node cannot have written a row and only one of its callees can cover it, the row belongs to that
+    /// callee.
     fn no_row_left(&mut self, node: usize) -> Option<()> {
         let covered = |run: &Run| (run.1 - run.0) as usize;
         let inner = self.children[node].iter().flat_map(|&child| &self.places[child as usize]);
         self.pay(inner.chain(&self.places[node]).map(covered).sum())?;
         let rows = self.rows();
         let own = &self.own[node * rows..][..rows];
-        // By row: how many callees can cover it, and which one did last.
+        // By row: how many callees can cover it, and the last one that can.
         let mut covers: Vec<(u32, u32)> = vec![(0, 0); rows];
         let mut work = rows;
         for &child in &self.children[node] {
@@ -326,7 +329,7 @@ impl<'a> Solver<'a> {
         self.pay(work)
     }
 
-    /// Calls of one line to one function that have as many places as they are: each may have any.
+    /// Calls of one function at one line that have as many places as there are calls: any assignment is the same.
     fn alike(&mut self, node: usize) {
         let open = |child: &&u32| !self.fixed[**child as usize] && self.children[**child as usize].is_empty();
         let mut open: Vec<u32> = self.children[node].iter().filter(open).copied().collect();
@@ -343,7 +346,7 @@ impl<'a> Solver<'a> {
         }
     }
 
-    /// The places, if there is one each and they fit together.
+    /// The places, if each node has one and they fit together.
     fn solution(&self) -> Option<Vec<Vec<(u32, u32)>>> {
         if !self.fixed.iter().all(|fixed| *fixed) {
             return None;
@@ -353,7 +356,7 @@ impl<'a> Solver<'a> {
         for (index, node) in self.nodes.iter().enumerate().skip(1) {
             for run in &self.places[index] {
                 for row in &mut innermost[run.0 as usize..run.1 as usize] {
-                    // A sibling, or what is inlined into one, is there already.
+                    // A sibling, or code inlined into one, is there already.
                     if *row != node.parent {
                         return None;
                     }
@@ -376,8 +379,8 @@ impl<'a> Solver<'a> {
     }
 }
 
-/// The offsets inside rows of line 0 at which a run may begin or end: those that the length of a node leads to from a
-/// row, and of those with both ends inside one for each two rows.
+/// The offsets inside rows of line 0 at which a run may begin or end. These are the offsets at a node's length from a
+/// row, and one offset for each two rows between which a run may lie with both ends inside.
 fn inside_zero(function: &UnplacedFunction<'_>, starts: &[u32], budget: &Budget) -> Option<Vec<u32>> {
     let zero = |start: u32| {
         let after = function.rows.partition_point(|row| row.0 <= start);
@@ -397,7 +400,7 @@ fn inside_zero(function: &UnplacedFunction<'_>, starts: &[u32], budget: &Budget)
     lens.dedup();
     let work = lens.len().checked_mul(rows.len())?.checked_mul(starts.len())?;
     budget.spend(work).then_some(())?;
-    // Those of the starts that are strictly between two offsets.
+    // The starts strictly between two offsets.
     let between = |low: i64, high: i64| {
         let after = starts.partition_point(|&start| i64::from(start) <= low);
         starts[after..].iter().take_while(move |&&start| i64::from(start) < high)
@@ -409,7 +412,7 @@ fn inside_zero(function: &UnplacedFunction<'_>, starts: &[u32], budget: &Budget)
             found.extend(between(low - by, high - by).map(|start| start + len));
             found.extend(between(low + by, high + by).map(|start| start - len));
             for second in &rows {
-                // Offsets strictly inside the first whose end is strictly inside the second.
+                // Offsets strictly inside the first row whose end is strictly inside the second.
                 let low = (first.0 + 1).max((second.0 + 1).saturating_sub(len));
                 let high = (first.1 - 1).min((second.1 - 1).saturating_sub(len));
                 if low <= high && low.checked_add(len).is_some_and(|end| second.0 < end && end < second.1) {
@@ -450,7 +453,7 @@ mod tests {
 
     #[test]
     fn a_row_that_the_caller_cannot_have_is_the_callees() {
-        // Declared at line 10; lines 3 and 4 are of what is inlined, and no other run is 6 long.
+        // Declared at line 10; lines 3 and 4 are of inlined code, and no other run is 6 long.
         let rows = [(0, 1, 11), (4, 1, 3), (7, 1, 4), (10, 1, 12)];
         assert_eq!(of(&rows, 20, vec![node(0, 10, 0), node(0, 2, 6)]), Some(vec![vec![(4, 10)]]));
         // Of another length there is none.
@@ -497,13 +500,13 @@ mod tests {
         assert_eq!(of(&rows, 16, vec![node(0, 10, 0), node(0, 2, 2), other]), None);
     }
 
-    /// Between two scopes without a line no row begins: the place may be another than whole rows show.
+    /// Between two scopes without a line no row begins: the place may differ from what whole rows show.
     #[test]
     fn rows_of_line_zero_leave_ways_open() {
         let rows = [(0, 1, 11), (4, 1, 0), (8, 1, 12), (10, 1, 13)];
         // 4..8 are whole rows; 2 bytes into the row without a line, up to 10, is as long.
         assert_eq!(of(&rows, 16, vec![node(0, 10, 0), node(0, 2, 4)]), None);
-        // One end is certain where a row must be its own.
+        // One end is certain if a row must be its own.
         let rows = [(0, 1, 11), (4, 1, 0), (8, 1, 3), (10, 1, 13), (13, 1, 14)];
         assert_eq!(of(&rows, 16, vec![node(0, 10, 0), node(0, 2, 4)]), Some(vec![vec![(6, 10)]]));
     }

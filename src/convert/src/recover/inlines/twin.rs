@@ -1,4 +1,4 @@
-//! Compares a function whose inlined code has no place with one of the same code whose inlined code has.
+//! Compares a function whose inlined code has no place with a possible twin whose inlined code has.
 
 use crate::merge::names::Names;
 use crate::model::{EdgeId, OriginId, Row};
@@ -6,8 +6,8 @@ use crate::recover::inlines::function::{FunctionAt, Ranges, file};
 use crate::recover::recovered::{Recovered, UnitView};
 use crate::util::budget::Budget;
 
-/// The places of `lost`'s inlined code, if `known` was made of the same source: every node of their inline trees is
-/// declared and called at the same place and as long, and so are all their lines.
+/// The places of `lost`'s inlined code, if `known` was compiled from the same source: every node of their inline
+/// trees has the same declaration, call and length, and all their lines are the same.
 pub(crate) fn compare(
     names: &Names<'_>,
     recovered: &Recovered<'_, '_>,
@@ -44,7 +44,7 @@ pub(crate) fn compare(
         return None;
     }
     budget.spend(twin_rows.len() + rows.len() + lost.len()).then_some(())?;
-    // The same lines, at whatever rows begin.
+    // The lines must be the same, but rows may begin at different offsets.
     let line = |row: &Row, unit: UnitView<'_, '_>| (file(unit, row.file), row.line, row.column);
     let (mut at, mut twin_at) = (0, 0);
     loop {
@@ -61,7 +61,7 @@ pub(crate) fn compare(
             }
         }
     }
-    // What each node of the twin covers, with what is inlined into it.
+    // The ranges of each node of the twin, including code inlined into it.
     let mut ranges: Ranges = vec![Vec::new(); scopes.len()];
     for (index, row) in twin_rows.iter().enumerate() {
         let end = twin_rows.get(index + 1).map_or(twin_piece.len, |next| next.offset);
@@ -87,7 +87,7 @@ pub(crate) fn compare(
     as_long.then_some(ranges)
 }
 
-/// True where ranges that may touch cover the same as others that do not.
+/// True if ranges that may touch cover the same bytes as ranges that do not.
 fn same_cover(joined: &[(u32, u32)], ranges: &[(u32, u32)]) -> bool {
     let mut sorted = ranges.to_vec();
     sorted.sort_unstable();

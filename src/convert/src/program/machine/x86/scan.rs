@@ -1,12 +1,11 @@
-//! Finds every place of x86 code that could be a jump out of it, without reading instructions: at a twentieth of the cost, so
-//! that no jump to an address is missed in all the code of a program. What is found besides is sorted out by [`super::flows`]
-//! where it would matter.
+//! Finds every place of x86 code that could be a jump out of it, without decoding, at a twentieth of the cost. It
+//! misses no direct jump in the code of a program. Where false places would matter, [`super::flows`] sorts them out.
 
 use super::super::flow::Jumps;
 
-/// Every place that could be a jump out of the code: `jmp` and the conditional ones to an address (Intel SDM: EB, E9,
-/// 70..7F, 0F 80..8F), `jmp` through a register or memory (FF /4). Gives where those on a count go (E0..E3): compilers
-/// write none, and many other instructions have these bytes.
+/// Every place that could be a jump out of the code: direct `jmp` and conditional jumps (Intel SDM: EB, E9, 70..7F,
+/// 0F 80..8F), `jmp` through a register or memory (FF /4). Returns the targets of the counting jumps (E0..E3):
+/// compilers write none, and many other instructions contain these bytes.
 pub(crate) fn jumps(bytes: &[u8], start: u64, jumps: &mut Jumps) -> Vec<u64> {
     let mut counting = Vec::new();
     let len = bytes.len();
@@ -22,7 +21,7 @@ pub(crate) fn jumps(bytes: &[u8], start: u64, jumps: &mut Jumps) -> Vec<u64> {
             _ => return,
         };
         let to = (next as u64).wrapping_add_signed(by.into());
-        // Behind the start, and before the end.
+        // After the start and before the end.
         if to.wrapping_sub(1) < len as u64 - 1 {
             return;
         }
@@ -44,7 +43,7 @@ pub(crate) fn jumps(bytes: &[u8], start: u64, jumps: &mut Jumps) -> Vec<u64> {
         look_at(at, leaving(some, at, len - at));
         at += TOGETHER;
     }
-    // The rest, and what stands before it once more; the last byte begins nothing.
+    // The remaining places, and the place before them once more; the last byte begins no jump.
     match bytes.last_chunk() {
         Some(some) => {
             let last = len - some.len();
@@ -55,11 +54,12 @@ pub(crate) fn jumps(bytes: &[u8], start: u64, jumps: &mut Jumps) -> Vec<u64> {
     counting
 }
 
-/// Places that are looked at together.
+/// Places that are examined at once.
 const TOGETHER: usize = 16;
 
-/// Which of the first places may begin a jump out of the code, one bit a place; `before` and `after` are how many bytes the
-/// code has before and from the first. Without branches, for vectors: most places begin none, and which do cannot be foreseen.
+/// The places that may begin a jump out of the code, one bit per place; `before` and `after` are the bytes of code
+/// before and from the first place. Without branches, so that it compiles to vector instructions: most places begin
+/// no jump, and a processor cannot predict which do.
 fn leaving(bytes: &[u8; TOGETHER + 1], before: usize, after: usize) -> u32 {
     let (low, high) = (-2 - before.min(100) as i8, after.min(127) as i8 - 2);
     let mut found = [0; TOGETHER];
@@ -73,12 +73,12 @@ fn leaving(bytes: &[u8; TOGETHER + 1], before: usize, after: usize) -> u32 {
         found[at] = far | indirect | (short & out);
     }
     let (found, _) = found.as_chunks();
-    // The bytes are 0 or 1: the product has them side by side in its highest byte.
+    // The bytes are 0 or 1: the product collects them in its highest byte.
     let bits = |bytes: [u8; 8]| (u64::from_le_bytes(bytes).wrapping_mul(0x0102_0408_1020_4080) >> 56) as u32;
     bits(found[0]) | bits(found[1]) << 8
 }
 
-/// Shows the targets of all that may be a call to an address.
+/// Passes the targets of all places that may be a direct call.
 pub(crate) fn calls(bytes: &[u8], start: u64, mut add: impl FnMut(u64)) {
     for (at, call) in bytes.windows(5).enumerate().filter(|(_, call)| call[0] == 0xe8) {
         let by = i32::from_le_bytes([call[1], call[2], call[3], call[4]]).into();
@@ -111,7 +111,7 @@ mod tests {
         }
     }
 
-    /// Every place, one after the other.
+    /// The same, place by place.
     fn one_by_one(bytes: &[u8], start: u64) -> (bool, [Vec<u64>; 3]) {
         let (mut indirect, mut found): (bool, [Vec<u64>; 3]) = Default::default();
         for at in 0..bytes.len() {
@@ -134,7 +134,7 @@ mod tests {
         (indirect, found)
     }
 
-    /// Places that are looked at together answer as each alone does, in code of any length.
+    /// Places examined at once give the same answers as single places, in code of any length.
     #[test]
     fn places_together_answer_as_one_by_one() {
         let mut state = 1_u64;

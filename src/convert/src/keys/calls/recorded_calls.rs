@@ -1,12 +1,12 @@
-//! Keys of the calls that compilers recorded of functions: in code of one function, and in code that several share.
+//! Keys of recorded calls: in code of one function, and in folded code.
 
 use crate::keys::callee::Callee;
-use crate::keys::calls::call_keys::CallKeys;
-use crate::keys::calls::rewrites::CalleeSource;
+use crate::keys::calls::callee_trust::CalleeSource;
+use crate::keys::calls::key_builder::CallKeyBuilder;
 use crate::model::{CallHow, CallKey, FuncId, GroupId, How, ImageAddr};
 use crate::util::hash::HashMap;
 
-impl CallKeys<'_, '_, '_> {
+impl CallKeyBuilder<'_, '_, '_> {
     /// Calls in code that is not folded.
     pub(crate) fn of_single_functions(&mut self) {
         for id in (0..self.index.program.functions.len() as u32).map(FuncId) {
@@ -14,23 +14,23 @@ impl CallKeys<'_, '_, '_> {
             for call in listed {
                 let Some(return_addr) = call.return_addr else { continue };
                 let Callee::Function(callee) = self.index.callee(unit, call.callee) else { continue };
-                if !self.lead[callee.index()] {
+                if !self.may_lead_into_group[callee.index()] {
                     continue;
                 }
                 let own = self.index.ranges_of(id);
                 let before = own.partition_point(|range| range.0 < return_addr.0).checked_sub(1);
                 if before.is_none_or(|at| own[at].1 < return_addr.0)
                     || self.index.calling_group(return_addr).is_some()
-                    || self.twice.at(self.index, id, return_addr)
+                    || self.ambiguous_parts.at(self.index, id, return_addr)
                 {
                     continue;
                 }
-                self.add(unit, return_addr, None, callee);
+                self.add_recorded(unit, return_addr, None, callee);
             }
         }
     }
 
-    /// Calls in folded code: a callee for each of its functions.
+    /// Calls in folded code: each has one callee per member.
     pub(crate) fn of_groups(&mut self) {
         for (index, group) in self.index.program.groups.iter().enumerate() {
             let id = GroupId(index as u32);
@@ -40,7 +40,7 @@ impl CallKeys<'_, '_, '_> {
             let mut found: HashMap<ImageAddr, Vec<(FuncId, FuncId, CallHow)>> = HashMap::default();
             let mut order = Vec::new();
             for member in &group.members {
-                // A relocation that the linker kept may have the addresses of a folded one too.
+                // With relocations that the linker kept, a folded function may have its return addresses too.
                 let own = self.live_calls(id, member.function);
                 let calls = match (member.how, &remaining) {
                     (How::LiveRange, _) => own,
@@ -53,7 +53,7 @@ impl CallKeys<'_, '_, '_> {
                     .calls(member.function)
                     .map_or((0, &[][..]), |(unit, _, listed)| (unit, listed));
                 if calls.is_empty() {
-                    // They stand in code that has an address, but which is whose is not shown.
+                    // The calls are in code that has an address, but nothing shows which call is which.
                     self.counts.into_groups +=
                         erased.1.iter().filter(|call| !call.tail && self.grouped(erased.0, call)).count()
                             as u64;
@@ -63,7 +63,7 @@ impl CallKeys<'_, '_, '_> {
                     let how = self.index.how(Some(erased.0), callee, CalleeSource::Record);
                     if self.wants(address, callee, how)
                         && let Some(how) = how
-                        && !self.twice.at(self.index, member.function, address)
+                        && !self.ambiguous_parts.at(self.index, member.function, address)
                     {
                         let at = found.entry(address).or_default();
                         if at.is_empty() {
@@ -90,7 +90,7 @@ impl CallKeys<'_, '_, '_> {
         }
     }
 
-    /// The calls of a function that stand in the code of a group, in the order of their DIEs.
+    /// The calls of a function in the code of a group, in the order of their DIEs.
     fn live_calls(&self, group: GroupId, function: FuncId) -> Vec<(ImageAddr, Callee)> {
         let Some((unit, _, listed)) = self.index.calls(function) else { return Vec::new() };
         if !self.steps.spend(listed.len()) {

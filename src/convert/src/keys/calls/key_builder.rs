@@ -1,71 +1,73 @@
-//! The keys of calls while they are found: which calls need one.
+//! Collects the keys of calls, and decides which calls need one.
 
 use std::cell::{OnceCell, RefCell};
 
 use crate::keys::callee::Callee;
-use crate::keys::calls::folded_parts::Twice;
-use crate::keys::calls::rewrites::CalleeSource;
+use crate::keys::calls::callee_trust::CalleeSource;
+use crate::keys::calls::folded_parts::AmbiguousParts;
 use crate::keys::index::Index;
 use crate::keys::tail_calls::{JumpsOf, Reach};
 use crate::model::{CallCounts, CallHow, CallKey, FuncId, ImageAddr, UnitCall};
 use crate::util::budget::Budget;
 use crate::util::hash::{HashMap, HashSet};
 
-/// Calls of functions that are looked at for each group that a function is in.
-pub(crate) const MAX_STEPS: u64 = 1 << 28;
+/// Steps for matching calls: calls of the functions of each group.
+pub(crate) const MAX_MATCHING_STEPS: u64 = 1 << 28;
 
-/// What is known of calls, and what was found of them.
-pub(crate) struct CallKeys<'i, 'p, 'f> {
+/// The keys found so far, and caches for finding more.
+pub(crate) struct CallKeyBuilder<'i, 'p, 'f> {
     pub(crate) index: &'i Index<'p, 'f>,
     pub(crate) calls: Vec<CallKey>,
-    /// Of those functions that `lead` into groups.
+    /// By function that may lead into a group: what it reaches by tail calls.
     pub(crate) tails: HashMap<FuncId, Reach>,
-    /// By function.
-    pub(crate) lead: Vec<bool>,
-    /// Where functions begin, once that is asked for.
+    /// By function: whether it is a member of a group or may reach one by tail calls.
+    pub(crate) may_lead_into_group: Vec<bool>,
+    /// The entries of all functions; built at first use.
     pub(crate) starts: OnceCell<HashSet<u64>>,
     pub(crate) jumps: JumpsOf,
-    pub(crate) twice: Twice,
+    pub(crate) ambiguous_parts: AmbiguousParts,
     pub(crate) counts: CallCounts,
-    /// By the start of a piece: how many of its calls go straight to an address. No code is read twice.
+    /// By start of a piece: how many of its direct calls go to each address; `None` if its code cannot be read. A
+    /// cache.
     pub(crate) in_code: RefCell<HashMap<u64, Option<HashMap<u64, usize>>>>,
     pub(crate) steps: Budget,
 }
 
-impl<'i, 'p, 'f> CallKeys<'i, 'p, 'f> {
-    /// None yet.
+impl<'i, 'p, 'f> CallKeyBuilder<'i, 'p, 'f> {
+    /// A builder without keys.
     pub(crate) fn new(index: &'i Index<'p, 'f>) -> Self {
-        let lead = index.leading_into_groups();
-        CallKeys {
+        let may_lead_into_group = index.may_lead_into_group();
+        CallKeyBuilder {
             index,
             calls: Vec::new(),
-            tails: index.reach_of_callees(&lead),
-            lead,
+            tails: index.reach_of_callees(&may_lead_into_group),
+            may_lead_into_group,
             starts: OnceCell::new(),
             jumps: JumpsOf::default(),
-            twice: Twice::new(index),
+            ambiguous_parts: AmbiguousParts::new(index),
             counts: CallCounts::default(),
             in_code: RefCell::default(),
-            steps: Budget::new(MAX_STEPS),
+            steps: Budget::new(MAX_MATCHING_STEPS),
         }
     }
 
-    /// True where a call of the function tells something of a frame in folded code.
-    fn matters(&mut self, callee: FuncId) -> bool {
+    /// True if a call of the function bears on a frame in folded code.
+    fn affects_folded_frame(&mut self, callee: FuncId) -> bool {
         let index = self.index;
-        if !self.lead[callee.index()] {
+        if !self.may_lead_into_group[callee.index()] {
             return false;
         }
         let reach = self.tails.entry(callee).or_insert_with(|| index.reach(&mut self.jumps, callee));
         index.group(callee).is_some() || !reach.members.is_empty()
     }
 
-    /// Counts a call of the function; true where it needs a key. A linker may send the call elsewhere (`--wrap`).
+    /// Counts a call of the function; true if it needs a key. It needs none if a linker sent the call to other code
+    /// (`--wrap`).
     pub(crate) fn wants(&mut self, return_addr: ImageAddr, callee: FuncId, how: Option<CallHow>) -> bool {
         let grouped = u64::from(self.index.group(callee).is_some());
         let start = self.index.starts[callee.index()];
         let wanted = how.is_some()
-            && self.matters(callee)
+            && self.affects_folded_frame(callee)
             && (!self.index.machine.calls_other_code(return_addr.0, start)
                 || self.index.calls_made(return_addr, callee));
         self.counts.into_groups += grouped;
@@ -73,8 +75,8 @@ impl<'i, 'p, 'f> CallKeys<'i, 'p, 'f> {
         wanted
     }
 
-    /// Adds a key of a call that the compiler recorded, if it needs one.
-    pub(crate) fn add(
+    /// Adds the key of a call that the compiler recorded, if the call needs one.
+    pub(crate) fn add_recorded(
         &mut self,
         unit: usize,
         return_addr: ImageAddr,
@@ -87,7 +89,7 @@ impl<'i, 'p, 'f> CallKeys<'i, 'p, 'f> {
         }
     }
 
-    /// True for a call of a function that shares its code.
+    /// True for a call of a member of a group.
     pub(crate) fn grouped(&self, unit: usize, call: &UnitCall) -> bool {
         matches!(self.index.callee(unit, call.callee), Callee::Function(callee) if self.index.group(callee).is_some())
     }

@@ -1,8 +1,9 @@
-//! Finds the function at an address that a further name there belongs to, without comparing every pair.
+//! The functions at one address by name: finds the function that a further symbol there belongs to without comparing
+//! every pair.
 //!
-//! A handful of names is compared one by one. Past that, a name is looked up by its own hash, by the hashes of its
-//! beginnings up to a dot (the function that it may be a clone of), and by the hash that variants of a constructor
-//! share; what is found so is then compared in earnest. A hostile program has tens of thousands of functions and of
+//! Up to [`FEW`] names are compared one by one. Beyond that a symbol is looked up by three hashes: of its name, of
+//! each beginning of it up to a dot (`f` and `f.isra` of the clone `f.isra.0`), and of the form that constructor
+//! variants share. Each hit is then compared in full. A hostile program has tens of thousands of functions and of
 //! symbols at one address.
 
 use std::cell::Cell;
@@ -14,11 +15,11 @@ use crate::program::names::itanium::{own_name, plain_base};
 use crate::program::names::relation::{Relation, relation};
 use crate::util::hash::{HashMap, hash_of};
 
-/// Names that are compared one by one.
+/// Up to this many names are compared one by one.
 const FEW: usize = 16;
 
-/// Names of one hash that are compared, and dots of a name that are tried. Real names have fewer of both; past
-/// them a name counts for a function of its own.
+/// Names of one hash that are compared, and dots of a name that are tried. Real names have fewer of both. Beyond the
+/// limit a name counts as a function of its own.
 const MAX_TRIED: usize = 64;
 
 /// The functions at one address with their names.
@@ -27,14 +28,14 @@ pub(crate) struct NamedFunctions {
     entries: Vec<(NameId, FuncId)>,
     /// Indexes of `entries` by hash, once there are more than [`FEW`].
     by_hash: HashMap<u64, Vec<u32>>,
-    /// Names that were not compared with all that they may fit, since [`MAX_TRIED`] was reached.
+    /// Names that were not compared with all similar ones because [`MAX_TRIED`] was reached.
     capped: Cell<u64>,
 }
 
 impl NamedFunctions {
     /// Adds a function with its name.
     pub(crate) fn add(&mut self, names: &Names<'_>, name: NameId, function: FuncId) {
-        // Of several functions of one name the first is found.
+        // Of several functions of one name the first is kept.
         let known = match self.entries.len() {
             0..=FEW => self.entries.iter().any(|entry| entry.0 == name),
             _ => self
@@ -66,8 +67,8 @@ impl NamedFunctions {
         }
     }
 
-    /// The function that a symbol's name fits best, and how; of several, the one added first. `id` is the name's, if that
-    /// is known.
+    /// The function that fits a symbol's name best, and how; the first one added if several fit equally. `id` is the
+    /// id of the name, if it is known.
     pub(crate) fn best(
         &self,
         names: &Names<'_>,
@@ -75,7 +76,7 @@ impl NamedFunctions {
         id: Option<NameId>,
         fits: impl Fn(Relation) -> bool,
     ) -> Option<(Relation, FuncId)> {
-        // Most symbols have the name of a function, and only one has it.
+        // Most symbols have the exact name of a function.
         let few = self.entries.len() <= FEW;
         if fits(Relation::Same) {
             let is_same = |entry: &&(NameId, FuncId)| match id {
@@ -113,7 +114,7 @@ impl NamedFunctions {
 }
 
 impl NamedFunctions {
-    /// Counts the names at an address that were not compared with all that they may fit.
+    /// Reports the names at an address that were not compared with all similar ones.
     pub(crate) fn report(&self, address: u64, diagnostics: &mut Diagnostics) {
         if self.capped.get() > 0 {
             diagnostics.add(Kind::Cap(Cap::AliasComparisons), address, || {
@@ -126,8 +127,8 @@ impl NamedFunctions {
     }
 }
 
-/// A hash of an Itanium name that does not depend on the digits of its constructors and destructors, nor on how argument
-/// packs begin.
+/// A hash of an Itanium name that ignores the digits of constructors and destructors and the letter that begins an
+/// argument pack.
 fn variant_hash(name: &[u8]) -> Option<u64> {
     if !name.starts_with(b"_Z") {
         return None;
@@ -142,7 +143,7 @@ fn variant_hash(name: &[u8]) -> Option<u64> {
     Some(hash_of(&blank))
 }
 
-/// The hashes of what stands before each dot.
+/// The hashes of the text before each dot.
 fn clone_hashes(name: &[u8]) -> impl Iterator<Item = u64> {
     let dots = name.iter().enumerate().filter(|(_, byte)| **byte == b'.').map(|(at, _)| at);
     dots.take(MAX_TRIED).map(|at| hash_of(&name[..at]))
@@ -154,7 +155,7 @@ mod tests {
 
     use super::*;
 
-    /// Few names are compared, many are looked up: both find the same.
+    /// Comparing a few names and looking up many names give the same answers.
     #[test]
     fn many_names_answer_as_few_do() {
         let own = ["f", "_ZN1SC1Ev", "f.a", "_Z1gv", "_ZN1TD0Ev", "h<int>", "go", "_Z1kIJiEEvDpT_"];

@@ -1,8 +1,9 @@
-//! Names the parts of functions that stand elsewhere than their entries (`f.cold`, `f.__part.1`), and finds functions of
-//! which nothing but a symbol says that a part of theirs was folded into another's.
+//! Names function parts placed away from their entry (`f.cold`, `f.__part.1`), and adds folded functions whose part
+//! is known only by a symbol.
 //!
-//! A symbol is that of a part if its name says so, or if it is another's name with something added, at the address of a
-//! part. Each part has a symbol: where there are more symbols than functions that they name, there are more functions.
+//! A symbol names a part if its suffix is that of a part, or if it is at the start of a part and is the name of
+//! another function with a suffix. Each part has a symbol of its own. So if a range has the symbols `f.cold` and
+//! `g.cold` and DWARF describes only `f` there, `g` was folded into `f`.
 
 use std::cell::OnceCell;
 
@@ -19,36 +20,36 @@ use crate::program::symbols::{CodeSymbol, principal};
 use crate::util::budget::Budget;
 use crate::util::hash::{HashMap, HashSet};
 
-/// Symbols at the start of a part that are compared with the name of each function that has it.
+/// Symbols at the start of a part that are compared with the functions of the part.
 const MAX_PARTS: usize = 4096;
 
-/// Functions at the start of a part that each of its symbols is compared with.
+/// Functions of a part that each of its symbols is compared with.
 const MAX_PARTS_NAMED: usize = 256;
 
-/// True for a symbol that is a part's by its name.
+/// True if the name of a symbol is that of a part.
 fn names_a_part(symbol: &CodeSymbol<'_>) -> bool {
     symbol.function && names_part(symbol.name)
 }
 
-/// A range that is a part of functions.
-pub(crate) struct Parts<'f> {
-    /// The functions whose entry is elsewhere, sorted.
+/// A range that is a part of at least one function.
+pub(crate) struct PartRange<'f> {
+    /// The functions whose entry is at another range, sorted.
     of: Vec<FuncId>,
-    /// The range is no function's entry.
+    /// No function has its entry at this range.
     no_entry: bool,
-    /// The symbols at its start that are not of entries.
+    /// The symbols at the start of the range that are not names of entries.
     symbols: Vec<CodeSymbol<'f>>,
 }
 
-impl<'f> Parts<'f> {
-    /// `None` where only entries begin. `shared`: what has the range of the candidate.
+impl<'f> PartRange<'f> {
+    /// `None` if the range holds only entries. `shared`: the pieces that have the range of the candidate.
     pub(crate) fn new(
         placing: &Placing<'_, 'f>,
         at_start: &[CodeSymbol<'f>],
         shared: &[DiePiece],
         candidate: &Candidate,
         functions: &[Function],
-    ) -> Option<Parts<'f>> {
+    ) -> Option<PartRange<'f>> {
         if Self::are_none(at_start, shared) {
             return None;
         }
@@ -69,36 +70,36 @@ impl<'f> Parts<'f> {
             no_entry || names_a_part(symbol) || (has_suffix(symbol.name) && of_one_here())
         };
         let symbols = at_start.iter().take(MAX_PARTS).filter(|symbol| symbol.function).filter(of_part);
-        Some(Parts { symbols: symbols.copied().collect(), of, no_entry })
+        Some(PartRange { symbols: symbols.copied().collect(), of, no_entry })
     }
 
-    /// Comparisons of symbols at one start with the functions of a part, at most.
+    /// An upper bound of the comparisons between the symbols at one start and the functions of a part.
     pub(crate) fn comparisons(at_start: &[CodeSymbol<'f>], candidate: &Candidate) -> usize {
         at_start.len().min(MAX_PARTS) * candidate.members.len().min(MAX_PARTS_NAMED)
     }
 
-    /// True where only entries begin.
+    /// True if the range holds only entries.
     pub(crate) fn are_none(at_start: &[CodeSymbol<'f>], shared: &[DiePiece]) -> bool {
         shared.iter().all(|piece| piece.entry) && !at_start.iter().any(names_a_part)
     }
 
-    /// True for a function whose entry is elsewhere.
+    /// True for a function whose entry is at another range.
     fn has(&self, function: FuncId) -> bool {
         self.of.binary_search(&function).is_ok()
     }
 
-    /// The symbols of entries; `None` where no entry begins.
+    /// The symbols that name entries; `None` if no entry begins here.
     pub(crate) fn of_entries(&self, at_start: &[CodeSymbol<'f>]) -> Option<Vec<CodeSymbol<'f>>> {
         let parts: HashSet<&[u8]> = self.symbols.iter().map(|symbol| symbol.name).collect();
         let entries = || at_start.iter().filter(|symbol| !parts.contains(symbol.name)).copied().collect();
         (!self.no_entry).then(entries)
     }
 
-    /// Names the parts, and adds the functions that only a symbol tells of.
-    pub(crate) fn name(
+    /// Names the members of a part, and adds the functions that only a symbol shows.
+    pub(crate) fn assign_names(
         &self,
         placing: &mut Placing<'_, 'f>,
-        undescribed: &AliasRules,
+        alias_rules: &AliasRules,
         part: &mut Candidate,
         functions: &mut Vec<Function>,
         diagnostics: &mut Diagnostics,
@@ -108,8 +109,26 @@ impl<'f> Parts<'f> {
                 format!("over {MAX_PARTS} symbols or {MAX_PARTS_NAMED} functions of a part at {:#x}: not all were compared", part.start)
             });
         }
+        let mut unexplained = self.unexplained(placing, alias_rules, part, functions);
+        self.adopt_only_symbol(placing, alias_rules, part, &mut unexplained);
+        let before = part.members.len();
+        self.add_folded(placing, alias_rules, part, &unexplained, functions);
+        if part.members.len() == before && self.no_entry {
+            add_nameless(placing, alias_rules, part, functions);
+        }
+        self.assign_clone_symbols(placing, part, functions);
+    }
+
+    /// The symbols of the part that are no member's.
+    fn unexplained(
+        &self,
+        placing: &Placing<'_, 'f>,
+        alias_rules: &AliasRules,
+        part: &Candidate,
+        functions: &[Function],
+    ) -> Vec<CodeSymbol<'f>> {
         let mut unexplained: Vec<CodeSymbol<'f>> = Vec::new();
-        // A name that several files have is of as many functions.
+        // If a name is local to several files, it means as many functions.
         let mut of_name: HashMap<&[u8], usize> = HashMap::default();
         for symbol in &self.symbols {
             let before = of_name.entry(symbol.name).or_default();
@@ -117,26 +136,47 @@ impl<'f> Parts<'f> {
             if part.members.iter().take(MAX_PARTS_NAMED).filter(explains).nth(*before).is_none() {
                 unexplained.push(*symbol);
             }
-            *before += usize::from(undescribed.may_fold());
+            *before += usize::from(alias_rules.may_fold());
         }
-        // What is alone there, and has a name that no symbol repeats, has the symbol that there is.
+        unexplained
+    }
+
+    /// Gives a single member whose name no symbol repeats the symbol at the start of the part.
+    fn adopt_only_symbol(
+        &self,
+        placing: &mut Placing<'_, 'f>,
+        alias_rules: &AliasRules,
+        part: &mut Candidate,
+        unexplained: &mut Vec<CodeSymbol<'f>>,
+    ) {
         if let [member] = &mut part.members[..]
             && unexplained.len() == self.symbols.len()
             && self.has(member.function)
-            && let Some(own) = principal(&unexplained).copied()
-            && (own.end != part.end || !undescribed.may_be_forgotten())
+            && let Some(own) = principal(unexplained).copied()
+            && (own.end != part.end || !alias_rules.may_be_forgotten())
         {
             member.symbol = own.typed.then(|| placing.names.add(own.name));
             unexplained.retain(|symbol| symbol.name != own.name || symbol.of_another_file(&own));
         }
+    }
+
+    /// Adds the functions of symbols that are no member's and that cover the whole part.
+    fn add_folded(
+        &self,
+        placing: &mut Placing<'_, 'f>,
+        alias_rules: &AliasRules,
+        part: &mut Candidate,
+        unexplained: &[CodeSymbol<'f>],
+        functions: &mut Vec<Function>,
+    ) {
         let (described, before) = (OnceCell::new(), part.members.len());
         let whole =
-            |symbol: &&CodeSymbol<'_>| symbol.end == part.end || (!symbol.sized && undescribed.may_fold());
+            |symbol: &&CodeSymbol<'_>| symbol.end == part.end || (!symbol.sized && alias_rules.may_fold());
         for symbol in unexplained.iter().filter(whole) {
             let own = names_part(symbol.name)
                 || (self.no_entry && has_suffix(symbol.name))
                 || is_mangled(symbol.name)
-                || undescribed.is_function(
+                || alias_rules.may_be_own_function(
                     placing,
                     symbol,
                     part.end,
@@ -148,14 +188,19 @@ impl<'f> Parts<'f> {
                 part.members.push(by_name_alone(&mut placing.names, functions, name));
             }
         }
-        if part.members.len() == before && self.no_entry {
-            add_nameless(placing, undescribed, part, functions);
-        }
+    }
+
+    /// Gives each member the symbol of its clone. A clone has parts of its own (`f.isra.0.cold`).
+    fn assign_clone_symbols(
+        &self,
+        placing: &mut Placing<'_, 'f>,
+        part: &mut Candidate,
+        functions: &[Function],
+    ) {
         for member in part.members.iter_mut().filter(|member| self.has(member.function)).take(MAX_PARTS_NAMED)
         {
             let function = &functions[member.function.index()];
             let origin = placing.names.of_origin(function.origin);
-            // A copy has parts of its own (`f.isra.0.cold`).
             let of = |name: NameId| {
                 let clone = |symbol: &&CodeSymbol<'f>| {
                     relation(placing.names.text(name), symbol.name) == Relation::Clone
@@ -170,20 +215,21 @@ impl<'f> Parts<'f> {
     }
 }
 
-/// By function that has a part elsewhere: functions of which only a symbol tells and that share its entry. Their code jumps to
-/// the same part, whether the linker left the symbols of theirs or not: those are local, and gold drops such.
+/// By function with a part away from its entry: the functions known only by a symbol that share its entry. Their code
+/// jumps to the same part, even if the linker left no symbol for their own part: such symbols are local, and gold
+/// drops the local symbols of what it folds.
 #[derive(Default)]
 pub(crate) struct EntryFunctions {
-    /// By entry: the functions that share it.
+    /// By entry: the functions that share it and are known only by a symbol.
     by_name_alone: Vec<Vec<Member>>,
-    /// Which of those lists is that of a function's entry.
+    /// The index of the list in `by_name_alone` for the entry of a function.
     of: HashMap<FuncId, u32>,
 }
 
 impl EntryFunctions {
     pub(crate) fn new<'p, 'f: 'p>(
         dies: &[Candidate],
-        parts: impl Iterator<Item = &'p Parts<'f>>,
+        parts: impl Iterator<Item = &'p PartRange<'f>>,
     ) -> EntryFunctions {
         let of: HashSet<FuncId> = parts.flat_map(|part| &part.of).copied().collect();
         let mut entries = EntryFunctions::default();
@@ -202,19 +248,19 @@ impl EntryFunctions {
         entries
     }
 
-    /// Adds those that share the entry of a function which has this part, as far as `left` goes for comparisons of names;
-    /// false where it does not go to the end.
+    /// Adds the functions that share the entry of a function with this part. False if the budget `left` for
+    /// comparisons of names ran out first.
     pub(crate) fn add(
         &self,
         placing: &Placing<'_, '_>,
-        parts: &Parts<'_>,
+        parts: &PartRange<'_>,
         part: &mut Candidate,
         functions: &[Function],
         left: &Budget,
     ) -> bool {
         let here: Vec<FuncId> = part.members.iter().map(|member| member.function).collect();
         let of_part = here.iter().filter(|function| parts.has(**function));
-        // Several functions of the part may share an entry, and several entries a function.
+        // Several functions of the part may share an entry, and one function may have several entries.
         let (mut entries, mut seen): (HashSet<u32>, HashSet<FuncId>) =
             (HashSet::default(), here.iter().copied().collect());
         let lists =
@@ -237,7 +283,7 @@ impl EntryFunctions {
     }
 }
 
-/// True where a symbol's name is a function's, or such with something added.
+/// True if a symbol has the name of a function, with or without a suffix.
 fn is_named(placing: &Placing<'_, '_>, function: &Function, symbol: &CodeSymbol<'_>) -> bool {
     let own = placing.names.of_origin(function.origin);
     let is = |name| relation(placing.names.text(name), symbol.name) != Relation::Other;

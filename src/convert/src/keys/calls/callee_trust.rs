@@ -1,44 +1,46 @@
-//! Calls of which the compiler may have recorded another callee than the source names: it merged the two, and rewrote the
+//! Calls whose recorded callee may differ from the source's: the compiler merged the two functions and rewrote the
 //! call.
 //!
-//! LLVM's MergeFunctions removes a function that nobody else can call, and leaves a jump of another. clang runs it where it
-//! is asked to, which shows in such jumps; rustc runs it always. gcc (`-fipa-icf`) leaves a jump where both functions have
-//! their addresses taken, and removes one where it knows the whole program (`-flto`); else it says who was called.
+//! LLVM's MergeFunctions removes a function that no other unit can call, and leaves a jump in place of any other.
+//! clang runs it only with an option, and then such jumps show it. rustc always runs it. gcc (`-fipa-icf`) leaves a
+//! jump if the addresses of both functions are taken, and removes a function if it sees the whole program (`-flto`).
+//! Otherwise gcc records the callee that the source names.
 
 use crate::keys::index::Index;
-use crate::keys::rewritten::Within;
+use crate::keys::merged_units::Within;
 use crate::model::{CallHow, FuncId, UnitId};
 use crate::program::names::toolchain::is_rust;
 
-/// What names the callee of a call.
+/// The record that names the callee of a call.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CalleeSource {
-    /// What the compiler recorded.
+    /// The call site or call table that the compiler wrote.
     Record,
-    /// A relocation: what gcc keeps of whom it replaced is in what it describes, not in its code.
+    /// A relocation. gcc keeps the name of a replaced callee in DWARF, not in the code.
     Relocation,
 }
 
 impl Index<'_, '_> {
-    /// True where functions of the group may stand for others that the compiler merged with them: a mangled name is
-    /// there that no DIE has. (Compilers of C that rewrite calls are not known.)
+    /// True if the compiler may have merged members of the group with others: the group has a mangled name that no
+    /// DIE has. (No compiler of C is known to rewrite calls.)
     fn is_among_undescribed(&self, function: FuncId) -> bool {
         self.group(function).is_some_and(|group| self.undescribed[group.index()].mangled)
     }
 
-    /// True where gcc made another function of the group jump to this one: its calls are calls of this one.
+    /// True if gcc made another member of the group jump to this function: calls of that member are recorded as calls
+    /// of this one.
     fn is_jumped_to_within(&self, unit: usize, function: FuncId) -> bool {
-        self.rewritten.jumping.contains(&UnitId(unit as u32))
+        self.merged_units.jumping.contains(&UnitId(unit as u32))
             && self.group(function).is_some_and(|group| self.undescribed[group.index()].any)
     }
 
-    /// True where a jump leads to the function that is all that is left of another.
+    /// True if a jump to the function replaces another, merged function.
     fn is_jumped_to(&self, function: FuncId) -> bool {
         self.passing.leads_to(self.starts[function.index()])
     }
 
-    /// How a call of a function in code of a unit is known; `None` for the unit where that is not known. `None` where
-    /// the callee may be one of which nothing is left.
+    /// How a callee in code of a unit is known; `unit` is `None` if the unit is not known. Returns `None` if the
+    /// source may have named a callee of which the program has no trace.
     pub(crate) fn how(&self, unit: Option<usize>, callee: FuncId, named: CalleeSource) -> Option<CallHow> {
         let doubt = self.doubt(unit, callee, named);
         match (doubt, named) {
@@ -50,13 +52,13 @@ impl Index<'_, '_> {
         }
     }
 
-    /// True where what is recorded of a tail call in a unit may mean another callee.
+    /// True if a recorded tail call of a unit may mean another callee.
     pub(crate) fn may_be_other(&self, unit: usize, callee: FuncId) -> bool {
         self.doubt(Some(unit), callee, CalleeSource::Record) == Doubt::Lost
             || self.is_jumped_to_within(unit, callee)
     }
 
-    /// Whether what is recorded of a call may name another function than the source.
+    /// Whether a recorded call may name another callee than the source.
     fn doubt(&self, unit: Option<usize>, callee: FuncId, named: CalleeSource) -> Doubt {
         let keeps =
             named == CalleeSource::Record && unit.is_some_and(|unit| self.program.heads[unit].keeps_callees);
@@ -70,15 +72,15 @@ impl Index<'_, '_> {
         }
     }
 
-    /// True where the compiler of a unit puts functions in the places of others, and the callee may be one of them.
+    /// True if the compiler of a unit replaces functions by others, and the callee may be a replacement.
     fn is_rewritten(&self, unit: Option<usize>, callee: FuncId) -> bool {
         let function = &self.program.functions[callee.index()];
         let name = self.program.origins[function.origin.index()].name;
         match unit {
-            Some(unit) => self.rewritten.within[unit].is_some_and(|within| {
-                // Its unit may be of the same object, and have no debug information.
+            Some(unit) => self.merged_units.within[unit].is_some_and(|within| {
+                // The callee's unit may be of the same object and have no debug information.
                 let of_object = function.source.is_none() && matches!(within, Within::Units(_));
-                self.rewritten.defined.contains(&(within, name))
+                self.merged_units.defined.contains(&(within, name))
                     || (of_object && is_rust(&self.program.names[name.index()]))
             }),
             None => match function.source {
@@ -93,8 +95,8 @@ impl Index<'_, '_> {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Doubt {
     None,
-    /// It may be one of those of its group of which a symbol is left.
+    /// The source may have named a member of the callee's group that has only a symbol.
     Named,
-    /// It may be one of which nothing is left.
+    /// The source may have named a function of which the program has no trace.
     Lost,
 }

@@ -1,29 +1,30 @@
-//! Units whose compiler merged functions and rewrote the calls of them, and what is left of such functions.
+//! Units whose compiler merged functions and rewrote the calls of them.
 
 use crate::merge::units::Records;
 use crate::model::{FuncId, Group, How, NameId, Program, Together, UnitId};
 use crate::program::names::itanium::is_mangled;
 use crate::util::hash::HashSet;
 
-/// What is known of units whose compiler rewrote calls.
-pub(crate) struct Rewritten {
-    /// Names of functions that may stand for others, also where another unit has the copy that is left.
+/// Merged functions, and the units in which calls of them were rewritten.
+pub(crate) struct MergedUnits {
+    /// Names of functions for which the compiler may have substituted others, even if another unit has the copy that
+    /// was kept.
     pub(crate) defined: HashSet<(Within, NameId)>,
-    /// By unit: where such calls are.
+    /// By unit: the range of units in which its calls were rewritten.
     pub(crate) within: Vec<Option<Within>>,
     /// gcc's units in which functions jump to others of the same code.
     pub(crate) jumping: HashSet<UnitId>,
 }
 
-/// Where calls of a function that was merged are rewritten.
+/// The units in which calls of a merged function are rewritten.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Within {
     Unit(UnitId),
     Units(Together),
 }
 
-impl Rewritten {
-    /// `merging`: units that have functions that jump to others.
+impl MergedUnits {
+    /// `merging`: as [`crate::place::Placed::merging`].
     pub(crate) fn new(program: &Program<'_>, records: &Records<'_>, merging: &[UnitId]) -> Self {
         let mut within: Vec<Option<Within>> =
             program.heads.iter().map(|unit| unit.rewrites.map(Within::Units)).collect();
@@ -43,11 +44,11 @@ impl Rewritten {
                 defined.insert((within, program.origins[program.origin_of(unit, origin).index()].name));
             }
         }
-        Rewritten { defined, within, jumping }
+        MergedUnits { defined, within, jumping }
     }
 }
 
-/// Functions of a group that no DIE gives an address.
+/// Whether a group has members that only a symbol shows.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct SymbolMembers {
     pub(crate) any: bool,

@@ -1,0 +1,199 @@
+//! Makes one candidate of the subprograms that share a range: folded functions become members, and further descriptions of
+//! one function are joined.
+
+use crate::diagnostics::{Diagnostics, Kind};
+use crate::model::{
+    DieOffset, FuncId, Function, How, Instance, Member, NameId, OriginId, Rows, Source, UnitId,
+};
+use crate::place::candidate::Candidate;
+use crate::place::named_functions::NamedFunctions;
+use crate::place::placing::Placing;
+use crate::place::subprograms::DiePiece;
+use crate::program::names::itanium::{is_mangled, is_program_wide};
+use crate::program::names::relation::Relation;
+use crate::program::names::variants::may_be_variant;
+use crate::util::hash::HashMap;
+
+/// What two subprograms with the same range must have in common to be one function.
+#[derive(PartialEq, Eq, Hash)]
+enum SameFunction {
+    /// A name that only one function of the program can have. Units may spell the file of its declaration
+    /// differently.
+    Name(NameId),
+    /// A name that several units may have for functions of their own, even with the same declaration: a static
+    /// function of a header. One unit may have several functions of that name if it writes no linkage names.
+    Local(OriginId, UnitId, Instance),
+    /// If the linker cannot fold, code that several units describe alike is one function: the linker gives the
+    /// entries of a discarded COMDAT section the addresses of the kept section.
+    Copy(OriginId),
+}
+
+/// Definitions of one name at one range that are kept apart.
+const MAX_DEFINITIONS: usize = 16;
+
+/// The functions that share a range.
+pub(crate) struct SharedRange {
+    pub(crate) candidate: Candidate,
+    /// The names of these functions.
+    pub(crate) known: NamedFunctions,
+    same: Vec<SameAs>,
+}
+
+/// A subprogram that is the same function as another subprogram there.
+struct SameAs {
+    function: FuncId,
+    of: FuncId,
+    name: NameId,
+    /// The DIE that describes the function again; `None` if `name` is an alias of `of`.
+    described_again: Option<DieOffset>,
+}
+
+impl SharedRange {
+    /// Records the subprograms that are the same function as another one.
+    pub(crate) fn apply(
+        &mut self,
+        placing: &Placing<'_, '_>,
+        functions: &mut [Function],
+        same: &mut HashMap<FuncId, FuncId>,
+        diagnostics: &mut Diagnostics,
+    ) {
+        let start = self.candidate.start;
+        for SameAs { function, of, name, described_again } in self.same.drain(..) {
+            same.insert(function, of);
+            match described_again {
+                Some(die) => diagnostics.add(Kind::DuplicateFunction, die.0, || {
+                    let name = String::from_utf8_lossy(placing.names.text(name)).into_owned();
+                    format!("{name} at {start:#x} is described by two units")
+                }),
+                None => functions[of.index()].aliases.push(name),
+            }
+        }
+    }
+}
+
+/// Makes one candidate of the pieces that share a range.
+pub(crate) fn share(
+    placing: &Placing<'_, '_>,
+    shared: &[DiePiece],
+    functions: &[Function],
+    may_fold: bool,
+) -> SharedRange {
+    let (start, end) = (shared[0].start, shared[0].end);
+    let (mut known, mut same_as) = (NamedFunctions::default(), Vec::new());
+    if let [piece] = shared {
+        // No other piece has this range.
+        known.add(&placing.names, piece.name, piece.function);
+        let candidate = Candidate { start, end, members: vec![piece.member()], doubt: None };
+        return SharedRange { candidate, known, same: same_as };
+    }
+    let mut members: Vec<Member> = Vec::with_capacity(1);
+    // The functions seen so far, each with whether it has rows.
+    let mut seen: HashMap<SameFunction, Vec<(FuncId, bool)>> = HashMap::default();
+    let mut labels: HashMap<UnitId, FuncId> = HashMap::default();
+    let mut places: HashMap<FuncId, usize> = HashMap::default();
+    for piece in shared {
+        let (function, name) = (piece.function, piece.name);
+        let same = SameFunction::of(placing, piece, functions, may_fold);
+        let of_name = seen.get(&same).map_or(&[][..], |of_name| of_name);
+        if let Some(first) = known_definition(placing, piece, functions, of_name) {
+            // The linker also folds parts of one function into each other.
+            if function == first {
+                join_part(placing, piece, places.get(&first).map(|&place| &mut members[place]));
+            } else {
+                same_as.push(SameAs { function, of: first, name, described_again: Some(piece.die) });
+            }
+            continue;
+        }
+        seen.entry(same).or_default().push((function, piece.rows.is_some()));
+        let label_of = label(placing, &functions[function.index()]);
+        let explained = variant_of(placing, name, &known).or_else(|| labels.get(&label_of?).copied());
+        if let Some(of) = explained {
+            same_as.push(SameAs { function, of, name, described_again: None });
+            continue;
+        }
+        known.add(&placing.names, name, function);
+        if let Some(unit) = label_of {
+            labels.insert(unit, function);
+        }
+        places.insert(function, members.len());
+        members.push(Member { function, how: piece.how, rows: piece.rows, symbol: None });
+    }
+    SharedRange { candidate: Candidate { start, end, members, doubt: None }, known, same: same_as }
+}
+
+impl SameFunction {
+    fn of(
+        placing: &Placing<'_, '_>,
+        piece: &DiePiece,
+        functions: &[Function],
+        may_fold: bool,
+    ) -> SameFunction {
+        let origin = functions[piece.function.index()].origin;
+        match is_program_wide(placing.names.text(piece.name)) {
+            true => SameFunction::Name(piece.name),
+            false if !may_fold && piece.how == How::LiveRange => SameFunction::Copy(origin),
+            false => SameFunction::Local(origin, piece.unit, piece.instance),
+        }
+    }
+}
+
+/// The function that a piece describes again, among the functions of its name; of too many, the first.
+fn known_definition(
+    placing: &Placing<'_, '_>,
+    piece: &DiePiece,
+    functions: &[Function],
+    of_name: &[(FuncId, bool)],
+) -> Option<FuncId> {
+    let origin = functions[piece.function.index()].origin;
+    // A name may be defined twice, once weak and once strong. DWARF does not show which definition prevailed.
+    let is_same = |(first, has_rows): &&(FuncId, bool)| {
+        let other = &functions[first.index()];
+        let there = |source: Source| {
+            let own = (piece.unit.index(), origin);
+            placing.recovered.units.are_apart_there(&placing.names, (source.unit.index(), other.origin), own)
+        };
+        let both = *has_rows && piece.rows.is_some();
+        let apart =
+            placing.names.are_apart(other.origin, origin) || (both && other.source.is_some_and(there));
+        !apart
+    };
+    let capped = of_name.first().filter(|_| of_name.len() >= MAX_DEFINITIONS);
+    of_name.iter().find(is_same).or(capped).map(|&(first, _)| first)
+}
+
+/// Joins a second part of a function with the member that the function has at this range.
+fn join_part(placing: &Placing<'_, '_>, piece: &DiePiece, member: Option<&mut Member>) {
+    if let Some(member) = member
+        && let (Some(own), Some(rows)) = (piece.rows, member.rows)
+        && !have_same_lines(placing, rows, own)
+    {
+        // The parts differ in lines, and nothing shows which part ran.
+        member.rows = None;
+    }
+}
+
+/// The function of which a name is another constructor variant.
+fn variant_of(placing: &Placing<'_, '_>, name: NameId, known: &NamedFunctions) -> Option<FuncId> {
+    let text = Some(placing.names.text(name)).filter(|name| may_be_variant(name))?;
+    let variant = known.best(&placing.names, text, None, |relation| relation == Relation::Variant);
+    variant.map(|(_, function)| function)
+}
+
+/// True if two parts of one function have the same rows, apart from columns.
+fn have_same_lines(placing: &Placing<'_, '_>, one: Rows, other: Rows) -> bool {
+    let of = |rows: Rows| {
+        let rows = placing.recovered.code[rows.unit.index()].rows_of(rows.range);
+        rows.iter().map(|row| (row.offset, row.scope, row.line, row.file))
+    };
+    one == other || (one.skip == other.skip && of(one).eq(of(other)))
+}
+
+/// The unit of a subprogram that is a label of assembly code. An assembler describes each label by a DIE of its own
+/// that has a name and no place of declaration. All labels with the same range are one function.
+fn label(placing: &Placing<'_, '_>, function: &Function) -> Option<UnitId> {
+    let origin = placing.names.origin(function.origin);
+    let undeclared = origin.file.is_none() && origin.line == 0;
+    let label = undeclared && !is_mangled(placing.names.text(origin.name));
+    let unit = function.source.map(|source| source.unit).filter(|_| label)?;
+    placing.recovered.unit(unit.index()).head.assembly.then_some(unit)
+}
