@@ -17,12 +17,12 @@ use crate::model::{
     Edge, EdgeId, FileId, LocalTables, NONE16, NameId, Origin, OriginId, SlotKey, Unit, UnitCode, UnitMap,
     UnitName, UnitTraces,
 };
-use crate::open::scratch::Scratch;
 use crate::open::{DebugSection, DebugSections, Files, Image};
 use crate::read::units::queue::Take;
 use crate::util::budget::{Allowance, TooMuch};
 use crate::util::hash::HashMap;
 use crate::util::numbers::{NumberedMap, Numbers};
+use crate::util::scratch::ScratchFile;
 use crate::util::spill::SpillVec;
 use crate::util::text::{MAX_TEXT, TOGETHER, soon, until_zero_within};
 
@@ -58,7 +58,7 @@ pub(crate) struct Merging<'f> {
 
 /// Which units have their rows and scopes in the scratch file: those before `first`.
 struct Spill<'f> {
-    scratch: &'f Scratch,
+    scratch: &'f ScratchFile,
     first: usize,
     /// Bytes of the rows and scopes of the units from `first` on.
     in_memory: usize,
@@ -336,7 +336,7 @@ impl<'f> Take<'f> for Merging<'f> {
         all_code.push(code);
         all_traces.push(traces);
         all_records.units.push(records);
-        if Scratch::is_wanted(self.spill.in_memory) && !self.spill.failed {
+        if ScratchFile::is_wanted(self.spill.in_memory) && !self.spill.failed {
             self.spill();
         }
         let (kept, allowed) = (self.room.kept + self.tables_bytes(), self.room.allowance.kept());
@@ -356,7 +356,7 @@ impl<'f> Take<'f> for Merging<'f> {
 fn spilled<'f, T: FromBytes + Immutable + KnownLayout>(
     list: &mut SpillVec<'f, T>,
     kept: &mut &'f [u8],
-    scratch: &'f Scratch,
+    scratch: &'f ScratchFile,
 ) {
     // The bytes are a list's own, and all sizes are multiples of the alignment.
     if let Ok((elements, rest)) = <[T]>::ref_from_prefix_with_elems(kept, list.own().len()) {

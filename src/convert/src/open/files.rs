@@ -8,8 +8,9 @@ use elsa::sync::FrozenVec;
 use memmap2::Mmap;
 
 use super::error::OpenError;
-use super::scratch::{LEAST, Scratch};
 use crate::util::budget::Allowance;
+use crate::util::pages::{map_file, release};
+use crate::util::scratch::{LEAST, ScratchFile};
 
 /// A section may always claim this many bytes.
 const SECTION_FLOOR: u64 = 64 << 20;
@@ -41,7 +42,7 @@ pub struct Files {
     /// Mapped bytes that were read since all pages were last given back, as far as that is counted.
     read: AtomicUsize,
     /// Where units are kept that memory has no room for.
-    scratch: Scratch,
+    scratch: ScratchFile,
 }
 
 /// A file and its bytes.
@@ -67,11 +68,11 @@ impl Files {
 
     /// An owner of nothing yet, with a scratch file in this folder if it needs one.
     pub(crate) fn with_scratch(folder: PathBuf) -> Self {
-        Files { scratch: Scratch::in_folder(folder), ..Self::default() }
+        Files { scratch: ScratchFile::in_folder(folder), ..Self::default() }
     }
 
     /// Where units are kept that memory has no room for.
-    pub(crate) fn scratch(&self) -> &Scratch {
+    pub(crate) fn scratch(&self) -> &ScratchFile {
         &self.scratch
     }
 
@@ -254,31 +255,4 @@ fn read_at(file: &File, copy: &mut [u8], offset: u64) -> bool {
 #[cfg(not(unix))]
 fn read_at(_: &File, _: &mut [u8], _: u64) -> bool {
     false
-}
-
-/// Drops the pages that lie whole in a range of a mapping.
-#[cfg(unix)]
-pub(super) fn release(map: &Mmap, start: usize, len: usize) {
-    /// At least the size of a page on every system that runs this.
-    const GRAIN: usize = 1 << 16;
-    let (start, end) = (start.next_multiple_of(GRAIN), (start + len) / GRAIN * GRAIN);
-    if start < end {
-        // SAFETY: the mapping is of a file and read-only, so nothing that was written is lost: a dropped page has the same
-        // bytes when it is next touched, as long as nobody changes the file, which is a duty of `Files` anyway.
-        let advised =
-            unsafe { map.unchecked_advise_range(memmap2::UncheckedAdvice::DontNeed, start, end - start) };
-        // A system that cannot do it keeps the pages.
-        drop(advised);
-    }
-}
-
-#[cfg(not(unix))]
-pub(super) fn release(_: &Mmap, _: usize, _: usize) {}
-
-/// Maps a whole file: the only way to read debug information larger than memory without copying it.
-pub(super) fn map_file(file: &File) -> std::io::Result<Mmap> {
-    // SAFETY: the mapping is private and read-only, and `Files` owns it as long as a slice of it lives. The remaining
-    // duty, that nobody changes the file meanwhile, cannot be checked by any process; it is documented on `Files`, and
-    // all readers check every offset against the length that was mapped, so changed bytes are only damaged input.
-    unsafe { Mmap::map(file) }
 }

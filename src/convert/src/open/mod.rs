@@ -19,7 +19,6 @@ mod objects;
 mod options;
 mod program;
 mod relocations;
-pub(crate) mod scratch;
 mod separate;
 mod split;
 #[cfg(test)]

@@ -68,7 +68,7 @@ mod tests {
             calls: Calls { range: 0..2, all_tail_calls: true, all_calls: true },
         };
         UnitCode {
-            rows: [0, 0x20, 0x42].map(row).to_vec(),
+            rows: [0, 0x20, 0x42].map(row).to_vec().into(),
             pieces: pieces.iter().map(piece).collect(),
             functions: pieces.iter().enumerate().map(function).collect(),
             ..UnitCode::default()

@@ -2,13 +2,13 @@
 
 use std::ops::{Index, Range};
 
-use crate::open::scratch::Scratch;
+use crate::util::scratch::ScratchFile;
 
 /// A list that only grows. What it holds can be moved to a scratch file ([`SpillVec::spill`]); what is added after that is in
 /// memory again.
 pub struct SpillVec<'f, T> {
     /// The first elements, and the mapped scratch file that they are in.
-    spilled: Option<(&'f [T], &'f Scratch)>,
+    spilled: Option<(&'f [T], &'f ScratchFile)>,
     /// The elements after them.
     own: Vec<T>,
 }
@@ -52,7 +52,7 @@ impl<'f, T> SpillVec<'f, T> {
 
     /// Takes the elements that are in memory from the scratch file from now on. `spilled` has the same elements as
     /// [`SpillVec::own`], and nothing was spilled before.
-    pub(crate) fn spill(&mut self, spilled: &'f [T], scratch: &'f Scratch) {
+    pub(crate) fn spill(&mut self, spilled: &'f [T], scratch: &'f ScratchFile) {
         debug_assert!(self.spilled.is_none() && spilled.len() == self.own.len());
         (self.spilled, self.own) = (Some((spilled, scratch)), Vec::new());
     }
@@ -91,11 +91,11 @@ impl<T> Index<Range<usize>> for SpillVec<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::SpillVec;
-    use crate::open::scratch::Scratch;
+    use crate::util::scratch::ScratchFile;
 
     #[test]
     fn places_stay_when_elements_move_to_the_file() {
-        let (file, scratch) = ([1, 2, 3], Scratch::default());
+        let (file, scratch) = ([1, 2, 3], ScratchFile::default());
         let mut list = SpillVec::from(vec![1, 2, 3]);
         list.spill(&file, &scratch);
         list.own_mut().extend([4, 5]);

@@ -13,8 +13,8 @@ fn main_with_f() -> Program<'static> {
     let origin = |name, line| Origin { name: NameId(name), file: Some(FileId(0)), line };
     let row = |offset, scope, line| Row { offset, scope, line, file: 0, column: 0 };
     let unit = UnitCode {
-        scopes: vec![Scope { parent: 0, edge: LocalEdge(0) }],
-        rows: vec![row(0, 0, 11), row(2, 1, 4), row(5, 0, 13)],
+        scopes: vec![Scope { parent: 0, edge: LocalEdge(0) }].into(),
+        rows: vec![row(0, 0, 11), row(2, 1, 4), row(5, 0, 13)].into(),
         functions: vec![UnitFunction {
             die: DieOffset(0),
             origin: LocalOrigin(0),
@@ -97,7 +97,7 @@ fn lines_are_kept_however_far_apart_they_are() {
     let mut program = main_with_f();
     program.origins[0].line = u32::MAX;
     program.origins[1].line = 0;
-    let rows = &mut program.code[0].rows;
+    let rows = program.code[0].rows.own_mut();
     (rows[0].line, rows[1].line, rows[2].line) = (1, u32::MAX, u32::MAX - 1);
     check_answers(&(program, Keys::default()), false);
 }
@@ -113,8 +113,8 @@ fn lines_are_kept_where_nearly_all_of_a_block_are_far() {
         program.pieces[0].rows.as_mut().unwrap().range.len = count;
         let row =
             |offset: u32| Row { offset, scope: offset.min(1), line: u32::MAX - offset, file: 0, column: 0 };
-        program.code[0].rows = (0..count).map(row).collect();
-        program.code[0].rows[0].line = 1;
+        program.code[0].rows = (0..count).map(row).collect::<Vec<_>>().into();
+        program.code[0].rows.own_mut()[0].line = 1;
         check_answers(&(program, Keys::default()), false);
     }
 }
@@ -129,7 +129,7 @@ fn rows_are_kept_however_far_from_their_start_they_are() {
         let mut program = main_with_f();
         program.pieces[0].body = u32::MAX;
         program.pieces[0].rows.as_mut().unwrap().range.len = offsets.len() as u32;
-        program.code[0].rows = offsets.iter().map(row).collect();
+        program.code[0].rows = offsets.iter().map(row).collect::<Vec<_>>().into();
         let bytes = encoded(&program).to_bytes();
         let (slow, file) = (ReadBack::open(&bytes), SymbolFile::open(&bytes).unwrap());
         file.verify().unwrap();
@@ -153,7 +153,7 @@ fn rows_are_kept_however_far_from_their_start_they_are() {
 #[test]
 fn broken_trees_are_counted() {
     let mut program = main_with_f();
-    program.code[0].rows[0].scope = 7;
+    program.code[0].rows.own_mut()[0].scope = 7;
     program.edges[0].caller = OriginId(1);
     let left_out = LeftOut { rows_stray: 1, scopes_foreign: 1, ..LeftOut::default() };
     assert_eq!(encoded(&program).stats.left_out, left_out);

@@ -8,21 +8,22 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use elsa::sync::FrozenVec;
 use memmap2::Mmap;
 
-use super::files::{map_file, release};
+use crate::util::pages::{map_file, release};
 
-/// Lists of units stay in memory up to this many bytes. RocksDB's (147 MB, 7.7 million entries) are half as long.
-const IN_MEMORY: usize = 64 << 20;
+/// Lists of units stay in memory up to this many bytes. RocksDB's (147 MB, 7.7 million entries) are half as long. The tests
+/// of this crate convert small programs by way of the file.
+const IN_MEMORY: usize = if cfg!(test) { 1 << 10 } else { 64 << 20 };
 
 /// Pages of the scratch file are given back when this many bytes of it were read.
 const RELEASE_AFTER: usize = 32 << 20;
 
 /// To touch a byte maps pages around it, if the system has them: 16 of them on Linux. So a short range counts for more than its
 /// bytes. Ranges that are read one after the other share pages, therefore not for all of them.
-pub(super) const LEAST: usize = 16 << 10;
+pub(crate) const LEAST: usize = 16 << 10;
 
 /// A file without a name, which is gone when the conversion ends. It is mapped in parts, as they are written.
 #[derive(Default)]
-pub(crate) struct Scratch {
+pub(crate) struct ScratchFile {
     /// Where the file is made. `None`: in the system's folder for temporary files.
     folder: Option<PathBuf>,
     parts: FrozenVec<Box<Mmap>>,
@@ -30,10 +31,10 @@ pub(crate) struct Scratch {
     read: AtomicUsize,
 }
 
-impl Scratch {
+impl ScratchFile {
     /// A scratch file in this folder: that of the output, which has room for a file and is mostly on a disk.
-    pub(crate) fn in_folder(folder: PathBuf) -> Scratch {
-        Scratch { folder: Some(folder), ..Scratch::default() }
+    pub(crate) fn in_folder(folder: PathBuf) -> ScratchFile {
+        ScratchFile { folder: Some(folder), ..ScratchFile::default() }
     }
 
     /// True where so many bytes of lists should not be in memory any longer.
