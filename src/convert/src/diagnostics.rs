@@ -108,6 +108,11 @@ pub enum Kind {
     /// An entry of call frame information for code that another one covers: the first of a section is kept, and that of
     /// `.eh_frame`.
     OverlappingFrames,
+    /// Calls of other modules were asked for (`--imports`), and they are not read of this format or processor, or the names are readable
+    /// ones.
+    NoImports,
+    /// Code that is not all instructions: its calls of other modules are not kept.
+    UnreadImports,
     /// What `open` had to say: a relocation it does not know, a section it could not read.
     Open,
 }
@@ -263,6 +268,8 @@ impl Kind {
             Kind::BadFrame => "bad_frame",
             Kind::DeadFrame => "dead_frame",
             Kind::OverlappingFrames => "overlapping_frames",
+            Kind::NoImports => "no_imports",
+            Kind::UnreadImports => "unread_imports",
             Kind::Open => "open",
         }
     }

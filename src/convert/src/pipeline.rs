@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use foldsym_format::header::MAGIC;
 
-use crate::diagnostics::Diagnostics;
+use crate::diagnostics::{Diagnostics, Kind};
 use crate::encode::{self, EncodeError, EncodeOptions, Encoded, ImageInfo};
 use crate::error::ConvertError;
 use crate::keys;
@@ -208,8 +208,12 @@ pub(crate) fn load<'a, 'f>(
     let recovered = recover::recover(&image, &machine, &names, read, found, &mut symbols, &mut diagnostics);
     let placed = place::place(&image, &machine, names, recovered, &symbols, &mut diagnostics);
     let mut placed = placed.with_units(units);
-    if options.imports && !options.readable_names {
-        placed.add_imports(&machine);
+    match (options.imports, options.readable_names) {
+        (false, _) => {}
+        (true, false) => placed.add_imports(&machine, &mut diagnostics),
+        (true, true) => diagnostics.add(Kind::NoImports, 0, || {
+            "calls of other modules were asked for, and are not kept with readable names".into()
+        }),
     }
     drop((machine, symbols));
     (placed.program.blocks, placed.program.unwind) = (blocks, unwind);

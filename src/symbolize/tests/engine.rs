@@ -331,3 +331,34 @@ fn the_name_that_a_call_was_linked_to_says_whom_another_module_called() {
         assert!(lines[0] != lines[1], "{caller}: {lines:?}");
     }
 }
+
+/// A pointer that the program may change, and a register that two ways fill, say of no call whom it was linked to.
+#[cfg(feature = "convert")]
+#[test]
+fn a_call_through_a_pointer_or_of_one_of_two_functions_is_no_import() {
+    const CALLEE: u64 = 0x7f00_0000_0000;
+    const CALLER: u64 = 0x7f10_0000_0000;
+    let built = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testbins/built");
+    for caller in ["imports_pointers.aarch64", "imports_pointers.riscv64"] {
+        let search = [built.join("imports.callee"), built.join(caller)];
+        let symbolizer = Symbolizer::builder().search(search).candidates(true).build().unwrap();
+        let modules = vec![Module::new("imports.callee").at(CALLEE), Module::new(caller).at(CALLER)];
+        let modules = Modules::new(modules);
+        let ask = |frames: Vec<StackFrame>| symbolizer.symbolize(&Stack::new(&modules, frames));
+        let is_folded = |address: &u64| ask(vec![exact(*address)])[0].candidates.len() == 2;
+        let folded = (CALLEE..CALLEE + 0x2000).find(is_folded).unwrap();
+        let mut named = 0;
+        // Where the code of RISC-V is, and that of AArch64.
+        for returns_to in (0x1000..0x2000).chain(0x10000..0x11000).map(|offset| CALLER + offset) {
+            let frames = ask(vec![exact(folded), StackFrame::returns_to(returns_to)]);
+            assert_eq!(
+                frames[0].certainty,
+                Some(Certainty::Ambiguous),
+                "{caller}: {:x}",
+                returns_to - CALLER
+            );
+            named += u32::from(frames[1].functions.first().is_some_and(|frame| frame.line > 0));
+        }
+        assert!(named > 20, "{caller}");
+    }
+}

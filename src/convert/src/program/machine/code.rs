@@ -104,29 +104,16 @@ impl<'f> Machine<'_, 'f> {
     }
 
     /// As [`Machine::calls_in_order`].
-    pub(super) fn calls_of_runs(&self, start: u64, end: u64) -> Vec<(u64, Target)> {
-        let mut calls = Vec::new();
-        // RISC-V's call is two instructions: the first loads a part of the address.
+    pub(super) fn calls_of_runs(&self, start: u64, end: u64, entries: &[u64]) -> Option<Vec<(u64, Target)>> {
         let constant = |address: u64| self.constant(address);
-        let Some(processor) = self.processor else { return calls };
-        let mut values = Values::new(processor.is_narrow(), &constant);
-        for run in self.runs(start, end).unwrap_or_default() {
-            values.forget();
-            let whole = run.each(|address, inst| {
-                if let Op::Call(goal) = inst.op {
-                    let target = match values.goal(goal) {
-                        Target::To(target) => Target::To(self.without_mode(target)),
-                        target => target,
-                    };
-                    calls.push((address.wrapping_add(inst.len as u64), target));
-                }
-                values.follow(inst);
-            });
-            if !whole {
-                return Vec::new();
+        let values = Values::new(self.processor?.is_narrow(), &constant);
+        let mut calls = run::calls(&self.runs(start, end)?, start..end, entries, values)?;
+        for (_, target) in &mut calls {
+            if let Target::To(target) = target {
+                *target = self.without_mode(*target);
             }
         }
-        calls
+        Some(calls)
     }
 
     /// Adds all that may be a jump from `start..end` to an address.

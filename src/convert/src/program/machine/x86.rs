@@ -65,12 +65,12 @@ pub(super) fn flows(bytes: &[u8], start: u64, wide: bool) -> Option<Vec<Flow>> {
     found.iter().all(is_whole).then_some(found)
 }
 
-/// The calls of code at `start`: where each returns to, and where it goes; none where not all of it is instructions.
-pub(super) fn calls(bytes: &[u8], start: u64, wide: bool) -> Vec<(u64, Target)> {
+/// The calls of code at `start`: where each returns to, and where it goes; `None` where not all of it is instructions.
+pub(super) fn calls(bytes: &[u8], start: u64, wide: bool) -> Option<Vec<(u64, Target)>> {
     let mut calls = Vec::new();
     for now in &mut decoder(bytes, start, wide) {
         if now.is_invalid() {
-            return Vec::new();
+            return None;
         }
         match now.flow_control() {
             FlowControl::Call => calls.push((now.next_ip(), near(&now))),
@@ -80,7 +80,7 @@ pub(super) fn calls(bytes: &[u8], start: u64, wide: bool) -> Vec<(u64, Target)> 
             _ => {}
         }
     }
-    calls
+    Some(calls)
 }
 
 /// The target of a jump or call to an address; far ones leave the segment.
