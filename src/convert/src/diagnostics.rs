@@ -45,6 +45,9 @@ pub enum Kind {
     UndescribedFold,
     /// A folded function of which it could not be proved where the code that is inlined into it stands: lines alone.
     LostInlines,
+    /// A folded function that the linker folded into code that it had made shorter (RISC-V, LoongArch): it has lines up to the first
+    /// instruction that may be shorter.
+    ShortenedFold,
     /// A part or an entry of a call table (`.debug_dcall`, `.debug_vcall`) that cannot be read, or that names no function.
     BadCallTable,
     /// An entry of a call table whose call is not in code: of a function that was folded or removed, or damaged.
@@ -238,6 +241,7 @@ impl Kind {
             Kind::FoldedFunction => "folded_function",
             Kind::UndescribedFold => "undescribed_fold",
             Kind::LostInlines => "lost_inlines",
+            Kind::ShortenedFold => "shortened_fold",
             Kind::BadCallTable => "bad_call_table",
             Kind::DeadCall => "dead_call",
             Kind::EmptyRange => "empty_range",

@@ -116,6 +116,23 @@ impl<'f> Machine<'_, 'f> {
         Some(calls)
     }
 
+    /// The end of the first instruction of a range that a linker may have made shorter; `None` where there is none, and for processors
+    /// other than RISC-V.
+    pub(crate) fn shortened_until(&self, start: u64, end: u64) -> Option<u64> {
+        if !matches!(self.processor?, Processor::RiscV { .. }) {
+            return None;
+        }
+        let mut until = None;
+        for run in self.runs(start, end)? {
+            run.each(|address, inst| {
+                if until.is_none() && riscv::may_be_shortened(&inst, start, end) {
+                    until = Some(address.saturating_add(inst.len as u64).min(end));
+                }
+            });
+        }
+        until
+    }
+
     /// Adds all that may be a jump from `start..end` to an address.
     pub(super) fn add_jumps_of_runs(&self, start: u64, end: u64, targets: &mut Vec<u64>) {
         let mut add = |_: u64, inst: Inst| {

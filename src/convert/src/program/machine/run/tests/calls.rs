@@ -52,3 +52,31 @@ fn code_that_is_not_all_instructions_has_no_calls() {
     let wide = Mode::RiscV { wide: true };
     assert_eq!(calls(&[run(wide, &code)], START..START + 10, &[], values(&|_| None, wide)), None);
 }
+
+#[test]
+fn what_a_linker_of_riscv_makes_shorter() {
+    let may = |code: &[u8]| {
+        let inst = riscv::decode(code, START, true).unwrap();
+        riscv::may_be_shortened(&inst, START, START + 0x40)
+    };
+    for (code, expected) in [
+        // jal +8; j +64; j +32; c.j +64; c.j +32
+        (&[0xef, 0, 0x80, 0][..], true),
+        (&[0x6f, 0, 0, 4], true),
+        (&[0x6f, 0, 0, 2], false),
+        (&[0x81, 0xa0], true),
+        (&[0x05, 0xa0], false),
+        // c.lui a0, 1; c.li a0, 1; lui a0, 1
+        (&[0x05, 0x65], true),
+        (&[0x05, 0x45], false),
+        (&[0x37, 0x15, 0, 0], false),
+        // lw a0, 16(gp); lw a0, 16(sp); addi a0, gp, 16; beq a0, a1, +64; jalr a0
+        (&[0x03, 0xa5, 0x01, 0x01], true),
+        (&[0x03, 0x25, 0x01, 0x01], false),
+        (&[0x13, 0x85, 0x01, 0x01], true),
+        (&[0x63, 0x00, 0xb5, 0x04], false),
+        (&[0x02, 0x95], false),
+    ] {
+        assert_eq!(may(code), expected, "{code:x?}");
+    }
+}
