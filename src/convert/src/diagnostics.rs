@@ -46,8 +46,10 @@ pub enum Kind {
     UndescribedFold,
     /// A folded function whose inlined code has no proved place: it keeps only lines.
     LostInlines,
-    /// A part or an entry of a call table (`.debug_dcall`, `.debug_vcall`) that cannot be read, or that names no
-    /// function.
+    /// A folded function that the linker folded into code that it had made shorter (RISC-V, LoongArch): it has lines up to the first
+    /// instruction that may be shorter.
+    ShortenedFold,
+    /// A part or an entry of a call table (`.debug_dcall`, `.debug_vcall`) that cannot be read, or that names no function.
     BadCallTable,
     /// An entry of a call table whose call is not in code: of a folded or removed function, or damaged.
     DeadCall,
@@ -111,7 +113,12 @@ pub enum Kind {
     /// An entry of call frame information for code that another entry covers: the first entry of a section is kept,
     /// and `.eh_frame` before `.debug_frame`.
     OverlappingFrames,
-    /// A problem of `open`: an unknown relocation, an unreadable section.
+    /// Calls of other modules were asked for (`--imports`), and they are not read of this format or processor, or the names are readable
+    /// ones.
+    NoImports,
+    /// Code that is not all instructions: its calls of other modules are not kept.
+    UnreadImports,
+    /// What `open` had to say: a relocation it does not know, a section it could not read.
     Open,
 }
 
@@ -238,6 +245,7 @@ impl Kind {
             Kind::FoldedFunction => "folded_function",
             Kind::UndescribedFold => "undescribed_fold",
             Kind::LostInlines => "lost_inlines",
+            Kind::ShortenedFold => "shortened_fold",
             Kind::BadCallTable => "bad_call_table",
             Kind::DeadCall => "dead_call",
             Kind::EmptyRange => "empty_range",
@@ -268,6 +276,8 @@ impl Kind {
             Kind::BadFrame => "bad_frame",
             Kind::DeadFrame => "dead_frame",
             Kind::OverlappingFrames => "overlapping_frames",
+            Kind::NoImports => "no_imports",
+            Kind::UnreadImports => "unread_imports",
             Kind::Open => "open",
         }
     }

@@ -31,7 +31,7 @@ impl<'d> ByReturn<'d> {
         self.table.len()
     }
 
-    /// The number of an address. Takes log2 of the records.
+    /// The number of an address, below the limit. Takes log2 of the records.
     pub(crate) fn find(&self, address: ReturnAddr) -> Result<Option<u32>, Error> {
         let Some(key) = address.0.checked_sub(self.image_base).map(u64::cast_signed) else { return Ok(None) };
         let record = first(&self.table, self.section, (key, 0))?;
@@ -42,7 +42,33 @@ impl<'d> ByReturn<'d> {
         if address != key {
             return Ok(None);
         }
-        small(number, self.section, record).map(Some)
+        self.below(number, record).map(Some)
+    }
+
+    /// All records: the address, and the number, below the limit. Ends at the first damaged one.
+    pub(crate) fn iter(self) -> impl Iterator<Item = Result<(ReturnAddr, u32), Error>> + use<'d> {
+        let mut damaged = false;
+        (0..self.len()).map_while(move |record| {
+            if damaged {
+                return None;
+            }
+            let read = self.read(record);
+            damaged = read.is_err();
+            Some(read)
+        })
+    }
+
+    fn read(&self, record: u32) -> Result<(ReturnAddr, u32), Error> {
+        let [address, number] = self.table.record(record).within(self.section)?;
+        let address = self.image_base.wrapping_add_signed(address);
+        Ok((ReturnAddr(address), self.below(number, record)?))
+    }
+
+    fn below(&self, number: i64, record: u32) -> Result<u32, Error> {
+        match small(number, self.section, record)? {
+            number if number < self.limit => Ok(number),
+            _ => Err(Error::new(self.section, What::Value, record.into())),
+        }
     }
 
     /// The section is sound: sorted by address, no two alike, each number below the limit.

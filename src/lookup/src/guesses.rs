@@ -21,7 +21,7 @@ impl<'d> SymbolFile<'d> {
     }
 }
 
-impl Guesses<'_> {
+impl<'d> Guesses<'d> {
     /// How many there are.
     pub const fn len(&self) -> u32 {
         self.0.len()
@@ -38,6 +38,11 @@ impl Guesses<'_> {
     /// Damage at a place that it reads.
     pub fn callee(&self, address: ReturnAddr) -> Result<Option<FunctionId>, Error> {
         Ok(self.0.find(address)?.map(FunctionId))
+    }
+
+    /// All of them by address: where the call returns to, and its callee. Ends at the first damaged one.
+    pub fn iter(&self) -> impl Iterator<Item = Result<(ReturnAddr, FunctionId), Error>> + use<'d> {
+        self.0.iter().map(|record| record.map(|(address, number)| (address, FunctionId(number))))
     }
 
     /// The section is sound: sorted by address, no two alike, of functions that exist.

@@ -29,22 +29,25 @@ impl<'d> SymbolFile<'d> {
     /// Says of a frame whose caller is in another module which function of its group has the name that the caller's call was linked
     /// to ([`Imports::callee`] of the caller's file): that one comes first, and the answer is [`Certainty::Likely`] where it is one.
     /// Nothing is ruled out, since a function of this module may have given its frame away by a tail call. Changes nothing where the
-    /// code is not folded, where no function of the group has the name, or where something is known already.
+    /// code is not folded, where none or several functions of the group have the name, or where something is known already. A plain
+    /// name that is only another name of a function tells nothing: no debug information says which function of the group it is. A
+    /// mangled one (`_Z`, `_R`, `__Z`) does. Of the other names of a function the first 64 are read.
     ///
     /// Takes log2 of the names, and steps for each function of the group and its other names; past [`MAX_FRAME_STEPS`] nothing is
     /// told.
     ///
     /// # Errors
     /// Damage at a place that it reads.
-    pub fn resolve_import(&self, resolved: &mut Resolved, name: &[u8]) -> Result<(), Error> {
+    pub fn resolve_import(&self, resolved: &mut Resolved, text: &[u8]) -> Result<(), Error> {
         let untold = resolved.open && resolved.named_len == 0 && !resolved.full;
-        let (Some(id), Ok(name)) = (resolved.group.filter(|_| untold), self.names().find(name)) else {
+        let (Some(id), Ok(name)) = (resolved.group.filter(|_| untold), self.names().find(text)) else {
             return Ok(());
         };
         let group = Group::read(self, id)?;
         if group.len() > MAX_FRAME_STEPS / MAX_NAMES {
             return Ok(());
         }
+        let is_mangled = [&b"_Z"[..], b"_R", b"__Z"].iter().any(|prefix| text.starts_with(prefix));
         let mut found = *resolved;
         for index in 0..group.len() {
             steps::step();
@@ -54,7 +57,12 @@ impl<'d> SymbolFile<'d> {
             let mut has = own || member.name == Some(NameId(name));
             for alias in self.records().aliases(&function).take(MAX_NAMES as usize) {
                 steps::step();
-                has |= alias? == NameId(name);
+                if alias? == NameId(name) && !has {
+                    if !is_mangled {
+                        return Ok(());
+                    }
+                    has = true;
+                }
             }
             if has {
                 found.name(index);
@@ -69,7 +77,7 @@ impl<'d> SymbolFile<'d> {
     }
 }
 
-impl Imports<'_> {
+impl<'d> Imports<'d> {
     /// How many there are.
     pub const fn len(&self) -> u32 {
         self.0.len()
@@ -87,6 +95,11 @@ impl Imports<'_> {
     /// Damage at a place that it reads.
     pub fn callee(&self, address: ReturnAddr) -> Result<Option<NameId>, Error> {
         Ok(self.0.find(address)?.map(NameId))
+    }
+
+    /// All of them by address: where the call returns to, and its name. Ends at the first damaged one.
+    pub fn iter(&self) -> impl Iterator<Item = Result<(ReturnAddr, NameId), Error>> + use<'d> {
+        self.0.iter().map(|record| record.map(|(address, number)| (address, NameId(number))))
     }
 
     /// The section is sound: sorted by address, no two alike, of names that exist.

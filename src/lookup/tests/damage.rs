@@ -87,6 +87,7 @@ fn resolve(file: &SymbolFile<'_>) -> bool {
             ];
             let mut resolved = [Resolved::NONE; 4];
             whole &= file.resolve_stack(&stack, &mut resolved).is_ok();
+            whole &= ask_callees(file, ReturnAddr(at(caller)), resolved[0]);
             for frame in resolved {
                 let count = frame.candidate_count();
                 assert_eq!(frame.candidate(count), None);
@@ -107,6 +108,26 @@ fn resolve(file: &SymbolFile<'_>) -> bool {
         }
     }
     whole
+}
+
+/// What GUESSES and IMPORTS say of a call, and what a name says of the frame that it called.
+fn ask_callees(file: &SymbolFile<'_>, address: ReturnAddr, frame: Resolved) -> bool {
+    let guessed = file.guesses().and_then(|guesses| guesses.callee(address));
+    if let Ok(Some(function)) = guessed {
+        assert!(function.0 < file.records().function_count());
+    }
+    let imported = file.imports().and_then(|imports| imports.callee(address));
+    let mut whole = guessed.is_ok() && imported.is_ok();
+    let mut name = [0; 16];
+    let len = imported.ok().flatten().map_or(Some(0), |id| file.write_name(id, &mut name));
+    for name in [name.get(..len.unwrap_or(0)).unwrap_or(&name), b"eps", b"alpha2"] {
+        let mut named = frame;
+        let told = file.resolve_import(&mut named, name);
+        assert_eq!(named.candidate_count(), frame.candidate_count(), "a name rules nothing out");
+        assert!(told.is_ok() || named == frame, "damage changes nothing");
+        whole &= told.is_ok();
+    }
+    whole && len.is_some()
 }
 
 #[test]
@@ -224,6 +245,22 @@ fn call_records_that_break_the_specification() {
         let error = SymbolFile::open(&bad).unwrap().verify().expect_err(what);
         assert_eq!(error.section.0, section, "{what}: {error}");
     }
+}
+
+/// A number past the end of what it counts is damage where it is read.
+#[test]
+fn a_callee_that_is_not_there_is_damage() {
+    let mut contents = writer::golden::contents();
+    contents.guesses[0][1] = contents.functions.len() as i64;
+    contents.imports[0][1] = contents.names.len() as i64;
+    let address = |record: [i64; 2]| ReturnAddr(0x40_0000 + record[0] as u64);
+    let (guess, import) = (address(contents.guesses[0]), address(contents.imports[0]));
+    let bytes = contents.file();
+    let file = SymbolFile::open(&bytes).unwrap();
+    let error = file.guesses().unwrap().callee(guess).unwrap_err();
+    assert_eq!((error.section, error.what, error.offset), (SectionId::GUESSES, What::Value, 0));
+    let error = file.imports().unwrap().callee(import).unwrap_err();
+    assert_eq!((error.section, error.what, error.offset), (SectionId::IMPORTS, What::Value, 0));
 }
 
 /// Pieces that share one record of rows, each row 255 levels deep: to check them takes time for every level.

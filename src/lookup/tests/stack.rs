@@ -307,3 +307,54 @@ fn random_programs_answer_as_sets_do() {
     }
     assert!(of_callers > 500, "{of_callers}: {seen:?}");
 }
+
+/// Group 0 of functions 0, 1 and 2, named `f000`, `f001` and `f002`, with other names of each.
+fn imported(aliases: &[(usize, &str)], import: &str) -> (&'static str, Option<u32>) {
+    let program = Folded::new(0, &[3]);
+    let mut contents = program.contents();
+    let mut names: Vec<Vec<u8>> = aliases.iter().map(|alias| alias.1.as_bytes().to_vec()).collect();
+    names.sort_unstable();
+    names.dedup();
+    names.retain(|name| !contents.names.contains(name));
+    let before = names.partition_point(|name| *name < contents.names[0]);
+    for origin in &mut contents.origins {
+        origin[0] += before as i64;
+    }
+    let behind = names.split_off(before);
+    names.append(&mut contents.names);
+    names.extend(behind);
+    let id = |text: &str| names.iter().position(|name| name == text.as_bytes()).unwrap() as i64;
+    // At most one of each function.
+    for &(function, name) in aliases {
+        contents.aliases.push([id(name), 1]);
+        contents.functions[function][3] = contents.aliases.len() as i64;
+    }
+    contents.names = names;
+    let bytes = contents.file();
+    let file = SymbolFile::open(&bytes).unwrap();
+    let pc = StackAddr::Exact(ImageAddr(program.start(Place::Group(0))));
+    let mut resolved = file.resolve_one(pc, None).unwrap();
+    file.resolve_import(&mut resolved, import.as_bytes()).unwrap();
+    assert_eq!(resolved.candidate_count(), 3, "nothing is ruled out");
+    let first = resolved.evidence.map(|evidence| {
+        assert_eq!(evidence, Evidence::Relocation);
+        resolved.candidate(0).unwrap()
+    });
+    (resolved.certainty.unwrap().text(), first)
+}
+
+#[test]
+fn the_name_of_an_import_is_that_of_one_function() {
+    let nothing = ("ambiguous", None);
+    assert_eq!(imported(&[], "f001"), ("likely", Some(1)));
+    assert_eq!(imported(&[], "f003"), nothing);
+    // A converter gives a plain name that nothing explains to the first function, whoever has it.
+    assert_eq!(imported(&[(0, "other")], "other"), nothing);
+    assert_eq!(imported(&[(0, "f001")], "f001"), nothing);
+    // A mangled name is that of the function that it was given to.
+    for name in ["_ZN1aC1Ev", "_RNvC1a1b", "__ZN1aC1Ev"] {
+        assert_eq!(imported(&[(1, name)], name), ("likely", Some(1)));
+        // Two functions with the name.
+        assert_eq!(imported(&[(1, name), (2, name)], name), nothing);
+    }
+}

@@ -267,7 +267,7 @@ impl Worker<'_> {
             }
             let Some(file) = placed.file else { return false };
             let caller = batch.placed.get(index + 1).filter(|_| index + 1 < range.end);
-            let Ok(import) = self.import(placed, caller) else { return false };
+            let import = self.import(placed, caller);
             let caller =
                 caller.filter(|caller| placed.shares_module(caller)).map(|caller| (caller.address, behind));
             let call = (file, placed.address, caller, import);

@@ -69,6 +69,10 @@ impl LoadError {
 /// What was converted without a part of its debug information is converted again after so many seconds, also where no folder that is watched changed.
 const LACKING_FOR: u64 = 600;
 
+/// The converter of an entry of the cache: its version, and a number that grows with what its files tell, of all programs or with the
+/// options that every engine has. What another one made is made anew.
+const CONVERTER: &str = concat!(env!("CARGO_PKG_VERSION"), " 2");
+
 /// How programs are converted.
 #[derive(Debug)]
 pub(crate) struct Conversion {
@@ -218,7 +222,12 @@ fn into_cache(
     }
     let made = made?;
     let whole = made.report.debug_info() == DebugInfo::Full;
-    info.conversion = Some(serde_json::json!({ "cause": &*cause, "whole": whole, "asked": now() }));
+    info.conversion = Some(serde_json::json!({
+        "cause": &*cause,
+        "whole": whole,
+        "asked": now(),
+        "converter": CONVERTER,
+    }));
     lock.publish(&info, |to| -> Result<(), LoadError> {
         std::fs::copy(&made.path, to).map_err(|source| at(to, "write", source))?;
         Ok(())
@@ -232,10 +241,14 @@ fn into_cache(
 
 /// What the cache has of an identity, if it serves this program. A stripped program and its debug file share a build id, and programs that
 /// differ in their debug information alone share an identity that is derived from code: such an entry serves the file that it was
-/// made from, while one that lacked nothing serves all files of its build id. What lacked something is made anew when it may have appeared.
+/// made from, while one that lacked nothing serves all files of its build id. What lacked something is made anew when it may have appeared,
+/// and so is what another converter made.
 fn kept(cache: &LocalStore, id: &BuildId, is_derived: bool, cause: &str) -> Option<SymbolMap> {
     let map = cache.get(id).ok()??;
     let conversion = conversion(cache, id);
+    if !is_current(&conversion) {
+        return None;
+    }
     let is_whole = conversion["whole"] != false;
     if !is_derived && is_whole && !map.file().files().is_empty() {
         return Some(map);
@@ -245,10 +258,19 @@ fn kept(cache: &LocalStore, id: &BuildId, is_derived: bool, cause: &str) -> Opti
     (conversion["cause"] == cause && is_recent).then_some(map)
 }
 
-/// What the cache has of an identity, and whether nothing was missing when it was made. Other entries are worth a look for the program.
+/// True for what this converter made, and for an entry that no engine made.
+fn is_current(conversion: &serde_json::Value) -> bool {
+    conversion.is_null() || conversion["converter"] == CONVERTER
+}
+
+/// What the cache has of an identity, and whether nothing was missing when this converter made it. Other entries are worth a look for the
+/// program.
 pub(crate) fn of_cache(cache: &LocalStore, id: &ModuleId) -> Result<Option<(SymbolMap, bool)>, StoreError> {
     let Some(map) = cache.get_module(id)? else { return Ok(None) };
-    let is_whole = map.build_id().is_none_or(|id| conversion(cache, &id)["whole"] != false);
+    let is_whole = map.build_id().is_none_or(|id| {
+        let conversion = conversion(cache, &id);
+        is_current(&conversion) && conversion["whole"] != false
+    });
     Ok(Some((map, is_whole)))
 }
 

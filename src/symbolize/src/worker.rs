@@ -401,16 +401,11 @@ impl<'s> Worker<'s> {
             let map = &self.files[file].map;
             match resolve::frame(map.file(), frame.address, caller) {
                 Ok(mut resolved) => {
-                    let told = match self.import(placed[index], placed.get(index + 1)) {
-                        Err(why) => Err((index + 1, why)),
-                        Ok(None) => Ok(()),
-                        Ok(Some(import)) => self
-                            .by_import(file, import, &mut resolved)
-                            .map_err(|error| (index, damage(map.path(), error))),
-                    };
-                    if let Err((damaged, why)) = told {
-                        self.unknown.push((damaged, why));
-                        placed[damaged].file = None;
+                    let import = self.import(placed[index], placed.get(index + 1));
+                    let told = import.map_or(Ok(()), |import| self.by_import(file, import, &mut resolved));
+                    if let Err(error) = told {
+                        self.unknown.push((index, damage(map.path(), error)));
+                        placed[index].file = None;
                         continue;
                     }
                     let map = &self.files[file].map;
@@ -428,20 +423,14 @@ impl<'s> Worker<'s> {
         }
     }
 
-    /// What the caller's call was linked to, where the caller is in another module.
-    ///
-    /// # Errors
-    /// The caller's file is damaged where it was read.
-    pub(crate) fn import(&self, frame: Placed, caller: Option<&Placed>) -> Result<Option<Import>, Unknown> {
-        let caller = caller.filter(|caller| !frame.shares_module(caller));
-        let Some((Some(file), StackAddr::Return(returns_to))) =
-            caller.map(|caller| (caller.file, caller.address))
-        else {
-            return Ok(None);
-        };
-        let map = &self.files[file].map;
-        let name = map.file().imports().and_then(|imports| imports.callee(returns_to));
-        Ok(name.map_err(|error| damage(map.path(), error))?.map(|name| Import { file, name }))
+    /// What the caller's call was linked to, where the caller is in another module. Nothing where that part of the caller's file is
+    /// damaged: what is known of both frames needs it not.
+    pub(crate) fn import(&self, frame: Placed, caller: Option<&Placed>) -> Option<Import> {
+        let caller = caller.filter(|caller| !frame.shares_module(caller))?;
+        let (Some(file), StackAddr::Return(returns_to)) = (caller.file, caller.address) else { return None };
+        let imports = self.files[file].map.file().imports();
+        let name = imports.and_then(|imports| imports.callee(returns_to)).ok().flatten()?;
+        Some(Import { file, name })
     }
 
     /// Lets the name that a call was linked to tell which function of folded code a frame is.
@@ -455,7 +444,9 @@ impl<'s> Worker<'s> {
         resolved: &mut Resolved,
     ) -> Result<(), Error> {
         let calling = self.files[import.file].map.file();
-        let mut name = vec![0; calling.write_name(import.name, &mut []).unwrap_or(0)];
+        // A damaged name tells nothing.
+        let Some(len) = calling.write_name(import.name, &mut []) else { return Ok(()) };
+        let mut name = vec![0; len];
         calling.write_name(import.name, &mut name);
         self.files[file].map.file().resolve_import(resolved, &name)
     }

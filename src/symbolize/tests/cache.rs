@@ -64,3 +64,34 @@ fn a_store_comes_before_what_was_converted_here() {
     assert!(!has_rows(Symbolizer::builder()), "the cache has the program, without rows");
     assert!(has_rows(Symbolizer::builder().store(Store::Local(store))));
 }
+
+/// What an older converter made lacks what files have now: it is made anew, once.
+#[test]
+fn what_another_converter_made_is_made_anew() {
+    let folder = tempfile::tempdir().unwrap();
+    let (cache, programs) = (folder.path().join("cache"), folder.path().join("programs"));
+    fs::create_dir(&programs).unwrap();
+    let program = programs.join("app");
+    fs::copy(built("demo.elf"), &program).unwrap();
+    let store = || LocalStore::open(&cache).unwrap();
+    for is_named in [true, false] {
+        assert_ne!(line(&program, &cache, 0x2012b0, is_named), 0);
+        let id = store().list().unwrap()[0].id.clone();
+        let report = |of: &LocalStore| {
+            serde_json::from_str::<serde_json::Value>(&of.report(&id).unwrap().unwrap()).unwrap()
+        };
+        let made = report(&store());
+        assert!(made["conversion"]["converter"].is_string(), "{made}");
+        // Named by its version alone, or not at all, as the first converters did.
+        for old in [serde_json::json!(env!("CARGO_PKG_VERSION")), serde_json::Value::Null] {
+            let mut conversion = made["conversion"].clone();
+            conversion["converter"] = old;
+            let (mut of_old, path) = (made.clone(), store().file_path(&id).with_extension("json"));
+            of_old["conversion"] = conversion;
+            fs::write(&path, of_old.to_string()).unwrap();
+            assert_ne!(report(&store())["conversion"]["converter"], made["conversion"]["converter"]);
+            assert_ne!(line(&program, &cache, 0x2012b0, is_named), 0);
+            assert_eq!(report(&store())["conversion"]["converter"], made["conversion"]["converter"]);
+        }
+    }
+}

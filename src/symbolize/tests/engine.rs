@@ -331,3 +331,79 @@ fn the_name_that_a_call_was_linked_to_says_whom_another_module_called() {
         assert!(lines[0] != lines[1], "{caller}: {lines:?}");
     }
 }
+
+/// A pointer that the program may change, and a register that two ways fill, say of no call whom it was linked to.
+#[cfg(feature = "convert")]
+#[test]
+fn a_call_through_a_pointer_or_of_one_of_two_functions_is_no_import() {
+    const CALLEE: u64 = 0x7f00_0000_0000;
+    const CALLER: u64 = 0x7f10_0000_0000;
+    let built = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testbins/built");
+    for caller in ["imports_pointers.aarch64", "imports_pointers.riscv64"] {
+        let search = [built.join("imports.callee"), built.join(caller)];
+        let symbolizer = Symbolizer::builder().search(search).candidates(true).build().unwrap();
+        let modules = vec![Module::new("imports.callee").at(CALLEE), Module::new(caller).at(CALLER)];
+        let modules = Modules::new(modules);
+        let ask = |frames: Vec<StackFrame>| symbolizer.symbolize(&Stack::new(&modules, frames));
+        let is_folded = |address: &u64| ask(vec![exact(*address)])[0].candidates.len() == 2;
+        let folded = (CALLEE..CALLEE + 0x2000).find(is_folded).unwrap();
+        let mut named = 0;
+        // Where the code of RISC-V is, and that of AArch64.
+        for returns_to in (0x1000..0x2000).chain(0x10000..0x11000).map(|offset| CALLER + offset) {
+            let frames = ask(vec![exact(folded), StackFrame::returns_to(returns_to)]);
+            assert_eq!(
+                frames[0].certainty,
+                Some(Certainty::Ambiguous),
+                "{caller}: {:x}",
+                returns_to - CALLER
+            );
+            named += u32::from(frames[1].functions.first().is_some_and(|frame| frame.line > 0));
+        }
+        assert!(named > 20, "{caller}");
+    }
+}
+
+/// What a file says of other modules is an extra: where it is damaged, both frames keep their answers.
+#[cfg(feature = "convert")]
+#[test]
+fn damaged_imports_of_a_caller_tell_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let built = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testbins/built");
+    let converted = |name: &str| {
+        let path = folder.path().join(format!("{name}.fsym"));
+        let mut options = foldsym_convert::Options::default();
+        (options.threads, options.imports) = (1, true);
+        foldsym_convert::convert(&built.join(name), &path, &options, &foldsym_convert::NoProgress).unwrap();
+        path
+    };
+    let (callee, caller) = (converted("imports.callee"), converted("imports.caller"));
+    let open = |path: &Path| foldsym_store::SymbolMap::open(path).unwrap();
+    let map = open(&caller);
+    let (returns_to, _) = map.file().imports().unwrap().iter().next().unwrap().unwrap();
+    let imports = foldsym_format::SectionId::IMPORTS;
+    let section = map.file().sections().find(|section| section.id == imports).unwrap();
+    let place = section.offset as usize..(section.offset + section.len) as usize;
+    drop(map);
+    let ask = || {
+        let modules = vec![
+            Module::new("callee").with_file(open(&callee).into()).at(0x7f00_0000_0000),
+            Module::new("caller").with_file(open(&caller).into()).at(0x7f10_0000_0000),
+        ];
+        let modules = Modules::new(modules);
+        let symbolizer = Symbolizer::builder().candidates(true).build().unwrap();
+        let ask = |frames: Vec<StackFrame>| symbolizer.symbolize(&Stack::new(&modules, frames));
+        let is_folded = |address: &u64| ask(vec![exact(*address)])[0].candidates.len() == 2;
+        let folded = (0x7f00_0000_0000..0x7f00_0000_2000).find(is_folded).unwrap();
+        ask(vec![exact(folded), StackFrame::returns_to(0x7f10_0000_0000 + returns_to.0)])
+    };
+    let whole = ask();
+    assert_eq!(whole[0].certainty, Some(Certainty::Likely));
+    let mut bytes = fs::read(&caller).unwrap();
+    bytes[place].fill(0xff);
+    fs::write(&caller, bytes).unwrap();
+    let damaged = ask();
+    assert_eq!(damaged[0].certainty, Some(Certainty::Ambiguous));
+    assert_eq!(damaged[0].unknown, None);
+    assert!(damaged[1].functions[0].line > 0, "the caller keeps its line");
+    assert_eq!(damaged[1], whole[1]);
+}

@@ -115,10 +115,21 @@ impl<'f> Placed<'f> {
     }
 
     /// Adds the calls of functions of other modules.
-    pub(crate) fn add_imports(&mut self, machine: &Machine<'_, 'f>) {
+    pub(crate) fn add_imports(&mut self, machine: &Machine<'_, 'f>, diagnostics: &mut Diagnostics) {
         let piece = |piece: &Piece| (piece.start.0, piece.start.0 + u64::from(piece.body));
         let ranges: Vec<(u64, u64)> = self.program.pieces.iter().map(piece).collect();
-        for (return_addr, name) in machine.imports(&ranges) {
+        let Some(found) = machine.imports(&ranges) else {
+            diagnostics.add(Kind::NoImports, 0, || {
+                "calls of other modules were asked for, and are not read of this format or processor".into()
+            });
+            return;
+        };
+        for (start, end) in found.unread {
+            diagnostics.add(Kind::UnreadImports, start, || {
+                format!("code at {start:#x}..{end:#x} is not all instructions: no calls of other modules")
+            });
+        }
+        for (return_addr, name) in found.calls {
             let name = &name[..name.len().min(MAX_NAME)];
             let id = self.names.intern(&mut self.program.names, name.into());
             self.program.imports.push((ImageAddr(return_addr), id));

@@ -147,21 +147,19 @@ impl<'f> Machine<'_, 'f> {
         Some(targets)
     }
 
-    /// The calls of `start..end` in the order of the code: return address and target. None if the code is missing,
-    /// not supported, or not all of it is instructions.
-    fn calls_in_order(&self, start: u64, end: u64) -> Vec<(u64, Target)> {
-        match self.processor {
-            None => Vec::new(),
-            Some(Processor::X86 { wide }) => {
-                self.bytes(start, end).map_or_else(Vec::new, |bytes| x86::calls(bytes, start, wide))
-            }
-            Some(_) => self.calls_of_runs(start, end),
+    /// The calls of `start..end`: where each returns to, and where it goes, in the order of the code. `entries`: where other code
+    /// jumps into this. `None` where the code is not at hand, not read, or not all of it is instructions.
+    fn calls_in_order(&self, start: u64, end: u64, entries: &[u64]) -> Option<Vec<(u64, Target)>> {
+        match self.processor? {
+            Processor::X86 { wide } => x86::calls(self.bytes(start, end)?, start, wide),
+            _ => self.calls_of_runs(start, end, entries),
         }
     }
 
-    /// The direct calls among them.
+    /// Those of them that go straight to an address; none where the calls are not known.
     pub(crate) fn direct_calls(&self, start: u64, end: u64) -> impl Iterator<Item = (u64, u64)> {
-        self.calls_in_order(start, end).into_iter().filter_map(|(return_addr, target)| match target {
+        let calls = self.calls_in_order(start, end, &[]).into_iter().flatten();
+        calls.filter_map(|(return_addr, target)| match target {
             Target::To(target) => Some((return_addr, target)),
             _ => None,
         })

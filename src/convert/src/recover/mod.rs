@@ -39,7 +39,8 @@ pub(crate) fn recover<'u, 'f>(
     if may_fold {
         section_lines::part(&mut recovered, diagnostics);
         overrun::cut(&mut recovered);
-        relaxed::fit(image.arch.machine, &mut recovered.code);
+        let first = |start, end| machine.shortened_until(start, end);
+        relaxed::fit(image.arch.machine, &mut recovered.code, first, diagnostics);
     }
     tombstones::recover(names, &mut recovered, symbols, may_fold, diagnostics);
     image.release_pages();

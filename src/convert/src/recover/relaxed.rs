@@ -6,17 +6,28 @@
 //! overlapping, and calls of it would count as calls of the survivor only. A folded function has the code of the
 //! survivor that begins at its address, and so the survivor's length.
 //!
-//! Its offsets are still those of the longer code. Rows beyond the end are dropped. Its calls are dropped too, since
-//! their return addresses may be those of other calls.
+//! Its offsets are those of the longer code too. Rows are right up to the end of the first instruction that a linker may have made
+//! shorter; the code behind it has no lines, and nothing is said of what is inlined there. Its calls are dropped, since their return
+//! addresses may be those of other calls.
 
-use crate::model::{Calls, How, UnitCode};
+use crate::diagnostics::{Diagnostics, Kind};
+use crate::model::{Calls, How, Lost, NONE16, Row, UnitCode};
 use crate::util::hash::HashMap;
 
 /// ELF `e_machine` of processors with linker relaxation.
 const RELAXED: [u16; 2] = [243 /* EM_RISCV */, 258 /* EM_LOONGARCH */];
 
-/// Shortens the functions that were folded into shorter code.
-pub(crate) fn fit(machine: u16, code: &mut [UnitCode<'_>]) {
+/// Bytes of the shortest instruction.
+const MIN_INSTRUCTION: u32 = 2;
+
+/// Shortens the functions that were folded into shorter code. `first` gives the end of the first instruction in a range that a linker
+/// may have made shorter, where it is known.
+pub(crate) fn fit(
+    machine: u16,
+    code: &mut [UnitCode],
+    first: impl Fn(u64, u64) -> Option<u64>,
+    diagnostics: &mut Diagnostics,
+) {
     if !RELAXED.contains(&machine) {
         return;
     }
@@ -33,12 +44,28 @@ pub(crate) fn fit(machine: u16, code: &mut [UnitCode<'_>]) {
             for piece in &mut pieces[function.pieces.start as usize..function.pieces.end as usize] {
                 let len = lens.get(&piece.start.0).filter(|len| (1..piece.len).contains(*len));
                 let Some(&len) = len else { continue };
-                let rows_start = piece.rows.start as usize;
-                let own = &rows[rows_start..rows_start + piece.rows.len as usize];
-                piece.rows.len = own.partition_point(|row| row.offset < len) as u32;
+                let start = piece.start.0;
+                let same =
+                    first(start, start + u64::from(len)).map_or(MIN_INSTRUCTION, |at| (at - start) as u32);
+                let own = piece.rows.start as usize..(piece.rows.start + piece.rows.len) as usize;
+                let kept = rows[own.clone()].partition_point(|row| row.offset < same.min(len));
+                piece.rows.len = kept as u32;
+                if kept > 0 && same < len {
+                    // Other functions may share the rows.
+                    piece.rows.start = rows.len() as u32;
+                    piece.rows.len += 1;
+                    rows.extend_from_within(own.start..own.start + kept);
+                    rows.push(Row { offset: same, scope: 0, line: 0, file: NONE16, column: 0 });
+                    diagnostics.add(Kind::ShortenedFold, function.die.0, || {
+                        format!(
+                            "folded into shorter code at {start:#x}: lines for its first {same} bytes alone"
+                        )
+                    });
+                }
                 piece.len = len;
                 let start = function.calls.range.start;
                 function.calls = Calls { range: start..start, all_tail_calls: false, all_calls: false };
+                function.lost = Lost { scopes: 0..0, beyond: function.lost.any() };
             }
         }
     }
@@ -47,9 +74,7 @@ pub(crate) fn fit(machine: u16, code: &mut [UnitCode<'_>]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{
-        DieOffset, ImageAddr, Instance, LocalOrigin, Lost, Row, RowRange, UnitFunction, UnitPiece,
-    };
+    use crate::model::{DieOffset, ImageAddr, Instance, LocalOrigin, RowRange, UnitFunction, UnitPiece};
 
     fn code(pieces: &[(u64, u32, How)]) -> UnitCode<'static> {
         let row = |offset| Row { offset, scope: 0, line: 1, file: 0, column: 0 };
@@ -68,7 +93,7 @@ mod tests {
             calls: Calls { range: 0..2, all_tail_calls: true, all_calls: true },
         };
         UnitCode {
-            rows: [0, 0x20, 0x42].map(row).to_vec().into(),
+            rows: [0, 0x20, 0x30].map(row).to_vec(),
             pieces: pieces.iter().map(piece).collect(),
             functions: pieces.iter().enumerate().map(function).collect(),
             ..UnitCode::default()
@@ -88,16 +113,36 @@ mod tests {
             (0x3000, 0x44, How::Relocation),
         ]);
         let mut units = [live, folded];
-        fit(62, &mut units);
+        let mut diagnostics = Diagnostics::default();
+        // The first call is behind the second row, and becomes shorter.
+        let first = |start: u64, _| Some(start + 0x26);
+        fit(62, &mut units, first, &mut diagnostics);
         assert_eq!(units[1].pieces[0].len, 0x44);
-        fit(243, &mut units);
-        let lens = |unit: &UnitCode<'_>| unit.pieces.iter().map(|piece| piece.len).collect::<Vec<_>>();
-        // Of two lengths nothing shows which is right, and without a survivor there is none.
+        fit(243, &mut units, first, &mut diagnostics);
+        let lens = |unit: &UnitCode| unit.pieces.iter().map(|piece| piece.len).collect::<Vec<_>>();
+        // Of two lengths nothing tells which is that of the code, and where nothing remains there is none.
         assert_eq!((lens(&units[0]), lens(&units[1])), (vec![0x40, 0x40, 0x20], vec![0x40, 0x44, 0x44]));
         let [shorter, same, _] = &units[1].functions[..] else { panic!() };
-        assert_eq!((units[1].pieces[0].rows.len, units[1].pieces[1].rows.len), (2, 3));
+        let lines = |piece: &UnitPiece| {
+            let RowRange { start, len } = piece.rows;
+            let rows = &units[1].rows[start as usize..(start + len) as usize];
+            rows.iter().map(|row| (row.offset, row.line)).collect::<Vec<_>>()
+        };
+        assert_eq!(lines(&units[1].pieces[0]), [(0, 1), (0x20, 1), (0x26, 0)]);
+        assert_eq!(lines(&units[1].pieces[1]), [(0, 1), (0x20, 1), (0x30, 1)]);
+        assert_eq!(diagnostics.count(Kind::ShortenedFold), 1);
         assert_eq!((shorter.calls.range.len(), shorter.calls.all_calls), (0, false));
         assert_eq!((same.calls.range.len(), same.calls.all_calls), (2, true));
         assert_eq!(units[0].functions[0].calls.range.len(), 2);
+    }
+
+    /// Where no instruction of the code tells what became shorter, the first one alone has the lines.
+    #[test]
+    fn without_a_call_that_may_be_shorter_the_first_instruction_has_lines() {
+        let mut units = [code(&[(0x1000, 0x40, How::LiveRange)]), code(&[(0x1000, 0x44, How::Relocation)])];
+        fit(258, &mut units, |_, _| None, &mut Diagnostics::default());
+        let RowRange { start, len } = units[1].pieces[0].rows;
+        let rows = &units[1].rows[start as usize..(start + len) as usize];
+        assert_eq!(rows.iter().map(|row| (row.offset, row.line)).collect::<Vec<_>>(), [(0, 1), (2, 0)]);
     }
 }

@@ -332,3 +332,21 @@ fn a_separate_debug_file_is_found_in_a_debug_dir() {
     assert_eq!(found.code, 0);
     assert!(!found.out.contains("no debug information"), "{found:?}");
 }
+
+/// Imports are found by linkage names, which a file with readable names has not; and what is not read of them is said.
+#[test]
+fn imports_are_kept_or_missed_aloud() {
+    let folder = tempfile::tempdir().unwrap();
+    let of = |program: &str, options: &[&str]| {
+        let (input, output) = (common::program(program), folder.path().join("out.fsym"));
+        let args = ["convert", input.to_str().unwrap(), "-o", output.to_str().unwrap(), "--report", "-"];
+        common::foldsym(&[&args[..], options].concat())
+    };
+    let both = of("imports.caller", &["--imports", "--demangled"]);
+    assert_eq!(both.code, 2, "{both:?}");
+    assert!(both.err.contains("cannot be used with"), "{both:?}");
+    assert!(!of("imports.caller", &["--imports"]).out.contains("no_imports"));
+    let macho = of("macho.arm64", &["--imports"]);
+    assert!(macho.out.contains("no_imports"), "{macho:?}");
+    assert!(!of("macho.arm64", &[]).out.contains("no_imports"));
+}

@@ -225,3 +225,19 @@ fn a_likely_answer_has_its_reason() {
     let unique = frames(&direct, DIRECT)[2].clone();
     assert_eq!((&unique["Certainty"], unique.get("Reason")), (&json!("unique"), None));
 }
+
+/// Calls that nobody recorded and that are guessed, and those of other modules.
+#[test]
+fn dump_lists_guessed_and_imported_calls() {
+    let fsym = Fsym::of("first_use.gcc", &[]);
+    let dump = fsym.run("dump", &[]).out;
+    let guessed = dump.lines().filter(|line| line.ends_with(", by the order of calls"));
+    let counts = &fsym.run("info", &["--json"]).json()[0]["Folded"];
+    assert_eq!(Some(guessed.count() as u64), counts["GuessedCalls"].as_u64());
+    assert!(dump.contains("  called    perhaps, returns to 0x"), "{dump}");
+    let fsym = Fsym::of("imports.caller", &["--imports"]);
+    let dump = fsym.run("dump", &["--function", "count"]).out;
+    for name in ["count_apples", "count_pears"] {
+        assert!(dump.contains(&format!("  imports   {name}, returns to 0x")), "{dump}");
+    }
+}

@@ -219,6 +219,9 @@ pub(crate) fn convert<'py>(
     remap_path: Option<&Bound<'py, PyDict>>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
+    if imports && demangled {
+        return Err(PyValueError::new_err("imports are kept by linkage names: not with demangled"));
+    }
     let source = crate::source(source)?;
     let options = Options {
         threads,

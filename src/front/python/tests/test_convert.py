@@ -39,6 +39,12 @@ def test_options_are_the_commands(options, words, tmp_path):
         assert options == {"locations": True} or plain.read_bytes() != ours.read_bytes()
 
 
+def test_imports_are_not_kept_with_readable_names(tmp_path):
+    with pytest.raises(ValueError, match="not with demangled"):
+        foldsym.convert(DEMO, tmp_path / "x.fsym", imports=True, demangled=True)
+    assert not (tmp_path / "x.fsym").exists()
+
+
 def test_other_files_of_a_program(tmp_path):
     """Separate `.dwo` files and a package, which are not beside the program."""
     folder = BUILT / "split.clang-dwarf5.set"

@@ -78,6 +78,14 @@ def test_fields_and_columns_that_are_asked_for(spark, stacks):
             foldsym.spark.symbolize(df, store, **wrong)
 
 
+def test_names_of_columns_may_have_dots(spark, stacks):
+    store, _, whole, path = stacks
+    df = spark.read.parquet(path).withColumnRenamed("row", "the.`row`")
+    some = foldsym.spark.symbolize(df, store, fields=["line"], keep=["the.`row`"], partition_by=["the.`row`"])
+    assert some.columns == ["the.`row`", "symbols"]
+    assert some.count() == len(whole)
+
+
 def test_rows_go_where_their_values_say(spark, stacks):
     """Not where their order says: a task that runs again may read its rows in another."""
     from pyspark.sql import functions as f

@@ -48,6 +48,13 @@ pub fn object_bound() -> u64 {
     u64::from(foldsym_lookup::MAX_FRAME_STEPS) + 2 * 1024 + 2 * 64
 }
 
+/// The steps of finding what one call was guessed or linked to.
+const CALLEE_BOUND: u64 = 64;
+
+/// The steps of comparing a name with those of a group (see `SymbolFile::resolve_import`): names that are compared to find it, and
+/// those of the members.
+const IMPORT_BOUND: u64 = 64 * NAME_BOUND + 2 * foldsym_lookup::MAX_FRAME_STEPS as u64;
+
 /// The steps of writing one name (see `foldsym_format::names`).
 const NAME_BOUND: u64 = 64 + 19 * (foldsym_format::names::MAX_NAME as u64 + 1);
 
@@ -82,6 +89,7 @@ pub fn check(bytes: &[u8]) -> Option<Seen> {
     single(&file, &addresses, &mut seen);
     others(&file, &addresses, &seen);
     stacks(&file, &addresses, &mut seen);
+    callees(&file, &addresses, &mut seen);
     entities(&file, &mut seen);
     blocks(&file, &addresses, &mut seen);
     locations(&file, &addresses, &mut seen);
@@ -259,6 +267,60 @@ fn objects(
     }
 }
 
+/// Whom calls probably call, what they were linked to, and what such a name says of folded code.
+fn callees(file: &SymbolFile<'_>, addresses: &[ImageAddr], seen: &mut Seen) {
+    let (guesses, imports) = (file.guesses(), file.imports());
+    seen.whole &= guesses.is_ok() && imports.is_ok();
+    let mut calls: Vec<ReturnAddr> =
+        file.calls().take(LOOKED_AT).filter_map(|call| Some(call.ok()?.address)).collect();
+    for guess in guesses.iter().flat_map(|guesses| guesses.iter().take(LOOKED_AT)) {
+        seen.whole &= guess.is_ok();
+        calls.extend(guess.map(|guess| guess.0));
+    }
+    for import in imports.iter().flat_map(|imports| imports.iter().take(LOOKED_AT)) {
+        seen.whole &= import.is_ok();
+        calls.extend(import.map(|import| import.0));
+    }
+    let near = addresses.iter().flat_map(|address| (0..8).map(|by| ReturnAddr(address.0.wrapping_add(by))));
+    let mut text = vec![0; NAME];
+    let mut names = vec![vec![], b"main".to_vec()];
+    for address in calls.into_iter().chain(near) {
+        take_steps();
+        if let Ok(guesses) = &guesses {
+            let callee = guesses.callee(address);
+            seen.whole &= callee.is_ok();
+            assert!(callee.ok().flatten().is_none_or(|id| id.0 < file.records().function_count()));
+        }
+        assert!(take_steps() <= CALLEE_BOUND);
+        let Ok(imports) = &imports else { continue };
+        let callee = imports.callee(address);
+        assert!(take_steps() <= CALLEE_BOUND);
+        seen.whole &= callee.is_ok();
+        let Ok(Some(name)) = callee else { continue };
+        let written = file.write_name(name, &mut text);
+        seen.whole &= written.is_some();
+        names.extend(written.filter(|_| names.len() < LOOKED_AT).map(|len| text[..len.min(NAME)].to_vec()));
+    }
+    // Names of the file itself: members of groups have some of them.
+    for id in (0..file.names().len()).take(LOOKED_AT) {
+        names.extend(file.names().write(id, &mut text).map(|len| text[..len.min(NAME)].to_vec()));
+    }
+    for (index, &address) in addresses.iter().enumerate() {
+        let Ok(frame) = file.resolve_one(StackAddr::Exact(address), None) else { continue };
+        for name in names.iter().skip(index % 7).step_by(7) {
+            let mut resolved = frame;
+            take_steps();
+            let told = file.resolve_import(&mut resolved, name);
+            let steps = take_steps();
+            assert!(steps <= IMPORT_BOUND, "{steps} steps for an import");
+            seen.whole &= told.is_ok();
+            candidates(file, &resolved);
+            assert!(told.is_ok() || resolved == frame, "damage changes nothing");
+            assert_eq!(resolved.candidate_count(), frame.candidate_count(), "a name rules nothing out");
+        }
+    }
+}
+
 fn candidates(file: &SymbolFile<'_>, frame: &Resolved) {
     let count = frame.candidate_count();
     assert_eq!(frame.candidate(count), None);
@@ -310,7 +372,6 @@ fn entities(file: &SymbolFile<'_>, seen: &mut Seen) {
     let _ = file.program_sections().take(LOOKED_AT).count();
     seen.whole &= file.calls().take(LOOKED_AT).all(|call| call.is_ok());
     seen.whole &= file.overriders().take(LOOKED_AT).all(|overrider| overrider.is_ok());
-    seen.whole &= file.guesses().is_ok() && file.imports().is_ok();
     seen.whole &= file.tail_calls().take(LOOKED_AT).all(|call| call.is_ok());
     seen.whole &= file.methods().take(LOOKED_AT).all(|method| method.is_ok());
     seen.whole &= file.slot_calls().take(LOOKED_AT).all(|call| call.is_ok());

@@ -109,8 +109,10 @@ pub fn contents() -> Contents {
         vtables: Vec::new(),
         slots: Vec::new(),
         overriders: Vec::new(),
-        guesses: Vec::new(),
-        imports: Vec::new(),
+        //   address callee
+        guesses: vec![[0x1018, 3], [0x1030, 4]],
+        //   address name
+        imports: vec![[0x1018, 6], [0x1028, 8], [0x1104, 1]],
         sections: vec![(0x1000, 0x300, 1, ".text"), (0x2000, 0x10, 0, ".data")],
     }
 }

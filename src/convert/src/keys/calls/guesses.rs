@@ -61,8 +61,10 @@ impl CallKeyBuilder<'_, '_, '_> {
             }
         }
         let paired = groups.into_iter().filter(|(_, group)| group.calls.len() == group.functions.len());
+        // One unit may have functions of many groups.
+        let mut reversed: HashMap<usize, bool> = HashMap::default();
         let of_group = |((unit, _), mut group): ((usize, u64), UnitGroup)| {
-            if describes_in_reverse(&program.code[unit]) {
+            if *reversed.entry(unit).or_insert_with(|| describes_in_reverse(&program.code[unit])) {
                 group.functions.reverse();
             }
             let functions = group.functions.into_iter().map(|(_, function)| function);

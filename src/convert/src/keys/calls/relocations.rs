@@ -1,8 +1,8 @@
 //! Keys of calls that no DIE records and for which the linker kept a relocation.
 
-use crate::keys::calls::callee_trust::CalleeSource;
-use crate::keys::calls::key_builder::CallKeyBuilder;
-use crate::model::{CallKey, How, ImageAddr, Owner};
+use crate::keys::calls::call_keys::CallKeys;
+use crate::keys::calls::rewrites::CalleeSource;
+use crate::model::{CallKey, How, ImageAddr, Owner, UnitCall, UnitCode, UnitFunction, UnitRecords};
 use crate::util::hash::HashSet;
 
 impl CallKeyBuilder<'_, '_, '_> {
@@ -17,8 +17,10 @@ impl CallKeyBuilder<'_, '_, '_> {
         if open.is_empty() {
             return;
         }
-        for call in index.records.units.iter().flat_map(|unit| unit.calls.iter().chain(&unit.listed)) {
-            call.return_addr.inspect(|address| _ = open.remove(&address.0));
+        for (unit, code) in index.records.units.iter().zip(&index.program.code) {
+            for call in recorded(unit, code) {
+                call.return_addr.inspect(|address| _ = open.remove(&address.0));
+            }
         }
         for call in named.into_iter().filter(|call| open.contains(&call.return_addr)) {
             let Some(name_id) = index.placed.name_of(call.name) else { continue };
@@ -51,5 +53,54 @@ impl CallKeyBuilder<'_, '_, '_> {
                 self.calls.extend(how.map(|how| CallKey { return_addr, caller, callee, how }));
             }
         }
+    }
+}
+
+/// The calls that a unit records: those of its functions, and those of tables. A function whose calls were dropped has none, since
+/// their return addresses may be those of other calls.
+fn recorded<'u>(unit: &'u UnitRecords<'_>, code: &'u UnitCode) -> impl Iterator<Item = &'u UnitCall> {
+    let of_function = |function: &UnitFunction| {
+        let range = &function.calls.range;
+        &unit.calls[range.start as usize..range.end as usize]
+    };
+    code.functions.iter().flat_map(of_function).chain(&unit.listed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Calls, DieOffset, Instance, LocalOrigin, Lost, NONE16};
+
+    #[test]
+    fn calls_that_were_dropped_are_not_recorded() {
+        let call = |address| UnitCall {
+            return_addr: Some(ImageAddr(address)),
+            callee: None,
+            tail: false,
+            slot: NONE16,
+        };
+        let function = |range| UnitFunction {
+            die: DieOffset(0),
+            origin: LocalOrigin(0),
+            instance: Instance::default(),
+            how: How::LiveRange,
+            external: true,
+            pieces: 0..0,
+            scopes: 0..0,
+            lost: Lost::default(),
+            calls: Calls { range, all_tail_calls: false, all_calls: false },
+        };
+        let unit = UnitRecords {
+            calls: [1, 2, 3].map(call).to_vec(),
+            listed: vec![call(4)],
+            ..UnitRecords::default()
+        };
+        let code = UnitCode {
+            functions: vec![function(0..1), function(1..1), function(2..3)],
+            ..UnitCode::default()
+        };
+        let addresses: Vec<u64> =
+            recorded(&unit, &code).filter_map(|call| call.return_addr).map(|address| address.0).collect();
+        assert_eq!(addresses, [1, 3, 4]);
     }
 }

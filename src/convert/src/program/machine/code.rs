@@ -106,29 +106,33 @@ impl<'f> Machine<'_, 'f> {
     }
 
     /// As [`Machine::calls_in_order`].
-    pub(super) fn calls_of_runs(&self, start: u64, end: u64) -> Vec<(u64, Target)> {
-        let mut calls = Vec::new();
-        // A RISC-V call is two instructions: the first loads a part of the address.
+    pub(super) fn calls_of_runs(&self, start: u64, end: u64, entries: &[u64]) -> Option<Vec<(u64, Target)>> {
         let constant = |address: u64| self.constant(address);
-        let Some(processor) = self.processor else { return calls };
-        let mut values = Values::new(processor.is_narrow(), &constant);
-        for run in self.runs(start, end).unwrap_or_default() {
-            values.forget();
-            let whole = run.each(|address, inst| {
-                if let Op::Call(goal) = inst.op {
-                    let target = match values.goal(goal) {
-                        Target::To(target) => Target::To(self.without_mode(target)),
-                        target => target,
-                    };
-                    calls.push((address.wrapping_add(inst.len as u64), target));
-                }
-                values.follow(inst);
-            });
-            if !whole {
-                return Vec::new();
+        let values = Values::new(self.processor?.is_narrow(), &constant);
+        let mut calls = run::calls(&self.runs(start, end)?, start..end, entries, values)?;
+        for (_, target) in &mut calls {
+            if let Target::To(target) = target {
+                *target = self.without_mode(*target);
             }
         }
-        calls
+        Some(calls)
+    }
+
+    /// The end of the first instruction of a range that a linker may have made shorter; `None` where there is none, and for processors
+    /// other than RISC-V.
+    pub(crate) fn shortened_until(&self, start: u64, end: u64) -> Option<u64> {
+        if !matches!(self.processor?, Processor::RiscV { .. }) {
+            return None;
+        }
+        let mut until = None;
+        for run in self.runs(start, end)? {
+            run.each(|address, inst| {
+                if until.is_none() && riscv::may_be_shortened(&inst, start, end) {
+                    until = Some(address.saturating_add(inst.len as u64).min(end));
+                }
+            });
+        }
+        until
     }
 
     /// Adds everything that may be a direct jump from `start..end`.

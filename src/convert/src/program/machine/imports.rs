@@ -6,26 +6,42 @@
 use rayon::prelude::*;
 
 use super::flow::{Hop, Target};
-use super::reader::Machine;
+use super::reader::{Machine, Processor};
 use crate::util::hash::HashMap;
 
 /// Ranges of code that one task reads.
 const RANGES_AT_ONCE: usize = 256;
 
+/// What is found of imports in ranges of code.
+#[derive(Default)]
+pub(crate) struct FoundImports<'f> {
+    /// Where each call of a function of another module returns to, and its name. In the order of the ranges.
+    pub(crate) calls: Vec<(u64, &'f [u8])>,
+    /// The ranges that could not be read.
+    pub(crate) unread: Vec<(u64, u64)>,
+}
+
 impl<'f> Machine<'_, 'f> {
-    /// The calls in ranges of code that go to functions of other modules: return address and name, in the order of
-    /// the ranges.
-    pub(crate) fn imports(&self, ranges: &[(u64, u64)]) -> Vec<(u64, &'f [u8])> {
-        let slots = self.imported_slots();
+    /// The calls in ranges of code that go to functions of other modules; `None` where the relocations or the code of such programs
+    /// are not read.
+    pub(crate) fn imports(&self, ranges: &[(u64, u64)]) -> Option<FoundImports<'f>> {
+        let slots = self.imported_slots()?;
         if slots.is_empty() {
-            return Vec::new();
+            return Some(FoundImports::default());
         }
+        let entries = self.entries_from_outside(ranges);
         let of_ranges = |some: &[(u64, u64)]| {
             // Most stubs are called again and again.
             let mut stubs: HashMap<u64, Option<&'f [u8]>> = HashMap::default();
-            let mut found = Vec::new();
+            let mut found = FoundImports::default();
             for &(start, end) in some {
-                for (return_addr, target) in self.calls_in_order(start, end) {
+                let entered =
+                    entries.partition_point(|at| *at < start)..entries.partition_point(|at| *at < end);
+                let Some(calls) = self.calls_in_order(start, end, &entries[entered]) else {
+                    found.unread.push((start, end));
+                    continue;
+                };
+                for (return_addr, target) in calls {
                     let name = match target {
                         Target::Through(slot) => slots.get(&slot).copied(),
                         Target::To(stub) if self.is_stub(stub) => {
@@ -37,26 +53,50 @@ impl<'f> Machine<'_, 'f> {
                         }
                         _ => None,
                     };
-                    found.extend(name.map(|name| (return_addr, name)));
+                    found.calls.extend(name.map(|name| (return_addr, name)));
                 }
             }
             found
         };
-        ranges.par_chunks(RANGES_AT_ONCE).flat_map_iter(of_ranges).collect()
+        let found: Vec<FoundImports<'f>> = ranges.par_chunks(RANGES_AT_ONCE).map(of_ranges).collect();
+        Some(FoundImports {
+            calls: found.iter().flat_map(|some| &some.calls).copied().collect(),
+            unread: found.iter().flat_map(|some| &some.unread).copied().collect(),
+        })
     }
 
-    /// The slots in which the loader writes addresses of other modules, with the names.
-    fn imported_slots(&self) -> HashMap<u64, &'f [u8]> {
-        let Some((by_name, _)) = self.slot_relocations() else { return HashMap::default() };
+    /// Where ranges jump into others, as a cold part jumps back into its function: sorted. None on x86, whose calls are read
+    /// without the values of registers.
+    fn entries_from_outside(&self, ranges: &[(u64, u64)]) -> Vec<u64> {
+        if matches!(self.processor, Some(Processor::X86 { .. })) {
+            return Vec::new();
+        }
+        let of_range = |&(start, end): &(u64, u64)| {
+            let mut targets = Vec::new();
+            self.add_jumps_of_runs(start, end, &mut targets);
+            targets.retain(|target| !(start..end).contains(target));
+            targets
+        };
+        let mut entries: Vec<u64> = ranges.par_iter().flat_map_iter(of_range).collect();
+        entries.par_sort_unstable();
+        entries.dedup();
+        entries
+    }
+
+    /// The slots that the loader fills with addresses of other modules, with the names.
+    fn imported_slots(&self) -> Option<HashMap<u64, &'f [u8]>> {
+        let (by_name, _) = self.slot_relocations()?;
+        self.processor?;
         let sections = self.image.loader.sections().iter();
         let relocations =
             sections.flat_map(|section| section.iter().map(move |relocation| (section, relocation)));
-        let named = relocations.filter(|(_, relocation)| by_name.contains(&relocation.kind));
+        let named = relocations
+            .filter(|(_, relocation)| by_name.contains(&relocation.kind) && self.fills_slot(relocation));
         let imported = named.filter_map(|(section, relocation)| {
             let symbol = section.symbol(relocation.symbol)?;
             let is_import = symbol.address.is_none() && !symbol.name.is_empty();
             is_import.then_some((relocation.section_off, symbol.name))
         });
-        imported.collect()
+        Some(imported.collect())
     }
 }

@@ -17,7 +17,26 @@ pub(super) const CONVENTION: Convention = Convention {
 };
 const SAVED: u64 = 3 << 8 | 0x3ff << 18;
 
-/// `bits` bits of a word from bit `from` on, shifted to bit `to`.
+/// `gp` and `tp`: linkers address by them what is near.
+const POINTERS: [u8; 2] = [3, 4];
+
+/// True for an instruction of the code `start..end` that a linker may have put in place of a longer one (psABI, linker relaxation): a
+/// call or jump to other code, the upper half of an address in 16 bits, and what `gp` or `tp` addresses.
+pub(super) fn may_be_shortened(inst: &Inst, start: u64, end: u64) -> bool {
+    match inst.op {
+        Op::Call(Goal::To(_)) => true,
+        Op::Jump(Goal::To(to)) => !(inst.conditional || (start < to && to < end)),
+        Op::Constant { value, .. } => inst.len == 2 && value != 0 && value & 0xfff == 0,
+        Op::Load { place, .. } | Op::Store { place, .. } => {
+            place.base.is_some_and(|base| POINTERS.contains(&base))
+        }
+        Op::Add { from, .. } | Op::Move { from, .. } => POINTERS.contains(&from),
+        Op::Sum { from, .. } => from.iter().any(|from| POINTERS.contains(from)),
+        _ => false,
+    }
+}
+
+/// `bits` bits of a word from bit `from` on, moved to bit `to`.
 fn field(word: u32, from: u32, bits: u32, to: u32) -> u32 {
     (word >> from & ((1 << bits) - 1)) << to
 }

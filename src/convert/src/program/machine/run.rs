@@ -54,53 +54,99 @@ impl InstRun<'_> {
     }
 }
 
-/// The control flow in runs of `code`, in order; `None` if not all of it is instructions.
-pub(super) fn flows(runs: &[InstRun<'_>], code: Range<u64>, mut values: Values<'_>) -> Option<Vec<Flow>> {
-    let (mut found, mut joins, mut needs_values) = (Vec::new(), Vec::new(), false);
+/// Where control goes at an instruction, with the address of the next one.
+type FlowBefore = (u64, Flow);
+
+/// What is known of runs without the values of registers.
+struct Straight {
+    flows: Vec<FlowBefore>,
+    /// Where jumps within the code go.
+    joins: Vec<u64>,
+    /// A jump or call goes where a register tells.
+    needs_values: bool,
+}
+
+/// `None` where not all of `runs` is instructions.
+fn straight(runs: &[InstRun<'_>], code: &Range<u64>, values: &Values<'_>) -> Option<Straight> {
+    let mut found = Straight { flows: Vec::new(), joins: Vec::new(), needs_values: false };
     for run in runs {
-        let whole = run.each(|_, Inst { op, .. }| {
-            let (Op::Jump(goal) | Op::Call(goal)) = op else {
-                if op == Op::Return {
-                    found.push(Flow::Return);
-                }
-                return;
-            };
+        let whole = run.each(|address, inst| {
+            found.flows.extend(flow(address, inst, values));
+            let (Op::Jump(goal) | Op::Call(goal)) = inst.op else { return };
             match goal {
-                Goal::To(to) if code.contains(&to) => joins.push(to),
+                Goal::To(to) if code.contains(&to) => found.joins.push(to),
                 Goal::To(_) | Goal::Table | Goal::Near(_) | Goal::Anywhere => {}
-                _ => needs_values = true,
+                _ => found.needs_values = true,
             }
-            found.push(flow(op, values.goal(goal)));
         });
         if !whole {
             return None;
         }
     }
-    if !needs_values {
-        return Some(found);
-    }
-    // At the target of a jump, registers may have other values than those of the code before it.
-    found.clear();
-    joins.sort_unstable();
-    let mut joins = joins.into_iter().peekable();
+    Some(found)
+}
+
+/// With the values that registers have. Where something jumps to (`joins`, sorted), they may be others than those of the code before
+/// it. `in_pairs`: a value is good for the next instruction alone, and only one that an instruction gave by itself.
+fn by_values(
+    runs: &[InstRun<'_>],
+    joins: &[u64],
+    values: &mut Values<'_>,
+    in_pairs: bool,
+) -> Vec<FlowBefore> {
+    let mut found = Vec::new();
+    let mut joins = joins.iter().peekable();
     for run in runs {
         values.forget();
         run.each(|address, inst| {
-            while joins.next_if(|join| *join <= address).is_some() {
+            while joins.next_if(|join| **join <= address).is_some() {
                 values.forget();
             }
-            match inst.op {
-                Op::Jump(goal) | Op::Call(goal) => found.push(flow(inst.op, values.goal(goal))),
-                Op::Return => found.push(Flow::Return),
-                _ => {}
-            }
+            found.extend(flow(address, inst, values));
             values.follow(inst);
-            if matches!(inst.op, Op::Jump(_) | Op::Return) && !inst.conditional {
+            let ends = matches!(inst.op, Op::Jump(_) | Op::Return) && !inst.conditional;
+            if ends || (in_pairs && !matches!(inst.op, Op::Constant { .. })) {
                 values.forget();
             }
         });
     }
-    Some(found)
+    found
+}
+
+/// Where control goes in runs of `code`, in the order of the instructions; `None` where not all of it is instructions.
+pub(super) fn flows(runs: &[InstRun<'_>], code: Range<u64>, mut values: Values<'_>) -> Option<Vec<Flow>> {
+    let Straight { mut flows, mut joins, needs_values } = straight(runs, &code, &values)?;
+    if needs_values {
+        joins.sort_unstable();
+        flows = by_values(runs, &joins, &mut values, false);
+    }
+    Some(flows.into_iter().map(|(_, flow)| flow).collect())
+}
+
+/// The calls in runs of `code`: where each returns to, and where it goes. `entries`: where other code jumps into this. `None` where
+/// not all of it is instructions.
+pub(super) fn calls(
+    runs: &[InstRun<'_>],
+    code: Range<u64>,
+    entries: &[u64],
+    mut values: Values<'_>,
+) -> Option<Vec<(u64, Target)>> {
+    let Straight { mut flows, mut joins, needs_values } = straight(runs, &code, &values)?;
+    if needs_values {
+        joins.extend(entries);
+        joins.sort_unstable();
+        flows = by_values(runs, &joins, &mut values, false);
+        // The branches of a `switch` begin anywhere.
+        let strays = |(_, flow): &FlowBefore| matches!(flow, Flow::Jump(target) if !matches!(target, Target::To(_) | Target::Through(_)));
+        if flows.iter().any(strays) {
+            flows = by_values(runs, &joins, &mut values, true);
+        }
+    }
+    let calls = flows.into_iter().filter_map(|(next, flow)| match flow {
+        Flow::Call(target) => Some((next, target)),
+        _ => None,
+    });
+    Some(calls.collect())
 }
 
 /// True if runs contain only code that accompanies a call that is passed on.
@@ -132,8 +178,15 @@ pub(super) fn hop(run: &InstRun<'_>, mut values: Values<'_>) -> Option<Hop> {
     hop
 }
 
-fn flow(op: Op, target: Target) -> Flow {
-    if matches!(op, Op::Call(_)) { Flow::Call(target) } else { Flow::Jump(target) }
+/// Where control goes at the instruction of an address.
+fn flow(address: u64, inst: Inst, values: &Values<'_>) -> Option<FlowBefore> {
+    let flow = match inst.op {
+        Op::Jump(goal) => Flow::Jump(values.goal(goal)),
+        Op::Call(goal) => Flow::Call(values.goal(goal)),
+        Op::Return => Flow::Return,
+        _ => return None,
+    };
+    Some((address.wrapping_add(inst.len as u64), flow))
 }
 
 #[cfg(test)]

@@ -4,11 +4,15 @@
 use super::flow::{Flow, Hop, MAX_STUB, Target};
 use super::reader::{Added, EM_386, EM_AARCH64, EM_ARM, EM_RISCV, EM_X86_64, Machine, Processor, Slots};
 use super::x86;
+use crate::open::KeptRelocation;
 
 /// Stubs and jumps followed one after the other.
 const MAX_HOPS: usize = 4;
 
-/// True for functions that compilers call on their own: stack guards, profilers, checks.
+/// `R_RISCV_JUMP_SLOT`
+const RISCV_JUMP_SLOT: u32 = 5;
+
+/// True for what compilers call of themselves: guards of the stack, profilers, checks.
 pub(crate) fn is_added(name: &[u8]) -> bool {
     const WHOLE: [&[u8]; 5] = [b"mcount", b"_mcount", b"__mcount", b"__fentry__", b"__stack_smash_handler"];
     const PREFIXES: [&[u8]; 17] = [
@@ -128,10 +132,18 @@ impl Machine<'_, '_> {
             EM_386 => ([6, 7], u32::MAX),
             EM_AARCH64 => ([1025, 1026], 1027),
             EM_ARM => ([21, 22], u32::MAX),
-            EM_RISCV if self.image.arch.address_size == 8 => ([2, 5], 3),
-            EM_RISCV => ([1, 5], 3),
+            EM_RISCV if self.image.arch.address_size == 8 => ([2, RISCV_JUMP_SLOT], 3),
+            EM_RISCV => ([1, RISCV_JUMP_SLOT], 3),
             _ => return None,
         })
+    }
+
+    /// True where a relocation of such a type fills a slot. RISC-V has no type for slots that are read before the program runs: there
+    /// the loader fills every pointer to a function in the same way, and the program may change it.
+    pub(super) fn fills_slot(&self, relocation: &KeptRelocation) -> bool {
+        self.image.arch.machine != EM_RISCV
+            || relocation.kind == RISCV_JUMP_SLOT
+            || (relocation.addend == 0 && self.is_slot(relocation.section_off))
     }
 
     fn read_slots(&self) -> Slots {
@@ -140,7 +152,7 @@ impl Machine<'_, '_> {
         for section in self.image.loader.sections() {
             for relocation in section.iter() {
                 let place = relocation.section_off;
-                if by_name.contains(&relocation.kind) {
+                if by_name.contains(&relocation.kind) && self.fills_slot(&relocation) {
                     let address = section.symbol_address(relocation.symbol);
                     slots.insert(place, address.map(|address| self.without_mode(address)));
                 } else if relocation.kind == relative && section.has_addend && self.is_slot(place) {

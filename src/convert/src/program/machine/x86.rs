@@ -67,12 +67,12 @@ pub(super) fn flows(bytes: &[u8], start: u64, wide: bool) -> Option<Vec<Flow>> {
     found.iter().all(is_whole).then_some(found)
 }
 
-/// The calls of code at `start`: return address and target. None if not all of it is instructions.
-pub(super) fn calls(bytes: &[u8], start: u64, wide: bool) -> Vec<(u64, Target)> {
+/// The calls of code at `start`: where each returns to, and where it goes; `None` where not all of it is instructions.
+pub(super) fn calls(bytes: &[u8], start: u64, wide: bool) -> Option<Vec<(u64, Target)>> {
     let mut calls = Vec::new();
     for now in &mut decoder(bytes, start, wide) {
         if now.is_invalid() {
-            return Vec::new();
+            return None;
         }
         match now.flow_control() {
             FlowControl::Call => calls.push((now.next_ip(), near(&now))),
@@ -82,7 +82,7 @@ pub(super) fn calls(bytes: &[u8], start: u64, wide: bool) -> Vec<(u64, Target)> 
             _ => {}
         }
     }
-    calls
+    Some(calls)
 }
 
 /// The target of a direct jump or call; far ones, which leave the segment, have none.

@@ -239,8 +239,8 @@ pub(crate) struct Convert {
     /// Keeps the rows of call frame information, for walking frames in a crash handler or a reader of crash reports
     #[arg(long)]
     pub(crate) unwind: bool,
-    /// Keeps which functions of other modules are called where, for stacks over many modules
-    #[arg(long)]
+    /// Keeps which functions of other modules are called where, for stacks over many modules (of ELF programs)
+    #[arg(long, conflicts_with = "demangled")]
     pub(crate) imports: bool,
     /// Writes an index of all names, which makes `find` faster and the file larger
     #[arg(long)]

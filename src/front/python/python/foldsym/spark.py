@@ -57,6 +57,11 @@ def _symbol_fields() -> list[StructField]:
     return [t.StructField(name, kind) for name, kind in fields]
 
 
+def _quoted(name: str) -> str:
+    """The name of a column, which may have dots, as Spark reads it."""
+    return "`" + name.replace("`", "``") + "`"
+
+
 def _schema(df: DataFrame, fields: Sequence[str] | None = None, keep: Sequence[str] | None = None) -> StructType:
     from pyspark.sql import types as t
 
@@ -175,7 +180,7 @@ def _moved(df: DataFrame, partition_by: Sequence[str] | None, partitions: int | 
         return df
     keys: list[Column]
     if partition_by is not None:
-        keys = [f.col(name) for name in partition_by]
+        keys = [f.col(_quoted(name) if name in df.columns else name) for name in partition_by]
     elif "module_id" in df.columns:
         keys = [f.col("module_id")]
     else:
@@ -188,7 +193,7 @@ def _moved(df: DataFrame, partition_by: Sequence[str] | None, partitions: int | 
     # rows would be lost or doubled.
     keys.append(f.col("frames"))
     others = [field.name for field in df.schema.fields if field.name not in _STACKS and not _has_map(field.dataType)]
-    salt = f.xxhash64(*(f.col(f"`{name}`") for name in others)) if others else f.lit(0)
+    salt = f.xxhash64(*(f.col(_quoted(name)) for name in others)) if others else f.lit(0)
     moved = df.withColumn(_SALT, salt).repartitionByRange(partitions, *keys, f.col(_SALT))
     return moved.sortWithinPartitions(*keys).drop(_SALT)
 
@@ -218,7 +223,9 @@ def symbolize(
         if missing := [name for name in keep if name not in df.columns]:
             raise ValueError(f"keep: the data frame has no column {missing[0]!r}")
         needed = {*keep, *(partition_by or ()), *_STACKS}
-        df = df.select([name for name in df.columns if name in needed])
+        import pyspark.sql.functions as f
+
+        df = df.select([f.col(_quoted(name)) for name in df.columns if name in needed])
     schema = _schema(df, fields, keep)
     names = [field.name for field in _symbol_fields()]
     if fields is not None and (not fields or not set(fields) <= set(names)):

@@ -2,6 +2,8 @@
 
 use super::*;
 
+mod calls;
+
 const START: u64 = 0x1000;
 
 fn run(mode: Mode, bytes: &[u8]) -> InstRun<'_> {

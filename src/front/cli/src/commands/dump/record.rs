@@ -3,8 +3,8 @@
 use std::io;
 
 use foldsym_lookup::{
-    Call, Edge, EdgeId, FileCode, FileId, Function, FunctionId, Method, OriginId, Overrider, Owner, Piece,
-    PieceId, RowsOffset, SectionId, SymbolFile,
+    Call, Edge, EdgeId, FileCode, FileId, Frames, Function, FunctionId, Lookup, Method, NameId, OriginId,
+    Overrider, Owner, Piece, PieceId, ReturnAddr, RowsOffset, SectionId, SymbolFile,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -55,6 +55,10 @@ struct PieceOf {
 struct Calls {
     to: Vec<Call>,
     from: Vec<Call>,
+    /// Where calls return to that nobody recorded, and that probably lead to it.
+    guessed: Vec<ReturnAddr>,
+    /// What its calls of other modules' functions were linked to.
+    imports: Vec<(ReturnAddr, NameId)>,
     /// Whom it reaches by tail calls.
     reached: Vec<Option<FunctionId>>,
     /// On whose objects it runs.
@@ -116,6 +120,23 @@ impl<'f> RecordPrinter<'f> {
                 calls.entry(caller).or_default().from.push(call);
             }
         }
+        for guess in file.guesses()?.iter() {
+            let (address, callee) = guess?;
+            if wanted.contains(&callee) {
+                calls.entry(callee).or_default().guessed.push(address);
+            }
+        }
+        let mut frames = Frames::new();
+        for import in file.imports()?.iter() {
+            let import = import?;
+            let Lookup::Found(found) = file.lookup(import.0.lookup_address(), &mut frames)? else { continue };
+            for member in 0..found.member_count() {
+                let function = file.member_frames(&found, member, &mut frames)?.function;
+                if wanted.contains(&function) {
+                    calls.entry(function).or_default().imports.push(import);
+                }
+            }
+        }
         for reached in file.tail_calls() {
             let (function, target) = reached?;
             if wanted.contains(&function) {
@@ -172,7 +193,8 @@ impl<'f> RecordPrinter<'f> {
 
     /// Prints the calls to and from a function: those that tell which of the functions of folded code ran.
     fn calls(&mut self, out: &mut Output, id: FunctionId) -> Result<(), Stop> {
-        let Calls { to, from, reached, objects, slots } = self.calls.remove(&id).unwrap_or_default();
+        let Calls { to, from, guessed, imports, reached, objects, slots } =
+            self.calls.remove(&id).unwrap_or_default();
         for (word, other, calls) in [
             ("called", (|call: &Call| call.caller) as fn(&Call) -> Option<FunctionId>, to),
             ("calls", |call| Some(call.callee), from),
@@ -187,6 +209,16 @@ impl<'f> RecordPrinter<'f> {
                 put(out, &format!("returns to {:#x}, by {}\n", call.address.0, call.how.text()));
                 out.give()?;
             }
+        }
+        for address in guessed {
+            put(out, &format!("  called    perhaps, returns to {:#x}, by the order of calls\n", address.0));
+            out.give()?;
+        }
+        for (address, name) in imports {
+            put(out, "  imports   ");
+            push_escaped(&mut out.text, self.names.linkage(Some(name)));
+            put(out, &format!(", returns to {:#x}\n", address.0));
+            out.give()?;
         }
         for target in reached {
             put(out, "  reaches   ");

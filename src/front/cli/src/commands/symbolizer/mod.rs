@@ -352,14 +352,22 @@ fn section_start(module: &modules::Module<'_>, name: &str) -> Option<u64> {
     sections.iter().find(|section| section.name == *name).map(|section| section.start)
 }
 
+/// Where files are looked for by build id: the folders that are named, and where none is, the system's.
+fn debug_folders(options: &Options) -> Vec<PathBuf> {
+    match &options.debug_dirs[..] {
+        [] => vec![PathBuf::from("/usr/lib/debug")],
+        named => named.to_vec(),
+    }
+}
+
 /// The debug file of a build id, below the folders that hold such files: `DIR/.build-id/ab/cdef.debug`.
 fn by_build_id(id: &[u8], options: &Options) -> Option<PathBuf> {
     let (first, rest) = id.split_first()?;
     let digits = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
     let name = format!("{}.debug", digits(rest));
-    let default = [PathBuf::from("/usr/lib/debug")];
-    let folders = options.debug_dirs.iter().chain(&default);
-    let paths = folders.map(|folder| folder.join(".build-id").join(digits(&[*first])).join(&name));
+    let paths = debug_folders(options)
+        .into_iter()
+        .map(|folder| folder.join(".build-id").join(digits(&[*first])).join(&name));
     paths.into_iter().find(|path| path.is_file())
 }
 
@@ -369,7 +377,17 @@ fn hex_upper(id: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::words;
+    use std::path::{Path, PathBuf};
+
+    use super::{Options, Tool, debug_folders, words};
+
+    #[test]
+    fn folders_that_are_named_replace_the_one_of_the_system() {
+        let mut options = Options::new(Tool::Symbolizer);
+        assert_eq!(debug_folders(&options), [Path::new("/usr/lib/debug")]);
+        options.debug_dirs.push(PathBuf::from("/elsewhere"));
+        assert_eq!(debug_folders(&options), [Path::new("/elsewhere")]);
+    }
 
     #[test]
     fn words_of_a_response_file() {

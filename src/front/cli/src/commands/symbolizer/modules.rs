@@ -128,8 +128,9 @@ impl<'s> Modules<'s> {
             engine.load(path).map(|map| (map, engine)).map_err(|error| text_of(&error))
         };
         let text = path.to_string_lossy();
-        // A file whose name ends so comes before the name of an architecture.
-        let (map, engine) = match with_arch(&text).filter(|_| !path.exists()) {
+        // A file whose name ends so comes before the name of an architecture. GNU's tool knows no such names.
+        let may_have = self.options.tool != Tool::GnuAddr2line && !path.exists();
+        let (map, engine) = match with_arch(&text).filter(|_| may_have) {
             Some((path, arch)) => load(Path::new(path), Some(self.engines.of(self.options, arch)?)),
             None => load(path, self.of_arch),
         }?;

@@ -54,6 +54,8 @@ pub(super) struct Options {
     pub(super) filter_markup: bool,
     /// Whether what replaces markup has colours; `None` where a terminal decides.
     pub(super) color: Option<bool>,
+    /// `--color` was given without a word, which counts more than any word.
+    pub(super) always_color: bool,
     /// Requests on the command line; standard input is read where there are none.
     pub(super) requests: Vec<String>,
 }
@@ -130,7 +132,7 @@ enum Takes {
 }
 
 impl Options {
-    fn new(tool: Tool) -> Options {
+    pub(super) fn new(tool: Tool) -> Options {
         let symbolizer = tool == Tool::Symbolizer;
         Options {
             tool,
@@ -152,6 +154,7 @@ impl Options {
             debug_dirs: Vec::new(),
             filter_markup: false,
             color: None,
+            always_color: false,
             requests: Vec::new(),
         }
     }
@@ -286,8 +289,9 @@ impl Options {
             ("demangle", "false") => self.demangle = false,
             ("inlining", "" | "true") => self.inlines = true,
             ("demangle", "true") => self.demangle = true,
+            ("color", "") if value.is_none() => self.always_color = true,
             ("color", "auto") => self.color = None,
-            ("color", "") if value.is_some() => self.color = None,
+            ("color", "") => self.color = None,
             // Any other word is `always` to LLVM's tool.
             ("color", word) => self.color = Some(word != "never"),
             ("adjust-vma", _) => self.adjust_vma = count()?,

@@ -69,7 +69,8 @@ struct MarkupFilter {
 impl Requests<'_> {
     /// Copies standard input.
     pub(super) fn filter_markup(mut self) -> Result<u8, Failure> {
-        let enabled = self.options.color.unwrap_or_else(|| io::stdout().is_terminal());
+        let options = self.options;
+        let enabled = options.always_color || options.color.unwrap_or_else(|| io::stdout().is_terminal());
         let mut filter = MarkupFilter {
             modules: BTreeMap::new(),
             mappings: BTreeMap::new(),
