@@ -177,8 +177,12 @@ pub(crate) fn load<'a, 'f>(
     image.release_pages();
     let placed = place::place(&image, &machine, names, recovered, &symbols, &mut diagnostics);
     let mut placed = placed.with_units(units);
-    if options.imports && !options.readable_names {
-        placed.add_imports(&machine);
+    match (options.imports, options.readable_names) {
+        (false, _) => {}
+        (true, false) => placed.add_imports(&machine, &mut diagnostics),
+        (true, true) => diagnostics.add(Kind::NoImports, 0, || {
+            "calls of other modules were asked for, and are not kept with readable names".into()
+        }),
     }
     image.release_pages();
     drop((machine, symbols));
@@ -255,26 +259,7 @@ fn read_program<'f>(
     let blocks = read::read_blocks(image, &mut report.diagnostics);
     let unwind = options.unwind.then(|| read::read_unwind(image, &mut report.diagnostics));
     report.steps.read = Step::since(began);
-
-    progress.step("resolve", 0);
-    let began = Instant::now();
-    let machine = Machine::new(&image);
-    let (read, found) = ((&units, &records), (code, traces));
-    let recovered = recover::recover(&image, &machine, &names, read, found, &mut symbols, &mut diagnostics);
-    let placed = place::place(&image, &machine, names, recovered, &symbols, &mut diagnostics);
-    let mut placed = placed.with_units(units);
-    match (options.imports, options.readable_names) {
-        (false, _) => {}
-        (true, false) => placed.add_imports(&machine, &mut diagnostics),
-        (true, true) => diagnostics.add(Kind::NoImports, 0, || {
-            "calls of other modules were asked for, and are not kept with readable names".into()
-        }),
-    }
-    drop((machine, symbols));
-    (placed.program.blocks, placed.program.unwind) = (blocks, unwind);
-    report.diagnostics.merge(diagnostics);
-    report.steps.resolve = Step::since(began);
-    Ok((Loaded { image, placed, records, split }, report))
+    Ok(ReadProgram { merged, symbols, diagnostics, blocks, unwind })
 }
 
 /// Encodes a program and finds its keys, in parallel if possible, otherwise one before the other.

@@ -24,7 +24,7 @@ const MIN_INSTRUCTION: u32 = 2;
 /// may have made shorter, where it is known.
 pub(crate) fn fit(
     machine: u16,
-    code: &mut [UnitCode],
+    code: &mut [UnitCode<'_>],
     first: impl Fn(u64, u64) -> Option<u64>,
     diagnostics: &mut Diagnostics,
 ) {
@@ -54,8 +54,9 @@ pub(crate) fn fit(
                     // Other functions may share the rows.
                     piece.rows.start = rows.len() as u32;
                     piece.rows.len += 1;
-                    rows.extend_from_within(own.start..own.start + kept);
-                    rows.push(Row { offset: same, scope: 0, line: 0, file: NONE16, column: 0 });
+                    let unknown = Row { offset: same, scope: 0, line: 0, file: NONE16, column: 0 };
+                    let kept = rows[own.start..own.start + kept].to_vec();
+                    rows.own_mut().extend(kept.into_iter().chain([unknown]));
                     diagnostics.add(Kind::ShortenedFold, function.die.0, || {
                         format!(
                             "folded into shorter code at {start:#x}: lines for its first {same} bytes alone"
@@ -93,7 +94,7 @@ mod tests {
             calls: Calls { range: 0..2, all_tail_calls: true, all_calls: true },
         };
         UnitCode {
-            rows: [0, 0x20, 0x30].map(row).to_vec(),
+            rows: [0, 0x20, 0x30].map(row).to_vec().into(),
             pieces: pieces.iter().map(piece).collect(),
             functions: pieces.iter().enumerate().map(function).collect(),
             ..UnitCode::default()

@@ -1,7 +1,7 @@
 //! Keys of calls that no DIE records and for which the linker kept a relocation.
 
-use crate::keys::calls::call_keys::CallKeys;
-use crate::keys::calls::rewrites::CalleeSource;
+use crate::keys::calls::callee_trust::CalleeSource;
+use crate::keys::calls::key_builder::CallKeyBuilder;
 use crate::model::{CallKey, How, ImageAddr, Owner, UnitCall, UnitCode, UnitFunction, UnitRecords};
 use crate::util::hash::HashSet;
 
@@ -58,7 +58,7 @@ impl CallKeyBuilder<'_, '_, '_> {
 
 /// The calls that a unit records: those of its functions, and those of tables. A function whose calls were dropped has none, since
 /// their return addresses may be those of other calls.
-fn recorded<'u>(unit: &'u UnitRecords<'_>, code: &'u UnitCode) -> impl Iterator<Item = &'u UnitCall> {
+fn recorded<'u>(unit: &'u UnitRecords<'_>, code: &'u UnitCode<'_>) -> impl Iterator<Item = &'u UnitCall> {
     let of_function = |function: &UnitFunction| {
         let range = &function.calls.range;
         &unit.calls[range.start as usize..range.end as usize]
