@@ -17,7 +17,7 @@ use super::plan::{Plan, file_code};
 use super::row_block::{Cell, put_block, put_directory};
 use super::scopes::{Tree, Trees};
 use crate::model::{NONE16, Owner, Program, Rows};
-use crate::util::hash::HashSet;
+use crate::util::hash::{HashMap, HashSet};
 use foldsym_format::records::rows as records;
 use rayon::prelude::*;
 
@@ -50,15 +50,23 @@ pub(super) struct RowCounts {
 #[derive(Default)]
 pub(super) struct RowTask {
     bytes: Vec<u8>,
-    /// For each job the end of its record in `bytes`, the record's hash, and its rows.
-    records: Vec<(usize, u64, u32)>,
+    records: Vec<JobRecord>,
+}
+
+/// The record of one job: a range of the task's bytes. Equal records of a task have one range: members of a group are jobs side by
+/// side, and copies of one function have the same rows.
+#[derive(Clone, Copy)]
+struct JobRecord {
+    start: usize,
+    end: usize,
+    hash: u64,
+    rows: u32,
 }
 
 impl RowTask {
     /// The records, each with its rows.
     fn records(&self) -> impl Iterator<Item = (Record<'_>, u64)> {
-        let starts = [0].into_iter().chain(self.records.iter().map(|record| record.0));
-        starts.zip(&self.records).map(|(start, &(end, hash, rows))| {
+        self.records.iter().map(|&JobRecord { start, end, hash, rows }| {
             (Record { bytes: &self.bytes[start..end], hash }, u64::from(rows))
         })
     }
@@ -70,12 +78,20 @@ impl RowSource<'_> {
         let make = |jobs: &[Job]| {
             let mut task = RowTask::default();
             let mut cells = Vec::new();
+            // By hash, the range of the first record that has it.
+            let mut seen: HashMap<u64, (usize, usize)> = HashMap::default();
             for job in jobs {
                 let start = task.bytes.len();
                 self.cells(job, &mut cells);
                 put_record(&cells, self.columns, &mut task);
-                let Record { hash, .. } = Record::of(&task.bytes[start..]);
-                task.records.push((task.bytes.len(), hash, cells.len() as u32));
+                let (Record { hash, .. }, end) = (Record::of(&task.bytes[start..]), task.bytes.len());
+                let first = *seen.entry(hash).or_insert((start, end));
+                let is_known = first.0 < start && task.bytes[first.0..first.1] == task.bytes[start..];
+                if is_known {
+                    task.bytes.truncate(start);
+                }
+                let (start, end) = if is_known { first } else { (start, end) };
+                task.records.push(JobRecord { start, end, hash, rows: cells.len() as u32 });
             }
             task
         };

@@ -19,7 +19,7 @@ const TOTAL_FLOOR: u64 = 128 << 20;
 /// Above the floors, a buffer may be this many times the bytes it is made from. Debug information shrinks 3 to 8 times.
 const RATIO: u64 = 64;
 /// Pages of all mapped files are given back when this many bytes of them were read here and there.
-const RELEASE_AFTER: usize = 32 << 20;
+const RELEASE_AFTER: usize = 16 << 20;
 /// Files that are kept open as long as they are mapped.
 const OPEN_FILES: usize = 16;
 

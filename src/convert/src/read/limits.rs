@@ -5,6 +5,9 @@ use crate::open::{DebugSection, DebugSections};
 /// Units that are looked at between two times that the pages around them are given back.
 pub(crate) const UNITS_BETWEEN: usize = 32;
 
+/// The same while functions are read, of which less is kept. RocksDB has 343 units.
+pub(crate) const FUNCTION_UNITS_BETWEEN: usize = 256;
+
 /// Attributes that an abbreviation may have: some forms take no byte of an entry, and an entry takes one.
 pub(crate) const MAX_ATTRIBUTES: usize = 256;
 

@@ -23,7 +23,7 @@ use crate::diagnostics::{Diagnostics, Kind};
 use crate::model::{BlockMap, ClassUnit, Unit, UnitClasses};
 use crate::open::{DebugSection, Image};
 use crate::read::code::CodeSections;
-use crate::read::limits::{UNITS_BETWEEN, allowed_entries, held_by_lists};
+use crate::read::limits::{FUNCTION_UNITS_BETWEEN, UNITS_BETWEEN, allowed_entries, held_by_lists};
 use crate::read::options::ReadOptions;
 use crate::read::sections::bytes::Endianity;
 use crate::read::sections::call_tables::CallTables;
@@ -140,8 +140,10 @@ fn read_with<'f, E: Endianity>(
         let task = UnitTask { memory: &memory, ..task };
         loop {
             let index = next.fetch_add(1, Ordering::Relaxed);
-            // By now more is kept than when functions were read.
-            if matches!(walk, UnitWalk::Classes(_)) && index.is_multiple_of(UNITS_BETWEEN) {
+            // More is kept while classes are read than while functions are.
+            let units =
+                if matches!(walk, UnitWalk::Classes(_)) { UNITS_BETWEEN } else { FUNCTION_UNITS_BETWEEN };
+            if index.is_multiple_of(units) && index > 0 {
                 give_back();
             }
             let Some(header) = space.main.headers.get(index).filter(|_| !queue.is_full()) else { break };

@@ -15,7 +15,7 @@ use crate::util::pages::{map_file, release};
 const IN_MEMORY: usize = if cfg!(test) { 1 << 10 } else { 64 << 20 };
 
 /// Pages of the scratch file are given back when this many bytes of it were read.
-const RELEASE_AFTER: usize = 32 << 20;
+const RELEASE_AFTER: usize = 16 << 20;
 
 /// To touch a byte maps pages around it, if the system has them: 16 of them on Linux. So a short range counts for more than its
 /// bytes. Ranges that are read one after the other share pages, therefore not for all of them.

@@ -52,6 +52,9 @@ pub(crate) fn all(
     });
 }
 
+/// Programs from this many bytes on have memory as their limit more than time.
+const LARGE: u64 = 512 << 20;
+
 fn one(job: &Job, (options, store): (&Options, Option<&Target>), bar: &Bar) -> Result<Done, Failure> {
     if job.make_folder
         && store.is_none()
@@ -69,6 +72,9 @@ fn one(job: &Job, (options, store): (&Options, Option<&Target>), bar: &Bar) -> R
         Which::Arch(arch) => options.arch = Some(arch.clone()),
     }
     let _named = limits::name(&job.named());
+    if std::fs::metadata(&job.input).is_ok_and(|input| input.len() >= LARGE) {
+        limits::give_memory_back_at_once();
+    }
     let written = |report| Done::Written(Box::new(report));
     let converted = if let Some(store) = store {
         store.convert(job, &options, bar).map(|stored| Done::Stored(Box::new(stored)))
