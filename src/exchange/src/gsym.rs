@@ -5,6 +5,7 @@
 //! its callee's linkage name as an anchored regular expression with the special characters escaped: unanchored, the name
 //! `fold_b` would match `fold_b2` too.
 
+use std::collections::HashMap;
 use std::io::Write;
 
 use foldsym_lookup::{FileId, NameId, SymbolFile, flags};
@@ -97,7 +98,8 @@ struct GsymWriter<'f> {
     names: FxHashMap<NameId, u64>,
     /// Anchored expressions of callees.
     expressions: FxHashMap<NameId, u64>,
-    texts: FxHashMap<Vec<u8>, u64>,
+    /// By keyed hashes: whoever makes a program chooses its names.
+    texts: HashMap<Vec<u8>, u64>,
     files: Vec<(u64, u64)>,
     paths: FxHashMap<FileId, u32>,
     /// Start addresses, with the offsets of their records.
@@ -116,7 +118,7 @@ impl<'f> GsymWriter<'f> {
             strings: vec![0],
             names: FxHashMap::default(),
             expressions: FxHashMap::default(),
-            texts: FxHashMap::from_iter([(Vec::new(), 0)]),
+            texts: HashMap::from([(Vec::new(), 0)]),
             files: vec![(0, 0)],
             paths: FxHashMap::default(),
             starts: Vec::new(),

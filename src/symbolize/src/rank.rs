@@ -9,9 +9,11 @@
 //!    1 less for each that it has not;
 //! 5. the order of the file: the survivor first.
 
+use std::collections::HashSet;
+
 use foldsym_demangle::demangle;
 use foldsym_lookup::{Error, FileId, Frames, FunctionId, Lookup, NameId, Resolved, StackAddr, SymbolFile};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 /// Candidates that are compared; those behind them keep their places.
 const MAX_COMPARED: u32 = 128;
@@ -142,7 +144,8 @@ impl Ranker {
 struct Described {
     file: Option<FileId>,
     scope: String,
-    words: FxHashSet<String>,
+    /// By keyed hashes: whoever makes a program chooses its names.
+    words: HashSet<String>,
 }
 
 impl Described {
@@ -186,7 +189,7 @@ fn scope(readable: &str) -> &str {
 }
 
 /// The words of a readable name.
-fn words(readable: &str) -> FxHashSet<String> {
+fn words(readable: &str) -> HashSet<String> {
     let all = readable.split(|letter: char| !letter.is_alphanumeric());
     all.filter(|word| !word.is_empty()).map(str::to_owned).collect()
 }

@@ -2,8 +2,8 @@
 //!
 //! Whoever makes a file chooses the names, addresses and offsets in it. With a hash function that is the same in every
 //! process, that person can compute a million names that share one hash, and each insertion then compares the new name with all
-//! the others. Every table of the conversion is therefore keyed with random numbers that each process draws anew, and
-//! `cargo xtask tidy` refuses other hash tables in this crate. The key must not show in the output: no hash map is walked
+//! the others. Every table of the conversion is therefore keyed with random numbers that each process draws anew; the
+//! crate has no dependency on a hash function without a key. The key must not show in the output: no hash map is walked
 //! where the order of its entries could reach the file or the report.
 
 use std::hash::{BuildHasher, Hash, Hasher as _};

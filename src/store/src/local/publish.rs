@@ -38,7 +38,7 @@ pub struct EntryInfo {
     pub derived_id: Option<BuildId>,
     /// Anything more for the report, under the key `conversion`.
     pub conversion: Option<Value>,
-    /// Put the file in the place of one with other bytes.
+    /// Put the file in the place of one with other bytes, and its report in the place of the one that is there.
     pub replace: bool,
 }
 
@@ -200,7 +200,7 @@ impl LocalStore {
             Ok(None) => None,
             Ok(Some(there)) if there.bytes() == map.bytes() => {
                 self.write_index(id, map, info)?;
-                if self.report(id)?.is_none() {
+                if info.replace || self.report(id)?.is_none() {
                     self.write_report(id, map, info)?;
                 }
                 // So that garbage collection, which looked before, does not remove it now.

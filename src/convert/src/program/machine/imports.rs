@@ -7,6 +7,7 @@ use rayon::prelude::*;
 
 use super::flow::{Hop, Target};
 use super::reader::{Machine, Processor};
+use crate::open::Format;
 use crate::util::hash::HashMap;
 
 /// Ranges of code that one task reads.
@@ -85,8 +86,11 @@ impl<'f> Machine<'_, 'f> {
 
     /// The slots that the loader fills with addresses of other modules, with the names.
     fn imported_slots(&self) -> Option<HashMap<u64, &'f [u8]>> {
+        // The tables by which dyld binds slots are not read.
+        if self.processor.is_none() || self.image.format == Format::MachO {
+            return None;
+        }
         let (by_name, _) = self.slot_relocations()?;
-        self.processor?;
         let sections = self.image.loader.sections().iter();
         let relocations =
             sections.flat_map(|section| section.iter().map(move |relocation| (section, relocation)));
