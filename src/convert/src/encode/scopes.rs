@@ -18,8 +18,6 @@ use super::outline::{ABSENT, Outline};
 use super::plan::Plan;
 use super::usage::{FUNCTIONS_PER_TASK, Usage};
 use crate::model::{Program, Scope};
-use std::ops::Range;
-
 use foldsym_format::header::MAX_DEPTH;
 use foldsym_format::records::scopes as records;
 use rayon::prelude::*;
@@ -39,9 +37,8 @@ struct TreeTask {
     new: Vec<u32>,
     /// Origin by new node.
     origins: Vec<u32>,
-    /// For each function its ranges of `new` and of `origins`. Functions with equal trees that follow each other have the same
-    /// ranges: members of a group do, and copies of one function have one tree.
-    ranges: Vec<(Range<usize>, Range<usize>)>,
+    /// For each function where it begins in `new` and in `origins`.
+    starts: Vec<(usize, usize)>,
     bytes: Vec<u8>,
     /// For each function the end of its record in `bytes`, and the record's hash.
     records: Vec<(usize, u64)>,
@@ -82,8 +79,11 @@ impl Trees {
     /// The tree of a function of the file.
     pub(super) fn of(&self, function: u32) -> Tree<'_> {
         let task = &self.tasks[function as usize / FUNCTIONS_PER_TASK];
-        let (new, origins) = task.ranges[function as usize % FUNCTIONS_PER_TASK].clone();
-        Tree { new: &task.new[new], origins: &task.origins[origins] }
+        let i = function as usize % FUNCTIONS_PER_TASK;
+        let (new, origins) = task.starts[i];
+        let (new_end, origins_end) =
+            task.starts.get(i + 1).copied().unwrap_or((task.new.len(), task.origins.len()));
+        Tree { new: &task.new[new..new_end], origins: &task.origins[origins..origins_end] }
     }
 
     /// Reduces the trees of all functions.
@@ -196,9 +196,9 @@ impl Scratch {
     /// `edges` are those of the node's origin; a child with another is left out.
     fn push_children(
         &mut self,
-        olds: Range<usize>,
+        olds: std::ops::Range<usize>,
         (parent, depth): (u32, u32),
-        edges: Range<u32>,
+        edges: std::ops::Range<u32>,
         edge: impl Fn(u32) -> u32,
     ) {
         self.gathered.clear();
@@ -253,6 +253,7 @@ impl TreeTask {
         scratch: &mut Scratch,
     ) {
         let (new_at, origins_at) = (self.new.len(), self.origins.len());
+        self.starts.push((new_at, origins_at));
         self.new.resize(new_at + scopes.len() + 1, ABSENT);
         self.new[new_at] = 0;
         self.origins.push(root);
@@ -297,24 +298,6 @@ impl TreeTask {
         put_tree(&scratch.nodes, &mut self.bytes);
         let Record { hash, .. } = Record::of(&self.bytes[start..]);
         self.records.push((self.bytes.len(), hash));
-        self.share(new_at..self.new.len(), origins_at..self.origins.len());
-    }
-
-    /// Keeps the tree that was added last, or takes that of the function before if it is the same.
-    fn share(&mut self, new: Range<usize>, origins: Range<usize>) {
-        let last = self.ranges.last().filter(|(last_new, last_origins)| {
-            self.new[last_new.clone()] == self.new[new.clone()]
-                && self.origins[last_origins.clone()] == self.origins[origins.clone()]
-        });
-        let ranges = match last.cloned() {
-            None => (new, origins),
-            Some(last) => {
-                self.new.truncate(new.start);
-                self.origins.truncate(origins.start);
-                last
-            }
-        };
-        self.ranges.push(ranges);
     }
 }
 
