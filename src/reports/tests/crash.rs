@@ -47,13 +47,23 @@ fn a_minidump_is_walked_and_its_folded_function_is_exact() {
     assert_eq!(report.threads.len(), 2);
 }
 
-/// A writer on Linux puts `/proc/PID/maps` into the minidump. No function returns to memory that those lines say is not executable.
+/// The writer of the minidump puts the rights of each range of memory into it. No function returns to memory that those say is not
+/// executable.
 #[test]
 fn a_walk_ends_where_the_return_address_is_not_executable() {
+    /// Where the program's code begins, in the minidump; the place of its rights in a `MINIDUMP_MEMORY_INFO`, and two of those.
+    const CODE: u64 = 0x55cd_6317_1000;
+    const PROTECTION: usize = 36;
+    const PAGE_READONLY: u32 = 0x02;
+    const PAGE_EXECUTE_READ: u32 = 0x20;
     let mut bytes = dump();
-    let rights = b"r-xp 00000000 fe:00 2408450";
-    let at = bytes.windows(rights.len()).position(|window| window == rights).unwrap();
-    bytes[at..at + 4].copy_from_slice(b"r--p");
+    let entries: Vec<usize> = (0..bytes.len() - PROTECTION - 4)
+        .filter(|&at| bytes[at..at + 8] == CODE.to_le_bytes())
+        .map(|at| at + PROTECTION)
+        .filter(|&at| bytes[at..at + 4] == PAGE_EXECUTE_READ.to_le_bytes())
+        .collect();
+    let [at] = entries[..] else { panic!("{entries:?}") };
+    bytes[at..at + 4].copy_from_slice(&PAGE_READONLY.to_le_bytes());
     let symbolizer = symbolizer(&[file("crash")]);
     let (whole, ended) = (read(&dump(), &symbolizer).unwrap(), read(&bytes, &symbolizer).unwrap());
     assert_eq!(ended.threads[0].trust, [Trust::Context]);
