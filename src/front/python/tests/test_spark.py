@@ -78,12 +78,17 @@ def test_fields_and_columns_that_are_asked_for(spark, stacks):
             foldsym.spark.symbolize(df, store, **wrong)
 
 
-def test_names_of_columns_may_have_dots(spark, stacks):
+def test_a_column_with_a_dot_is_refused_where_it_is_kept(spark, stacks):
+    """Spark's mapInArrow cannot pass it."""
     store, _, whole, path = stacks
-    df = spark.read.parquet(path).withColumnRenamed("row", "the.`row`")
-    some = foldsym.spark.symbolize(df, store, fields=["line"], keep=["the.`row`"], partition_by=["the.`row`"])
-    assert some.columns == ["the.`row`", "symbols"]
-    assert some.count() == len(whole)
+    from pyspark.sql import functions as f
+
+    df = spark.read.parquet(path).withColumn("the.row", f.col("row"))
+    with pytest.raises(ValueError, match="the.row"):
+        foldsym.spark.symbolize(df, store)
+    with pytest.raises(ValueError, match="the.row"):
+        foldsym.spark.symbolize(df, store, keep=["the.row"])
+    assert foldsym.spark.symbolize(df, store, keep=["row"]).count() == len(whole)
 
 
 def test_rows_go_where_their_values_say(spark, stacks):

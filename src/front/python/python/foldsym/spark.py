@@ -226,6 +226,9 @@ def symbolize(
         import pyspark.sql.functions as f
 
         df = df.select([f.col(_quoted(name)) for name in df.columns if name in needed])
+    # Spark's own mapInArrow asks for each column by its name without quotes.
+    if unfit := [name for name in df.columns if "." in name or "`" in name]:
+        raise ValueError(f"Spark passes no column whose name has a dot or a backtick to Python: rename {unfit[0]!r}, or keep others")
     schema = _schema(df, fields, keep)
     names = [field.name for field in _symbol_fields()]
     if fields is not None and (not fields or not set(fields) <= set(names)):
