@@ -18,7 +18,7 @@ const SECTION_FLOOR: u64 = 64 << 20;
 const TOTAL_FLOOR: u64 = 128 << 20;
 /// Above the floors, a buffer may be this many times the bytes it is made from. Debug information shrinks 3 to 8 times.
 const RATIO: u64 = 64;
-/// Pages of all mapped files are given back when this many bytes of them were read here and there.
+/// [`Files::was_read`] gives the pages of all mapped files back after this many bytes.
 const RELEASE_AFTER: usize = 16 << 20;
 /// Files that are kept open as long as they are mapped.
 const OPEN_FILES: usize = 16;
@@ -41,7 +41,7 @@ pub struct Files {
     buffer_bytes: AtomicU64,
     /// Mapped bytes that were read since all pages were last given back, as far as that is counted.
     read: AtomicUsize,
-    /// Where units are kept that memory has no room for.
+    /// The scratch file for rows and scopes of a large program.
     scratch: ScratchFile,
 }
 
@@ -71,7 +71,7 @@ impl Files {
         Files { scratch: ScratchFile::in_folder(folder), ..Self::default() }
     }
 
-    /// Where units are kept that memory has no room for.
+    /// The scratch file for rows and scopes of a large program.
     pub(crate) fn scratch(&self) -> &ScratchFile {
         &self.scratch
     }
@@ -127,7 +127,7 @@ impl Files {
         }
     }
 
-    /// Counts mapped bytes that were read here and there, and gives all pages back when they are many.
+    /// Counts mapped bytes that a step read at scattered places. Past [`RELEASE_AFTER`] it gives all pages back.
     pub(crate) fn was_read(&self, bytes: usize) {
         if self.read.fetch_add(bytes.max(LEAST), Ordering::Relaxed) >= RELEASE_AFTER {
             self.read.store(0, Ordering::Relaxed);

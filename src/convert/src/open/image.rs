@@ -343,7 +343,7 @@ pub struct Image<'f> {
     pub zero_is_code: bool,
     /// What was skipped or repaired.
     pub diagnostics: Vec<OpenDiagnostic>,
-    /// The owner of the mapped bytes: whoever reads many of them says so, and it gives their pages back.
+    /// The owner of the mapped bytes. A step that reads many of them calls [`Files::was_read`], which gives pages back.
     pub(crate) files: Option<&'f Files>,
 }
 

@@ -17,8 +17,8 @@ const IN_MEMORY: usize = if cfg!(test) { 1 << 10 } else { 64 << 20 };
 /// Pages of the scratch file are given back when this many bytes of it were read.
 const RELEASE_AFTER: usize = 16 << 20;
 
-/// To touch a byte maps pages around it, if the system has them: 16 of them on Linux. So a short range counts for more than its
-/// bytes. Ranges that are read one after the other share pages, therefore not for all of them.
+/// A read of fewer bytes counts as this many. The first read of a page maps the pages around it too, 16 in all on Linux
+/// (64 KiB). Neighbouring reads share these pages, so a read counts as a quarter of them.
 pub(crate) const LEAST: usize = 16 << 10;
 
 /// A file without a name, which is gone when the conversion ends. It is mapped in parts, as they are written.

@@ -45,15 +45,13 @@ pub(crate) fn stack_limit() -> u64 {
     return 0;
 }
 
-/// Has the allocator give memory back to the system as soon as it is free, in place of 10 ms later. What a large program's units
-/// took is a hundred megabytes in small pieces, which the next step takes again before that time is over. It costs 3 % of the time.
+/// Has the allocator give freed memory back to the system at once, in place of 10 ms later. On a program of 1.43 GB this saves about
+/// 100 MB of peak memory. To be called before the command starts threads.
 pub(crate) fn give_memory_back_at_once() {
     /// `mi_option_purge_delay` of mimalloc 2; milliseconds.
     const PURGE_DELAY: libmimalloc_sys::mi_option_t = 15;
-    static ONCE: std::sync::Once = std::sync::Once::new();
-    // SAFETY: the option is one of an array of numbers that mimalloc has, within its bounds, and mimalloc reads a number of it whenever
-    // it frees. Only one thread writes it. A thread that reads it at the same time sees the old number or the new one.
-    ONCE.call_once(|| unsafe { libmimalloc_sys::mi_option_set_enabled(PURGE_DELAY, false) });
+    // SAFETY: the number is that of an option of the linked mimalloc. It writes one number, before any thread converts.
+    unsafe { libmimalloc_sys::mi_option_set_enabled(PURGE_DELAY, false) };
 }
 
 /// Handles the signal from now on.

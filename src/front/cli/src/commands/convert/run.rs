@@ -33,6 +33,10 @@ pub(crate) fn all(
     let workers = threads.min(jobs.len()).max(1);
     // What does not divide evenly is left unused rather than shared unevenly.
     let options = &Options { threads: (threads / workers).max(1), ..options.clone() };
+    let is_large = |job: &Job| std::fs::metadata(&job.input).is_ok_and(|input| input.len() >= LARGE);
+    if jobs.iter().any(is_large) {
+        limits::give_memory_back_at_once();
+    }
     let next = AtomicUsize::new(0);
     let work = || {
         while let Some(job) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
@@ -52,7 +56,7 @@ pub(crate) fn all(
     });
 }
 
-/// Programs from this many bytes on have memory as their limit more than time.
+/// For programs of at least this many bytes, the command trades a little time for less memory.
 const LARGE: u64 = 512 << 20;
 
 fn one(job: &Job, (options, store): (&Options, Option<&Target>), bar: &Bar) -> Result<Done, Failure> {
@@ -72,9 +76,6 @@ fn one(job: &Job, (options, store): (&Options, Option<&Target>), bar: &Bar) -> R
         Which::Arch(arch) => options.arch = Some(arch.clone()),
     }
     let _named = limits::name(&job.named());
-    if std::fs::metadata(&job.input).is_ok_and(|input| input.len() >= LARGE) {
-        limits::give_memory_back_at_once();
-    }
     let written = |report| Done::Written(Box::new(report));
     let converted = if let Some(store) = store {
         store.convert(job, &options, bar).map(|stored| Done::Stored(Box::new(stored)))
