@@ -123,7 +123,7 @@ fn measure_all(options: &Options, dir: &Path) -> Result<Vec<Point>> {
     // The first eighth, quarter, half and all of the object files, in the order of their names.
     for part in [8, 4, 2, 1] {
         let file = dir.join(format!("part-{part}"));
-        link(options, &file, objects.get(..objects.len().div_ceil(part)).unwrap_or_default())?;
+        link(options, &file, objects.get(..objects.len().div_ceil(part)).unwrap_or_default(), 1)?;
         points.push(measure(options, &file, dir)?);
         std::fs::remove_file(&file)?;
     }
@@ -134,7 +134,7 @@ fn measure_all(options: &Options, dir: &Path) -> Result<Vec<Point>> {
             copied.extend(prefixed(options, &objects, &dir.join(copy.to_string()), copy)?);
         }
         let file = dir.join(format!("copies-{copies}"));
-        link(options, &file, &copied[..copies * objects.len()])?;
+        link(options, &file, &copied[..copies * objects.len()], copies)?;
         points.push(measure(options, &file, dir)?);
         std::fs::remove_file(&file)?;
     }
@@ -166,12 +166,15 @@ fn prefixed(options: &Options, objects: &[PathBuf], folder: &Path, copy: usize) 
     Ok(made)
 }
 
-/// Links a program. The names of the objects go through a file, as a command line has no room for thousands.
-fn link(options: &Options, file: &Path, objects: &[PathBuf]) -> Result<()> {
+/// Links a program of some copies of the objects. The names of the objects go through a file, as a command line has no room
+/// for thousands.
+fn link(options: &Options, file: &Path, objects: &[PathBuf], copies: usize) -> Result<()> {
     let mut words = options.link.split_whitespace();
     let program = words.next().ok_or("--link is empty")?;
     let list = file.with_extension("rsp");
-    let names: Vec<String> = objects.iter().map(|object| format!("\"{}\"", object.display())).collect();
+    let mut names: Vec<String> = objects.iter().map(|object| format!("\"{}\"", object.display())).collect();
+    // The start-up objects define `__dso_handle` and no copy of it; as a hidden symbol it has to be in the program.
+    names.extend((1..copies).map(|copy| format!("-Wl,--defsym=copy{copy}___dso_handle=0")));
     std::fs::write(&list, names.join("\n"))?;
     let response = format!("@{}", list.display());
     let status = Command::new(program).args(words).arg("-o").arg(file).arg(response).status()?;

@@ -37,6 +37,12 @@ pub enum ConvertError {
         /// The error of the system.
         source: std::io::Error,
     },
+    /// [`Progress::is_cancelled`](crate::Progress::is_cancelled) said that nobody wants the result.
+    #[error("{}: cancelled", path.display())]
+    Cancelled {
+        /// The program.
+        path: PathBuf,
+    },
     /// The threads could not be started.
     #[error("cannot start threads: {0}")]
     Threads(#[from] rayon::ThreadPoolBuildError),

@@ -59,6 +59,12 @@ pub trait Progress: Sync {
     fn step(&self, name: &'static str, total: u64);
     /// Work was done: this much of the step.
     fn advance(&self, units: u64);
+    /// True once nobody wants the result: the conversion ends with [`ConvertError::Cancelled`] before its next step.
+    ///
+    /// [`ConvertError::Cancelled`]: crate::ConvertError::Cancelled
+    fn is_cancelled(&self) -> bool {
+        false
+    }
 }
 
 /// Ignores progress.

@@ -113,10 +113,10 @@ fn produce(
         let alone = matches!(source, ProgramSource::Bytes(..));
         let open_options = OpenOptions { separate: !alone, ..options.open() };
         let (mut loaded, mut report) = load(&files, source, options, &open_options, progress)?;
-        progress.step("encode", 0);
+        begin(progress, source.name(), "encode", 0)?;
         let encoded = encoded(&mut loaded, options, &mut report)
             .map_err(|problem| ConvertError::Encode { path: source.name().to_owned(), source: problem })?;
-        progress.step("write", 0);
+        begin(progress, source.name(), "write", 0)?;
         let began = Instant::now();
         // Freed while the file is written: the system would free it only at the end of the process, on one thread.
         let give_back = || {
@@ -128,6 +128,15 @@ fn produce(
         report.finish(&encoded);
         Ok(report)
     })?
+}
+
+/// Begins a step, unless nobody wants the result any more.
+fn begin(progress: &dyn Progress, path: &Path, step: &'static str, total: u64) -> Result<(), ConvertError> {
+    if progress.is_cancelled() {
+        return Err(ConvertError::Cancelled { path: path.to_owned() });
+    }
+    progress.step(step, total);
+    Ok(())
 }
 
 /// A program whose functions are placed.
@@ -167,7 +176,7 @@ pub(crate) fn load<'a, 'f>(
     let (mut image, split) = open_program(files, source, options, open_options, progress, &mut report)?;
     let read = read_program(files, &mut image, &split, options, progress, &mut report)?;
 
-    progress.step("resolve", 0);
+    begin(progress, source.name(), "resolve", 0)?;
     let began = Instant::now();
     let ReadProgram { merged, mut symbols, mut diagnostics, blocks, unwind } = read;
     let Merged { names, units, records, code, traces, .. } = merged;
@@ -201,7 +210,7 @@ fn open_program<'a, 'f>(
     progress: &dyn Progress,
     report: &mut Report,
 ) -> Result<(Image<'f>, SplitFiles<'a, 'f>), ConvertError> {
-    progress.step("open", 0);
+    begin(progress, source.name(), "open", 0)?;
     let began = Instant::now();
     let mut image = match source {
         ProgramSource::Path(path) => open::open_image(files, path, open_options)?,
@@ -236,7 +245,7 @@ fn read_program<'f>(
     report: &mut Report,
 ) -> Result<ReadProgram<'f>, ConvertError> {
     let info_len = image.debug.get(open::DebugSection::Info).len() as u64;
-    progress.step("read", info_len);
+    begin(progress, &image.path, "read", info_len)?;
     let began = Instant::now();
     let package_sections = split.package.as_ref().map(|package| &package.debug);
     // Merges each unit as soon as it is read: one thread numbers its names while others read.

@@ -2,9 +2,10 @@
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
 use foldsym_convert::{
-    ConvertError, DebugInfo, Kind, NoProgress, Options, WarningKind, convert, convert_bytes, convert_to,
+    ConvertError, DebugInfo, Kind, NoProgress, Options, Progress, WarningKind, convert, convert_bytes, convert_to,
 };
 
 fn built(name: &str) -> PathBuf {
@@ -41,6 +42,37 @@ fn no_other_file_is_opened() {
     let path = built("split.clang-dwarf5.set/stripped");
     let alone = convert_bytes(&path, &stripped, &mut io::sink(), &options, &NoProgress).unwrap();
     assert_eq!(alone.debug_info(), DebugInfo::None);
+}
+
+/// Wants the result until a step has begun.
+struct Until(&'static str, Mutex<Vec<&'static str>>);
+
+impl Progress for Until {
+    fn step(&self, name: &'static str, _: u64) {
+        self.1.lock().unwrap().push(name);
+    }
+
+    fn advance(&self, _: u64) {}
+
+    fn is_cancelled(&self) -> bool {
+        self.1.lock().unwrap().last() == Some(&self.0)
+    }
+}
+
+#[test]
+fn a_conversion_that_nobody_wants_ends_before_its_next_step() {
+    let (input, steps) = (built("demo.elf"), ["open", "read", "resolve", "encode", "write"]);
+    for (at, step) in steps.into_iter().enumerate() {
+        let (until, mut out) = (Until(step, Mutex::default()), Vec::new());
+        let ended = convert_to(&input, &mut out, &Options::default(), &until);
+        assert_eq!(*until.1.lock().unwrap(), steps[..=at]);
+        // Nothing comes after the last step.
+        if step == "write" {
+            assert!(ended.is_ok() && !out.is_empty());
+        } else {
+            assert!(matches!(ended, Err(ConvertError::Cancelled { path }) if path == input) && out.is_empty());
+        }
+    }
 }
 
 struct Full;

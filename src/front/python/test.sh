@@ -10,12 +10,14 @@ skip() {
 }
 python3 -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null ||
     skip "python3 of version 3.11 or later, with venv"
-venv=${FOLDSYM_VENV:-$(mktemp -d)/venv}
+made=$(mktemp -d)
+trap 'rm -rf "$made"' EXIT
+venv=${FOLDSYM_VENV:-$made/venv}
 [ -x "$venv/bin/python" ] || python3 -m venv "$venv"
 "$venv/bin/pip" install --quiet maturin pytest mypy pyarrow 'pandas<3' polars duckdb nanoarrow 'pyspark>=4,<5'
 # The command that the wheel is compared with, unless FOLDSYM names it.
 [ -n "${FOLDSYM:-}" ] || (cd ../../.. && cargo build --package foldsym --features parquet)
-wheels=$(mktemp -d)
+wheels=$made/wheels
 "$venv/bin/maturin" build --quiet --profile dev --interpreter "$venv/bin/python" --out "$wheels"
 "$venv/bin/pip" install --quiet --force-reinstall "$wheels"/*.whl
 FOLDSYM_WHEEL=$(echo "$wheels"/*.whl)

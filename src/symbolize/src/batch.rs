@@ -86,12 +86,12 @@ impl Batch {
     }
 }
 
-/// Where a distinct answer goes: its number, the number of its file among those of the worker, the answer, and its names.
+/// Where a distinct answer goes: its number, the number of its file, the answer, and its names.
 type Each<'e> = &'e mut dyn FnMut(u32, Option<usize>, &Answer, &mut Names<'_>);
 
 impl Worker<'_> {
-    /// Answers many stacks. Calls `each` once for each distinct answer, with its number (they count from 0), a number of its file
-    /// that holds until another answer has another, what is known, and names as they are; then `batch` says which frame has
+    /// Answers many stacks. Calls `each` once for each distinct answer, with its number (they count from 0), the number of its file
+    /// (no other file of the batch has it), the answer, and the names of the file; then `batch` says which frame has
     /// which answer. An answer's [`Answer::address`] and [`Answer::module`] are those of some frame that has it: the others differ in these alone.
     ///
     /// The answers are those of [`Worker::answer`]. Stacks of one process are best neighbours.
@@ -120,6 +120,7 @@ impl Worker<'_> {
         batch.placed.clear();
         batch.unknown.clear();
         batch.sorted.clear();
+        self.make_room();
         for (taken, query) in queries.iter().enumerate() {
             if taken > 0 && self.files.len() > MAX_FILES {
                 return taken;
@@ -151,6 +152,7 @@ impl Worker<'_> {
         bases.resize(placed.len(), Base::None);
         let mut addresses: Vec<ImageAddr> = Vec::new();
         for of_file in sorted.chunk_by(|a, b| a.0 == b.0) {
+            let number_of_file = self.forgotten + of_file[0].0;
             let loaded = &mut self.files[of_file[0].0];
             addresses.clear();
             addresses.extend(of_file.chunk_by(|a, b| a.1 == b.1).map(|equal| ImageAddr(equal[0].1)));
@@ -161,7 +163,7 @@ impl Worker<'_> {
             // They are in order already, so that one slot is enough: the reader's cursor goes on from the last.
             map.file().lookup_batch(&addresses, &mut [BatchSlot::EMPTY], |_, found, frames| {
                 let equal = equal.next().unwrap_or_default();
-                let Some(&(file, address, first)) = equal.first() else { return };
+                let Some(&(_, address, first)) = equal.first() else { return };
                 answer.clear();
                 (answer.address, answer.module) = (placed[first].given, placed[first].module);
                 answer.image_address = Some(address);
@@ -181,7 +183,7 @@ impl Worker<'_> {
                         answer.unknown = Some(Unknown::NoFunction);
                     }
                     names.begin(0);
-                    each(number, Some(file), &answer, &mut names);
+                    each(number, Some(number_of_file), &answer, &mut names);
                     if names.take_damage().is_some() {
                         // The stack by itself says what is damaged; this answer belongs to no frame.
                         base = Base::Damaged;
@@ -328,7 +330,7 @@ impl Worker<'_> {
         batch.answers += 1;
         let mut names = loaded.names.plain.of(map.file(), map.path());
         names.begin(0);
-        each(number, Some(file), &answer, &mut names);
+        each(number, Some(self.forgotten + file), &answer, &mut names);
         if names.take_damage().is_some() {
             return None;
         }
@@ -352,7 +354,7 @@ impl Worker<'_> {
     fn by_itself(&mut self, query: Query<'_>, batch: &mut Batch, each: Each<'_>) {
         let number = batch.answers;
         let mut made = Vec::new();
-        let Ok(()) = self.run(query, |answer, map, names| {
+        let Ok(()) = self.answer_stack(query, |answer, map, names| {
             let at = number + made.len() as u32;
             let mut names = match map {
                 Some(map) => names.plain.of(map.file(), map.path()),

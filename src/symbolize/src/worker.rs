@@ -27,6 +27,8 @@ pub(crate) const MAX_FILES: usize = 256;
 pub struct Worker<'s> {
     symbolizer: &'s Symbolizer,
     pub(crate) files: Vec<Loaded>,
+    /// How many files were forgotten: the number of a file is this plus its index, and no other file ever has it.
+    pub(crate) forgotten: usize,
     /// Indices of `files`, by the address of what was mapped, which the entry keeps from being used again.
     by_map: FxHashMap<usize, usize>,
     /// Which modules the last stack had ([`Modules::serial`]), and what is known of each that was needed.
@@ -106,6 +108,7 @@ impl<'s> Worker<'s> {
         Self {
             symbolizer,
             files: Vec::new(),
+            forgotten: 0,
             by_map: FxHashMap::default(),
             modules: None,
             states: Vec::new(),
@@ -185,7 +188,17 @@ impl<'s> Worker<'s> {
         })
     }
 
-    pub(crate) fn run<E>(
+    fn run<E>(
+        &mut self,
+        query: Query<'_>,
+        each: impl FnMut(&Answer, Option<&SymbolMap>, &mut NamesOfFile) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.make_room();
+        self.answer_stack(query, each)
+    }
+
+    /// Answers a stack and forgets no file: a batch holds indices of files.
+    pub(crate) fn answer_stack<E>(
         &mut self,
         query: Query<'_>,
         mut each: impl FnMut(&Answer, Option<&SymbolMap>, &mut NamesOfFile) -> Result<(), E>,
@@ -246,14 +259,19 @@ impl<'s> Worker<'s> {
         result
     }
 
-    /// Forgets the modules of the last stack, if this one has others.
-    pub(crate) fn enter(&mut self, modules: &Modules) {
+    /// Forgets all files where there are too many. Indices of files that somebody holds are of no use then.
+    pub(crate) fn make_room(&mut self) {
         if self.files.len() > MAX_FILES {
+            self.forgotten += self.files.len();
             self.files.clear();
             self.by_map.clear();
             self.ranker.clear();
             self.modules = None;
         }
+    }
+
+    /// Forgets the modules of the last stack, if this one has others.
+    pub(crate) fn enter(&mut self, modules: &Modules) {
         let is_due = self.again.is_some_and(|again| Instant::now() >= again);
         if is_due || self.modules != Some(modules.serial()) {
             self.modules = Some(modules.serial());

@@ -1,13 +1,13 @@
 //! A batch of stacks against the same stacks one by one: the same answers, each distinct one handed out once, in the order of addresses.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::convert::Infallible;
 use std::fs;
 use std::path::Path;
 
 use foldsym_convert::{NoProgress, Options};
 use foldsym_symbolize::{
-    Answer, Batch, Form, Innermost, Kind, Module, Modules, Names, Place, Query, StackFrame, Symbolizer,
+    Answer, Batch, Form, Innermost, Kind, Module, Modules, NameId, Names, Place, Query, StackFrame, Symbolizer,
 };
 
 /// Where the programs are loaded, in this order.
@@ -119,9 +119,16 @@ fn in_batches(symbolizer: &Symbolizer, queries: &[Query<'_>], size: usize) -> To
     let (mut worker, mut batch, mut told) = (symbolizer.worker(), Batch::new(), Vec::new());
     for part in queries.chunks(size) {
         let mut answers = Vec::new();
-        worker.answer_batch(part, &mut batch, |number, _, answer, names| {
+        // Who keeps names by the numbers of file and name finds the same bytes under them all through a batch.
+        let mut kept: HashMap<(usize, NameId), Vec<u8>> = HashMap::new();
+        worker.answer_batch(part, &mut batch, |number, file, answer, names| {
             assert_eq!(number as usize, answers.len(), "each number once, in order");
             answers.push(text(answer, names));
+            for id in answer.symbol.frames.iter().filter_map(|frame| frame.name) {
+                let bytes = names.linkage(Some(id)).to_vec();
+                let key = (file.expect("a name is of a file"), id);
+                assert_eq!(*kept.entry(key).or_insert_with(|| bytes.clone()), bytes, "{key:?}");
+            }
         });
         assert_eq!(batch.answers() as usize, answers.len());
         for index in 0..part.len() {
@@ -217,6 +224,60 @@ fn more_files_than_are_kept_open() {
     assert_eq!(together, one_by_one(&symbolizer, &queries));
     assert!(together.iter().all(|stack| stack == &together[0] && stack[0].1 == Some(0)));
     assert!(symbolizer.opened().files >= 300 && symbolizer.opened().bytes > 300 * 1000);
+}
+
+/// More files than are kept at a time, of two programs. Files are forgotten in the middle of the batch, and stacks with folded
+/// functions stand before and after that.
+#[test]
+fn files_that_are_forgotten_within_a_batch() {
+    let fleet = fleet();
+    let demo = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../schema/golden/demo.fsym");
+    let fold = fleet.folder.path().join("fold.clang-lld.fsym");
+    let image = |path| foldsym_store::SymbolMap::open(path).unwrap().file().image_base().0;
+    let (fold_base, demo_base) = (image(&fold), image(&demo));
+    let mut processes = Vec::new();
+    for at in 0..600 {
+        let name = format!("m{at}");
+        let (from, base) = if at % 150 == 0 { (&fold, fold_base) } else { (&demo, demo_base) };
+        fs::copy(from, fleet.folder.path().join(format!("{name}.fsym"))).unwrap();
+        processes.push(Modules::new(vec![Module::new(name).at(base)]));
+    }
+    let of_demo = [0x20_12b0, 0x20_1300, 0x20_13d0].map(StackFrame::exact);
+    // Recorded stacks of the folded program, at link-time addresses.
+    let moved = |frame: &StackFrame| match frame.place {
+        Place::Memory(at) => StackFrame { place: Place::Memory(at - PROGRAMS[0].1 + fold_base), ..*frame },
+        _ => *frame,
+    };
+    let of_first = |vtable: &Option<u64>| vtable.is_some_and(|at| at < PROGRAMS[1].1);
+    let recorded = fleet.stacks.iter().zip(&fleet.vtables).filter(|(_, vtable)| of_first(vtable));
+    let recorded: Vec<(Vec<StackFrame>, u64)> = recorded
+        .take(40)
+        .map(|(stack, vtable)| {
+            (stack.iter().map(moved).collect(), vtable.unwrap() - PROGRAMS[0].1 + fold_base)
+        })
+        .collect();
+    let mut queries = Vec::new();
+    for (at, modules) in processes.iter().enumerate() {
+        if at % 150 != 0 {
+            queries.push(Query { modules, frames: &of_demo, innermost: Innermost::Nothing });
+            continue;
+        }
+        // A stack with an object is answered by itself, in the middle of the others.
+        for (stack, vtable) in &recorded {
+            let innermost = Innermost::Vtable(Place::Memory(*vtable));
+            queries.push(Query { modules, frames: stack, innermost });
+            queries.push(Query { modules, frames: stack, innermost: Innermost::Nothing });
+        }
+    }
+    let symbolizer = fleet.symbolizer();
+    let alone = one_by_one(&symbolizer, &queries);
+    assert!(alone.iter().flatten().filter(|(text, _)| text.contains("Exact")).count() > 40);
+    for size in [64, queries.len()] {
+        let together = in_batches(&symbolizer, &queries, size);
+        for (at, (mine, theirs)) in together.iter().zip(&alone).enumerate() {
+            assert_eq!(mine, theirs, "stack {at} of batches of {size}");
+        }
+    }
 }
 
 #[test]

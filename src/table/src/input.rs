@@ -3,10 +3,11 @@
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int64Type, UInt64Type};
 use arrow_array::{Array, ArrayRef, Int64Array, ListArray, RecordBatch, StringArray, StructArray};
+use arrow_buffer::{NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::{DataType, Field, Fields};
 use foldsym_store::ModuleId;
 use foldsym_symbolize::{Innermost, Kind, Module, Modules, Place, Query, StackFrame};
-use rustc_hash::FxHashMap;
+use foldhash::HashMap;
 use std::sync::Arc;
 
 use crate::TableError;
@@ -19,12 +20,18 @@ pub(crate) struct Stacks {
     /// Rows without a stack.
     nulls: Vec<bool>,
     modules: Vec<Modules>,
-    /// By index in `modules` and index of the module: why its identity could not be read.
-    faults: FxHashMap<(usize, usize), String>,
+    /// By index in `modules` and index of the module: the modules whose identities could not be read.
+    faults: HashMap<(usize, usize), Unreadable>,
     /// By row: which of `modules`.
     which: Vec<usize>,
     /// Rows with a stack, those of one process together.
     order: Vec<usize>,
+}
+
+/// A module whose identity could not be read. The engine is not given its name, by which it could find another build.
+pub(crate) struct Unreadable {
+    pub(crate) name: String,
+    pub(crate) why: String,
 }
 
 fn wrong(column: &str, what: impl Into<String>) -> TableError {
@@ -48,17 +55,30 @@ fn numbers(column: &str, array: &dyn Array) -> Result<Int64Array, TableError> {
 
 fn texts(column: &str, array: &dyn Array) -> Result<StringArray, TableError> {
     match array.data_type() {
-        DataType::Utf8
-        | DataType::LargeUtf8
-        | DataType::Utf8View
-        | DataType::Dictionary(..)
-        | DataType::Null => Ok(arrow_cast::cast(array, &DataType::Utf8)?.as_string::<i32>().clone()),
+        kind if is_text(kind) || *kind == DataType::Null => Ok(arrow_cast::cast(array, &DataType::Utf8)?.as_string::<i32>().clone()),
         kind => Err(wrong(column, format!("expected text, found {kind}"))),
     }
 }
 
-/// A list of any kind as a plain one.
+fn is_text(kind: &DataType) -> bool {
+    match kind {
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => true,
+        DataType::Dictionary(_, value) => is_text(value),
+        _ => false,
+    }
+}
+
+/// A list of any kind as a plain one, whose values are those of its rows alone: a slice of a table has the values of all rows.
 fn list(column: &str, array: &dyn Array) -> Result<ListArray, TableError> {
+    let whole = plain_list(column, array)?;
+    let (field, offsets, values, nulls) = whole.into_parts();
+    let (first, last) = (offsets[0], offsets[offsets.len() - 1]);
+    let values = values.slice(first as usize, (last - first) as usize);
+    let offsets: ScalarBuffer<i32> = offsets.iter().map(|offset| offset - first).collect();
+    Ok(ListArray::try_new(field, OffsetBuffer::new(offsets), values, nulls)?)
+}
+
+fn plain_list(column: &str, array: &dyn Array) -> Result<ListArray, TableError> {
     let inner = match array.data_type() {
         DataType::List(_) => return Ok(array.as_list::<i32>().clone()),
         DataType::LargeList(inner)
@@ -104,7 +124,14 @@ pub(crate) struct Columns {
 
 enum ModuleColumns {
     /// Several a row.
-    Lists { lists: ListArray, ids: Option<StringArray>, names: Option<StringArray>, bases: Int64Array },
+    Lists {
+        lists: ListArray,
+        ids: Option<StringArray>,
+        names: Option<StringArray>,
+        bases: Int64Array,
+        /// Modules that are null, whatever their fields hold.
+        nulls: Option<NullBuffer>,
+    },
     /// One a row.
     One { ids: StringArray, names: Option<StringArray>, bases: Option<Int64Array> },
 }
@@ -143,7 +170,7 @@ impl Columns {
                 let names = field(&each, "name").map(|array| texts("modules.name", array)).transpose()?;
                 let bases = field(&each, "base").ok_or_else(|| wrong("modules", "has no field \"base\""))?;
                 let bases = numbers("modules.base", bases)?;
-                ModuleColumns::Lists { lists, ids, names, bases }
+                ModuleColumns::Lists { lists, ids, names, bases, nulls: each.nulls().cloned() }
             }
             None => {
                 let ids = optional(stacks, "module_id", texts)?
@@ -177,8 +204,8 @@ impl Columns {
 impl ModuleColumns {
     /// Whether two rows have the same lists of modules, which is seen without a look at each module. False where that is not known.
     fn are_equal(&self, one: usize, other: usize) -> bool {
-        let Self::Lists { lists, ids, names, bases } = self else { return false };
-        if lists.is_null(one) || lists.is_null(other) || bases.null_count() > 0 {
+        let Self::Lists { lists, ids, names, bases, nulls } = self else { return false };
+        if lists.is_null(one) || lists.is_null(other) || bases.null_count() > 0 || nulls.is_some() {
             return false;
         }
         let (one, other) = (elements(lists, one), elements(lists, other));
@@ -220,7 +247,7 @@ impl Stacks {
             ends: Vec::with_capacity(rows.len()),
             nulls: rows.clone().map(|row| frames.is_null(row)).collect(),
             modules: Vec::new(),
-            faults: FxHashMap::default(),
+            faults: HashMap::default(),
             which: Vec::with_capacity(rows.len()),
             order: Vec::new(),
         };
@@ -259,7 +286,7 @@ impl Stacks {
 
     /// Reads the modules of each row. Gives which rows have link-time addresses of their only module.
     fn read_modules(&mut self, columns: &ModuleColumns, rows: std::ops::Range<usize>) -> Vec<bool> {
-        let mut known: FxHashMap<Vec<u8>, usize> = FxHashMap::default();
+        let mut known: HashMap<Vec<u8>, usize> = HashMap::default();
         let mut linked = vec![false; rows.len()];
         let mut key = Vec::new();
         let mut last: Option<(usize, usize)> = None;
@@ -280,9 +307,12 @@ impl Stacks {
                 key.extend_from_slice(&base.unwrap_or(0).to_le_bytes());
             };
             let which = match columns {
-                ModuleColumns::Lists { lists, ids, names, bases } => {
+                ModuleColumns::Lists { lists, ids, names, bases, nulls } => {
                     let range = if lists.is_valid(row) { elements(lists, row) } else { 0..0 };
                     let parts = |at| {
+                        if nulls.as_ref().is_some_and(|nulls| nulls.is_null(at)) {
+                            return (None, None, None);
+                        }
                         let base = bases.is_valid(at).then(|| bases.value(at));
                         (text_at(ids.as_ref(), at), text_at(names.as_ref(), at), base)
                     };
@@ -309,7 +339,7 @@ impl Stacks {
     /// Which of the processes has the modules of this key: id, name and base of each.
     fn of_process<'t, I>(
         &mut self,
-        known: &mut FxHashMap<Vec<u8>, usize>,
+        known: &mut HashMap<Vec<u8>, usize>,
         key: &[u8],
         parts: impl FnOnce() -> I,
     ) -> usize
@@ -321,11 +351,12 @@ impl Stacks {
         }
         let mut modules = Vec::new();
         for (id, name, base) in parts() {
-            let mut module = Module::new(name.or(id).unwrap_or("?"));
+            let shown = name.or(id).unwrap_or("");
             let (parsed, fault) = identity(id);
+            let mut module = Module::new(if fault.is_some() { "" } else { shown });
             module.id = parsed;
             let at = (self.modules.len(), modules.len());
-            self.faults.extend(fault.map(|fault| (at, fault)));
+            self.faults.extend(fault.map(|why| (at, Unreadable { name: shown.to_owned(), why })));
             modules.push(base.into_iter().fold(module, |module, base| module.at(base.cast_unsigned())));
         }
         self.modules.push(Modules::new(modules));
@@ -366,9 +397,9 @@ impl Stacks {
         self.which[row]
     }
 
-    /// Why the identity of a process's module could not be read.
-    pub(crate) fn fault(&self, process: usize, module: usize) -> Option<&str> {
-        self.faults.get(&(process, module)).map(String::as_str)
+    /// What is known of a process's module whose identity could not be read.
+    pub(crate) fn fault(&self, process: usize, module: usize) -> Option<&Unreadable> {
+        self.faults.get(&(process, module))
     }
 
     pub(crate) fn frames(&self, row: usize) -> &[StackFrame] {

@@ -191,7 +191,7 @@ fn answers(
     // The first part with an error has the first row with one.
     let mut parts = parts.into_iter().collect::<Result<Vec<_>, _>>()?;
     let values = output::Part::share_texts(&mut parts).values()?;
-    let parts = in_parallel(parts, |part| part.columns());
+    let parts = in_parallel(parts, |part| part.columns(options.fields));
     output::fit_together(&parts, &values, options)?;
     let parts = in_parallel(parts, |part| part.finish(&values, options));
     let mut parts = parts.into_iter().collect::<Result<Vec<_>, _>>()?;

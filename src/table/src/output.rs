@@ -9,10 +9,10 @@ use arrow_array::{
 use arrow_buffer::{NullBuffer, OffsetBuffer};
 use arrow_schema::{ArrowError, DataType, Field, Fields};
 use foldsym_symbolize::{Answer, Batch, Modules, Names, Place, Symbolizer};
-use rustc_hash::FxHashMap;
+use foldhash::HashMap;
 
 use crate::input::Stacks;
-use crate::{SYMBOLS, TableError, TableOptions};
+use crate::{SYMBOLS, SymbolFields, TableError, TableOptions};
 
 /// A text of the batch.
 type Text = i32;
@@ -21,7 +21,7 @@ type Text = i32;
 #[derive(Default)]
 struct Texts {
     all: Vec<Arc<str>>,
-    by_text: FxHashMap<Arc<str>, Text>,
+    by_text: HashMap<Arc<str>, Text>,
 }
 
 impl Texts {
@@ -93,8 +93,8 @@ pub(crate) struct Symbols {
     candidates: Vec<Option<Text>>,
     /// Whose names and paths the next two are.
     file: Option<usize>,
-    names: FxHashMap<u32, (Option<Text>, Option<Text>)>,
-    paths: FxHashMap<u32, Option<Text>>,
+    names: HashMap<u32, (Option<Text>, Option<Text>)>,
+    paths: HashMap<u32, Option<Text>>,
 }
 
 fn known(number: u32) -> Option<i32> {
@@ -193,8 +193,10 @@ impl Symbols {
         let mut of_process = |(process, modules): (usize, &Modules)| {
             let each = (0..modules.len()).map_while(|module| Some((module, modules.get(module)?)));
             let each = each.map(|(module, known)| {
-                let fault = stacks.fault(process, module).map(|fault| texts.of(fault));
-                (texts.of(&known.name), fault)
+                match stacks.fault(process, module) {
+                    Some(fault) => (texts.of(&fault.name), Some(texts.of(&fault.why))),
+                    None => (texts.of(&known.name), None),
+                }
             });
             each.collect()
         };
@@ -250,8 +252,9 @@ impl Part {
     }
 
     /// The elements of the column, row by row.
-    pub(crate) fn columns(&self) -> ElementColumns {
+    pub(crate) fn columns(&self, fields: SymbolFields) -> ElementColumns {
         let Self { stacks, batch, symbols, modules } = self;
+        let lists_candidates = fields.has("candidates");
         let mut columns = ElementColumns::default();
         for (row, query) in stacks.query_of_rows().into_iter().enumerate() {
             let before = columns.frame.len();
@@ -277,7 +280,8 @@ impl Part {
                         module: module.map(|(name, _)| name),
                         message,
                     };
-                    columns.frame(place, made, symbols);
+                    let candidates = if lists_candidates { made.candidates.clone() } else { 0..0 };
+                    columns.frame(place, made, &symbols.elements[made.elements.clone()], &symbols.candidates[candidates]);
                 }
             }
             columns.lengths.push(columns.frame.len() - before);
@@ -378,8 +382,8 @@ pub(crate) struct ElementColumns {
 }
 
 impl ElementColumns {
-    fn frame(&mut self, place: Position, made: &Made, symbols: &Symbols) {
-        for element in &symbols.elements[made.elements.clone()] {
+    fn frame(&mut self, place: Position, made: &Made, elements: &[Element], candidates: &[Option<Text>]) {
+        for element in elements {
             self.frame.push(place.frame);
             self.address.push(place.address);
             self.function.push(element.function);
@@ -393,7 +397,7 @@ impl ElementColumns {
             self.evidence.push(made.evidence);
             self.reason.push(made.reason);
             self.candidate_count.push(made.candidate_count);
-            let listed = if element.inlined { &[] } else { &symbols.candidates[made.candidates.clone()] };
+            let listed = if element.inlined { &[] } else { candidates };
             self.candidates.extend_from_slice(listed);
             self.candidate_lengths.push(listed.len());
             self.unknown.push(made.unknown);

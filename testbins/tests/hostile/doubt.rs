@@ -1,6 +1,6 @@
 //! Programs in which an address, a name or a unit can be taken for what it is not.
 
-use foldsym_convert::report::{Cap, Kind};
+use foldsym_convert::report::{Cap, Kind, WarningKind};
 use gimli::{
     DW_AT_decl_line, DW_AT_entry_pc, DW_AT_high_pc, DW_AT_linkage_name, DW_AT_low_pc, DW_AT_name,
     DW_AT_ranges, DW_TAG_subprogram,
@@ -156,4 +156,11 @@ fn a_name_past_the_longest_is_cut_and_counted() {
     info.function(&long, CODE, 0x10);
     let kept = Bench::new().kept(&elf(&info.sections(), &[]));
     assert_eq!(kept.count(Kind::Cap(Cap::NameBytes)), 1);
+    // A limit is a loss: `--strict` refuses the program.
+    let warnings = kept.report.warnings();
+    let reached = warnings.iter().find(|warning| warning.kind == WarningKind::LimitReached).unwrap();
+    assert!(
+        reached.kind.is_loss() && reached.message.starts_with("limit cap_name_bytes reached: "),
+        "{reached:?}"
+    );
 }

@@ -3,9 +3,13 @@
 
 mod common;
 
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::sync::mpsc;
+use std::time::Duration;
 
-use common::{Ran, file, foldsym, program};
+use common::{Ran, command, file, foldsym, program};
 use serde_json::Value;
 
 fn text(path: &Path) -> &str {
@@ -216,4 +220,48 @@ fn the_report_of_many_is_there_after_an_interrupt() {
         assert_eq!(entry["debug_info"], "full");
         assert!(entry["build_id"].as_str().unwrap().len() >= 16 && entry["arch"] == "x86_64", "{entry}");
     }
+}
+
+/// An error of a batch is printed when it happens. The lines of the other programs fill the pipe of standard output, which nobody
+/// reads yet, so the command cannot come to its end before the error is read.
+#[test]
+fn errors_of_a_batch_come_at_once() {
+    const PIPE: usize = 64 << 10;
+    let folder = tempfile::tempdir().unwrap();
+    let bad = file(folder.path(), "bad.elf", b"\x7fELF");
+    let (inputs, out) = (folder.path().join("in"), folder.path().join("out"));
+    std::fs::create_dir(&inputs).unwrap();
+    let name = "n".repeat(200);
+    let many = 2 * PIPE / name.len();
+    let whole = program("zero.elf");
+    for index in 0..many {
+        std::fs::copy(&whole, inputs.join(format!("{name}{index}"))).unwrap();
+    }
+    let mut batch = command();
+    batch.args(["convert", text(&bad), text(&inputs), "--out-dir", text(&out), "--threads", "1"]);
+    let mut child = batch.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let err = child.stderr.take().unwrap();
+    let (sender, receiver) = mpsc::channel();
+    let reader = std::thread::spawn(move || {
+        for line in BufReader::new(err).lines() {
+            let _ = sender.send(line.unwrap());
+        }
+    });
+    let mut first = receiver.recv_timeout(Duration::from_secs(100));
+    while first.as_ref().is_ok_and(|line| !line.contains("bad.elf")) {
+        first = receiver.recv_timeout(Duration::from_secs(100));
+    }
+    let ended = child.try_wait().unwrap();
+    if first.is_err() {
+        child.kill().unwrap();
+    }
+    let ran = child.wait_with_output().unwrap();
+    reader.join().unwrap();
+    assert!(first.is_ok() && ended.is_none(), "the error came {first:?} after {ended:?}");
+    let total = format!("{many} converted");
+    let printed = String::from_utf8(ran.stdout).unwrap();
+    assert_eq!(
+        (ran.status.code(), printed.contains(&total), printed.contains("1 failed")),
+        (Some(4), true, true)
+    );
 }

@@ -53,6 +53,19 @@ fn wrong_command_lines() {
     }
 }
 
+/// The usage line of `find` says that one of a name, a prefix and a regular expression is given.
+#[test]
+fn find_takes_one_way_to_name_functions() {
+    let usage = "foldsym find [OPTIONS] <FILE.fsym> <NAME|--prefix <P>|--regex <R>>";
+    let help = foldsym(&["find", "--help"]);
+    assert!(help.out.contains(usage), "{}", help.out);
+    for args in [&["find", "a.fsym"][..], &["find", "a.fsym", "main", "--prefix", "m"]] {
+        let ran = foldsym(args);
+        assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{args:?}: {ran:?}");
+        assert!(ran.err.contains(usage), "{ran:?}");
+    }
+}
+
 #[test]
 fn every_shell_has_completions() {
     for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError, mpsc};
 use std::time::Duration;
 
-use foldsym_convert::{ConvertError, NoProgress, Options, Progress, Report, convert_bytes, convert_to};
+use foldsym_convert::{ConvertError, Options, Progress, Report, convert_bytes, convert_to};
 use foldsym_convert::{replaceable, write_whole};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -56,7 +56,21 @@ impl Callback {
     }
 }
 
-impl Progress for Callback {
+/// What ends a conversion early: the callable raised, or the handler of a signal did.
+struct Watch<'a> {
+    callback: Option<&'a Callback>,
+    interrupted: &'a AtomicBool,
+}
+
+impl Watch<'_> {
+    fn tell(&self, change: impl FnOnce(&mut State) -> bool) {
+        if let Some(callback) = self.callback {
+            callback.tell(change);
+        }
+    }
+}
+
+impl Progress for Watch<'_> {
     fn step(&self, name: &'static str, total: u64) {
         self.tell(|state| state.done > state.told);
         self.tell(|state| {
@@ -71,22 +85,22 @@ impl Progress for Callback {
             state.done - state.told > state.total / TIMES_A_STEP
         });
     }
+
+    fn is_cancelled(&self) -> bool {
+        self.interrupted.load(Ordering::Relaxed) || self.callback.is_some_and(Callback::has_raised)
+    }
 }
 
-/// A file that is written no further once the callable or a handler of a signal has raised.
+/// A file that is written no further once the conversion is to end.
 struct Output<'a> {
     file: &'a mut std::fs::File,
-    callback: Option<&'a Callback>,
-    interrupted: &'a AtomicBool,
+    watch: &'a Watch<'a>,
 }
 
 impl Write for Output<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if self.callback.is_some_and(Callback::has_raised) {
-            return Err(io::Error::other("the progress callback raised an exception"));
-        }
-        if self.interrupted.load(Ordering::Relaxed) {
-            return Err(io::Error::from(io::ErrorKind::Other));
+        if self.watch.is_cancelled() {
+            return Err(io::Error::other("the progress callback or the handler of a signal raised an exception"));
         }
         self.file.write(bytes)
     }
@@ -100,26 +114,24 @@ fn write(
     source: &Source,
     output: &Path,
     options: &Options,
-    callback: Option<&Callback>,
-    interrupted: &AtomicBool,
+    watch: &Watch<'_>,
 ) -> Result<Report, String> {
     let unwritable = |error: io::Error| format!("{}: cannot write: {error}", output.display());
     // Before the work, which may take long.
     replaceable(output, MAGIC, "symbol file").map_err(unwritable)?;
     let mut report = None;
-    let progress: &dyn Progress = callback.map_or(&NoProgress, |callback| callback);
     let written = write_whole(output, |file| {
-        let mut out = Output { file, callback, interrupted };
+        let mut out = Output { file, watch };
         let made = match source {
-            Source::Path(path) => convert_to(path, &mut out, options, progress),
-            Source::Bytes(bytes) => convert_bytes(Path::new("<bytes>"), bytes, &mut out, options, progress),
+            Source::Path(path) => convert_to(path, &mut out, options, watch),
+            Source::Bytes(bytes) => convert_bytes(Path::new("<bytes>"), bytes, &mut out, options, watch),
         };
         let made = made.map_err(|error| match error {
             ConvertError::Write { source, .. } => unwritable(source),
             error => error.to_string(),
         });
         // The file gets its name only where there is a report.
-        let is_whole = made.is_ok() && !interrupted.load(Ordering::Relaxed);
+        let is_whole = made.is_ok() && !watch.is_cancelled();
         report = Some(made);
         if is_whole { Ok(()) } else { Err(io::Error::other("not converted")) }
     });
@@ -180,7 +192,7 @@ fn pairs<T: for<'a, 'py> FromPyObject<'a, 'py, Error: Into<PyErr>>>(
 /// Converts a program, a path or bytes, into the file `output`. Gives the report, with the keys of `schema/report.md`.
 ///
 /// Options are those of `foldsym convert`. `progress` is called as `progress(step, done, total)`, from other threads; `total` is
-/// 0 where it is not known. If it raises, nothing is written, and `convert` raises the same. The interpreter lock is
+/// 0 where it is not known. If it raises, the conversion ends before its next step, nothing is written, and `convert` raises the same. The interpreter lock is
 /// free during the work. The output is replaced when it is whole.
 ///
 /// >>> report = foldsym.convert("demo.elf", "demo.fsym", name_index=True)
@@ -250,7 +262,8 @@ pub(crate) fn convert<'py>(
     }
     let callback = progress.map(|callable| Callback { callable, state: Mutex::default() });
     let interrupted = AtomicBool::new(false);
-    let work = || write(&source, &output, &options, callback.as_ref(), &interrupted);
+    let watch = Watch { callback: callback.as_ref(), interrupted: &interrupted };
+    let work = || write(&source, &output, &options, &watch);
     let report = with_signals(py, work, &interrupted)?;
     let state = callback.map(|callback| callback.state.into_inner().unwrap_or_else(PoisonError::into_inner));
     if let Some(raised) = state.and_then(|state| state.raised) {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use foldsym_convert::{NoProgress, Options};
 use foldsym_store::SymbolMap;
-use foldsym_symbolize::{Kind, Mapping, Module, Modules, Stack, StackFrame};
+use foldsym_symbolize::{Mapping, Module, Modules, Stack, StackFrame};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -22,7 +22,7 @@ fn open(source: Source) -> Result<Arc<SymbolMap>, String> {
         }
         Source::Bytes(bytes) => {
             let mut file = bytes;
-            if file.starts_with(b"\x7fELF") {
+            if !file.starts_with(&foldsym_format::header::MAGIC) {
                 let mut out = Vec::new();
                 let options = Options { columns: true, ..Options::default() };
                 foldsym_convert::convert_bytes(name, &file, &mut out, &options, &NoProgress)
@@ -115,7 +115,6 @@ impl SymbolFile {
                     return Err(PyValueError::new_err(message));
                 }
             };
-            debug_assert!(matches!(make(0).kind, Kind::Exact | Kind::Return | Kind::Adjusted));
             Ok(address.map_or(StackFrame::UNKNOWN, make))
         };
         let frames = addresses.into_iter().enumerate().map(frame).collect::<PyResult<Vec<_>>>()?;

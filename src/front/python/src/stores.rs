@@ -1,9 +1,10 @@
 //! Folders of symbol files, and the engine that answers stacks from them.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use foldsym_store::{ModuleId, StoreOptions};
+use foldsym_convert::{ConvertError, NoProgress, Options};
+use foldsym_store::{BuildId, EntryInfo, ModuleId, StoreError, StoreOptions, text_id};
 use foldsym_symbolize::{Request, Stack};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -48,11 +49,90 @@ impl Store {
     /// >>> len(foldsym.Store("symbols", create=True).add("demo.fsym"))
     /// 40
     fn add(&self, py: Python<'_>, path: PathBuf) -> PyResult<String> {
-        let foldsym_store::Store::Local(store) = &self.inner else {
-            return Err(PyValueError::new_err("only a folder takes files"));
-        };
-        let added = py.detach(|| store.add(&path, &foldsym_store::EntryInfo::default()));
+        let info = EntryInfo::default();
+        let added = py.detach(|| match &self.inner {
+            foldsym_store::Store::Local(store) => store.add(&path, &info),
+            store => store.publish(&info, |to| {
+                let failed = |source| StoreError::Io { path: path.clone(), doing: "copy", source };
+                std::fs::copy(&path, to).map(drop).map_err(failed)
+            }),
+        });
         Ok(added.map_err(failed)?.id().to_string())
+    }
+
+    /// Converts a program into the store, unless the store has its file, and gives the build id. A program without a build id gets
+    /// the one that `foldsym convert --store` derives from its code.
+    ///
+    /// >>> store = foldsym.Store("symbols", create=True)
+    /// >>> store.get(store.convert("demo.elf")).info()["BuildId"] == store.add("demo.fsym")
+    /// True
+    #[pyo3(signature = (program, *, threads = 0))]
+    fn convert(&self, py: Python<'_>, program: PathBuf, threads: usize) -> PyResult<String> {
+        py.detach(|| self.converted(&program, threads)).map_err(failed)
+    }
+}
+
+impl Store {
+    fn converted(&self, program: &Path, threads: usize) -> Result<String, Trouble> {
+        let options = Options { threads, ..Options::default() };
+        let identity = foldsym_convert::identify(program, &options)?;
+        let derived = if identity.build_id.is_empty() { text_id(&identity.text) } else { None };
+        let id = match &derived {
+            Some(id) => id.clone(),
+            None if identity.build_id.is_empty() => return Err(Trouble::NoIdentity(program.to_owned())),
+            None => BuildId::new(&identity.build_id)
+                .map_err(|error| Trouble::Other(format!("{}: {error}", program.display())))?,
+        };
+        // A damaged file is converted again.
+        match self.inner.get_module(&id.clone().into()) {
+            Ok(Some(_)) => return Ok(id.to_string()),
+            Ok(None) => {}
+            Err(error) if error.is_damage() => {}
+            Err(error) => return Err(error.into()),
+        }
+        let mut info = EntryInfo::default();
+        info.name = program.file_name().and_then(|name| name.to_str()).map(str::to_owned);
+        info.converter = Some(concat!("foldsym ", env!("CARGO_PKG_VERSION")).to_owned());
+        info.derived_id = derived;
+        let make = |to: &Path| {
+            foldsym_convert::convert(program, to, &options, &NoProgress).map(drop).map_err(Trouble::from)
+        };
+        self.inner.publish(&info, make)?;
+        Ok(id.to_string())
+    }
+}
+
+/// Why a program is not in the store.
+#[derive(Debug)]
+enum Trouble {
+    Store(StoreError),
+    Convert(ConvertError),
+    NoIdentity(PathBuf),
+    Other(String),
+}
+
+impl From<StoreError> for Trouble {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+impl From<ConvertError> for Trouble {
+    fn from(error: ConvertError) -> Self {
+        Self::Convert(error)
+    }
+}
+
+impl std::fmt::Display for Trouble {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Store(error) => error.fmt(f),
+            Self::Convert(error) => error.fmt(f),
+            Self::NoIdentity(program) => {
+                write!(f, "{}: has neither a build id nor code in .text to derive one from", program.display())
+            }
+            Self::Other(message) => f.write_str(message),
+        }
     }
 }
 

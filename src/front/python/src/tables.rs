@@ -80,24 +80,33 @@ impl RecordBatch {
 }
 
 /// The columns of a caller's table.
-fn taken(stacks: &Bound<'_, PyAny>) -> PyResult<arrow_array::RecordBatch> {
+fn taken(py: Python<'_>, stacks: &Bound<'_, PyAny>) -> PyResult<arrow_array::RecordBatch> {
+    let is_reader = is_of_pyarrow(stacks) && stacks.hasattr("read_all")?;
+    let stacks = if is_reader { &stacks.call_method0("read_all")? } else { stacks };
     validate_sizes(stacks)?;
     // The library that imports columns panics where a schema does not fit its columns.
     let import = || -> PyResult<_> {
         if stacks.hasattr("__arrow_c_array__")? {
             let batch = stacks.extract::<pyo3_arrow::PyRecordBatch>()?.into_inner();
-            foldsym_table::validate(&batch).map_err(damaged)?;
+            py.detach(|| foldsym_table::validate(&batch)).map_err(damaged)?;
             return Ok(batch);
         }
         let (batches, schema) = stacks.extract::<pyo3_arrow::PyTable>()?.into_inner();
-        // Several are copied into one, with the columns that are not read.
-        let validate = if batches.len() > 1 { foldsym_table::validate_all } else { foldsym_table::validate };
-        batches.iter().try_for_each(validate).map_err(damaged)?;
-        foldsym_table::concat(&schema, &batches).map_err(failed)
+        py.detach(|| {
+            // Several are copied into one, with the columns that are not read.
+            let validate = if batches.len() > 1 { foldsym_table::validate_all } else { foldsym_table::validate };
+            batches.iter().try_for_each(validate)?;
+            foldsym_table::concat(&schema, &batches)
+        })
+        .map_err(damaged)
     };
     std::panic::catch_unwind(std::panic::AssertUnwindSafe(import)).unwrap_or_else(|_| {
         Err(PyValueError::new_err("the table is damaged: its Arrow schema does not fit its columns"))
     })
+}
+
+fn is_of_pyarrow(stacks: &Bound<'_, PyAny>) -> bool {
+    stacks.get_type().module().is_ok_and(|module| module.to_string().starts_with("pyarrow."))
 }
 
 fn damaged(error: foldsym_table::TableError) -> PyErr {
@@ -107,9 +116,7 @@ fn damaged(error: foldsym_table::TableError) -> PyErr {
 /// Lets pyarrow check what only it knows: the C data interface does not tell how large buffers are. Its check without `full` takes the
 /// same time for any number of rows.
 fn validate_sizes(stacks: &Bound<'_, PyAny>) -> PyResult<()> {
-    let kind = stacks.get_type();
-    let of_pyarrow = kind.module().is_ok_and(|module| module.to_string().starts_with("pyarrow."));
-    if !of_pyarrow || !stacks.hasattr("column")? || !stacks.hasattr("schema")? {
+    if !is_of_pyarrow(stacks) || !stacks.hasattr("column")? || !stacks.hasattr("schema")? {
         return Ok(());
     }
     let names: Vec<String> = stacks.getattr("schema")?.getattr("names")?.extract()?;
@@ -148,7 +155,7 @@ pub(crate) fn symbolize_batch(
     threads: usize,
     fields: Option<Vec<String>>,
 ) -> PyResult<RecordBatch> {
-    let stacks = taken(stacks)?;
+    let stacks = taken(py, stacks)?;
     let mut options = foldsym_table::TableOptions::default();
     (options.dictionaries, options.threads) = (dictionaries, threads);
     if let Some(fields) = &fields {

@@ -117,7 +117,7 @@ def test_progress(threads, tmp_path):
     assert (tmp_path / "x.fsym").read_bytes() == (tmp_path / "y.fsym").read_bytes()
 
 
-@pytest.mark.parametrize("step", ["open", "read", "write"])
+@pytest.mark.parametrize("step", ["open", "read", "resolve", "encode", "write"])
 @pytest.mark.parametrize("of_bytes", [False, True], ids=["path", "bytes"])
 def test_progress_that_raises_ends_it(step, of_bytes, tmp_path):
     class Enough(BaseException):

@@ -129,3 +129,11 @@ def test_folded_functions_are_named_by_their_callers(tmp_path):
     assert [nameless(stack) for stack in ours] == [nameless(stack["Frames"]) for stack in theirs]
     words = {answer["Certainty"] for stack in ours for answer in stack}
     assert "exact" in words and "ambiguous" in words, words
+
+
+def test_bytes_of_mach_o_are_a_program_too():
+    path = BUILT / "macho.arm64"
+    of_path, of_bytes = foldsym.SymbolFile(path).info(), foldsym.SymbolFile(path.read_bytes()).info()
+    assert of_path["BuildId"] == of_bytes["BuildId"] and of_bytes["Counts"]["Functions"] > 0
+    with pytest.raises(foldsym.FoldsymError, match="<bytes>"):
+        foldsym.SymbolFile(b"neither a program nor a symbol file")

@@ -48,8 +48,8 @@ def stacks(fleet, tmp_path):  # noqa: F811
 def same(found, whole):
     assert sorted(row["row"] for row in found) == list(range(len(whole)))
     for row in found:
-        ours = row["symbols"] and [one.asDict() for one in row["symbols"]]
-        assert (ours or None) == (whole[row["row"]] or None), row["row"]
+        ours = None if row["symbols"] is None else [one.asDict() for one in row["symbols"]]
+        assert ours == whole[row["row"]], row["row"]
 
 
 def test_answers_do_not_depend_on_partitions(spark, stacks):
@@ -91,15 +91,39 @@ def test_a_column_with_a_dot_is_refused_where_it_is_kept(spark, stacks):
     assert foldsym.spark.symbolize(df, store, keep=["row"]).count() == len(whole)
 
 
+def test_a_key_may_be_a_field_of_a_column(spark, stacks):
+    store, _, whole, path = stacks
+    from pyspark.sql import functions as f
+
+    df = spark.read.parquet(path).withColumn("crash", f.struct(f.col("row").alias("build")))
+    some = foldsym.spark.symbolize(df, store, partition_by=["crash.build"], keep=["row"])
+    assert some.columns == ["row", "symbols"]
+    same(some.collect(), whole)
+
+
+def test_addresses_that_spark_read_as_decimals_are_refused(spark, stacks):
+    """On the driver, before any task."""
+    store, _, _, path = stacks
+    df = spark.read.parquet(path).selectExpr("row", "modules", "cast(frames as array<decimal(20,0)>) as frames")
+    with pytest.raises(ValueError, match="frames: expected addresses as bigint"):
+        foldsym.spark.symbolize(df, store)
+
+
 def test_rows_go_where_their_values_say(spark, stacks):
     """Not where their order says: a task that runs again may read its rows in another."""
     from pyspark.sql import functions as f
 
     store, _, _, path = stacks
     df = spark.read.parquet(path)
-    columns = df.orderBy("row").coalesce(1), df.orderBy(f.col("row").desc()).coalesce(1)
-    plans = [foldsym.spark._moved(one, None, 4) for one in columns]
-    assert all("monotonically_increasing_id" not in plan._jdf.queryExecution().toString() for plan in plans)
+    parts = []
+    for one in df.orderBy("row").coalesce(1), df.orderBy(f.col("row").desc()).coalesce(1):
+        # The bounds of ranges are of a sample of each order; what goes to one place must do so wherever the bounds are.
+        moved = foldsym.spark._moved(foldsym.spark._salted(one), None, 4).select("row", f.spark_partition_id().alias("part"))
+        parts.append({row["row"]: row["part"] for row in moved.collect()})
+    assert len(set(parts[0].values())) == 4
+    # Where the bounds agree a row is in the same part; few rows lie between two bounds.
+    differ = sum(parts[1][row] != part for row, part in parts[0].items())
+    assert differ < len(parts[0]) / 4, differ
 
 
 def fails_once(how, marker):
@@ -175,6 +199,24 @@ def test_metrics_count_what_was_done(spark, stacks):
     absent = [one["module"] for row in whole if row for one in row if one["unknown"] == "absent"]
     assert counts["unknown_frames"] == len(absent) > 0
     assert counts["unknown_modules"] == {"absent.so": len(absent)}
+    assert counts["unknown"] == {"absent": len(absent)}
+
+
+def test_metrics_tell_what_a_store_could_not_give(spark, stacks, tmp_path):
+    """A damaged file is no module that the store does not know."""
+    import shutil
+
+    store, rows, _, path = stacks
+    shutil.copytree(store, tmp_path / "store")
+    for file in (tmp_path / "store").rglob("*.fsym"):
+        file.chmod(0o644)
+        file.write_bytes(file.read_bytes()[:4096])
+    metrics = foldsym.spark.Metrics(spark.sparkContext)
+    foldsym.spark.symbolize(spark.read.parquet(path), tmp_path / "store", metrics=metrics, fields=["function"]).collect()
+    counts = metrics.value()
+    assert counts["unknown"].keys() == {"absent", "damaged"} and counts["unknown"]["damaged"] > 100
+    assert sum(counts["unknown"].values()) == counts["unknown_frames"]
+    assert set(counts["unknown_modules"]) == {"absent.so", *(row["modules"][0]["name"] for row in rows if row["modules"])}
 
 
 def test_workers_count_the_files_that_they_open(spark, fleet, tmp_path):  # noqa: F811
@@ -231,12 +273,22 @@ def test_a_stack_that_many_rows_have_is_cut(spark, fleet):  # noqa: F811
     sizes = collections.Counter(row["part"] for row in found)
     assert len(sizes) == 8 and max(sizes.values()) < 2 * len(many) / 8, sizes
     assert "__foldsym_salt" not in answered.columns
+    # Columns that are not kept cut equal stacks too.
+    alone = foldsym.spark.symbolize(spark.createDataFrame(many, schema), store, partitions=8, keep=[])
+    assert alone.columns == ["symbols"]
+    sizes = collections.Counter(row["part"] for row in alone.select(f.spark_partition_id().alias("part")).collect())
+    assert len(sizes) == 8 and max(sizes.values()) < 2 * len(many) / 8, sizes
     same(found, pa.record_batch(foldsym.symbolize_batch(table(many), store))["symbols"].to_pylist())
 
 
 def test_programs_are_converted_into_a_store(spark, tmp_path):
     paths = [BUILT / "fold.clang-lld.set" / "program", BUILT / "demo.elf", tmp_path / "nowhere"]
-    rows = foldsym.spark.convert(paths, tmp_path / "store", spark=spark).collect()
+    answered = foldsym.spark.convert(paths, tmp_path / "store", spark=spark)
+    # It is done before anybody asks for a row, and is not done again by an action.
+    files = {file: file.stat().st_mtime_ns for file in (tmp_path / "store").rglob("*.fsym")}
+    assert len(files) == 2
+    rows = answered.collect()
+    assert answered.count() == 3 and files == {file: file.stat().st_mtime_ns for file in (tmp_path / "store").rglob("*.fsym")}
     by_path = {row["path"]: row for row in rows}
     assert len(by_path) == 3 and "nowhere" in by_path[str(paths[2])]["error"]
     for path in paths[:2]:
@@ -261,7 +313,7 @@ def test_jobs_are_submitted(stacks, tmp_path):
     answers = pyarrow.parquet.read_table(out).to_pylist()
     assert len(answers) == len(rows)
     for row in answers:
-        assert (row["symbols"] or None) == (whole[row["row"]] or None)
+        assert row["symbols"] == whole[row["row"]]
     counts = json.loads(metrics.read_text())
     assert counts == json.loads(done.stdout.splitlines()[-1])
     assert counts["rows"] == len(rows) and counts["bytes"] > 0 and counts["unknown_modules"].keys() == {"absent.so"}

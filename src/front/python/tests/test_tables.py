@@ -1,6 +1,7 @@
 """Tables of stacks against the command line: every answer as `foldsym stack --json` has it, through each library."""
 
 import json
+import os
 import subprocess
 
 import pytest
@@ -147,6 +148,39 @@ def test_answers_do_not_depend_on_batches(fleet):
     assert answers(rows, 64) == whole
 
 
+def test_slices_answer_as_their_rows_do(fleet):
+    """A slice has the values of the whole table behind it."""
+    store, rows = fleet
+    whole = pa.record_batch(foldsym.symbolize_batch(table(rows), store))["symbols"].to_pylist()
+    unsigned = pa.schema([SCHEMA.field("row"), SCHEMA.field("modules"), pa.field("frames", pa.list_(pa.uint64()))])
+    wrapped = [{**row, "frames": row["frames"] and [frame and frame % 2**64 for frame in row["frames"]]} for row in rows]
+    for given in (table(rows), pa.Table.from_pylist(wrapped, unsigned)):
+        for at in range(0, len(rows), 97):
+            part = pa.record_batch(foldsym.symbolize_batch(given.slice(at, 97), store))
+            assert part["symbols"].to_pylist() == whole[at : at + 97]
+
+
+def test_a_module_that_is_null_is_none(fleet):
+    """Whatever its fields hold."""
+    store, rows = fleet
+    row = next(row for row in rows if row["frames"] and row["frames"][0] > 0)
+    whole = table([row])
+    modules = whole["modules"].combine_chunks()
+    fields = [modules.values.field(name) for name in ("id", "base", "name")]
+    none = pa.StructArray.from_arrays(fields, ["id", "base", "name"], mask=pa.array([True] * len(modules.values)))
+    lists = pa.ListArray.from_arrays(modules.offsets, none)
+    ours = pa.record_batch(foldsym.symbolize_batch(whole.set_column(1, "modules", lists), store))
+    assert {one["unknown"] for one in ours["symbols"].to_pylist()[0]} <= {"no_module", "no_address"}
+
+
+def test_keys_of_dictionaries_are_of_text(fleet):
+    store, rows = fleet
+    numbers = pa.array([[1] * len(rows[0]["frames"])]).values.dictionary_encode()
+    kinds = pa.ListArray.from_arrays([0, len(numbers)], numbers)
+    with pytest.raises(ValueError, match="kinds.*expected text"):
+        foldsym.symbolize_batch(table(rows[:1]).append_column("kinds", kinds), store)
+
+
 def test_unsigned_addresses_and_kinds(fleet):
     store, rows = fleet
     row = next(row for row in rows if row["frames"] and row["frames"][0] < 0 and len(row["frames"]) > 1)
@@ -213,6 +247,12 @@ def test_an_identity_that_cannot_be_read_is_its_rows_own(fleet):
     assert without_reasons(ours[:1]) == expected(store, rows[:1])
     assert (ours[1][0]["unknown"], ours[1][0]["module"]) == ("absent", "bad.so")
     assert '"not hex"' in ours[1][0]["message"]
+    # A file of its name is of another build, as far as anybody knows.
+    engine = foldsym.Symbolizer(search=[BUILT.parent.parent / "schema" / "golden" / "demo.fsym"])
+    named = {"row": 0, "modules": [{"id": None, "name": "demo", "base": 0x200000}], "frames": [0x20129B]}
+    unreadable = {**named, "modules": [{**named["modules"][0], "id": "not hex"}]}
+    ours = pa.record_batch(foldsym.symbolize_batch(table([named, unreadable]), engine))["symbols"].to_pylist()
+    assert ours[0][0]["function"] and (ours[1][0]["function"], ours[1][0]["unknown"]) == (None, "absent")
     one = pa.table({"module_id": ["xyz"], "frames": pa.array([[16]], pa.list_(pa.int64()))})
     ours = pa.record_batch(foldsym.symbolize_batch(one, store))["symbols"].to_pylist()
     assert ours[0][0]["unknown"] == "absent" and '"xyz"' in ours[0][0]["message"]
@@ -234,6 +274,40 @@ def test_the_command_answers_parquet_as_stack_does(fleet, tmp_path):
     missing = tmp_path / "none" / "answers.parquet"
     done = subprocess.run([*command, missing], capture_output=True, text=True)
     assert done.returncode != 0 and str(missing) in done.stderr and str(given) not in done.stderr
+    # An older table is replaced, through a symbolic link too; nothing else is.
+    (tmp_path / "link.parquet").symlink_to(out)
+    subprocess.run([*command, tmp_path / "link.parquet"], check=True)
+    assert (tmp_path / "link.parquet").is_symlink() and parquet.read_table(out).num_rows == len(rows)
+    (tmp_path / "main.c").write_text("int main;")
+    for other in (tmp_path / "main.c", tmp_path, "/dev/null"):
+        done = subprocess.run([*command, other], capture_output=True, text=True)
+        assert done.returncode != 0 and f"{other}: cannot write: " in done.stderr, done
+    assert (tmp_path / "main.c").read_text() == "int main;" and not os.path.isfile("/dev/null")
+    shown = subprocess.run([*command, "-"], check=True, capture_output=True).stdout
+    assert parquet.read_table(pa.BufferReader(shown)).equals(answers)
+
+
+def test_rows_of_errors_count_in_the_file(fleet, tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    store, rows = fleet
+    many = [{**rows[0], "row": at} for at in range(20_000)]
+    kinds = [["exact"] + ["return"] * (len(rows[0]["frames"]) - 1)] * len(many)
+    kinds[17_000] = ["no kind"] * len(rows[0]["frames"])
+    given, out = tmp_path / "stacks.parquet", tmp_path / "answers.parquet"
+    parquet.write_table(table(many).append_column("kinds", pa.array(kinds)), given)
+    command = [COMMAND, "symbolize", "--parquet", given, "--store", store, "-o", out]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode != 0 and "row 17000: " in done.stderr and not out.exists(), done
+
+
+@pytest.mark.parametrize("compression", ["none", "snappy", "gzip", "brotli", "lz4", "zstd"])
+def test_parquet_of_any_compression(fleet, tmp_path, compression):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    store, rows = fleet
+    given, out = tmp_path / "stacks.parquet", tmp_path / "answers.parquet"
+    parquet.write_table(table(rows[:10]), given, compression=compression)
+    subprocess.run([COMMAND, "symbolize", "--parquet", given, "--store", store, "-o", out], check=True)
+    assert parquet.read_table(out).num_rows == 10
 
 
 def test_other_libraries(fleet):
@@ -252,10 +326,17 @@ def test_other_libraries(fleet):
         query = "select count(*) from (select unnest(symbols) as s from plain) where s.certainty = 'exact'"
         exact = sum(one["certainty"] == "exact" for row in whole if row for one in row)
         assert connection.sql(query).fetchall() == [(exact,)] and exact > 0
+        # A relation is a stream of its own.
+        relation = connection.sql("select * from given order by row")
+        assert pa.table(foldsym.symbolize_batch(relation, store))["symbols"].to_pylist() == whole
     nanoarrow = pytest.importorskip("nanoarrow")
-    assert len(nanoarrow.Array(ours)) == len(rows)
+    assert pa.array(nanoarrow.Array(ours)).field("symbols").to_pylist() == whole
+    again = foldsym.symbolize_batch(nanoarrow.ArrayStream(given), store)
+    assert pa.record_batch(again)["symbols"].to_pylist() == whole
     pandas = pytest.importorskip("pandas")
-    assert len(pa.record_batch(ours).to_pandas()) == len(rows) and pandas
+    frame = pandas.DataFrame({"module_id": [rows[0]["modules"][0]["id"]] * 2, "frames": [[1, 2], [3]]})
+    answered = foldsym.symbolize_batch(pa.Table.from_pandas(frame), store)
+    assert pa.record_batch(answered).to_pandas()["symbols"].map(len).tolist() == [2, 1]
 
 
 @pytest.mark.parametrize("other", [["--pprof", "out"], ["--collapsed"], ["--style", "gdb"], ["--json"], ["--callers", "return"], ["report"]])

@@ -98,9 +98,9 @@ pub(crate) struct Symbolize {
     pub(crate) sources: Sources,
     /// In place of reports a Parquet file of stacks, a row each
     #[cfg(feature = "parquet")]
-    #[arg(long, value_name = "IN.parquet", requires = "output", conflicts_with_all = ["inputs", "json", "text", "format", "certainty", "style", "collapsed", "pprof", "callers"])]
+    #[arg(long, value_name = "IN.parquet", requires = "output", conflicts_with_all = ["inputs", "json", "text", "format", "certainty", "style", "collapsed", "pprof", "callers", "open_paths", "sections"])]
     pub(crate) parquet: Option<PathBuf>,
-    /// Where the rows go, with their answers
+    /// Where the rows go, with their answers; - is standard output
     #[cfg(feature = "parquet")]
     #[arg(short, long, value_name = "OUT.parquet", requires = "parquet")]
     pub(crate) output: Option<PathBuf>,

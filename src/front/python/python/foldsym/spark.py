@@ -27,6 +27,9 @@ _SALT = "__foldsym_salt"
 MAX_UNKNOWN = 1000
 
 
+#: Words of `unknown` that say that a module has no symbol file.
+_WITHOUT_FILE = ("absent", "failed", "damaged")
+
 #: Columns of stacks, as `foldsym.symbolize_batch` reads them.
 _STACKS = ("frames", "kinds", "modules", "module_id", "module_name", "base")
 
@@ -75,7 +78,8 @@ class Metrics:
 
     `frames` and `rows` are counts, `seconds` is the time of the engine summed over the tasks, `files` and `bytes` are the symbol files
     that were opened and their sizes: each Python worker counts each file once, also where it came from the machine's cache.
-    `unknown_frames` counts frames in a module that no store has, and `unknown_modules` has the names of up to `MAX_UNKNOWN` such modules, each with its frames.
+    `unknown_frames` counts the frames whose module has no symbol file, `unknown` counts them by cause (`absent`: no store has the file,
+    `failed`: a store could not be read, `damaged`: the file is damaged), and `unknown_modules` has the names of up to `MAX_UNKNOWN` such modules, each with its frames.
     """
 
     def __init__(self, context: SparkContext) -> None:
@@ -97,6 +101,7 @@ class Metrics:
         self.files = context.accumulator(0)
         self.bytes = context.accumulator(0)
         self.unknown_frames = context.accumulator(0)
+        self.unknown = context.accumulator({}, Counts())
         self.unknown_modules = context.accumulator({}, Counts())
 
     def value(self) -> dict[str, Any]:
@@ -105,18 +110,21 @@ class Metrics:
 
     def count(self, answers: pyarrow.RecordBatch, seconds: float) -> None:
         """Adds what a task has of a batch."""
+        import pyarrow
         import pyarrow.compute as pc
 
         self.rows.add(answers.num_rows)
         self.frames.add(pc.sum(pc.list_value_length(answers["frames"])).as_py() or 0)
         self.seconds.add(seconds)
         symbols = pc.list_flatten(answers["symbols"])
-        modules = symbols.field("module").filter(pc.equal(symbols.field("unknown"), "absent"))
+        without_file = pc.is_in(symbols.field("unknown"), pyarrow.array(_WITHOUT_FILE))
+        modules = symbols.field("module").filter(without_file)
         self.unknown_frames.add(len(modules))
         if len(modules):
-            counts = pc.value_counts(modules)
-            names, numbers = counts.field("values").to_pylist(), counts.field("counts").to_pylist()
-            self.unknown_modules.add(dict(zip([name or "?" for name in names], numbers, strict=True)))
+            for accumulator, values in ((self.unknown_modules, modules), (self.unknown, symbols.field("unknown").filter(without_file))):
+                counts = pc.value_counts(values)
+                names, numbers = counts.field("values").to_pylist(), counts.field("counts").to_pylist()
+                accumulator.add(dict(zip([name or "?" for name in names], numbers, strict=True)))
 
 
 @functools.cache
@@ -192,10 +200,17 @@ def _moved(df: DataFrame, partition_by: Sequence[str] | None, partitions: int | 
     # A row's number would too, but a task that runs again after its input came in another order would number rows anew, and
     # rows would be lost or doubled.
     keys.append(f.col("frames"))
+    moved = df.repartitionByRange(partitions, *keys, f.col(_SALT))
+    return moved.sortWithinPartitions(*keys)
+
+
+def _salted(df: DataFrame) -> DataFrame:
+    """With a hash of the columns that are no part of a stack, which cuts equal stacks: `_moved` needs it."""
+    from pyspark.sql import functions as f
+
     others = [field.name for field in df.schema.fields if field.name not in _STACKS and not _has_map(field.dataType)]
     salt = f.xxhash64(*(f.col(_quoted(name)) for name in others)) if others else f.lit(0)
-    moved = df.withColumn(_SALT, salt).repartitionByRange(partitions, *keys, f.col(_SALT))
-    return moved.sortWithinPartitions(*keys).drop(_SALT)
+    return df.withColumn(_SALT, salt)
 
 
 def symbolize(
@@ -219,47 +234,50 @@ def symbolize(
     job's time is spent on moving texts between Python and the JVM, so a job that needs `["function", "file", "line"]` and the
     column `["crash"]` takes about half of the time with these two.
     """
+    if "frames" in df.columns and "decimal" in df.schema["frames"].dataType.simpleString():
+        raise ValueError("frames: expected addresses as bigint, found decimal, as which Spark reads uint64 of Parquet")
+    given = df
+    # Before columns are left out: they too cut equal stacks.
+    df = _salted(df)
     if keep is not None:
-        if missing := [name for name in keep if name not in df.columns]:
+        if missing := [name for name in keep if name not in given.columns]:
             raise ValueError(f"keep: the data frame has no column {missing[0]!r}")
-        needed = {*keep, *(partition_by or ()), *_STACKS}
+        # A key may be a field of a column.
+        keys = (name if name in given.columns else name.split(".", 1)[0] for name in partition_by or ())
+        needed = {*keep, *keys, *_STACKS, _SALT}
         import pyspark.sql.functions as f
 
         df = df.select([f.col(_quoted(name)) for name in df.columns if name in needed])
     # Spark's own mapInArrow asks for each column by its name without quotes.
     if unfit := [name for name in df.columns if "." in name or "`" in name]:
         raise ValueError(f"Spark passes no column whose name has a dot or a backtick to Python: rename {unfit[0]!r}, or keep others")
-    schema = _schema(df, fields, keep)
+    schema = _schema(given, fields, keep)
     names = [field.name for field in _symbol_fields()]
     if fields is not None and (not fields or not set(fields) <= set(names)):
         raise ValueError(f"fields: expected some of {names}, found {list(fields)}")
     kept = [field.name for field in schema if field.name != "symbols"]
-    df = _moved(df, partition_by, partitions)
+    df = _moved(df, partition_by, partitions).drop(_SALT)
     answer = functools.partial(_answer, str(store), metrics, None if fields is None else list(fields), kept)
     return df.mapInArrow(answer, schema)
 
 
 def _convert(store: str, paths: Iterable[str]) -> Iterator[tuple[str, str | None, str | None]]:
-    import os
-    import tempfile
-
     import foldsym
 
     opened = foldsym.Store(store)
     for path in paths:
-        with tempfile.TemporaryDirectory() as folder:
-            out = os.path.join(folder, "converted.fsym")
-            try:
-                foldsym.convert(path, out, threads=1)
-                yield (path, opened.add(out), None)
-            except foldsym.FoldsymError as error:
-                yield (path, None, str(error))
+        try:
+            yield (path, opened.convert(path, threads=1), None)
+        except (foldsym.FoldsymError, OSError, ValueError) as error:
+            yield (path, None, str(error))
 
 
 def convert(
     paths: Iterable[str | PathLike[str]], store: str | PathLike[str], *, spark: SparkSession | None = None
 ) -> DataFrame:
-    """Converts programs, a task each, and publishes them in a store. Gives a data frame of path, id and error."""
+    """Converts programs, a task each, and publishes them in a store, before it returns. Gives a data frame of path, id and error.
+
+    A program whose file is in the store already is not converted again. One that cannot be converted has an error and no id."""
     from pyspark.sql import SparkSession
 
     import foldsym
@@ -268,5 +286,5 @@ def convert(
     session = spark or SparkSession.builder.getOrCreate()
     names = [str(path) for path in paths]
     tasks = session.sparkContext.parallelize(names, max(1, len(names)))
-    rows = tasks.mapPartitions(functools.partial(_convert, str(store)))
+    rows = tasks.mapPartitions(functools.partial(_convert, str(store))).collect()
     return session.createDataFrame(rows, "path string, id string, error string")
