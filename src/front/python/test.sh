@@ -18,6 +18,8 @@ venv=${FOLDSYM_VENV:-$made/venv}
 # The command that the wheel is compared with, unless FOLDSYM names it.
 [ -n "${FOLDSYM:-}" ] || (cd ../../.. && cargo build --package foldsym --features parquet)
 wheels=$made/wheels
+# Crates of others that the command has built are not built again.
+export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$PWD/../../../target}
 "$venv/bin/maturin" build --quiet --profile dev --interpreter "$venv/bin/python" --out "$wheels"
 "$venv/bin/pip" install --quiet --force-reinstall "$wheels"/*.whl
 FOLDSYM_WHEEL=$(echo "$wheels"/*.whl)
