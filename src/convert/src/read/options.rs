@@ -7,7 +7,7 @@ pub(crate) struct ReadOptions {
     pub columns: bool,
     /// Keep the locations of the object pointers (`this`) of methods.
     pub locations: bool,
-    /// Read classes with a vtable together with the functions, because methods may have been folded. If this is false and
-    /// methods turn out to be folded, their units are read a second time.
+    /// Read clang's classes with a vtable in the same pass as the functions; true if the linker may have folded methods. All
+    /// other classes are read in a second pass over their unit, once it is known that methods were folded.
     pub classes: bool,
 }
