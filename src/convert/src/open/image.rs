@@ -1,4 +1,4 @@
-//! One object file as plain data: its code sections, symbols and debug sections.
+//! One program or object file as plain data: its code sections, symbols and debug sections.
 
 use super::diagnostics::OpenDiagnostic;
 use super::files::Files;
@@ -14,12 +14,12 @@ pub enum Format {
 /// The kind of an image. It decides whether addresses are final.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ImageKind {
-    /// `ET_EXEC`, or a Mach-O executable: addresses are final.
+    /// `ET_EXEC`, or a Mach-O executable that is not position-independent: addresses are final.
     Executable,
-    /// `ET_DYN`, a Mach-O dylib or position-independent executable: addresses are link-time.
+    /// `ET_DYN`, or any other linked Mach-O file: addresses are link-time.
     Dynamic,
-    /// `ET_REL` or a Mach-O object: sections got consecutive synthetic addresses in section order,
-    /// and the debug sections were relocated to them.
+    /// An object file. In `ET_REL`, `open` gives sections consecutive synthetic addresses in section order. In Mach-O, sections have
+    /// such addresses in the file. The debug sections are relocated to these addresses.
     Relocatable,
     /// A Mach-O dSYM companion file, or an ELF file without code (`objcopy --only-keep-debug`).
     DebugOnly,

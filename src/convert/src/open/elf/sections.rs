@@ -120,7 +120,7 @@ impl<'f> DebugLayout<'f> {
     /// A section that needs no work is borrowed from the mapped file.
     ///
     /// # Errors
-    /// A compressed section is damaged, lies about its size, or is too large.
+    /// A compressed section is damaged, has another size than it claims, or is too large.
     pub(super) fn load(
         self,
         contents: &Contents<'_, 'f>,
@@ -161,7 +161,7 @@ fn borrowed<'f>(pieces: &[SectionPart<'f>], relocator: &Relocator<'_, 'f>) -> Op
     }
 }
 
-/// One debug section's bytes.
+/// Joins, decompresses and relocates the parts of one debug section. The result is empty if a relocation type is unknown.
 fn join<'f>(
     contents: &Contents<'_, 'f>,
     pieces: &[SectionPart<'f>],

@@ -30,7 +30,7 @@ pub(crate) fn ranges_offset<'f, E: Endianity>(
 /// As `gimli::Dwarf::attr_ranges`.
 ///
 /// # Errors
-/// Those of [`ranges_offset`].
+/// As [`ranges_offset`].
 pub(crate) fn ranges<'f, E: Endianity>(
     dwarf: &Dwarf<'f, E>,
     unit: &GimliUnit<'f, E>,
