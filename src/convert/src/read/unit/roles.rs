@@ -20,9 +20,9 @@ pub(crate) enum Role {
     Call,
     /// A class with a vtable pointer.
     Class,
-    /// A variable that may declare a vtable.
+    /// A variable or member that may declare a vtable.
     TableDeclaration,
-    /// A variable that may define a vtable.
+    /// A variable or member that may define a vtable.
     TableDefinition,
     /// An unnamed namespace: its classes belong to this unit only.
     Unnamed,

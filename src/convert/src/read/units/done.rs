@@ -18,8 +18,8 @@ pub(crate) struct Done<'f> {
     /// The id of a skeleton.
     pub(crate) dwo_id: Option<u64>,
     pub(crate) steps: split::SplitSteps,
-    /// True if it was not read yet, because the limits that units share are nearly used up. It is read when its turn comes in
-    /// file order.
+    /// True if it was not read yet, because the units read so far have used up a limit that all units share. It is read when its
+    /// turn comes in file order.
     pub(crate) deferred: bool,
     pub(crate) diagnostics: Diagnostics,
     pub(crate) starts: Starts,

@@ -55,7 +55,7 @@ impl<'f> NamePool<'f> {
     }
 
     fn with<T>(&self, hash: u64, work: impl FnOnce(&mut HashMap<u64, &'f [u8]>) -> T) -> T {
-        // The high bits choose the shard, since the hash map uses the low bits.
+        // Any bits of the hash would do, since the map of a shard hashes it again.
         let shard = &self.shards[(hash >> 32) as usize % SHARDS];
         work(&mut shard.lock().unwrap_or_else(PoisonError::into_inner))
     }
