@@ -31,8 +31,8 @@ enum Left {
 }
 
 impl<'f, E: Endianity> Walk<'_, 'f, E> {
-    /// Decides if the inlined subroutines of a function are kept. A function with an unknown address may be folded if the unit
-    /// has a live line sequence of its length; else it was removed, and nothing is kept.
+    /// Decides if the inlined subroutines of a function are kept. If its address is unknown, they are kept only if the unit has
+    /// a live line sequence of its length, or if functions share a section.
     pub(crate) fn lost_tree(
         &mut self,
         live: bool,
