@@ -2,8 +2,8 @@
 
 use super::image::Arch;
 
-/// True where `wanted` names the processor: by our name, the kernel's, the compilers', or Apple's, in any case. A name
-/// that says a byte order or an address size asks for these too.
+/// True if `wanted` is a name of the processor. Names that the Linux kernel, compilers and Apple use are accepted, in upper
+/// or lower case. A name that implies a byte order or an address size (`ppc64le`, `x32`) must match these too.
 pub(super) fn is_arch(arch: &Arch, wanted: &str) -> bool {
     let wanted = wanted.to_ascii_lowercase().replace('-', "_");
     let (name, big_endian, address_size) = match wanted.as_str() {

@@ -1,4 +1,4 @@
-//! Lists what one file holds several programs of: the members of an archive, the architectures of a fat file.
+//! Lists the programs in one file: the members of an archive or the architectures of a fat file.
 
 use std::path::{Path, PathBuf};
 
@@ -12,23 +12,23 @@ use super::macho::{self, fat};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Part {
-    /// A member of an archive that is an object file: its place among the members, from 0, and its name.
+    /// A member of an archive, if it is an ELF or Mach-O file.
     Member {
-        /// What [`super::OpenOptions::member`] takes.
+        /// Its position among all members, from 0: the value for [`super::OpenOptions::member`].
         index: usize,
-        /// As the archive has it; several may have one name.
+        /// Its name in the archive. Several members may have the same name.
         name: String,
     },
-    /// An architecture of a fat file, by Apple's name: what [`super::OpenOptions::arch`] takes.
+    /// An architecture of a fat file, by Apple's name: the value for [`super::OpenOptions::arch`].
     Arch(String),
 }
 
-/// The programs in a file, in its order; none where it is a single one, or holds none.
+/// The programs in an archive or a fat file, in file order. Empty for any other file.
 ///
 /// # Errors
-/// It is an archive or a fat file that is damaged, or an archive whose members are elsewhere.
+/// The archive or fat file is damaged, or the archive is thin: its members are separate files.
 pub fn parts(files: &Files, path: &Path) -> Result<Vec<Part>, OpenError> {
-    // What cannot be opened or mapped is for the conversion to say.
+    // The conversion of this path reports the error.
     let Ok(data) = files.map(path) else { return Ok(Vec::new()) };
     if is_archive(data) {
         let mut parts = Vec::new();
@@ -42,7 +42,7 @@ pub fn parts(files: &Files, path: &Path) -> Result<Vec<Part>, OpenError> {
     let slices = if fat::is_fat(data) { fat::slices(path, data)? } else { Vec::new() };
     let mut parts: Vec<Part> = Vec::new();
     for part in slices.into_iter().map(|slice| Part::Arch(slice.name)) {
-        // `--arch` takes the first of one name.
+        // `--arch` selects the first slice of a name, so the others of that name cannot be selected.
         if !parts.contains(&part) {
             parts.push(part);
         }
@@ -50,15 +50,15 @@ pub fn parts(files: &Files, path: &Path) -> Result<Vec<Part>, OpenError> {
     Ok(parts)
 }
 
-/// True for the first bytes of an archive.
+/// True if the data begins with the magic of an archive, normal or thin.
 pub(super) fn is_archive(data: &[u8]) -> bool {
     data.starts_with(b"!<arch>\n") || data.starts_with(b"!<thin>\n")
 }
 
-/// A member's bytes, and the path that messages name it by: `libfoo.a(bar.o)`.
+/// A member's bytes, and its path for messages: `libfoo.a(bar.o)`.
 ///
 /// # Errors
-/// The file is no archive, is damaged, or has no such member.
+/// The file is not an archive, is damaged, or has no such member.
 pub(super) fn member<'f>(
     path: &Path,
     data: &'f [u8],

@@ -1,4 +1,4 @@
-//! Turns compressed bytes into exactly as many bytes as were claimed.
+//! Decompresses sections, and checks that the result has exactly the size that the file claims.
 
 use std::io::Read;
 
@@ -9,15 +9,15 @@ pub(super) enum Compression {
     Zstd,
 }
 
-/// Largest memory of one xz decoder; `.gnu_debugdata` uses presets with at most 64 MiB dictionaries.
+/// The memory limit of one xz decoder. The xz presets used for `.gnu_debugdata` need dictionaries of at most 64 MiB.
 const XZ_MEMORY: u64 = 256 << 20;
 
 /// Appends the decompressed bytes to `out`, whose capacity the caller has reserved.
 ///
-/// At most `claimed` bytes are written, whatever the stream holds.
+/// Never writes more than `claimed` bytes.
 ///
 /// # Errors
-/// In words: the stream is damaged, or holds fewer or more than `claimed` bytes.
+/// The stream is damaged, or holds fewer or more than `claimed` bytes. The text says which.
 pub(super) fn append(
     method: Compression,
     input: &[u8],
@@ -37,7 +37,7 @@ pub(super) fn append(
 /// Decompresses an xz stream of unknown size.
 ///
 /// # Errors
-/// In words: the stream is damaged, or holds more than `limit` bytes.
+/// The stream is damaged, or holds more than `limit` bytes. The text says which.
 pub(super) fn xz(input: &[u8], limit: u64) -> Result<Vec<u8>, String> {
     let stream =
         liblzma::stream::Stream::new_stream_decoder(XZ_MEMORY, 0).map_err(|error| error.to_string())?;

@@ -1,28 +1,28 @@
-//! Counts what `open` skipped or repaired, one entry a kind, with the place of its first case.
+//! Counts what `open` skipped or repaired: one entry per kind, with the place of the first case.
 
 /// What was skipped or repaired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum OpenDiagnosticKind {
-    /// A relocation of a debug section of an object file has a type that is not known.
+    /// In an object file, a relocation of a debug section has an unknown type.
     UnknownRelocation { machine: u16, kind: u32 },
-    /// A debug section has relocations of unknown types. It is not read: the addresses and offsets in it may be wrong.
+    /// A debug section has relocations of unknown types. The section is not read, since its addresses and offsets may be wrong.
     UnrelocatedSection,
-    /// A relocation names a symbol or place outside its table or section; it was skipped.
+    /// A relocation names a symbol outside the symbol table or an offset outside the section; it was skipped.
     BadRelocation,
-    /// A section is compressed by a method that is not known; it is treated as absent.
+    /// A section is compressed by an unknown method; it is treated as absent.
     UnknownCompression,
-    /// A section reaches past the end of the file; what is there was taken.
+    /// A section extends past the end of the file; the bytes inside the file were used.
     TruncatedSection,
     /// A section's name is not in the string table; the section was skipped.
     BadSectionName,
-    /// The names of sections have together more bytes than the file; this one was cut.
+    /// All section names together exceed the limit for this file; this name was cut.
     LongSectionName,
-    /// A section's address range wraps around the address space; it was cut at its end.
+    /// A section's address range wraps around; it was cut at the end of the address space.
     SectionWraps,
-    /// A symbol's name or section is not in its table; the symbol was skipped.
+    /// A symbol's name offset or section index is outside its table; the symbol was skipped.
     BadSymbol,
-    /// The names of symbols have together several times the bytes of their table; the symbol was skipped.
+    /// All symbol names together have several times the size of the string table; the symbol was skipped.
     LongSymbolNames,
     /// A symbol's address is outside its section; the symbol was skipped.
     SymbolOutsideSection,
@@ -34,20 +34,20 @@ pub enum OpenDiagnosticKind {
     DebugFileMismatch,
     /// A separate debug file, or the link to one, could not be read.
     DebugFileUnreadable,
-    /// The package of split DWARF beside the program could not be read.
+    /// The `.dwp` file next to the program could not be read.
     PackageUnreadable,
-    /// The supplementary file (dwz) was not found, or is of another build; its names are missing.
+    /// The supplementary file (dwz) was not found, or belongs to another build; the names in it are missing.
     SupplementaryNotFound,
     /// `.gnu_debugdata` could not be read; its symbols are missing.
     BadMiniDebugInfo,
-    /// A section of the basic-block address map could not be unpacked; its blocks are missing.
+    /// A section of the basic-block address map could not be decompressed or relocated; its blocks are missing.
     BadBlockMap,
-    /// A path from debug information leaves the directories that were given; it was not opened.
+    /// A path in the program or its debug information leads outside the allowed folders; the file was not opened.
     PathRefused,
-    /// The file has the debug information of a program and not its code. What is told by code is not known: which functions a
-    /// compiler merged, where functions jump to. So answers are less sure than the program's own, and few are `exact`.
+    /// The file has a program's debug information but not its code. Without the code foldsym cannot see which functions a
+    /// compiler merged or where functions jump. So answers are less certain than with the program, and few are `exact`.
     NoCode,
-    /// Entries of a container of GPU code that are no ELF file (bitcode, SPIR-V, archives); they were passed over.
+    /// Entries of a container of GPU code that are not ELF files (bitcode, SPIR-V, archives); they were skipped.
     DeviceCodeNotElf,
 }
 
@@ -58,15 +58,15 @@ impl std::fmt::Display for OpenDiagnosticKind {
             Self::UnknownRelocation { machine, kind } => {
                 write!(f, "UnknownRelocation (type {kind} of machine {machine})")
             }
-            // All others are a word.
+            // The other kinds have no fields.
             word => write!(f, "{word:?}"),
         }
     }
 }
 
 impl OpenDiagnosticKind {
-    /// The words of a case name a file as it was found here, and so depend on where the program lies. In the others
-    /// they are of the program alone.
+    /// True if the text of a case names a file that was found on this machine. Such a text depends on where the program
+    /// lies. The texts of the other kinds depend on the program alone.
     pub fn names_found_file(self) -> bool {
         use OpenDiagnosticKind as Kind;
         match self {
@@ -100,14 +100,14 @@ impl OpenDiagnosticKind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpenDiagnostic {
     pub kind: OpenDiagnosticKind,
-    /// How many there were; at least 1.
+    /// How many cases there were; at least 1.
     pub count: u64,
-    /// The first case: section, offset or path, in words.
+    /// The first case as text: a section, offset or path.
     pub first: String,
 }
 
 impl OpenDiagnostic {
-    /// The same line wherever the program lies: without the first case where that names a file that was found.
+    /// A line that does not depend on where the program lies: without the first case if that names a file that was found.
     pub fn portable(&self) -> String {
         if self.kind.names_found_file() {
             format!("{} x {}", self.kind, self.count)
@@ -123,10 +123,10 @@ impl std::fmt::Display for OpenDiagnostic {
     }
 }
 
-/// A hostile file could give every relocation another type.
+/// The most kinds that are counted: a hostile file could give each of its relocations a different unknown type.
 const MAX_KINDS: usize = 256;
 
-/// Collects diagnostics; the words of a case are made only for the first of its kind.
+/// Collects diagnostics. Only the first case of a kind costs a text.
 #[derive(Debug, Default)]
 pub(super) struct OpenDiagnostics {
     entries: Vec<OpenDiagnostic>,

@@ -1,4 +1,4 @@
-//! The header, section and program header tables of both classes and byte orders as rows of plain integers.
+//! The ELF header, section headers and program headers of both classes and byte orders, as rows of plain integers.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ use crate::util::text;
 
 /// One row of the section header table.
 pub(in crate::open) struct ElfSection<'f> {
-    /// Empty where the name is not in the string table.
+    /// Empty if the name is not in the string table.
     pub(in crate::open) name: &'f [u8],
     pub index: usize,
     /// `sh_type`.
@@ -30,8 +30,7 @@ pub(in crate::open) struct ElfSection<'f> {
 }
 
 impl ElfSection<'_> {
-    /// True where the section has addresses of its own in memory. Thread-local zeroes (`.tbss`) have an address that the
-    /// following sections use.
+    /// True if the section has its own addresses in memory. `.tbss` has not: the sections after it use the same addresses.
     pub(in crate::open) fn is_loaded(&self) -> bool {
         let thread_zeroes = self.flags & elf::SHF_TLS.0 != 0 && self.kind == elf::SHT_NOBITS.0;
         self.flags & elf::SHF_ALLOC.0 != 0 && !thread_zeroes
@@ -47,7 +46,7 @@ pub(in crate::open) struct ElfSegment<'f> {
     pub file_size: u64,
     pub flags: u32,
     pub align: u64,
-    /// What the file has of it; for notes.
+    /// The segment's bytes in the file; used to read notes.
     pub bytes: &'f [u8],
 }
 
@@ -66,7 +65,7 @@ impl<'f> Tables<'f> {
     /// Reads the tables of an ELF file of any class and byte order.
     ///
     /// # Errors
-    /// The header or a table is outside the file or of another row size; or the file is a core dump.
+    /// The header or a table is outside the file, a table has a wrong row size, or the file is a core dump.
     pub(in crate::open) fn parse(path: &Path, data: &'f [u8]) -> Result<Self, OpenError> {
         const CLASS_OFFSET: usize = 4;
         match data.get(CLASS_OFFSET) {
@@ -103,7 +102,7 @@ impl<'f> Tables<'f> {
         }
         let place = format!("section header table, offset {:#x}", header.e_shoff(endian).into());
         let headers = header.section_headers(endian, data).map_err(malformed(place))?;
-        // A damaged name table leaves sections without names, counted by `note_damage`.
+        // If the name table is damaged, sections have no names, and `note_damage` counts them.
         let names = header.section_strings_index(endian, data).ok();
         let names = names.and_then(|names| headers.get(names.0)?.file_range(endian));
         let names = names.map_or(&[][..], |(offset, size)| bytes_of(data, offset, size));
@@ -146,7 +145,7 @@ impl<'f> Tables<'f> {
         self.endian == Endianness::Big
     }
 
-    /// True where the parts of a relocation's `r_info` are in MIPS's own order.
+    /// True for little-endian MIPS64, where the fields of `r_info` have a different order.
     pub(in crate::open) fn is_mips64el(&self) -> bool {
         self.is_64 && !self.is_big_endian() && self.machine == elf::EM_MIPS.0
     }
@@ -155,7 +154,7 @@ impl<'f> Tables<'f> {
         self.file_type == elf::ET_REL.0
     }
 
-    /// Counts sections without a readable name, and relocations that are not read since they are others' too.
+    /// Counts sections without a readable name, and relocation sections that [`Self::relocation_sections`] leaves out.
     pub(in crate::open) fn note_damage(&self, diagnostics: &mut OpenDiagnostics) {
         let read = self.relocation_sections().count();
         for section in
@@ -172,12 +171,12 @@ impl<'f> Tables<'f> {
         }
     }
 
-    /// The first section of a name.
+    /// The first section with this name.
     pub(in crate::open) fn section(&self, name: &[u8]) -> Option<&ElfSection<'f>> {
         self.sections.iter().find(|section| section.name == name)
     }
 
-    /// The bytes of a section as the file has them, cut where the file ends; none for `SHT_NOBITS`.
+    /// The bytes of a section in the file, cut at the end of the file; none for `SHT_NOBITS`.
     pub(in crate::open) fn bytes(&self, section: &ElfSection<'f>) -> &'f [u8] {
         if section.kind == elf::SHT_NOBITS.0 || section.kind == elf::SHT_NULL.0 {
             return &[];
@@ -187,12 +186,12 @@ impl<'f> Tables<'f> {
         &self.data[start..end.min(self.data.len()).max(start)]
     }
 
-    /// True where the file ends before the section does.
+    /// True if the file ends before the section does.
     pub(in crate::open) fn is_cut(&self, section: &ElfSection<'f>) -> bool {
         section.kind != elf::SHT_NOBITS.0 && (self.bytes(section).len() as u64) < section.size
     }
 
-    /// The symbol table of a type, `SHT_SYMTAB` or `SHT_DYNSYM`.
+    /// The symbol table of this section type, `SHT_SYMTAB` or `SHT_DYNSYM`.
     pub(in crate::open) fn symbol_table(&self, kind: u32) -> Option<SymbolTable<'f>> {
         let section = self.sections.iter().find(|section| section.kind == kind)?;
         let extended =
@@ -200,7 +199,7 @@ impl<'f> Tables<'f> {
         Some(self.symbol_table_at(section, self.sections.iter().find(extended)))
     }
 
-    /// The symbol table in a section, and its extended section indices.
+    /// The symbol table in a section, with the extended section indices (`SHT_SYMTAB_SHNDX`) in another one.
     fn symbol_table_at(
         &self,
         section: &ElfSection<'f>,
@@ -213,9 +212,9 @@ impl<'f> Tables<'f> {
         SymbolTable { rows: table, strings, extended, endian: self.endian }
     }
 
-    /// Each relocation section with its symbol table, as far as they can all be in the file: what is above its length
-    /// together was counted already. To look for a table's extended indices again for each section would be quadratic in
-    /// their number.
+    /// Each relocation section with its symbol table. Stops when the sections together have more bytes than the file, since
+    /// they overlap then; `note_damage` counts the rest. Symbol tables and their extended indices are looked up in maps,
+    /// because a search per relocation section would be quadratic.
     pub(in crate::open) fn relocation_sections(
         &self,
     ) -> impl Iterator<Item = (&ElfSection<'f>, RelocationRows<'f>, Option<SymbolTable<'f>>)> {
@@ -256,7 +255,7 @@ impl<'f> Tables<'f> {
         })
     }
 
-    /// Descriptor of the `NT_GNU_BUILD_ID` note; empty where there is none.
+    /// Descriptor of the `NT_GNU_BUILD_ID` note; empty if there is none.
     pub(in crate::open) fn build_id(&self) -> &'f [u8] {
         let notes = self.sections.iter().filter(|section| section.kind == elf::SHT_NOTE.0);
         let mut found = notes.filter_map(|section| self.find_build_id(self.bytes(section), section.align));
@@ -268,8 +267,8 @@ impl<'f> Tables<'f> {
         found.next().unwrap_or_default()
     }
 
-    /// What `.debug_sup` says (DWARF 5 7.3.6): whether this file is a supplementary one, the path of the one that it
-    /// refers to (empty if it is one itself), and the checksum that both files have.
+    /// The content of `.debug_sup` (DWARF 5 7.3.6): whether this file is a supplementary file, the path of the supplementary
+    /// file that it refers to (empty if it is one itself), and the checksum that both files have.
     pub(in crate::open) fn supplement(&self) -> Option<(bool, &'f [u8], &'f [u8])> {
         let bytes = self.bytes(self.section(b".debug_sup")?);
         let (version, bytes) = bytes.split_first_chunk()?;
@@ -278,14 +277,14 @@ impl<'f> Tables<'f> {
         let (&is_supplementary, bytes) = bytes.split_first().filter(|_| version == 5)?;
         let length = bytes.iter().position(|&byte| byte == 0)?;
         let (name, bytes) = bytes.split_at(length);
-        // The checksum's length is a LEB128 number; one of 128 bytes or more is nobody's.
+        // The checksum's length is a LEB128 number. No producer writes a checksum of 128 bytes or more.
         let (&size, checksum) = bytes[1..].split_first().filter(|&(&size, _)| size < 0x80)?;
         let checksum = checksum.get(..usize::from(size)).filter(|checksum| !checksum.is_empty())?;
         Some((is_supplementary != 0, name, checksum))
     }
 
     fn find_build_id(&self, bytes: &'f [u8], align: u64) -> Option<&'f [u8]> {
-        // Both classes have one note header. An alignment other than 8 counts as 4, as in binutils.
+        // The note header is the same in both classes. As in binutils, an alignment other than 8 counts as 4.
         let align = if align == 8 { 8 } else { 4 };
         let notes = NoteIterator::<FileHeader64<Endianness>>::new(self.endian, align, bytes).ok()?;
         notes
@@ -295,13 +294,13 @@ impl<'f> Tables<'f> {
     }
 }
 
-/// The bytes of a section, cut where the file ends.
+/// The bytes at this file offset, cut at the end of the file.
 fn bytes_of(data: &[u8], offset: u64, size: u64) -> &[u8] {
     let place = |at: u64| usize::try_from(at).unwrap_or(usize::MAX).min(data.len());
     data.get(place(offset)..place(offset.saturating_add(size))).unwrap_or_default()
 }
 
-/// The text at an offset of a string table.
+/// The string at an offset of a string table.
 fn text_at(strings: &[u8], offset: u32) -> Option<&[u8]> {
     text::until_zero(strings.get(offset as usize..)?)
 }
@@ -317,7 +316,7 @@ enum HeaderRows<'f> {
     Elf64(&'f [Sym64<Endianness>]),
 }
 
-/// The section of a symbol.
+/// The section in which a symbol is defined (`st_shndx`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::open) enum SymbolPlace {
     Undefined,
@@ -335,7 +334,7 @@ pub(in crate::open) struct RawSymbol {
     pub(in crate::open) kind: u8,
     /// `STB_*`.
     pub bind: u8,
-    /// `STV_DEFAULT`. A symbol that was not becomes a local one of the linker's, behind those of all files.
+    /// The visibility is `STV_DEFAULT`. A linker makes hidden symbols local, and lists them after the local symbols of all files.
     pub(in crate::open) visible: bool,
     pub place: SymbolPlace,
     pub value: u64,
@@ -360,7 +359,7 @@ impl<'f> SymbolTable<'f> {
         }
     }
 
-    /// The symbol of an index.
+    /// The symbol with this index.
     pub(in crate::open) fn get(&self, index: usize) -> Option<RawSymbol> {
         match self.rows {
             HeaderRows::Elf32(rows) => rows.get(index).map(|row| self.decode(index, row)),
@@ -389,12 +388,12 @@ impl<'f> SymbolTable<'f> {
         }
     }
 
-    /// Bytes of the names.
+    /// The size of the string table in bytes.
     pub(in crate::open) fn names_len(&self) -> usize {
         self.strings.len()
     }
 
-    /// The names from an offset of the string table on; empty behind its end.
+    /// The string table from this offset on; empty if the offset is past its end.
     pub(in crate::open) fn names_from(&self, offset: u32) -> &'f [u8] {
         self.strings.get(offset as usize..).unwrap_or_default()
     }

@@ -1,55 +1,55 @@
-//! What can go wrong while a file is opened: each error names the file, the place and what was expected.
+//! Errors of opening a file. Each names the file, the place in it and what was expected.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 /// Why a file could not be opened.
 ///
-/// Messages begin with the path and name the section or file offset. Nothing of another crate's error types shows,
-/// except [`std::io::Error`] as a source.
+/// Messages begin with the path and name the section or file offset. The only error type of another crate in it is
+/// [`std::io::Error`], as a source.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenError {
-    /// The operating system refused.
+    /// A system call failed.
     #[error("{}: cannot {action}: {source}", path.display())]
     Io { path: PathBuf, action: &'static str, source: io::Error },
 
-    /// A directory, FIFO, socket or device stands where a file was expected.
+    /// The path is a directory, FIFO, socket or device.
     #[error("{}: is a {found}, expected a regular file", path.display())]
     NotRegular { path: PathBuf, found: &'static str },
 
-    /// The file is of no known format.
+    /// The file has no known format.
     #[error("{}: {found}, expected an ELF or Mach-O file", path.display())]
     NotAnObject { path: PathBuf, found: String },
 
-    /// A known format, of a kind that holds no program.
+    /// The format is known, but this kind of file cannot be converted.
     #[error("{}: {what}", path.display())]
     Unsupported { path: PathBuf, what: String },
 
-    /// A table or section contradicts the file or the format.
+    /// A table or section contradicts the format or the size of the file.
     #[error("{}: {place}: {problem}", path.display())]
     Malformed { path: PathBuf, place: String, problem: String },
 
-    /// A size is larger than what is allowed.
+    /// A size in the file is larger than the limit.
     #[error("{}: {place}: {claimed} bytes claimed, at most {allowed} allowed", path.display())]
     TooLarge { path: PathBuf, place: String, claimed: u64, allowed: u64 },
 
-    /// The separate debug file that was given is of another build. The words name both.
+    /// The separate debug file that the user gave belongs to another build. The text names both builds.
     #[error("{problem}")]
     WrongDebugFile { problem: String },
 
-    /// A program of one architecture, and another was asked for.
+    /// The program has another architecture than the user asked for.
     #[error("{}: a program for {found}, expected one for {wanted}", path.display())]
     OtherArch { path: PathBuf, found: String, wanted: String },
 
-    /// A fat file, and the architecture to take was not given or is not in it.
+    /// A fat file of several architectures, and the user named none of them.
     #[error("{}: {}; it has: {}", path.display(), match wanted {
         Some(arch) => format!("no architecture {arch}"),
         None => "several architectures, choose one with --arch".to_owned(),
     }, listed(available))]
     ChooseArch { path: PathBuf, wanted: Option<String>, available: Vec<String> },
 
-    /// A container of device programs, and the target to take was not given or does not mean one of them.
+    /// A container of device programs, and the user named no target, or a target that does not select exactly one of them.
     #[error("{}: {}; it has: {}", path.display(), match wanted {
         Some(target) => format!("no single device program for {target}"),
         None => "several device programs, choose one with --target".to_owned(),
@@ -58,7 +58,7 @@ pub enum OpenError {
 }
 
 impl OpenError {
-    /// True where another command line would help (the command line's exit code 2), false where the input is bad.
+    /// True if another option would help (exit code 2 of the command), false if the input is bad.
     pub fn is_usage(&self) -> bool {
         matches!(self, Self::ChooseArch { .. } | Self::ChooseTarget { .. })
     }
@@ -72,7 +72,7 @@ impl OpenError {
     }
 }
 
-/// The first of these names: an error is one line that can be read.
+/// The first of these names, and the number of the others, so that the error stays one short line.
 fn listed(names: &[String]) -> String {
     const SHOWN: usize = 32;
     let (shown, rest) = names.split_at(names.len().min(SHOWN));

@@ -1,4 +1,4 @@
-//! Owns every mapping and every decompressed buffer, so that images can borrow from it.
+//! Owns every mapped file and every decompressed buffer, so that images can borrow from them.
 
 use std::fs::{File, FileType};
 use std::path::{Path, PathBuf};
@@ -12,34 +12,34 @@ use crate::util::budget::Allowance;
 use crate::util::pages::{map_file, release};
 use crate::util::scratch::{LEAST, ScratchFile};
 
-/// A section may always claim this many bytes.
+/// A section of this size is always allowed.
 const SECTION_FLOOR: u64 = 64 << 20;
-/// All buffers together may always hold this many bytes.
+/// Buffers of this size together are always allowed.
 const TOTAL_FLOOR: u64 = 128 << 20;
-/// Above the floors, a buffer may be this many times the bytes it is made from. Debug information shrinks 3 to 8 times.
+/// The largest ratio of a buffer to its source bytes, above the floors. Debug information compresses 3 to 8 times.
 const RATIO: u64 = 64;
-/// [`Files::was_read`] gives the pages of all mapped files back after this many bytes.
+/// [`Files::was_read`] releases the pages of all mapped files after this many bytes.
 const RELEASE_AFTER: usize = 16 << 20;
-/// Files that are kept open as long as they are mapped.
+/// The number of mapped files whose descriptors stay open.
 const OPEN_FILES: usize = 16;
 
-/// Append-only owner of everything that images borrow from.
+/// Append-only owner of all bytes that images borrow.
 ///
-/// One for each program, and a short-lived one for each `.dwo`: dropping it unmaps. May be shared between threads.
+/// Use one for each program, and a short-lived one for each `.dwo`, since dropping it unmaps its files. Threads may share it.
 ///
 /// # Limits
-/// A decompressed section holds at most the larger of 64 MiB and 64 times its compressed bytes; all buffers together
-/// (decompressed, joined or relocated) the larger of 128 MiB and 64 times the bytes mapped. Both are checked before memory
-/// is reserved.
+/// A decompressed section has at most 64 MiB or 64 times its compressed size, whichever is larger. All buffers together
+/// (decompressed, joined or relocated) have at most 128 MiB or 64 times the size of all mapped files, whichever is larger.
+/// Both limits are checked before memory is reserved.
 ///
-/// A mapped file must not be shortened while it is in use: the operating system then ends the process.
+/// No process may shorten a mapped file while it is in use: the operating system would then kill this process (`SIGBUS`).
 #[derive(Default)]
 pub struct Files {
     maps: FrozenVec<Box<Map>>,
     buffers: FrozenVec<Vec<u8>>,
     mapped_bytes: AtomicU64,
     buffer_bytes: AtomicU64,
-    /// Mapped bytes that were read since all pages were last given back, as far as that is counted.
+    /// Bytes counted by [`Files::was_read`] since all pages were last released.
     read: AtomicUsize,
     /// The scratch file for rows and scopes of a large program.
     scratch: ScratchFile,
@@ -48,12 +48,12 @@ pub struct Files {
 /// A file and its bytes.
 struct Map {
     bytes: Mmap,
-    /// `None` behind the first [`OPEN_FILES`]: a system has few of them open at once.
+    /// Open for the first [`OPEN_FILES`] files only, since a process may have few files open at once.
     file: Option<File>,
 }
 
 impl Map {
-    /// Where bytes are in the file; `None` for bytes of no file, or of another.
+    /// The file offset of these bytes; `None` if they are not from this file.
     fn offset(&self, bytes: &[u8]) -> Option<usize> {
         let offset = (bytes.as_ptr() as usize).checked_sub(self.bytes.as_ptr() as usize)?;
         (offset < self.bytes.len()).then_some(offset)
@@ -61,12 +61,12 @@ impl Map {
 }
 
 impl Files {
-    /// An owner of nothing yet.
+    /// An empty owner.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// An owner of nothing yet, with a scratch file in this folder if it needs one.
+    /// An empty owner that creates its scratch file, if it needs one, in this folder.
     pub(crate) fn with_scratch(folder: PathBuf) -> Self {
         Files { scratch: ScratchFile::in_folder(folder), ..Self::default() }
     }
@@ -76,37 +76,37 @@ impl Files {
         &self.scratch
     }
 
-    /// Counts bytes that the caller read itself as a mapped file: what a conversion may take follows from their number.
+    /// Counts bytes that the caller read itself like a mapped file, since the allowance depends on the size of the input.
     pub(super) fn count(&self, bytes: &[u8]) {
         self.mapped_bytes.fetch_add(bytes.len() as u64, Ordering::Relaxed);
     }
 
-    /// Bytes of all mapped files.
+    /// Size of all mapped files together.
     pub fn mapped_bytes(&self) -> u64 {
         self.mapped_bytes.load(Ordering::Relaxed)
     }
 
-    /// Bytes of all buffers: decompressed, joined or relocated sections.
+    /// Size of all buffers together: decompressed, joined or relocated sections.
     pub fn buffer_bytes(&self) -> u64 {
         self.buffer_bytes.load(Ordering::Relaxed)
     }
 
-    /// What a conversion may take that reads the files which are mapped by now.
+    /// The memory that a conversion of the files mapped so far may use.
     pub(crate) fn allowance(&self) -> Allowance {
         Allowance::of(self.mapped_bytes(), self.buffer_bytes())
     }
 
-    /// Maps a regular file and lends its bytes.
+    /// Maps a regular file and returns its bytes.
     ///
     /// # Errors
-    /// The file is missing, not readable, or not a regular file.
+    /// The file is missing, unreadable, or not a regular file.
     pub fn map(&self, path: &Path) -> Result<&[u8], OpenError> {
         let io = |action| move |source| OpenError::Io { path: path.to_owned(), action, source };
-        // Before opening: to open a FIFO would wait for a writer, to open a device may act on it.
+        // Checked before opening, because opening a FIFO would wait for a writer, and opening a device may have effects.
         check_regular(path, std::fs::metadata(path).map_err(io("open"))?.file_type())?;
         let file = File::open(path).map_err(io("open"))?;
         let metadata = file.metadata().map_err(io("open"))?;
-        // And again on what was opened: the name may have changed in between.
+        // Checked again on the open file, because the path may name another file by now.
         check_regular(path, metadata.file_type())?;
         if metadata.len() == 0 {
             return Ok(&[]);
@@ -117,8 +117,8 @@ impl Files {
         Ok(&self.maps.push_get(Box::new(Map { bytes, file })).bytes)
     }
 
-    /// Gives memory back that mapped bytes occupy: they are read from the file again if they are asked for again. Bytes of
-    /// a buffer stay. It only ever costs time.
+    /// Releases the pages of mapped bytes. The bytes stay valid: the system reads them from the file again when needed.
+    /// Buffers stay in memory.
     pub fn release(&self, bytes: &[u8]) {
         for map in self.maps.iter() {
             if let Some(start) = map.offset(bytes) {
@@ -127,7 +127,7 @@ impl Files {
         }
     }
 
-    /// Counts mapped bytes that a step read at scattered places. Past [`RELEASE_AFTER`] it gives all pages back.
+    /// Counts mapped bytes that a step read at scattered places. After [`RELEASE_AFTER`] bytes it releases all pages.
     pub(crate) fn was_read(&self, bytes: usize) {
         if self.read.fetch_add(bytes.max(LEAST), Ordering::Relaxed) >= RELEASE_AFTER {
             self.read.store(0, Ordering::Relaxed);
@@ -135,13 +135,14 @@ impl Files {
         }
     }
 
-    /// Gives back what all mapped files occupy, as [`Files::release`] does.
+    /// Releases the pages of all mapped files, as [`Files::release`] does.
     pub fn release_all(&self) {
         self.maps.iter().for_each(|map| release(&map.bytes, 0, map.bytes.len()));
     }
 
-    /// Copies what mapped bytes begin with, without their pages: to touch a byte maps what is around it as well, which costs
-    /// more than a few bytes are worth. False where it cannot be done; nothing is known of the copy then.
+    /// Copies the first bytes of mapped bytes by a read from the file. Reading them through the mapping would also map
+    /// the pages around them, which costs more than a few bytes are worth. Returns false if the file is not open; the content
+    /// of `copy` is undefined then.
     pub fn peek(&self, bytes: &[u8], copy: &mut [u8]) -> bool {
         let fits = copy.len() <= bytes.len();
         let map = self.maps.iter().find_map(|map| Some((map, map.offset(bytes)?)));
@@ -149,20 +150,20 @@ impl Files {
         open.is_some_and(|(file, offset)| read_at(file, copy, offset as u64))
     }
 
-    /// Takes bytes that the caller has and lends them.
+    /// Takes ownership of a buffer and returns its bytes.
     pub fn keep(&self, bytes: Vec<u8>) -> &[u8] {
         self.buffers.push_get(bytes)
     }
 
-    /// The most bytes that a section may hold that is made from `source_bytes` of the file.
+    /// The largest size of a section that is made from `source_bytes` bytes of the file.
     pub(super) fn section_limit(&self, source_bytes: u64) -> u64 {
         source_bytes.saturating_mul(RATIO).max(SECTION_FLOOR)
     }
 
-    /// Counts bytes of a buffer against the limits.
+    /// Counts the bytes of a buffer against the limits.
     ///
     /// # Errors
-    /// The claim is above a limit; nothing is counted then.
+    /// The size is above a limit; nothing is counted then.
     pub(super) fn account(
         &self,
         path: &Path,
@@ -190,10 +191,10 @@ impl Files {
         Ok(())
     }
 
-    /// Reserves an empty buffer for `claimed` bytes, made from `source_bytes` of the file.
+    /// Reserves an empty buffer for `claimed` bytes that are made from `source_bytes` bytes of the file.
     ///
     /// # Errors
-    /// The claim is above a limit, or there is no memory.
+    /// The size is above a limit, or there is not enough memory.
     pub(super) fn reserve(
         &self,
         path: &Path,
@@ -217,7 +218,7 @@ impl Files {
     }
 }
 
-/// Fails unless the type is that of a regular file.
+/// Fails if this is not the type of a regular file.
 fn check_regular(path: &Path, kind: FileType) -> Result<(), OpenError> {
     if kind.is_file() {
         return Ok(());
@@ -226,12 +227,12 @@ fn check_regular(path: &Path, kind: FileType) -> Result<(), OpenError> {
     Err(OpenError::NotRegular { path: path.to_owned(), found })
 }
 
-/// True where the path, symbolic links followed, is a regular file.
+/// True if the path, after all symbolic links, is a regular file.
 pub(super) fn is_regular(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file())
 }
 
-/// A path from the bytes of a file.
+/// Makes a path from a string in a file; `None` if it is empty or has a zero byte.
 pub(super) fn path_from_bytes(bytes: &[u8]) -> Option<PathBuf> {
     if bytes.is_empty() || bytes.contains(&0) {
         return None;

@@ -1,5 +1,5 @@
-//! Finds the sections with call frame information of a program, as plain bytes. Those of an object file are relocated to
-//! the synthetic addresses that its sections have everywhere here.
+//! Finds a program's sections with call frame information, as plain bytes. In an object file they are relocated to the
+//! synthetic section addresses that [`super::Image`] uses too.
 
 use std::path::Path;
 
@@ -16,13 +16,13 @@ use super::{elf, gpu};
 pub struct FrameBytes<'f> {
     /// Its name.
     pub name: &'static str,
-    /// `.eh_frame`, not `.debug_frame`.
+    /// True for `.eh_frame`, false for `.debug_frame`.
     pub eh: bool,
-    /// Its link-time address; 0 where it is not loaded.
+    /// Its link-time address; 0 if it is not loaded.
     pub address: u64,
     /// Its bytes, decompressed.
     pub bytes: &'f [u8],
-    /// Bytes of an address of the program.
+    /// The size of the program's addresses in bytes.
     pub address_size: u8,
     /// The program's byte order.
     pub big_endian: bool,
@@ -33,7 +33,7 @@ pub struct FrameBytes<'f> {
 /// `target` is as in [`super::OpenOptions::target`].
 ///
 /// # Errors
-/// The file cannot be read, is no ELF file and no linked Mach-O program, or a section is damaged.
+/// The file cannot be read, is neither an ELF file nor a linked Mach-O program, or has a damaged section.
 pub fn frame_sections<'f>(
     files: &'f Files,
     path: &Path,
@@ -50,7 +50,7 @@ pub fn frame_sections<'f>(
     for (name, eh) in [(".eh_frame", true), (".debug_frame", false)] {
         let Some(section) = file.section_by_name(name) else { continue };
         let wrong = |problem: String| OpenError::malformed(path, format!("section {name}"), problem);
-        // A file of debug information alone keeps the header of `.eh_frame` without its bytes.
+        // A separate debug file has a section header of `.eh_frame` without bytes.
         let packed = section.compressed_data().map_err(|error| wrong(error.to_string()))?;
         let method = match packed.format {
             CompressionFormat::None => None,
@@ -74,7 +74,7 @@ pub fn frame_sections<'f>(
     Ok(found)
 }
 
-/// Those of an object file.
+/// The sections with call frame information of an object file.
 fn relocated<'f>(
     files: &'f Files,
     path: &Path,

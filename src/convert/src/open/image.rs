@@ -1,4 +1,4 @@
-//! One object file as plain data: its code sections, symbols and debug sections.
+//! One program or object file as plain data: its code sections, symbols and debug sections.
 
 use super::diagnostics::OpenDiagnostic;
 use super::files::Files;
@@ -11,30 +11,30 @@ pub enum Format {
     MachO,
 }
 
-/// What the image is, which decides whether its addresses are final.
+/// The kind of an image. It decides whether addresses are final.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ImageKind {
-    /// `ET_EXEC`, or a Mach-O executable: addresses are final.
+    /// `ET_EXEC`, or a Mach-O executable that is not position-independent: addresses are final.
     Executable,
-    /// `ET_DYN`, a Mach-O dylib or position-independent executable: addresses are link-time.
+    /// `ET_DYN`, or any other linked Mach-O file: addresses are link-time.
     Dynamic,
-    /// `ET_REL` or a Mach-O object: sections got consecutive synthetic addresses in section order,
-    /// and the debug sections were relocated to them.
+    /// An object file. In `ET_REL`, `open` gives sections consecutive synthetic addresses in section order. In Mach-O, sections have
+    /// such addresses in the file. The debug sections are relocated to these addresses.
     Relocatable,
-    /// A Mach-O dSYM companion or an ELF file with debug sections alone.
+    /// A Mach-O dSYM companion file, or an ELF file without code (`objcopy --only-keep-debug`).
     DebugOnly,
 }
 
-/// The processor, by the field's own number and a name.
+/// The processor of an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arch {
     /// ELF `e_machine`, or the ELF number of the same processor for Mach-O.
     pub machine: u16,
-    /// `x86_64`, `aarch64`, `arm`, `i386`, `ppc64`, `s390x`, `mips`, `riscv64`, `amdgcn`, ...; `unknown` else.
+    /// `x86_64`, `aarch64`, `arm`, `i386`, `ppc64`, `s390x`, `mips`, `riscv64`, `amdgcn`, ...; else `unknown`.
     pub name: &'static str,
     /// Size of an address in bytes: 4 or 8.
     pub address_size: u8,
-    /// True where the file's integers are big-endian.
+    /// True if the file's integers are big-endian.
     pub big_endian: bool,
 }
 
@@ -45,26 +45,25 @@ pub struct AddressRange {
     pub end: u64,
 }
 
-/// One section that is loaded, at its image address.
+/// One loaded section.
 #[derive(Clone, Debug)]
 pub struct CodeSection {
     pub name: String,
-    /// The section's index in the file, as symbols name it.
+    /// The section's index in the file, which symbols refer to.
     pub index: usize,
     pub range: AddressRange,
-    /// False for a section of another kind: all loaded sections are listed, so that `SECTION:OFFSET`
-    /// and tombstones can be judged.
+    /// True if it holds code. Sections without code are listed too, to resolve `SECTION:OFFSET` and to recognise tombstones.
     pub executable: bool,
 }
 
-/// A part of the file that is loaded.
+/// A part of the file that the loader maps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LoadedSegment {
     /// First image address.
     pub start: u64,
-    /// Bytes of memory.
+    /// Size in memory.
     pub len: u64,
-    /// From the start of the program, which in a fat file is that of its slice.
+    /// File offset. In a fat file it counts from the start of the slice.
     pub file_offset: u64,
     pub file_len: u64,
     pub executable: bool,
@@ -74,11 +73,11 @@ pub struct LoadedSegment {
 pub enum SymbolKind {
     /// `STT_FUNC`, or a Mach-O symbol in an executable section.
     Function,
-    /// `STT_GNU_IFUNC`: its address is that of the code which chooses a function of this name at start-up.
+    /// `STT_GNU_IFUNC`: its address is the resolver's, which chooses a function of this name at start-up.
     Indirect,
     /// `STT_NOTYPE` in an executable section: a label of assembly code.
     Label,
-    /// `STT_OBJECT`: kept only for names that later steps ask for (`_ZTV...`).
+    /// `STT_OBJECT`: kept only for vtables (`_ZTV...`).
     Data,
 }
 
@@ -89,30 +88,30 @@ pub enum Binding {
     Weak,
 }
 
-/// One defined symbol. Section, file, undefined, absolute, TLS and mapping symbols (`$x`, `$d`, `$a`,
-/// `$t`) are left out.
+/// One defined symbol. Section, file, undefined, absolute, TLS and mapping symbols (`$x`, `$d`, `$a`, `$t`) are not kept.
 #[derive(Clone, Copy, Debug)]
 pub struct Symbol<'f> {
-    /// As the file spells it, a version suffix of `.dynsym` cut; on Mach-O without the leading `_`.
+    /// The name in the file, without a version suffix (`@GLIBC_2.2.5`); on Mach-O also without the leading `_`.
     pub name: &'f [u8],
     /// Image address (the Thumb bit cleared).
     pub address: u64,
-    /// Bytes; 0 where the file gives none.
+    /// Size in bytes; 0 if the file gives none.
     pub size: u64,
     pub kind: SymbolKind,
     pub binding: Binding,
     /// Index into [`Image::sections`].
     pub section: u32,
-    /// The preceding `STT_FILE` symbol, for symbols that were local in their object: index into [`Image::symbol_files`].
+    /// For symbols that were local in their object file, the preceding `STT_FILE` symbol: index into [`Image::symbol_files`].
     pub file: Option<u32>,
-    /// From `.dynsym`, where `.symtab` does not hold it.
+    /// True if only `.dynsym` has the symbol.
     pub dynamic: bool,
-    /// Other modules cannot see it by its visibility (`STV_HIDDEN`, `STV_INTERNAL`, `N_PEXT`): if it is local, it may be the
-    /// linker that made it so, and tools that drop the local symbols of objects before that leave it.
+    /// The visibility is not `STV_DEFAULT`, or the symbol is `N_PEXT`. If such a symbol is local, it may have been global in
+    /// its object file: the linker makes hidden symbols local. So it may remain although a tool had removed the local
+    /// symbols of the object files.
     pub hidden: bool,
 }
 
-/// Where something else than a function begins in an executable section, as far as the symbol table says so.
+/// A place in an executable section at which, by the symbol table, data or code begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct CodeMark {
     /// Image address.
@@ -125,15 +124,15 @@ pub struct CodeMark {
 pub enum MarkKind {
     /// `STT_OBJECT` with a size.
     Object,
-    /// Data, by a mapping symbol (`$d`): also the constants of a function.
+    /// Data, by a mapping symbol (`$d`). This includes constants inside a function (literal pools).
     Data,
     /// Code, by a mapping symbol (`$a`, `$x`, C-SKY's `$t`).
     Code,
-    /// T32 code of ARM, by a mapping symbol (`$t`).
+    /// Thumb code of ARM, by a mapping symbol (`$t`).
     Thumb,
 }
 
-/// The debug sections that `read` knows, by DWARF's names without dot and suffix.
+/// The debug sections that `read` knows, by DWARF's names without `.debug_`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DebugSection {
     Abbrev,
@@ -184,37 +183,37 @@ impl DebugSection {
         DEBUG_SECTION_NAMES.iter().copied()
     }
 
-    /// The section of a name without prefix and suffix, as `info` of `.debug_info.dwo`.
+    /// The section with this name without prefix and suffix, such as `info` for `.debug_info.dwo`.
     pub(super) fn from_base_name(name: &[u8]) -> Option<Self> {
         DEBUG_SECTION_NAMES.iter().find(|(known, _)| *known == name).map(|(_, id)| *id)
     }
 
-    /// The section of DWARF's name without prefix and suffix, as `info` of `.debug_info`.
+    /// The section with this name without prefix and suffix, such as `info` for `.debug_info`.
     pub(crate) fn of_name(name: &str) -> Option<Self> {
         Self::from_base_name(name.as_bytes())
     }
 
-    /// DWARF's name without prefix and suffix, as `info` of `.debug_info.dwo`.
+    /// DWARF's name without prefix and suffix, such as `info` for `.debug_info.dwo`.
     pub(crate) fn base_name(self) -> &'static str {
         let found = DEBUG_SECTION_NAMES.iter().find(|(_, id)| *id == self);
         found.and_then(|(name, _)| std::str::from_utf8(name).ok()).unwrap_or("?")
     }
 
-    /// As [`Self::from_base_name`], for names cut to a length.
+    /// As [`Self::from_base_name`], for a name that the file cut to this length (Mach-O).
     pub(super) fn from_cut_name(name: &[u8], length: usize) -> Option<Self> {
         let cut = |known: &'static [u8]| &known[..known.len().min(length)];
         DEBUG_SECTION_NAMES.iter().find(|(known, _)| cut(known) == name).map(|(_, id)| *id)
     }
 }
 
-/// The bytes of each debug section, uncompressed and relocated; empty where the file has none.
+/// The bytes of each debug section, uncompressed and relocated; empty if the file does not have the section.
 #[derive(Clone, Default)]
 pub struct DebugSections<'f> {
     sections: [&'f [u8]; DebugSection::Vcall as usize + 1],
 }
 
 impl<'f> DebugSections<'f> {
-    /// The bytes of one section; empty where absent.
+    /// The bytes of one section; empty if absent.
     pub fn get(&self, id: DebugSection) -> &'f [u8] {
         self.sections[id as usize]
     }
@@ -225,25 +224,26 @@ impl<'f> DebugSections<'f> {
     }
 }
 
-/// What is known of the linker that made a program.
+/// What is known about the linker that made a program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Linker {
     /// The file does not say.
     #[default]
     Unknown,
-    /// The file does not say, and Go's tools built it: with Go's own linker, which folds nothing, or with another one.
+    /// The file does not say, but Go's tools built it: with Go's own linker, which folds nothing, or with an external linker.
     PerhapsOfGo,
-    /// It can fold functions that are identical: lld and mold leave their names.
+    /// It can fold identical functions: lld and mold, which leave their names, and BOLT.
     MayFold,
-    /// It can fold functions, and those that are local to a file leave no symbol behind: gold.
+    /// It can fold identical functions, and drops the symbols of folded local functions: gold.
     MayFoldAndForget,
-    /// It cannot: compilers left their names, and none of these linkers did.
+    /// It cannot fold: `.comment` has the names of compilers, and of none of these linkers.
     NeverFolds,
 }
 
 impl Linker {
-    /// What is known of the linker once all units are read. Where Go calls another linker, that may fold the functions of other
-    /// compilers; it gets all of Go's functions in one section, and folding works on whole sections.
+    /// What is known about the linker after all units were read. `all_of_go` is true if Go compiled all of them. Then nothing
+    /// was folded even by an external linker: Go gives it all its functions in one section, and linkers fold whole sections.
+    /// With units of other compilers, an external linker may have folded their functions.
     pub fn with_units(self, all_of_go: bool) -> Linker {
         match self {
             Linker::PerhapsOfGo if all_of_go => Linker::NeverFolds,
@@ -252,13 +252,13 @@ impl Linker {
         }
     }
 
-    /// True for a linker that is known to fold functions, if it is asked to.
+    /// True for a linker that can fold functions, with or without the option that makes it do so.
     pub fn is_folding(self) -> bool {
         matches!(self, Linker::MayFold | Linker::MayFoldAndForget)
     }
 }
 
-/// Where addresses were put back into debug sections, from relocations that the linker kept.
+/// The offsets in debug sections at which `open` replaced a tombstone by the address in a kept relocation.
 #[derive(Clone, Debug, Default)]
 pub struct Restored {
     /// Sorted offsets, by section.
@@ -271,12 +271,12 @@ impl Restored {
         self.places.push((section, places));
     }
 
-    /// True where none was.
+    /// True if no address was restored.
     pub fn is_empty(&self) -> bool {
         self.places.is_empty()
     }
 
-    /// True where one was, at an offset from `start` to before `end` in a section.
+    /// True if an address was restored at an offset in `start..end` of a section.
     pub fn any(&self, section: DebugSection, start: u64, end: u64) -> bool {
         self.places.iter().filter(|(id, _)| *id == section).any(|(_, places)| {
             let first = places.partition_point(|&place| place < start);
@@ -289,66 +289,64 @@ impl Restored {
 #[derive(Clone, Copy, Debug)]
 pub struct BlockMapSection<'f> {
     pub bytes: &'f [u8],
-    /// Of the first type number, whose records have no version (`SHT_LLVM_BB_ADDR_MAP_V0`).
+    /// True for `SHT_LLVM_BB_ADDR_MAP_V0`, whose records have no version.
     pub without_version: bool,
     /// The section's index in its file.
     pub index: usize,
 }
 
-/// One object file, opened: everything later steps need of it but the decoding.
+/// One opened program or object file: everything that later steps need from it. DWARF is not decoded yet.
 #[derive(Clone)]
 pub struct Image<'f> {
-    /// The path as given, for messages; for a dSYM bundle the file in it.
+    /// The path that the caller gave, for messages. For a dSYM bundle it is the file in the bundle.
     pub path: std::path::PathBuf,
-    /// The separate file that `debug` comes from, where it is not the program itself.
+    /// The separate file that `debug` comes from; `None` if that is the program itself.
     pub debug_path: Option<std::path::PathBuf>,
     pub format: Format,
     pub kind: ImageKind,
     pub arch: Arch,
-    /// Address of the first loadable segment (`__TEXT` on Mach-O), which the gABI makes the lowest one; kernels have
-    /// their per-CPU segment, at address 0, later. 0 for `ET_REL`.
+    /// Address of the first `PT_LOAD` segment, or of `__TEXT` on Mach-O; 0 for object files. The gABI orders segments by
+    /// address, so the first is the lowest. Linux kernels do not keep to it: their per-CPU segment at address 0 comes later.
     pub image_base: u64,
-    /// `NT_GNU_BUILD_ID`, or the Mach-O UUID; empty where there is none.
+    /// `NT_GNU_BUILD_ID`, or the Mach-O UUID; empty if there is none.
     pub build_id: &'f [u8],
     /// Loaded sections, by address, then index.
     pub sections: Vec<CodeSection>,
-    /// What of the file is loaded where, in the order of the file; none of a relocatable file and of one with debug information alone.
+    /// The segments that the loader maps, in file order. Empty for object files and for separate debug files.
     pub segments: Vec<LoadedSegment>,
-    /// The bytes of executable sections, by address: (start, bytes). None for what a separate debug file or a dSYM leaves
-    /// out.
+    /// The bytes of executable sections, by address: (start, bytes). In a separate debug file or a dSYM they are missing.
     pub code: Vec<(u64, &'f [u8])>,
-    /// Those of the other loaded sections, alike.
+    /// The bytes of the other loaded sections, in the same form.
     pub data: Vec<(u64, &'f [u8])>,
-    /// What the loader does to them: relocations by address.
+    /// The relocations that the loader applies. Their offsets are addresses.
     pub loader: KeptRelocations<'f>,
-    /// `.symtab`, then what only `.dynsym` has; in table order.
+    /// The symbols of `.symtab`, then those that only `.dynsym` has; in table order.
     pub symbols: Vec<Symbol<'f>>,
     /// Where data and code begin in executable sections, in table order.
     pub code_marks: Vec<CodeMark>,
     /// Names of `STT_FILE` symbols.
     pub symbol_files: Vec<&'f [u8]>,
-    /// What made the program.
     pub linker: Linker,
-    /// The debug sections of the program itself (in a `.dwo`: those ending in `.dwo`).
+    /// The debug sections of the program or of its separate debug file. In a `.dwo`, the sections ending in `.dwo`.
     pub debug: DebugSections<'f>,
-    /// dwz supplementary file (`.gnu_debugaltlink`, `.debug_sup`), where there is one and it was found.
+    /// The debug sections of the supplementary file (`.gnu_debugaltlink`, `.debug_sup`), if it was found.
     pub supplementary: Option<DebugSections<'f>>,
-    /// In section order; the linker makes one of all, in `ET_REL` each text section has its own.
+    /// In section order. An object file has one for each text section; the linker joins them into one.
     pub block_maps: Vec<BlockMapSection<'f>>,
-    /// Relocations that the linker kept (`--emit-relocs`), of the program and its separate debug file.
+    /// Relocations that the linker kept (`--emit-relocs`), from the program and its separate debug file.
     pub relocations: KeptRelocations<'f>,
-    /// Where `debug` has addresses of those relocations instead of the linker's tombstones.
+    /// The places in `debug` where the address from a kept relocation replaced a tombstone.
     pub restored: Restored,
-    /// An address 0 in `debug` is always that of code: no linker has erased one.
+    /// True if an address 0 in `debug` is never a tombstone: true for object files in which no linker erased addresses.
     pub zero_is_code: bool,
     /// What was skipped or repaired.
     pub diagnostics: Vec<OpenDiagnostic>,
-    /// The owner of the mapped bytes. A step that reads many of them calls [`Files::was_read`], which gives pages back.
+    /// The owner of the mapped bytes. A step that reads many of them calls [`Files::was_read`], which releases pages.
     pub(crate) files: Option<&'f Files>,
 }
 
 impl<'f> Image<'f> {
-    /// Gives back the pages of all mapped files, before a step that reads others.
+    /// Releases the pages of all mapped files, before a step that reads other pages.
     pub(crate) fn release_pages(&self) {
         if let Some(files) = self.files {
             files.release_all();
@@ -356,8 +354,8 @@ impl<'f> Image<'f> {
         }
     }
 
-    /// The kept relocation sections that apply to the section of this name (`.debug_addr`, `.text`); none in a program
-    /// linked without `--emit-relocs`, and none for `ET_REL`, where they are applied already.
+    /// The kept relocation sections that apply to the section with this name (`.debug_addr`, `.text`). There are none in
+    /// a program linked without `--emit-relocs`, and none for `ET_REL`, where `open` applies the relocations.
     pub fn kept_relocations(&self, section: &str) -> impl Iterator<Item = &KeptSection<'f>> {
         self.relocations.sections().iter().filter(move |kept| kept.target_name == section.as_bytes())
     }
@@ -374,13 +372,13 @@ impl<'f> Image<'f> {
     /// The loaded section that holds an image address, by its position in [`Image::sections`].
     pub fn section_at(&self, image_addr: u64) -> Option<usize> {
         let after = self.sections.partition_point(|section| section.range.start <= image_addr);
-        // Sections of size 0 may stand between the address and the section that holds it.
+        // Sections of size 0 may begin between the start of that section and the address.
         (0..after).rev().take(8).find(|&position| image_addr < self.sections[position].range.end)
     }
 }
 
 impl DebugSections<'_> {
-    /// True where there are units to read.
+    /// True if there is a `.debug_info` or a `.debug_types`.
     pub fn has_units(&self) -> bool {
         !self.get(DebugSection::Info).is_empty() || !self.get(DebugSection::Types).is_empty()
     }

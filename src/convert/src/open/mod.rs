@@ -1,7 +1,7 @@
-//! Finds and maps the files of one program and presents them as plain bytes and tables.
+//! Finds and maps the files of one program, and turns them into an [`Image`] of plain bytes and tables.
 //!
-//! Nothing here decodes DWARF: a debug section leaves this module as its uncompressed, relocated
-//! bytes. All memory belongs to a [`Files`], so that what is read can borrow from it.
+//! Nothing here decodes DWARF: a debug section becomes its uncompressed, relocated bytes. A [`Files`] owns all memory,
+//! so that images can borrow from it.
 
 mod arch;
 mod archive;

@@ -1,4 +1,4 @@
-//! Relocates the debug sections of an ELF object file by the `object` crate alone, for who checks what `elf::relocate` does.
+//! Relocates the debug sections of an ELF object file with the `object` crate alone, as a check of `elf::relocate`.
 
 use object::read::elf::{ElfFile, FileHeader};
 use object::{Object as _, ObjectSection as _, ObjectSymbol as _};
@@ -9,15 +9,16 @@ use super::image::{DebugSection, DebugSections, Format, Image, ImageKind};
 
 type Result<T> = std::result::Result<T, String>;
 
-/// True where the debug sections of an image were relocated when it was opened.
+/// True if `open` relocated the debug sections of this image.
 pub(crate) fn needs_relocation(image: &Image<'_>) -> bool {
     image.kind == ImageKind::Relocatable && image.format == Format::Elf
 }
 
-/// The debug sections of an object file, at the addresses that its image has.
+/// The debug sections of an object file, relocated to the section addresses of its image.
 ///
 /// # Errors
-/// In words: `object` does not know a relocation, or the sections are made up of several.
+/// `object` does not know a relocation type, a section is compressed, or two sections have the same name. The text says
+/// which.
 pub(crate) fn relocated_by_object<'f>(files: &'f Files, image: &Image<'f>) -> Result<DebugSections<'f>> {
     use object::elf::{EM_SH, EM_XTENSA, FileHeader32, FileHeader64};
     if [EM_SH.0, EM_XTENSA.0].contains(&image.arch.machine) {
@@ -46,7 +47,7 @@ fn sections<'f, Elf: FileHeader<Endian = object::Endianness>>(
     for (base, id) in DebugSection::all() {
         let name = [b".debug_", base].concat();
         let mut named = file.sections().filter(|section| section.name_bytes() == Ok(&name));
-        // What names, lines and ranges do not need.
+        // The check compares names, lines and ranges, which do not need these sections.
         let is_unused = matches!(
             id,
             DebugSection::Aranges | DebugSection::Frame | DebugSection::Loc | DebugSection::LocLists

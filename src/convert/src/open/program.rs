@@ -1,4 +1,4 @@
-//! Opens a program: the file itself, then the files that it names.
+//! Opens a program: the file itself, then its separate debug files.
 
 use std::path::Path;
 
@@ -14,13 +14,13 @@ use super::macho::{self, fat};
 use super::options::OpenOptions;
 use super::separate;
 
-/// Opens a program, with its separate debug file and dwz file where it names them.
+/// Opens a program, with its separate debug file, dSYM and dwz file if it has them.
 ///
-/// The image borrows from `files`. No `.dwo` or `.dwp` is opened here.
+/// The image borrows from `files`. This does not open a `.dwo` or `.dwp`.
 ///
 /// # Errors
-/// The path is not a regular file, is of no known format, is damaged, or claims more than [`Files`] allows. That a
-/// separate file is missing is a diagnostic of the image.
+/// The path is not a regular file, has no known format, is damaged, or claims more than [`Files`] allows. A missing
+/// separate file is not an error but a diagnostic of the image.
 pub fn open_image<'f>(files: &'f Files, path: &Path, options: &OpenOptions) -> Result<Image<'f>, OpenError> {
     let path = &macho::bundle::resolve(path)?;
     let data = files.map(path)?;
@@ -44,7 +44,7 @@ pub fn open_image<'f>(files: &'f Files, path: &Path, options: &OpenOptions) -> R
     Ok(opened.finish(files))
 }
 
-/// Reads a program from bytes that the caller has; `path` is for messages. Opens no file.
+/// Reads a program from bytes in memory; `path` is for messages. Opens no file.
 ///
 /// # Errors
 /// As [`open_image`].
@@ -58,10 +58,10 @@ pub fn image_from_bytes<'f>(
     Ok(open_alone(files, path, bytes, options)?.finish(files))
 }
 
-/// An image, and what its file says about other files.
+/// An image, and its file's references to other files.
 enum Opened<'f> {
     Elf(Image<'f>, Links<'f>),
-    /// The flag: the debug information is in the object files that its symbol table names.
+    /// The flag is true if the program has a debug map (`N_OSO`).
     MachO(Image<'f>, bool),
 }
 

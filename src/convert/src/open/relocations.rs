@@ -1,4 +1,5 @@
-//! Relocations that a linker kept beside the finished bytes (`--emit-relocs`), decoded one by one as asked.
+//! Relocations in a linked file: those that the linker applied and kept (`--emit-relocs`), and those for the loader. They
+//! are decoded on demand, one by one.
 
 use object::elf;
 use object::endian::Endianness;
@@ -6,16 +7,16 @@ use object::read::elf::{Crel, CrelIterator};
 
 use super::elf_tables::{RelocationRows, SymbolPlace, SymbolTable, Tables};
 
-/// One relocation that was applied already.
+/// One relocation. If it is not for the loader, the linker has already applied it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeptRelocation {
-    /// Offset in the section it applies to.
+    /// Offset in the section that it applies to. For the loader's relocations it is an address.
     pub section_off: u64,
     /// The processor's type number (`R_X86_64_64`, ...).
     pub kind: u32,
-    /// Index in the symbol table of its section; 0 is none. See [`KeptSection::symbol`].
+    /// Index in the symbol table of its relocation section; 0 if it names none. See [`KeptSection::symbol`].
     pub symbol: u32,
-    /// 0 where the encoding keeps the addend in the relocated bytes: see [`KeptSection::has_addend`].
+    /// 0 if the encoding has no addend: see [`KeptSection::has_addend`].
     pub addend: i64,
 }
 
@@ -24,26 +25,26 @@ pub struct KeptRelocation {
 pub struct RelocationSymbol<'f> {
     /// Empty for section symbols.
     pub name: &'f [u8],
-    /// Image address; `None` where the symbol is undefined.
+    /// Image address; `None` if the symbol is undefined.
     pub address: Option<u64>,
-    /// Bytes; 0 where the file gives none.
+    /// Size in bytes; 0 if the file gives none.
     pub size: u64,
-    /// A symbol that stands for its whole section names no function.
+    /// `STT_SECTION`: it represents its whole section and names no function.
     pub is_section: bool,
     /// `STT_FUNC` or `STT_GNU_IFUNC`.
     pub is_function: bool,
-    /// `STB_LOCAL`: other files may have a function of this name.
+    /// `STB_LOCAL`: other object files may have a function of the same name.
     pub is_local: bool,
 }
 
-/// One kept relocation section.
+/// One relocation section of a linked file.
 #[derive(Clone, Copy)]
 pub struct KeptSection<'f> {
-    /// The section that it applies to.
+    /// The name of the section that it applies to; empty for the loader's relocations.
     pub target_name: &'f [u8],
     /// The index of that section in the file.
     pub target_index: usize,
-    /// False where addends were in the relocated bytes and are gone.
+    /// False if the encoding has no addends. They were in the relocated field, and the linker overwrote them.
     pub has_addend: bool,
     target_address: u64,
     rows: RelocationRows<'f>,
@@ -53,11 +54,11 @@ pub struct KeptSection<'f> {
 }
 
 impl<'f> KeptSection<'f> {
-    /// All relocations, in file order, which is not always the order of offsets. Damaged compact relocations end it.
+    /// All relocations, in file order, which need not be the order of offsets. Ends at the first damaged `SHT_CREL` entry.
     pub fn iter(&self) -> impl Iterator<Item = KeptRelocation> + use<'f> {
         let base = self.target_address;
         decode(self.rows, self.endian, self.mips64el).map(move |row| KeptRelocation {
-            // In a linked file `r_offset` is an address; debug sections have address 0.
+            // In a linked file `r_offset` is an address. Debug sections have address 0.
             section_off: row.r_offset.wrapping_sub(base),
             kind: row.r_type.0,
             symbol: row.r_sym,
@@ -65,7 +66,7 @@ impl<'f> KeptSection<'f> {
         })
     }
 
-    /// The number of relocations, at most what the section can hold.
+    /// The number of relocations. For `SHT_CREL` it is the claimed number, but at most one per byte of the section.
     pub fn len(&self) -> usize {
         match self.rows {
             RelocationRows::Rel32(rows) => rows.len(),
@@ -78,18 +79,18 @@ impl<'f> KeptSection<'f> {
         }
     }
 
-    /// True where there are no relocations.
+    /// True if there are no relocations.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The image address of the symbol of an index; `None` where the symbol is undefined, for index 0 and outside the table.
+    /// The image address of the symbol with this index; `None` if the symbol is undefined, for index 0 and outside the table.
     pub fn symbol_address(&self, index: u32) -> Option<u64> {
         let raw = self.symbols.as_ref().filter(|_| index != 0)?.get(index as usize)?;
         (raw.place != SymbolPlace::Undefined).then_some(raw.value)
     }
 
-    /// The symbol of an index; `None` for index 0 and outside the table.
+    /// The symbol with this index; `None` for index 0 and outside the table.
     pub fn symbol(&self, index: u32) -> Option<RelocationSymbol<'f>> {
         let table = self.symbols.as_ref().filter(|_| index != 0)?;
         let raw = table.get(index as usize)?;
@@ -104,8 +105,8 @@ impl<'f> KeptSection<'f> {
         })
     }
 
-    /// Image address that a relocation refers to: symbol plus addend; `None` where the symbol is undefined or the
-    /// addend is gone.
+    /// The image address that a relocation refers to: symbol + addend. `None` if the symbol is undefined or the encoding has
+    /// no addend.
     pub fn target(&self, relocation: &KeptRelocation) -> Option<u64> {
         let address = match relocation.symbol {
             0 => 0,
@@ -115,24 +116,24 @@ impl<'f> KeptSection<'f> {
     }
 }
 
-/// All kept relocation sections of one file.
+/// Relocation sections of one linked file.
 #[derive(Clone, Default)]
 pub struct KeptRelocations<'f> {
     sections: Vec<KeptSection<'f>>,
 }
 
 impl<'f> KeptRelocations<'f> {
-    /// Each kept relocation section, in file order.
+    /// The relocation sections, in file order.
     pub fn sections(&self) -> &[KeptSection<'f>] {
         &self.sections
     }
 
-    /// Appends those of a separate debug file.
+    /// Appends the relocation sections of a separate debug file.
     pub(in crate::open) fn append(&mut self, mut other: Self) {
         self.sections.append(&mut other.sections);
     }
 
-    /// Finds those of a linked file that are for its loader. Offsets are addresses.
+    /// Finds the relocation sections of a linked file that the loader applies. Their offsets are addresses.
     pub(in crate::open) fn for_loader(tables: &Tables<'f>) -> Self {
         let loaded =
             tables.relocation_sections().filter(|(section, ..)| section.flags & elf::SHF_ALLOC.0 != 0);
@@ -149,7 +150,7 @@ impl<'f> KeptRelocations<'f> {
         Self { sections: sections.collect() }
     }
 
-    /// Finds the relocation sections of a linked file that are not for its loader.
+    /// Finds the relocation sections of a linked file that the linker applied and kept (`--emit-relocs`).
     pub(in crate::open) fn find(tables: &Tables<'f>) -> Self {
         let mut sections = Vec::new();
         for (section, rows, symbols) in tables.relocation_sections() {
@@ -171,7 +172,7 @@ impl<'f> KeptRelocations<'f> {
     }
 }
 
-/// True where the encoding has addends of its own.
+/// True if the encoding has a field for the addend.
 pub(super) fn has_addend(rows: RelocationRows<'_>) -> bool {
     match rows {
         RelocationRows::Rel32(_) | RelocationRows::Rel64(_) => false,
@@ -180,13 +181,13 @@ pub(super) fn has_addend(rows: RelocationRows<'_>) -> bool {
     }
 }
 
-/// The rows of every encoding as one type; ends at the first damaged one.
+/// Decodes rows of any encoding; ends at the first damaged one.
 pub(super) fn decode(
     rows: RelocationRows<'_>,
     endian: Endianness,
     mips64el: bool,
 ) -> impl Iterator<Item = Crel> {
-    // One of the five is not empty; a chain needs no box for each section and no dispatch for each row.
+    // At most one of the five is not empty. A chain of all five needs no boxed iterator and no dispatch per row.
     let (mut rel32, mut rel64, mut rela32, mut rela64) = (&[][..], &[][..], &[][..], &[][..]);
     let mut crel = None;
     match rows {

@@ -1,7 +1,7 @@
-//! Completes a program from the files that it names: its separate debug file, its dwz file, its embedded symbols.
+//! Completes an ELF program with its separate debug file, its dwz file and its embedded symbols (`.gnu_debugdata`).
 //!
-//! Names come from the program and are data: a debug file is used only if it is a regular file and its build id, or
-//! without one its checksum, is the program's.
+//! The names of these files come from the program and are not trusted. A debug file is used only if it is a regular file
+//! and has the program's build id. If there is no build id, its checksum must be the one in the program's debug link.
 
 use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
@@ -15,21 +15,22 @@ use super::image::{DebugSections, Image, ImageKind, Linker, Symbol};
 use super::options::OpenOptions;
 use crate::util::hash::HashSet;
 
-/// How a debug file is known to be the program's.
+/// What must hold before a candidate is used as the program's debug file.
 #[derive(Clone, Copy)]
 enum Proof {
-    /// By equal build ids alone.
+    /// Both files have the same build id.
     BuildId,
-    /// By these, or where one file has none by its CRC-32.
+    /// Both files have the same build id. If one of them has none, the candidate has this CRC-32.
     Checksum(u32),
-    /// The user says so: build ids must not differ.
+    /// The user named the file. If both files have a build id, the ids are the same.
     Given,
 }
 
-/// Joins the program with its separate debug file, if it has no units of its own or a file was given, and with its dwz file.
+/// Joins the program with its separate debug file and its dwz file. The debug file is the one that the user gave. Without
+/// one, a program that has no units gets the first candidate that belongs to it.
 ///
 /// # Errors
-/// The debug file that was given cannot be opened, or is of another build.
+/// The debug file that the user gave cannot be opened, or belongs to another build.
 pub(super) fn complete<'f>(
     files: &'f Files,
     image: &mut Image<'f>,
@@ -59,7 +60,7 @@ pub(super) fn complete<'f>(
     Ok(())
 }
 
-/// Adds the symbols of `.gnu_debugdata`, an ELF file in an xz stream, to a program without a `.symtab`.
+/// Adds the symbols in `.gnu_debugdata` (an ELF file in an xz stream) to a program without a `.symtab`.
 pub(super) fn add_mini_symbols<'f>(files: &'f Files, image: &mut Image<'f>, links: &Links<'f>) {
     let Some(stream) = links.minidebug.filter(|_| !links.symtab) else { return };
     let mut diagnostics = OpenDiagnostics::default();
@@ -103,14 +104,14 @@ fn find_debug_file<'f>(
     if !image.build_id.is_empty() {
         let cached =
             options.debuginfod_dirs.iter().map(|dir| dir.join(hex(image.build_id)).join("debuginfo"));
-        // debuginfod leaves an empty file for what no server has.
+        // debuginfod creates an empty file if no server has the debug information.
         let cached = cached.filter(|path| std::fs::metadata(path).is_ok_and(|found| found.len() > 0));
         let others: Vec<PathBuf> = beside(&image.path).into_iter().chain(cached).collect();
         let is_new = |path: &PathBuf| !candidates.iter().any(|(listed, _)| listed == path);
         let others: Vec<PathBuf> = others.into_iter().filter(is_new).collect();
         candidates.extend(others.into_iter().map(|path| (path, Proof::BuildId)));
     }
-    // One file may have several names here, but is tried and noted once, however the program's path is written.
+    // Several candidate paths may lead to one file. It is tried once, so that it is also counted once.
     let mut tried = HashSet::default();
     let mut is_new = |path: &Path, proof| match path.canonicalize() {
         Ok(real) => own.as_ref() != Some(&real) && tried.insert((real, matches!(proof, Proof::BuildId))),
@@ -134,7 +135,7 @@ fn find_debug_file<'f>(
     None
 }
 
-/// Opens a candidate; the inner error says in words why it is not this program's.
+/// Opens a candidate. The inner error is a text that says why the file does not belong to this program.
 fn open_debug_file<'f>(
     files: &'f Files,
     image: &Image<'f>,
@@ -142,7 +143,7 @@ fn open_debug_file<'f>(
     proof: Proof,
 ) -> Result<Result<(Image<'f>, Links<'f>), String>, OpenError> {
     let data = files.map(path)?;
-    // Before anything is decompressed.
+    // The build id is compared before anything is decompressed.
     let theirs = elf::build_id(path, data)?;
     let ours = image.build_id;
     let name = path.display();
@@ -173,7 +174,7 @@ fn build_id_path(root: &Path, id: &[u8]) -> Option<PathBuf> {
     Some(root.join(".build-id").join(hex(&[*first])).join(format!("{}.debug", hex(rest))))
 }
 
-/// Where build systems leave a debug file that the program does not name: `NAME.debug` beside it or in `.debug`.
+/// Where build systems put a debug file that the program does not name: `NAME.debug` next to it or in `.debug`.
 fn beside(program: &Path) -> Vec<PathBuf> {
     let Some(mut name) = program.file_name().map(OsString::from) else { return Vec::new() };
     name.push(".debug");
@@ -181,8 +182,8 @@ fn beside(program: &Path) -> Vec<PathBuf> {
     vec![folder.join(&name), folder.join(".debug").join(&name)]
 }
 
-/// Where gdb looks for a debug link: beside the program, in `.debug`, below each root. Beside the link to it first, where
-/// its path is one; a folder is listed once, however it is written.
+/// Where gdb looks for the file of a debug link: next to the program, in `.debug` there, and below each root. If the
+/// program's path is a symbolic link, the folder of the link comes before the folder of its target.
 fn debuglink_paths(
     program: &Path,
     canonical: Option<&Path>,
@@ -204,7 +205,7 @@ fn debuglink_paths(
     paths
 }
 
-/// An absolute path, placed below a root.
+/// An absolute path, moved below a root: `/usr/bin` below `/usr/lib/debug` is `/usr/lib/debug/usr/bin`.
 fn below(root: &Path, path: &Path) -> PathBuf {
     let normal = path.components().filter(|part| matches!(part, Component::Normal(_)));
     normal.fold(root.to_owned(), |path, part| path.join(part))
@@ -215,7 +216,7 @@ fn is_file_name(name: &Path) -> bool {
     matches!((parts.next(), parts.next()), (Some(Component::Normal(_)), None))
 }
 
-/// The dwz file that `from` names, if its build id or checksum is the one that was named.
+/// The dwz file that `from` names, if it has the build id or checksum that `from` gives.
 fn find_supplementary<'f>(
     files: &'f Files,
     from: &Path,
@@ -241,7 +242,7 @@ fn find_supplementary<'f>(
     for path in candidates.iter().filter(|path| is_regular(path)) {
         let Ok(real) = path.canonicalize() else { continue };
         if allowed.as_ref().is_some_and(|roots| !roots.iter().any(|root| real.starts_with(root))) {
-            // Its name alone: what is there is nobody's business.
+            // The message gives the name in the program only. It does not reveal what the link leads to.
             diagnostics.note(OpenDiagnosticKind::PathRefused, || {
                 format!("link to \"{}\" leaves the given folders", name.escape_ascii())
             });
@@ -271,7 +272,7 @@ fn find_supplementary<'f>(
     None
 }
 
-/// Makes one image of a stripped program and its debug file.
+/// Joins a stripped program and its debug file into one image.
 pub(super) fn join<'f>(image: &mut Image<'f>, mut debug: Image<'f>) {
     image.debug_path = Some(std::mem::take(&mut debug.path));
     image.debug = std::mem::take(&mut debug.debug);
@@ -290,7 +291,7 @@ pub(super) fn join<'f>(image: &mut Image<'f>, mut debug: Image<'f>) {
     image.diagnostics = diagnostics.into_vec();
     let ranges = |image: &Image<'_>| image.sections.iter().map(|section| section.range).collect::<Vec<_>>();
     if image.kind == ImageKind::Relocatable && ranges(image) != ranges(&debug) {
-        // The debug sections are relocated to the debug file's synthetic addresses.
+        // The debug sections were relocated to the debug file's synthetic addresses, so its sections replace the program's.
         image.sections.clone_from(&debug.sections);
         image.symbols.clear();
         image.code_marks.clear();
@@ -298,8 +299,8 @@ pub(super) fn join<'f>(image: &mut Image<'f>, mut debug: Image<'f>) {
     join_symbols(image, debug);
 }
 
-/// Puts another file's symbols before the program's, without those that both have. Its sections are the program's, but
-/// may have other numbers.
+/// Puts the symbols of another file before the program's. A symbol that both have is kept once. Both files have the same
+/// sections, but section positions may differ.
 fn join_symbols<'f>(image: &mut Image<'f>, other: Image<'f>) {
     let positions: Vec<Option<usize>> = other
         .sections
@@ -324,7 +325,7 @@ fn join_symbols<'f>(image: &mut Image<'f>, other: Image<'f>) {
     image.symbols = symbols;
     image.code_marks.extend(other.code_marks);
     let ours = std::mem::replace(&mut image.symbol_files, other.symbol_files);
-    // A file that both tables name is one file.
+    // A source file that both tables name must not appear twice, so the program's entry becomes empty.
     let theirs: HashSet<&[u8]> = image.symbol_files.iter().copied().collect();
     image
         .symbol_files

@@ -1,8 +1,8 @@
 //! Finds and opens the files of split DWARF: `.dwo`, objects with `.dwo` sections, and `.dwp` packages.
 //!
-//! `comp_dir` and `dwo_name` come from the program and are data. Only regular files are opened. Where directories were
-//! given with `--dwo-dir`, a path counts only if it is below one of them after all symbolic links are followed.
-//! Whether a file belongs to the program (its `dwo_id`) is for the reader to decide: it asks for the next candidate.
+//! `comp_dir` and `dwo_name` come from the program and are not trusted. Only regular files are opened. With `--dwo-dir`,
+//! a file is opened only if its real path (after all symbolic links) is below one of these directories. This module does
+//! not compare `dwo_id`: the reader does, and takes the next candidate if a file does not belong to the program.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Component, Path, PathBuf};
@@ -14,7 +14,7 @@ use super::files::{Files, is_regular, path_from_bytes};
 use super::image::{Arch, DebugSection, DebugSections, Image};
 use super::options::OpenOptions;
 
-/// A path of more components than this is looked up by its file name alone.
+/// In `--dwo-dir`, a path with more components than this is looked up by its file name only.
 const MAX_COMPONENTS: usize = 128;
 
 /// One opened file of split DWARF.
@@ -27,8 +27,8 @@ pub struct SplitFile<'f> {
     pub diagnostics: Vec<OpenDiagnostic>,
 }
 
-/// Opens a `.dwo`, or the object of a `-gsplit-dwarf=single` compilation. Use a `Files` of its own, and drop it with
-/// what was read, so that memory stays bounded over thousands of them.
+/// Opens a `.dwo`, or an object file compiled with `-gsplit-dwarf=single`. Use a new `Files` for each, and drop it after
+/// reading, so that memory stays bounded over thousands of files.
 ///
 /// # Errors
 /// As [`super::open_image`]; also if the file has no `.debug_info.dwo` or `.debug_types.dwo`.
@@ -54,10 +54,11 @@ pub fn open_dwp<'f>(files: &'f Files, path: &Path) -> Result<SplitFile<'f>, Open
     Ok(file)
 }
 
-/// Opens the package of a program, where there is one. One beside the program that is damaged is noted in the image.
+/// Opens the package (`.dwp`) of a program, if there is one. If a package that the search found is damaged, the image gets
+/// a diagnostic.
 ///
 /// # Errors
-/// The package that was given cannot be opened.
+/// The package that the user gave cannot be opened.
 pub fn open_package<'f>(
     files: &'f Files,
     options: &OpenOptions,
@@ -85,8 +86,8 @@ fn open_split<'f>(files: &'f Files, path: &Path) -> Result<SplitFile<'f>, OpenEr
     Ok(SplitFile { path: path.to_owned(), arch, debug, diagnostics: diagnostics.into_vec() })
 }
 
-/// The package of a program: the one that was given, without a look whether it exists; else the first of
-/// `PROGRAM.dwp`, `DEBUGFILE.dwp` and, in each `--dwo-dir`, a file of these names. `None` where there is none.
+/// The path of a program's package: the one that the user gave, which need not exist; else the first existing file of
+/// `PROGRAM.dwp`, `DEBUGFILE.dwp` and the same names in each `--dwo-dir`. `None` if there is none.
 pub fn find_dwp(options: &OpenOptions, image: &Image<'_>) -> Option<PathBuf> {
     if !options.separate {
         return None;
@@ -115,23 +116,23 @@ fn with_dwp(path: &Path) -> PathBuf {
 pub struct DwoFinder<'a> {
     options: &'a OpenOptions,
     program_dir: PathBuf,
-    /// The given directories with all links followed; a directory that is not there has none.
+    /// The real paths of the `--dwo-dir` directories that exist.
     allowed: Vec<PathBuf>,
 }
 
 impl<'a> DwoFinder<'a> {
-    /// Prepares to search for the files that the program of this path names.
+    /// Prepares the search for the `.dwo` files that this program names.
     pub fn new(options: &'a OpenOptions, program_path: &Path) -> Self {
         let allowed = options.dwo_dirs.iter().filter_map(|dir| dir.canonicalize().ok()).collect();
         let program_dir = program_path.parent().unwrap_or(Path::new("")).to_owned();
         Self { options, program_dir, allowed }
     }
 
-    /// The files that may be meant, best first; each is looked up when it is asked for.
+    /// The files that the name may mean, best first. The iterator looks up each path only when it reaches it.
     ///
-    /// Order: the name itself if absolute, else below `comp_dir`, each first with its prefix mapped; the name and its
-    /// file name in the program's directory; in each `--dwo-dir` the name, then each end of the whole path, longest
-    /// first. Nothing is looked up in the current directory.
+    /// Order: the whole path (the name if absolute, else the name below `comp_dir`), first with its prefix mapped and then
+    /// as it is; in the program's directory the name and its file name; in each `--dwo-dir` the name, then each suffix of the
+    /// whole path, longest first. A relative path is never resolved against the current directory.
     pub fn find(&self, comp_dir: &[u8], dwo_name: &[u8]) -> DwoCandidates<'_> {
         let mut paths = Vec::new();
         let name = path_from_bytes(dwo_name).filter(|name| name.file_name().is_some());
@@ -149,7 +150,7 @@ impl<'a> DwoFinder<'a> {
     }
 
     fn collect(&self, comp_dir: &Path, name: &Path, paths: &mut Vec<PathBuf>) {
-        // `join` takes an absolute name alone; a relative directory is relative to the program.
+        // If `name` is absolute, `join` ignores `comp_dir`. A relative `comp_dir` counts from the program's directory.
         let whole = comp_dir.join(name);
         paths.push(self.program_dir.join(self.options.mapped(&whole)));
         paths.push(self.program_dir.join(&whole));
@@ -167,7 +168,7 @@ impl<'a> DwoFinder<'a> {
         }
     }
 
-    /// The real path of a regular file that may be opened.
+    /// Checks if there is a regular file at a path, and if it may be opened. The result has its real path.
     fn check(&self, path: &Path) -> Checked {
         let Ok(real) = path.canonicalize() else { return Checked::Absent };
         if !is_regular(&real) {
@@ -187,7 +188,7 @@ enum Checked {
     Allowed(PathBuf),
 }
 
-/// Each end of a path that begins with a plain component, longest first; `a/../b` ends are cut after the `..`.
+/// The suffixes of a path, longest first. A suffix has no `..`: `a/../b/c` has the suffixes `b/c` and `c`.
 fn suffixes(path: &Path) -> Vec<PathBuf> {
     let parts: Vec<&OsStr> = path
         .components()
@@ -212,12 +213,12 @@ pub struct DwoCandidates<'a> {
 }
 
 impl DwoCandidates<'_> {
-    /// The first file so far that exists, but is outside the given directories and was left alone.
+    /// The first file so far that exists but was not opened, because it is outside of the `--dwo-dir` directories.
     pub fn refused(&self) -> Option<&Path> {
         self.refused.as_deref()
     }
 
-    /// The first so far that exists, but is a directory, FIFO, socket or device and was left alone.
+    /// The first path so far that exists but was not opened, because it is a directory, FIFO, socket or device.
     pub fn irregular(&self) -> Option<&Path> {
         self.irregular.as_deref()
     }

@@ -1,17 +1,17 @@
-//! The executable sections of a program: what tells a live address from a tombstone.
+//! The executable sections of a program, which distinguish a live address from a tombstone.
 
 use crate::open::{AddressRange, Image, Restored, SymbolKind};
 
-/// The executable sections of the image: what tells a live address from a tombstone.
+/// The executable sections of an image. An address outside of them is a tombstone.
 #[derive(Default)]
 pub(crate) struct CodeSections {
     /// Sorted and disjoint.
     pub(crate) ranges: Vec<AddressRange>,
-    /// Address 0 is never a tombstone.
+    /// True if address 0 is never a tombstone.
     pub(crate) zero_is_code: bool,
-    /// Names and sizes of the symbols at address 0, where code is there: 0 is also a tombstone.
+    /// Names and sizes of the symbols at address 0, if there is code at 0. There, 0 may be an address or a tombstone.
     pub(crate) at_zero: Vec<(Vec<u8>, u64)>,
-    /// Where the debug sections have addresses that the linker had erased.
+    /// The places in the debug sections at which `open` restored an erased address.
     pub(crate) restored: Restored,
 }
 
@@ -44,20 +44,20 @@ impl CodeSections {
         CodeSections { ranges: merged, zero_is_code, at_zero, restored }
     }
 
-    /// True where a function of this name and length may be at address 0, which linkers also write for the address of a
-    /// function that they removed: a symbol there has its name, or there is no symbol to ask.
+    /// True if a function with this name and length may really be at address 0, which linkers also write as a tombstone. A
+    /// symbol at 0 must fit the function, unless there is no symbol at 0.
     pub(crate) fn believes_zero(&self, name: &[u8], len: u64) -> bool {
         self.zero_is_code
             || self.at_zero.is_empty()
             || self.at_zero.iter().any(|(symbol, size)| is_symbol_of(symbol, *size, name, len))
     }
 
-    /// True where `address` lies in an executable section.
+    /// True if `address` is in an executable section.
     pub(crate) fn contains(&self, address: u64) -> bool {
         self.section(address).is_some()
     }
 
-    /// The executable section that `address` lies in.
+    /// The executable section that contains `address`.
     pub(crate) fn section(&self, address: u64) -> Option<AddressRange> {
         let after = self.ranges.partition_point(|r| r.start <= address);
         let range = *self.ranges.get(after.checked_sub(1)?)?;
@@ -65,8 +65,8 @@ impl CodeSections {
     }
 }
 
-/// True where a symbol may be that of a function, of which the name is a linkage name or, without one, the source's. A
-/// mangled name (Itanium, Rust, Swift, D) has each identifier after its length: `_ZNK1W2upEi` has `2up`.
+/// True if this may be the symbol of a function. `name` is the function's linkage name or, if it has none, its name in the
+/// source. Mangled names (Itanium, Rust, Swift, D) have the length before each identifier: `_ZNK1W2upEi` contains `2up`.
 fn is_symbol_of(symbol: &[u8], size: u64, name: &[u8], len: u64) -> bool {
     if symbol.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest[0] == b'.') {
         return true;
@@ -75,7 +75,7 @@ fn is_symbol_of(symbol: &[u8], size: u64, name: &[u8], len: u64) -> bool {
         return false;
     }
     if name.starts_with(b"operator") {
-        // Its mangled name has a code instead of an identifier.
+        // The mangled name of an operator has a code (`pl` for `+`) instead of an identifier.
         return size != 0 && symbol.starts_with(b"_Z");
     }
     let name = name.strip_prefix(b"~").unwrap_or(name);

@@ -1,4 +1,4 @@
-//! `.eh_frame` and `.debug_frame` of a program to the rows of all its code, by address.
+//! Turns `.eh_frame` and `.debug_frame` into one list of unwind rows for the whole program, sorted by address.
 
 use foldsym_expr::cfi::{Cfa, Fde, FrameSection, Row, Rule};
 use foldsym_format::records::unwind as layout;
@@ -9,14 +9,14 @@ use crate::model::{UnwindCfa, UnwindRow, UnwindRows, UnwindRule};
 use crate::open::{DebugSection, Image, ImageKind};
 use crate::util::hash::HashMap;
 
-/// Registers that a row has room for: more than a function of any processor but GPUs saves.
+/// The most registers with a rule in one row. Only functions of GPUs save more.
 const REGISTERS: usize = 64;
-/// States remembered within states: compilers nest one or two.
+/// The deepest nesting of `DW_CFA_remember_state`. Compilers nest one or two levels.
 const REMEMBERED: usize = 6;
-/// Rows for each byte of the sections: an instruction of a byte begins one at most.
+/// The most rows per byte of the sections: an instruction has at least one byte and begins at most one row.
 const ROWS_A_BYTE: usize = 1;
 
-/// The rows of the program. Of relocatable files, whose sections have no final addresses, there are none.
+/// The unwind rows of the program. None for object files, since their sections have no final addresses.
 pub(crate) fn read_unwind(image: &Image<'_>, diagnostics: &mut Diagnostics) -> UnwindRows {
     let mut reader = Reader::default();
     if image.kind == ImageKind::Relocatable {
@@ -32,7 +32,7 @@ pub(crate) fn read_unwind(image: &Image<'_>, diagnostics: &mut Diagnostics) -> U
             }
         }
     }
-    // Of several at one address the first of `.eh_frame`, as `foldsym cfi` lists them.
+    // If several entries begin at one address, `.eh_frame` comes first, then file order. `foldsym cfi` uses the same order.
     fdes.sort_by_key(|(fde, order)| (fde.start, *order, fde.offset));
     let most = sections.iter().map(|section| section.bytes.len()).sum::<usize>() * ROWS_A_BYTE;
     let mut end = 0;
@@ -68,7 +68,7 @@ pub(crate) fn read_unwind(image: &Image<'_>, diagnostics: &mut Diagnostics) -> U
     reader.rows
 }
 
-/// The sections that are there, `.eh_frame` first.
+/// The sections with call frame information that the program has, `.eh_frame` first.
 fn sections<'f>(image: &Image<'f>) -> Vec<FrameSection<'f>> {
     let section = |bytes, eh, address| FrameSection {
         bytes,
@@ -89,11 +89,11 @@ fn sections<'f>(image: &Image<'f>) -> Vec<FrameSection<'f>> {
     found
 }
 
-/// Where the executable section ends that an entry begins in.
+/// The end of the executable section in which an entry begins.
 fn executable_end(image: &Image<'_>, fde: &Fde<'_>) -> Option<u64> {
     let behind = image.sections.partition_point(|section| section.range.start <= fde.start);
     let before = image.sections[..behind].iter().rev();
-    // Sections of no bytes may stand at the same address.
+    // Empty sections may have the same address.
     let section = before.take(8).find(|section| section.executable && fde.start < section.range.end)?;
     Some(section.range.end)
 }
@@ -107,7 +107,7 @@ struct Reader {
 }
 
 impl Reader {
-    /// From here on nothing is known.
+    /// Ends the last row: the code from this address on has no unwind information.
     fn gap(&mut self, from: u64) {
         let rows = &mut self.rows.rows;
         if rows.last().is_some_and(|last| last.rule != 0) {
@@ -115,7 +115,7 @@ impl Reader {
         }
     }
 
-    /// Appends the rows of an entry that begin in `range`; the entry before ended at `before`.
+    /// Appends the rows of an entry, cut to `range`. The previous entry ended at `before`.
     fn entry(
         &mut self,
         section: &FrameSection<'_>,
@@ -141,7 +141,7 @@ impl Reader {
                 });
                 let rows = &mut self.rows.rows;
                 let first = rows.len() == begun;
-                // Instructions may go back: what they say then is not kept.
+                // Damaged instructions may go back to a lower address. Such a row is dropped.
                 let same = !first && rows.last().is_some_and(|last| last.rule == rule || last.start >= start);
                 if !same {
                     rows.push(UnwindRow { start, rule, first });
@@ -159,7 +159,7 @@ impl Reader {
         }
     }
 
-    /// `None` for what a file cannot hold.
+    /// The number of a row's rule. `None` if the file format cannot hold the rule.
     fn rule(&mut self, row: &Row<'_, REGISTERS>, fde: &Fde<'_>) -> Option<u32> {
         let cfa = match row.cfa {
             Cfa::Unknown => UnwindCfa::Unknown,
@@ -194,7 +194,7 @@ fn intern(known: &mut HashMap<Vec<u8>, u32>, all: &mut Vec<Vec<u8>>, bytes: &[u8
     number
 }
 
-/// The record of where registers are saved.
+/// Encodes the places in which a row's registers are saved.
 fn saves(row: &Row<'_, REGISTERS>, fde: &Fde<'_>) -> Vec<u8> {
     let mut rules: Vec<(u64, Rule<'_>)> = row.rules().collect();
     rules.sort_by_key(|(register, _)| *register);
@@ -211,7 +211,7 @@ fn saves(row: &Row<'_, REGISTERS>, fde: &Fde<'_>) -> Vec<u8> {
             Rule::Expression(bytes) => (layout::EXPRESSION, Some(bytes.len() as u64)),
             Rule::ValueExpression(bytes) => (layout::VALUE_EXPRESSION, Some(bytes.len() as u64)),
         };
-        // A register is a number of at most 61 bits: higher ones are damage, and name another.
+        // The format has 61 bits for a register number. A larger number is damage and loses its upper bits.
         put(&mut out, register << layout::KIND_BITS | kind);
         value.into_iter().for_each(|value| put(&mut out, value));
         if let Rule::Expression(bytes) | Rule::ValueExpression(bytes) = rule {

@@ -1,48 +1,48 @@
-//! What a unit may have and take; where the numbers come from says [`crate::util::budget`].
+//! The limits of reading one unit. [`crate::util::budget`] explains the numbers.
 
 use crate::open::{DebugSection, DebugSections};
 
-/// Units that are looked at between two times that the pages around them are given back.
+/// While headers, roots or classes are read, pages are released after this many units.
 pub(crate) const UNITS_BETWEEN: usize = 32;
 
-/// The same while functions are read, of which less is kept. RocksDB has 343 units.
+/// The same while functions are read, when less is kept in memory. RocksDB has 343 units.
 pub(crate) const FUNCTION_UNITS_BETWEEN: usize = 256;
 
-/// Attributes that an abbreviation may have: some forms take no byte of an entry, and an entry takes one.
+/// The most attributes of an abbreviation. Some forms take no bytes, so a tiny entry could have any number of attributes.
 pub(crate) const MAX_ATTRIBUTES: usize = 256;
 
-/// Functions and sequences at one address that are compared with each other: without a bound, a hostile file takes
-/// the square of its size in time.
+/// The most functions, and the most sequences, at one address that are compared with each other. Without this limit a hostile
+/// file could make the comparison take time quadratic in its size.
 pub(crate) const MAX_FOLDED: usize = 1024;
 
-/// Rows for each of its line program that are a unit's own: a row belongs to one function mostly, and may be parted by what
-/// is inlined.
+/// A unit may have this many rows per row of its line program before [`Limits::of_others`] counts. A row of the program
+/// mostly belongs to one function, and inlined ranges may split it into a few.
 pub(crate) const OWN_ROWS: usize = 8;
 
-/// What a unit may have.
+/// The limits of one unit.
 #[derive(Clone, Copy)]
 pub(crate) struct Limits {
-    /// Entries of range lists, and rows past [`OWN_ROWS`]: others may have them as well.
+    /// Entries of range lists, and rows past [`OWN_ROWS`]. Other units may have the same lists.
     pub(crate) of_others: u64,
-    /// Bytes of memory. A unit that takes more is not read further: the program is refused for it.
+    /// Bytes of memory. If a unit needs more, reading stops and the program is refused.
     pub(crate) kept: u64,
 }
 
-/// Any number of DIEs may name one long list: units may have so many times what the lists hold.
+/// Any number of DIEs may name the same long range list. All units together may have this many times the entries of all lists.
 const LIST_COPIES: u64 = 4;
 
-/// Entries of range lists that sections of these lengths can hold at most: `.debug_ranges` two addresses of 4 bytes each,
-/// `.debug_rnglists` a kind and a byte.
+/// The most entries of range lists in sections of these lengths. An entry of `.debug_ranges` has at least two addresses of 4
+/// bytes. An entry of `.debug_rnglists` has at least a kind and one byte.
 pub(crate) fn held(ranges: usize, range_lists: usize) -> u64 {
     (ranges / 8 + range_lists / 2) as u64
 }
 
-/// Entries of range lists that the sections of a file hold at most.
+/// The most entries of range lists in the sections of a file.
 pub(crate) fn held_by_lists(sections: &DebugSections<'_>) -> u64 {
     held(sections.get(DebugSection::Ranges).len(), sections.get(DebugSection::RngLists).len())
 }
 
-/// Entries that units may have of them.
+/// The most entries of range lists that all units together may have.
 pub(crate) fn allowed_entries(held: u64) -> u64 {
     held.saturating_mul(LIST_COPIES)
 }

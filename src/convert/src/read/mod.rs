@@ -1,8 +1,8 @@
-//! Decodes the DWARF of one program into [`Unit`]s, one unit at a time, in parallel over units.
+//! Decodes the DWARF of one program into [`Unit`]s, in parallel over units.
 //!
-//! Of all entries only subprograms with code and what is inlined into them are kept; names, files and
-//! lines of declaration are looked up where such a function refers to them. Only this module names
-//! `gimli`. The order of the result is the order of the file, whatever the number of threads.
+//! Most entries are skipped: a unit keeps its subprograms with code and the subroutines inlined into them. Names, files and
+//! lines of a declaration are read only if such a function refers to it. Apart from `verify`, only this module names
+//! `gimli`. Units come out in the order of the file, whatever the number of threads.
 
 mod code;
 mod frames;
@@ -34,11 +34,10 @@ use crate::read::units::queue::{self, Queue, Take};
 use crate::read::units::supply::{SplitFiles, Supply};
 use crate::read::units::task::{UnitTask, UnitWalk};
 
-/// Reads every unit of the image's debug information, split units from where `split` says. An image
-/// without any gives no unit.
+/// Reads all units in the image's debug information. `split` has the files of split units.
 ///
-/// Uses the threads of the current `rayon` pool. `taker` has each unit as soon as all before it are read, so that
-/// what it does with one goes on beside the reading of others.
+/// Uses the threads of the current `rayon` pool. `taker` gets the units in file order, each as soon as all units before it
+/// are read. So it works on one unit while other threads read the next ones.
 pub(crate) fn read<'f>(
     image: &Image<'f>,
     split: &SplitFiles<'_, 'f>,
@@ -54,8 +53,8 @@ pub(crate) fn read<'f>(
     }
 }
 
-/// Reads the classes of the units at these offsets, which are sorted.
-/// Of what is damaged [`read`] has told.
+/// Reads the classes of the units at these offsets, which are sorted. Damage in these units is not counted again: [`read`]
+/// counted it.
 pub(crate) fn read_classes<'f>(
     image: &Image<'f>,
     split: &SplitFiles<'_, 'f>,
@@ -73,7 +72,7 @@ pub(crate) fn read_classes<'f>(
         read_with(image, split, gimli::LittleEndian, how, &mut read)
     };
     diagnostics.merge(counted.only(Kind::SkippedClasses));
-    // A split unit is numbered by its skeleton.
+    // The offset of a split unit is the one of its skeleton.
     let classes = |unit: Unit<'f>| {
         let described = unit.records.described?;
         Some(ClassUnit { offset: unit.head.offset, ..*described })
@@ -81,7 +80,7 @@ pub(crate) fn read_classes<'f>(
     read.into_iter().filter_map(classes).collect()
 }
 
-/// How units are read.
+/// What to read from each unit.
 #[derive(Clone, Copy)]
 struct ReadPlan<'a> {
     options: ReadOptions,
@@ -127,7 +126,8 @@ fn read_with<'f, E: Endianity>(
     let held = [&image.debug].into_iter().chain(package).map(held_by_lists).sum();
     let lists = allowed_entries(held);
     let queue = Queue::new(taker, split.files, &image.debug, diagnostics, lists, allowance, &again);
-    // Nothing is read once more but the names, which stay where they are; those of a package were copied.
+    // Later steps read only names again. Names stay in the program's `.debug_str`, so its pages are kept. Names of a package
+    // were copied.
     use DebugSection::{Abbrev, Addr, Info, Line, Ranges, RngLists, Str, StrOffsets};
     let give_back = || {
         for section in [Info, Abbrev, Line, Addr, Ranges, RngLists, StrOffsets] {
@@ -140,7 +140,7 @@ fn read_with<'f, E: Endianity>(
         let task = UnitTask { memory: &memory, ..task };
         loop {
             let index = next.fetch_add(1, Ordering::Relaxed);
-            // More is kept while classes are read than while functions are.
+            // Reading classes keeps more in memory than reading functions.
             let units =
                 if matches!(walk, UnitWalk::Classes(_)) { UNITS_BETWEEN } else { FUNCTION_UNITS_BETWEEN };
             if index.is_multiple_of(units) && index > 0 {
@@ -148,13 +148,13 @@ fn read_with<'f, E: Endianity>(
             }
             let Some(header) = space.main.headers.get(index).filter(|_| !queue.is_full()) else { break };
             let unit = queue.read(|| done::read(&task, index));
-            // What was read is not asked for again, but by units that refer into it.
+            // A unit is read once, except for references from other units.
             split.files.release(space.main.read_by(index));
             advance(header.length_including_self() as u64);
             queue.put(index, unit);
         }
     };
-    // Not `broadcast`, which waits for threads that are busy with something else.
+    // Not `broadcast`, which would wait for threads that are busy with other work.
     rayon::scope(|scope| (0..rayon::current_num_threads()).for_each(|_| scope.spawn(|_| worker())));
     give_back();
     if let Some(package) = &split.package {

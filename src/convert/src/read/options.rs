@@ -1,13 +1,13 @@
-//! What the reader of units should keep.
+//! Options of the reader of units.
 
-/// What the reader should keep.
+/// What the reader keeps in addition to functions and rows.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ReadOptions {
     /// Keep the columns of rows and calls.
     pub columns: bool,
-    /// Keep where methods have the pointer to their object.
+    /// Keep the locations of the object pointers (`this`) of methods.
     pub locations: bool,
-    /// Methods may have been folded: read of the unit, too, which classes its tables of virtual functions are of. What
-    /// the unit is read with is at hand; else all of it is read again, once it is known that they were.
+    /// Read clang's classes with a vtable in the same pass as the functions; true if the linker may have folded methods. All
+    /// other classes are read in a second pass over their unit, once it is known that methods were folded.
     pub classes: bool,
 }

@@ -1,12 +1,14 @@
-//! Caches abbreviation tables and line programs that several units share; refuses those whose repeated use would take quadratic time.
+//! Caches abbreviation tables that several units share, and limits how often units run shared line programs.
 //!
-//! A unit takes a few bytes, and names its abbreviations and its line program by offset. Read anew for each unit that
-//! names it, a table of half the file would take the square of the file's size in time. A table that several units
-//! name is therefore parsed once. It ends where the next one that is named begins, so that tables which overlap cost
-//! no more than their section. The bytes of line programs that all units together may run are bounded by a multiple
-//! of their section. A program that is not much longer than what a unit has on average is run for whoever names it.
-//! Which units have the longer ones depends on their order in the file alone: for that the roots of all are read, once such
-//! a program is named and the number of units allows for no more.
+//! A unit may have only a few bytes, but it names an abbreviation table and a line program by offset. If a hostile file had
+//! one table of half its size and many units that name it, reading it for each unit would take quadratic time. So:
+//!
+//! - A table that several units name is parsed once. It ends where the next named table begins, so that overlapping tables
+//!   cost no more than their section.
+//! - Any unit may run a line program that is not much longer than the average per unit. Longer programs count: the bytes
+//!   that all units together run in them are limited to a multiple of `.debug_line`. Units get their share in file order,
+//!   so the result does not depend on threads. When the first unit names a long program, the roots of all units are read to
+//!   find out which units are past the limit.
 
 use std::sync::{Arc, OnceLock};
 
@@ -20,23 +22,23 @@ use crate::read::sections::abbreviations;
 use crate::read::sections::abbreviations::{AbbreviationTable, Abbreviations};
 use crate::read::sections::bytes::{Bytes, Dwarf, Endianity};
 
-/// Every byte of `.debug_line` may be run so many times in long programs: partial units share the program of the unit
-/// that they were taken from.
+/// All units together may run this many times the bytes of `.debug_line` in long programs. More than 1, since dwz's partial
+/// units share the line program of the unit that they were taken from.
 const LINE_RUNS: u64 = 16;
-/// And so many bytes in any file.
+/// This many bytes of long programs are always allowed.
 const LINE_FLOOR: u64 = 1 << 24;
-/// A program that is longer than so many times the bytes that a unit has on average is a long one.
+/// A line program is long if it has more than this many times the average bytes per unit.
 const LONG: u64 = 32;
 
 type Header<'f, E> = gimli::UnitHeader<Bytes<'f, E>>;
 
-/// An abbreviation table that units name.
+/// An abbreviation table that one or more units name.
 struct SharedTable {
-    /// In `.debug_abbrev`; it ends before the next one's.
+    /// Offset in `.debug_abbrev`. The table ends before the offset of the next one.
     offset: usize,
-    /// Units that name it.
+    /// The number of units that name it.
     users: u32,
-    /// Where several do.
+    /// The parsed table, if several units name it.
     table: OnceLock<gimli::Result<AbbreviationTable>>,
     parsed: OnceLock<gimli::Result<Arc<gimli::Abbreviations>>>,
 }
@@ -45,23 +47,24 @@ struct SharedTable {
 pub(crate) struct Shared {
     /// Sorted by offset, distinct.
     tables: Vec<SharedTable>,
-    /// Bytes of the longest line program that any unit may run, and of all longer ones.
+    /// Any unit may run a line program of up to this many bytes.
     short: u64,
+    /// All units together may run this many bytes of longer programs.
     allowed: u64,
-    /// By unit: its long line program is not read.
+    /// By unit: true if its long line program is not run.
     past_budget: OnceLock<Vec<bool>>,
 }
 
-/// The line program of a unit, that units before it have left no room for.
+/// A unit's line program that is not run, because earlier units have used up the limit.
 #[derive(Debug)]
 pub(crate) struct PastBudget {
-    /// In `.debug_line`.
+    /// Offset in `.debug_line`.
     at: u64,
     allowed: u64,
 }
 
 impl PastBudget {
-    /// Counts it for the unit at an offset.
+    /// Counts it as a diagnostic of the unit at this offset.
     pub(crate) fn report(&self, unit: u64, diagnostics: &mut Diagnostics) {
         diagnostics.add(Kind::Cap(Cap::LinePrograms), unit, || {
             format!(
@@ -96,7 +99,7 @@ impl Shared {
         Shared { tables, short, allowed, past_budget: OnceLock::new() }
     }
 
-    /// The abbreviations of a unit, by `own` unless other units have them as well.
+    /// The abbreviations of a unit. They are read into `own`, unless several units share the table.
     ///
     /// # Errors
     /// Its table is damaged.
@@ -124,7 +127,7 @@ impl Shared {
         Ok(Abbreviations { section, table })
     }
 
-    /// The same for what `gimli` reads.
+    /// The abbreviations of a unit in `gimli`'s form.
     ///
     /// # Errors
     /// Its table is damaged.
@@ -142,17 +145,17 @@ impl Shared {
         table.map_or_else(parse, |table| table.parsed.get_or_init(parse).clone())
     }
 
-    /// The table at an offset, where several units name it, and where it ends.
+    /// The table at an offset, if several units name it, and the offset of its end.
     fn named(&self, section: &[u8], offset: usize) -> (Option<&SharedTable>, usize) {
         let index = self.tables.partition_point(|table| table.offset < offset);
         let end = self.tables.get(index + 1).map_or(section.len(), |next| next.offset.min(section.len()));
         (self.tables.get(index).filter(|table| table.offset == offset && table.users > 1), end)
     }
 
-    /// Whether the unit at `index` runs the line program at `at`; that is found out before any of it is read.
+    /// Checks, before anything of it is read, if the unit at `index` may run the line program at offset `at`.
     ///
     /// # Errors
-    /// It is a long one, and units before have theirs.
+    /// The program is long, and earlier units have used up the limit.
     pub(crate) fn may_run<'f, E: Endianity>(
         &self,
         (dwarf, headers, files): (&Dwarf<'f, E>, &[Header<'f, E>], &Files),
@@ -169,7 +172,7 @@ impl Shared {
         }
     }
 
-    /// Which units have no part in the bytes of long line programs that may be run.
+    /// For each unit, true if its long line program does not fit into the limit.
     fn past_budget<'f, E: Endianity>(
         &self,
         dwarf: &Dwarf<'f, E>,
@@ -178,7 +181,7 @@ impl Shared {
     ) -> Vec<bool> {
         let mut left = self.allowed;
         let units = headers.iter().enumerate().map(|(index, header)| {
-            // With each root and header the system maps what is around it.
+            // Reading a root or a header maps the pages around it too.
             if index.is_multiple_of(UNITS_BETWEEN) {
                 for section in
                     [dwarf.debug_info.reader(), dwarf.debug_line.reader(), dwarf.debug_abbrev.reader()]
@@ -195,7 +198,7 @@ impl Shared {
         units.collect()
     }
 
-    /// Where the line program of a unit is.
+    /// The offset of a unit's line program.
     fn line_program<'f, E: Endianity>(&self, dwarf: &Dwarf<'f, E>, header: &Header<'f, E>) -> Option<usize> {
         let (code, values) = root_code(header).ok()?;
         let (section, offset) = (dwarf.debug_abbrev.reader().slice(), header.debug_abbrev_offset().0);
@@ -220,7 +223,7 @@ impl Shared {
     }
 }
 
-/// Bytes of the line program at an offset.
+/// The length in bytes of the line program at an offset.
 fn program_len<E: Endianity>(dwarf: &Dwarf<'_, E>, at: usize) -> Option<u64> {
     let mut section = *dwarf.debug_line.reader();
     section.skip(at).ok()?;
@@ -228,7 +231,7 @@ fn program_len<E: Endianity>(dwarf: &Dwarf<'_, E>, at: usize) -> Option<u64> {
     Some(len.min(section.len()) as u64)
 }
 
-/// The code of the unit's root, and the offset of the root's values in the unit.
+/// The abbreviation code of the unit's root, and the unit offset of the root's attribute values.
 ///
 /// # Errors
 /// The unit has no entry.
@@ -255,7 +258,7 @@ mod tests {
     const LONG_AT: usize = 0;
     const SHORT_AT: usize = 604;
 
-    /// A hundred thousand units, of which each tenth names a short program, and all others one long program.
+    /// A hundred thousand units. Each tenth names a short program, and all others name the same long program.
     #[test]
     fn a_long_program_is_run_until_the_budget_is_spent_and_a_short_one_always() {
         let program = |index: usize| if index.is_multiple_of(10) { SHORT_AT } else { LONG_AT };
@@ -281,7 +284,7 @@ mod tests {
         let headers: Vec<_> = std::iter::from_fn(|| units.next().unwrap()).collect();
         let (shared, files) = (Shared::of(&dwarf, &headers), Files::new());
         let may_run = |index| shared.may_run((&dwarf, &headers, &files), index, program(index)).is_ok();
-        // Asked for from the last to the first.
+        // The units ask in reverse order.
         let run: Vec<usize> = (0..headers.len()).rev().filter(|&index| may_run(index)).collect();
         let (short, long): (Vec<usize>, Vec<usize>) =
             run.into_iter().partition(|&index| program(index) == SHORT_AT);

@@ -1,5 +1,5 @@
-//! The debug sections of a program and of its supplementary file, with the headers of their units, so
-//! that a reference from one unit finds its target in another.
+//! The debug sections of a program and of its supplementary file, with the headers of their units, so that a reference
+//! from one unit finds its target in another.
 
 use std::sync::{Arc, OnceLock};
 
@@ -14,43 +14,44 @@ use crate::read::sections::bytes::{Bytes, Dwarf, Endianity};
 use crate::read::shared::{PastBudget, Shared, root_code};
 use crate::util::text;
 
-/// Bytes before the offsets of a `.debug_str_offsets` in 64 bits: length, version, padding.
+/// The size of a 64-bit `.debug_str_offsets` header: length, version, padding.
 const WIDE_HEADER: usize = 16;
 
-/// Units whose bytes are given back together, unless they are long.
+/// The pages of this many units are released together. A unit of `LONG` bytes or more is released by itself.
 const GIVEN_BACK: usize = 8;
 const LONG: usize = 1 << 20;
 
-/// Bytes that are kept of the name and the folder of a unit, which are paths: each unit reads its own, and a million units may
-/// name one string.
+/// The name and the folder of a unit are cut to this many bytes. Both are paths. A million units may name the same long
+/// string, and each unit reads it.
 const MAX_ROOT_TEXT: usize = 4096;
 
-/// A unit that others refer to; `None` where it cannot be read. Boxed, as most units are referred to by none.
+/// A unit that other units refer to; `None` if it cannot be read. Boxed, since other units refer to few units.
 type Referred<'f, E> = Option<Box<gimli::Unit<Bytes<'f, E>>>>;
 
-/// One `.debug_info` with its units in the order of their offsets.
+/// One `.debug_info`, with its units sorted by offset.
 pub(crate) struct Info<'f, E: Endianity> {
     pub(crate) dwarf: Dwarf<'f, E>,
-    /// `.debug_loclists`, which gimli does not lend.
+    /// `.debug_loclists`; gimli does not give access to its bytes.
     pub(crate) location_lists: Bytes<'f, E>,
-    /// llvm-dwp may store string offsets in 64 bits for units that are DWARF 32.
+    /// True if string offsets have 64 bits although units are 32-bit DWARF. llvm-dwp may write them so.
     wide_strings: bool,
-    /// Where `.debug_str` is one that units share and ends with a zero: so does every text in it.
+    /// `.debug_str`, if it ends with a zero byte, so that each string in it has an end. `None` for a `.dwo`, whose units are
+    /// kept longer than its bytes.
     texts: Option<&'f [u8]>,
     pub(crate) headers: Vec<gimli::UnitHeader<Bytes<'f, E>>>,
     shared: Shared,
-    /// Units that another one referred to, parsed once and kept. Most are not referred to: a place here is a pointer.
+    /// For each unit, its parsed form, once another unit referred to it.
     referred: Vec<OnceLock<Referred<'f, E>>>,
-    /// Where pages are given back.
+    /// The owner of the mapped files, which releases pages.
     files: &'f Files,
 }
 
-/// What a unit is parsed without.
+/// What is missing from a parsed unit.
 #[derive(Debug)]
 pub(crate) enum Without {
-    /// Its line program, or its own address: the first error of them.
+    /// The line program or the unit's `DW_AT_low_pc` is damaged. This is the first error.
     Damaged(gimli::Error),
-    /// Its line program.
+    /// The line program is past the limit for shared programs.
     Lines(PastBudget),
 }
 
@@ -64,8 +65,8 @@ impl<'f, E: Endianity> Info<'f, E> {
         Info::of(load(sections, endian), sections.get(DebugSection::LocLists), files, diagnostics)
     }
 
-    /// Headers lie far from each other, and the system maps what is around each that is touched: they are copied where that can
-    /// be, else the pages of a large section are given back now and then.
+    /// Reads all unit headers. They are far apart, and reading one through the mapping maps the pages around it. So a
+    /// header after a long unit is read by [`Files::peek`] if possible. Otherwise pages are released at intervals.
     pub(crate) fn of(
         dwarf: Dwarf<'f, E>,
         location_lists: &'f [u8],
@@ -93,7 +94,7 @@ impl<'f, E: Endianity> Info<'f, E> {
                 }
                 Err(error) => {
                     bad_unit(diagnostics, offset as u64, error);
-                    // The length says where the next unit is, whatever the version of this one.
+                    // The length field gives the start of the next unit, even if this unit has an unknown version.
                     let Some(len) = unit_length(section, offset) else { break };
                     len
                 }
@@ -105,7 +106,7 @@ impl<'f, E: Endianity> Info<'f, E> {
         let wide_strings = dwarf.file_type == gimli::DwarfFileType::Dwo
             && dwarf.debug_str_offsets.reader().slice().starts_with(&[0xff; 4]);
         let shared = Shared::of(&dwarf, &headers);
-        // Units of a `.dwo` are kept longer than their file is.
+        // Units of a `.dwo` are kept longer than the file's bytes, so their names must not borrow from it.
         let strings = dwarf.debug_str.reader().slice();
         let is_shared = dwarf.file_type == gimli::DwarfFileType::Main;
         let texts = (is_shared && strings.last() == Some(&0)).then_some(strings);
@@ -113,8 +114,9 @@ impl<'f, E: Endianity> Info<'f, E> {
         Info { dwarf, location_lists, wide_strings, texts, headers, shared, referred, files }
     }
 
-    /// What is given back when the unit at `index` was read, units being read in order: itself if it is long, else now and
-    /// then some units that were read before it, since the system tells every processor of each time.
+    /// The bytes whose pages can be released after the unit at `index` was read. Units are read in order. A long unit is
+    /// released by itself. Short units are released in groups, some units later, because each release interrupts every
+    /// processor.
     pub(crate) fn read_by(&self, index: usize) -> &'f [u8] {
         let start = |index: usize| offset_of(&self.headers[index]) as usize;
         let len = self.headers[index].length_including_self();
@@ -127,12 +129,12 @@ impl<'f, E: Endianity> Info<'f, E> {
         bytes.get(range).unwrap_or(&[])
     }
 
-    /// The whole `.debug_line`, that offsets of line programs and sequences count from.
+    /// The whole `.debug_line`. Offsets of line programs and sequences count from its start.
     pub(crate) fn debug_line(&self) -> Bytes<'f, E> {
         *self.dwarf.debug_line.reader()
     }
 
-    /// The string that an attribute of this unit means.
+    /// The string value of an attribute of this unit.
     pub(crate) fn string(
         &self,
         unit: &gimli::Unit<Bytes<'f, E>>,
@@ -151,8 +153,8 @@ impl<'f, E: Endianity> Info<'f, E> {
         }
     }
 
-    /// Where the string that an attribute of this unit means begins, with what is behind it, if there is no need to look for
-    /// its end: see [`crate::model::UnitName::Begins`].
+    /// The bytes of `.debug_str` from the start of an attribute's string on. The end of the string is not searched for: see
+    /// [`crate::model::UnitName::Begins`]. `None` if the string is not in a `.debug_str` that can be borrowed.
     pub(crate) fn begins(
         &self,
         unit: &gimli::Unit<Bytes<'f, E>>,
@@ -169,7 +171,7 @@ impl<'f, E: Endianity> Info<'f, E> {
         self.texts?.get(offset.0..).filter(|text| !text.is_empty())
     }
 
-    /// Index of the unit that the section offset `offset` lies in.
+    /// The index of the unit that contains this section offset.
     pub(crate) fn unit_at(&self, offset: usize) -> Option<usize> {
         let after = self.headers.partition_point(|h| offset_of(h) as usize <= offset);
         let index = after.checked_sub(1)?;
@@ -177,7 +179,7 @@ impl<'f, E: Endianity> Info<'f, E> {
         (offset - (offset_of(header) as usize) < header.length_including_self()).then_some(index)
     }
 
-    /// The abbreviations of the unit at `index`, by `own` unless other units have them as well.
+    /// The abbreviations of the unit at `index`. They are read into `own`, unless several units share the table.
     ///
     /// # Errors
     /// They are damaged.
@@ -189,7 +191,7 @@ impl<'f, E: Endianity> Info<'f, E> {
         self.shared.abbreviations(&self.dwarf, &self.headers[index], own)
     }
 
-    /// The same for what `gimli` reads.
+    /// The abbreviations of the unit at `index` in `gimli`'s form.
     ///
     /// # Errors
     /// They are damaged.
@@ -197,7 +199,7 @@ impl<'f, E: Endianity> Info<'f, E> {
         self.shared.parsed(&self.dwarf, &self.headers[index])
     }
 
-    /// The unit with its abbreviations, parsed on the first call; `None` where its root DIE cannot be read.
+    /// The unit with its abbreviations, parsed on the first call; `None` if its root DIE cannot be read.
     pub(crate) fn unit(&self, index: usize) -> Option<&gimli::Unit<Bytes<'f, E>>> {
         let parse = || {
             let mut own = AbbreviationTable::default();
@@ -208,9 +210,9 @@ impl<'f, E: Endianity> Info<'f, E> {
         self.referred[index].get_or_init(parse).as_deref()
     }
 
-    /// Parses a unit; its own table of abbreviations is left empty. Where the header of its line program, or its own
-    /// `DW_AT_low_pc`, cannot be read, the unit comes without them and is told so: gimli refuses such a unit as a whole, but
-    /// its functions still have names, addresses and what is inlined into them.
+    /// Parses a unit; its field `abbreviations` stays empty. If the header of its line program or its `DW_AT_low_pc` cannot be
+    /// read, the unit has none, and `Without` says why. gimli would refuse such a unit as a whole, but its functions still
+    /// have names, addresses and inlined subroutines.
     ///
     /// # Errors
     /// Its root cannot be read.
@@ -225,11 +227,11 @@ impl<'f, E: Endianity> Info<'f, E> {
     }
 }
 
-/// Reads the attributes of the unit's root in turn.
+/// Reads the attributes of the unit's root, one after the other.
 ///
 /// # Errors
-/// Those of [`root_code`]; the root has no abbreviation, or one of over [`MAX_ATTRIBUTES`]: a unit takes a few bytes, and
-/// attributes without a byte may be any number; a value is cut short.
+/// As [`root_code`]. Also if the root's abbreviation is missing or has more than [`MAX_ATTRIBUTES`] attributes, or if a value
+/// is cut off.
 pub(crate) fn root_attributes<'f, E: Endianity>(
     header: &gimli::UnitHeader<Bytes<'f, E>>,
     abbreviations: Abbreviations<'_, 'f>,
@@ -248,8 +250,8 @@ pub(crate) fn root_attributes<'f, E: Endianity>(
     Ok(())
 }
 
-/// The string that an attribute means, cut at [`text::MAX_TEXT`] bytes: `gimli` reads one to its end, byte by byte, and any
-/// number of attributes may mean one of megabytes.
+/// The string value of an attribute, cut at [`text::MAX_TEXT`] bytes. `gimli` would read it to its end, byte by byte, and any
+/// number of attributes may refer to the same string of megabytes.
 pub(crate) fn string<'f, E: Endianity>(
     dwarf: &Dwarf<'f, E>,
     unit: &gimli::Unit<Bytes<'f, E>>,
@@ -258,7 +260,7 @@ pub(crate) fn string<'f, E: Endianity>(
     string_within(dwarf, unit, value, text::MAX_TEXT)
 }
 
-/// As [`string`], of at most `most` bytes.
+/// As [`string`], but cut at `most` bytes.
 pub(crate) fn string_within<'f, E: Endianity>(
     dwarf: &Dwarf<'f, E>,
     unit: &gimli::Unit<Bytes<'f, E>>,
@@ -280,15 +282,15 @@ pub(crate) fn string_within<'f, E: Endianity>(
     };
     let bytes = section.slice().get(offset..)?;
     let found = match value {
-        // It came without its zero.
+        // gimli has already removed the zero byte.
         Value::String(_) => &bytes[..bytes.len().min(most)],
         _ => text::until_zero_within(bytes, most)?,
     };
     Some(Bytes::new(found, section.endian()))
 }
 
-/// As `gimli::Unit::new`, but the first error of the line program or of `DW_AT_low_pc` comes beside the unit, strings are
-/// cut, and the abbreviations are not kept.
+/// As `gimli::Unit::new`, with three differences: an error in the line program or in `DW_AT_low_pc` is returned together with
+/// the unit, strings are cut, and the unit does not keep its abbreviations.
 fn parse<'f, E: Endianity>(
     dwarf: &Dwarf<'f, E>,
     header: gimli::UnitHeader<Bytes<'f, E>>,
@@ -326,7 +328,7 @@ fn parse<'f, E: Endianity>(
         (gimli::DW_AT_GNU_dwo_id, Value::DwoId(id)) => unit.dwo_id = unit.dwo_id.or(Some(id)),
         _ => {}
     })?;
-    // Only now: a string or an address by index needs its base.
+    // Evaluated after the loop, because a string or an address by index needs the base attributes.
     unit.name = name.and_then(|value| string_within(dwarf, &unit, value, MAX_ROOT_TEXT));
     unit.comp_dir = comp_dir.and_then(|value| string_within(dwarf, &unit, value, MAX_ROOT_TEXT));
     let mut without = None;
@@ -367,14 +369,14 @@ impl<'f, E: Endianity> Space<'f, E> {
     }
 }
 
-/// Bytes of a unit from which on the header behind it is copied.
+/// If a unit has at least this many bytes, the header after it is read by a copy.
 const FAR: usize = 1 << 14;
 
-/// Bytes of the longest header: of a type unit in 64 bits.
+/// The size of the longest unit header: a 64-bit type unit's.
 const MAX_HEADER: usize = 40;
 
-/// The header of the unit at an offset, without touching its page; `None` where that cannot be done, or where anything is wrong
-/// with it.
+/// Reads the header of the unit at an offset without touching its page. `None` if that is not possible, or if anything in the
+/// header is wrong.
 fn peeked<'f, E: Endianity>(
     section: Bytes<'f, E>,
     offset: usize,
@@ -392,7 +394,7 @@ fn peeked<'f, E: Endianity>(
     if len < room || end > section.len() {
         return None;
     }
-    // As if the unit ended where the copy does.
+    // The copy is parsed as a unit that ends where the copy ends.
     match format {
         gimli::Format::Dwarf32 => endian.write_u32(&mut copy, room as u32),
         gimli::Format::Dwarf64 => endian.write_u64(&mut copy[len_size - 8..], room as u64),
@@ -410,7 +412,7 @@ fn peeked<'f, E: Endianity>(
     ))
 }
 
-/// Bytes of the unit at `offset`, its length field included (DWARF 5 7.4).
+/// The size in bytes of the unit at `offset`, with its length field (DWARF 5 7.4).
 fn unit_length<E: Endianity>(section: Bytes<'_, E>, offset: usize) -> Option<usize> {
     let mut input = section;
     input.skip(offset).ok()?;
@@ -418,7 +420,7 @@ fn unit_length<E: Endianity>(section: Bytes<'_, E>, offset: usize) -> Option<usi
     len.checked_add(usize::from(format.initial_length_size()))
 }
 
-/// Offset of a unit's header in its section.
+/// The offset of a unit's header in its section.
 pub(crate) fn offset_of<'f, E: Endianity>(header: &gimli::UnitHeader<Bytes<'f, E>>) -> u64 {
     header.debug_info_offset().map_or(0, |offset| offset.0 as u64)
 }
@@ -450,7 +452,7 @@ pub(crate) fn load<'f, E: Endianity>(sections: &DebugSections<'f>, endian: E) ->
     }
 }
 
-/// Counts the damage of a unit's header walk.
+/// Counts a damaged unit header.
 pub(crate) fn bad_unit(diagnostics: &mut Diagnostics, offset: u64, error: gimli::Error) {
     diagnostics.add(Kind::BadUnit, offset, || format!("unit at .debug_info+{offset:#x}: {error}"));
 }
@@ -459,7 +461,7 @@ pub(crate) fn bad_unit(diagnostics: &mut Diagnostics, offset: u64, error: gimli:
 mod tests {
     use super::*;
 
-    /// A unit of a version, type and format, with `len` bytes behind the length.
+    /// A unit with this version, type and format, with `len` bytes after the length field.
     fn unit(version: u16, kind: u8, wide: bool, len: usize, big: bool) -> Vec<u8> {
         let number = |value: u64, bytes: usize| match big {
             true => value.to_be_bytes()[8 - bytes..].to_vec(),
@@ -471,7 +473,7 @@ mod tests {
         };
         let (end, word) = (unit.len() + len, if wide { 8 } else { 4 });
         unit.extend(number(version.into(), 2));
-        // What a skeleton or a type unit has, or no more than the offset of the abbreviations and the size of addresses.
+        // The header of a skeleton or type unit, or only the abbreviation offset and the address size.
         match version {
             5 => unit.extend(
                 [
@@ -496,19 +498,19 @@ mod tests {
         (format!("{:?}", info.headers), bad, info.headers.len())
     }
 
-    /// Headers that are copied say what those say that are read in place.
+    /// A copied header equals the header read in place.
     #[test]
     fn headers_of_a_file_are_those_of_its_bytes() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("info");
-        // The last unit is whole, or cut off behind its header, or in it.
+        // The last unit is whole, or cut off after its header, or inside it.
         let (bigs, cuts) = ([false, true], [0, 1, FAR - 40, FAR - 20, FAR - 5]);
         for (big, cut) in bigs.into_iter().flat_map(|big| cuts.map(|cut| (big, cut))) {
             let kinds = (2..=6).flat_map(|version| (0..=10).map(move |kind| (version, kind)));
             let of_kind = |(version, kind)| [false, true].map(|wide| unit(version, kind, wide, FAR, big));
             let mut units = [unit(4, 8, false, FAR, big), unit(4, 8, false, FAR, big)].to_vec();
             units.extend(kinds.flat_map(of_kind));
-            // Behind a short one, a header is read in place.
+            // A header after a short unit is read in place.
             units.extend([
                 unit(4, 8, false, 16, big),
                 unit(4, 8, true, FAR, big),

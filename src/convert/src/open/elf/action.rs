@@ -1,23 +1,23 @@
-//! What types of relocations do to the bytes of debug sections.
+//! What each relocation type does to the bytes of a debug section.
 
-/// What one relocation type does; the number is the width of its place in bytes.
+/// What one relocation type does. The number is the width of the relocated field in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RelocationAction {
-    /// Nothing that matters for debug sections.
+    /// Nothing that matters in debug sections.
     Skip,
     /// Symbol + addend.
     Set(u8),
     /// Symbol + addend - place.
     Relative(u8),
-    /// What is there + symbol + addend.
+    /// Old value + symbol + addend.
     Add(u8),
-    /// What is there - symbol - addend.
+    /// Old value - symbol - addend.
     Sub(u8),
-    /// As `Set`, `Add` and `Sub`, on the low 6 bits of a byte.
+    /// `Set`, `Add` and `Sub` on the low 6 bits of a byte.
     Set6,
     Add6,
     Sub6,
-    /// As `Set`, `Add` and `Sub`, on a ULEB128 whose length stays.
+    /// `Set`, `Add` and `Sub` on a ULEB128 number, whose length in bytes stays the same.
     SetUleb,
     AddUleb,
     SubUleb,

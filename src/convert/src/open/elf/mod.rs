@@ -1,4 +1,4 @@
-//! Presents one ELF file: its tables as plain rows, its sections at image addresses, its symbols and debug sections.
+//! Reads one ELF file into an [`Image`]: sections at image addresses, symbols and debug sections.
 
 mod action;
 mod layout;
@@ -24,13 +24,13 @@ use crate::util::text;
 use layout::Layout;
 use sections::{Contents, DebugLayout};
 
-/// Largest alignment that a synthetic address is rounded to: above any page size in use.
+/// The largest section alignment that synthetic addresses respect. It is above any page size in use.
 const MAX_ALIGN: u64 = 1 << 32;
 
-/// Bytes that are kept of the names of sections where they are too many.
+/// Section names are cut to this many bytes if all of them together are too long.
 const SHORT_NAME: usize = 64;
 
-/// Links from one ELF file to others, as found in its sections.
+/// An ELF file's references to other files, and its embedded symbols.
 #[derive(Default)]
 pub(super) struct Links<'f> {
     /// File name and CRC-32 of `.gnu_debuglink`.
@@ -39,14 +39,14 @@ pub(super) struct Links<'f> {
     pub altlink: Option<(&'f [u8], &'f [u8])>,
     /// The xz stream of `.gnu_debugdata`.
     pub minidebug: Option<&'f [u8]>,
-    /// The file has a `.symtab`.
+    /// True if the file has a `.symtab`.
     pub symtab: bool,
 }
 
-/// Reads an ELF file without looking at any other file.
+/// Reads an ELF file. Opens no other file.
 ///
 /// # Errors
-/// The header or a table is damaged, the file is a core dump, a compressed section is damaged or too large.
+/// The header or a table is damaged, the file is a core dump, or a compressed section is damaged or too large.
 pub(super) fn read<'f>(
     files: &'f Files,
     path: &Path,
@@ -76,7 +76,8 @@ pub(super) fn read<'f>(
         if tables.is_relocatable() { KeptRelocations::default() } else { KeptRelocations::find(&tables) };
     let linker = linker(&tables);
     let restored = match linker {
-        // A linker that folds nothing erases only what it removed. A Linux kernel keeps ten million relocations.
+        // A linker that folds nothing writes tombstones only for functions that it removed, so there is nothing to restore.
+        // The search would cost time: a Linux kernel has ten million kept relocations.
         Linker::NeverFolds => Restored::default(),
         _ => restore::restore(files, &tables, &layout, &relocations, &mut debug, path)?,
     };
@@ -129,23 +130,23 @@ pub(super) fn read<'f>(
     Ok((image, links))
 }
 
-/// What made a file, by the names that linkers and compilers leave in it.
+/// The linker of a file, guessed from the names that linkers and compilers leave in it.
 fn linker(tables: &Tables<'_>) -> Linker {
     if tables.section(b".note.gnu.gold-version").is_some() {
         return Linker::MayFoldAndForget;
     }
-    // BOLT folds functions of a program that was linked before.
+    // BOLT folds functions after the link.
     let is_rewritten = tables.section(b".note.bolt_info").is_some();
-    // The content of a section that a separate debug file leaves out is not there.
+    // In a separate debug file `.comment` may be empty (`SHT_NOBITS`); `is_empty` below handles that.
     let Some(comment) = tables.section(b".comment").map(|section| tables.bytes(section)) else {
-        // Go's own linker leaves no comment. Nor is there one where Go called another linker and someone removed it.
+        // Go's own linker writes no `.comment`. But Go may also have called another linker, and someone removed `.comment`.
         let of_go = tables.section(b".note.go.buildid").is_some() && !is_rewritten;
         return if of_go { Linker::PerhapsOfGo } else { Linker::Unknown };
     };
     let names = |tool: &[u8]| {
         comment.split(|byte| !byte.is_ascii_alphanumeric()).any(|word| word.eq_ignore_ascii_case(tool))
     };
-    // Other linkers call themselves so (armlink, `IAR ELF Linker`), and some of them fold. GNU ld leaves no name.
+    // Other linkers have `link` in their names (armlink, `IAR ELF Linker`), and some of them fold. GNU ld writes no name.
     let other = comment.windows(4).any(|word| word.eq_ignore_ascii_case(b"link"));
     match comment.is_empty() {
         true => Linker::Unknown,
@@ -155,7 +156,7 @@ fn linker(tables: &Tables<'_>) -> Linker {
     }
 }
 
-/// The build id of an ELF file; empty where it has none.
+/// The build id of an ELF file; empty if it has none.
 ///
 /// # Errors
 /// The header or a table is damaged.
@@ -166,7 +167,7 @@ pub(super) fn build_id<'f>(path: &Path, data: &'f [u8]) -> Result<&'f [u8], Open
     Ok(Tables::parse(path, data)?.build_id())
 }
 
-/// What a link to a supplementary file must name: the checksum in its `.debug_sup`, else its build id.
+/// The id by which other files refer to this supplementary file: the checksum in its `.debug_sup`, else its build id.
 ///
 /// # Errors
 /// As [`build_id`].
@@ -179,7 +180,7 @@ pub(super) fn supplementary_id<'f>(path: &Path, data: &'f [u8]) -> Result<&'f [u
     Ok(own.map_or_else(|| tables.build_id(), |(.., checksum)| checksum))
 }
 
-/// A file of split DWARF: only its debug sections count.
+/// The debug sections of a split DWARF file.
 pub(super) struct Split<'f> {
     pub debug: DebugSections<'f>,
     pub arch: Arch,
@@ -197,7 +198,7 @@ pub(super) fn read_split<'f>(files: &'f Files, path: &Path, data: &'f [u8]) -> R
     let layout = layout(path, &tables, &mut diagnostics)?;
     let contents = Contents { files, path, tables: &tables };
     let debug_layout = DebugLayout::find(&contents, true, &mut diagnostics)?;
-    // Not in parallel: a caller that reads many files in parallel would begin another while it waits for this one.
+    // Not in parallel: callers read many files in parallel, and rayon would start the next file on this thread while it waits.
     let debug = debug_layout.load(&contents, &layout, false, &mut diagnostics)?;
     Ok(Split { debug, arch: arch(&tables), diagnostics })
 }
@@ -209,14 +210,14 @@ fn kind(tables: &Tables<'_>, debug: &DebugSections<'_>) -> ImageKind {
     if tables.is_relocatable() {
         return ImageKind::Relocatable;
     }
-    // `objcopy --only-keep-debug` leaves code sections without contents; a dwz file has none.
+    // After `objcopy --only-keep-debug`, code sections have no contents. A dwz file has no code sections.
     if code_sections.all(|section| section.kind == elf::SHT_NOBITS.0) && (debug.has_units() || !no_code) {
         return ImageKind::DebugOnly;
     }
     if tables.file_type == elf::ET_EXEC.0 { ImageKind::Executable } else { ImageKind::Dynamic }
 }
 
-/// What is loaded where. The file offsets of a file with debug information alone are of no other file.
+/// The `PT_LOAD` segments. The caller does not use them for a separate debug file: its file offsets are not the program's.
 fn segments(tables: &Tables<'_>) -> Vec<LoadedSegment> {
     let loaded = tables.segments.iter().filter(|segment| segment.kind == elf::PT_LOAD.0);
     let loaded = loaded.map(|segment| LoadedSegment {
@@ -299,28 +300,28 @@ pub(super) fn eh_frames<'f>(
         let size = input.len() as u64;
         let mut bytes = files.reserve(path, ".eh_frame", size, size)?;
         bytes.extend_from_slice(input);
-        // What was not applied is an error below.
+        // A relocation that was not applied is in `diagnostics`, which is checked below.
         let _ = relocator.apply(section.index, &mut bytes, &mut diagnostics);
         found.push((layout.bias[section.index], files.keep(bytes)));
     }
     match diagnostics.into_vec().into_iter().next() {
         None => Ok(found),
-        // A row would be wrong, or one of another function.
+        // With a wrong relocation an unwind row would be wrong, or would belong to another function.
         Some(noted) => Err(OpenError::malformed(path, "section .eh_frame".to_owned(), noted.to_string())),
     }
 }
 
-/// Places all loaded sections.
+/// Gives each loaded section its image address.
 ///
-/// In a linked file they have addresses. In `ET_REL` they get consecutive, aligned ones from 0 in section order, so that
-/// no two functions share an address. `llvm-symbolizer` leaves every section at 0 and answers an address that several
-/// sections have with a mixture of them; where there is one code section both answer alike.
+/// In a linked file sections have addresses. In `ET_REL` they get consecutive, aligned addresses from 0 on, in section
+/// order, so that no two functions share an address. `llvm-symbolizer` instead leaves every section at 0, so its answer
+/// for one address can mix several sections. For a file with one code section both give the same answers.
 fn layout(path: &Path, tables: &Tables<'_>, diagnostics: &mut OpenDiagnostics) -> Result<Layout, OpenError> {
     let highest = if tables.is_64 { u64::MAX } else { u64::from(u32::MAX) };
     let mut sections = Vec::new();
     let mut bias = vec![0; tables.sections.len()];
     let mut next = 0u64;
-    // Any number of sections may have one long name.
+    // A hostile file can give the same long name to many sections.
     let name_room = text::room(tables.data.len(), tables.sections.len());
     for section in tables.sections.iter().filter(|section| section.is_loaded()) {
         let mut start = section.address;

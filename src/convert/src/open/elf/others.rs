@@ -1,4 +1,4 @@
-//! What relocation types do of which [`super::relocate`] has no table: as far as `object` knows it, or their name says it.
+//! The action of relocation types that [`super::relocate`] does not list: from the `object` crate, or from the type's name.
 
 use crate::util::hash::HashMap;
 use object::elf;
@@ -8,12 +8,12 @@ use object::{Object as _, ObjectSection as _, RelocationEncoding, RelocationFlag
 
 use super::action::RelocationAction;
 
-/// The types of one file's relocations that `object` knows.
+/// The relocation types that occur in one file and that `object` knows.
 #[derive(Default)]
 pub(super) struct OtherTypes(HashMap<u32, RelocationAction>);
 
 impl OtherTypes {
-    /// Reads the types of all relocations of a file. `object` says what a type does for a relocation of a file only.
+    /// Collects the types of all relocations of a file. `object` can describe a type only for a relocation of an open file.
     pub(super) fn read(file: &[u8], is_64: bool) -> Self {
         let known = if is_64 {
             read::<elf::FileHeader64<Endianness>>(file)
@@ -31,7 +31,7 @@ impl OtherTypes {
 fn read<Elf: FileHeader<Endian = Endianness>>(data: &[u8]) -> object::Result<HashMap<u32, RelocationAction>> {
     let file = ElfFile::<Elf>::parse(data)?;
     let mut types = HashMap::default();
-    // Sections may overlap: no more relocations are looked at than the file has bytes.
+    // Sections may overlap, so the number of relocations is limited by the size of the file.
     let rows = file.sections().flat_map(|section| section.relocations()).take(data.len());
     for (_, row) in rows {
         let RelocationFlags::Elf { r_type } = row.flags() else { continue };
@@ -54,14 +54,14 @@ pub(super) fn name(machine: u16, kind: u32) -> Option<&'static str> {
     elf::machine_names(elf::Machine(machine)).r.name(elf::RelocationType(kind))
 }
 
-/// The name of a processor, such as `EM_68K`; its number where it has none.
+/// The name of a processor, such as `EM_68K`; its number if `object` has no name.
 pub(super) fn machine_name(machine: u16) -> String {
     let name = elf::Machine(machine).name();
     name.map_or_else(|| format!("machine {machine}"), str::to_owned)
 }
 
-/// True where a type makes an offset in thread-local storage. In debug sections such an offset is the operand of a
-/// variable's location, which nobody reads here.
+/// True if a type writes an offset in thread-local storage. In debug sections such an offset occurs only in the location
+/// of a thread-local variable, which foldsym does not read.
 pub(super) fn is_thread_local(machine: u16, kind: u32) -> bool {
     let words = ["TLS", "DTPREL", "DTPOFF", "TPREL", "TPOFF"];
     name(machine, kind).is_some_and(|name| words.iter().any(|word| name.contains(word)))

@@ -1,13 +1,13 @@
 //! Applies the relocations of `ET_REL` sections to a copy of their bytes, at synthetic addresses.
 //!
-//! Assemblers write a few types into debug sections: absolute words, words relative to their place, and the
-//! pairs of RISC-V and LoongArch that add and subtract two labels because the linker may move either. Thread-local
-//! offsets stay as they are: they are in location expressions, which nobody reads here.
+//! Assemblers use few relocation types in debug sections: absolute words, PC-relative words, and on RISC-V and LoongArch
+//! pairs that add one label and subtract another, since the linker may move either. Thread-local offsets are not
+//! relocated: they occur only in the locations of thread-local variables, which foldsym does not read.
 //!
-//! A section with a relocation of an unknown type is not read at all: every address and every offset in it may be
-//! wrong, and wrong functions, files and lines look like right ones.
+//! A section with a relocation of an unknown type is not read at all. Any address or offset in it may be wrong, and
+//! nobody could see that the resulting functions, files and lines are wrong.
 //!
-//! In a linked file nothing is applied: its debug sections are final, also where `.rela.debug_*` was kept.
+//! In a linked file nothing is applied: its debug sections are final, even if the linker kept `.rela.debug_*`.
 
 use std::sync::OnceLock;
 
@@ -25,19 +25,19 @@ pub(super) struct Relocator<'a, 'f> {
     machine: u16,
     endian: Endianness,
     mips64el: bool,
-    /// Relocation sections, by the section they apply to.
+    /// Relocation sections, sorted by the index of the section that they apply to.
     sections: Vec<(usize, RelocationRows<'f>, SymbolTable<'f>)>,
-    /// What to add to the value of a symbol, for each section.
+    /// For each section the number to add to the value of a symbol in it.
     bias: &'a [u64],
     is_mips64: bool,
-    /// The file's bytes, and whether it is of 64 bits.
+    /// The file's bytes, and whether its class is 64-bit.
     file: (&'f [u8], bool),
-    /// What the types do that are not in the table here; read when the first of them is met.
+    /// The types that the tables in this file do not list; read on first use.
     others: OnceLock<OtherTypes>,
 }
 
 impl<'a, 'f> Relocator<'a, 'f> {
-    /// Finds the relocation sections; none in a linked file.
+    /// Finds the relocation sections. In a linked file it takes none.
     pub(super) fn new(tables: &Tables<'f>, bias: &'a [u64]) -> Self {
         let mut sections = Vec::new();
         if tables.is_relocatable() {
@@ -64,13 +64,13 @@ impl<'a, 'f> Relocator<'a, 'f> {
         &self.sections[start..end]
     }
 
-    /// True where a section has relocations.
+    /// True if a section has relocations.
     pub(super) fn applies_to(&self, target: usize) -> bool {
         !self.sections_of(target).is_empty()
     }
 
-    /// Applies the relocations of a section to its bytes; false where the type of one is not known, so that the bytes
-    /// are of no use.
+    /// Applies the relocations of a section to its bytes. Returns false if a relocation has an unknown type; the bytes must
+    /// not be used then.
     #[must_use]
     pub(super) fn apply(&self, target: usize, bytes: &mut [u8], diagnostics: &mut OpenDiagnostics) -> bool {
         let mut is_whole = true;
@@ -112,7 +112,7 @@ impl<'a, 'f> Relocator<'a, 'f> {
         is_whole
     }
 
-    /// A symbol's synthetic address; 0 for symbol 0 and undefined symbols, as a static linker would give weak ones.
+    /// A symbol's synthetic address. Symbol 0 and undefined symbols have 0, which a static linker gives to undefined weak symbols.
     fn value(&self, symbols: &SymbolTable<'_>, index: u32) -> Option<u64> {
         if index == 0 {
             return Some(0);
@@ -125,7 +125,7 @@ impl<'a, 'f> Relocator<'a, 'f> {
         }
     }
 
-    /// The bytes that a relocation type sets to symbol plus addend; `None` for types that do something else.
+    /// The width in bytes of a relocation type that writes symbol + addend; `None` for all other types.
     pub(super) fn absolute(&self, kind: u32) -> Option<u8> {
         match action(self.machine, kind) {
             Some(RelocationAction::Set(width)) => Some(width),
@@ -145,8 +145,8 @@ impl<'a, 'f> Relocator<'a, 'f> {
     }
 }
 
-/// True where a linker has erased relocations of debug sections: `ld -r` makes those against sections that it discards
-/// relocations of type 0 without a symbol, and leaves 0 at their places.
+/// True if a linker erased relocations of debug sections. `ld -r` does so for relocations against discarded sections: it
+/// gives them type 0 and no symbol, and leaves 0 in the relocated field.
 pub(super) fn has_erased(tables: &Tables<'_>) -> bool {
     tables.relocation_sections().any(|(section, rows, _)| {
         let target = tables.sections.get(section.info);
@@ -156,19 +156,19 @@ pub(super) fn has_erased(tables: &Tables<'_>) -> bool {
     })
 }
 
-/// What to write, apart from how.
+/// The operands of one relocation.
 struct RelocatedValue {
     /// Symbol plus explicit addend.
     value: u64,
-    /// Synthetic address of the place.
+    /// Synthetic address of the relocated field.
     place_addr: u64,
-    /// False where the addend is what the place holds.
+    /// False if the addend is the old value of the field.
     explicit: bool,
     big_endian: bool,
 }
 
 impl RelocatedValue {
-    /// Writes to the start of `place`; `None` where the place ends too early.
+    /// Writes to the start of `place`; `None` if `place` is too short.
     fn patch(&self, action: RelocationAction, place: &mut [u8]) -> Option<()> {
         let kept = |old: u64| if self.explicit { 0 } else { old };
         match action {
@@ -214,7 +214,8 @@ fn uleb(place: &mut [u8], change: impl FnOnce(u64) -> u64) -> Option<()> {
     let length = place.iter().take(10).position(|byte| byte & 0x80 == 0)? + 1;
     let bytes = &mut place[..length];
     let old = bytes.iter().rev().fold(0u64, |value, byte| value << 7 | u64::from(byte & 0x7f));
-    // A pair sets an address and subtracts another; modulo the length's bits the difference is exact.
+    // A pair of relocations sets an address and subtracts another. Both are cut to the 7 bits per byte of this number, and
+    // the difference is exact modulo that many bits.
     let mut value = change(old);
     for byte in bytes {
         *byte = *byte & 0x80 | value as u8 & 0x7f;
@@ -223,7 +224,7 @@ fn uleb(place: &mut [u8], change: impl FnOnce(u64) -> u64) -> Option<()> {
     Some(())
 }
 
-/// The relocation types that occur in debug sections, from each processor's ELF supplement.
+/// The relocation types that occur in debug sections, from the ELF supplement of each processor.
 fn action(machine: u16, kind: u32) -> Option<RelocationAction> {
     use RelocationAction::{Relative, Set, Skip};
     if kind == 0 {
@@ -258,7 +259,7 @@ fn action(machine: u16, kind: u32) -> Option<RelocationAction> {
             elf::R_AARCH64_PREL64 => Relative(8),
             elf::R_AARCH64_PREL32 => Relative(4),
             elf::R_AARCH64_P32_ABS32 => Set(4),
-            // `R_AARCH64_TLS_DTPREL64`, which assemblers write for thread-local variables.
+            // `R_AARCH64_TLS_DTPREL64`: assemblers write it for thread-local variables.
             _ if kind == 1029 => Skip,
             _ => return None,
         },
@@ -310,7 +311,7 @@ fn other_machine(machine: u16, kind: u32) -> Option<RelocationAction> {
             elf::R_MIPS_TLS_DTPREL32 | elf::R_MIPS_TLS_DTPREL64 => Skip,
             _ => return None,
         },
-        // Numbers of the AMDGPU back end's guide: `ABS64`, `ABS32`, `REL32`, `REL64`.
+        // `R_AMDGPU_ABS64`, `ABS32`, `REL32`, `REL64`: numbers from LLVM's AMDGPU guide.
         elf::EM_AMDGPU => match kind {
             3 => Set(8),
             6 => Set(4),
@@ -326,7 +327,7 @@ fn other_machine(machine: u16, kind: u32) -> Option<RelocationAction> {
             elf::R_SPARC_TLS_DTPOFF32 | elf::R_SPARC_TLS_DTPOFF64 => Skip,
             _ => return None,
         },
-        // Assemblers write addends of both into the place, and 0 into the relocation, which has room for one.
+        // For SH and Xtensa, assemblers write the addend into the relocated field. Their `Rela` records hold addend 0.
         elf::EM_SH if elf::RelocationType(kind) == elf::R_SH_DIR32 => Add(4),
         elf::EM_XTENSA if elf::RelocationType(kind) == elf::R_XTENSA_32 => Add(4),
         elf::EM_HEXAGON if elf::RelocationType(kind) == elf::R_HEX_32 => Set(4),

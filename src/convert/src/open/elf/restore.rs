@@ -1,9 +1,10 @@
-//! Puts addresses back that the linker wrote tombstones over, from the relocations that it kept (`--emit-relocs`).
+//! Replaces tombstones in debug sections by the true addresses, from relocations that the linker kept (`--emit-relocs`).
 //!
-//! The debug information of a function that was folded has a tombstone wherever an address stood, but the relocation
-//! beside it still names the place: a section that was folded into another counts as that one. What was discarded has
-//! no symbol any more and stays as it is. Only words that hold a tombstone are written, only with addresses of code,
-//! and which ones is remembered: such an address is evidence of another kind than one that the linker left.
+//! The linker overwrites every address in the debug information of a folded function with a tombstone. The kept
+//! relocation of such an address still names a symbol, and the value of that symbol is the survivor's address. The
+//! relocations of discarded code have no symbol any more, so their tombstones remain. Only words with a tombstone are
+//! replaced, and only by addresses of code. [`Restored`] lists the replaced words, because a restored address is
+//! a different kind of evidence from an address that the linker wrote.
 
 use super::layout::Layout;
 use super::relocate::Relocator;
@@ -13,7 +14,7 @@ use crate::open::files::Files;
 use crate::open::image::{AddressRange, DebugSection, DebugSections, Restored};
 use crate::open::relocations::KeptRelocations;
 
-/// Sections in which addresses of code stand.
+/// The debug sections that hold addresses of code.
 const SECTIONS: [(DebugSection, &[u8]); 4] = [
     (DebugSection::Info, b".debug_info"),
     (DebugSection::Addr, b".debug_addr"),
@@ -21,10 +22,10 @@ const SECTIONS: [(DebugSection, &[u8]); 4] = [
     (DebugSection::RngLists, b".debug_rnglists"),
 ];
 
-/// Replaces the debug sections in which an address could be put back by copies that have it.
+/// Replaces each debug section that has tombstones to restore by a restored copy.
 ///
 /// # Errors
-/// A copy is above the limits of `files`.
+/// A copy is larger than `files` allows.
 pub(super) fn restore<'f>(
     files: &'f Files,
     tables: &Tables<'f>,
@@ -77,7 +78,7 @@ pub(super) fn restore<'f>(
     Ok(restored)
 }
 
-/// What linkers write for an address that is gone: 0, 1, and the two largest numbers.
+/// True for the tombstones that linkers write: 0, 1, -1 and -2 in the size of the word.
 fn is_tombstone(word: &[u8], big_endian: bool) -> bool {
     let (low, high) = match (word, big_endian) {
         ([high @ .., low], true) | ([low, high @ ..], false) => (*low, high),

@@ -1,8 +1,8 @@
-//! Turns the debug sections of an ELF file into joined, uncompressed and relocated bytes.
+//! Turns the debug sections of an ELF file into joined, decompressed and relocated bytes.
 //!
-//! Several sections of one name (gcc writes a `.debug_info` and a `.debug_info.dwo` for each COMDAT group) are joined in
-//! section order. In `ET_REL` a section's offset in the joined bytes is its synthetic address, so that a relocation
-//! against it leads into the right part.
+//! Several sections with the same name are joined in section order: gcc writes a `.debug_info` and a `.debug_info.dwo` for
+//! each COMDAT group. In `ET_REL` the synthetic address of a debug section is its offset in the joined bytes, so that
+//! a relocation against the section yields an offset in the joined bytes.
 
 use std::path::Path;
 
@@ -22,7 +22,7 @@ use crate::open::error::OpenError;
 use crate::open::files::Files;
 use crate::open::image::{BlockMapSection, DebugSection, DebugSections};
 
-/// One file's tables with what is needed to make new bytes from its sections.
+/// One file's tables, with the owner of new buffers and the path for messages.
 pub(super) struct Contents<'a, 'f> {
     pub files: &'f Files,
     pub path: &'a Path,
@@ -30,7 +30,7 @@ pub(super) struct Contents<'a, 'f> {
 }
 
 impl<'f> Contents<'_, 'f> {
-    /// File name and CRC-32 of `.gnu_debuglink`: a string, zeroes up to a multiple of 4, the checksum.
+    /// File name and CRC-32 of `.gnu_debuglink`. The section holds a string, zero bytes up to a multiple of 4, the checksum.
     pub(super) fn debuglink(&self) -> Option<(&'f [u8], u32)> {
         let bytes = self.tables.bytes(self.tables.section(b".gnu_debuglink")?);
         let length = bytes.iter().position(|&byte| byte == 0)?;
@@ -43,8 +43,8 @@ impl<'f> Contents<'_, 'f> {
         Some((&bytes[..length], checksum))
     }
 
-    /// Path and identity of the supplementary file: `.gnu_debugaltlink` is a string, then the build id up to the
-    /// section's end; `.debug_sup` names a checksum.
+    /// Path and id of the supplementary file. `.gnu_debugaltlink` holds the path as a string, then the build id up to the
+    /// end of the section. `.debug_sup` has a checksum in place of the build id.
     pub(super) fn altlink(&self) -> Option<(&'f [u8], &'f [u8])> {
         let Some(section) = self.tables.section(b".gnu_debugaltlink") else {
             let (is_supplementary, name, checksum) = self.tables.supplement()?;
@@ -61,26 +61,27 @@ impl<'f> Contents<'_, 'f> {
     }
 }
 
-/// One section that is a part of a debug section.
+/// One section of the file, which is a debug section or a part of one.
 struct SectionPart<'f> {
     section: usize,
-    /// As in the file, without a compression header.
+    /// The section's bytes in the file, without the compression header.
     input: &'f [u8],
     method: Option<Compression>,
-    /// Uncompressed, as claimed.
+    /// The uncompressed size that the file claims.
     size: u64,
-    /// In the joined bytes.
+    /// Offset in the joined bytes.
     offset: u64,
 }
 
-/// Which sections make up each debug section, before any byte is touched.
+/// The sections that make up each debug section. Nothing is decompressed or copied yet.
 #[derive(Default)]
 pub(super) struct DebugLayout<'f> {
     parts: Vec<(DebugSection, Vec<SectionPart<'f>>)>,
 }
 
 impl<'f> DebugLayout<'f> {
-    /// Finds the sections named `.debug_*` or `.zdebug_*`; with `split` those that end in `.dwo`.
+    /// Finds the sections named `.debug_*` or `.zdebug_*`. With `split` it finds the ones that end in `.dwo` and the indices
+    /// of a package.
     ///
     /// # Errors
     /// A compressed section is too short for its header.
@@ -110,15 +111,16 @@ impl<'f> DebugLayout<'f> {
         Ok(layout)
     }
 
-    /// True where there are units to read.
+    /// True if there is a `.debug_info` or a `.debug_types`.
     pub(super) fn has_units(&self) -> bool {
         self.parts.iter().any(|(id, _)| matches!(id, DebugSection::Info | DebugSection::Types))
     }
 
-    /// Makes the bytes of every debug section, in parallel if wanted and worth it. Sections that need no work are borrowed from the mapping.
+    /// Makes the bytes of every debug section. Runs in parallel if the caller allows it and several sections need work.
+    /// A section that needs no work is borrowed from the mapped file.
     ///
     /// # Errors
-    /// A compressed section is damaged, lies about its size, or is too large.
+    /// A compressed section is damaged, has another size than it claims, or is too large.
     pub(super) fn load(
         self,
         contents: &Contents<'_, 'f>,
@@ -151,7 +153,7 @@ impl<'f> DebugLayout<'f> {
     }
 }
 
-/// The bytes of a debug section as the file has them, if nothing has to be done to them.
+/// The bytes of a debug section in the mapped file, if it is one uncompressed section without relocations.
 fn borrowed<'f>(pieces: &[SectionPart<'f>], relocator: &Relocator<'_, 'f>) -> Option<&'f [u8]> {
     match pieces {
         [piece] if piece.method.is_none() && !relocator.applies_to(piece.section) => Some(piece.input),
@@ -159,7 +161,7 @@ fn borrowed<'f>(pieces: &[SectionPart<'f>], relocator: &Relocator<'_, 'f>) -> Op
     }
 }
 
-/// One debug section's bytes.
+/// Joins, decompresses and relocates the parts of one debug section. The result is empty if a relocation type is unknown.
 fn join<'f>(
     contents: &Contents<'_, 'f>,
     pieces: &[SectionPart<'f>],
@@ -197,11 +199,11 @@ fn join<'f>(
 
 /// `SHT_LLVM_BB_ADDR_MAP`.
 const BLOCK_MAP: u32 = 0x6fff_4c0a;
-/// `SHT_LLVM_BB_ADDR_MAP_V0`, of LLVM 14 and before.
+/// `SHT_LLVM_BB_ADDR_MAP_V0`, written by LLVM 14 and older.
 const BLOCK_MAP_V0: u32 = 0x6fff_4c08;
 
-/// The sections of the basic-block address map. One that cannot be unpacked is counted and left out: nothing else
-/// depends on it.
+/// The sections of the basic-block address map. A section that cannot be decompressed is counted and left out, since
+/// nothing else depends on it.
 pub(super) fn block_maps<'f>(
     contents: &Contents<'_, 'f>,
     layout: &Layout,
@@ -235,13 +237,13 @@ pub(super) fn block_maps<'f>(
     found
 }
 
-/// The debug section that a section's name stands for, and whether it is the old compressed name (`.zdebug_`).
+/// The debug section with this section name, and whether the name has the old prefix for compressed sections (`.zdebug_`).
 fn debug_section_of(name: &[u8], split: bool) -> Option<(DebugSection, bool)> {
     let (base, z_name) = match name.strip_prefix(b".debug_") {
         Some(base) => (base, false),
         None => (name.strip_prefix(b".zdebug_")?, true),
     };
-    // The indices of a package are of split DWARF, without the suffix.
+    // The indices of a package (`.debug_cu_index`, `.debug_tu_index`) belong to split DWARF but have no suffix `.dwo`.
     let id = match (base.strip_suffix(b".dwo"), split) {
         (Some(base), true) => DebugSection::from_base_name(base),
         (None, true) => DebugSection::from_base_name(base)
@@ -252,7 +254,7 @@ fn debug_section_of(name: &[u8], split: bool) -> Option<(DebugSection, bool)> {
     id.map(|id| (id, z_name))
 }
 
-/// How to unpack a section; `None` where that is not known, or there is nothing.
+/// A section's compression method and size; `None` if the method is not known.
 fn unpacking<'f>(
     contents: &Contents<'_, 'f>,
     section: &ElfSection<'f>,
@@ -293,7 +295,7 @@ fn unpacking<'f>(
     Ok(piece(bytes, None, bytes.len() as u64))
 }
 
-/// Type, uncompressed size and compressed bytes of a section with `SHF_COMPRESSED`.
+/// Compression type, uncompressed size and compressed bytes of a section with `SHF_COMPRESSED`.
 fn compression_header<'f>(tables: &Tables<'f>, bytes: &'f [u8]) -> Option<(u32, u64, &'f [u8])> {
     if tables.is_64 {
         let (header, input) = from_bytes::<CompressionHeader64<Endianness>>(bytes).ok()?;

@@ -1,4 +1,4 @@
-//! Picks the symbols that can name code (and vtables) out of the symbol tables.
+//! Selects from the symbol tables the symbols that can name code or vtables.
 
 use hashbrown::HashTable;
 use object::elf;
@@ -15,8 +15,8 @@ use crate::util::hash::hash;
 use crate::util::text;
 use crate::util::text::{TOGETHER, soon};
 
-/// Function descriptors of PPC64 ELFv1 (`.opd`): a function symbol holds the address of a descriptor, whose first word
-/// is the address of the code.
+/// Function descriptors of PPC64 ELFv1 (`.opd`). There a function symbol has the address of a descriptor, and the
+/// descriptor's first word is the address of the code.
 #[derive(Default)]
 pub(super) struct Descriptors {
     range: Option<AddressRange>,
@@ -42,14 +42,15 @@ impl Descriptors {
         let mut bytes = contents.files.reserve(contents.path, "section .opd", length, length)?;
         bytes.extend_from_slice(input);
         if !Relocator::new(tables, &layout.bias).apply(section.index, &mut bytes, diagnostics) {
-            // Descriptors that lead nowhere: each symbol of one is counted.
+            // Without bytes no descriptor resolves, so each symbol of a descriptor is counted as `BadDescriptor`.
             bytes.clear();
         }
         let position = layout.position[section.index] as usize;
         Ok(Self { range: layout.sections.get(position).map(|section| section.range), bytes })
     }
 
-    /// The address of the code of a descriptor at this address; `Err` where it leads nowhere.
+    /// The code address in the descriptor at this address; the address itself if it is outside `.opd`. `Err` if the
+    /// descriptor cannot be read.
     fn resolve(&self, address: u64) -> Result<u64, ()> {
         let Some(range) = self.range.filter(|range| (range.start..range.end).contains(&address)) else {
             return Ok(address);
@@ -61,7 +62,7 @@ impl Descriptors {
     }
 }
 
-/// What the symbol tables of a file say of its code.
+/// What the symbol tables of a file say about its code.
 pub(super) struct SymbolTables<'f> {
     pub(super) symbols: Vec<Symbol<'f>>,
     /// Names of `STT_FILE` symbols.
@@ -69,7 +70,7 @@ pub(super) struct SymbolTables<'f> {
     pub(super) marks: Vec<CodeMark>,
 }
 
-/// Reads `.symtab`, then what only `.dynsym` has.
+/// Reads `.symtab`, then adds the symbols that only `.dynsym` has.
 pub(super) fn read<'f>(
     tables: &Tables<'f>,
     layout: &Layout,
@@ -112,10 +113,10 @@ pub(super) fn read<'f>(
     SymbolTables { symbols, files, marks }
 }
 
-/// Symbols that one task looks for in another table, at least.
+/// The least number of symbols that one parallel task looks up in the other table.
 const AT_ONCE: usize = 1024;
 
-/// The symbols of a table that are not local, by address and name: places among the symbols.
+/// The global and weak symbols of a table: hashed by address and name, as positions in its list of symbols.
 #[derive(Default)]
 struct GlobalSymbols(HashTable<u32>);
 
@@ -126,14 +127,14 @@ impl GlobalSymbols {
             if symbol.binding != Binding::Local {
                 let hash = table.hashes[at as usize];
                 let hash_of = |at: &u32| table.hashes[*at as usize];
-                // Once: a table may say the same any number of times.
+                // A table may repeat a symbol any number of times; one entry is enough.
                 shared.entry(hash, |at| table.is(*at, hash, symbol), hash_of).or_insert(at);
             }
         }
         GlobalSymbols(shared)
     }
 
-    /// Those of another table's symbols that `table` has not.
+    /// The symbols of another table that `table` does not have.
     fn others<'f>(
         &self,
         table: &SymbolReader<'_, 'f>,
@@ -154,14 +155,14 @@ struct SymbolReader<'a, 'f> {
     descriptors: &'a Descriptors,
     diagnostics: OpenDiagnostics,
     symbols: Vec<Symbol<'f>>,
-    /// Of the name and the address of each.
+    /// For each symbol the hash of its address and name.
     hashes: Vec<u64>,
     files: Vec<&'f [u8]>,
     marks: Vec<CodeMark>,
 }
 
 impl<'f> SymbolReader<'_, 'f> {
-    /// True where a symbol is the one at this place.
+    /// True if the symbol at position `at` has the same address and name.
     fn is(&self, at: u32, hash: u64, symbol: &Symbol<'_>) -> bool {
         let own = &self.symbols[at as usize];
         (self.hashes[at as usize], own.address, own.name) == (hash, symbol.address, symbol.name)
@@ -175,7 +176,7 @@ impl<'f> SymbolReader<'_, 'f> {
             name.filter(|name| name_room.spend(name.len()))
         };
         for index in 1..table.len() {
-            // Those of a dynamic table, which is sorted by hash, lie all over the section.
+            // Names are prefetched in groups: a dynamic table is sorted by hash, so its names are spread over the section.
             if index % TOGETHER == 1 {
                 let some = (index..index + TOGETHER).map_while(|index| table.get(index));
                 soon(some.map(|raw| table.names_from(raw.name)));
@@ -183,7 +184,7 @@ impl<'f> SymbolReader<'_, 'f> {
             let Some(raw) = table.get(index) else { break };
             let kind = elf::SymbolType(raw.kind);
             if kind == elf::STT_FILE {
-                // Linkers close the list of local symbols of files with a file without a name.
+                // Linkers write an `STT_FILE` symbol without a name after the local symbols of the last file.
                 let name = name_of(&raw).unwrap_or_default();
                 file = (!name.is_empty()).then_some(self.files.len() as u32);
                 if file.is_some() {
@@ -216,7 +217,7 @@ impl<'f> SymbolReader<'_, 'f> {
         }
     }
 
-    /// Keeps where data begins among code, and code again.
+    /// Records the place where data begins inside a code section, and where code begins again.
     fn mark(&mut self, raw: &RawSymbol, name: &[u8], place: usize, position: u32) {
         let in_code = self.layout.sections.get(position as usize).is_some_and(|section| section.executable);
         let kind = match elf::SymbolType(raw.kind) {
@@ -233,7 +234,7 @@ impl<'f> SymbolReader<'_, 'f> {
         self.marks.push(CodeMark { address: raw.value.wrapping_add(self.layout.bias[place]), kind });
     }
 
-    /// The symbol, if it is of a kind that is kept. `place` is the file's section index, `position` the image's.
+    /// The symbol, if its kind is kept. `place` is its section index in the file, `position` its position in `Image::sections`.
     fn symbol(&mut self, raw: &RawSymbol, name: &'f [u8], place: usize, position: u32) -> Option<Symbol<'f>> {
         let section = self.layout.sections.get(position as usize)?;
         let executable = section.executable;
@@ -253,7 +254,7 @@ impl<'f> SymbolReader<'_, 'f> {
         let function = matches!(kind, SymbolKind::Function | SymbolKind::Indirect);
         if function {
             if self.machine == elf::EM_ARM {
-                // Bit 0 says that the function is Thumb code.
+                // Bit 0 marks Thumb code.
                 address &= !1;
             }
             if !executable {
@@ -261,7 +262,7 @@ impl<'f> SymbolReader<'_, 'f> {
                 section = self.layout.sections.get(position as usize)?;
             }
         }
-        // A label at its section's end (`_etext`) is of the linker and names no code.
+        // A label at the end of its section (`_etext`) comes from the linker and names no code.
         let inside = section.range.start <= address
             && (address < section.range.end || (function && address == section.range.end));
         if !inside {
@@ -308,7 +309,7 @@ impl<'f> SymbolReader<'_, 'f> {
         found
     }
 
-    /// True for names that assemblers make: local labels, and mapping symbols that tell code from data.
+    /// True for names that assemblers make: local labels (`.L`), and mapping symbols, which mark where code and data begin.
     fn is_internal_label(&self, name: &[u8]) -> bool {
         if name.starts_with(b".L") {
             return true;
@@ -318,7 +319,7 @@ impl<'f> SymbolReader<'_, 'f> {
         match self.machine {
             elf::EM_ARM => ends && matches!(letter, b'a' | b'd' | b't'),
             elf::EM_AARCH64 => ends && matches!(letter, b'd' | b'x'),
-            // `$x` may be followed by the instruction set.
+            // The instruction set may follow `$x`.
             elf::EM_RISCV => matches!(letter, b'x') || (ends && matches!(letter, b'd')),
             elf::EM_CSKY => ends && matches!(letter, b'd' | b't'),
             _ => false,

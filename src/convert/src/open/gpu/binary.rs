@@ -1,4 +1,4 @@
-//! LLVM's offload binaries: a header, an entry with its strings, and one image.
+//! Reads LLVM's offload binaries: a header, then entries, each with strings and one image.
 
 use std::path::Path;
 
@@ -7,25 +7,25 @@ use crate::open::error::OpenError;
 
 const MAGIC: [u8; 4] = [0x10, 0xff, 0x10, 0xad];
 
-/// More strings than this are damage.
+/// The most entries of a binary, and the most strings of one entry; more are damage.
 const MAX_STRINGS: u64 = 1 << 12;
 
-/// So is a longer string; any number of them may be one text.
+/// The longest string in bytes. It bounds the work, since all strings of a table may point to the same long text.
 const MAX_TEXT: usize = 1 << 12;
 
-/// And more strings of all entries together.
+/// The most strings of all entries together.
 const MAX_ALL_STRINGS: u64 = 1 << 16;
 
 pub(super) fn is_binary(data: &[u8]) -> bool {
     data.starts_with(&MAGIC)
 }
 
-/// Reads an offload binary at the start of `data`, and says how long it is.
+/// Reads an offload binary at the start of `data`, and returns its length.
 ///
-/// Version 1 has one entry, of which the header says offset and size; version 2 has several, and says their number.
+/// The header's last field is the entry's size in version 1, which has one entry, and the number of entries in version 2.
 ///
 /// # Errors
-/// It is of another version, or the header, an entry, a string or an image is outside of it.
+/// The version is unknown, or the header, an entry, a string or an image is outside of the binary.
 pub(super) fn read<'f>(
     path: &Path,
     place: &str,
@@ -87,7 +87,7 @@ pub(super) fn read<'f>(
                 Some(String::from_utf8_lossy(&bytes[..len]).into_owned())
             };
             let (key, value) = text(0).zip(text(8)).ok_or_else(|| outside("a string"))?;
-            // Texts and tables of several entries may be the same bytes.
+            // The strings of several entries may be the same bytes of the file, so the copies are limited.
             contents.charge(path, 16 + key.len() + value.len())?;
             match &*key {
                 "triple" => triple = value,

@@ -1,4 +1,4 @@
-//! Clang's offload bundles: a table of targets with offsets, uncompressed or compressed as a whole.
+//! Reads clang's offload bundles: a table of targets with offsets, uncompressed or compressed as a whole.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use crate::open::files::Files;
 const PLAIN: &[u8] = b"__CLANG_OFFLOAD_BUNDLE__";
 const COMPRESSED: &[u8] = b"CCOB";
 
-/// More entries than this are damage.
+/// The most entries of a bundle; more are damage.
 const MAX_ENTRIES: u64 = 1 << 16;
 
 pub(super) fn is_uncompressed(data: &[u8]) -> bool {
@@ -57,7 +57,7 @@ pub(super) fn read<'f>(
             ))
         })?;
         end = end.max(at).max(offset as usize + code.len());
-        // A few bytes could be any number of programs otherwise.
+        // Without this check many entries could name the same few bytes.
         together += code.len();
         if together > data.len() {
             let have = data.len();
@@ -72,21 +72,23 @@ pub(super) fn read<'f>(
     Ok(end)
 }
 
-/// An entry's name without the kind before its target (`hipv4-amdgcn-amd-amdhsa--gfx90a`); `None` for the host's.
+/// The target in an entry's name, without the offload kind before it (`hipv4-amdgcn-amd-amdhsa--gfx90a`); `None` for the
+/// host's entry.
 pub(super) fn target(name: &str) -> Option<&str> {
     if name.starts_with("host-") {
         return None;
     }
     let kinds = ["hipv4-", "hip-", "openmp-", "openacc-", "opencl-", "sycl-"];
     let rest = kinds.iter().find_map(|kind| name.strip_prefix(kind)).unwrap_or(name);
-    // Behind a triple without a processor; behind a feature it says that the feature is off.
+    // A `-` at the end belongs to a triple without a processor and is cut. After a feature (`xnack-`) it means that the
+    // feature is off.
     Some(if rest.contains(':') { rest } else { rest.trim_end_matches('-') })
 }
 
-/// Reads a compressed bundle at the start of `data`, and says how long it is.
+/// Reads a compressed bundle at the start of `data`, and returns its compressed length.
 ///
 /// # Errors
-/// Its header contradicts `data`, its version or method is not known, or what is in it is damaged or too large.
+/// Its header contradicts `data`, its version or method is unknown, or its content is damaged or too large.
 pub(super) fn read_compressed<'f>(
     files: &'f Files,
     path: &Path,
@@ -99,7 +101,7 @@ pub(super) fn read_compressed<'f>(
         number(data, at, len).ok_or_else(|| malformed("its header is cut off".to_owned()))
     };
     let (version, method) = (field(4, 2)?, field(6, 2)?);
-    // Version 1 does not say how long the whole is: it then ends with the data. 8 bytes of hash end each header.
+    // Version 1 has no field for the whole size, so it extends to the end of the data. Each header ends with an 8-byte hash.
     let (header, whole, claimed) = match version {
         1 => (20, data.len() as u64, field(8, 4)?),
         2 => (24, field(8, 4)?, field(12, 4)?),

@@ -1,67 +1,67 @@
-//! The device programs of a file, as they are collected from its containers.
+//! Collects the device programs from the containers of a file.
 
 use std::path::Path;
 
 use crate::open::diagnostics::{OpenDiagnostic, OpenDiagnosticKind};
 use crate::open::error::OpenError;
 
-/// More device programs than this are refused: real containers have one for each processor and source file.
+/// The most device programs of a file. Real containers have one for each processor and source file.
 const MAX_OBJECTS: usize = 1 << 16;
 
-/// Bytes of the names of targets, and of the strings that they are found among, of one file: a name has 40.
+/// The most bytes of target names and other strings in the containers of one file. A target name has about 40 bytes.
 const MAX_TEXTS: usize = 8 << 20;
 
-/// Names of entries that are no ELF file, as far as they are listed.
+/// The most names of non-ELF entries that a message lists.
 pub(super) const LISTED: usize = 16;
 
 /// A device program in a container.
 #[derive(Clone, Debug)]
 pub struct CodeObject<'f> {
-    /// What it was built for, as the container names it, without the kind of its source language:
-    /// `amdgcn-amd-amdhsa--gfx90a:xnack+`. The second of one name has `#2` behind it, and so on.
+    /// The target in the container, without the offload kind: `amdgcn-amd-amdhsa--gfx90a:xnack+`. If several device programs
+    /// have the same target, `#2` is appended for the second, and so on.
     pub target: String,
     /// An ELF file.
     pub data: &'f [u8],
-    /// Where it stands.
+    /// Its position in the file.
     pub place: DevicePlace,
 }
 
-/// Where a device program stands in its file.
+/// The position of a device program in its file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DevicePlace {
-    /// Which container, in the order of the file.
+    /// The number of the container, in file order.
     pub(super) container: usize,
-    /// Which ELF file of it.
+    /// The number of the ELF file in this container.
     pub(super) entry: usize,
 }
 
 /// The device programs of a file.
 #[derive(Default)]
 pub struct DeviceCode<'f> {
-    /// Each with a target of its own.
+    /// The device programs. No two have the same target.
     pub objects: Vec<CodeObject<'f>>,
-    /// Entries that are no ELF file: bitcode, SPIR-V, archives. And the first targets of them.
+    /// The number of entries that are not ELF files: bitcode, SPIR-V, archives. `others` has the first of their targets.
     pub passed_over: u64,
     pub(super) others: Vec<String>,
-    /// Bytes of strings that were read.
+    /// Bytes of strings that were read so far.
     pub(super) texts: usize,
-    /// The container that is read now, and how many programs were read before it.
+    /// The number of the current container, and how many programs were read before it.
     pub(super) container: usize,
     pub(super) before: usize,
-    /// The one container to decompress; `None`: all.
+    /// The only container to decompress; `None` for all.
     pub(super) only: Option<usize>,
-    /// Bytes to decompress to come to each program by its place.
+    /// The bytes that must be decompressed to convert each program by itself: for each program the size of its container.
     pub(super) work: u64,
 }
 
 impl<'f> DeviceCode<'f> {
-    /// Another container follows.
+    /// Begins the next container.
     pub(super) fn begin(&mut self) {
         self.container += 1;
         self.before = self.objects.len();
     }
 
-    /// Takes an entry. Empty ones stand for the host, whose code is elsewhere.
+    /// Adds an entry. Empty entries are skipped: they represent the host, whose code is not in the container.
     pub(super) fn add(&mut self, path: &Path, target: &str, data: &'f [u8]) -> Result<(), OpenError> {
         if data.is_empty() {
             return Ok(());
@@ -87,7 +87,7 @@ impl<'f> DeviceCode<'f> {
         Ok(())
     }
 
-    /// Counts bytes of names: containers may name one text any number of times.
+    /// Counts bytes of strings against the limit, since a container may name the same string any number of times.
     pub(super) fn charge(&mut self, path: &Path, bytes: usize) -> Result<(), OpenError> {
         self.texts = self.texts.saturating_add(bytes);
         match self.texts <= MAX_TEXTS {
@@ -96,7 +96,7 @@ impl<'f> DeviceCode<'f> {
         }
     }
 
-    /// What was passed over, as a line of a report.
+    /// The skipped entries as a diagnostic for the report.
     pub fn note(&self) -> Option<OpenDiagnostic> {
         (self.passed_over > 0).then(|| OpenDiagnostic {
             kind: OpenDiagnosticKind::DeviceCodeNotElf,
@@ -110,7 +110,7 @@ impl<'f> DeviceCode<'f> {
         format!("{}{more}", self.others.join(", "))
     }
 
-    /// Tells those of one target apart.
+    /// Appends a number to repeated targets.
     pub(super) fn number(mut self) -> Self {
         let mut seen: std::collections::HashMap<String, u32> = std::collections::HashMap::new();
         for object in &mut self.objects {
@@ -128,13 +128,13 @@ pub(super) fn too_large(path: &Path, place: &str, claimed: u64, allowed: u64) ->
     OpenError::TooLarge { path: path.to_owned(), place: place.to_owned(), claimed, allowed }
 }
 
-/// A number of `len` bytes at `at`, little-endian.
+/// The little-endian number of `len` bytes at offset `at`.
 pub(super) fn number(data: &[u8], at: usize, len: usize) -> Option<u64> {
     let bytes = data.get(at..at.checked_add(len)?)?;
     Some(bytes.iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte)))
 }
 
-/// Bytes at an offset and of a size that the file names.
+/// The bytes at an offset, with a size, that the file gives; `None` if they are outside of `data`.
 pub(super) fn range(data: &[u8], offset: u64, size: u64) -> Option<&[u8]> {
     let start = usize::try_from(offset).ok()?;
     data.get(start..start.checked_add(usize::try_from(size).ok()?)?)

@@ -1,7 +1,7 @@
-//! Finds the device programs in a container of GPU code, and picks one by its target.
+//! Finds the device programs in a container of GPU code, and selects one by its target.
 //!
-//! Containers are clang's offload bundles, uncompressed and compressed, LLVM's offload binaries, and host programs with either
-//! in a section (`.hip_fatbin`, `.llvm.offloading`). Several of one kind may stand one after the other.
+//! Containers are clang's offload bundles (uncompressed or compressed) and LLVM's offload binaries. A host program has them
+//! in a section (`.hip_fatbin`, `.llvm.offloading`). Several containers may follow each other.
 
 mod binary;
 mod bundle;
@@ -19,27 +19,27 @@ use super::files::Files;
 use device::too_large;
 pub use device::{CodeObject, DeviceCode, DevicePlace};
 
-/// Bytes to decompress for all device programs of a file: each program's conversion decompresses its own container. More
-/// are refused.
+/// The most bytes to decompress for all device programs of a file together. The conversion of each program decompresses
+/// its container again, so a container counts once for each of its programs.
 const MAX_DECOMPRESSED: u64 = 64 << 30;
 
 /// Sections of host programs that hold containers.
 const SECTIONS: &[&str] = &[".hip_fatbin", ".llvm.offloading", BUNDLE];
 
-/// In object files, the device program of a target stands in a section of its own, this name and the target's behind it.
+/// Prefix of section names in object files: there each device program has its own section, named by this and its target.
 const BUNDLE: &str = "__CLANG_OFFLOAD_BUNDLE__";
 
-/// True for the first bytes of a container that is a file of its own.
+/// True if the data begins with the magic of a container.
 pub(super) fn is_container(data: &[u8]) -> bool {
     bundle::is_uncompressed(data) || bundle::is_compressed(data) || binary::is_binary(data)
 }
 
-/// The device programs of a file: none where it is no container and has none.
+/// The device programs of a file. Empty if it is not a container and has none, and also if it cannot be read.
 ///
 /// # Errors
-/// The file cannot be read, or is a container that is damaged or claims more than [`Files`] allows.
+/// A container is damaged, claims more than [`Files`] allows, or has too much to decompress.
 pub fn device_code<'f>(files: &'f Files, path: &Path) -> Result<DeviceCode<'f>, OpenError> {
-    // What cannot be opened or mapped is for the conversion to say.
+    // The conversion of this path reports the error.
     let Ok(data) = files.map(path) else { return Ok(DeviceCode::default()) };
     let found = contents(files, path, data, None)?;
     if found.work > MAX_DECOMPRESSED {
@@ -49,7 +49,7 @@ pub fn device_code<'f>(files: &'f Files, path: &Path) -> Result<DeviceCode<'f>, 
     Ok(found)
 }
 
-/// Reads all containers of a file, or decompresses `only` one of them: of the others the compressed ones are passed over.
+/// Reads all containers of a file. With `only`, compressed containers other than this one are skipped.
 fn contents<'f>(
     files: &'f Files,
     path: &Path,
@@ -85,7 +85,7 @@ fn contents<'f>(
     Ok(contents.number())
 }
 
-/// Reads containers that stand one after the other, with zeros between them.
+/// Reads containers that follow each other, with zero bytes between them.
 fn read_all<'f>(
     files: &'f Files,
     path: &Path,
@@ -112,21 +112,22 @@ fn read_all<'f>(
         } else {
             return Err(OpenError::malformed(path, place, "neither a bundle nor an offload binary"));
         };
-        // Every container is longer than its magic number, so this ends.
+        // A step of at least the magic's 4 bytes, so that the loop ends.
         rest = rest.get(used.max(4)..).unwrap_or_default();
     }
 }
 
-/// A device program that was chosen, and what its container has that is none.
+/// The selected device program, and a diagnostic for the entries that are not ELF files.
 type Chosen<'f> = (&'f [u8], Option<OpenDiagnostic>);
 
-/// The device program that was asked for, or the only one; `None` where the file is no container and none was asked for.
+/// Selects the wanted device program, or the only one. `None` if the file is not a container and `wanted` is `None`.
 ///
-/// `wanted` is a target, with or without the kind of its language, its end (`gfx90a`), or its end without the processor's
-/// features; the most exact of these that fits any program must mean one. `place` is where that one was found before.
+/// `wanted` is a target with or without its offload kind, a processor with its features (`gfx90a:xnack+`), or a processor
+/// (`gfx90a`). The most exact of these forms that matches any program must match exactly one. `place` is the position at
+/// which an earlier call found the program.
 ///
 /// # Errors
-/// As [`device_code`]; and none or several programs fit, or none is wanted and there are several.
+/// As [`device_code`]. Also if no program or several match, or if `wanted` is `None` and there are several.
 pub(super) fn choose<'f>(
     files: &'f Files,
     path: &Path,
@@ -171,8 +172,8 @@ pub(super) fn choose<'f>(
     }
 }
 
-/// How exactly `wanted` names the target, 0 the most: whole; without its number; its processor with features, with or
-/// without its number; its processor alone. `None`: it does not.
+/// How exactly `wanted` names the target: 0 the whole target, 1 the target without its number (`#2`), 2 the processor with
+/// features and number, 3 the same without number, 4 the processor alone. `None` if it does not name it.
 fn fits(target: &str, wanted: &str) -> Option<usize> {
     let without_number = target.split('#').next().unwrap_or(target);
     let numbered = processor(target);
@@ -181,8 +182,8 @@ fn fits(target: &str, wanted: &str) -> Option<usize> {
     [target, without_number, numbered, processor, without_features].iter().position(|name| *name == wanted)
 }
 
-/// What a target has behind its triple of four parts, the last of which may be empty (`amdgcn-amd-amdhsa--gfx90a`), or
-/// of three, as older compilers wrote it.
+/// The processor and features in a target, after its triple. The triple has four parts, of which the last may be empty
+/// (`amdgcn-amd-amdhsa--gfx90a`). Older compilers wrote three parts (`amdgcn-amd-amdhsa-gfx90a`).
 fn processor(target: &str) -> &str {
     let mut parts = target.splitn(4, '-');
     let Some(rest) = parts.nth(3) else { return target };

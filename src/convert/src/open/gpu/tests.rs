@@ -1,4 +1,4 @@
-//! Containers made by hand, whole and damaged.
+//! Hand-made containers, whole and damaged.
 
 use std::path::Path;
 
@@ -89,7 +89,7 @@ fn every_container() {
             Ok(vec![("amdgcn-amd-amdhsa--gfx906".to_owned(), ELF.len())])
         );
     }
-    // Several, one after the other, and two of one target.
+    // Several containers after each other, with two device programs of one target.
     let padded = [&plain[..], &[0; 100], &compressed(3, &plain), &offload(1, "gfx906", ELF)].concat();
     let names: Vec<String> = found(&padded).unwrap().into_iter().map(|(name, _)| name).collect();
     assert_eq!(
@@ -127,7 +127,7 @@ fn names_of_entries() {
     ] {
         assert_eq!(super::processor(target), processor, "{target}");
     }
-    // An ELF file of the host, whose bundle has a program of one target.
+    // The host's entry is an ELF file too. The bundle has one device program.
     let host = bundle(&[("host-x86_64-pc-linux-gnu", b"\x7fELFhost"), (GFX, ELF)]);
     assert_eq!(found(&host).unwrap().len(), 1);
 }
@@ -161,13 +161,13 @@ fn targets_by_their_names() {
         let names = "it has: amdgcn-amd-amdhsa--gfx90a:xnack+, amdgcn-amd-amdhsa--gfx906";
         assert!(error.to_string().ends_with(names), "{error}");
     }
-    // One alone is taken; none at all is an input without a program.
+    // A single device program is selected. A container without one is an error.
     let data = files.keep(bundle(&[(GFX, ELF)]));
     assert_eq!(super::choose(&files, Path::new("p"), data, None, None).unwrap(), Some((ELF, None)));
     let data = files.keep(bundle(&[(GFX, b"BC\xc0\xde")]));
     let error = super::choose(&files, Path::new("p"), data, None, None).unwrap_err();
     assert!(!error.is_usage() && error.to_string().contains("gfx90a"), "{error}");
-    // A target of the same name twice: the number tells them apart, the name does not.
+    // Two device programs with the same target: the number selects one, the name alone does not.
     let data = files.keep(bundle(&[(GFX, ELF), (GFX, b"\x7fELF2")]));
     let twice = |wanted| super::choose(&files, Path::new("p"), data, Some(wanted), None);
     assert!(twice("gfx90a").unwrap_err().is_usage());
@@ -265,7 +265,7 @@ fn the_most_exact_name_counts_and_a_place_is_found_again() {
     {
         assert_eq!(choose(None, Some(object.place)), expected);
     }
-    // Each container once for all, and once for its program.
+    // Each container is decompressed once for the list, and once for its program.
     assert_eq!(
         files.buffer_bytes() - before,
         2 * (bundle(&[(GFX, ELF)]).len() + bundle(&[(plain, other)]).len()) as u64

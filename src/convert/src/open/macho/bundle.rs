@@ -1,4 +1,4 @@
-//! Finds the Mach-O file inside a dSYM bundle, and the bundle of a program.
+//! Finds the Mach-O file in a dSYM bundle, the bundle of a program, and the program of a bundle.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -11,13 +11,14 @@ use crate::open::image::{Image, ImageKind};
 use crate::open::options::OpenOptions;
 use crate::open::separate::{hex, join};
 
-/// How many folders above a program may be the bundle that its dSYM is named after (`X.app/Contents/MacOS/X`).
+/// How many folders above a program are searched for an enclosing bundle whose name its dSYM may have
+/// (`X.app/Contents/MacOS/X` has `X.app.dSYM`).
 const MAX_ENCLOSING: usize = 4;
 
-/// The file to open for a path: the path itself, or for a bundle the one file in it.
+/// The file to open for a path: the path itself, or for a dSYM bundle the file in it.
 ///
 /// # Errors
-/// A bundle holds no file, or several of which none has its name.
+/// The bundle has no file, or several of which none has the bundle's name.
 pub(in crate::open) fn resolve(path: &Path) -> Result<PathBuf, OpenError> {
     if path.extension() != Some(OsStr::new("dSYM")) || !path.is_dir() {
         return Ok(path.to_owned());
@@ -26,7 +27,7 @@ pub(in crate::open) fn resolve(path: &Path) -> Result<PathBuf, OpenError> {
     if inside.len() == 1 {
         return Ok(inside.remove(0));
     }
-    // `X.dSYM` and `X.app.dSYM` are of a program `X`.
+    // `X.dSYM` and `X.app.dSYM` belong to a program `X`.
     let stem = path.file_stem().map(Path::new);
     let names = [stem.map(Path::as_os_str), stem.and_then(Path::file_stem)];
     let named = inside.iter().find(|file| names.contains(&file.file_name()));
@@ -37,7 +38,7 @@ pub(in crate::open) fn resolve(path: &Path) -> Result<PathBuf, OpenError> {
     })
 }
 
-/// The regular files in a bundle, by name.
+/// The regular files in a dSYM bundle, sorted by name.
 fn contents(bundle: &Path) -> Vec<PathBuf> {
     let folder = bundle.join("Contents/Resources/DWARF");
     let Ok(entries) = folder.read_dir() else { return Vec::new() };
@@ -49,10 +50,11 @@ fn contents(bundle: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Joins a program with the file of its UUID in a bundle: the one that was given, else one beside it or in a `--debug-dir`.
+/// Joins a program with the file in a dSYM bundle that has its UUID. The bundle is the one that the user gave, else one next
+/// to the program or in a `--debug-dir`.
 ///
 /// # Errors
-/// The bundle that was given cannot be opened, or is of another build.
+/// The bundle that the user gave cannot be opened, or belongs to another build.
 pub(in crate::open) fn complete<'f>(
     files: &'f Files,
     image: &mut Image<'f>,
@@ -80,8 +82,8 @@ pub(in crate::open) fn complete<'f>(
     Ok(())
 }
 
-/// The program of a companion file in a bundle that was named itself, where it lies beside the bundle (`X` beside `X.dSYM`, or
-/// inside of `X.app` beside `X.app.dSYM`) and has its UUID.
+/// The program for a dSYM that the user named instead of a program. The program must lie next to the bundle (`X` next to
+/// `X.dSYM`, or inside of `X.app` next to `X.app.dSYM`) and have the same UUID.
 pub(in crate::open) fn program_of<'f>(files: &'f Files, debug: &Image<'f>) -> Option<Image<'f>> {
     if debug.build_id.is_empty() {
         return None;
@@ -144,9 +146,9 @@ fn find<'f>(
     None
 }
 
-/// `X.dSYM` beside the program, beside each bundle around it, and in each given directory.
+/// Where the dSYM may be: `X.dSYM` next to the program, next to each enclosing bundle, and in each `--debug-dir`.
 fn bundles(program: &Path, options: &OpenOptions) -> Vec<PathBuf> {
-    // The folders around the program are the same from any working directory.
+    // With an absolute path the result does not depend on the working directory.
     let program = &std::path::absolute(program).unwrap_or_else(|_| program.to_owned());
     let with_suffix = |path: &Path| {
         let mut name = OsString::from(path);

@@ -1,4 +1,4 @@
-//! Picks one architecture out of a fat Mach-O file.
+//! Selects one architecture of a fat Mach-O file.
 
 use std::path::Path;
 
@@ -7,8 +7,8 @@ use object::read::macho::{FatArch, MachOFatFile};
 
 use crate::open::error::OpenError;
 
-/// More architectures than this are no fat file: Java classes have the same magic number, and a version of at least 45
-/// where the count stands.
+/// The most architectures of a fat file. Java class files have the same magic, and have a version of 45 or more in place of
+/// the count.
 const MAX_ARCHES: u32 = 44;
 
 /// One architecture's file.
@@ -18,17 +18,17 @@ pub(in crate::open) struct Slice<'f> {
     pub(in crate::open) data: &'f [u8],
 }
 
-/// True for the magic numbers of fat files.
+/// True if the data begins with the header of a fat file.
 pub(in crate::open) fn is_fat(data: &[u8]) -> bool {
     let word = |offset: usize| data.get(offset..)?.first_chunk().map(|word| u32::from_be_bytes(*word));
     matches!(word(0), Some(macho::FAT_MAGIC | macho::FAT_MAGIC_64))
         && word(4).is_some_and(|count| count <= MAX_ARCHES)
 }
 
-/// All architectures of a fat file, in its order.
+/// All architectures of a fat file, in file order.
 ///
 /// # Errors
-/// A table or an architecture is outside the file.
+/// The table or an architecture is outside the file.
 pub(in crate::open) fn slices<'f>(path: &Path, data: &'f [u8]) -> Result<Vec<Slice<'f>>, OpenError> {
     if data.starts_with(&macho::FAT_MAGIC_64.to_be_bytes()) {
         slices_of::<FatArch64>(path, data)
@@ -50,10 +50,10 @@ fn slices_of<'f, Fat: FatArch>(path: &Path, data: &'f [u8]) -> Result<Vec<Slice<
     fat.arches().iter().map(slice).collect()
 }
 
-/// The one architecture, or the wanted one.
+/// The wanted architecture, or the only one.
 ///
 /// # Errors
-/// The wanted one is missing, or none is wanted and there are several.
+/// The wanted one is missing, or `wanted` is `None` and there is not exactly one.
 pub(in crate::open) fn choose<'f>(
     path: &Path,
     mut slices: Vec<Slice<'f>>,
@@ -73,7 +73,7 @@ pub(in crate::open) fn choose<'f>(
     }
 }
 
-/// True where two names mean one architecture.
+/// True if `wanted` names the architecture whose Apple name is `apple`.
 pub(in crate::open) fn same_arch(apple: &str, wanted: &str) -> bool {
     let apple_name = match wanted {
         "aarch64" => "arm64",
@@ -84,7 +84,7 @@ pub(in crate::open) fn same_arch(apple: &str, wanted: &str) -> bool {
     apple == apple_name
 }
 
-/// The architecture of a thin file.
+/// Apple's name of the architecture of a thin Mach-O file.
 pub(in crate::open) fn arch_of(data: &[u8]) -> Option<String> {
     let word = |offset: usize| data.get(offset..)?.first_chunk::<4>().copied();
     let little = matches!(u32::from_be_bytes(word(0)?), macho::MH_CIGAM | macho::MH_CIGAM_64);

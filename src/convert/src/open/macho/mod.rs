@@ -1,8 +1,8 @@
-//! Presents one Mach-O file: its sections and symbols at image addresses, its DWARF sections.
+//! Reads one Mach-O file into an [`Image`]: sections and symbols at image addresses, and DWARF sections.
 //!
-//! A linked program has no DWARF of its own; `dsymutil` puts it into a companion file with the same load commands, where
-//! code sections keep their addresses and lose their contents. An object file's sections already stand at consecutive
-//! addresses, so only relocations against symbols change its debug sections.
+//! A linked program has no DWARF. `dsymutil` writes it into a companion file with the same load commands, in which code
+//! sections have their addresses but no contents. In an object file, sections already have consecutive addresses, so only
+//! relocations against symbols change its debug sections.
 
 pub(super) mod bundle;
 pub(super) mod fat;
@@ -28,17 +28,17 @@ use super::relocations::KeptRelocations;
 use crate::util::text;
 use relocate::Relocations;
 
-/// True for the magic numbers of thin Mach-O files.
+/// True if the data begins with the magic of a thin Mach-O file.
 pub(super) fn is_macho(data: &[u8]) -> bool {
     let Some(magic) = data.first_chunk().map(|magic| u32::from_be_bytes(*magic)) else { return false };
     matches!(magic, macho::MH_MAGIC | macho::MH_CIGAM | macho::MH_MAGIC_64 | macho::MH_CIGAM_64)
 }
 
-/// Reads a thin Mach-O file without looking at any other file. The flag is true where the program's symbol table names
+/// Reads a thin Mach-O file. Opens no other file. The flag is true if the program has a debug map: its symbol table names
 /// the object files that hold its debug information (`N_OSO`).
 ///
 /// # Errors
-/// A load command or table is damaged, the file is a core dump, a compressed section is damaged or too large.
+/// A load command or table is damaged, the file is a core dump, or a compressed section is damaged or too large.
 pub(super) fn read<'f>(
     files: &'f Files,
     path: &Path,
@@ -52,7 +52,7 @@ pub(super) fn read<'f>(
     }
 }
 
-/// The `LC_UUID` of a thin file; empty where there is none or the file is damaged.
+/// The `LC_UUID` of a thin file; empty if there is none or the file is damaged.
 pub(super) fn uuid(data: &[u8]) -> &[u8] {
     fn find<Mach: MachHeader<Endian = Endianness>>(data: &[u8]) -> Option<&[u8]> {
         let header = Mach::parse(data, 0).ok()?;
@@ -67,7 +67,7 @@ pub(super) fn uuid(data: &[u8]) -> &[u8] {
 
 struct MachOSection<'f, S> {
     header: &'f S,
-    /// As the file has it, cut where the file ends.
+    /// The section's bytes in the file, cut at the end of the file.
     bytes: &'f [u8],
     cut: bool,
 }
@@ -79,7 +79,7 @@ struct MachReader<'a, 'f, Mach: MachHeader<Endian = Endianness>> {
     endian: Endianness,
     header: &'f Mach,
     address_size: u8,
-    /// By ordinal, less one.
+    /// In file order: the section with ordinal 1 is first.
     sections: Vec<MachOSection<'f, Mach::Section>>,
     text_base: Option<u64>,
     segments: Vec<LoadedSegment>,
@@ -138,7 +138,7 @@ impl<'a, 'f, Mach: MachHeader<Endian = Endianness>> MachReader<'a, 'f, Mach> {
         if segment.name() == b"__TEXT" && self.text_base.is_none() {
             self.text_base = Some(segment.vmaddr(self.endian).into());
         }
-        // `__PAGEZERO` may not be touched, and is no part of the program.
+        // `__PAGEZERO` has no access rights and is not a part of the program.
         if segment.initprot(self.endian).0 != 0 {
             self.segments.push(LoadedSegment {
                 start: segment.vmaddr(self.endian).into(),
@@ -213,7 +213,7 @@ impl<'a, 'f, Mach: MachHeader<Endian = Endianness>> MachReader<'a, 'f, Mach> {
             block_maps: Vec::new(),
             relocations: KeptRelocations::default(),
             restored: Restored::default(),
-            // Debug information of a linked file is in its dSYM.
+            // In a linked file or its dSYM, an address 0 is a tombstone.
             zero_is_code: kind == ImageKind::Relocatable,
             diagnostics: self.diagnostics.into_vec(),
             files: None,
@@ -235,7 +235,7 @@ impl<'a, 'f, Mach: MachHeader<Endian = Endianness>> MachReader<'a, 'f, Mach> {
         Arch { machine: machine.0, name, address_size: self.address_size, big_endian }
     }
 
-    /// Loaded sections by address, and the position of each by ordinal less one.
+    /// Loaded sections sorted by address, and for each section of the file (ordinal - 1) its position among them.
     fn code_sections(&mut self) -> (Vec<CodeSection>, Vec<u32>) {
         const CODE: u32 = macho::S_ATTR_PURE_INSTRUCTIONS.0 | macho::S_ATTR_SOME_INSTRUCTIONS.0;
         let mut sections = Vec::new();
@@ -270,7 +270,7 @@ impl<'a, 'f, Mach: MachHeader<Endian = Endianness>> MachReader<'a, 'f, Mach> {
         (sections, position)
     }
 
-    /// The bytes of sections with instructions. A companion file has none: its sections keep their sizes alone.
+    /// The bytes of sections with instructions. A companion file has none: its code sections have only addresses and sizes.
     fn code(&self, sections: &[CodeSection]) -> Vec<(u64, &'f [u8])> {
         let executable = sections.iter().filter(|section| section.executable);
         let bytes = executable.map(|code| (code.range.start, self.sections[code.index - 1].bytes));
@@ -303,15 +303,15 @@ impl<'a, 'f, Mach: MachHeader<Endian = Endianness>> MachReader<'a, 'f, Mach> {
                 continue;
             };
             let Some(section) = sections.get(position as usize) else { continue };
-            // Labels that assemblers make at the start of each section.
+            // Assemblers make a label `ltmpN` at the start of each section.
             if name.starts_with(b"ltmp") {
                 continue;
             }
-            // Every C name has a `_` more than in the source.
+            // Mach-O puts a `_` before every C name.
             let name = name.strip_prefix(b"_").unwrap_or(name);
             let kind = match name {
                 [] => continue,
-                // The file's header: in the first section by number, before it by address.
+                // The symbol of the Mach-O header (`__mh_execute_header`): its section is the first one, its address before that.
                 _ if name.starts_with(b"_mh_") => continue,
                 _ if section.executable => SymbolKind::Function,
                 _ if name.starts_with(b"_ZTV") => SymbolKind::Data,
@@ -396,8 +396,8 @@ impl<'a, 'f, Mach: MachHeader<Endian = Endianness>> MachReader<'a, 'f, Mach> {
     }
 }
 
-/// The debug section that a name of at most 16 bytes stands for (`__debug_str_offs`), and whether it is the old
-/// compressed name.
+/// The debug section with this section name, which Mach-O cuts to 16 bytes (`__debug_str_offs`), and whether the name has
+/// the old prefix for compressed sections (`__zdebug_`).
 fn debug_section_of(name: &[u8]) -> Option<(DebugSection, bool)> {
     const NAME_SIZE: usize = 16;
     let (base, prefix_size, z_name) = match name.strip_prefix(b"__debug_") {

@@ -1,7 +1,7 @@
 //! Applies the relocations of a Mach-O object's debug sections.
 //!
-//! The bytes of a place hold what the assembler knew: an address in this file where the relocation names a section
-//! (nothing to do, sections stay where they are), an addend where it names a symbol.
+//! If a relocation names a section, the relocated field already holds an address in this file, and nothing changes. If it
+//! names a symbol, the field holds an addend.
 
 use object::endian::Endianness;
 use object::macho::{self, CpuType, Relocation};
@@ -12,13 +12,13 @@ pub(super) struct Relocations<'f> {
     pub(super) rows: &'f [Relocation<Endianness>],
     pub(super) endian: Endianness,
     pub(super) cpu: CpuType,
-    /// Ordinal of the section, for messages.
+    /// The section's ordinal, for messages.
     pub(super) section: usize,
 }
 
 impl Relocations<'_> {
-    /// Adds the values of symbols, by index, to the places in `bytes`; false where the type of a relocation is not known,
-    /// so that the bytes are of no use.
+    /// Adds the values of symbols to the relocated fields in `bytes`; `value` returns the value of a symbol by index. Returns
+    /// false if a relocation has an unknown type; the bytes must not be used then.
     #[must_use]
     pub(super) fn apply(
         &self,
@@ -35,7 +35,7 @@ impl Relocations<'_> {
         let mut subtracted = Some(0);
         for row in self.rows {
             if row.r_scattered(self.endian, self.cpu) {
-                // Differences of addresses that the assembler has written already.
+                // A difference of two addresses, which the assembler has already written.
                 subtracted = Some(0);
                 continue;
             }

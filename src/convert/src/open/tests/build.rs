@@ -1,4 +1,4 @@
-//! Assembles ELF files of both classes and byte orders.
+//! Builds ELF files of both classes and byte orders.
 
 pub(super) const PROGBITS: u32 = 1;
 pub(super) const RELA: u32 = 4;
@@ -9,7 +9,7 @@ pub(super) const ALLOC: u64 = 2;
 pub(super) const CODE: u64 = 2 | 4;
 pub(super) const COMPRESSED: u64 = 0x800;
 
-/// Bytes in one byte order.
+/// A buffer with one byte order.
 #[derive(Clone, Default)]
 pub(super) struct Bytes {
     pub(super) out: Vec<u8>,
@@ -46,7 +46,7 @@ pub(super) struct Sec {
     pub(super) link: u32,
     pub(super) info: u32,
     pub(super) bytes: Vec<u8>,
-    /// For `NOBITS`, and for sections that lie about their size.
+    /// The size in the section header, if it differs from the number of bytes: for `NOBITS` and for damaged sections.
     pub(super) size: Option<u64>,
 }
 
@@ -66,7 +66,7 @@ pub(super) const fn func(name: &'static str, value: u64, size: u64, section: u16
     Sym { name, value, size, kind: 2, bind: 1, section }
 }
 
-/// An ELF file to be. Section 0 is added; the first section pushed has index 1.
+/// An ELF file under construction. `build` adds section 0, so the first section pushed has index 1.
 #[derive(Clone)]
 pub(super) struct Elf {
     pub(super) is_64: bool,
@@ -74,7 +74,7 @@ pub(super) struct Elf {
     pub(super) file_type: u16,
     pub(super) machine: u16,
     pub(super) sections: Vec<Sec>,
-    /// `.symtab`; symbol 0 is added.
+    /// The symbols of `.symtab`; `build` adds symbol 0.
     pub(super) symbols: Vec<Sym>,
     pub(super) dynamic: Vec<Sym>,
     /// `PT_LOAD` addresses.
@@ -114,7 +114,7 @@ impl Elf {
         self.sections.len()
     }
 
-    /// Adds `SHF_COMPRESSED` bytes behind their header.
+    /// Adds a section with `SHF_COMPRESSED`: a compression header, then these bytes.
     pub(super) fn add_compressed(
         &mut self,
         name: &'static str,
@@ -140,7 +140,7 @@ impl Elf {
         self.add(".note.gnu.build-id", NOTE, ALLOC, 0x20, &bytes);
     }
 
-    /// Adds relocations (offset, type, symbol, addend) of a section; `.symtab` is the section after all others.
+    /// Adds relocations (offset, type, symbol, addend) of a section. Their symbol table is `.symtab`, after all other sections.
     pub(super) fn add_relocations(
         &mut self,
         name: &'static str,
@@ -186,7 +186,7 @@ impl Elf {
         bytes.out
     }
 
-    /// The file.
+    /// The bytes of the file.
     pub(super) fn build(&self) -> Vec<u8> {
         let mut sections = self.sections.clone();
         let plain = |name, kind, bytes: Vec<u8>| Sec {

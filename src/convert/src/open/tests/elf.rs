@@ -8,7 +8,7 @@ use crate::open::{Binding, DebugSection, ImageKind, Linker, MarkKind, SymbolKind
 
 const ABSOLUTE: u16 = 0xfff1;
 
-/// Whether a linker may have folded functions is what `unique` rests on: one that is not known may.
+/// The certainty `unique` depends on whether the linker may have folded functions. An unknown linker may have.
 #[test]
 fn linkers_are_known_by_what_they_leave() {
     let of = |comment: &[u8], note: Option<&'static str>| {
@@ -225,7 +225,7 @@ fn all_buffers_together_have_a_limit() {
         elf.add_compressed(name, 2, 64 << 20, &[]);
     }
     let files = Files::new();
-    // Six sections of 64 MiB each are claimed; which one fails first depends on the order of threads.
+    // Six sections claim 64 MiB each. Which one fails first depends on the order of threads.
     assert!(open(&files, elf.build()).is_err());
     assert!(files.buffer_bytes() <= 128 << 20);
 }
@@ -287,11 +287,11 @@ fn a_debug_section_with_an_unknown_relocation_is_not_read() {
     assert!(first.starts_with("section 2 .debug_info, ") && first.ends_with(", of EM_X86_64"), "{first}");
 }
 
-/// Types that no table here has: `object` knows words, and the name of a type says that it is thread-local.
+/// Relocation types that our tables do not list: `object` knows the words, and the name of a type shows that it is thread-local.
 #[test]
 fn data_relocations_of_many_processors_are_applied() {
     const SH: u16 = 42;
-    // Whether it is of 64 bits, big-endian; the processor; the types of a word, and of a thread-local offset.
+    // 64-bit, big-endian, processor, relocation type of a word, relocation type of a thread-local offset.
     let processors = [
         (false, true, 4, 1, 31),
         (false, false, SH, 1, 150),
@@ -316,7 +316,7 @@ fn data_relocations_of_many_processors_are_applied() {
     }
 }
 
-/// SH and Xtensa have their addends in the place, beside an addend of 0 in the relocation.
+/// On SH and Xtensa the addend is in the relocated field, and the addend in the relocation is 0.
 #[test]
 fn addends_of_sh_are_in_the_place() {
     for (machine, expected) in [(42, 0x29), (94, 0x29), (4, 0x20)] {
@@ -333,7 +333,7 @@ fn addends_of_sh_are_in_the_place() {
     }
 }
 
-/// `_fini` has no size; the sized objects after it, and the data that a mapping symbol marks, are not its code.
+/// `_fini` has no size. The objects after it and the data marked by a mapping symbol are not its code.
 #[test]
 fn where_data_begins_among_code_is_kept() {
     let mut elf = Elf::new(false, false, 2, 40);
@@ -402,7 +402,7 @@ fn a_section_past_the_end_is_cut_and_counted() {
     assert_eq!(noted(&image, OpenDiagnosticKind::TruncatedSection).unwrap().0, 1);
 }
 
-/// Headers of relocation sections cost 64 bytes, and each may say that the whole file is its relocations.
+/// A section header has 64 bytes, and each relocation section can claim the whole file as its relocations.
 #[test]
 fn relocation_sections_are_read_as_far_as_they_can_all_be_in_the_file() {
     let mut elf = Elf::x86_64(2);

@@ -1,4 +1,4 @@
-//! Damaged files: an error in words or an image, never a panic.
+//! Damaged files: opening returns an error or an image, and never panics.
 
 use super::build::*;
 use super::macho::{fat, thin};
@@ -16,11 +16,11 @@ fn what_is_no_program_is_refused_in_words() {
     assert!(refused(b"\x7fELF").contains("class"));
     assert!(refused(b"\x7fELF\x02\x01\x01").contains("ELF header"));
     assert!(refused(&Elf::x86_64(4).build()).contains("a core dump"));
-    // A Java class has the magic number of fat files.
+    // A Java class file has the magic of fat files.
     assert!(refused(b"\xca\xfe\xba\xbe\x00\x00\x00\x34\x00\x10").contains("begins with"));
 }
 
-/// Opens and touches everything that is decoded on demand.
+/// Opens the file and reads everything that is decoded on demand.
 fn exercise(bytes: Vec<u8>) {
     let files = Files::new();
     let Ok(image) = open(&files, bytes) else { return };

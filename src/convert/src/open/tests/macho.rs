@@ -9,7 +9,7 @@ use crate::open::{DebugSection, Format, ImageKind, SymbolKind};
 const ARM64: u32 = 0x0100_000c;
 const X86_64: u32 = 0x0100_0007;
 
-/// A 64-bit Mach-O file to be.
+/// A 64-bit Mach-O file under construction.
 #[derive(Clone)]
 pub(super) struct Macho {
     cpu: u32,
@@ -93,7 +93,7 @@ impl Macho {
     }
 }
 
-/// A fat file of these thin ones.
+/// A fat file of these thin files.
 pub(super) fn fat(files: &[Vec<u8>]) -> Vec<u8> {
     let mut header = Bytes { big: true, ..Bytes::default() };
     header.number(0xcafe_babe, 4).number(files.len() as u64, 4);
@@ -115,7 +115,7 @@ pub(super) fn fat(files: &[Vec<u8>]) -> Vec<u8> {
 fn a_program_has_code_symbols_and_base() {
     let files = Files::new();
     let mut program = thin(false);
-    // A C function, and a label that an assembler makes.
+    // A C function, and an assembler's label.
     program.symbols.extend([("_ltmpnam", 0x0f, 1, 0x1_0000_0430), ("ltmp0", 0x0e, 1, 0x1_0000_0430)]);
     let image = open(&files, program.build()).unwrap();
     assert_eq!((image.format, image.kind), (Format::MachO, ImageKind::Dynamic));
@@ -187,7 +187,7 @@ fn a_bundle_is_opened_itself_and_found_beside_its_program() {
     assert_eq!(image.debug_path, Some(inside.join("prog")));
     assert_eq!((image.kind, image.symbols.len()), (ImageKind::Dynamic, 2));
 
-    // A bundle that is named itself has its program beside it, which has the code; or nobody.
+    // If the user names a bundle, the code comes from the program next to it. If there is none, there is no code.
     fs::write(inside.join("prog"), thin(true).build()).unwrap();
     for named in [dir.path().join("prog.dSYM"), inside.join("prog")] {
         let image = open_image(&files, &named, &no_system()).unwrap();

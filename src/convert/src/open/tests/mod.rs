@@ -1,5 +1,4 @@
-//! Opens tiny files that are assembled here byte by byte, so that no compiler is needed and nothing is read back that
-//! the code under test has written.
+//! Opens tiny files that these tests build byte by byte. So they need no compiler, and no bytes come from the code under test.
 
 mod build;
 mod elf;
@@ -12,13 +11,13 @@ use std::path::Path;
 
 use super::{Files, Image, OpenDiagnosticKind, OpenError, OpenOptions, image_from_bytes, open_image};
 
-/// Opens bytes, with a path for messages only.
+/// Opens bytes. The path is for messages only.
 fn open<'f>(files: &'f Files, bytes: Vec<u8>) -> Result<Image<'f>, OpenError> {
     let bytes = files.keep(bytes);
     image_from_bytes(files, Path::new("program"), bytes, &OpenOptions::default())
 }
 
-/// Looks nowhere but beside the program and in the given directories.
+/// Options that search only next to the program and in the given directories.
 fn no_system() -> OpenOptions {
     OpenOptions { system_debug_dir: false, ..OpenOptions::default() }
 }

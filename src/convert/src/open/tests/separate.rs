@@ -1,4 +1,4 @@
-//! Separate debug files, dwz files, embedded symbols, and what is no regular file.
+//! Separate debug files, dwz files, embedded symbols, and paths that are not regular files.
 
 use std::fs;
 use std::io::Write;
@@ -9,7 +9,7 @@ use crate::open::{DebugSection, ImageKind};
 
 const ID: [u8; 3] = [0xab, 0xcd, 0xef];
 
-/// A program without debug sections, its build id and its link.
+/// A program without debug sections, with this build id and debug link.
 fn stripped(id: Option<&[u8]>, link: Option<(&str, u32)>) -> Vec<u8> {
     let mut elf = Elf::x86_64(3);
     elf.add(".text", PROGBITS, CODE, 0x1000, &[0x90; 0x40]);
@@ -26,7 +26,7 @@ fn stripped(id: Option<&[u8]>, link: Option<(&str, u32)>) -> Vec<u8> {
     elf.build()
 }
 
-/// What `objcopy --only-keep-debug` leaves; section numbers differ from the program's.
+/// A file as `objcopy --only-keep-debug` makes it. Its section numbers differ from the program's.
 fn debug_file(id: Option<&[u8]>, altlink: Option<(&str, &[u8])>) -> Vec<u8> {
     let mut elf = Elf::x86_64(3);
     elf.add(".interp", NOBITS, ALLOC, 0x10, &[]);
@@ -242,14 +242,14 @@ fn a_supplementary_file_of_dwarf_5_is_checked_by_its_checksum() {
     };
     let image = opened(&sup(0, b"shared", &[5, 6, 7]), &sup(1, b"", &[5, 6, 7]));
     assert_eq!(image.supplementary.unwrap().get(DebugSection::Str), b"shared\0");
-    // Another checksum, and a file that does not say that it is one.
+    // Another checksum, and a file that does not say that it is a supplementary file.
     for own in [sup(1, b"", &[9, 9]), sup(0, b"", &[5, 6, 7])] {
         let image = opened(&sup(0, b"shared", &[5, 6, 7]), &own);
         assert!(image.supplementary.is_none());
         let (_, first) = noted(&image, OpenDiagnosticKind::DebugFileMismatch).unwrap();
         assert!(first.contains("the link says 050607"), "{first}");
     }
-    // Damage is no link.
+    // A damaged `.debug_sup` is not a link.
     let whole = sup(0, b"shared", &[5, 6, 7]);
     for cut in 0..whole.len() {
         assert!(opened(&whole[..cut], &sup(1, b"", &[5, 6, 7])).supplementary.is_none(), "{cut}");

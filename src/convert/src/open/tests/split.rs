@@ -1,4 +1,4 @@
-//! Split DWARF: where a `.dwo` is looked for, what is refused, what of it is read.
+//! Split DWARF: where a `.dwo` is searched, which files are refused, which sections are read.
 
 use std::fs;
 use std::path::PathBuf;
@@ -29,7 +29,7 @@ impl Tree {
         self.base.join(path).to_str().unwrap().as_bytes().to_vec()
     }
 
-    /// What is found for the program `bin/prog`, relative to the tree; and whether something was refused.
+    /// The candidates for the program `bin/prog`, relative to the tree, and whether a file was refused.
     fn find(&self, options: &OpenOptions, comp_dir: &[u8], name: &[u8]) -> (Vec<String>, bool) {
         let finder = DwoFinder::new(options, &self.base.join("bin/prog"));
         let mut candidates = finder.find(comp_dir, name);
@@ -56,7 +56,7 @@ fn the_order_is_compilation_directory_then_program_then_given_directories() {
     let given = tree.with_dirs(&["dwo"]);
     let found = tree.find(&given, &tree.bytes("build"), b"o/a.dwo");
     assert_eq!(found, (vec!["dwo/o/a.dwo".into(), "dwo/a.dwo".into()], true));
-    // Every end of the whole path, longest first.
+    // Every suffix of the whole path, longest first.
     let given = tree.with_dirs(&["."]);
     let found = tree.find(&given, b"/elsewhere/dwo", b"o/a.dwo");
     assert_eq!(found.0, ["bin/o/a.dwo", "bin/a.dwo", "dwo/o/a.dwo"]);
@@ -125,7 +125,7 @@ fn sections_of_one_name_are_joined_and_those_of_the_object_left_out() {
     assert_eq!(file.debug.get(DebugSection::Str), b"s\0");
     let object = open_image(&files, &path, &no_system()).unwrap();
     assert_eq!(object.debug.get(DebugSection::Info), b"skeleton");
-    // A `.dwo` alone, opened as a program, shows what it has.
+    // A `.dwo` opened as a program has its own sections.
     let mut alone = dwo();
     alone.sections.remove(0);
     let image = open(&files, alone.build()).unwrap();

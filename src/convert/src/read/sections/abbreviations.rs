@@ -1,8 +1,8 @@
-//! Abbreviation tables (DWARF 5 7.5.3), of which only is kept where each code is declared.
+//! Reads abbreviation tables (DWARF 5 7.5.3), and keeps only the place of each declaration.
 //!
-//! Compilers write a table for each unit, of some hundred abbreviations. One pass checks it, by the rules of
-//! `gimli`, and notes the places in memory that the next table uses again; what an abbreviation says is read
-//! where an entry first has its code.
+//! Compilers write a table of some hundred abbreviations for each unit. One pass checks the table by the rules of `gimli` and
+//! stores the places; the memory is used again for the next unit. A declaration is decoded when the first entry has its
+//! code.
 
 use std::collections::BTreeMap;
 
@@ -12,20 +12,20 @@ use crate::read::limits::MAX_ATTRIBUTES;
 use crate::read::sections::bytes::Bytes;
 use crate::util::reuse;
 
-/// Where the abbreviations of a table are declared.
+/// The places of the declarations of a table.
 #[derive(Default)]
 pub(crate) struct AbbreviationTable {
-    /// By code, from 1: where its declaration begins and ends in `.debug_abbrev`.
+    /// For each code from 1 on, the start and end of its declaration in `.debug_abbrev`.
     dense: Vec<(usize, usize)>,
-    /// Those that do not follow the code before them: any numbers.
+    /// The same for codes that are not consecutive.
     sparse: BTreeMap<u64, (usize, usize)>,
 }
 
 impl AbbreviationTable {
-    /// Notes the table at `offset` of a section in place of another.
+    /// Reads the table at `offset` of a section. The previous content is dropped.
     ///
     /// # Errors
-    /// As `gimli` has them: the section ends before the table, or what is there is none.
+    /// As in `gimli`: the section ends inside the table, or the table is damaged.
     pub(crate) fn read(&mut self, section: &[u8], offset: usize) -> gimli::Result<()> {
         reuse::clear(&mut self.dense);
         self.sparse.clear();
@@ -57,8 +57,10 @@ pub(crate) struct Abbreviations<'a, 'f> {
 }
 
 impl<'f> Abbreviations<'_, 'f> {
+    /// The declaration of a code.
+    ///
     /// # Errors
-    /// The table has no such code.
+    /// The table does not have this code.
     pub(crate) fn get(self, code: u64) -> gimli::Result<Declaration<'f>> {
         let AbbreviationTable { dense, sparse } = self.table;
         let index = usize::try_from(code).unwrap_or(0).wrapping_sub(1);
@@ -68,7 +70,7 @@ impl<'f> Abbreviations<'_, 'f> {
     }
 }
 
-/// The declaration of a code in the table at `offset`, of which nothing behind it is read; `None` where none is found.
+/// Searches a code in the table at `offset`, and reads the table only up to its declaration. `None` if it is not found.
 pub(crate) fn find(section: &[u8], offset: usize, wanted: u64) -> Option<Declaration<'_>> {
     let mut input = Input::at(section, offset).ok()?;
     while let Some(code) = input.code().ok()? {
@@ -80,24 +82,24 @@ pub(crate) fn find(section: &[u8], offset: usize, wanted: u64) -> Option<Declara
     None
 }
 
-/// The declaration of an abbreviation behind its code. Its table was read without an error.
+/// The bytes of a declaration, after its code. The table was read without an error.
 #[derive(Clone, Copy)]
 pub(crate) struct Declaration<'f>(&'f [u8]);
 
 impl<'f> Declaration<'f> {
-    /// All of it.
+    /// The bytes of the declaration.
     pub(crate) fn bytes(self) -> &'f [u8] {
         self.0
     }
 
-    /// Its attributes in their order.
+    /// Its attributes, in order.
     pub(crate) fn attributes(self) -> impl Iterator<Item = AttributeSpecification> + use<'f> {
         let mut input = Input { bytes: self.0, at: 0 };
         let _ = input.head();
         std::iter::from_fn(move || input.attribute().ok()?)
     }
 
-    /// What it says; `None` where it has over [`MAX_ATTRIBUTES`].
+    /// The decoded declaration; `None` if it has more than [`MAX_ATTRIBUTES`] attributes.
     pub(crate) fn read(self) -> Option<Abbreviation> {
         let (tag, has_children) = Input { bytes: self.0, at: 0 }.head().ok()?;
         let attributes: Vec<_> = self.attributes().take(MAX_ATTRIBUTES + 1).collect();
@@ -105,7 +107,7 @@ impl<'f> Declaration<'f> {
     }
 }
 
-/// What an abbreviation says of its entries.
+/// A decoded abbreviation.
 pub(crate) struct Abbreviation {
     pub(crate) tag: DwTag,
     pub(crate) has_children: bool,
@@ -118,10 +120,10 @@ impl Abbreviation {
     }
 }
 
-/// A form whose value is in the declaration.
+/// The form whose value is in the declaration instead of the entry.
 const IMPLICIT: u8 = gimli::DW_FORM_implicit_const.0 as u8;
 
-/// 1 in each of 8 bytes, and in those of them that are names or forms.
+/// The value 1 in each of 8 bytes; in the bytes of names; in the bytes of forms.
 const IN_ALL: u64 = u64::MAX / 0xff;
 const IN_NAMES: u64 = u64::MAX / 0xffff;
 const IN_FORMS: u64 = IN_NAMES << 8;
@@ -139,7 +141,7 @@ impl<'f> Input<'f> {
         if at > bytes.len() { Err(input.ended()) } else { Ok(input) }
     }
 
-    /// The next code of a table; `None` at its end. The last 0 may be missing.
+    /// The next code of a table; `None` at its end. The 0 at the end of the section may be missing.
     fn code(&mut self) -> gimli::Result<Option<u64>> {
         let code = match (self.bytes.get(self.at), self.bytes.get(self.at + 1)) {
             (None, _) => return Ok(None),
@@ -156,7 +158,7 @@ impl<'f> Input<'f> {
         Ok(Some(code).filter(|&code| code != 0))
     }
 
-    /// The tag, and whether there are children.
+    /// The tag, and whether entries have children.
     #[inline]
     fn head(&mut self) -> gimli::Result<(DwTag, bool)> {
         let tag = self.number()?;
@@ -170,14 +172,14 @@ impl<'f> Input<'f> {
         }
     }
 
-    /// What follows a code.
+    /// Checks the declaration after a code, and returns its bytes.
     #[inline]
     fn declaration(&mut self) -> gimli::Result<&'f [u8]> {
         let start = self.at;
         self.head()?;
         loop {
             self.skip_plain();
-            // Of the others these are nearly all.
+            // Two frequent cases: the end of the list, and a short `DW_FORM_implicit_const`.
             match self.next() {
                 Some([0, 0, _]) => {
                     self.at += 2;
@@ -191,13 +193,13 @@ impl<'f> Input<'f> {
         Ok(&self.bytes[start..self.at])
     }
 
-    /// Goes behind attributes of two bytes each: name and form below 128, and no value.
+    /// Skips attributes of two bytes: name and form are below 128, and there is no value. Four at a time.
     #[inline]
     fn skip_plain(&mut self) {
         while let Some(four) = self.next() {
             let four = u64::from_le_bytes(four);
-            // Bit 7 of a byte that is 0 or 128 and more, and of a form that has a value. There may be more of them, but
-            // only behind the first.
+            // `other` has bit 7 set in each byte that is 0 or at least 128, and in each form that has a value. A borrow may
+            // set further bits, but only above the first of these.
             let values = (four ^ (IN_FORMS * u64::from(IMPLICIT))) | (IN_NAMES * 0x7f);
             let other = (four | four.wrapping_sub(IN_ALL) | values.wrapping_sub(IN_ALL)) & (IN_ALL << 7);
             self.at += (other.trailing_zeros() / 16 * 2) as usize;
@@ -207,13 +209,13 @@ impl<'f> Input<'f> {
         }
     }
 
-    /// The bytes that come next.
+    /// The next `N` bytes.
     #[inline(always)]
     fn next<const N: usize>(&self) -> Option<[u8; N]> {
         self.bytes.get(self.at..)?.first_chunk().copied()
     }
 
-    /// The next attribute of a declaration; `None` behind the last.
+    /// The next attribute of a declaration; `None` after the last one.
     #[inline(never)]
     fn attribute(&mut self) -> gimli::Result<Option<AttributeSpecification>> {
         let (name, form) = (self.number()?, self.number()?);
@@ -239,7 +241,7 @@ impl<'f> Input<'f> {
         Ok(byte)
     }
 
-    /// A tag, or the name or form of an attribute.
+    /// Reads a tag, or the name or form of an attribute.
     #[inline]
     fn number(&mut self) -> gimli::Result<u16> {
         match (self.bytes.get(self.at), self.bytes.get(self.at + 1)) {
@@ -272,7 +274,7 @@ impl<'f> Input<'f> {
         &mut self,
         read: impl FnOnce(&mut Bytes<'_, gimli::LittleEndian>) -> gimli::Result<T>,
     ) -> gimli::Result<T> {
-        // No number here has a byte order.
+        // LEB128 numbers have no byte order.
         let mut input = Bytes::new(&self.bytes[self.at..], gimli::LittleEndian);
         let read = read(&mut input)?;
         self.at = self.bytes.len() - input.len();
@@ -291,7 +293,7 @@ mod tests {
 
     use super::*;
 
-    /// Codes, tags, forms and what tables seldom have: long numbers, zeros where none may be, codes twice.
+    /// Tables with codes, tags and forms, and with rare or wrong parts: long numbers, zeros in wrong places, repeated codes.
     fn section() -> impl Strategy<Value = Vec<u8>> {
         let plain = prop::sample::select(&[1u8, 2, 3, 5, 0x0b, 0x13, 0x34, 0x49][..]);
         let byte = prop_oneof![8 => plain, 3 => Just(0u8), 1 => Just(IMPLICIT), 1 => any::<u8>()];
@@ -324,7 +326,7 @@ mod tests {
             let parsed = gimli::DebugAbbrev::new(section, gimli::LittleEndian)
                 .abbreviations(gimli::DebugAbbrevOffset(0));
             let mut table = AbbreviationTable::default();
-            // What it had before is gone.
+            // The next read must drop this content.
             table.read(&[9, 1, 0, 0, 0, 1, 1, 0, 0, 0], 0).unwrap();
             match (table.read(section, 0), parsed) {
                 (Ok(()), Ok(parsed)) => {
@@ -342,7 +344,7 @@ mod tests {
                         }
                     }
                 }
-                // Of an end too soon gimli tells where its input ended, here its beginning.
+                // For a cut-off table, gimli reports the offset of the end of its input, and ours reports the start.
                 (Err(gimli::Error::UnexpectedEof(_)), Err(gimli::Error::UnexpectedEof(_))) => {}
                 (ours, parsed) => prop_assert_eq!(ours.err(), parsed.err()),
             }

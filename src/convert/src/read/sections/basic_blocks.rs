@@ -1,8 +1,8 @@
-//! The sections of the basic-block address map to one [`BlockMap`]: versions 0 to 5 (`SHT_LLVM_BB_ADDR_MAP`) and the
-//! form before versions (`SHT_LLVM_BB_ADDR_MAP_V0`).
+//! Turns the sections of the basic-block address map into one [`BlockMap`]. It reads versions 0 to 5
+//! (`SHT_LLVM_BB_ADDR_MAP`) and the old format without a version (`SHT_LLVM_BB_ADDR_MAP_V0`).
 //!
-//! A record has no length, so what follows one that cannot be read is lost, to the end of its section. Of a record
-//! the blocks are kept; ends of calls, hashes and numbers of profiles are read past.
+//! A record has no length field. So after a record that cannot be read, the rest of its section is lost. Only the blocks of
+//! a record are kept; ends of calls, hashes and profile numbers are skipped.
 
 use foldsym_format::records::basic_blocks::ALL_FLAGS;
 
@@ -12,10 +12,10 @@ use crate::open::{Arch, BlockMapSection};
 use crate::read::code::CodeSections;
 use crate::util::leb;
 
-/// The newest version that is known.
+/// The newest known version.
 const NEWEST: u8 = 5;
 
-/// Bits of a record's features.
+/// The feature bits of a record.
 mod feature {
     pub(crate) const ENTRY_COUNT: u16 = 1 << 0;
     pub(crate) const FREQUENCY: u16 = 1 << 1;
@@ -38,11 +38,11 @@ mod feature {
     }
 }
 
-/// Why a section is not read on.
+/// Why reading a section stopped.
 enum Stop {
-    /// A version, or features, that are not known.
+    /// A record has an unknown version or unknown features.
     Unknown(String),
-    /// Bytes that end early, or numbers that no compiler writes.
+    /// A record is cut off, or has numbers that no compiler writes.
     Damaged(&'static str),
 }
 
@@ -55,7 +55,7 @@ struct MapRecord {
     ranges: Vec<(u64, std::ops::Range<usize>)>,
     blocks: Vec<Block>,
     counts: BlockCounts,
-    /// The record has no blocks, on purpose.
+    /// The record says that its blocks were omitted.
     omitted: bool,
 }
 
@@ -92,7 +92,7 @@ impl MapReader<'_> {
         Ok(value)
     }
 
-    /// LLVM allows 32 bits for what describes a block.
+    /// LLVM allows 32 bits for the numbers of a block.
     fn uleb32(&mut self) -> Result<u32, Stop> {
         u32::try_from(self.uleb()?).map_err(|_| Stop::Damaged("a number of a block is 2^32 or more"))
     }
@@ -131,7 +131,7 @@ impl MapReader<'_> {
             record.ranges.push((base, first..first));
             return Ok(());
         }
-        // Each block takes bytes of the section, so that a count which lies ends there.
+        // Each block takes bytes of the section, so a wrong count ends with the section.
         let mut end = 0u64;
         for index in 0..count {
             let id = if version >= 2 { self.uleb32()? } else { u32::try_from(index).map_err(|_| SHORT)? };
@@ -157,7 +157,7 @@ impl MapReader<'_> {
                 start: ImageAddr(base.wrapping_add(start)),
                 size: u32::try_from(size).map_err(|_| too_long())?,
                 id,
-                // Later compilers may add bits: what they say of a block is not told.
+                // Later compilers may add flags; unknown ones are dropped.
                 flags: flags as u8 & ALL_FLAGS,
             });
         }
@@ -165,7 +165,7 @@ impl MapReader<'_> {
         Ok(())
     }
 
-    /// Numbers of a profile, behind all ranges.
+    /// Skips the profile numbers, which follow all ranges.
     fn profile(&mut self, features: u16, record: &mut MapRecord) -> Result<(), Stop> {
         const NUMBERS: u16 = feature::ENTRY_COUNT | feature::FREQUENCY | feature::BRANCHES;
         record.counts.profiles = u64::from(features & NUMBERS != 0);
@@ -197,7 +197,7 @@ impl MapReader<'_> {
     }
 }
 
-/// Reads all sections of the map. Offsets of diagnostics are in the section that the example names.
+/// Reads all sections of the map. The offset of a diagnostic counts from the start of the section that its text names.
 pub(crate) fn read(
     sections: &[BlockMapSection<'_>],
     arch: &Arch,
@@ -232,10 +232,10 @@ pub(crate) fn read(
     map.finish(diagnostics)
 }
 
-/// What was read so far, in the order of the sections.
+/// The records read so far, in section order.
 #[derive(Default)]
 struct BlocksRead {
-    /// Start, blocks, the function they belong to and their place in its record.
+    /// Base address, blocks, function, and position of the range in the function's record.
     ranges: Vec<(u64, std::ops::Range<usize>, u32, u32)>,
     blocks: Vec<Block>,
     /// Section and offset of each function's record, for messages.
@@ -294,19 +294,20 @@ impl BlocksRead {
         self.blocks.extend(record.blocks);
     }
 
-    /// Sorts by address. Of functions that overlap, the one that begins first is kept, or else was read first.
+    /// Sorts the ranges by address. If functions overlap, the one that begins first is kept. If both begin at one address, the
+    /// one that was read first is kept.
     fn finish(mut self, diagnostics: &mut Diagnostics) -> BlockMap {
         let span = |blocks: &[Block]| {
             let start = blocks.first().map_or(0, |block| block.start.0);
             (start, blocks.last().map_or(0, |block| block.start.0 + u64::from(block.size)))
         };
-        // A base before the first block (padding) is no code of a block.
+        // A range counts from its first block, since its base may be before that (padding).
         self.ranges.sort_by_key(|(_, blocks, function, part)| {
             let (start, end) = span(&self.blocks[blocks.clone()]);
-            // What has no bytes overlaps nothing.
+            // An empty range overlaps nothing.
             (start, end > start, *function, *part)
         });
-        // Linkers fold basic-block sections too: then several functions have one range, which overlaps nothing.
+        // Linkers fold basic-block sections too. Then several functions have the same range, which is not an overlap.
         let mut refused = vec![false; self.functions.len()];
         let (mut before, mut end) = (None, 0);
         for (_, blocks, function, _) in &self.ranges {
@@ -328,8 +329,8 @@ impl BlocksRead {
         }
         self.ranges.retain(|(_, _, function, _)| !refused[*function as usize]);
         let mut map = BlockMap { counts: self.counts, ..BlockMap::default() };
-        // For each function its ranges, in the compiler's order: those with blocks of their own, of functions that have
-        // the same the first one's.
+        // The ranges of each function, in the order of its record. If several functions have the same range, the first function
+        // gets the blocks.
         let mut parts: Vec<(u32, (u32, u32), u32)> = Vec::with_capacity(self.ranges.len());
         let mut remains = vec![false; self.functions.len()];
         let mut folded: Vec<(usize, u32)> = Vec::new();
@@ -349,7 +350,7 @@ impl BlocksRead {
             remains[*function as usize] = true;
             before = (here.1 > here.0).then_some((here, range));
         }
-        // Then the blocks of others, as far as the function has one of its own as well.
+        // The other functions of a folded range get shared blocks, but only if they have another range of their own.
         let end = map.blocks.len() as u32;
         for (at, range) in folded {
             let (base, blocks, function, part) = &self.ranges[at];

@@ -1,7 +1,7 @@
-//! Bytes of a debug section as `gimli` reads them, with LEB128 numbers of any length.
+//! The reader type that we give to `gimli`. It accepts LEB128 numbers of any length.
 //!
-//! `gimli` refuses padded numbers: a form or a tag of over three bytes, any other of over ten. They are legal in every
-//! place (DWARF 5 7.6), and a unit with one was lost. All that `gimli` reads for us it reads through this type.
+//! `gimli`'s own readers refuse padded numbers: forms and tags of more than three bytes, and other numbers of more than ten.
+//! DWARF 5 7.6 allows padding everywhere, and with those readers a unit with a padded number would be lost.
 
 use std::borrow::Cow;
 
@@ -37,13 +37,13 @@ impl<'f, E: gimli::Endianity> Bytes<'f, E> {
         self.0.slice()
     }
 
-    /// The bytes at these offsets, all of which are there.
+    /// The bytes at these offsets, which must be inside.
     #[inline]
     pub(crate) fn range(&self, offsets: std::ops::Range<usize>) -> Self {
         Bytes(self.0.range(offsets))
     }
 
-    /// How far the start of these bytes is behind the start of `base`, which holds them.
+    /// The offset of these bytes in `base`, which contains them.
     #[inline]
     pub(crate) fn offset_from(&self, base: Self) -> usize {
         self.0.offset_from(base.0)

@@ -1,11 +1,15 @@
-//! Reads the call tables of the 2009 proposal (`.debug_dcall`, `.debug_vcall`): which entry a call calls, and through
-//! which slot of a table of virtual functions it goes, by the address that it returns to.
+//! Reads the call tables of the 2009 proposal. By the return address of a call, `.debug_dcall` gives the callee's DIE, and
+//! `.debug_vcall` gives the vtable slot that the call goes through.
 //!
-//! No compiler of today writes them; a program that has them gets the same keys as from call sites. Both sections are a
-//! part for each unit, one after the other: a length (4 bytes, or `0xffffffff` and 8), a version (1 byte: 4), in
-//! `.debug_dcall` where the unit begins in `.debug_info`, and the size of an address; then up to the end of the part an
-//! address and a ULEB128 for each call. What is damaged costs the rest of its part, or of the section where no length
-//! tells where the next one begins.
+//! Current compilers do not write these sections. A program that has them gets the same keys as from call sites. Both
+//! sections have a part for each unit:
+//!
+//! - a length (4 bytes, or `0xffffffff` and 8 bytes) and a version (1 byte: 4)
+//! - in `.debug_dcall` only: the offset of the unit in `.debug_info`
+//! - the size of an address (1 byte)
+//! - for each call an address and a ULEB128, up to the end of the part
+//!
+//! Damage loses the rest of its part. If the length of the part is damaged, the rest of the section is lost.
 
 use crate::diagnostics::{Diagnostics, Kind};
 use crate::model::{ImageAddr, NONE16, SlotKey};
@@ -14,17 +18,17 @@ use crate::util::leb;
 
 const VERSION: u8 = 4;
 
-/// A call of which `.debug_dcall` says whom it calls.
+/// A call in `.debug_dcall`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct DirectCall {
-    /// Where the unit begins in `.debug_info`.
+    /// The unit's offset in `.debug_info`.
     pub(crate) unit: u64,
     pub(crate) return_addr: ImageAddr,
-    /// The callee's entry, from the unit's beginning, or from that of the section: the proposal says both.
+    /// The offset of the callee's DIE, in the unit or in `.debug_info`: the proposal says both.
     pub(crate) callee: u64,
 }
 
-/// What both tables say, sorted.
+/// The calls in both tables, sorted.
 #[derive(Default)]
 pub(crate) struct CallTables {
     pub(crate) direct: Vec<DirectCall>,
@@ -32,7 +36,7 @@ pub(crate) struct CallTables {
 }
 
 impl CallTables {
-    /// The calls that the unit's part lists.
+    /// The direct calls of a unit.
     pub(crate) fn of_unit(&self, unit: u64) -> &[DirectCall] {
         let first = self.direct.partition_point(|call| call.unit < unit);
         let count = self.direct[first..].partition_point(|call| call.unit == unit);
@@ -40,7 +44,7 @@ impl CallTables {
     }
 }
 
-/// One of the two sections, and where the reading of it stands.
+/// A reader of one of the two sections.
 struct TableSection<'s, 'f> {
     name: &'static str,
     direct: bool,
@@ -50,7 +54,7 @@ struct TableSection<'s, 'f> {
     code: &'s CodeSections,
 }
 
-/// Reads both sections. `is_unit` tells whether a unit begins at an offset of `.debug_info`.
+/// Reads both sections. `is_unit` returns true if a unit begins at this offset of `.debug_info`.
 pub(crate) fn read(
     sections: [&[u8]; 2],
     big_endian: bool,
@@ -83,7 +87,7 @@ pub(crate) fn read(
     tables
 }
 
-/// What damage costs.
+/// What is lost by damage.
 enum Damage {
     /// The rest of the part.
     Part(String),
@@ -92,7 +96,7 @@ enum Damage {
 }
 
 impl TableSection<'_, '_> {
-    /// Reads a part and stands behind it.
+    /// Reads a part, and moves on to the next one.
     fn part(
         &mut self,
         is_unit: &impl Fn(u64) -> bool,
@@ -116,7 +120,7 @@ impl TableSection<'_, '_> {
         result.map_err(Damage::Part)
     }
 
-    /// Reads what stands behind the length of a part that ends at `end`.
+    /// Reads a part after its length, up to `end`.
     fn calls(
         &mut self,
         end: usize,
@@ -166,7 +170,7 @@ impl TableSection<'_, '_> {
         Ok(())
     }
 
-    /// The number of `width` bytes that stands here, if it ends before `end`.
+    /// The next number of `width` bytes; `None` if it would end after `end`.
     fn number(&mut self, width: usize, end: usize) -> Option<u64> {
         let (found, after) = number(self.bytes, self.at, end, width, self.big_endian);
         self.at = after;
@@ -174,7 +178,7 @@ impl TableSection<'_, '_> {
     }
 }
 
-/// The number of up to 8 bytes at an offset, and where it ends.
+/// The number of up to 8 bytes at an offset, and the offset of its end.
 fn number(bytes: &[u8], at: usize, end: usize, width: usize, big_endian: bool) -> (Option<u64>, usize) {
     let after = at.saturating_add(width);
     let Some(bytes) = bytes.get(..end).and_then(|bytes| bytes.get(at..after)) else { return (None, at) };
@@ -183,7 +187,7 @@ fn number(bytes: &[u8], at: usize, end: usize, width: usize, big_endian: bool) -
     (Some(number), after)
 }
 
-/// The ULEB128 at an offset, and where it ends; `None` where it is cut off or has over 64 bits.
+/// The ULEB128 number at an offset, and the offset of its end. `None` if it is cut off or has more than 64 bits.
 fn uleb(bytes: &[u8], at: usize, end: usize) -> Option<(u64, usize)> {
     let (value, len) = leb::unsigned(bytes.get(at..end)?).ok()?;
     Some((value, at + len))
@@ -212,7 +216,7 @@ mod tests {
         [&address.to_le_bytes()[..], value].concat()
     }
 
-    /// What is read of both sections, and how much was damaged, and how much stands in no code.
+    /// The direct calls, the slots, the number of damaged places, and the number of calls outside of code.
     type Found = (Vec<(u64, u64)>, Vec<(u64, u16)>, u64, u64);
 
     fn of(dcall: &[u8], vcall: &[u8]) -> Found {
@@ -262,17 +266,17 @@ mod tests {
         assert_eq!(with(part(true, &call(0x1010, &[0x80]))), (1, 1));
         let many = [&[0xff; 9][..], &[2]].concat();
         assert_eq!(with(part(true, &call(0x1010, &many))), (1, 1));
-        // Lengths that lie.
+        // Wrong lengths.
         assert_eq!(with(set(3, 0x7f)), (0, 1));
         assert_eq!(with(vec![0xf1, 0xff, 0xff, 0xff]), (0, 1));
         assert_eq!(with([[0xff; 4], [0xff; 4], [0xff; 4]].concat()), (0, 1));
         assert_eq!(with(vec![0, 0, 0, 0]), (1, 1));
-        // A slot that no table has.
+        // A slot number that is too large.
         let vcall = part(false, &[call(0x1020, &[0xff, 0xff, 3]), call(0x1030, &[1])].concat());
         assert_eq!(of(&[], &vcall), (vec![], vec![(0x1030, 1)], 1, 0));
     }
 
-    /// Each byte of a section changed, and each place at which it may be cut off.
+    /// Changes each byte of a section, and cuts the section at each byte.
     #[test]
     fn no_damage_is_more_than_counted() {
         let whole = [part(true, &call(0x1010, &[0x85, 1])), part(true, &call(0x1005, &[3]))].concat();

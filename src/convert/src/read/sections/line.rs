@@ -1,9 +1,8 @@
-//! Runs a unit's line program and keeps the rows of its live sequences, each with the offset in
-//! `.debug_line` at which it starts.
+//! Runs a unit's line program, and keeps the rows of its live sequences. A sequence is dead if its first row is not in code.
 //!
-//! The state machine is ours, not gimli's, since the offset of the first opcode of each sequence is
-//! what `DW_AT_LLVM_stmt_sequence` names, and since rows of dead sequences are decoded but never kept.
-//! Header, file and directory tables are gimli's.
+//! This is our own state machine instead of gimli's, for two reasons. `DW_AT_LLVM_stmt_sequence` refers to the offset of the
+//! first opcode of a sequence, which gimli does not give. And rows of dead sequences need not be stored. gimli reads the
+//! header with the file and directory tables.
 
 use gimli::Reader as _;
 
@@ -13,37 +12,37 @@ use crate::read::limits::MAX_FOLDED;
 use crate::read::sections::bytes::{Bytes, Endianity};
 use crate::util::budget::Budget;
 
-/// Rows that one line program may have; more are not kept. A row takes at least one byte of program, so
-/// that this bounds memory, not time: to 400 MB. All of RocksDB has a tenth.
+/// The most rows of one line program; further rows are dropped. It bounds memory to 400 MB. Time needs no bound, since a row
+/// takes at least one byte of the program. All of RocksDB has a tenth of these rows.
 const MAX_ROWS: usize = 1 << 24;
 
-/// Rows that there is room for at once: a program may claim any number.
+/// The most rows for which memory is reserved before the program runs.
 const RESERVED_ROWS: usize = 1 << 16;
 
-/// One row of the line table (DWARF 5 6.2.2), of those registers that are kept.
+/// One row of the line table (DWARF 5 6.2.2), with the registers that foldsym keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct LineRow {
     pub(crate) address: u64,
-    /// Index into the file table as the program writes it (from 1 before DWARF 5).
+    /// Index into the file table. Before DWARF 5 it counts from 1.
     pub(crate) file: u32,
     pub(crate) line: u32,
     pub(crate) column: u16,
 }
 
-/// A sequence of rows at increasing addresses, up to its `DW_LNE_end_sequence`.
+/// A sequence: rows at increasing addresses, up to a `DW_LNE_end_sequence`.
 #[derive(Clone, Debug)]
 pub(crate) struct Sequence {
     pub(crate) start: u64,
     pub(crate) end: u64,
     /// Index range into [`Lines::rows`]; addresses increase strictly.
     pub(crate) rows: std::ops::Range<usize>,
-    /// Offset in `.debug_line` of the first opcode after the end of the sequence before.
+    /// Offset in `.debug_line` of the first opcode of the sequence.
     pub(crate) first_opcode: u64,
     /// Offset in `.debug_line` of its first `DW_LNE_set_address`.
     pub(crate) set_address: u64,
 }
 
-/// Addresses that one sequence answers for.
+/// A range of addresses, and the sequence that a lookup in it uses.
 struct Cover {
     start: u64,
     end: u64,
@@ -51,48 +50,47 @@ struct Cover {
     sequence: u32,
 }
 
-/// The live sequences of one line program, sorted by start, then by place in the program.
+/// The live sequences of one line program, sorted by start, then by offset in the program.
 #[derive(Default)]
 pub(crate) struct Lines {
     pub(crate) rows: Vec<LineRow>,
     pub(crate) sequences: Vec<Sequence>,
-    /// By sequence: the largest end of it and those before it.
+    /// For each sequence, the largest end of it and all sequences before it.
     ends: Vec<u64>,
-    /// Indexes of `sequences` by `first_opcode` and by `set_address`: both lie in their own sequence.
+    /// (offset, index into `sequences`), sorted, for the offsets `first_opcode` and `set_address` of each sequence.
     by_offset: Vec<(u64, u32)>,
-    /// `first_opcode` and `set_address` of the dead sequences, in the order of the program.
+    /// `first_opcode` and `set_address` of the dead sequences, in program order, which sorts them.
     dead: Vec<u64>,
-    /// Disjoint, by address: of several sequences that cover an address, the first one's.
+    /// Disjoint, sorted by address. If several sequences cover an address, the first one of them has it here.
     cover: Vec<Cover>,
-    /// Sequences that were not in order and had to be sorted.
+    /// The number of sequences whose rows were not in order and had to be sorted.
     pub(crate) unordered: u64,
-    /// True where rows past a cap were dropped.
+    /// True if rows were dropped because there were too many.
     pub(crate) capped: bool,
-    /// Rows whose line or column is larger than a file holds, and unknown now.
+    /// The number of rows whose line or column is too large for the file format, and is 0 (unknown) now.
     pub(crate) too_large: u64,
-    /// Sequences with rows and no end: at most one, the last.
+    /// 1 if the last sequence has rows but no end; else 0.
     pub(crate) unended: u32,
 }
 
 impl Lines {
-    /// The sequences that answer for addresses of `start..end`, in the order of the address: of several that
-    /// cover one, the first. Takes logarithmic time, however the sequences overlap.
+    /// The sequences for the addresses in `start..end`, in address order. If several cover an address, only the first counts.
+    /// The search takes logarithmic time, even if sequences overlap.
     pub(crate) fn covering(&self, start: u64, end: u64) -> impl Iterator<Item = (usize, &Sequence)> {
         let first = self.cover.partition_point(|cover| cover.end <= start);
         let covers = self.cover[first..].iter().take_while(move |cover| cover.start < end);
         covers.map(|cover| (cover.sequence as usize, &self.sequences[cover.sequence as usize]))
     }
 
-    /// The sequences that start at `start`: several, where functions were folded.
+    /// The sequences that start at `start`. There are several if functions were folded.
     pub(crate) fn starting(&self, start: u64) -> impl Iterator<Item = (usize, &Sequence)> {
         let first = self.sequences.partition_point(|s| s.start < start);
         let at_start = self.sequences[first..].iter().take_while(move |s| s.start == start);
         at_start.enumerate().map(move |(i, s)| (first + i, s))
     }
 
-    /// The sequences that start before `start` and have a row there: dsymutil joins those of functions that follow each
-    /// other, so that a function begins in the middle.
-    /// Each that is looked at is a step.
+    /// The sequences that start before `start` and have a row there. dsymutil joins the sequences of consecutive functions, so
+    /// a function may begin in the middle of a sequence. Each sequence that is checked takes one of `steps`.
     pub(crate) fn passing(&self, start: u64, steps: &Budget) -> Vec<usize> {
         let first = self.sequences.partition_point(|s| s.start < start);
         let before = (0..first).rev().take_while(|&index| self.ends[index] > start).take(MAX_FOLDED);
@@ -108,7 +106,7 @@ impl Lines {
         found
     }
 
-    /// The rows of a sequence for addresses of `start..end`.
+    /// The rows of a sequence with addresses in `start..end`.
     pub(crate) fn rows_within(&self, index: usize, start: u64, end: u64) -> std::ops::Range<usize> {
         let rows = self.sequences[index].rows.clone();
         let from =
@@ -116,14 +114,14 @@ impl Lines {
         from(start)..from(end)
     }
 
-    /// The live sequence that a `DW_AT_LLVM_stmt_sequence` value names: by its first opcode, or by its
-    /// first `DW_LNE_set_address`, since producers write either.
+    /// The live sequence that a `DW_AT_LLVM_stmt_sequence` value refers to. The value may be the offset of its first opcode or
+    /// of its first `DW_LNE_set_address`, since producers write either.
     pub(crate) fn at_offset(&self, offset: u64) -> Option<usize> {
         let found = self.by_offset.binary_search_by_key(&offset, |&(o, _)| o).ok()?;
         Some(self.by_offset[found].1 as usize)
     }
 
-    /// True where a `DW_AT_LLVM_stmt_sequence` value names a sequence that has no address in code.
+    /// True if a `DW_AT_LLVM_stmt_sequence` value refers to a dead sequence.
     pub(crate) fn is_dead(&self, offset: u64) -> bool {
         self.dead.binary_search(&offset).is_ok()
     }
@@ -146,7 +144,7 @@ impl Lines {
     }
 }
 
-/// The registers of the line number state machine (DWARF 5 6.2.2), of those that are kept.
+/// The registers of the line number state machine (DWARF 5 6.2.2) that foldsym needs.
 struct Registers {
     address: u64,
     op_index: u64,
@@ -161,7 +159,7 @@ impl Registers {
     }
 }
 
-/// What of the header the state machine needs (DWARF 5 6.2.4).
+/// The header fields that the state machine needs (DWARF 5 6.2.4).
 struct LineMachine {
     min_instruction_length: u64,
     max_operations: u64,
@@ -172,7 +170,7 @@ struct LineMachine {
 }
 
 impl LineMachine {
-    /// By special opcode: the operation advance, and what is added to the line (DWARF 5 6.2.5.1).
+    /// For each special opcode, the operation advance and the line increment (DWARF 5 6.2.5.1).
     fn special(&self) -> [(u8, i16); 256] {
         std::array::from_fn(|opcode| {
             let adjusted = (opcode as u8).wrapping_sub(self.opcode_base);
@@ -196,17 +194,17 @@ impl LineMachine {
     }
 }
 
-/// A sequence while it is read.
+/// A sequence that has not ended yet.
 struct OpenSequence {
     first_opcode: u64,
     set_address: Option<u64>,
     first_row: usize,
-    /// `None` before the first row; then whether its address is in code.
+    /// `None` before the first row. After that, true if the address of the first row is in code.
     live: Option<bool>,
     ordered: bool,
 }
 
-/// Runs the line program and counts what is wrong with it.
+/// Runs the line program and counts its damage.
 pub(crate) fn run<'f, E: Endianity>(
     header: &gimli::LineProgramHeader<Bytes<'f, E>>,
     section: Bytes<'f, E>,
@@ -244,8 +242,7 @@ pub(crate) fn run<'f, E: Endianity>(
     lines
 }
 
-/// Runs the line program. Damage ends it: the sequences before it are kept, and the error is returned
-/// beside them.
+/// Runs the line program. Damage ends it: then the result has the sequences before the damage, and the error.
 fn run_to_damage<'f, E: Endianity>(
     header: &gimli::LineProgramHeader<Bytes<'f, E>>,
     section: Bytes<'f, E>,
@@ -257,11 +254,11 @@ fn run_to_damage<'f, E: Endianity>(
     (lines, error)
 }
 
-/// The opcodes of a line program, of which nearly all operands have one byte or two.
+/// A cursor over the opcodes of a line program. It is fast for operands of one or two bytes, which nearly all have.
 struct Opcodes<'f, E: Endianity> {
     bytes: &'f [u8],
     at: usize,
-    /// Offset of the first in `.debug_line`.
+    /// Offset in `.debug_line` of the first opcode.
     base: u64,
     endian: E,
 }
@@ -272,7 +269,7 @@ impl<'f, E: Endianity> Opcodes<'f, E> {
         self.base + self.at as u64
     }
 
-    /// What comes next, as `gimli` reads it.
+    /// The rest of the program, as a reader for `gimli`.
     fn rest(&self) -> Bytes<'f, E> {
         Bytes::new(self.bytes.get(self.at..).unwrap_or_default(), self.endian)
     }
@@ -300,7 +297,7 @@ impl<'f, E: Endianity> Opcodes<'f, E> {
                 self.at += 1;
                 Ok(i64::from((byte << 1).cast_signed() >> 1))
             }
-            // Bit 6 of the second.
+            // Bit 6 of the second byte is the sign.
             (Some(&low), Some(&high @ ..0x80)) => {
                 self.at += 2;
                 let number = u16::from(low & 0x7f) | u16::from(high) << 7;
@@ -340,7 +337,7 @@ fn interpret<'f, E: Endianity>(
     let special = machine.special();
     let lengths = header.standard_opcode_lengths().slice();
     let mut registers = Registers::reset();
-    // A row mostly takes more than four bytes.
+    // Most rows take more than four bytes of the program.
     lines.rows.reserve((program.bytes.len() / 4).min(RESERVED_ROWS));
     let mut building = start_sequence(lines, program.offset());
     while let Some(&opcode) = program.bytes.get(program.at) {
@@ -367,7 +364,7 @@ fn interpret<'f, E: Endianity>(
                         building = start_sequence(lines, program.offset());
                     }
                     gimli::DW_LNE_set_address => {
-                        // The operand's length is the opcode's own: some producers write a size that is not the header's.
+                        // The opcode's length gives the size of the address. Some producers write another size in the header.
                         let size = operands.len().min(8) as u8;
                         registers.address = operands.read_address(size)?;
                         registers.op_index = 0;
@@ -404,7 +401,7 @@ fn interpret<'f, E: Endianity>(
                 program.uleb128()?;
             }
             _ => {
-                // An opcode of a later standard: the header says how many operands to skip.
+                // An opcode of a later standard. The header has its number of operands.
                 for _ in 0..lengths.get(usize::from(opcode) - 1).copied().unwrap_or(0) {
                     program.uleb128()?;
                 }
@@ -446,7 +443,7 @@ fn add_row(lines: &mut Lines, registers: &Registers, building: &mut OpenSequence
         column: column.unwrap_or(0),
     };
     if let Some(last) = lines.rows[building.first_row..].last_mut() {
-        // Of several rows at one address the last counts, as for llvm-symbolizer and addr2line.
+        // The last of several rows at one address counts, as in llvm-symbolizer and addr2line.
         if last.address == row.address {
             *last = row;
             return;

@@ -1,4 +1,4 @@
-//! The bytes of one section to records: abbreviations and entries, lines and files, call tables, basic blocks, packages.
+//! Turns the bytes of one section into records: abbreviations, entries, lines, call tables, basic blocks, packages.
 
 pub(crate) mod abbreviations;
 pub(crate) mod basic_blocks;

@@ -1,27 +1,25 @@
-//! Finds the sections of one split unit in a package (`.dwp`), by its index of version 2 or 5.
+//! Finds the sections of one split unit in a package (`.dwp`), with an index of version 2 (GNU) or 5 (DWARF 5 7.3.5).
 //!
-//! The index (DWARF 5 7.3.5; GNU for version 2) is a hash table from unit ids to rows; a row has an offset
-//! and a size in each section that it has a column for. Offsets have 32 bits: in a `.debug_info.dwo` past
-//! 4 GiB a stored one is the true one modulo 2^32, and the reader tries each that it may stand for, since
-//! the unit found there says its id. For other sections past 4 GiB nothing would tell: such a unit is
-//! refused.
+//! The index is a hash table from unit ids to rows. A row has an offset and a size for each section, in 32 bits. In
+//! a `.debug_info.dwo` of more than 4 GiB the stored offset is the true offset modulo 2^32. The reader tries each possible
+//! offset, since the unit there has the id. Other sections have no id, so if one has more than 4 GiB, the unit is refused.
 
 use gimli::Reader as _;
 
 use crate::open::{DebugSection, DebugSections};
 use crate::read::sections::bytes::{Bytes, Endianity};
 
-/// Offsets of an index count modulo this.
+/// The offsets in an index are modulo this number.
 const REACH: u64 = 1 << 32;
 
-/// Slots that are looked at for one id: a table that is two thirds full needs a few dozen at most.
+/// The most slots that are tried for one id. A table that is two thirds full needs a few dozen at most.
 const MAX_PROBES: u32 = 4096;
 
-/// What units have in a section together may be so many times the section: none has what is another's, but some
-/// packages share abbreviations. More would take the square of the file's size in time.
+/// All units together may have this many times the bytes of `.debug_info.dwo` or `.debug_abbrev.dwo`. Real packages share at
+/// most abbreviations. A hostile index that gave every unit the whole section would make reading take quadratic time.
 const MAX_SHARED: u64 = 16;
 
-/// Columns that an index may have; the standards know 8.
+/// The most columns of an index; the standards define 8.
 const MAX_COLUMNS: u32 = 64;
 
 /// An opened package.
@@ -33,7 +31,7 @@ pub(crate) struct Package<'f, E: Endianity> {
 /// `.debug_cu_index`.
 struct PackageIndex<'f, E: Endianity> {
     version: u16,
-    /// The section of each column; `None` for a kind that is not known.
+    /// The section of each column; `None` for an unknown section number.
     columns: Vec<Option<DebugSection>>,
     units: u32,
     slots: u32,
@@ -44,8 +42,10 @@ struct PackageIndex<'f, E: Endianity> {
 }
 
 impl<'f, E: Endianity> Package<'f, E> {
+    /// Reads the index of a package.
+    ///
     /// # Errors
-    /// The index is damaged; the words say how.
+    /// The index is damaged; the text says how.
     pub(crate) fn new(sections: &DebugSections<'f>, endian: E) -> Result<Self, String> {
         let section = Bytes::new(sections.get(DebugSection::CuIndex), endian);
         let index = PackageIndex::parse(section)?;
@@ -53,14 +53,15 @@ impl<'f, E: Endianity> Package<'f, E> {
         Ok(Package { sections: sections.clone(), index })
     }
 
-    /// The sections of the unit of this id, cut to what the unit has in each; more than one answer where
-    /// the index leaves it open, none where it does not know the id. `version` is the unit's.
+    /// The sections of the unit with this id, each cut to the unit's part. There are several results if the offset in
+    /// `.debug_info.dwo` has several possible values, and none if the index does not have the id. `version` is the unit's
+    /// DWARF version.
     ///
     /// # Errors
-    /// The index leads outside a section, or cannot tell where the unit is.
+    /// The index refers to bytes outside of a section, or a section is too large for its offsets.
     pub(crate) fn find(&self, id: u64, version: u16) -> Result<Vec<DebugSections<'f>>, String> {
         if version >= 5 && self.index.version < 5 {
-            // GNU dwp 2.40 does so: its index has no ids, and what it does not know it drops, such as ranges.
+            // GNU dwp 2.40 writes such packages. Its index has no ids, and it drops sections that it does not know (ranges).
             return Err("a package of version 2 cannot hold a unit of DWARF 5".to_owned());
         }
         let Some(row) = self.index.row(id) else { return Ok(Vec::new()) };
@@ -182,8 +183,10 @@ impl<'f, E: Endianity> PackageIndex<'f, E> {
         Ok(PackageIndex { version, columns: sections, units, slots, ids, rows, offsets, sizes })
     }
 
+    /// Checks [`MAX_SHARED`].
+    ///
     /// # Errors
-    /// The parts of all rows in one section are far more than the section.
+    /// All parts of `.debug_info.dwo` or `.debug_abbrev.dwo` together are too long.
     fn check_shares(&self, sections: &DebugSections<'f>) -> Result<(), String> {
         use DebugSection::{Abbrev, Info};
         let count = self.columns.len() as u64;
@@ -202,14 +205,14 @@ impl<'f, E: Endianity> PackageIndex<'f, E> {
         Ok(())
     }
 
-    /// The row of an id, from 1 (DWARF 5 7.3.5.3).
+    /// The row of an id, counted from 1 (DWARF 5 7.3.5.3).
     fn row(&self, id: u64) -> Option<u32> {
         let mask = self.slots.checked_sub(1)?;
         let mut slot = id as u32 & mask;
         let step = ((id >> 32) as u32 & mask) | 1;
         for _ in 0..self.slots.min(MAX_PROBES) {
             let row = u32_at(self.rows, u64::from(slot))?;
-            // An empty slot is one without a row: an id may be 0.
+            // An empty slot has row 0. Its id does not show that it is empty, since an id may be 0.
             if row == 0 {
                 return None;
             }
@@ -223,7 +226,7 @@ impl<'f, E: Endianity> PackageIndex<'f, E> {
         None
     }
 
-    /// Section, offset and size of each part of a row.
+    /// Section, offset and size of each contribution in a row.
     fn contributions(&self, row: u32) -> Result<Vec<(DebugSection, u64, u64)>, String> {
         if row > self.units {
             return Err(format!("the index leads to row {row} of {}", self.units));
@@ -237,7 +240,7 @@ impl<'f, E: Endianity> PackageIndex<'f, E> {
     }
 }
 
-/// The number of this place in a table.
+/// The number at this index of a table.
 fn u32_at<E: Endianity>(table: Bytes<'_, E>, at: u64) -> Option<u32> {
     let mut table = table;
     table.skip(usize::try_from(at).ok()?.checked_mul(4)?).ok()?;
@@ -248,7 +251,7 @@ fn u32_at<E: Endianity>(table: Bytes<'_, E>, at: u64) -> Option<u32> {
 mod tests {
     use super::*;
 
-    /// A full table of one unit's row, in which the id of `at` turns of the search is `id` and all others are another.
+    /// An index without an empty slot. Slot `at` has `id`, all others have another id, and all refer to the only row.
     fn full(slots: u32, id: u64, at: u32) -> Vec<u8> {
         let mut out = Vec::new();
         for number in [5, 1, 1, slots] {
@@ -260,7 +263,7 @@ mod tests {
         for _ in 0..slots {
             out.extend(1_u32.to_le_bytes());
         }
-        // The one column, and what the unit has there.
+        // The only column, and the unit's offset and size in it.
         for number in [1, 0, 0] {
             out.extend(u32::to_le_bytes(number));
         }
@@ -278,7 +281,7 @@ mod tests {
 
     #[test]
     fn a_full_table_is_not_searched_to_its_end() {
-        // The first slot is 0, and each next one the one behind.
+        // With this id the search begins at slot 0 and tries each next slot.
         let id = 1 << 63;
         let row = |at| {
             let table = full(4 * MAX_PROBES, id, at);

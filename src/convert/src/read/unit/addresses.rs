@@ -1,4 +1,4 @@
-//! What entries say of their addresses, before it is read.
+//! The address attributes of entries, before they are evaluated.
 
 use gimli::AttributeValue;
 
@@ -7,9 +7,9 @@ use crate::read::sections::bytes::{Bytes, Endianity};
 /// A range of a function whose address is a tombstone.
 #[derive(Clone, Copy)]
 pub(crate) struct DeadRange {
-    /// 0 where that is gone as well.
+    /// The length; 0 if the linker erased that as well.
     pub(crate) len: u64,
-    /// It is not the function's first range.
+    /// True if it is not the function's first range.
     pub(crate) part: bool,
 }
 

@@ -1,7 +1,7 @@
-//! The functions of a unit and whose each row of its line program is, while that is found out.
+//! Assigns the rows of a unit's line program to its functions.
 //!
-//! The walk hands each function over as it ends, so that no inline tree is kept longer. Functions at an address where several
-//! sequences begin wait for the rest of the unit.
+//! The walk hands over each function as it ends, so that its inline tree can be freed. If several sequences begin at a
+//! function's address, its rows are assigned after the walk, when all functions of the unit are known.
 
 use crate::model::{BareLines, LocalOrigin, NONE16, UnitCode};
 use crate::read::code::CodeSections;
@@ -11,7 +11,8 @@ use crate::util::budget::Budget;
 use crate::util::hash::HashSet;
 use crate::util::paint::{Painter, Segment};
 
-/// Rows that a unit may keep: functions may share a range, and each keeps its rows.
+/// The most rows of a unit. Functions may share a range, and each keeps its own rows, so there may be more rows than in the
+/// line program.
 const MAX_ROWS: usize = 1 << 24;
 const MIN_ROWS: usize = 1 << 18;
 const ROW_COPIES: usize = 32;
@@ -19,28 +20,28 @@ const ROW_COPIES: usize = 32;
 /// No row of the line table covers the address.
 pub(crate) const NO_FILE: u32 = u32::MAX;
 
-/// Whose rows a function has.
+/// The sequences from which a function takes its rows.
 #[derive(Clone, Copy)]
 pub(crate) enum RowOwner {
-    /// Those of this sequence, before others that cover the same code.
+    /// This sequence first. Code that it does not cover gets rows of other sequences.
     Sequence(usize),
-    /// Those of the first sequences that cover its code.
+    /// For each address the first sequence that covers it.
     Any,
 }
 
-/// A piece at an address at which several sequences start.
+/// A piece at an address at which several sequences start. It waits for its rows.
 pub(crate) struct SharedPiece {
     /// Index into the unit's pieces.
     pub(crate) piece: usize,
     pub(crate) origin: LocalOrigin,
-    /// The sequence that its `DW_AT_LLVM_stmt_sequence` names.
+    /// The sequence to which its `DW_AT_LLVM_stmt_sequence` refers.
     pub(crate) named: Option<usize>,
     pub(crate) segments: Vec<Segment>,
-    /// As `rows` takes it.
+    /// See the parameter `joined` of [`Assign::rows`].
     pub(crate) joined: bool,
 }
 
-/// A function that has its address of its sequence alone.
+/// A function whose address is known only from its sequence.
 #[derive(Clone, Copy)]
 pub(crate) struct BySequence {
     /// Index into the unit's functions.
@@ -48,44 +49,45 @@ pub(crate) struct BySequence {
     pub(crate) sequence: usize,
 }
 
-/// What the line program of a unit is given to.
+/// The state of the assignment: the line program of a unit and the functions that get its rows.
 pub(crate) struct Assign<'a> {
     pub(crate) unit_offset: u64,
     pub(crate) sections: &'a CodeSections,
-    /// Columns are kept.
+    /// True if columns are kept.
     pub(crate) columns: bool,
     pub(crate) lines: Lines,
     /// Functions with their pieces and rows.
     pub(crate) code: UnitCode<'static>,
-    /// Code that has lines and no function.
+    /// Code with lines that no function of the unit contains.
     pub(crate) bare: Vec<BareLines>,
-    /// Sequences that no function claims.
+    /// Sequences that no function of the unit has.
     pub(crate) unclaimed: Vec<BareLines>,
-    /// By sequence: a function has its rows.
+    /// For each sequence, true if a function has its rows.
     pub(crate) claimed: Vec<bool>,
-    /// Pieces whose rows wait for the rest of the unit.
+    /// Pieces that get their rows after the walk.
     pub(crate) shared: Vec<SharedPiece>,
     pub(crate) by_sequence: Vec<BySequence>,
-    /// Sequences that functions name which kept their address.
+    /// The sequences named by functions that kept their addresses.
     pub(crate) named: HashSet<usize>,
-    /// Sequences that show that there are more functions than the unit describes, and not whose lines they are.
+    /// Sequences that show that there are more functions than the unit describes, but it is not known which of the functions
+    /// have which of these lines.
     pub(crate) in_doubt: Vec<usize>,
     pub(crate) painter: Painter,
     pub(crate) segments: Vec<Segment>,
     pub(crate) runs: Vec<LineRow>,
     pub(crate) last_file: (u32, u16),
-    /// Rows that may be kept.
+    /// The most rows that the unit may have.
     pub(crate) max_rows: usize,
-    /// There was no room for the rows of a function.
+    /// True if a function got no rows because there were too many.
     pub(crate) no_more_rows: bool,
-    /// Rows that may still be compared to find the sequence of a function, and sequences that may be looked at for it.
+    /// The budget for finding the sequences of functions: one step for each row or sequence that is compared.
     pub(crate) compared: Budget,
-    /// Rows and segments that may still be joined, whether or not a row is kept of them.
+    /// The budget for joining rows with inline trees: one step for each row or segment, even if no row is kept.
     pub(crate) joined: Budget,
 }
 
 impl<'a> Assign<'a> {
-    /// `more_rows`: what it may keep besides its own; `items`: entries and rows, which bound what is compared.
+    /// `more_rows` is the number of rows that the unit may have in addition to [`OWN_ROWS`] per row of its line program.
     pub(crate) fn new(
         (unit_offset, entry_bytes): (u64, usize),
         sections: &'a CodeSections,
@@ -98,7 +100,7 @@ impl<'a> Assign<'a> {
         let max_rows =
             (MIN_ROWS + ROW_COPIES * lines.rows.len()).min(own_rows.saturating_add(more_rows)).min(MAX_ROWS);
         let items = entry_bytes + lines.rows.len();
-        // Mostly a function keeps the rows of its lines, and some more where what is inlined begins and ends.
+        // Most functions keep the rows of their lines, and a few more at the boundaries of inlined code.
         let room = lines.rows.len() + lines.rows.len() / 4;
         Assign {
             unit_offset,
@@ -124,7 +126,7 @@ impl<'a> Assign<'a> {
         }
     }
 
-    /// Rows that the unit has past its own: others may have them as well.
+    /// The number of rows past [`OWN_ROWS`] per row of the line program.
     pub(crate) fn rows_of_others(&self) -> usize {
         self.code.rows.len().saturating_sub(OWN_ROWS * self.lines.rows.len())
     }

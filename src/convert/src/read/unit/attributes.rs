@@ -1,11 +1,11 @@
-//! Codes of attributes that LLVM added and gimli has no names for.
+//! Codes of LLVM's attributes for which gimli has no names.
 //!
-//! Attributes of the extensions. The first generation's codes mean other things in LLVM 22, on entries of types; of a
-//! subprogram only the extensions have them.
+//! The extensions for heterogeneous debugging changed their codes once; `FIRST_...` are the old ones. LLVM 22 uses the old
+//! codes for other attributes, but only on types. On a subprogram they always belong to the extensions.
 
 use gimli::DwAt;
 
-/// `DW_AT_LLVM_active_lane`, that LLVM 22 has no code for.
+/// `DW_AT_LLVM_active_lane`, which LLVM 22 does not define.
 pub(crate) const ACTIVE_LANE: DwAt = DwAt(0x3e08);
 /// `DW_AT_LLVM_lanes`.
 pub(crate) const LANES: DwAt = DwAt(0x3e11);
@@ -16,5 +16,5 @@ pub(crate) const FIRST_LANE_PC: DwAt = DwAt(0x3e0b);
 /// `DW_AT_LLVM_augmentation` of a unit.
 pub(crate) const AUGMENTATION: DwAt = DwAt(0x3e09);
 
-/// clang's pointer to the line sequence of a function (`DW_AT_LLVM_stmt_sequence`; LLVM 20 and later).
+/// `DW_AT_LLVM_stmt_sequence` (LLVM 20 and later): the offset of a function's line sequence.
 pub(crate) const STMT_SEQUENCE: DwAt = DwAt(0x3e0c);

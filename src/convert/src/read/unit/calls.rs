@@ -1,8 +1,7 @@
-//! Reads the calls of a function: where each returns to, and whom it calls (DWARF 5 3.4.1).
+//! Reads the call sites of a function: the return address and the callee of each call (DWARF 5 3.4.1).
 //!
-//! The attributes are chosen by presence, not by version: GNU's tag of DWARF 4 has the return address in
-//! `DW_AT_low_pc` and the callee in `DW_AT_abstract_origin`, and clang writes the standard's tag into units of
-//! version 4 for some debuggers.
+//! Both forms are accepted in any DWARF version. GNU's tag of DWARF 4 has the return address in `DW_AT_low_pc` and the
+//! callee in `DW_AT_abstract_origin`. clang writes the standard's tag into units of version 4 for some debuggers.
 
 use crate::read::sections::bytes::{Bytes, Endianity};
 use crate::read::sections::entries::Entry;
@@ -40,7 +39,7 @@ impl<'f, E: Endianity> Walk<'_, 'f, E> {
                 _ => {}
             }
         }
-        // The address that some compilers give a tail call is that of code which does not follow it.
+        // Some compilers give a tail call an address too, but the callee does not return there.
         let return_addr = return_pc
             .filter(|_| !tail)
             .and_then(|value| self.address(value))
@@ -56,8 +55,7 @@ impl<'f, E: Endianity> Walk<'_, 'f, E> {
         Ok(())
     }
 
-    /// The word of a table that a call goes through: of an address that is a register's value plus an offset, that in
-    /// words.
+    /// The vtable slot of a call: its target is a register plus an offset, and the slot is this offset in words.
     fn slot(&self, value: AttributeValue<Bytes<'f, E>>) -> u16 {
         let AttributeValue::Exprloc(expression) = value else { return NONE16 };
         let encoding = self.unit.encoding();
@@ -71,8 +69,8 @@ impl<'f, E: Endianity> Walk<'_, 'f, E> {
         if offset < 0 || offset % size != 0 { NONE16 } else { u16::try_from(offset / size).unwrap_or(NONE16) }
     }
 
-    /// The local id of the callee of all calls that name one which no entry describes: gcc may write the address of a
-    /// symbol instead of a reference, and a reference may lead nowhere. Such a call is none through a pointer.
+    /// The local id of the unknown callee: the call site names a callee, but no DIE describes it. gcc may write the address of
+    /// a symbol instead of a reference, and a reference may be damaged. Such a call is not a call through a pointer.
     fn unknown_callee(&mut self) -> LocalCallee {
         if let Some(id) = self.unknown_callee {
             return id;
@@ -86,7 +84,7 @@ impl<'f, E: Endianity> Walk<'_, 'f, E> {
         id
     }
 
-    /// The local id of a callee, described once a unit.
+    /// The local id of a callee. The unit has one record for each callee.
     pub(crate) fn callee(&mut self, target: DiePlace) -> LocalCallee {
         if let Some(&id) = self.callee_ids.get(&target) {
             return id;

@@ -1,4 +1,4 @@
-//! Notes where the classes of a unit are, while it is walked.
+//! Collects the DIE offsets of a unit's classes during the walk.
 
 use gimli::UnitOffset;
 
@@ -6,34 +6,35 @@ use crate::model::{ClassPlaces, ImageAddr};
 use crate::read::sections::entries::Entry;
 use crate::read::unit::roles::Role;
 
-/// Classes that are read of one unit.
+/// The most classes that are read from one unit.
 pub(crate) const MAX_CLASSES: usize = 1 << 16;
 
-/// A class, or a namespace without a name, for which `class` is `None`.
+/// A class or an unnamed namespace that encloses the current entry.
 #[derive(Clone, Copy)]
 struct Enclosing {
     depth: isize,
+    /// `None` for an unnamed namespace.
     class: Option<UnitOffset>,
-    /// It is such a namespace, or stands in one.
+    /// True if it is, or is inside of, an unnamed namespace.
     unnamed: bool,
 }
 
-/// Where the classes of a unit are, while it is walked.
+/// The DIE offsets of a unit's classes and vtables, while the unit is walked.
 #[derive(Default)]
 pub(crate) struct Noted {
-    /// What encloses the entry being read.
+    /// The classes and unnamed namespaces that enclose the current entry, outermost first.
     open: Vec<Enclosing>,
     classes: Vec<UnitOffset>,
-    /// Those of them that stand in such a namespace; by place.
+    /// The classes in unnamed namespaces, sorted by offset.
     unnamed: Vec<UnitOffset>,
-    /// Declarations of tables, with their classes; by place.
+    /// (declaration of a vtable, its class), sorted by offset.
     declared: Vec<(UnitOffset, UnitOffset)>,
-    /// Tables with an address, and their declarations.
+    /// (address of a vtable, its declaration).
     pub(crate) defined: Vec<(u64, UnitOffset)>,
 }
 
 impl Noted {
-    /// Entries of this depth or deeper have ended.
+    /// Ends all open entries of this depth or deeper.
     #[inline]
     pub(crate) fn leave(&mut self, depth: isize) {
         while self.open.last().is_some_and(|open| open.depth >= depth) {
@@ -41,7 +42,7 @@ impl Noted {
         }
     }
 
-    /// Notes a class, a namespace without a name, or the declaration of a table.
+    /// Adds a class, an unnamed namespace, or the declaration of a vtable.
     pub(crate) fn note(&mut self, entry: &Entry<Role>) {
         let (depth, outer) = (entry.depth, self.open.last().copied());
         let unnamed = outer.is_some_and(|outer| outer.unnamed);
@@ -61,7 +62,7 @@ impl Noted {
         }
     }
 
-    /// What is read of the classes, if it is; of gcc's all.
+    /// The result. `gcc` adds all classes, since gcc does not say which classes have a vtable in this unit.
     pub(crate) fn places(self, gcc: bool) -> ClassPlaces {
         let class = |(address, declaration)| {
             let at = self.declared.binary_search_by_key(&declaration, |&(place, _)| place).ok()?;

@@ -1,11 +1,12 @@
-//! Reads the classes whose tables of virtual functions a unit describes: bases, methods, slots (DWARF 5 5.7).
+//! Reads the classes with a vtable in a unit: bases, methods and slots (DWARF 5 5.7).
 //!
-//! Most classes of a unit come from headers and are described by every unit that includes them; those that matter
-//! are the ones whose table the program has from this unit. clang says which: a variable `_vtable$` with the table's
-//! address, declared in the class. gcc does not; there every class with a pointer to such a table is read, and the symbols
-//! (`_ZTV`) tell later which have one. While the unit's entries are walked only their places are noted. What clang's say is read
-//! right after that, where the linker may have folded anything; what gcc's say, and those of a `.dwo`, of programs in which methods
-//! were folded.
+//! Most classes come from headers, and every unit that includes them describes them. The only classes that matter are
+//! the ones whose vtable this unit emitted. clang marks them: the class declares a variable `_vtable$`, whose definition has
+//! the vtable's address. gcc does not mark them, so every class with a vtable pointer is read, and later the symbols
+//! (`_ZTV...`) show which of them have a vtable.
+//!
+//! The walk over the unit only collects the offsets of classes. If the linker may have folded functions, clang's
+//! classes are read directly after the walk. The classes of gcc and of a `.dwo` are read later, if methods were folded.
 
 use gimli::{AttributeValue, UnitOffset};
 
@@ -22,14 +23,14 @@ use crate::read::unit::source::UnitSource;
 use crate::read::unit::walk::{UnitEntries, Walk};
 use crate::util::hash::HashMap;
 
-/// Entries that are read of the classes of one unit: one class may stand in another. No more than a multiple of the unit's
-/// bytes, and of a small one so many.
+/// The most entries that are read in the classes of one unit. Without a limit, classes nested in classes would be read again
+/// and again. The limit is a multiple of the unit's size, between these two numbers.
 const MAX_MEMBERS: usize = 1 << 22;
 const MEMBERS_A_BYTE: usize = 2;
 const MIN_MEMBERS: usize = 1 << 16;
 
 impl<'f, E: Endianity> Walk<'_, 'f, E> {
-    /// A table's address and declaration.
+    /// The address and the declaration of a vtable, from the definition of its variable.
     pub(crate) fn table(
         &mut self,
         entries: &mut UnitEntries<'_, 'f, E>,
@@ -56,16 +57,16 @@ impl<'f, E: Endianity> Walk<'_, 'f, E> {
                 _ => {}
             }
         }
-        // Tombstones: 0, and the last two of the address size.
+        // Tombstones are 0, 1, and the last two addresses.
         let last = u64::MAX >> (64 - 8 * u32::from(self.unit.encoding().address_size.clamp(1, 8)));
         let address = address.filter(|&address| is_table && address > 1 && address < last - 1);
         Ok(address.zip(specification))
     }
 }
 
-/// A class, and what is in it.
+/// The entries of a class.
 const MEMBERS: Wanted<MemberRole> = Wanted {
-    // Entries that are none of those are stopped at as well: a class ends before one that is not deeper.
+    // All other entries have a role too, because the end of a class is found by the depth of the next entry.
     role: |abbreviation| match abbreviation.tag {
         gimli::DW_TAG_inheritance => Some(MemberRole::Base),
         gimli::DW_TAG_subprogram => Some(MemberRole::Method),
@@ -121,7 +122,7 @@ pub(crate) fn classes<'f, E: Endianity>(
     let mut reader = ClassReader { unit, unit_offset, entries, origins, out, diagnostics: counted };
     reader.read_classes(places);
     if reader.origins.tables.name_bytes.is_none() {
-        // Some have no names: nothing can be told.
+        // Some names are missing, so nothing can be concluded from these classes.
         (reader.out.classes, reader.out.vtables) = (Vec::new(), Vec::new());
         reader.diagnostics.add(Kind::SkippedClasses, unit_offset, || {
             format!("the classes of the unit at {unit_offset:#x} have longer names than fit its size")
@@ -135,7 +136,7 @@ pub(crate) fn classes<'f, E: Endianity>(
 }
 
 impl<'f, E: Endianity> ClassReader<'_, 'f, E> {
-    /// Reads the classes that were noted.
+    /// Reads the classes at these places and their bases.
     fn read_classes(&mut self, places: &ClassPlaces) {
         let mut reading = Reading { unnamed: &places.unnamed, ..Reading::default() };
         let len = self.unit.header.length_including_self();
@@ -244,7 +245,7 @@ impl<'f, E: Endianity> ClassReader<'_, 'f, E> {
                         method.is_pure = virtuality == gimli::DW_VIRTUALITY_pure_virtual;
                     }
                 }
-                // Before DWARF 4 expressions are blocks.
+                // Before DWARF 4, expressions are blocks.
                 (
                     gimli::DW_AT_vtable_elem_location,
                     AttributeValue::Exprloc(gimli::Expression(bytes)) | AttributeValue::Block(bytes),
@@ -274,12 +275,12 @@ fn virtuality<E: Endianity>(attribute: &Attribute<'_, E>) -> Option<gimli::DwVir
     attribute.number().and_then(|number| u8::try_from(number).ok()).map(gimli::DwVirtuality)
 }
 
-/// The classes of a unit while they are read.
+/// The state of reading the classes of a unit.
 #[derive(Default)]
 struct Reading<'a> {
-    /// As [`ClassPlaces::unnamed`].
+    /// See [`ClassPlaces::unnamed`].
     unnamed: &'a [usize],
-    /// By id.
+    /// The offset of each class, by local id.
     places: Vec<UnitOffset>,
     ids: HashMap<UnitOffset, u32>,
     members: usize,

@@ -1,4 +1,4 @@
-//! Keeps the subprograms that have no code here: those whose address the linker erased, and those of gcc that have none.
+//! Keeps the subprograms without code: functions whose address the linker erased, and functions that gcc merged into others.
 
 use crate::model::{Calls, Codeless, DieOffset, Instance, LocalOrigin, Lost, UnitErased};
 use crate::read::sections::bytes::Endianity;
@@ -9,7 +9,7 @@ use crate::read::unit::roles::Role;
 use crate::read::unit::walk::{OpenKind, UnitEntries, Walk};
 
 impl<'f, E: Endianity> Walk<'_, 'f, E> {
-    /// Keeps the name of a function of gcc that is defined and has no code.
+    /// Keeps the identity of a function that gcc's unit defines without code.
     pub(crate) fn codeless(
         &mut self,
         entries: &mut UnitEntries<'_, 'f, E>,
@@ -29,7 +29,7 @@ impl<'f, E: Endianity> Walk<'_, 'f, E> {
         Ok(Some(OpenKind::Without))
     }
 
-    /// Keeps a range of a function whose address is gone.
+    /// Keeps a range of a function whose address was erased.
     pub(crate) fn erased(
         &mut self,
         die: DieOffset,

@@ -1,7 +1,7 @@
-//! Spells the paths of a line table's files as `llvm-symbolizer` does.
+//! Builds the paths of the files in a line table, as `llvm-symbolizer` does.
 //!
-//! A file has a directory, a directory may be relative to the compilation directory, and each of them
-//! may be missing. Nothing is normalised: `dir/../x.c` stays as the compiler wrote it.
+//! A file name may be relative to a directory, and a directory may be relative to the compilation directory. Each of them may
+//! be missing. Paths are not normalised: `dir/../x.c` stays as the compiler wrote it.
 
 use crate::read::sections::bytes::{Bytes, Dwarf, Endianity};
 use crate::read::space::string;
@@ -27,14 +27,14 @@ impl<'a, 'f, E: Endianity> FileTable<'a, 'f, E> {
         FileTable { dwarf, unit, header: unit.line_program.as_ref().map(|program| program.header()) }
     }
 
-    /// The full path of a file; `None` where the table has no such file.
+    /// The full path of a file; `None` if the table does not have this file.
     pub(crate) fn path(&self, index: u64) -> Option<Vec<u8>> {
         path(self.dwarf, self.unit, self.header?, index)
     }
 }
 
-/// The full path of file `index` as the program and `DW_AT_decl_file` write it (from 1 before DWARF 5,
-/// where 0 means none); `None` where the table has no such file.
+/// The full path of the file with this index in the line program and in `DW_AT_decl_file`. Before DWARF 5, indexes count from 1,
+/// and 0 means no file. `None` if the table does not have this file.
 fn path<'f, E: Endianity>(
     dwarf: &Dwarf<'f, E>,
     unit: &gimli::Unit<Bytes<'f, E>>,
@@ -70,7 +70,7 @@ fn path<'f, E: Endianity>(
     Some(path)
 }
 
-/// Adds a component with one separator between it and what stands before it. Empty ones add nothing.
+/// Appends a component, with one separator before it. An empty component adds nothing.
 fn append(path: &mut Vec<u8>, component: &[u8]) {
     if component.is_empty() {
         return;
@@ -87,7 +87,7 @@ fn append(path: &mut Vec<u8>, component: &[u8]) {
     path.extend_from_slice(component);
 }
 
-/// True for a path that is absolute on Unix or on Windows, whichever wrote it.
+/// True for a path that is absolute on Unix or on Windows.
 fn is_absolute(path: &[u8]) -> bool {
     match path {
         [b'/' | b'\\', ..] => true,

@@ -1,10 +1,9 @@
-//! Reads what is left of the inlined subroutines of a function that the linker folded: lengths, and the range lists
-//! that count from the function's own address.
+//! Reads the lengths and relative ranges of subroutines inlined into a folded function.
 //!
-//! A linker writes a tombstone over each address of a folded function. `DW_AT_high_pc` as a length is no address, and
-//! neither are the offset pairs of a range list (DWARF 5 2.17.3): clang lets those of one section count from the
-//! address of its first function, and a function that was folded is the first of its section. `recover` finds the
-//! places of those of which a length is left.
+//! The linker overwrites each address of a folded function with a tombstone. Two kinds of values survive, since they are
+//! not addresses: `DW_AT_high_pc` as a length, and the offset pairs of a range list (DWARF 5 2.17.3). In clang's units, the
+//! offset pairs of one section count from the address of its first function, and a folded function is the first of its
+//! section (`-ffunction-sections`). If only a length survives, `recover` later finds the place of the inlined code.
 
 use gimli::{AttributeValue, RawRngListEntry};
 
@@ -16,15 +15,15 @@ use crate::read::unit::lists;
 use crate::read::unit::tree::LostTree;
 use crate::read::unit::walk::{OpenFunction, Walk};
 
-/// Sections with code that a unit has if its functions share them: `.text`, and those of what seldom runs, is often called, or
-/// runs at the start or the end of the program. Each has a line sequence.
+/// The most code sections, and so line sequences, of a unit that was compiled without `-ffunction-sections`: `.text`,
+/// `.text.unlikely`, `.text.hot`, `.text.startup`, `.text.exit`.
 const FEW_SECTIONS: usize = 5;
 
-/// What is left of the ranges of an inlined subroutine.
+/// What survives of the ranges of an inlined subroutine.
 enum Left {
-    /// The bytes of its only range.
+    /// The length of its only range.
     Len(u32),
-    /// Offsets from the start of the function, as many as were added to [`crate::model::UnitTraces::lost_ranges`].
+    /// Offsets from the start of the function, which were appended to [`crate::model::UnitTraces::lost_ranges`].
     Ranges,
     /// It has no code.
     Empty,
@@ -32,8 +31,8 @@ enum Left {
 }
 
 impl<'f, E: Endianity> Walk<'_, 'f, E> {
-    /// What will be kept of the inlined subroutines of a function. One whose address is not known may still turn out to
-    /// be folded if the unit has a live line sequence of its length.
+    /// Decides if the inlined subroutines of a function are kept. If its address is unknown, they are kept only if the unit has
+    /// a live line sequence of its length, or if functions share a section.
     pub(crate) fn lost_tree(
         &mut self,
         live: bool,
@@ -49,7 +48,7 @@ impl<'f, E: Endianity> Walk<'_, 'f, E> {
             (Some(_), _) => true,
             (None, Some(AttributeValue::Udata(len))) => {
                 let sequences = &self.assign.lines.sequences;
-                // Functions that share a section may be folded with it.
+                // If functions share a section, the linker may have folded the whole section, with one sequence for all of them.
                 let longer = |sequence: &Sequence| sequence.end - sequence.start > len;
                 let shared = sequences.len() <= FEW_SECTIONS && sequences.iter().any(longer);
                 let lens = self.sequence_lens.get_or_insert_with(|| {
@@ -63,7 +62,7 @@ impl<'f, E: Endianity> Walk<'_, 'f, E> {
         LostTree { live, kept, base, whole, scopes: Vec::new(), beyond: false }
     }
 
-    /// Adds an inlined subroutine to the function that is being read; its node number is that of the scope added last.
+    /// Adds an inlined subroutine to the current function. Its node number is [`LostTree::last_node`].
     pub(crate) fn lost_scope(&mut self, parent: u32, edge: LocalEdge, addresses: &Addresses<'f, E>) {
         let first = self.out.traces.lost_ranges.len() as u32;
         let left = self.left(addresses);
@@ -99,7 +98,7 @@ impl<'f, E: Endianity> Walk<'_, 'f, E> {
         let (own, whole) = (function.lost.base, function.lost.whole);
         let Ok(Some(mut list)) = lists::ranges(self.dwarf, self.unit, value) else { return Left::Nothing };
         let first = self.out.traces.lost_ranges.len();
-        // True where pairs count from the start of the function.
+        // True if offset pairs count from the start of the function.
         let mut known = false;
         let mut alone = None;
         let mut all = 0;
@@ -113,7 +112,7 @@ impl<'f, E: Endianity> Walk<'_, 'f, E> {
                     known = Some(addr) == own;
                     continue;
                 }
-                // Before DWARF 5 the base is no index that could be compared; it is that of the section all the same.
+                // Before DWARF 5 the base has no index to compare with, but it is the start of the section as well.
                 RawRngListEntry::BaseAddress { .. } => {
                     known = self.unit.header.version() < 5 && whole;
                     continue;
@@ -148,7 +147,7 @@ impl<'f, E: Endianity> Walk<'_, 'f, E> {
         }
     }
 
-    /// Moves what was kept of a function's inlined subroutines to the unit.
+    /// Moves the inlined subroutines of a function to the unit.
     pub(crate) fn keep_lost(&mut self, function: &mut OpenFunction) -> Lost {
         let LostTree { scopes, beyond, .. } = std::mem::take(&mut function.lost);
         let first = self.out.traces.lost.len() as u32;

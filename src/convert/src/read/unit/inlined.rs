@@ -1,4 +1,4 @@
-//! Reads what is inlined into a function: the tree of its inlined subroutines, and the edges that they are of.
+//! Reads the inlined subroutines of a function: their tree, and an edge for each distinct inlined call.
 
 use crate::diagnostics::Kind;
 use crate::model::{DieOffset, LocalEdge, LocalOrigin, NONE16, Scope, UnitEdge};
@@ -54,7 +54,7 @@ impl<'f, E: Endianity> Walk<'_, 'f, E> {
             self.ids.diagnostics.add(Kind::TooDeep, die, || format!("inlined more than {MAX_DEPTH} deep"));
             return Ok(Some(OpenKind::Scope { node: parent }));
         }
-        // The addresses of what is inlined are tombstones too.
+        // If the function's address is a tombstone, the addresses of its inlined subroutines are too.
         let live = function.lost.live;
         if !live && !function.lost.kept {
             if let Some(function) = self.building.last_mut() {
@@ -88,7 +88,7 @@ impl<'f, E: Endianity> Walk<'_, 'f, E> {
         Ok(Some(OpenKind::Scope { node }))
     }
 
-    /// The edge that an inlined subroutine at `place` is of: what its attributes lead to is asked for once.
+    /// The edge of an inlined subroutine at `place`. For equal attributes, callee and file are looked up once.
     fn edge(
         &mut self,
         place: DiePlace,

@@ -1,7 +1,7 @@
-//! Finds range and location lists by their indexes (DWARF 5 7.28, 7.29).
+//! Finds range and location lists by index (DWARF 5 7.28, 7.29).
 //!
-//! An entry of the table of offsets counts from the unit's base, and gimli adds the two without a check: in a build that checks for
-//! overflows, an offset near the end of the address space ends the process.
+//! The offset table holds offsets from the unit's base. gimli adds base and offset without a check, so a build with overflow
+//! checks would panic at a damaged offset.
 
 use gimli::{AttributeValue, LocationListsOffset, RangeListsOffset, Reader as _, Section as _};
 
@@ -14,7 +14,7 @@ type Value<'f, E> = AttributeValue<Bytes<'f, E>>;
 /// As `gimli::Dwarf::attr_ranges_offset`.
 ///
 /// # Errors
-/// The index or what stands there is outside of the section.
+/// The index or the offset at this index is outside of the section.
 pub(crate) fn ranges_offset<'f, E: Endianity>(
     dwarf: &Dwarf<'f, E>,
     unit: &GimliUnit<'f, E>,
@@ -30,7 +30,7 @@ pub(crate) fn ranges_offset<'f, E: Endianity>(
 /// As `gimli::Dwarf::attr_ranges`.
 ///
 /// # Errors
-/// Those of [`ranges_offset`].
+/// As [`ranges_offset`].
 pub(crate) fn ranges<'f, E: Endianity>(
     dwarf: &Dwarf<'f, E>,
     unit: &GimliUnit<'f, E>,
@@ -42,7 +42,7 @@ pub(crate) fn ranges<'f, E: Endianity>(
 /// As `gimli::Dwarf::attr_locations_offset`.
 ///
 /// # Errors
-/// The index or what stands there is outside of the section.
+/// The index or the offset at this index is outside of the section.
 pub(crate) fn locations_offset<'f, E: Endianity>(
     info: &Info<'f, E>,
     unit: &GimliUnit<'f, E>,
@@ -55,7 +55,7 @@ pub(crate) fn locations_offset<'f, E: Endianity>(
         .map(|offset| Some(LocationListsOffset(offset)))
 }
 
-/// The offset of the list of an index, in its section.
+/// The section offset of the list with this index.
 fn listed<'f, E: Endianity>(
     mut section: Bytes<'f, E>,
     unit: &GimliUnit<'f, E>,

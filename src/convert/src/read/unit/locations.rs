@@ -1,9 +1,9 @@
-//! Reads expressions of functions: where the lanes of a thread stand (heterogeneous debugging), and where methods
-//! have the pointer to their object.
+//! Reads DWARF expressions of functions: the program counters of a thread's lanes (heterogeneous debugging), and the
+//! locations of object pointers (`this`).
 //!
-//! Few functions have lanes, and object pointers are read on demand, so the walk only notes which entries to come back
-//! to. What is kept answers without the program: location lists become ranges of addresses, and what operations refer
-//! to in the unit (procedures, base types, `.debug_addr`) is kept beside the expressions, whose bytes stay as they are.
+//! Few functions have lanes, and object pointers are read on demand, so the walk only collects the offsets of these functions.
+//! The result can be evaluated without the program. Location lists become ranges of addresses. The bytes of expressions are
+//! not changed; the procedures, base types and `.debug_addr` entries that they refer to are stored with them.
 //!
 //! Long because finding, reading and keeping an expression share one cursor over the unit.
 
@@ -23,33 +23,33 @@ use crate::read::unit::lists;
 use crate::read::unit::walk::Walk;
 use crate::util::hash::HashSet;
 
-/// Lanes that a thread may have.
+/// The most lanes of a thread.
 const MAX_LANES: u64 = 1 << 16;
-/// Entries of location lists that are read of a unit.
+/// The most entries of location lists that are read in a unit.
 const MAX_ENTRIES: usize = 1 << 20;
-/// Bytes of expressions that are read of a unit.
+/// The most bytes of expressions that are kept for a unit.
 const MAX_BYTES: usize = 1 << 24;
-/// Bytes of an expression.
+/// The most bytes of one expression.
 const MAX_EXPRESSION: usize = 1 << 16;
-/// What the expressions of a unit may refer to.
+/// The most references of a unit's expressions.
 const MAX_REFERENCES: usize = 1 << 16;
 
-/// What is collected of a unit.
+/// The expressions of a unit collected so far.
 struct Collected {
     settings: Settings,
     augmentation: Option<Vec<u8>>,
     out: UnitLocations,
-    /// References that were seen, in the order of [`LocationReference::key`].
+    /// The references seen so far: kind and value, as in [`LocationReference::key`].
     seen: HashSet<(u8, u64)>,
-    /// What is still to be read, and the entry whose expression refers to it.
+    /// The references still to be read, each with the DIE whose expression has it.
     left: Vec<(Reference, UnitOffset)>,
     entries_left: usize,
     bytes_left: usize,
 }
 
 impl Collected {
-    /// Counts an expression, or whatever a list has: also entries that say nothing take time, and any number of
-    /// functions may name one list.
+    /// Counts an expression or an entry of a list. Entries without an expression count too: they take time, and any number of
+    /// functions may refer to the same list.
     fn count(&mut self) -> Result<(), ListError> {
         let Some(left) = self.entries_left.checked_sub(1) else {
             self.bytes_left = 0;
@@ -59,7 +59,7 @@ impl Collected {
         Ok(())
     }
 
-    /// An entry of a list, that was counted, as long as there is room.
+    /// Makes an entry, if its expression fits the limits. The caller has counted it.
     fn entry<E: Endianity>(
         &mut self,
         start: u64,
@@ -76,7 +76,7 @@ impl Collected {
     }
 }
 
-/// The attributes of an entry.
+/// The attributes of a DIE.
 struct Attributes<'f, E: Endianity>(Vec<gimli::Attribute<Bytes<'f, E>>>);
 
 impl<'f, E: Endianity> Attributes<'f, E> {
@@ -89,12 +89,12 @@ impl<'f, E: Endianity> Attributes<'f, E> {
     }
 }
 
-/// What the function of a list says of its addresses.
+/// The addresses of the function that owns a location list.
 #[derive(Clone, Copy, Default)]
 struct ListOwner {
-    /// The index in `.debug_addr` of the address at which it begins.
+    /// The index of `DW_AT_low_pc` in `.debug_addr`.
     start: Option<DebugAddrIndex>,
-    /// It has several ranges (`DW_AT_ranges`).
+    /// True if it has `DW_AT_ranges`.
     in_parts: bool,
 }
 
@@ -110,7 +110,7 @@ enum ListError {
 }
 
 impl<'f, E: Endianity> Walk<'_, 'f, E> {
-    /// Reads the expressions of the functions that were noted.
+    /// Reads the expressions of the functions that the walk collected.
     pub(crate) fn locations(&mut self) {
         let functions = std::mem::take(&mut self.with_locations);
         if functions.is_empty() {
@@ -164,7 +164,7 @@ impl<'f, E: Endianity> Walk<'_, 'f, E> {
         }
     }
 
-    /// Whether an offset in the section is in this unit.
+    /// True if a section offset is in this unit.
     fn has(&self, offset: u64) -> bool {
         let within = offset.checked_sub(self.unit_offset).and_then(|offset| usize::try_from(offset).ok());
         within.is_some_and(|offset| UnitOffset(offset).is_in_bounds(self.unit))
@@ -186,7 +186,7 @@ impl<'f, E: Endianity> Walk<'_, 'f, E> {
         Some(text.slice().iter().take(64).copied().collect())
     }
 
-    /// The attributes of an entry: those without a byte may be any number.
+    /// The attributes of a DIE. Refuses one with too many, since attributes without bytes could be any number.
     fn entry(&self, offset: UnitOffset) -> Result<Attributes<'f, E>, ListError> {
         let mut input = self.unit.header.range_from(offset..)?;
         let len = input.len();
@@ -242,18 +242,18 @@ impl<'f, E: Endianity> Walk<'_, 'f, E> {
             let kind = LocationKind::Object;
             let kept = value.is_some_and(|value| self.keep(offset, (kind, own), value, collected));
             if !kept {
-                // That there is one is counted, where it would be wanted.
+                // Kept without a location, so that the report can count the methods whose object pointer is not known.
                 let value = LocatedValue::List(LocationList::default());
                 collected.out.located.push(Located { die, kind, value });
             }
         }
-        // What the kept ones may count from.
+        // The kept expressions may count from the frame base.
         if collected.out.located[first..].iter().any(Located::is_known)
             && let Some(value) = entry.value(gimli::DW_AT_frame_base)
         {
             self.keep(offset, (LocationKind::FrameBase, own), value, collected);
         }
-        // A number alone says nothing of an address; of two of one kind the first counts.
+        // If there are two of one kind, the first one counts.
         collected.out.located[first..].sort_by_key(|located| located.kind);
         let mut kept = collected.out.located.split_off(first);
         kept.dedup_by_key(|located| located.kind);
@@ -261,19 +261,19 @@ impl<'f, E: Endianity> Walk<'_, 'f, E> {
         Ok(())
     }
 
-    /// `DW_AT_location` of the parameter that points to the object of a method (`DW_AT_object_pointer`, DWARF 5 5.7.8), where
-    /// the method has one. The parameter may be without a location.
+    /// The `DW_AT_location` of the parameter to which a method's `DW_AT_object_pointer` refers (DWARF 5 5.7.8). `None` if there is
+    /// no such attribute, and `Some(Ok(None))` if the parameter has no location.
     fn object_pointer(
         &self,
         function: &Attributes<'f, E>,
     ) -> Option<Result<Option<AttributeValue<Bytes<'f, E>>>, ListError>> {
         let value = function.value(gimli::DW_AT_object_pointer)?;
-        // A parameter is nowhere but in the unit of its function.
+        // A parameter is always in the unit of its function.
         let AttributeValue::UnitRef(offset) = value else { return Some(Ok(None)) };
         Some(self.entry(offset).map(|parameter| parameter.value(gimli::DW_AT_location)))
     }
 
-    /// Keeps what can be read of a value; false where that is nothing.
+    /// Keeps the expressions of a value; false if it has none that can be read.
     fn keep(
         &mut self,
         offset: UnitOffset,
@@ -281,7 +281,7 @@ impl<'f, E: Endianity> Walk<'_, 'f, E> {
         value: AttributeValue<Bytes<'f, E>>,
         collected: &mut Collected,
     ) -> bool {
-        // A constant there is another attribute of that code.
+        // With a constant as its value, it is another attribute with the same code.
         if !is_location(&value) {
             return false;
         }
@@ -300,7 +300,7 @@ impl<'f, E: Endianity> Walk<'_, 'f, E> {
         }
     }
 
-    /// An expression, or a location list with its addresses.
+    /// Reads an expression or a location list.
     fn list(
         &self,
         value: &AttributeValue<Bytes<'f, E>>,
@@ -322,8 +322,8 @@ impl<'f, E: Endianity> Walk<'_, 'f, E> {
         Ok(list)
     }
 
-    /// The entries of a location list. Of those that the linker erased the addresses of, those are kept that count from
-    /// the function's start, if that is all that is left.
+    /// Reads the entries of a location list. If the linker erased all addresses in it, but its entries count from the start of
+    /// the function, they are kept as offsets from there (`from_start`).
     fn entries(
         &self,
         value: AttributeValue<Bytes<'f, E>>,
@@ -335,10 +335,10 @@ impl<'f, E: Endianity> Walk<'_, 'f, E> {
             return Ok(());
         };
         let mut raw = self.dwarf.raw_locations(self.unit, offset)?;
-        // Before DWARF 5 a unit of several ranges has 0 for its base, and its lists have addresses.
+        // Before DWARF 5, a unit of several ranges has base 0, and its lists have addresses.
         let (mut base, mut bases) = (self.unit.low_pc, 0);
         let mut base_erased = self.unit.header.version() >= 5 && self.code.section(base).is_none();
-        // Each of the erased with the number of the base that it counts from.
+        // The entries with an erased base, each with the number of this base in the list.
         let (mut erased, mut lost, mut fallback) = (Vec::new(), false, None);
         let indexed = |index| self.dwarf.address(self.unit, index);
         while let Some(entry) = raw.next()? {
@@ -367,7 +367,7 @@ impl<'f, E: Endianity> Walk<'_, 'f, E> {
                 }
                 RawLocListEntry::StartxLength { begin, length, data } => {
                     let start = indexed(begin)?;
-                    // What has the index of the function's start is that, whatever the linker left of the address.
+                    // The index is the one of the function's start, so the entry begins there, even if the address was erased.
                     match own.start == Some(begin) && self.code.section(start).is_none() {
                         true => (0, length, data, Some(0)),
                         false => (start, start.wrapping_add(length), data, None),
@@ -386,11 +386,12 @@ impl<'f, E: Endianity> Walk<'_, 'f, E> {
                 None => lost = true,
             }
         }
-        // Or it is that of a function alone, and erased: what seems to be code is no address.
+        // Or the unit has a single function, whose address was erased, so the base of its list is erased too. Then an entry that
+        // seems to be in code is an offset and not an address.
         if lost && bases == 0 && self.unit.header.version() < 5 {
             list.entries.clear();
         }
-        // Which of several bases was which part of the function is erased with them.
+        // If there were several bases, nothing shows which part of the function each of them was.
         let one_base = erased.iter().all(|(base, _)| [0, erased[erased.len() - 1].0].contains(base));
         if !erased.is_empty() && list.entries.is_empty() && one_base && !own.in_parts {
             list.from_start = true;
@@ -398,14 +399,14 @@ impl<'f, E: Endianity> Walk<'_, 'f, E> {
         } else {
             lost |= !erased.is_empty();
         }
-        // Where no other holds: also where one that was lost does.
+        // The default location holds at all other addresses. If an entry was lost, these are not known.
         if let Some(data) = fallback.filter(|_| !lost) {
             list.entries.push(collected.entry(0, 0, &data.0)?);
         }
         Ok(())
     }
 
-    /// Notes what the expressions of a list refer to, and replaces those that cannot be read.
+    /// Collects the references of the expressions in a list, and counts expressions that are damaged.
     fn note_references(&mut self, offset: UnitOffset, list: &LocationList, collected: &mut Collected) {
         for entry in &list.entries {
             let chosen = dialect(&entry.expression, collected.augmentation.as_deref(), &collected.settings);
@@ -429,8 +430,8 @@ impl<'f, E: Endianity> Walk<'_, 'f, E> {
         }
     }
 
-    /// Reads what an expression of the entry `from` refers to. Nothing is kept of what is not there: an evaluation will
-    /// say so.
+    /// Reads the target of a reference in an expression of the DIE `from`. A missing target is counted and not kept; an evaluation
+    /// that needs it will report it as missing.
     fn referred(&mut self, reference: Reference, from: UnitOffset, collected: &mut Collected) {
         let here = |offset: u64| usize::try_from(offset).map(UnitOffset);
         let (offset, by_section) = match reference {
@@ -459,7 +460,7 @@ impl<'f, E: Endianity> Walk<'_, 'f, E> {
                 return;
             }
             Reference::Procedure(DieRef::Unit(offset)) => (Some(offset), None),
-            // Offsets in an expression of another unit would count from that one.
+            // Offsets in an expression of another unit count from that unit, so it cannot be evaluated here.
             Reference::Procedure(DieRef::Section(offset)) if !self.has(offset) => {
                 let die = self.unit_offset + from.0 as u64;
                 return self.ids.diagnostics.add(Kind::ForeignProcedure, die, || {
@@ -484,7 +485,7 @@ impl<'f, E: Endianity> Walk<'_, 'f, E> {
                 &format!("calls the entry at {offset:#x}, which is none of this unit"),
             );
         };
-        // An entry without one is an empty expression (DWARF 5 2.5.1.5).
+        // A DIE without a location counts as an empty expression (DWARF 5 2.5.1.5).
         let value = entry.value(gimli::DW_AT_location).filter(is_location);
         let list = match value.map(|value| self.list(&value, ListOwner::default(), collected)) {
             Some(Ok(list)) => list,
@@ -504,7 +505,7 @@ impl<'f, E: Endianity> Walk<'_, 'f, E> {
         });
     }
 
-    /// Encoding and bytes of a base type that is a number of at most 8 bytes.
+    /// Encoding and size of a base type, if it is a number of at most 8 bytes.
     fn base_type(&self, offset: UnitOffset) -> Option<(u8, u8)> {
         let entry = self.entry(offset).ok()?;
         let Some(AttributeValue::Encoding(encoding)) = entry.value(gimli::DW_AT_encoding) else {
@@ -514,7 +515,8 @@ impl<'f, E: Endianity> Walk<'_, 'f, E> {
         Type::of_encoding(encoding.0, size).map(|ty| (encoding.0, ty.size))
     }
 
-    /// Decides which codes the unit's expressions have, and replaces those that then cannot be read.
+    /// Decides which generation of operation codes the unit's expressions use. Expressions that cannot be read with these codes
+    /// are replaced by an opaque one.
     fn settle_codes(&mut self, out: &mut UnitLocations, settings: &Settings, augmentation: Option<&[u8]>) {
         let lists = |out: &UnitLocations, visit: &mut dyn FnMut(&LocationEntry)| {
             let referred = out.references.iter().filter_map(|reference| match reference {
@@ -534,7 +536,7 @@ impl<'f, E: Endianity> Walk<'_, 'f, E> {
         out.first_codes = first;
         let settings = Settings { dialect: if first { Dialect::First } else { Dialect::User }, ..*settings };
         let unit = self.unit_offset;
-        // `die` is the entry whose expression it is, by its offset in the section.
+        // `die` is the section offset of the DIE that has the expression.
         let mut settle = |entry: &mut LocationEntry, die: u64| {
             let known = dialect(&entry.expression, augmentation, &settings).is_some();
             let read = references(&entry.expression, &settings, &mut |_| {});
@@ -567,11 +569,11 @@ impl<'f, E: Endianity> Walk<'_, 'f, E> {
     }
 }
 
-/// An expression of one operation that is not known, and nothing else: what is evaluated says which it was.
+/// An expression of just one unknown operation, so that an evaluation can report its code.
 fn alone(op: u16) -> Vec<u8> {
     match op.to_be_bytes() {
         [0, code] => vec![code],
-        // The number as LEB128.
+        // `DW_OP_LLVM_user`, with the number as a LEB128.
         [user, number @ 0..0x80] => vec![user, number],
         [user, number] => vec![user, number, 1],
     }

@@ -1,4 +1,4 @@
-//! Tables that the units a thread reads fill one after the other, so that none of them grows from nothing.
+//! Tables that a thread reuses for each unit that it reads, so that their memory is not allocated again.
 
 use crate::model::{LocalCallee, LocalEdge};
 use crate::read::sections::abbreviations::AbbreviationTable;

@@ -1,11 +1,11 @@
-//! Reads one compile unit: its functions with code, what is inlined into them, and their rows.
+//! Reads one compile unit: its functions with code, their inline trees, and their rows.
 //!
-//! One walk over the entries in file order, without recursion. Entries that are neither a subprogram
-//! with code nor an inlined subroutine inside one are skipped by their abbreviation, never decoded.
+//! There is one walk over the entries, in file order and without recursion. Most entries are neither a subprogram with code nor
+//! inlined into one; the walk skips these by their abbreviation without decoding them.
 //!
-//! `walk` turns entries into functions with inline trees, calls and erased functions, and hands each function over as it ends.
-//! `assign` has the line program: it gives a function its rows at once where its sequence is certain (`rows`). The others wait
-//! until all functions are known (`sequences`, `sequence_owners`).
+//! `walk` turns entries into functions with inline trees and calls, and into erased functions. It hands each function over to
+//! `assign` as it ends. `assign` has the line program. If a function's sequence is certain, it gets its rows at once
+//! (`rows`). Otherwise it gets them when all functions are known (`sequences`, `sequence_owners`).
 
 mod addresses;
 mod assign;
@@ -46,8 +46,8 @@ use crate::read::unit::memory::Memory;
 use crate::read::unit::source::UnitSource;
 use crate::read::unit::walk::Walk;
 
-/// Reads one unit: walks its entries, and gives its functions their lines. What it has that others may have as well is returned:
-/// entries of range lists, and rows past [`OWN_ROWS`](crate::read::limits::OWN_ROWS).
+/// Reads one unit: walks its entries, and gives its functions their rows. Also returns how much the unit used of
+/// [`Limits::of_others`]: entries of range lists, and rows past [`OWN_ROWS`](crate::read::limits::OWN_ROWS).
 pub(crate) fn read<'f, E: Endianity>(
     source: &UnitSource<'_, 'f, E>,
     code: &CodeSections,

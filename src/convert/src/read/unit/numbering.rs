@@ -1,4 +1,4 @@
-//! What the entries and the lines of a unit both number: names, files and origins; with what is noticed on the way.
+//! The local ids of a unit's names, files and origins, which both its entries and its rows use; and the unit's diagnostics.
 
 use crate::diagnostics::Diagnostics;
 use crate::read::sections::bytes::Endianity;

@@ -1,8 +1,8 @@
-//! Finds the name, file and line of declaration of a subprogram through its chain of origins.
+//! Finds the name, file and line of a subprogram's declaration along its chain of origins.
 //!
-//! A concrete or inlined subprogram names an abstract one (`DW_AT_abstract_origin`), that may name a
-//! declaration (`DW_AT_specification`), in the same unit, in another (LTO) or in a supplementary file
-//! (dwz). Each attribute is taken from the nearest DIE that has it (DWARF 5 2.13.2, 3.3.8).
+//! A concrete or inlined subprogram refers to an abstract one (`DW_AT_abstract_origin`), which may refer to a declaration
+//! (`DW_AT_specification`). The target may be in the same unit, in another unit (LTO) or in a supplementary file (dwz). The
+//! first DIE of the chain that has an attribute gives its value (DWARF 5 2.13.2, 3.3.8).
 
 use crate::diagnostics::{Diagnostics, Kind};
 use crate::model::{CalleePlace, DieOffset, Instance, LocalOrigin, NONE16, UnitName, UnitOrigin};
@@ -14,24 +14,24 @@ use crate::read::unit::file::FileTable;
 use crate::util::hash::HashMap;
 use crate::util::numbers::{NumberedMap, Numbers};
 
-/// Links of a chain that are followed; a longer one, or a cycle, ends there.
+/// The most links of a chain that are followed. It also ends cycles.
 const MAX_CHAIN: usize = 64;
 
-/// Bytes that the paths of a unit's files may have together: each may repeat one long directory.
+/// The most bytes of all file paths of a unit together: each path may repeat the same long directory.
 const MAX_PATH_BYTES: usize = 1 << 24;
 
-/// Bytes of names that a unit may read, for each of its own bytes, and besides: any number of its entries may name one
-/// long string, or the end of it.
+/// The most bytes of names that a unit may read: a number for each of its own bytes, and a floor. Any number of its entries may
+/// refer to the same long string, or to parts of it.
 const NAME_BYTES: u64 = 1 << 10;
 const MIN_NAME_BYTES: u64 = 1 << 16;
 
-/// File indexes below this one are found without a hash.
+/// File indexes below this number are looked up in a vector instead of a hash map.
 const MAX_DENSE: u64 = 1 << 12;
 
-/// Stands for a unit in the keys of [`UnitTables::file_indexes`]: the table of the rows.
+/// Used in place of a unit in the keys of [`UnitTables::file_indexes`], for the file table of the rows.
 const ROW_FILES: u32 = u32::MAX;
 
-/// Where a DIE is: which `.debug_info`, which unit, at which offset in the unit.
+/// The place of a DIE: `.debug_info`, unit, and offset in the unit.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct DiePlace {
     /// True for the supplementary file.
@@ -40,31 +40,31 @@ pub(crate) struct DiePlace {
     offset: usize,
 }
 
-/// A place in few bytes.
+/// A [`DiePlace`] in 8 bytes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct PackedPlace {
-    /// The lowest bit is set for the supplementary file.
+    /// The unit's index times 2, plus 1 for the supplementary file.
     unit: u32,
     pub(crate) offset: u32,
 }
 
 impl DiePlace {
-    /// `None` for one of the two billionth unit, or beyond 4 GiB of one.
+    /// `None` if the unit's index is 2^31 or more, or the offset in the unit is 4 GiB or more.
     pub(crate) fn packed(self) -> Option<PackedPlace> {
         let unit = self.unit.checked_mul(2)? | u32::from(self.supplementary);
         Some(PackedPlace { unit, offset: u32::try_from(self.offset).ok()? })
     }
 }
 
-/// A name as an attribute gives it.
+/// The bytes of a name attribute.
 #[derive(Clone, Copy)]
 pub(crate) enum NameText<'f> {
     Whole(&'f [u8]),
-    /// As [`UnitName::Begins`].
+    /// See [`UnitName::Begins`].
     Begins(&'f [u8]),
 }
 
-/// The attributes of a subprogram's identity, as far as they were found.
+/// The attributes of a subprogram's identity that were found so far.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct SubprogramIdentity<'f> {
     pub(crate) linkage_name: Option<NameText<'f>>,
@@ -78,19 +78,19 @@ pub(crate) struct SubprogramIdentity<'f> {
     pub(crate) next: Option<DiePlace>,
 }
 
-/// What names and origins of a unit are looked up in.
+/// The lookup tables for names and origins of a unit.
 #[derive(Default)]
 pub(crate) struct Ids {
-    /// By place and length; the length of those whose end was not looked for is [`usize::MAX`].
+    /// Numbers of names by address in memory and length. The length is [`usize::MAX`] for [`NameText::Begins`].
     names: Numbers,
     places: Vec<(usize, usize)>,
     origins: Numbers,
-    /// By offset of a DIE of the unit.
+    /// Origins by the DIE offset in the unit.
     resolved: NumberedMap<usize, LocalOrigin>,
 }
 
 impl Ids {
-    /// Forgets all, and keeps the memory.
+    /// Clears the tables, and keeps their memory.
     pub(crate) fn empty(&mut self) {
         if self.names.empty() {
             self.places.clear();
@@ -102,30 +102,30 @@ impl Ids {
     }
 }
 
-/// The names, files and origins of the unit being read, each once.
+/// The names, files and origins of the current unit, each once.
 pub(crate) struct UnitTables<'f> {
     pub(crate) names: Vec<UnitName<'f>>,
     pub(crate) files: Vec<Vec<u8>>,
     pub(crate) origins: Vec<UnitOrigin>,
-    /// By origin: a DIE that led to it has `DW_AT_external`.
+    /// For each origin, true if a DIE on a chain to it has `DW_AT_external`.
     external: Vec<bool>,
     ids: Ids,
     file_ids: HashMap<Vec<u8>, u16>,
-    /// By unit (and which `.debug_info`): the id of each file index, where already asked for.
+    /// (supplementary, unit, file index) to file id, for the pairs looked up so far.
     file_indexes: HashMap<(bool, u32, u64), u16>,
-    /// By file index of the unit being read, where already asked for; the first [`MAX_DENSE`].
+    /// The same for file indexes of the current unit below [`MAX_DENSE`].
     here_files: Vec<Option<u16>>,
     resolved: HashMap<DiePlace, LocalOrigin>,
-    /// A file had no place.
+    /// True if a file was left out, because there were too many files or bytes of paths.
     pub(crate) full: bool,
-    /// Bytes of paths that there is room for.
+    /// The number of bytes that paths may still have.
     path_bytes: usize,
-    /// Bytes of names that may still be read; `None` where a name was not.
+    /// The number of bytes of names that may still be read; `None` after a name did not fit.
     pub(crate) name_bytes: Option<u64>,
 }
 
 impl<'f> UnitTables<'f> {
-    /// For a unit of so many bytes. `ids` are empty.
+    /// Empty tables for a unit of `unit` bytes. `ids` must be empty.
     pub(crate) fn new(unit: usize, ids: Ids) -> UnitTables<'f> {
         UnitTables {
             names: Vec::new(),
@@ -143,7 +143,8 @@ impl<'f> UnitTables<'f> {
         }
     }
 
-    /// Equal strings at different places get different ids here; `merge` compares their content once.
+    /// The number of a name. Names are compared by their place in memory only, so equal strings at different places get
+    /// different numbers; `merge` compares their content later.
     pub(crate) fn name(&mut self, name: NameText<'f>) -> u32 {
         let (bytes, len) = match name {
             NameText::Whole(bytes) => (bytes, bytes.len()),
@@ -160,14 +161,14 @@ impl<'f> UnitTables<'f> {
         number
     }
 
-    /// What names and origins were looked up in, empty.
+    /// The lookup tables, cleared, for the next unit.
     pub(crate) fn into_ids(self) -> Ids {
         let mut ids = self.ids;
         ids.empty();
         ids
     }
 
-    /// True where units share the function: it is known by its name.
+    /// True if a DIE of the function has `DW_AT_external`.
     pub(crate) fn is_external(&self, origin: LocalOrigin) -> bool {
         self.external[origin.index()]
     }
@@ -203,19 +204,18 @@ impl<'f> UnitTables<'f> {
     }
 }
 
-/// Looks identities up for the unit being read.
+/// Looks up the identities of functions for the current unit.
 pub(crate) struct Origins<'a, 'f, E: Endianity> {
     pub(crate) space: &'a Space<'f, E>,
-    /// The unit being read: the one at this index of `space.main`.
+    /// The current unit: the one at this index of `space.main`.
     pub(crate) here: &'a gimli::Unit<Bytes<'f, E>>,
     pub(crate) here_index: usize,
-    /// What `DW_AT_decl_file` and `DW_AT_call_file` of this unit refer to.
+    /// The file table for `DW_AT_decl_file` and `DW_AT_call_file` of this unit.
     pub(crate) here_files: FileTable<'a, 'f, E>,
-    /// What the rows of its line program refer to, where that is another table (a `.dwo` with a
-    /// `.debug_line.dwo`).
+    /// The file table for its rows, if it is another one (a `.dwo` with a `.debug_line.dwo`).
     pub(crate) row_files: Option<FileTable<'a, 'f, E>>,
     pub(crate) tables: UnitTables<'f>,
-    /// Stands wherever it was last sent in this unit.
+    /// A cursor over the entries of this unit, at any position.
     pub(crate) entries: Entries<'a, 'f, E, ()>,
 }
 
@@ -238,7 +238,7 @@ impl<'a, 'f, E: Endianity> Origins<'a, 'f, E> {
         !place.supplementary && place.unit as usize == self.here_index
     }
 
-    /// How others may find the DIE at a place.
+    /// How the DIE at a place can be found from outside of the unit.
     pub(crate) fn callee_place(&self, place: DiePlace) -> CalleePlace {
         if self.is_here(place) {
             return CalleePlace::Here;
@@ -247,12 +247,12 @@ impl<'a, 'f, E: Endianity> Origins<'a, 'f, E> {
         if place.supplementary || split { CalleePlace::OtherDebugFile } else { CalleePlace::Program }
     }
 
-    /// The place of a DIE of the unit being read.
+    /// The place of a DIE of the current unit.
     pub(crate) fn place(&self, offset: gimli::UnitOffset) -> DiePlace {
         DiePlace { supplementary: false, unit: self.here_index as u32, offset: offset.0 }
     }
 
-    /// The place that a reference attribute of a DIE at `from` names.
+    /// The target of a reference attribute of the DIE at `from`.
     pub(crate) fn target(
         &self,
         from: DiePlace,
@@ -292,7 +292,7 @@ impl<'a, 'f, E: Endianity> Origins<'a, 'f, E> {
         f(info.unit(place.unit as usize)?, info)
     }
 
-    /// The local id of the file that `index` means in the unit of `place`.
+    /// The local id of the file with this index in the unit of `place`.
     pub(crate) fn file(&mut self, place: DiePlace, index: u64, diagnostics: &mut Diagnostics) -> u16 {
         let key = (place.supplementary, place.unit, index);
         if self.is_here(place) && index < MAX_DENSE {
@@ -321,7 +321,7 @@ impl<'a, 'f, E: Endianity> Origins<'a, 'f, E> {
         id
     }
 
-    /// The local id of the file that `index` means in a row of the unit being read.
+    /// The local id of the file with this index in a row of the current unit.
     pub(crate) fn row_file(&mut self, index: u64, diagnostics: &mut Diagnostics) -> u16 {
         let place = self.place(gimli::UnitOffset(0));
         let Some(table) = self.row_files else { return self.file(place, index, diagnostics) };
@@ -344,7 +344,7 @@ impl<'a, 'f, E: Endianity> Origins<'a, 'f, E> {
         match path {
             Some(path) => self.tables.file(path),
             None => {
-                // Index 0 is "no file" before DWARF 5, and what compilers write for artificial code.
+                // Index 0 means no file before DWARF 5. Compilers also write it for artificial code.
                 if index != 0 {
                     diagnostics.add(Kind::BadFileIndex, place.offset as u64, || {
                         format!("file {index} at DIE {:#x} of unit {}", place.offset, place.unit)
@@ -355,7 +355,7 @@ impl<'a, 'f, E: Endianity> Origins<'a, 'f, E> {
         }
     }
 
-    /// Takes one attribute of a subprogram into its identity, where no nearer DIE had it.
+    /// Adds an attribute to an identity, unless an earlier DIE of the chain had it.
     pub(crate) fn take(
         &mut self,
         place: DiePlace,
@@ -367,7 +367,7 @@ impl<'a, 'f, E: Endianity> Origins<'a, 'f, E> {
             gimli::DW_AT_linkage_name | gimli::DW_AT_MIPS_linkage_name if identity.linkage_name.is_none() => {
                 identity.linkage_name = self.text(place, attribute.value);
             }
-            // Of no use beside a linkage name.
+            // Not needed if there is a linkage name.
             gimli::DW_AT_name if identity.name.is_none() && identity.linkage_name.is_none() => {
                 identity.name = self.text(place, attribute.value);
             }
@@ -390,13 +390,13 @@ impl<'a, 'f, E: Endianity> Origins<'a, 'f, E> {
         }
     }
 
-    /// The name that an attribute gives. Who takes the unit counts those whose end was not looked for.
+    /// The name in an attribute. Names of [`NameText::Begins`] are not counted here; `merge` counts them when it finds their end.
     fn text(&mut self, place: DiePlace, value: gimli::AttributeValue<Bytes<'f, E>>) -> Option<NameText<'f>> {
         let begins = self.with_unit(place, |unit, info| info.begins(unit, value));
         begins.map(NameText::Begins).or_else(|| Some(NameText::Whole(self.name(place, value)?.slice())))
     }
 
-    /// The text of an attribute, as long as there is room for it.
+    /// The string of an attribute; `None` once the unit has read too many bytes of names.
     pub(crate) fn name(
         &mut self,
         place: DiePlace,
@@ -408,7 +408,7 @@ impl<'a, 'f, E: Endianity> Origins<'a, 'f, E> {
         Some(name)
     }
 
-    /// The origin that the chain from `place` leads to. Each place is followed once.
+    /// The origin at the end of the chain from `place`. The result is cached for each place.
     pub(crate) fn resolve(&mut self, place: DiePlace, diagnostics: &mut Diagnostics) -> LocalOrigin {
         let here = self.is_here(place);
         let known = match here {
@@ -429,7 +429,8 @@ impl<'a, 'f, E: Endianity> Origins<'a, 'f, E> {
         origin
     }
 
-    /// Follows the rest of an identity's chain and gives it its id; and tells where the chain ends.
+    /// Follows the rest of an identity's chain. Returns the identity's id, and its instance, which depends on the end of the
+    /// chain.
     pub(crate) fn finish(
         &mut self,
         start: DiePlace,
@@ -475,13 +476,13 @@ impl<'a, 'f, E: Endianity> Origins<'a, 'f, E> {
         (origin, instance)
     }
 
-    /// Of a function whose chain of origins ends at a place.
+    /// The instance of a function whose chain of origins ends at this place.
     pub(crate) fn instance(&self, end: DiePlace) -> Instance {
         let split = self.space.main.dwarf.file_type == gimli::DwarfFileType::Dwo;
         Instance::new(self.die(end), self.callee_place(end), split)
     }
 
-    /// Reads the identity's attributes of the DIE at `place`.
+    /// Adds the attributes of the DIE at `place` to an identity.
     fn read_die(
         &mut self,
         place: DiePlace,
@@ -509,7 +510,7 @@ impl<'a, 'f, E: Endianity> Origins<'a, 'f, E> {
     }
 }
 
-/// Any entry that a reference leads to, and what [`Origins::take`] takes of it.
+/// Any entry, with the attributes that [`Origins::take`] needs.
 pub(crate) const IDENTITY: Wanted<()> = Wanted {
     role: |_| Some(()),
     inner: |()| false,

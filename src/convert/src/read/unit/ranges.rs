@@ -1,5 +1,5 @@
-//! Reads the ranges of functions and of what is inlined into them (DWARF 5 2.17), past entries that are damaged, and
-//! tells those in code from tombstones.
+//! Reads the ranges of functions and inlined subroutines (DWARF 5 2.17), skips damaged entries, and separates ranges in code
+//! from tombstones.
 
 use gimli::{AttributeValue, RawRngListEntry, Reader as _, Section as _};
 
@@ -12,7 +12,8 @@ use crate::read::unit::lists;
 use crate::read::unit::walk::Walk;
 
 impl<'f, E: Endianity> Walk<'_, 'f, E> {
-    /// Adds the ranges of a function that lie in code, the entry first. Returns the others.
+    /// Appends the ranges of a function that are in code; the range at the function's entry comes first. Returns the other
+    /// ranges.
     pub(crate) fn live_ranges(
         &mut self,
         die: DieOffset,
@@ -59,8 +60,8 @@ impl<'f, E: Endianity> Walk<'_, 'f, E> {
         dead
     }
 
-    /// True where the address of a function was a tombstone, and is that of a relocation now. `span` are the offsets of
-    /// its DIE.
+    /// True if `open` replaced the tombstone in a function's address by the address in a kept relocation. `span` is the start and
+    /// end of its DIE in `.debug_info`.
     pub(crate) fn was_restored(&self, addresses: &Addresses<'f, E>, span: (u64, u64)) -> bool {
         let restored = &self.code.restored;
         if restored.is_empty() {
@@ -80,7 +81,7 @@ impl<'f, E: Endianity> Walk<'_, 'f, E> {
                 let Ok(Some(offset)) = lists::ranges_offset(self.dwarf, self.unit, list) else {
                     return false;
                 };
-                // The first entry: at most a kind and two addresses.
+                // The bytes of the first entry, which has at most a kind and two addresses.
                 let (start, end) = (offset.0 as u64, (offset.0 as u64).saturating_add(2 * size));
                 let section = if self.unit.header.version() < 5 {
                     DebugSection::Ranges
@@ -101,8 +102,8 @@ impl<'f, E: Endianity> Walk<'_, 'f, E> {
         }
     }
 
-    /// The range of a function with a tombstone address whose own sequence is live: the linker folded
-    /// it, and its size is what `DW_AT_high_pc` still says.
+    /// The range of a function with a tombstone, if its own sequence is live: the linker folded the function. The range begins at
+    /// the sequence, and its length is the surviving `DW_AT_high_pc`.
     pub(crate) fn folded_range(
         &self,
         addresses: &Addresses<'f, E>,
@@ -114,12 +115,12 @@ impl<'f, E: Endianity> Walk<'_, 'f, E> {
             Some(AttributeValue::Udata(len)) => len,
             _ => sequence.end - sequence.start,
         };
-        // What is longer than the code there was not folded there.
+        // A function that is longer than the rest of the section was not folded here.
         let end = sequence.start.checked_add(len).filter(|end| *end <= section.end)?;
         (end > sequence.start).then_some((sequence.start, end))
     }
 
-    /// The address that an attribute gives.
+    /// The address in an attribute.
     #[inline]
     pub(crate) fn address(&self, value: AttributeValue<Bytes<'f, E>>) -> Option<u64> {
         match value {
@@ -133,7 +134,8 @@ impl<'f, E: Endianity> Walk<'_, 'f, E> {
         }
     }
 
-    /// Visits each range of a DIE that is not empty and no tombstone of gimli's.
+    /// Visits the ranges of a DIE, except empty ranges and the tombstones that gimli knows. See [`visit_list`] for the one kind of
+    /// empty range that is visited.
     pub(crate) fn ranges(
         &mut self,
         die: DieOffset,
@@ -178,12 +180,12 @@ impl<'f, E: Endianity> Walk<'_, 'f, E> {
     }
 }
 
-/// Visits each range of the list that is no tombstone of gimli's, as long as entries are left. Before DWARF 5
-/// linkers write 1 for both ends of a range that they removed: it is visited as an empty one.
+/// Visits the ranges of a list, except the tombstones that gimli knows, until `left` entries were read. Before DWARF 5, linkers
+/// write 1 for both ends of a range that they removed; this is visited as the empty range `1..1`.
 ///
 /// # Errors
-/// The first damage that was met. An entry whose index is in no address table is left out alone; after one
-/// whose kind is unknown, or that was the base of those behind it, the rest of the list cannot be read.
+/// The first damage. After an entry with an index outside of the address table, the list is read on. After an entry of an
+/// unknown kind, or a base with such an index, the rest of the list cannot be read.
 fn visit_list<'f, E: Endianity>(
     dwarf: &Dwarf<'f, E>,
     unit: &gimli::Unit<Bytes<'f, E>>,
@@ -194,7 +196,7 @@ fn visit_list<'f, E: Endianity>(
     let Some(mut list) = lists::ranges(dwarf, unit, value)? else { return Ok(()) };
     let mut damage = Ok(());
     while let Some(entry) = list.next_raw()? {
-        // Each of them, of a range or not: any number of DIEs may name one long list.
+        // Every entry counts, even without a range, since any number of DIEs may refer to the same long list.
         *left = left.saturating_sub(1);
         if *left == 0 {
             break;

@@ -1,30 +1,30 @@
-//! Which entries the walk of a unit stops at, and which of their attributes it reads.
+//! The entries at which the walk over a unit stops, and the attributes that it reads.
 
 use crate::read::sections::abbreviations::Abbreviation;
 use crate::read::sections::entries::Wanted;
 use crate::read::unit::attributes as attribute;
 use crate::read::unit::origins::IDENTITY;
 
-/// What an entry is to the walk.
+/// The role of an entry in the walk over a unit.
 #[derive(Clone, Copy)]
 pub(crate) enum Role {
     Root,
     PartialRoot,
     /// A subprogram with an address.
     Function,
-    /// A subprogram without one, that is a definition with a name.
+    /// A subprogram without an address, which is a definition with a name.
     Codeless,
-    /// Another without one, that has children.
+    /// Any other subprogram without an address, if it has children.
     Declared,
     Inlined,
     Call,
-    /// A class with a pointer to a table of virtual functions.
+    /// A class with a vtable pointer.
     Class,
-    /// It may declare such a table.
+    /// A variable or member that may declare a vtable.
     TableDeclaration,
-    /// It may define one.
+    /// A variable or member that may define a vtable.
     TableDefinition,
-    /// A namespace without a name: what is in it is its unit's own.
+    /// An unnamed namespace: its classes belong to this unit only.
     Unnamed,
 }
 
@@ -38,7 +38,7 @@ fn role(abbreviation: &Abbreviation) -> Option<Role> {
             Some(Role::Function)
         }
         gimli::DW_TAG_subprogram if is_codeless(abbreviation) => Some(Role::Codeless),
-        // What is inside belongs to no function that encloses it.
+        // Stopped at, because its children do not belong to the function that encloses it.
         gimli::DW_TAG_subprogram => abbreviation.has_children.then_some(Role::Declared),
         gimli::DW_TAG_inlined_subroutine => Some(Role::Inlined),
         gimli::DW_TAG_call_site | gimli::DW_TAG_GNU_call_site => Some(Role::Call),
@@ -46,7 +46,7 @@ fn role(abbreviation: &Abbreviation) -> Option<Role> {
     }
 }
 
-/// What an entry is to the walk that may be of a class with a table.
+/// The role of an entry that has to do with classes and vtables.
 fn class_role(abbreviation: &Abbreviation) -> Option<Role> {
     match abbreviation.tag {
         gimli::DW_TAG_class_type | gimli::DW_TAG_structure_type
@@ -71,14 +71,14 @@ fn defines(abbreviation: &Abbreviation) -> bool {
         && abbreviation.has(gimli::DW_AT_linkage_name)
 }
 
-/// True for a subprogram that is defined, has a name, and is no origin of inlined ones.
+/// True for a subprogram that is defined, has a name, and is not the abstract instance of inlined ones.
 fn is_codeless(abbreviation: &Abbreviation) -> bool {
     (abbreviation.has(gimli::DW_AT_name) || abbreviation.has(gimli::DW_AT_specification))
         && !abbreviation.has(gimli::DW_AT_declaration)
         && !abbreviation.has(gimli::DW_AT_inline)
 }
 
-/// The walk.
+/// The entries and attributes that the walk over a unit wants.
 pub(crate) fn wanted(columns: bool) -> Wanted<Role> {
     Wanted {
         role,
@@ -87,7 +87,7 @@ pub(crate) fn wanted(columns: bool) -> Wanted<Role> {
     }
 }
 
-/// True for every attribute that one of the functions of the walk looks at, with columns or without.
+/// True for every attribute that the walk reads, except the column of calls.
 fn is_read(name: gimli::DwAt) -> bool {
     let is_own = matches!(
         name,
@@ -121,11 +121,11 @@ fn is_read(name: gimli::DwAt) -> bool {
             | attribute::LANE_PC
             | attribute::FIRST_LANE_PC
     );
-    // A subprogram tells who it is as well.
+    // A subprogram also has the attributes of its identity.
     is_own || (IDENTITY.attribute)(name)
 }
 
-/// What an entry is to the walk over a class.
+/// The role of an entry in the walk over a class.
 #[derive(Clone, Copy)]
 pub(crate) enum MemberRole {
     Base,

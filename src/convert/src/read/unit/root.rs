@@ -1,4 +1,4 @@
-//! Reads what the root of a unit says of the compiler that made it.
+//! Reads from the root DIE of a unit which compiler made it.
 
 use crate::model::Together;
 use crate::program::names::toolchain::Producer;
@@ -8,11 +8,11 @@ use crate::read::space::string_within;
 use crate::read::unit::roles::Role;
 use crate::read::unit::walk::{UnitEntries, Walk};
 
-/// Bytes of a compiler's name of itself, with its command line, that are read.
+/// The most bytes of `DW_AT_producer` that are read: the compiler's name and its command line.
 const MAX_PRODUCER: usize = 4096;
 
 impl<'f, E: Endianity> Walk<'_, 'f, E> {
-    /// Reads what the root says of the compiler (DWARF 5 3.1.1).
+    /// Reads producer and language from the root DIE (DWARF 5 3.1.1).
     pub(crate) fn root(
         &mut self,
         entries: &mut UnitEntries<'_, 'f, E>,
@@ -25,7 +25,7 @@ impl<'f, E: Endianity> Walk<'_, 'f, E> {
                     let text = string_within(self.dwarf, self.unit, attribute.value, MAX_PRODUCER);
                     let text = text.as_ref().map_or(&[][..], |text| text.slice());
                     producer = Producer::of(text);
-                    // Of a command line that is read in part, any option may be in the rest.
+                    // The rest of a cut command line may have any option.
                     producer.merges |= text.len() >= MAX_PRODUCER;
                 }
                 gimli::DW_AT_language => language = attribute.number(),

@@ -1,8 +1,8 @@
-//! Joins the line rows and the inline tree of a function into rows that say both.
+//! Joins the line rows and the inline tree of a function into rows that have both.
 //!
-//! The ranges of the inline tree are painted in the order of the DIEs: where two overlap, the later DIE
-//! wins, which for a proper tree is the innermost. The result is a list of segments, each with one node.
-//! Merging it with the rows of the line table gives rows of (offset, node, file, line).
+//! The ranges of the inline tree are painted in the order of the DIEs. If two overlap, the later DIE wins, which in
+//! a well-formed tree is the inner one. The result is a list of segments, each with one node. Merging the segments with the
+//! rows of the line table gives rows of (offset, node, file, line).
 
 use crate::diagnostics::{Cap, Diagnostics, Kind};
 use crate::model::{BareLines, ImageAddr, MAX_PIECE, NONE16, Row, RowRange};
@@ -25,8 +25,8 @@ impl Assign<'_> {
         self.last_file.1
     }
 
-    /// Joins line rows and segments of `start..end` and adds them to the unit's rows. Neighbours that say the same
-    /// are one row if `joined`: of others the boundary may be that of inlined code.
+    /// Joins the line rows and segments of `start..end`, and appends the result to the unit's rows. With `joined`, equal
+    /// neighbours become one row. Without it they stay apart, because `recover` may find a boundary of inlined code there.
     pub(crate) fn rows<E: Endianity>(
         &mut self,
         ids: &mut Numbering<'_, '_, E>,
@@ -85,8 +85,8 @@ impl Assign<'_> {
         RowRange { start: first as u32, len: (self.code.rows.len() - first) as u32 }
     }
 
-    /// Counts a function without rows, since those before it have all that the unit may have. Whose the rest of the sequences are
-    /// is not known then: they count as claimed.
+    /// Counts a function that gets no rows, because earlier functions used up the limit of the unit. It is not known any more which
+    /// sequences have no function, so all of them count as claimed.
     fn out_of_rows(&mut self, diagnostics: &mut Diagnostics) {
         let (offset, rows) = (self.unit_offset, self.code.rows.len());
         if !std::mem::replace(&mut self.no_more_rows, true) {
@@ -97,7 +97,7 @@ impl Assign<'_> {
         });
     }
 
-    /// Keeps the lines of code that no function of the unit claims: assembly, and padding.
+    /// Keeps the lines of code that no function of the unit contains: assembly code and padding.
     pub(crate) fn bare_lines<E: Endianity>(&mut self, ids: &mut Numbering<'_, '_, E>) {
         let mut claimed: Vec<(u64, u64)> =
             self.code.pieces.iter().map(|p| (p.start.0, p.start.0 + u64::from(p.len))).collect();
@@ -123,10 +123,9 @@ impl Assign<'_> {
         }
     }
 
-    /// Keeps sequences that no function of the unit has. With `all`, where functions of the unit were erased, it keeps each of
-    /// them: they are the rows of functions that were folded, whose addresses are gone. Else it keeps those that show that a
-    /// function is not the only one of its code: they begin where a function of the unit does, or share their range with
-    /// another sequence.
+    /// Keeps sequences that no function of the unit has. With `all`, which is set if functions of the unit were erased, it keeps
+    /// all of these sequences: they are the rows of folded functions. Otherwise it keeps only a sequence that shows that some
+    /// function shares its code with another one: it begins at a function of the unit, or has the range of another sequence.
     pub(crate) fn keep_unclaimed<E: Endianity>(&mut self, ids: &mut Numbering<'_, '_, E>, all: bool) {
         let mut in_doubt = vec![false; self.claimed.len()];
         self.in_doubt.iter().for_each(|&index| in_doubt[index] = true);
@@ -191,9 +190,8 @@ impl Assign<'_> {
     }
 }
 
-/// Collects the line rows of `start..end`, each from the address at which it begins to hold; where no
-/// sequence covers the code, a row with [`NO_FILE`].
-/// True where `room` was enough for them.
+/// Collects the line rows of `start..end`. The first row begins at `start`. Code that no sequence covers gets a row with
+/// [`NO_FILE`]. Returns false if there are more than `room` rows.
 fn line_runs(
     lines: &Lines,
     own: RowOwner,
@@ -226,7 +224,8 @@ fn line_runs(
     runs.len() <= room
 }
 
-/// Adds the rows of one sequence for `at..end`, as long as there is room and one more; returns where they end.
+/// Appends the rows of one sequence for `at..end`, but stops when `runs` has `room + 1` rows. Returns the end of the code that the
+/// sequence covers.
 fn sequence_runs(
     lines: &Lines,
     index: usize,

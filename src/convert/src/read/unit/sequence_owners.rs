@@ -1,12 +1,15 @@
-//! Refuses line sequences that functions name and that are another's.
+//! Refuses a `DW_AT_LLVM_stmt_sequence` that refers to the sequence of another function.
 //!
-//! A function that was folded begins where its `DW_AT_LLVM_stmt_sequence` says, and is as long as the function that
-//! remains there: linkers fold what has the same bytes. A tool that rewrote the line table may have left the attribute
-//! behind, so that it names any sequence. Where the sequence has the length of another function that begins there, and
-//! not of this one, it is that function's; so it is where the other function names it too, and the unit has fewer
-//! sequences there than functions. Then nothing is known yet of where this one went: `recover` looks for it by its symbol
-//! and its lines, as for those without the attribute. A length alone tells nothing: what stands behind a function
-//! (padding, constants) may belong to its sequence or not.
+//! A folded function begins at the address of the sequence that it names, and has the length of the survivor there, since
+//! linkers fold only equal bytes. But a tool that rewrites the line table may not update the attribute, so that it refers to
+//! any sequence. The sequence belongs to another function in two cases:
+//!
+//! - It has the length of another function that begins there, and not the length of this one.
+//! - The other function, which kept its address, names it too, and the unit has fewer sequences there than functions.
+//!
+//! A different length alone proves nothing, since padding and constants after a function may or may not belong to its
+//! sequence. If the sequence is refused, the address of this function is unknown: `recover` looks for it by symbol and
+//! lines, as for a function without the attribute.
 
 use crate::diagnostics::{Diagnostics, Kind};
 use crate::model::UnitFunction;
@@ -14,21 +17,21 @@ use crate::read::unit::addresses::DeadRange;
 use crate::read::unit::assign::{Assign, BySequence};
 use crate::util::hash::{HashMap, HashSet};
 
-/// The functions that begin at an address.
+/// The functions of the unit that begin at one address.
 #[derive(Default)]
 struct FunctionsHere {
-    /// Lengths of those that kept their address.
+    /// The lengths of the functions that kept their address.
     remain: HashSet<u32>,
-    /// Those of the others.
+    /// The lengths of the functions that got this address from their sequence.
     folded: HashSet<u32>,
     functions: usize,
-    /// Sequences that begin there.
+    /// The number of sequences that begin there.
     sequences: usize,
 }
 
 impl Assign<'_> {
-    /// Takes the address of functions whose sequence is another's, before rows are given out: those functions, and what is
-    /// left of their ranges.
+    /// Removes the functions whose sequence belongs to another one, before rows are assigned. Returns them as erased functions,
+    /// each with its range.
     pub(crate) fn refuse_foreign(&mut self, diagnostics: &mut Diagnostics) -> Vec<(UnitFunction, DeadRange)> {
         let by_sequence = std::mem::take(&mut self.by_sequence);
         let piece = |reader: &Self, at: &BySequence| {
@@ -51,7 +54,7 @@ impl Assign<'_> {
                 here.functions += 1;
                 if own.contains(&index) { &mut here.folded } else { &mut here.remain }.insert(entry.len);
             }
-            // Once for each address: any number of functions may begin at one.
+            // Counted once for each address, since any number of functions may begin at one.
             for (&start, here) in here.iter_mut().filter(|(_, here)| !here.folded.is_empty()) {
                 here.sequences = self.lines.starting(start).count();
             }
@@ -62,8 +65,8 @@ impl Assign<'_> {
                 let of_another_length = other(self, at)
                     && !here.remain.contains(&piece.len)
                     && (!here.remain.is_empty() || is_len(len));
-                // Each function has a sequence: one that is named twice is that of the function which remains, if there
-                // are not as many as functions.
+                // Each function has its own sequence. So if there are fewer sequences than functions, a sequence that two
+                // functions name belongs to the one that kept its address.
                 of_another_length || (named_twice(self, at) && here.sequences < here.functions)
             };
             foreign = by_sequence.iter().filter(is_foreign).map(|at| at.function).collect();
@@ -82,7 +85,7 @@ impl Assign<'_> {
         if foreign.is_empty() { Vec::new() } else { self.take_addresses(&foreign) }
     }
 
-    /// Takes these functions out, of which each has one piece.
+    /// Removes these functions and their pieces. Each has exactly one piece.
     fn take_addresses(&mut self, foreign: &HashSet<usize>) -> Vec<(UnitFunction, DeadRange)> {
         let mut erased = Vec::new();
         let functions = std::mem::take(&mut self.code.functions);
@@ -98,7 +101,7 @@ impl Assign<'_> {
             let dead = DeadRange { len: self.code.pieces[piece].len.into(), part: false };
             erased.push((function, dead));
         }
-        // How many are gone before each.
+        // For each piece, the number of removed pieces up to it.
         let before: Vec<u32> = gone
             .iter()
             .scan(0, |count, gone| {

@@ -1,14 +1,15 @@
-//! Gives functions that have one address the sequence of the line program that each was compiled to.
+//! Assigns line sequences to functions that begin at the same address.
 //!
-//! Sequences of folded functions start at one address, and where no `DW_AT_LLVM_stmt_sequence` says which is whose,
-//! the declarations do (see `pair`). That can only be asked once all functions of the unit are known. Where nothing
-//! tells them apart a function has no lines, rather than those of another.
+//! The sequences of folded functions start at one address. `DW_AT_LLVM_stmt_sequence` says which sequence belongs to which
+//! function. Without it, the lines of the declarations decide (see [`pair`]), after all functions of the unit are known. If
+//! nothing decides, a function gets no lines, so that it never gets the lines of another.
 //!
-//! Tools that rewrite linked programs mix up which sequence is whose: where a function has no row in the one that it names, and
-//! has in another, the declarations of all functions of the address are asked as well.
+//! Tools that rewrite linked programs may swap these attributes. If a function has no row in the sequence that it names, but
+//! has one in another sequence there, the declarations of all functions at the address decide as well.
 //!
-//! Each function has one sequence. What is left over shows that there are more functions than the unit describes, so
-//! it is kept for `recover` (`unclaimed`); where it may be the lines of a function that got none, without its rows.
+//! Each function has one sequence. A sequence that is left over shows that there are more functions than the unit
+//! describes, so it is kept for `recover` (`unclaimed`). If it may also belong to a function that got no lines, it is kept
+//! without its rows (`in_doubt`).
 
 use std::ops::Range;
 
@@ -22,11 +23,11 @@ use crate::read::unit::numbering::Numbering;
 use crate::util::hash::HashMap;
 use crate::util::pair::{Fit, pair};
 
-/// Functions of the unit that may have been folded into others of their size.
+/// The erased functions of the unit that may have been folded into functions of the same size.
 #[derive(Default)]
 struct FoldedHere<'e> {
     erased: &'e [UnitErased],
-    /// Size and index of each that was not removed, sorted.
+    /// (size, index into `erased`) of the functions that were not removed, sorted.
     by_size: Vec<(u64, usize)>,
 }
 
@@ -40,13 +41,13 @@ impl<'e> FoldedHere<'e> {
 }
 
 impl Assign<'_> {
-    /// True where several sequences have rows of their own at an address.
+    /// True if several sequences start or have a row at an address.
     pub(crate) fn is_shared(&self, start: u64) -> bool {
         let here = self.lines.starting(start).take(2).count();
         here > 1 || here + self.lines.passing(start, &self.compared).len() > 1
     }
 
-    /// Gives each piece that waited for it its rows.
+    /// Assigns rows to the pieces that waited for the end of the walk.
     pub(crate) fn settle<E: Endianity>(&mut self, ids: &mut Numbering<'_, '_, E>, erased: &[UnitErased]) {
         let mut shared = std::mem::take(&mut self.shared);
         shared.sort_by_key(|shared| (self.code.pieces[shared.piece].start, shared.piece));
@@ -67,7 +68,7 @@ impl Assign<'_> {
         }
     }
 
-    /// Index ranges of those that have one address.
+    /// Groups pieces by address, as index ranges.
     fn by_start(&self, shared: &[SharedPiece]) -> Vec<Range<usize>> {
         let start_of = |shared: &SharedPiece| self.code.pieces[shared.piece].start;
         let groups = shared.chunk_by(|a, b| start_of(a) == start_of(b)).scan(0, |at, group| {
@@ -77,7 +78,7 @@ impl Assign<'_> {
         groups.collect()
     }
 
-    /// Gives each the sequence that it names, or its own where they are mixed up.
+    /// Assigns to each piece the sequence that its function names, or its own if the attributes were swapped.
     fn settle_named<E: Endianity>(&mut self, ids: &mut Numbering<'_, '_, E>, here: &[SharedPiece]) {
         let start = self.code.pieces[here[0].piece].start.0;
         let named = |shared: &SharedPiece| shared.named.unwrap_or_default();
@@ -103,7 +104,7 @@ impl Assign<'_> {
         }
     }
 
-    /// True where a function has no row in the sequence that it names, and has in another.
+    /// True if a function has no row in the sequence that it names, but has one in another.
     fn names_another<E: Endianity>(
         &mut self,
         ids: &mut Numbering<'_, '_, E>,
@@ -124,7 +125,8 @@ impl Assign<'_> {
         folded: &FoldedHere<'_>,
     ) {
         let start = self.code.pieces[here[0].piece].start.0;
-        // Of joined sequences only the part of these functions counts, and they may be claimed for others.
+        // If dsymutil joined sequences, only the part at these functions counts, and another function may have claimed the
+        // sequence already.
         let passing = self.lines.passing(start, &self.compared);
         let lens = here.iter().map(|shared| u64::from(self.code.pieces[shared.piece].len));
         let end = lens.max().map_or(u64::MAX, |len| start + len);
@@ -132,7 +134,7 @@ impl Assign<'_> {
         let mut sequences: Vec<usize> = Vec::new();
         for (index, sequence) in self.lines.starting(start) {
             let longer = sequence.end > end;
-            // Another function begins where these end.
+            // True if the sequence has a row at the end of these functions, so that another function begins there.
             let rows = &self.lines.rows[sequence.rows.clone()];
             let goes_on = || rows.binary_search_by_key(&end, |row| row.address).is_ok();
             joined |= longer && (self.claimed[index] || goes_on());
@@ -150,11 +152,11 @@ impl Assign<'_> {
         }
         let kinds = self.kinds(&sequences, start, end);
         if self.compared.is_short() {
-            // Not all of them were looked at: none may be given to a function that is not its own.
+            // Not all sequences were compared, so any assignment could be wrong.
             return;
         }
         if let [] | [_] = &kinds[..] {
-            // Whose they are makes no difference.
+            // All sequences have the same rows, so any assignment is right.
             for (at, shared) in here.iter().enumerate() {
                 let own = sequences.get(at).or(sequences.first());
                 self.settle_rows(ids, shared, own.map_or(RowOwner::Any, |&own| RowOwner::Sequence(own)));
@@ -177,7 +179,8 @@ impl Assign<'_> {
                     here.len()
                 )
             });
-            // Nor are they those of a folded function that is yet to be found, but there are more of them.
+            // The free sequences belong to these functions, so `recover` must not give them to an erased one. If there are more
+            // sequences than functions without lines, more functions exist than the unit describes.
             free.iter().for_each(|&index| self.claimed[index] = true);
             self.in_doubt.extend(free.iter().skip(unknown));
         }
@@ -195,7 +198,7 @@ impl Assign<'_> {
             self.rows(ids, own, &shared.segments, start, end, shared.joined);
     }
 
-    /// Sequences by what the file keeps of their rows, the first of each kind last. Each row is a step.
+    /// Groups sequences that have the same rows in the file. In a group, the first sequence is last. Each row is a step.
     fn kinds(&self, sequences: &[usize], start: u64, end: u64) -> Vec<Vec<usize>> {
         let mut numbers: HashMap<(u64, Vec<LineRow>), usize> = HashMap::default();
         let mut kinds: Vec<Vec<usize>> = Vec::new();
@@ -215,7 +218,7 @@ impl Assign<'_> {
         kinds
     }
 
-    /// What the file keeps of rows: without columns, if it has none, and without rows that say what the one before says.
+    /// Rows as the file will have them: without columns if it has none, and without rows that repeat the one before.
     fn stored(&self, rows: &[LineRow]) -> Vec<LineRow> {
         let column = |row: &LineRow| if self.columns { row.column } else { 0 };
         let mut kept: Vec<LineRow> = rows.iter().map(|row| LineRow { column: column(row), ..*row }).collect();
@@ -223,7 +226,8 @@ impl Assign<'_> {
         kept
     }
 
-    /// The sequence of each function, among those of the unit that may have them, and the sequences that nobody has.
+    /// Pairs functions with sequences. Erased functions that may have been folded here take part too. Returns the sequence
+    /// of each function in `here`, and the sequences that no function got.
     fn told_apart<E: Endianity>(
         &mut self,
         ids: &mut Numbering<'_, '_, E>,
@@ -235,7 +239,7 @@ impl Assign<'_> {
         let lens: Vec<u64> = here.iter().map(|shared| self.code.pieces[shared.piece].len.into()).collect();
         let len_of = |reader: &Self, kind: &[usize]| reader.lines.sequences[kind[0]].end.min(end) - start;
         let any_of_len = kinds.iter().any(|kind| lens.contains(&len_of(self, kind)));
-        // (origin, length) of functions here, then of those that may have been folded into them.
+        // (origin, length) of the functions here, then of the erased functions that may have been folded into them.
         let mut functions: Vec<(LocalOrigin, u64)> =
             here.iter().zip(&lens).map(|(shared, &len)| (shared.origin, len)).collect();
         let mut sizes = lens.clone();
@@ -272,7 +276,7 @@ impl Assign<'_> {
             contested -= usize::from(function >= here.len());
         }
         of.truncate(here.len());
-        // The last of each: the body of a function may come from another file.
+        // If one function and one sequence remain, they belong together, even if no row fits: the body may come from another file.
         let mut free: Vec<usize> = kinds.concat();
         if let (Some(first), [None]) = (first, &of[..])
             && let Some(at) = free.iter().position(|&index| index == first)
@@ -287,7 +291,7 @@ impl Assign<'_> {
         (of, free)
     }
 
-    /// Lines from a declaration to the nearest row behind it in its file.
+    /// The number of lines from a declaration to the nearest row at or after it in the same file.
     fn distance<E: Endianity>(
         &mut self,
         ids: &mut Numbering<'_, '_, E>,
@@ -313,8 +317,8 @@ impl Assign<'_> {
     }
 }
 
-/// The first sequence of the program, if no other is nearer to the first function. Linkers fold into the function that
-/// comes first, so it is that of the only one which kept its address.
+/// The first sequence in the program, if no other is nearer to the declaration of the first function. Linkers fold into the
+/// first function, so this sequence belongs to the only function that kept its address.
 fn first_of_nearest(fits: &[Fit], kinds: &[Vec<usize>]) -> Option<usize> {
     let own = fits.iter().filter(|fit| fit.function == 0);
     let least = own.clone().map(|fit| fit.distance).min()?;

@@ -1,4 +1,4 @@
-//! One unit, with all that its entries and its lines are read from.
+//! One unit, with the sections and tables from which its entries and lines are read.
 
 use crate::read::sections::abbreviations::Abbreviations;
 use crate::read::sections::bytes::{Bytes, Endianity};
@@ -6,19 +6,18 @@ use crate::read::sections::call_tables::DirectCall;
 use crate::read::space::Space;
 use crate::read::unit::file::FileTable;
 
-/// One unit to walk, and the tables that it refers to.
+/// One unit to read, and the tables that it refers to.
 pub(crate) struct UnitSource<'a, 'f, E: Endianity> {
     pub(crate) space: &'a Space<'f, E>,
     /// The unit at `index` of `space.main`.
     pub(crate) unit: &'a gimli::Unit<Bytes<'f, E>>,
     pub(crate) index: usize,
     pub(crate) abbreviations: Abbreviations<'a, 'f>,
-    /// What `DW_AT_decl_file` and `DW_AT_call_file` index.
+    /// The file table for `DW_AT_decl_file` and `DW_AT_call_file`.
     pub(crate) files: FileTable<'a, 'f, E>,
-    /// The line program of the unit's code, and the section that holds it. A split unit has its
-    /// skeleton's.
+    /// The line program of the unit's code, and its section. A split unit uses its skeleton's.
     pub(crate) rows: FileTable<'a, 'f, E>,
     pub(crate) debug_line: Bytes<'f, E>,
-    /// The calls that a table lists for it.
+    /// The unit's calls in `.debug_dcall`.
     pub(crate) listed: &'a [DirectCall],
 }

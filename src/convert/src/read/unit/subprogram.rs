@@ -1,4 +1,4 @@
-//! Reads the subprograms of a unit that have an address, and keeps each with its lines as it ends (DWARF 5 3.3.1).
+//! Reads the subprograms of a unit that have an address attribute, and keeps each with its rows as it ends (DWARF 5 3.3.1).
 
 use gimli::AttributeValue;
 
@@ -15,7 +15,7 @@ use crate::read::unit::walk::{OpenFunction, OpenKind, UnitEntries, Walk};
 
 impl<'f, E: Endianity> Walk<'_, 'f, E> {
     /// Reads a `DW_TAG_subprogram` (DWARF 5 3.3.1) that has an address.
-    // Long because the attributes of a subprogram bear on each other: what is live, folded or removed follows from all of them.
+    // Long because all attributes together decide if the subprogram is live, folded or removed.
     pub(crate) fn subprogram(
         &mut self,
         entries: &mut UnitEntries<'_, 'f, E>,
@@ -57,7 +57,7 @@ impl<'f, E: Endianity> Walk<'_, 'f, E> {
             self.with_locations.push(entry.offset);
         }
         let die = DieOffset(self.unit_offset + entry.offset.0 as u64);
-        // Producers of a `.dwo` disagree on what it counts from.
+        // Producers of `.dwo` files disagree if the offset counts from the unit's line program or from the section.
         let named = stmt_sequence.map(|value| [value.wrapping_add(self.sequence_base), value]);
         let own_sequence =
             named.and_then(|offsets| offsets.into_iter().find_map(|at| self.assign.lines.at_offset(at)));
@@ -83,7 +83,7 @@ impl<'f, E: Endianity> Walk<'_, 'f, E> {
             Some(How::LiveRange)
         } else if let Some(range) = self.folded_range(&addresses, own_sequence) {
             ranges.push(range);
-            // Its sequence tells where the entry is; its other ranges are yet to be found.
+            // The sequence gives the address of the first range. The other ranges remain unknown.
             dead.retain(|dead| dead.part);
             Some(How::StmtSequence)
         } else {
@@ -96,7 +96,7 @@ impl<'f, E: Endianity> Walk<'_, 'f, E> {
             Some(found) => found,
             None => self.ids.origins.finish(place, identity, &mut self.ids.diagnostics),
         };
-        // One with a sequence of its own, that is dead too, was removed and not folded.
+        // If its own sequence is dead too, the linker removed the function and did not fold it.
         if how.is_none()
             && named.is_some_and(|offsets| offsets.iter().any(|&at| self.assign.lines.is_dead(at)))
         {
@@ -123,7 +123,7 @@ impl<'f, E: Endianity> Walk<'_, 'f, E> {
         Ok(Some(OpenKind::Function))
     }
 
-    /// Keeps a function that has ended, with its rows, unless those wait.
+    /// Keeps a function at its end, with its rows, unless these are assigned after the walk.
     pub(crate) fn close_function(&mut self, mut function: OpenFunction) {
         if let Some(sequence) =
             function.own_sequence.filter(|_| function.how.is_some() && !function.lost.live)
@@ -150,7 +150,7 @@ impl<'f, E: Endianity> Walk<'_, 'f, E> {
         let first_piece = self.assign.code.pieces.len() as u32;
         let joined = lost.scopes.is_empty();
         for &(start, end) in &function.ranges {
-            // A part that stands elsewhere has another.
+            // A part at another address has another sequence.
             let covers = |own: &usize| {
                 let sequence = &self.assign.lines.sequences[*own];
                 sequence.start <= start && start < sequence.end
@@ -158,7 +158,7 @@ impl<'f, E: Endianity> Walk<'_, 'f, E> {
             let own = function.own_sequence.filter(covers);
             let whole = own.is_none_or(|own| self.assign.lines.sequences[own].start == start);
             let rows = if whole && self.assign.is_shared(start) {
-                // Any number of ranges may have all that is inlined.
+                // Each range gets a copy of the segments, and there may be any number of ranges.
                 let fits = self.assign.joined.spend(segments.len());
                 let segments = if fits { segments.clone() } else { Vec::new() };
                 self.assign.shared.push(SharedPiece {

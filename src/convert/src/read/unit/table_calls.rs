@@ -1,4 +1,4 @@
-//! Keeps the calls that a table lists for the unit (`.debug_dcall`), with the entries that they call.
+//! Keeps the unit's calls in `.debug_dcall`, with their callees.
 
 use crate::diagnostics::Kind;
 use crate::model::{NONE16, UnitCall};
@@ -8,7 +8,7 @@ use crate::read::sections::entries::{Entries, Plans, Wanted};
 use crate::read::unit::walk::Walk;
 use crate::util::hash::HashSet;
 
-/// The entries of functions.
+/// The entries of functions, without attributes.
 const CALLABLE: Wanted<()> = Wanted {
     role: |abbreviation| {
         matches!(abbreviation.tag, gimli::DW_TAG_subprogram | gimli::DW_TAG_entry_point).then_some(())
@@ -18,7 +18,7 @@ const CALLABLE: Wanted<()> = Wanted {
 };
 
 impl<E: Endianity> Walk<'_, '_, E> {
-    /// Keeps the listed calls of which the callee is an entry of this unit.
+    /// Keeps the listed calls whose callee is a function's entry in this unit.
     pub(crate) fn listed_calls(&mut self, listed: &[DirectCall]) {
         if listed.is_empty() {
             return;
@@ -44,18 +44,18 @@ impl<E: Endianity> Walk<'_, '_, E> {
         }
     }
 
-    /// Where the callee may be in the unit: the proposal counts from the unit's beginning, and from the section's.
+    /// The possible offsets of the callee in the unit: the proposal counts from the unit or from the section.
     fn offsets(&self, call: &DirectCall) -> impl Iterator<Item = usize> + use<E> {
         let absolute = call.callee.checked_sub(self.unit_offset);
         [Some(call.callee), absolute].into_iter().flatten().filter_map(|offset| usize::try_from(offset).ok())
     }
 
-    /// Of the offsets that the calls name, those at which the entry of a function begins.
+    /// The callee offsets at which the entry of a function begins.
     fn callable(&self, listed: &[DirectCall]) -> HashSet<usize> {
         let asked: HashSet<usize> = listed.iter().flat_map(|call| self.offsets(call)).collect();
         let mut found = HashSet::default();
         let mut entries = Entries::new(self.unit, self.abbreviations, CALLABLE, Plans::default());
-        // The walk of the unit has counted an error.
+        // The walk over the unit has already counted an error.
         while let Ok(Some(entry)) = entries.next(isize::MAX) {
             if asked.contains(&entry.offset.0) {
                 found.insert(entry.offset.0);

@@ -1,4 +1,4 @@
-//! What is inlined into a function, while its entries are read.
+//! The inline tree of a function, while its entries are read.
 
 use std::hash::{Hash, Hasher};
 
@@ -6,28 +6,28 @@ use crate::model::{LocalOrigin, LostScope, Scope};
 use crate::read::unit::origins::PackedPlace;
 use crate::util::paint::PaintRange;
 
-/// The inlined subroutines of a function; its memory is that of a function before.
+/// The inlined subroutines of a function. Its memory is reused for the next function.
 #[derive(Default)]
 pub(crate) struct InlineTree {
     pub(crate) scopes: Vec<Scope>,
     pub(crate) ranges: Vec<PaintRange>,
-    /// By node, from 0: the origin and the depth.
+    /// For each node, origin and depth. Node 0 is the function.
     pub(crate) nodes: Vec<(LocalOrigin, u16)>,
 }
 
-/// A [`UnitEdge`] as the attributes of an inlined subroutine give it. Entries that lead to one origin may differ, and then
-/// the unit has an edge for each.
+/// The attributes of an inlined subroutine that determine its [`UnitEdge`](crate::model::UnitEdge). Different DIEs of the callee
+/// may lead to the same origin; then the unit has an edge for each.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct InlinedCall {
     pub(crate) caller: LocalOrigin,
     pub(crate) callee: PackedPlace,
-    /// As the file table of the unit numbers it.
+    /// The index in the unit's file table.
     pub(crate) file: u32,
     pub(crate) line: u32,
     pub(crate) column: u16,
 }
 
-/// In two words: one is looked for for each inlined subroutine of a program.
+/// Hashes two words. It runs for each inlined subroutine of a program.
 impl Hash for InlinedCall {
     fn hash<H: Hasher>(&self, state: &mut H) {
         let &InlinedCall { caller, callee, file, line, column } = self;
@@ -36,29 +36,29 @@ impl Hash for InlinedCall {
     }
 }
 
-/// The inlined subroutines of a function without its address.
+/// The inlined subroutines of a function whose address was erased.
 #[derive(Default)]
 pub(crate) struct LostTree {
-    /// Nothing is lost.
+    /// True if the function has its address, so that nothing is lost.
     pub(crate) live: bool,
-    /// False where nobody will ask: no line sequence could be the function's.
+    /// False if no line sequence can be the function's, so that the tree is not needed.
     pub(crate) kept: bool,
-    /// `DW_AT_low_pc` of the function, where that is an index into the address table.
+    /// `DW_AT_low_pc` of the function, if that is an index into the address table.
     pub(crate) base: Option<gimli::DebugAddrIndex<usize>>,
-    /// The function has one range.
+    /// True if the function has one range.
     pub(crate) whole: bool,
     pub(crate) scopes: Vec<LostScope>,
-    /// Something is inlined of which nothing is left.
+    /// True if there is an inlined subroutine of which nothing is kept.
     pub(crate) beyond: bool,
 }
 
 impl LostTree {
-    /// The number of the node that was added last.
+    /// The number of the last node.
     pub(crate) fn last_node(&self) -> u32 {
         self.scopes.len() as u32
     }
 
-    /// Notes that something is inlined of which nothing is kept.
+    /// Records that there is an inlined subroutine of which nothing is kept.
     pub(crate) fn lose(&mut self) {
         self.beyond = true;
     }

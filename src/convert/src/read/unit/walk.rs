@@ -1,5 +1,5 @@
-//! Walks the entries of a unit: what each is, and what encloses it. Entries become functions with what is inlined into them,
-//! calls, functions without code, and places of classes.
+//! Walks the entries of a unit, and turns them into functions with inline trees, calls, functions without code, and places of
+//! classes.
 
 use gimli::Section as _;
 
@@ -30,22 +30,22 @@ use crate::util::numbers::NumberedMap;
 use crate::util::reuse::empty;
 use crate::util::text::base_name;
 
-/// Entries of range lists that a unit may have, and as many as its sections may hold: any number of DIEs may name one long
-/// list.
+/// A unit may visit as many entries of range lists as [`allowed_entries`] of its sections, between these two numbers. Any number
+/// of DIEs may refer to the same long list.
 const MAX_RANGES: u64 = 1 << 22;
 const MIN_RANGES: u64 = 1 << 16;
 
-/// Bytes of the name of a file, as much of it as a file system holds.
+/// The longest file name in bytes, as in most file systems.
 const MAX_FILE_NAME: usize = 255;
 
-/// Entries between two times that the memory of a unit is looked at.
+/// The memory of a unit is checked after this many entries.
 const ENTRIES_BETWEEN: u32 = 1 << 10;
 
 pub(crate) type UnitEntries<'a, 'f, E> = Entries<'a, 'f, E, Role>;
 
-/// An entry that encloses the one being read.
+/// An entry that encloses the current one.
 pub(crate) struct OpenEntry {
-    /// Depth of the entry; it ends before the next entry that is not deeper.
+    /// Its depth. It ends before the next entry that is not deeper.
     depth: isize,
     kind: OpenKind,
 }
@@ -54,27 +54,27 @@ pub(crate) struct OpenEntry {
 pub(crate) enum OpenKind {
     /// A function with code: the last of `Walk::building`.
     Function,
-    /// An inlined subroutine of it, or a function that gives no code: what is inside counts for `node`.
+    /// An inlined subroutine of this function. Its children belong to `node`.
     Scope { node: u32 },
-    /// An inlined subroutine of the last of `Walk::building`, of which nothing is kept.
+    /// An inlined subroutine of this function, of which nothing is kept.
     Lost,
-    /// A subprogram without code, or whose code is gone: what is inside is not kept.
+    /// A subprogram without code. Its children are not kept.
     Without,
 }
 
-/// A function while its entries are read.
+/// A function whose children are being read.
 pub(crate) struct OpenFunction {
     pub(crate) die: DieOffset,
     pub(crate) origin: LocalOrigin,
     pub(crate) instance: Instance,
-    /// `None` where the address is gone.
+    /// `None` if the address was erased.
     pub(crate) how: Option<How>,
     pub(crate) dead: Vec<DeadRange>,
     pub(crate) ranges: Vec<(u64, u64)>,
-    /// The sequence that its `DW_AT_LLVM_stmt_sequence` names.
+    /// The sequence to which its `DW_AT_LLVM_stmt_sequence` refers.
     pub(crate) own_sequence: Option<usize>,
     pub(crate) tree: InlineTree,
-    /// What is inlined into it, where its address is gone.
+    /// The inlined subroutines, if its address was erased.
     pub(crate) lost: LostTree,
     pub(crate) calls: Vec<UnitCall>,
     pub(crate) all_tail_calls: bool,
@@ -90,30 +90,31 @@ pub(crate) struct Walk<'a, 'f, E: Endianity> {
     pub(crate) code: &'a CodeSections,
     pub(crate) options: ReadOptions,
     pub(crate) ids: Numbering<'a, 'f, E>,
-    /// Has each function as it ends.
+    /// Gets each function as it ends.
     pub(crate) assign: Assign<'a>,
-    /// What `DW_AT_LLVM_stmt_sequence` counts from, unless it counts from the section's start.
+    /// The offset from which `DW_AT_LLVM_stmt_sequence` may count instead of the start of the section.
     pub(crate) sequence_base: u64,
-    /// True where all of the line program's code belongs to this unit (not so for a partial unit).
+    /// True if all code of the line program belongs to this unit. False for a partial unit.
     pub(crate) owns_lines: bool,
-    /// All but functions and lines.
+    /// The unit, without functions and rows.
     pub(crate) out: Unit<'f>,
     pub(crate) edge_ids: NumberedMap<InlinedCall, LocalEdge>,
     pub(crate) callee_ids: HashMap<DiePlace, LocalCallee>,
     pub(crate) unknown_callee: Option<LocalCallee>,
     pub(crate) building: Vec<OpenFunction>,
-    /// Functions of which expressions are kept.
+    /// The functions whose expressions are read after the walk.
     pub(crate) with_locations: Vec<gimli::UnitOffset>,
-    /// Empty trees, with the memory of those that were read.
+    /// Empty trees with memory for reuse.
     pub(crate) spare: Vec<InlineTree>,
-    /// Entries of range lists that may be visited, and that may still be.
+    /// The most entries of range lists that may be visited.
     pub(crate) max_ranges: u64,
+    /// The number of them that may still be visited.
     pub(crate) ranges_left: u64,
-    /// Bytes of memory that the unit may take.
+    /// The most bytes of memory of the unit.
     max_kept: u64,
-    /// The unit's table of addresses, if they have 8 bytes.
+    /// The unit's part of `.debug_addr`, if addresses have 8 bytes.
     pub(crate) addresses: &'f [u8],
-    /// The lengths of the live line sequences, once asked for.
+    /// The lengths of the live line sequences; made on first use.
     pub(crate) sequence_lens: Option<HashSet<u64>>,
     plans: Plans<Role>,
 }
@@ -142,11 +143,11 @@ impl<'a, 'f, E: Endianity> Walk<'a, 'f, E> {
         };
         let (ranges, range_lists) =
             (dwarf.ranges.debug_ranges().reader(), dwarf.ranges.debug_rnglists().reader());
-        // One more, so that a unit which has just as much is read alike with and without a limit.
+        // One more, so that a unit that needs exactly the limit gives the same result with and without it.
         let limit = limits.of_others.saturating_add(1);
         let max_ranges =
             allowed_entries(held(ranges.len(), range_lists.len())).clamp(MIN_RANGES, MAX_RANGES).min(limit);
-        // In a `.dwo` an offset into the line table counts from the skeleton's program.
+        // In a `.dwo`, an offset in the line table counts from the skeleton's program.
         let split = dwarf.file_type == gimli::DwarfFileType::Dwo;
         let sequence_base = rows.header.filter(|_| split).map_or(0, |header| header.offset().0 as u64);
         let origins = Origins {
@@ -193,7 +194,7 @@ impl<'a, 'f, E: Endianity> Walk<'a, 'f, E> {
         }
     }
 
-    /// Bytes of memory that the unit takes so far.
+    /// The bytes of memory that the unit has so far.
     fn kept(&self) -> u64 {
         let tables = &self.ids.origins.tables;
         let named = size_of_val(&tables.names[..]) + size_of_val(&tables.origins[..]);
@@ -204,7 +205,7 @@ impl<'a, 'f, E: Endianity> Walk<'a, 'f, E> {
     /// Walks all entries.
     ///
     /// # Errors
-    /// Entries that cannot be read: those behind them are not.
+    /// An entry cannot be read. The entries after it are not read.
     pub(crate) fn all_entries(&mut self) -> gimli::Result<()> {
         let (wanted, plans) = (wanted(self.options.columns), std::mem::take(&mut self.plans));
         let mut entries = Entries::new(self.unit, self.abbreviations, wanted, plans);
@@ -287,7 +288,7 @@ impl<'a, 'f, E: Endianity> Walk<'a, 'f, E> {
         }
     }
 
-    /// The unit, once all of its rows are given out.
+    /// The unit, after all rows are assigned.
     pub(crate) fn finish(mut self) -> (Unit<'f>, Diagnostics, Memory) {
         let mut tables = self.ids.origins.tables;
         if tables.full {
@@ -325,12 +326,12 @@ impl<'a, 'f, E: Endianity> Walk<'a, 'f, E> {
     }
 }
 
-/// The last component of a unit's path, or the end of it.
+/// The last component of a unit's path, cut to its last [`MAX_FILE_NAME`] bytes.
 fn file_name(path: &[u8]) -> &[u8] {
     base_name(&path[path.len().saturating_sub(MAX_FILE_NAME)..])
 }
 
-/// The addresses that the unit names by index, if they have 8 bytes.
+/// The part of `.debug_addr` from the unit's base on, if addresses have 8 bytes.
 fn addresses<'f, E: Endianity>(dwarf: &Dwarf<'f, E>, unit: &gimli::Unit<Bytes<'f, E>>) -> &'f [u8] {
     match unit.header.address_size() {
         8 => dwarf.debug_addr.reader().slice().get(unit.addr_base.0..).unwrap_or_default(),

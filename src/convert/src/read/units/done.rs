@@ -1,4 +1,4 @@
-//! One unit of the program read, from wherever its entries are: the program itself or a `.dwo`.
+//! Reads one unit of the program. Its entries are in the program itself or in a `.dwo`.
 
 use crate::diagnostics::{Diagnostics, Kind};
 use crate::model::Unit;
@@ -11,23 +11,24 @@ use crate::read::unit::source::UnitSource;
 use crate::read::units::split;
 use crate::read::units::task::{UnitTask, UnitWalk, empty};
 
-/// One unit, read.
+/// One unit after it was read.
 #[derive(Default)]
 pub(crate) struct Done<'f> {
     pub(crate) unit: Unit<'f>,
-    /// Of a skeleton.
+    /// The id of a skeleton.
     pub(crate) dwo_id: Option<u64>,
     pub(crate) steps: split::SplitSteps,
-    /// It is not read: units before it had so much together that it is not known whether it may have any of that.
+    /// True if it was not read yet, because the units read so far have used up a limit that all units share. It is read when its
+    /// turn comes in file order.
     pub(crate) deferred: bool,
     pub(crate) diagnostics: Diagnostics,
     pub(crate) starts: Starts,
 }
 
-/// Where the unit's own part of each of [`SHARED`] begins; 0 where that is not known.
+/// The start of the unit's part in each section of [`SHARED`]; 0 if not known.
 pub(crate) type Starts = [usize; SHARED.len()];
 
-/// Sections to which units add a part each, which linkers keep in the order of the units.
+/// Sections in which each unit has a part of its own, in the order of the units.
 pub(crate) const SHARED: [DebugSection; 4] =
     [DebugSection::Line, DebugSection::StrOffsets, DebugSection::Addr, DebugSection::RngLists];
 
@@ -36,8 +37,8 @@ fn starts<E: Endianity>(unit: &gimli::Unit<Bytes<'_, E>>) -> Starts {
     [line, unit.str_offsets_base.0, unit.addr_base.0, unit.rnglists_base.0]
 }
 
-/// Reads the unit at `index`; `None` for a unit that never holds code (a type unit). A skeleton is read
-/// from its `.dwo`, where there is one, else from what it holds itself.
+/// Reads the unit at `index`; `None` for a type unit, which has no code. For a skeleton it reads the unit in the `.dwo`, or the
+/// skeleton itself if there is no `.dwo`.
 pub(crate) fn read<'f, E: Endianity>(task: &UnitTask<'_, 'f, E>, index: usize) -> Option<Done<'f>> {
     let main = &task.space.main;
     let header = main.headers[index];
@@ -56,7 +57,7 @@ pub(crate) fn read<'f, E: Endianity>(task: &UnitTask<'_, 'f, E>, index: usize) -
     Some(done)
 }
 
-/// Reads the unit at `index`, with its abbreviations in `own` unless other units have them as well.
+/// Reads the unit at `index`. Its abbreviations are read into `own`, unless several units share the table.
 fn read_by<'f, E: Endianity>(
     task: &UnitTask<'_, 'f, E>,
     index: usize,
@@ -100,7 +101,7 @@ fn read_by<'f, E: Endianity>(
     let source = UnitSource { space, unit, index, abbreviations, files, rows, debug_line, listed };
     let (mut read, shared) = task.walk(&source, &mut diagnostics);
     steps.shared = shared;
-    // The children of a skeleton (`-fsplit-dwarf-inlining`) say all that was inlined.
+    // A skeleton with children (`-fsplit-dwarf-inlining`) has all functions and inlined subroutines.
     read.head.partial = skeleton.is_some() && read.code.functions.is_empty();
     Done { unit: read, dwo_id, steps, diagnostics, starts, ..Done::default() }
 }

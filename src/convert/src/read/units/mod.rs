@@ -1,4 +1,4 @@
-//! Which unit is where, and which thread reads it when.
+//! Finds the bytes of each unit, and distributes the units over threads.
 
 pub(crate) mod done;
 pub(crate) mod pool;

@@ -1,8 +1,7 @@
-//! Keeps the names of `.dwo` files after the files are unmapped: each once in the program.
+//! Copies the names in `.dwo` files, so that the files can be unmapped. The program has one copy of each name.
 //!
-//! Units that inline the same headers have the same names. Kept a unit, they would outweigh all else that
-//! is read of it; kept once, they take the memory that the linker's merged `.debug_str` takes in a program
-//! that is not split.
+//! Units that inline the same headers have the same names. A copy per unit would need more memory than everything else that
+//! is kept of a unit. One copy per program needs as much memory as the merged `.debug_str` of a program that is not split.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -10,13 +9,13 @@ use crate::model::UnitName;
 use crate::open::Files;
 use crate::util::hash::{HashMap, hash_of};
 
-/// Parts with a lock each, so that threads seldom wait for each other.
+/// The number of parts with a lock each, so that threads seldom wait for each other.
 const SHARDS: usize = 64;
 
 /// The names of all units so far.
 pub(crate) struct NamePool<'f> {
     files: &'f Files,
-    /// By hash of the name. Of two names with one hash the second is kept once a unit.
+    /// Names by hash. If two names have the same hash, the second one is copied for each unit.
     shards: [Mutex<HashMap<u64, &'f [u8]>>; SHARDS],
 }
 
@@ -25,7 +24,7 @@ impl<'f> NamePool<'f> {
         NamePool { files, shards: std::array::from_fn(|_| Mutex::default()) }
     }
 
-    /// The same names in the same order, from memory that stays.
+    /// The same names in the same order, as copies that live as long as the program.
     pub(crate) fn keep(&self, names: &[UnitName<'_>]) -> Vec<UnitName<'f>> {
         let names: Vec<&[u8]> = names.iter().map(UnitName::bytes).collect();
         let found: Vec<(u64, Option<&'f [u8]>)> = names
@@ -44,7 +43,7 @@ impl<'f> NamePool<'f> {
             let bytes = old.unwrap_or_else(|| {
                 let (own, later) = rest.split_at(name.len());
                 rest = later;
-                // Another thread may have kept the same name meanwhile: both copies stay, which is rare.
+                // Another thread may have copied the same name meanwhile. Then both copies stay, which is rare.
                 self.with(hash, |shard| {
                     shard.entry(hash).or_insert(own);
                 });
@@ -56,7 +55,7 @@ impl<'f> NamePool<'f> {
     }
 
     fn with<T>(&self, hash: u64, work: impl FnOnce(&mut HashMap<u64, &'f [u8]>) -> T) -> T {
-        // The low bits choose the place inside a shard.
+        // Any bits of the hash would do, since the map of a shard hashes it again.
         let shard = &self.shards[(hash >> 32) as usize % SHARDS];
         work(&mut shard.lock().unwrap_or_else(PoisonError::into_inner))
     }

@@ -1,7 +1,7 @@
-//! Brings the units that threads have read into the order of the file again.
+//! Puts the units that several threads read back into file order.
 //!
-//! A thread that has read a unit puts it here and goes on with another. Whoever finds that nobody is handing units
-//! over does it, as long as the next one in order is there. Nobody waits.
+//! A thread puts a unit here after reading it. If no other thread is handing units over at that moment, this thread hands
+//! over all units that are next in file order. Then it reads another unit. No thread waits.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -14,16 +14,16 @@ use crate::read::units::done::{Done, SHARED, Starts};
 use crate::util::budget::Allowance;
 use crate::util::hash::HashMap;
 
-/// Takes the units that were read, in the order of the file.
+/// Receives units in file order.
 pub(crate) trait Take<'f>: Send {
     fn take(&mut self, unit: Unit<'f>);
 
-    /// True where no more is taken: units that would come next need not be read.
+    /// True if it wants no further units, so that they need not be read.
     fn is_full(&self) -> bool {
         false
     }
 
-    /// Takes what a table lists of calls through slots (`.debug_vcall`), before the units.
+    /// Receives the calls in `.debug_vcall`, before the units.
     fn take_slots(&mut self, _: &[SlotKey]) {}
 }
 
@@ -33,43 +33,45 @@ impl<'f> Take<'f> for Vec<Unit<'f>> {
     }
 }
 
-/// What units may have together of what others have as well, besides what the lists of the program hold: entries of range
-/// lists, and rows.
+/// All units together may have this many shared items, in addition to the entries that the program's range lists allow. Shared
+/// items are entries of range lists, and rows past `OWN_ROWS`: see [`Limits::of_others`](crate::read::limits::Limits).
 const MIN_SHARED: u64 = 1 << 20;
 
-/// Memory is given back in parts of at least so many bytes.
+/// Pages are released in parts of at least this many bytes.
 const STRIDE: usize = 1 << 20;
 
 pub(crate) struct Queue<'t, 'f> {
-    /// By index of the unit; `None` for one that holds nothing.
+    /// Units that were read but not handed over, by index; `None` for a unit without code.
     waiting: Mutex<BTreeMap<usize, Option<Done<'f>>>>,
     front: Mutex<Front<'t, 'f>>,
-    /// What all units that were read have of that, and may have; in any order.
+    /// The shared items of all units read so far, in the order of reading.
     shared: AtomicU64,
+    /// The most shared items of all units together.
     most_shared: u64,
-    /// Bytes of memory of the units that wait, and that may wait.
+    /// Bytes of memory of the waiting units.
     held: AtomicU64,
+    /// If waiting units have more bytes than this, further units are deferred.
     most_held: u64,
-    /// No more is taken.
+    /// True if the taker wants no further units.
     full: AtomicBool,
 }
 
-/// Where the units leave.
+/// The end of the queue at which units are handed over in file order.
 struct Front<'t, 'f> {
     /// Index of the next unit.
     next: usize,
     taker: &'t mut dyn Take<'f>,
     files: &'f Files,
     sections: &'t DebugSections<'f>,
-    /// Bytes of each of [`SHARED`] whose memory was given back.
+    /// For each section of [`SHARED`], the offset up to which its pages were released.
     given_back: Starts,
     diagnostics: Diagnostics,
-    /// By dwo id: the offset of the last unit with it.
+    /// For each dwo id the offset of the last unit that has it.
     skeletons: HashMap<u64, u64>,
-    /// What is left of the steps for what skeletons have again that others before them had: to look through their files, and
-    /// to read a unit once more. `None` once something took more.
+    /// The steps left for skeletons: for searching their files, and for reading a split unit that an earlier skeleton has
+    /// named already. `None` after they were used up.
     steps: Option<u64>,
-    /// What is left for the next unit of what units may have of others.
+    /// The shared items left for the next unit.
     shared: u64,
     again: &'t Again<'t, 'f>,
 }
@@ -77,9 +79,9 @@ struct Front<'t, 'f> {
 /// How a unit is read again.
 #[derive(Clone, Copy)]
 pub(crate) struct ReadAgain {
-    /// False for a unit without its `.dwo`: no other is read with one then.
+    /// False to read the skeleton without its `.dwo`. From then on no unit is read from a `.dwo`.
     pub(crate) split: bool,
-    /// What it may have of others.
+    /// The most shared items of the unit.
     pub(crate) limit: u64,
 }
 
@@ -120,14 +122,14 @@ impl<'t, 'f> Queue<'t, 'f> {
         }
     }
 
-    /// True where no more is taken: nothing needs to be read.
+    /// True if the taker wants no further units, so that nothing needs to be read.
     pub(crate) fn is_full(&self) -> bool {
         self.full.load(Ordering::Relaxed)
     }
 
-    /// Reads the unit at `index`, unless those that were read so far have so much that some unit gets none, or those that wait
-    /// take all the memory that units may take: to keep more until the front is there would take memory without bound. It is
-    /// read again then, in its turn.
+    /// Reads a unit, or defers it. It is deferred if the units read so far have more shared items than allowed, or if the waiting
+    /// units have all the memory that units may have. A deferred unit is read when its turn comes, so that the memory of
+    /// waiting units has a bound.
     pub(crate) fn read(&self, read: impl FnOnce() -> Option<Done<'f>>) -> Option<Done<'f>> {
         let deferred = || Some(Done { deferred: true, ..Done::default() });
         if self.shared.load(Ordering::Relaxed) > self.most_shared
@@ -140,7 +142,7 @@ impl<'t, 'f> Queue<'t, 'f> {
         if done.steps.beyond_own() > 0 && had > self.most_shared { deferred() } else { Some(done) }
     }
 
-    /// Puts the unit at `index`, and hands over what is next in order unless another thread does.
+    /// Adds the unit at `index`, and hands over the units that are next in file order, unless another thread is doing so.
     pub(crate) fn put(&self, index: usize, unit: Option<Done<'f>>) {
         self.held.fetch_add(held(&unit), Ordering::Relaxed);
         lock(&self.waiting).insert(index, unit);
@@ -149,7 +151,7 @@ impl<'t, 'f> Queue<'t, 'f> {
         }
     }
 
-    /// Hands over the rest; returns what all units counted.
+    /// Hands over the remaining units, and returns the diagnostics of all units.
     pub(crate) fn finish(self) -> Diagnostics {
         self.drain(&mut lock(&self.front));
         self.front.into_inner().unwrap_or_else(PoisonError::into_inner).diagnostics
@@ -176,8 +178,9 @@ impl<'t, 'f> Queue<'t, 'f> {
 }
 
 impl<'f> Front<'_, 'f> {
-    /// The unit, or what its skeleton alone says where all before it took the steps, or without what all before it took of
-    /// range lists: which units that are does not depend on when threads were told.
+    /// Applies the limits that all units share, in file order, so that the result does not depend on threads. If the shared
+    /// items are used up, the unit is read again with the rest of them. If the steps are used up, the skeleton is read
+    /// without its `.dwo`.
     fn afford(&mut self, mut done: Done<'f>) -> Option<Done<'f>> {
         let mut had = self.is_known(&done);
         if done.deferred || done.steps.of_others(had) > self.shared {
@@ -187,7 +190,7 @@ impl<'f> Front<'_, 'f> {
         self.shared = self.shared.saturating_sub(done.steps.of_others(had));
         let steps = done.steps.find.saturating_add(if had { done.steps.unit } else { 0 });
         if had {
-            // It came with the unit that had the file first.
+            // The bytes of the `.dwo` were counted for the first unit that used it.
             (done.unit.tables.strings, done.unit.tables.brings) = (0, 0);
         }
         if steps == 0 {
@@ -202,14 +205,14 @@ impl<'f> Front<'_, 'f> {
         Some(done)
     }
 
-    /// True for a unit whose id a skeleton before it has.
+    /// True if an earlier skeleton has the same dwo id.
     fn is_known(&self, done: &Done<'f>) -> bool {
         done.dwo_id.is_some_and(|id| self.skeletons.contains_key(&id))
     }
 
     fn hand_over(&mut self, Done { unit, dwo_id, diagnostics, starts, .. }: Done<'f>) {
         self.diagnostics.merge(diagnostics);
-        // All units before this one are read.
+        // All units before this one were read, so their parts of these sections are not needed any more.
         for ((section, start), given_back) in SHARED.into_iter().zip(starts).zip(&mut self.given_back) {
             if start >= given_back.saturating_add(STRIDE) {
                 let bytes = self.sections.get(section).get(*given_back..start);
@@ -228,13 +231,13 @@ impl<'f> Front<'_, 'f> {
     }
 }
 
-/// Bytes of memory of a unit that waits.
+/// Bytes of memory of a waiting unit.
 fn held(unit: &Option<Done<'_>>) -> u64 {
     let classes = |unit: &Unit<'_>| unit.records.described.as_ref().map_or(0, |unit| unit.bytes());
     unit.as_ref().map_or(0, |done| done.unit.bytes() + classes(&done.unit))
 }
 
-/// A thread that panicked ends the conversion anyhow.
+/// Locks a mutex and ignores poisoning: a thread that panicked ends the conversion anyhow.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -253,7 +256,7 @@ mod tests {
         Some(Done { unit, dwo_id: Some(id), steps, ..Done::default() })
     }
 
-    /// What is taken of units that come in this order: id and steps of each.
+    /// The units (id, steps) are read in this order. Returns offset and `partial` of each unit that was handed over.
     fn taken(units: &[(u64, SplitSteps)], order: &[usize]) -> Vec<(u64, bool)> {
         let again = |index: usize, how: ReadAgain| {
             let (id, mut steps) = units[index];
@@ -286,8 +289,8 @@ mod tests {
         assert_eq!(taken(&units, &[4, 2, 3, 1, 0]), expected);
     }
 
-    /// The fourth gets what three left, and so does the fifth, whose turn is later; a file's own lists count for those that
-    /// have it again.
+    /// The first three units use up the limit, so the fourth and the fifth get nothing. Lists in a unit's own file count only for
+    /// later units with the same file.
     #[test]
     fn units_past_the_entries_of_lists_have_none_whatever_comes_first() {
         let shared = |shared| SplitSteps { shared, ..SplitSteps::default() };

@@ -1,10 +1,9 @@
-//! Reads split units: finds the `.dwo` of a skeleton, in a package or on its own, and walks it with the
-//! skeleton's addresses and line program.
+//! Reads split units: finds the unit of a skeleton in a package or in a `.dwo`, and walks it with the skeleton's addresses and
+//! line program.
 //!
-//! A loose `.dwo` is mapped for the time that its unit is read, by the thread that reads it: however many
-//! a program has, each thread holds one at most. What is kept of it are names, copied once for the whole
-//! program. A name in a `.dwo` that leads to another file is never followed, so that no chain of files
-//! can form a cycle.
+//! A thread maps a `.dwo` only while it reads its unit, so each thread has at most one `.dwo` mapped. Only the names outlive
+//! the mapping; [`NamePool`](super::pool::NamePool) copies each once. A skeleton in a `.dwo`, which would lead to another
+//! file, is never followed, so that files cannot form a cycle.
 
 use std::sync::atomic::Ordering;
 
@@ -21,46 +20,46 @@ use crate::read::unit::source::UnitSource;
 use crate::read::units::supply::{foreign, note_opened};
 use crate::read::units::task::UnitTask;
 
-/// Steps for opening a file, and for each unit that is found in one: of the order of the bytes that are looked at.
+/// The steps for opening a file, and for each unit header in it: about the number of bytes that are read.
 const OPEN_STEPS: u64 = 1 << 12;
 const HEADER_STEPS: u64 = 1 << 5;
 
-/// Ids of foreign units that a message names.
+/// The most ids of other units that a message names.
 const MAX_IDS_NAMED: usize = 4;
 
-/// What it took to find and read a split unit: any number of skeletons may name one file, and one unit.
+/// The cost of finding and reading a split unit. It is counted, since any number of skeletons may name the same file and unit.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct SplitSteps {
-    /// Through files, to find it.
+    /// Steps for searching files.
     pub(crate) find: u64,
-    /// Bytes of the unit.
+    /// Steps for reading the unit: its bytes.
     pub(crate) unit: u64,
-    /// What the unit has that others may have as well: entries of range lists, and rows.
+    /// The unit's shared items: entries of range lists, and rows past `OWN_ROWS`.
     pub(crate) shared: u64,
-    /// How much of that its file holds for it alone.
+    /// The part of `shared` that the lists in its own file allow.
     pub(crate) own: u64,
 }
 
 impl SplitSteps {
-    /// What the unit has beyond what its own file holds for it.
+    /// The shared items beyond what the unit's own file allows.
     pub(crate) fn beyond_own(&self) -> u64 {
         self.shared.saturating_sub(self.own)
     }
 
-    /// What it has of others: everything, where another unit has the file too.
+    /// The shared items that count against the limit: all of them if another unit has the same file (`is_known`).
     pub(crate) fn of_others(&self, is_known: bool) -> u64 {
         if is_known { self.shared } else { self.beyond_own() }
     }
 }
 
-/// A unit whose entries are in a `.dwo` (DWARF 5 3.1.3; in DWARF 4 a GNU extension).
+/// A unit whose entries are in a `.dwo` (DWARF 5 3.1.2; in DWARF 4 a GNU extension).
 pub(crate) struct Skeleton<'a, 'f, E: Endianity> {
     unit: &'a gimli::Unit<Bytes<'f, E>>,
     pub(crate) id: u64,
     name: &'f [u8],
 }
 
-/// The unit as a skeleton; `None` for a unit that holds its entries itself.
+/// The unit as a skeleton; `None` for a unit that has its entries itself.
 pub(crate) fn skeleton<'a, 'f, E: Endianity>(
     dwarf: &Dwarf<'f, E>,
     unit: &'a gimli::Unit<Bytes<'f, E>>,
@@ -80,11 +79,11 @@ pub(crate) fn skeleton<'a, 'f, E: Endianity>(
         _ => {}
     });
     read.ok()?;
-    // One without code and lines names a clang module (`-gmodules`), a file of declarations alone.
+    // A skeleton without code and lines refers to a clang module (`-gmodules`), which has only declarations.
     has_code.then_some(Skeleton { unit, id, name: name.map_or(&[], |name| name.slice()) })
 }
 
-/// Reads the unit that a skeleton stands for. `None`, counted, where it is not found.
+/// Reads the split unit of a skeleton. If it is not found, this is counted and the result is `None`.
 pub(crate) fn read<'f, E: Endianity>(
     task: &UnitTask<'_, 'f, E>,
     skeleton: &Skeleton<'_, 'f, E>,
@@ -133,7 +132,7 @@ pub(crate) fn read<'f, E: Endianity>(
         let brings = files.allowance().input();
         let with_file = UnitTask { allowance: task.allowance.and(brings), ..*task };
         let read = from_sections(&with_file, skeleton, &file.debug, steps, diagnostics);
-        // Sections are decompressed for the one unit of a file, or for each of several.
+        // If the file has several units or the wrong one, its decompressed sections count as search.
         if steps.find > before + HEADER_STEPS || read.is_err() {
             steps.find += files.buffer_bytes();
         }
@@ -159,7 +158,7 @@ pub(crate) fn read<'f, E: Endianity>(
     None
 }
 
-/// Why no candidate served: the first that belongs to another build, else the first that is damaged.
+/// Why no candidate was used: the first one of another build, else the first damaged one.
 #[derive(Default)]
 struct Missed {
     other_build: bool,
@@ -179,7 +178,7 @@ impl Missed {
     }
 }
 
-/// Reads a unit of a package. What is read borrows from the package, which is open all the time.
+/// Reads a unit of a package. The unit borrows from the package, which stays open.
 fn in_package<'f, E: Endianity>(
     task: &UnitTask<'_, 'f, E>,
     skeleton: &Skeleton<'_, 'f, E>,
@@ -189,14 +188,14 @@ fn in_package<'f, E: Endianity>(
 ) -> Result<Option<Unit<'f>>, String> {
     let mut problem = None;
     for sections in package.find(skeleton.id, skeleton.unit.header.version())? {
-        // What is said of a place that turns out to be another unit's does not count.
+        // If the place turns out to belong to another unit, its diagnostics are dropped.
         let mut counted = Diagnostics::default();
         match from_sections(task, skeleton, &sections, steps, &mut counted) {
             Ok(unit) => {
                 diagnostics.merge(counted);
-                // The package's counts as the program's.
+                // The lists of a package count for the whole program, so none of them count as the unit's own.
                 steps.own = 0;
-                // As a loose file is unmapped. Units share the strings: the next one has them from the file again.
+                // Releases the unit's pages, as unmapping does for a `.dwo`. Pages of strings that other units share are read again.
                 use DebugSection::{Info, RngLists, Str, StrOffsets};
                 for section in [Info, StrOffsets, RngLists, Str] {
                     task.supply.files.release(sections.get(section));
@@ -212,7 +211,7 @@ fn in_package<'f, E: Endianity>(
 /// Reads the skeleton's unit from the sections of its `.dwo`.
 ///
 /// # Errors
-/// There is no unit of the skeleton's id; the words say what is there.
+/// There is no unit with the skeleton's id. The text says what was found instead.
 fn from_sections<'d, 'f: 'd, E: Endianity>(
     task: &UnitTask<'_, 'f, E>,
     skeleton: &Skeleton<'_, 'f, E>,
@@ -230,7 +229,7 @@ fn from_sections<'d, 'f: 'd, E: Endianity>(
     let headers = &space.main.headers;
     let abbreviations = sections.get(DebugSection::Abbrev).len() as u64;
     steps.find += headers.len() as u64 * HEADER_STEPS;
-    // Before DWARF 5 the root of each tells whether it is the one.
+    // Before DWARF 5 the id is in the root DIE, so the root of each unit must be read.
     if headers.len() > 1 && headers.iter().any(|header| header.type_() == gimli::UnitType::Compilation) {
         steps.find += abbreviations;
     }
@@ -239,7 +238,7 @@ fn from_sections<'d, 'f: 'd, E: Endianity>(
     })?;
     steps.unit += space.main.headers[index].length_including_self() as u64 + abbreviations;
     unit.copy_relocated_attributes(skeleton.unit);
-    // clang leaves it out of the `.dwo`; where both have it, a reader of the skeleton alone sees this one.
+    // clang does not write it into the `.dwo`. If both have it, the skeleton's counts.
     unit.comp_dir = skeleton.unit.comp_dir.or(unit.comp_dir);
     let rows = FileTable::of(&main.dwarf, skeleton.unit);
     let files = if unit.line_program.is_some() { FileTable::of(&space.main.dwarf, &unit) } else { rows };
@@ -253,10 +252,10 @@ fn from_sections<'d, 'f: 'd, E: Endianity>(
     Ok(read)
 }
 
-/// The split unit of an id, and its index.
+/// The split unit with an id, and its index.
 ///
 /// # Errors
-/// There is none; the words say what is there.
+/// There is none. The text says what was found instead.
 fn find_unit<'d, E: Endianity>(
     info: &Info<'d, E>,
     id: u64,

@@ -1,4 +1,4 @@
-//! Where split units are found, and what all of them share.
+//! The files in which split units are found, and the state that all split units share.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -8,16 +8,16 @@ use crate::read::sections::bytes::Endianity;
 use crate::read::sections::package::Package;
 use crate::read::units::pool::NamePool;
 
-/// Where the other files of a program are.
+/// The split DWARF files of a program, as the caller gives them.
 pub(crate) struct SplitFiles<'a, 'f> {
-    /// Owns what outlives a unit: the names that `.dwo` files have.
+    /// The owner of the program's bytes, and of the names copied from `.dwo` files.
     pub files: &'f Files,
     pub options: &'a OpenOptions,
-    /// The opened `.dwp`, where there is one.
+    /// The opened `.dwp`, if there is one.
     pub package: Option<SplitFile<'f>>,
 }
 
-/// What split units are read with.
+/// What all threads need to read split units.
 pub(crate) struct Supply<'a, 'f, E: Endianity> {
     pub(crate) files: &'f Files,
     pub(crate) finder: DwoFinder<'a>,
@@ -25,7 +25,7 @@ pub(crate) struct Supply<'a, 'f, E: Endianity> {
     pub(crate) names: NamePool<'f>,
     pub(crate) arch: Arch,
     pub(crate) endian: E,
-    /// No other unit is read from where skeletons say.
+    /// True if no further skeleton is followed to its split unit.
     pub(crate) closed: AtomicBool,
 }
 
@@ -59,13 +59,13 @@ impl<'a, 'f, E: Endianity> Supply<'a, 'f, E> {
         }
     }
 
-    /// From now on skeletons are read as they are.
+    /// From now on skeletons are read without their split units.
     pub(crate) fn close(&self) {
         self.closed.store(true, Ordering::Relaxed);
     }
 }
 
-/// Says how the processor of a split file differs from the program's.
+/// How the processor of a split file differs from the program's; `None` if it does not.
 pub(crate) fn foreign(found: &Arch, expected: &Arch) -> Option<String> {
     let same = (found.machine, found.address_size, found.big_endian)
         == (expected.machine, expected.address_size, expected.big_endian);

@@ -1,4 +1,4 @@
-//! What the reading of a unit needs, and the walk over its entries.
+//! Everything that reading a unit needs, and the choice of what to read from it.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -16,7 +16,7 @@ use crate::read::unit::source::UnitSource;
 use crate::read::units::supply::Supply;
 use crate::util::budget::Allowance;
 
-/// What the reading of every unit needs.
+/// Everything that reading a unit needs, except the unit.
 #[derive(Clone, Copy)]
 pub(crate) struct UnitTask<'a, 'f, E: Endianity> {
     pub(crate) space: &'a Space<'f, E>,
@@ -25,22 +25,22 @@ pub(crate) struct UnitTask<'a, 'f, E: Endianity> {
     pub(crate) supply: &'a Supply<'a, 'f, E>,
     pub(crate) tables: &'a CallTables,
     pub(crate) walk: UnitWalk<'a>,
-    /// Of the thread: nobody waits for it.
+    /// The tables of this thread, so locking never waits.
     pub(crate) memory: &'a Mutex<Memory>,
-    /// What a unit may have of what others have as well.
+    /// The most shared items of a unit: see [`Limits::of_others`].
     pub(crate) limit: u64,
-    /// What the program may take.
+    /// The memory that the program may use.
     pub(crate) allowance: Allowance,
 }
 
-/// What is read of a unit.
+/// What is read from a unit.
 #[derive(Clone, Copy)]
 pub(crate) enum UnitWalk<'a> {
-    /// All, but classes only as [`ReadOptions::classes`] says.
+    /// Everything, but classes only as [`ReadOptions::classes`] says.
     Functions,
-    /// Only the classes, of these units; by offset.
+    /// Only the classes of these units, which are sorted by offset.
     Classes(&'a [UnitClasses<'a>]),
-    /// Only the classes, of the one unit that is read.
+    /// Only these classes of the current unit.
     ClassesAt(&'a ClassPlaces),
 }
 
@@ -49,7 +49,7 @@ impl<'f, E: Endianity> UnitTask<'_, 'f, E> {
         self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Walks a unit. Returns what it has of what others may have as well, too.
+    /// Reads a unit. Also returns the number of its shared items.
     pub(crate) fn walk<'d>(
         &self,
         source: &UnitSource<'_, 'd, E>,
@@ -64,7 +64,7 @@ impl<'f, E: Endianity> UnitTask<'_, 'f, E> {
             UnitWalk::Functions => {
                 let (mut unit, shared) =
                     unit::read(source, self.code, self.options, &mut memory, limits, diagnostics);
-                // gcc does not say which of its classes matter, and a `.dwo` does not live as long as its classes.
+                // gcc does not say which classes have a vtable in this unit, and a `.dwo` is unmapped before classes are used.
                 let main = source.space.main.dwarf.file_type == gimli::DwarfFileType::Main;
                 if self.options.classes && main && unit.records.class_places.is_of_tables() {
                     let places = std::mem::take(&mut unit.records.class_places);
@@ -81,13 +81,13 @@ impl<'f, E: Endianity> UnitTask<'_, 'f, E> {
                 unit.records.described = Some(Box::new(described));
                 (unit, 0)
             }
-            // The unit is none of those.
+            // Not reached: `done::read` turns this into `ClassesAt`, or does not read the unit.
             UnitWalk::Classes(_) => (Unit::default(), 0),
         }
     }
 }
 
-/// A unit of which nothing but its place is known.
+/// A unit of which only the offset is known.
 pub(crate) fn empty<'f>(offset: u64) -> Unit<'f> {
     Unit { head: UnitHead { offset, ..UnitHead::default() }, ..Unit::default() }
 }

@@ -1,4 +1,4 @@
-//! Maps that no compiler makes: each costs what is damaged, is counted, and ends.
+//! Maps that no compiler writes. Reading loses only the damaged part, counts it, and ends.
 
 use super::*;
 use crate::model::ImageAddr;
@@ -84,7 +84,8 @@ fn unknown_versions_and_features_stop_the_section() {
 
 #[test]
 fn overlapping_blocks_are_refused_by_function() {
-    // The second function begins inside the first; the third has two ranges, one of which does; the fourth ends later.
+    // The second function begins inside the first. The third has two ranges, of which one begins inside the first. The fourth
+    // ends later.
     let mut third = vec![2, 8, 2];
     for (base, block) in [(BASE + 4, [0, 0, 2, 1]), (BASE + 64, [1, 0, 8, 1])] {
         third.extend(base.to_le_bytes());
@@ -103,7 +104,7 @@ fn overlapping_blocks_are_refused_by_function() {
     let kept: Vec<(u64, u32)> = map.blocks.iter().map(|block| (block.start.0, block.id)).collect();
     assert_eq!(kept, [(BASE, 0), (BASE + 64, 0)]);
     assert_eq!(kinds(&diagnostics), [(Kind::OverlappingBlocks, 3)]);
-    // Version 0 has offsets from the function's start, so that blocks of one function can overlap.
+    // In version 0, offsets count from the function's start, so blocks of one function can overlap.
     let mut own = vec![0, 0];
     own.extend(BASE.to_le_bytes());
     own.extend([2, 0, 8, 8, 4, 8, 1]);
@@ -131,7 +132,7 @@ fn a_folded_section_of_blocks_is_the_first_functions() {
     let kept: Vec<(u64, u32)> = map.blocks.iter().map(|block| (block.start.0, block.id)).collect();
     assert_eq!(kept, [(BASE, 7), (BASE + 64, 0)]);
     assert_eq!(kinds(&diagnostics), [(Kind::FoldedBlocks, 1)]);
-    // The second function has it as a shared block, behind its own, with its own number and flags.
+    // The second function has it as a shared block, after its own block, with its own id and flags.
     assert_eq!((map.ranges[1].entry, map.ranges[1].next, map.counts.functions), (1, Some(2), 2));
     assert_eq!(
         (map.ranges[2].entry, map.ranges[2].shared),

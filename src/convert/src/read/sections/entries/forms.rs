@@ -1,38 +1,38 @@
-//! Forms of attributes to how they are stepped over and read.
+//! How the value of each attribute form is skipped or read.
 
 use gimli::{AttributeSpecification, AttributeValue, UnitOffset};
 
-/// How to get past a value whose size is not known.
+/// How to skip a value without a fixed size.
 #[derive(Clone, Copy)]
 pub(crate) enum Past {
     Nothing,
-    /// A LEB128.
+    /// A LEB128 number.
     Leb,
-    /// A block, after its length as a LEB128.
+    /// A block with its length before it, as a LEB128 number.
     Block,
-    /// A block, after its length in so many bytes.
+    /// A block with its length before it, in this many bytes.
     Sized(u8),
-    /// A string that ends in 0.
+    /// A string that ends with a zero byte.
     Text,
-    /// What only `gimli` knows: an index into [`super::plan::Plans::specs`].
+    /// Any other form, which `gimli` skips: an index into [`super::plan::Plans::specs`].
     Other(u32),
 }
 
-/// How a wanted value is written.
+/// How a wanted value is encoded.
 #[derive(Clone, Copy)]
 pub(crate) enum Form {
-    /// In so many bytes: 1 to 8.
+    /// An integer of this many bytes: 1 to 8.
     Bytes(u8),
     Leb,
-    /// An expression, after its length as a LEB128.
+    /// An expression with its length before it, as a LEB128 number.
     Expression,
-    /// In the abbreviation: an index into [`super::plan::Plans::specs`].
+    /// The value is in the abbreviation: an index into [`super::plan::Plans::specs`].
     Given(u32),
-    /// As only `gimli` knows: an index into [`super::plan::Plans::specs`].
+    /// Any other form, which `gimli` reads: an index into [`super::plan::Plans::specs`].
     Other(u32),
 }
 
-/// What a wanted value means.
+/// The class of a wanted value (DWARF 5 7.5.5), as far as it decides the [`AttributeValue`].
 #[derive(Clone, Copy)]
 pub(crate) enum FormClass {
     Address,
@@ -48,7 +48,7 @@ pub(crate) enum FormClass {
     TextIndex,
 }
 
-/// How to get past a value of this form (DWARF 5 7.5.6), whose size is not known; `spec` is for `gimli`.
+/// How to skip a value of this form (DWARF 5 7.5.6), which has no fixed size. `spec` is the index that `gimli` needs.
 pub(crate) fn past(form: gimli::DwForm, spec: u32) -> Past {
     match form {
         gimli::DW_FORM_block1 => Past::Sized(1),
@@ -69,7 +69,8 @@ pub(crate) fn past(form: gimli::DwForm, spec: u32) -> Past {
     }
 }
 
-/// How a wanted attribute of `size` bytes is read (DWARF 5 7.5.6); `index` is for what form and class do not say.
+/// How to read a wanted attribute (DWARF 5 7.5.6). `size` is its fixed size, if it has one. `index` will be its index in
+/// [`super::plan::Plans::specs`], if the form needs it.
 pub(crate) fn take(
     spec: AttributeSpecification,
     encoding: gimli::Encoding,
@@ -87,7 +88,7 @@ pub(crate) fn take(
         | gimli::DW_FORM_addrx3
         | gimli::DW_FORM_addrx4 => FormClass::AddressIndex,
         gimli::DW_FORM_data1 | gimli::DW_FORM_data2 | gimli::DW_FORM_udata => FormClass::Number,
-        // In some attributes these may be offsets (DWARF 3 7.5.4), as `gimli` knows.
+        // In other attributes these forms may be section offsets (DWARF 3 7.5.4), and `gimli` reads them.
         gimli::DW_FORM_data4 | gimli::DW_FORM_data8
             if matches!(
                 spec.name(),

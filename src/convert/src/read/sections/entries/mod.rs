@@ -1,13 +1,12 @@
-//! Walks the entries of one unit by a plan for each abbreviation: what is wanted of it, and how far it is to what
-//! comes next.
+//! Walks the entries of one unit with a plan for each abbreviation. A plan says which attributes are wanted, and how many
+//! bytes to skip between them.
 //!
-//! Nearly all entries of a program describe types, variables and parameters, that nobody asks for. An abbreviation
-//! says of each attribute in which form it is written, so that most entries have a size that is known before
-//! any of them is read (DWARF 5 7.5.6): such an entry is stepped over at once. In the others, runs of attributes
-//! of known size are stepped over at once. Plans are made when an abbreviation is first met, and kept for the units
-//! that declare it again.
+//! Nearly all entries of a program describe types, variables and parameters, which are not needed. An abbreviation gives
+//! the form of each attribute. If all its forms have a fixed size (DWARF 5 7.5.6), all its entries have the same size, and
+//! each is skipped in one step. In other entries, runs of attributes with fixed sizes are skipped in one step. A plan is made
+//! when the walk first meets an abbreviation. Units that declare the same abbreviation again reuse it.
 //!
-//! Forms that compilers hardly write are left to `gimli`, one attribute at a time.
+//! `gimli` reads forms that compilers seldom write, one attribute at a time.
 
 mod forms;
 mod plan;
@@ -24,40 +23,40 @@ use crate::read::sections::entries::forms::{ranges, value};
 pub(crate) use crate::read::sections::entries::plan::Plans;
 use crate::read::sections::entries::plan::{EntryPlan, Field, FieldAction, VariableStep};
 
-/// What a walk asks for.
+/// The entries and attributes that a walk wants.
 #[derive(Clone, Copy)]
 pub(crate) struct Wanted<R> {
-    /// What an entry of this abbreviation is to the walk; `None` steps over it, but not over its children.
+    /// The role of an entry with this abbreviation. `None` skips the entry, but not its children.
     pub(crate) role: fn(&Abbreviation) -> Option<R>,
-    /// True for a role that matters only inside an entry which the walk holds open.
+    /// True for a role that is wanted only inside an entry that is open (see [`Entries::next`]).
     pub(crate) inner: fn(R) -> bool,
-    /// True for an attribute that [`Entries::attribute`] gives; others are stepped over.
+    /// True for an attribute that [`Entries::attribute`] returns. Other attributes are skipped.
     pub(crate) attribute: fn(DwAt) -> bool,
 }
 
-/// An entry that is wanted, while it is read: its attributes, or [`Entries::skip`], come next.
+/// A wanted entry. The caller must read all its attributes or call [`Entries::skip`] before the next entry.
 #[derive(Clone, Copy)]
 pub(crate) struct Entry<R> {
     pub(crate) role: R,
     pub(crate) offset: UnitOffset,
     pub(crate) depth: isize,
-    /// The least depth of this entry and of those that were stepped over since the last one: what encloses an
-    /// entry ends before the first one that is not deeper.
+    /// The least depth of this entry and of all entries skipped since the last wanted one. An open entry of depth `d` has
+    /// ended if `closes <= d`.
     pub(crate) closes: isize,
     skip: u32,
     steps: (u32, u32),
     fields: (u32, u32),
 }
 
-/// An attribute that is wanted.
+/// A wanted attribute.
 pub(crate) struct Attribute<'f, E: Endianity> {
     pub(crate) name: DwAt,
-    /// Constants that are not negative are [`AttributeValue::Udata`], whatever their form.
+    /// Constants of 0 and more are [`AttributeValue::Udata`], whatever their form.
     pub(crate) value: AttributeValue<Bytes<'f, E>>,
 }
 
 impl<'f, E: Endianity> Attribute<'f, E> {
-    /// An attribute as `gimli` reads it.
+    /// Converts an attribute that `gimli` read.
     pub(crate) fn of(attribute: &gimli::Attribute<Bytes<'f, E>>) -> Self {
         let value = match (attribute.raw_value(), attribute.udata_value()) {
             (_, Some(number)) => AttributeValue::Udata(number),
@@ -69,7 +68,7 @@ impl<'f, E: Endianity> Attribute<'f, E> {
         Attribute { name: attribute.name(), value }
     }
 
-    /// A constant that is not negative.
+    /// The value, if it is a constant of 0 or more.
     pub(crate) fn number(&self) -> Option<u64> {
         match self.value {
             AttributeValue::Udata(number) => Some(number),
@@ -82,21 +81,21 @@ impl<'f, E: Endianity> Attribute<'f, E> {
     }
 }
 
-/// Where [`Entries::scan`] stops.
+/// Why [`Entries::scan`] stopped.
 enum ScanStop<R> {
-    /// At an entry that is wanted, behind its code.
+    /// After the code of a wanted entry.
     Entry(Entry<R>),
-    /// Before an entry whose abbreviation has no plan.
+    /// Before an entry whose abbreviation has no plan yet; this is its code.
     New(u64),
     End,
 }
 
-/// A place among the entries of one unit.
+/// A cursor over the entries of one unit.
 pub(crate) struct Entries<'a, 'f, E: Endianity, R> {
     unit: &'a gimli::Unit<Bytes<'f, E>>,
     abbreviations: Abbreviations<'a, 'f>,
     wanted: Wanted<R>,
-    /// The entries, and the offset of the first in the unit.
+    /// The bytes of the entries, and the unit offset of the first one.
     bytes: &'f [u8],
     root: usize,
     at: usize,
@@ -107,7 +106,7 @@ pub(crate) struct Entries<'a, 'f, E: Endianity, R> {
 }
 
 impl<'a, 'f, E: Endianity, R: Copy> Entries<'a, 'f, E, R> {
-    /// Stands before the unit's first entry. `plans` were made for the same walk.
+    /// A cursor before the unit's first entry. `plans` must come from a walk with the same `wanted`.
     pub(crate) fn new(
         unit: &'a gimli::Unit<Bytes<'f, E>>,
         abbreviations: Abbreviations<'a, 'f>,
@@ -115,7 +114,7 @@ impl<'a, 'f, E: Endianity, R: Copy> Entries<'a, 'f, E, R> {
         mut plans: Plans<R>,
     ) -> Self {
         let root = unit.header.root_offset();
-        // A unit without a root was refused when it was parsed.
+        // A unit without a root does not get here: parsing it failed.
         let input = unit.header.range_from(root..).unwrap_or_default();
         plans.begin();
         let (bytes, endian) = (input.slice(), input.endian());
@@ -123,32 +122,32 @@ impl<'a, 'f, E: Endianity, R: Copy> Entries<'a, 'f, E, R> {
         Entries { unit, abbreviations, wanted, bytes, root, at: 0, depth: 0, endian, plans, refused }
     }
 
-    /// The plans, for another unit.
+    /// Returns the plans, for the next unit.
     pub(crate) fn into_plans(self) -> Plans<R> {
         self.plans
     }
 
-    /// Where reading stands: behind an entry whose attributes were all read or skipped.
+    /// The offset of the next entry. All attributes of the current entry must have been read or skipped.
     pub(crate) fn next_offset(&self) -> UnitOffset {
         UnitOffset(self.root + self.at)
     }
 
-    /// True where the last error is that an entry has more attributes than are read.
+    /// True if the last error was that an abbreviation has too many attributes.
     pub(crate) fn is_refused(&self) -> bool {
         self.refused
     }
 
-    /// Goes before an entry, whose depth is 0 then.
+    /// Moves before the entry at this offset. Its depth is 0 then.
     ///
     /// # Errors
-    /// The unit has no such offset.
+    /// The offset is outside of the unit.
     pub(crate) fn start(&mut self, offset: UnitOffset) -> gimli::Result<()> {
         let at = offset.0.checked_sub(self.root).filter(|&at| at < self.bytes.len());
         (self.at, self.depth) = (at.ok_or(gimli::Error::OffsetOutOfBounds(offset.0 as u64))?, 0);
         Ok(())
     }
 
-    /// Goes behind what ends here inside an entry of depth `outer`; false at its own end.
+    /// Skips null entries that end lists of siblings inside an entry of depth `outer`. False if this entry itself has ended.
     pub(crate) fn is_inside(&mut self, outer: isize) -> bool {
         while self.depth > outer && self.bytes.get(self.at) == Some(&0) {
             (self.at, self.depth) = (self.at + 1, self.depth - 1);
@@ -156,7 +155,7 @@ impl<'a, 'f, E: Endianity, R: Copy> Entries<'a, 'f, E, R> {
         self.depth > outer && self.at < self.bytes.len()
     }
 
-    /// Goes to an entry; `None` where no wanted one is there.
+    /// Moves to the entry at this offset; `None` if it is not wanted.
     pub(crate) fn entry_at(&mut self, offset: UnitOffset) -> gimli::Result<Option<Entry<R>>> {
         let at = offset.0.checked_sub(self.root).filter(|&at| at < self.bytes.len());
         let code;
@@ -172,8 +171,8 @@ impl<'a, 'f, E: Endianity, R: Copy> Entries<'a, 'f, E, R> {
         Ok(role.map(|role| Entry { role, offset, depth, closes: depth, skip, steps, fields }))
     }
 
-    /// The next entry that is wanted; `None` at the end of the unit. The walk holds an entry of depth `outer` open:
-    /// behind its end no entry whose role is [`Wanted::inner`] is given.
+    /// The next wanted entry; `None` at the end of the unit. `outer` is the depth of an open entry: after its end, entries
+    /// with a role of [`Wanted::inner`] are skipped.
     pub(crate) fn next(&mut self, outer: isize) -> gimli::Result<Option<Entry<R>>> {
         let mut closes = isize::MAX;
         loop {
@@ -190,8 +189,8 @@ impl<'a, 'f, E: Endianity, R: Copy> Entries<'a, 'f, E, R> {
         }
     }
 
-    /// Goes on to what is wanted, or to an abbreviation that was not met yet; returns place, depth and the least depth so
-    /// far. Changes nothing, so that what is needed for each of millions of entries stays in registers.
+    /// Finds the next wanted entry or the next abbreviation without a plan. Returns position, depth and least depth so far. It
+    /// takes `&self`, so that the state of this loop over millions of entries stays in registers.
     fn scan(&self, outer: isize, mut closes: isize) -> gimli::Result<(usize, isize, isize, ScanStop<R>)> {
         let (bytes, plans) = (self.bytes, &self.plans);
         let (mut at, mut depth) = (self.at, self.depth);
@@ -212,7 +211,7 @@ impl<'a, 'f, E: Endianity, R: Copy> Entries<'a, 'f, E, R> {
                     _ => {
                         let code;
                         (code, at) = self.long_leb(start)?;
-                        // 0 may be written in several bytes.
+                        // A padded 0 has several bytes.
                         if code == 0 {
                             depth -= 1;
                             continue;
@@ -221,7 +220,7 @@ impl<'a, 'f, E: Endianity, R: Copy> Entries<'a, 'f, E, R> {
                     }
                 },
             };
-            // More than half of all entries.
+            // This case is more than half of all entries.
             if let Some((past, children)) = plans.quick(code) {
                 closes = closes.min(depth);
                 depth += children;
@@ -244,13 +243,13 @@ impl<'a, 'f, E: Endianity, R: Copy> Entries<'a, 'f, E, R> {
         Ok((at, depth, closes, ScanStop::End))
     }
 
-    /// Steps over an entry of which nothing was read.
+    /// Skips an entry of which no attribute was read.
     pub(crate) fn skip(&mut self, entry: &Entry<R>) -> gimli::Result<()> {
         self.at = self.past_all(self.at, entry.skip, entry.steps)?;
         Ok(())
     }
 
-    /// Where the bytes behind an entry begin, of which `at` is behind the code.
+    /// The position after an entry. `at` is the position after its code.
     #[inline(always)]
     fn past_all(&self, at: usize, skip: u32, (first, last): (u32, u32)) -> gimli::Result<usize> {
         let mut at = at + skip as usize;
@@ -262,7 +261,7 @@ impl<'a, 'f, E: Endianity, R: Copy> Entries<'a, 'f, E, R> {
         Ok(at)
     }
 
-    /// The next wanted attribute of an entry; `None` behind the last one.
+    /// The next wanted attribute of an entry; `None` after the last one.
     #[inline(always)]
     pub(crate) fn attribute(&mut self, entry: &mut Entry<R>) -> gimli::Result<Option<Attribute<'f, E>>> {
         while entry.fields.0 < entry.fields.1 {
@@ -291,7 +290,7 @@ impl<'a, 'f, E: Endianity, R: Copy> Entries<'a, 'f, E, R> {
                     Some(number @ ..0) => {
                         return Ok(Some(Attribute { name, value: AttributeValue::Sdata(number) }));
                     }
-                    // A flag that is present is set.
+                    // Without a constant it is `DW_FORM_flag_present`, which means true.
                     number => (number.unwrap_or(1) as u64, self.at),
                 },
                 Form::Other(spec) => return self.by_gimli(spec).map(Some),
@@ -301,7 +300,7 @@ impl<'a, 'f, E: Endianity, R: Copy> Entries<'a, 'f, E, R> {
         Ok(None)
     }
 
-    /// The plan of an abbreviation, where its code is met for the first time.
+    /// The plan of an abbreviation whose code this unit uses for the first time.
     #[inline(never)]
     fn plan(&mut self, code: u64) -> gimli::Result<EntryPlan<R>> {
         let (declaration, encoding) = (self.abbreviations.get(code)?, self.unit.encoding());
@@ -326,7 +325,7 @@ impl<'a, 'f, E: Endianity, R: Copy> Entries<'a, 'f, E, R> {
         Ok(plan)
     }
 
-    /// Where the bytes behind a value begin that begins at `at`.
+    /// The position after the value at `at`.
     #[inline(always)]
     fn past(&self, past: Past, mut at: usize) -> gimli::Result<usize> {
         match past {
@@ -338,7 +337,7 @@ impl<'a, 'f, E: Endianity, R: Copy> Entries<'a, 'f, E, R> {
                     return Ok(at);
                 }
             },
-            // Nearly all blocks have less than 128 bytes.
+            // Nearly all blocks have fewer than 128 bytes.
             Past::Block => match self.bytes.get(at) {
                 Some(&len @ ..0x80) if usize::from(len) < self.bytes.len() - at => {
                     Ok(at + 1 + usize::from(len))
@@ -369,7 +368,7 @@ impl<'a, 'f, E: Endianity, R: Copy> Entries<'a, 'f, E, R> {
         self.behind(at, len)
     }
 
-    /// Where the bytes behind `len` bytes at `at` begin, all of which are there.
+    /// The position after `len` bytes at `at`; an error if the unit ends before.
     fn behind(&self, at: usize, len: u64) -> gimli::Result<usize> {
         let left = self.bytes.len().checked_sub(at).ok_or_else(|| self.ended())?;
         if len > left as u64 {
@@ -378,7 +377,7 @@ impl<'a, 'f, E: Endianity, R: Copy> Entries<'a, 'f, E, R> {
         Ok(at + len as usize)
     }
 
-    /// Reads an attribute of any form.
+    /// Reads an attribute of any form with `gimli`.
     #[cold]
     fn by_gimli(&mut self, spec: u32) -> gimli::Result<Attribute<'f, E>> {
         let mut entries = self.unit.entries_raw(Some(UnitOffset(self.root + self.at)))?;
@@ -392,7 +391,7 @@ impl<'a, 'f, E: Endianity, R: Copy> Entries<'a, 'f, E, R> {
         gimli::Error::UnexpectedEof(Bytes::new(self.bytes, self.endian).offset_id())
     }
 
-    /// An integer of 1 to 8 bytes at `at`, and where the bytes behind it begin.
+    /// The integer of 1 to 8 bytes at `at`, and the position after it.
     #[inline]
     fn integer(&self, at: usize, size: u8) -> gimli::Result<(u64, usize)> {
         let rest = self.bytes.get(at..).ok_or_else(|| self.ended())?;
@@ -408,7 +407,7 @@ impl<'a, 'f, E: Endianity, R: Copy> Entries<'a, 'f, E, R> {
         Ok((number, at + usize::from(size)))
     }
 
-    /// A number at `at`, and where the bytes behind it begin.
+    /// The LEB128 number at `at`, and the position after it.
     #[inline(always)]
     fn leb(&self, at: usize) -> gimli::Result<(u64, usize)> {
         match (self.bytes.get(at), self.bytes.get(at + 1)) {

@@ -1,4 +1,4 @@
-//! Plans an abbreviation: how far it is to each wanted attribute and to what comes next.
+//! Makes the plan of an abbreviation: how many bytes to skip before each wanted attribute and to the end of the entry.
 
 use gimli::{AttributeSpecification, DwAt};
 
@@ -9,14 +9,14 @@ use crate::read::sections::entries::plan_cache::Kept;
 use crate::util::hash::HashMap;
 use crate::util::reuse;
 
-/// A value of unknown size, and the bytes of known size behind it.
+/// A value without a fixed size, and the number of bytes with fixed sizes after it.
 #[derive(Clone, Copy)]
 pub(crate) struct VariableStep {
     pub(crate) past: Past,
     pub(crate) then: u32,
 }
 
-/// Bytes of known size, and then an attribute that is wanted or whose size is not known.
+/// A number of bytes to skip, and then an attribute that is wanted or has no fixed size.
 #[derive(Clone, Copy)]
 pub(crate) struct Field {
     pub(crate) skip: u32,
@@ -30,43 +30,44 @@ pub(crate) enum FieldAction {
     Take(Form, FormClass),
 }
 
-/// What is known of an abbreviation.
+/// The plan of an abbreviation.
 #[derive(Clone, Copy)]
 pub(crate) struct EntryPlan<R> {
-    /// False before the abbreviation was met.
+    /// False if the unit has not used the abbreviation yet.
     pub(crate) known: bool,
     pub(crate) children: bool,
-    /// See [`Wanted::inner`].
+    /// See [`Wanted::inner`](super::Wanted::inner).
     pub(crate) inner: bool,
     pub(crate) role: Option<R>,
-    /// Bytes up to the first value of unknown size, and the way from there to the end of the entry.
+    /// The number of bytes before the first value without a fixed size, and the steps ([`Plans::steps`]) from there to the
+    /// end of the entry.
     pub(crate) skip: u32,
     pub(crate) steps: (u32, u32),
-    /// The same way with a stop at each wanted attribute.
+    /// The same with a stop at each wanted attribute ([`Plans::fields`]).
     pub(crate) fields: (u32, u32),
 }
 
-/// Codes below this one, that compilers number densely, are found without a hash.
+/// Codes below this number are looked up in a vector instead of a hash map. Compilers number codes from 1 on.
 const DENSE: u64 = 1 << 14;
 
 /// Set in [`Plans::quick`] for an entry with children.
 const CHILDREN: u16 = 1 << 15;
 
-/// The plans of a unit's abbreviations, and those of others for one walk.
+/// The plans of a unit's abbreviations, and plans of earlier units for reuse.
 pub(crate) struct Plans<R> {
-    /// By code, where nobody asks for the entry and its size is known: one more than that, and [`CHILDREN`]; else 0. Of
-    /// all that is known of an abbreviation these two bytes are all that most entries need.
+    /// By code: the size of the entry plus 1, with the bit [`CHILDREN`], if entries of this code are not wanted and have a fixed
+    /// size; else 0. Most entries need only these two bytes of their plan.
     quick: Vec<u16>,
     /// By code.
     pub(crate) dense: Vec<EntryPlan<R>>,
     pub(crate) sparse: HashMap<u64, EntryPlan<R>>,
     pub(crate) steps: Vec<VariableStep>,
     pub(crate) fields: Vec<Field>,
-    /// Attributes that are not read by their plan alone.
+    /// The attributes that need `gimli`, or whose value is in the abbreviation.
     pub(crate) specs: Vec<AttributeSpecification>,
-    /// Codes of the plans in `dense`.
+    /// The codes that have a plan in `dense`.
     met: Vec<u32>,
-    /// Of all units.
+    /// The plans of all units so far.
     pub(crate) kept: Kept<EntryPlan<R>>,
 }
 
@@ -95,7 +96,7 @@ impl<R: Copy> Plans<R> {
         }
     }
 
-    /// The size of an entry that is stepped over at once, and by how much deeper the next one is.
+    /// For an entry that is skipped in one step: its size, and 1 if it has children, else 0.
     #[inline(always)]
     pub(crate) fn quick(&self, code: u64) -> Option<(usize, isize)> {
         let quick = *self.quick.get(code as usize).filter(|&&quick| quick != 0)?;
@@ -120,13 +121,13 @@ impl<R: Copy> Plans<R> {
         self.met.push(code as u32);
     }
 
-    /// Goes on to another unit.
+    /// Prepares for the next unit.
     pub(crate) fn begin(&mut self) {
         if self.kept.is_full() {
             *self = Plans::default();
             return;
         }
-        // A unit of few entries may have the last code of a large table.
+        // Only the used codes are reset: a unit of few entries may have the highest code of a large table.
         for code in self.met.drain(..) {
             self.dense[code as usize].known = false;
             self.quick[code as usize] = 0;
@@ -134,7 +135,7 @@ impl<R: Copy> Plans<R> {
         reuse::empty(&mut self.sparse);
     }
 
-    /// Plans an abbreviation.
+    /// Makes the plan of an abbreviation.
     pub(crate) fn make<'f, E: Endianity>(
         &mut self,
         header: &gimli::UnitHeader<Bytes<'f, E>>,
@@ -143,7 +144,7 @@ impl<R: Copy> Plans<R> {
         is_wanted: fn(DwAt) -> bool,
     ) -> EntryPlan<R> {
         let (first_step, first_field) = (self.steps.len(), self.fields.len());
-        // Bytes before the first step, and since the last field. Sums that saturate lead past the end of any unit.
+        // The number of bytes before the first step, and since the last field. A saturated sum is past the end of any unit.
         let (mut skip, mut since) = (0u32, 0u32);
         for &spec in &abbreviation.attributes {
             let size = spec.size(header).and_then(|size| u8::try_from(size).ok());
@@ -155,7 +156,7 @@ impl<R: Copy> Plans<R> {
                 Some(step) => step.then = step.then.saturating_add(bytes),
                 None => skip = skip.saturating_add(bytes),
             }
-            // Most entries are only stepped over.
+            // Entries without a role are only skipped, so their fields are not needed.
             let wanted = role.is_some() && is_wanted(spec.name());
             let take = wanted.then(|| take(spec, header.encoding(), size, index));
             if matches!((past, take), (Past::Other(_), _) | (_, Some((Form::Given(_) | Form::Other(_), _)))) {

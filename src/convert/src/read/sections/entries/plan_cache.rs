@@ -1,29 +1,29 @@
-//! Keeps what was made of a declaration for the units that have it again.
+//! Caches plans by the bytes of the abbreviation's declaration.
 //!
-//! A compiler declares the same abbreviations in each unit: of the Linux kernel's 315,132 there are 8,484, of RocksDB's
-//! 85,994 there are 802.
+//! A compiler declares the same abbreviations in each unit. Of 315,132 declarations in the Linux kernel 8,484 are distinct, and
+//! of 85,994 in RocksDB 802.
 
 use std::ops::Range;
 
 use crate::read::limits::MAX_ATTRIBUTES;
 use crate::util::hash::hash_of;
 
-/// Bytes of declarations that are kept before the next unit begins anew.
+/// If the cache has more bytes of declarations than this, the next unit starts with an empty cache.
 const MAX_BYTES: usize = 1 << 20;
 
-/// Bytes that a declaration has at most whose attributes are not too many: tag, children and the end, and of each attribute
-/// name, form and a constant.
+/// The most bytes of a declaration with [`MAX_ATTRIBUTES`] attributes and without padding: tag, children and end, and for each
+/// attribute name, form and a constant.
 const MAX_DECLARATION: usize = 3 + 1 + 6 + MAX_ATTRIBUTES * (3 + 3 + 10);
 
-/// Places for a hash, a power of two.
+/// The number of slots of the hash table, a power of two.
 const PLACES: usize = 1 << 15;
-/// Of those how many are looked at, whatever a file declares.
+/// The number of slots that are tried for one hash. It bounds the time for hostile declarations.
 const LOOKS: usize = 4;
 
-/// What was made of declarations, in units of one encoding or another.
+/// Cached values by declaration and encoding.
 pub(crate) struct Kept<T> {
     all: Vec<One<T>>,
-    /// By hash: one more than an index into `all`, or 0.
+    /// The hash table: an index into `all` plus 1, or 0.
     places: Vec<u32>,
     bytes: Vec<u8>,
 }
@@ -31,7 +31,7 @@ pub(crate) struct Kept<T> {
 struct One<T> {
     hash: u64,
     encoding: gimli::Encoding,
-    /// In [`Kept::bytes`].
+    /// The range of its bytes in [`Kept::bytes`].
     declaration: Range<usize>,
     made: T,
 }
@@ -44,7 +44,7 @@ impl<T> Default for Kept<T> {
 
 impl<T: Copy> Kept<T> {
     pub(crate) fn get(&self, declaration: &[u8], encoding: gimli::Encoding) -> Option<T> {
-        // It may be asked for at each entry of an abbreviation that is refused.
+        // A long declaration is refused, and each of its entries may ask again, so this check must be cheap.
         if declaration.len() > MAX_DECLARATION || self.places.is_empty() {
             return None;
         }
@@ -70,7 +70,7 @@ impl<T: Copy> Kept<T> {
         self.places[place.unwrap_or(hash as usize % PLACES)] = self.all.len() as u32;
     }
 
-    /// True where what is kept takes more memory than it may.
+    /// True if the cache has more than `MAX_BYTES`.
     pub(crate) fn is_full(&self) -> bool {
         self.bytes.len() > MAX_BYTES
     }
@@ -89,7 +89,7 @@ mod tests {
         let encoding =
             |address_size| gimli::Encoding { format: gimli::Format::Dwarf32, version: 5, address_size };
         let mut kept = Kept::default();
-        // More than there are places: some are lost, none is taken for another.
+        // More declarations than slots: some are lost, but none is mistaken for another.
         let numbers = 0..2 * PLACES as u32;
         for number in numbers.clone() {
             kept.keep(&number.to_le_bytes(), encoding(8), number);

@@ -1,4 +1,4 @@
-//! Walks made-up entries by plans and by `gimli`, attribute by attribute: both must see the same.
+//! Walks random entries with plans and with `gimli`, attribute by attribute. Both must give the same result.
 
 use gimli::{DwAt, DwForm, DwTag};
 use proptest::prelude::*;
@@ -8,7 +8,7 @@ use crate::read::sections::bytes::{Dwarf, Endianity};
 use crate::read::sections::entries::*;
 
 const WANTED_TAG: DwTag = gimli::DW_TAG_subprogram;
-/// Matters inside open entries alone.
+/// Wanted only inside open entries.
 const INNER_TAG: DwTag = gimli::DW_TAG_structure_type;
 const WANTED: Wanted<DwTag> = Wanted {
     role: |abbreviation| Some(abbreviation.tag).filter(|tag| [WANTED_TAG, INNER_TAG].contains(tag)),
@@ -27,7 +27,7 @@ const NAMES: [DwAt; 6] = [
     gimli::DW_AT_decl_line,
 ];
 
-/// Every form of the standard and GNU's, and one that nobody knows.
+/// Every form of the standard, GNU's forms, and an unknown one.
 fn forms() -> Vec<DwForm> {
     let gnu = [
         gimli::DW_FORM_GNU_addr_index,
@@ -46,7 +46,7 @@ struct Made {
     version: u16,
     address_size: u8,
     abbreviations: Vec<MadeAbbreviation>,
-    /// Multiplies the codes: large ones are kept elsewhere.
+    /// A factor of the codes. Large codes are in the sparse map.
     spread: u64,
     entries: Vec<u8>,
 }
@@ -55,7 +55,7 @@ fn made() -> impl Strategy<Value = Made> {
     let attribute = (prop::sample::select(&NAMES[..]), prop::sample::select(forms()));
     let attributes = prop::collection::vec(attribute, 0..6);
     let abbreviation = (prop::sample::select(&TAGS[..]), any::<bool>(), attributes);
-    // Small bytes are codes and lengths that are met often.
+    // Small bytes are frequent, because they are valid codes and lengths.
     let byte = prop_oneof![4 => 0u8..8, 1 => any::<u8>()];
     (
         2u16..=5,
@@ -126,7 +126,7 @@ impl Made {
         }
         body.push(9);
         for &byte in &self.entries {
-            // The first abbreviation is met where its code is large, too.
+            // The first abbreviation also occurs if its code is large.
             if byte == 1 { uleb(&mut body, self.spread) } else { body.push(byte) }
         }
         let mut out = Vec::new();
@@ -136,14 +136,14 @@ impl Made {
     }
 }
 
-/// Offset, depth, least depth since the one before, and the wanted attributes.
+/// Offset, depth, least depth since the previous entry, and the wanted attributes.
 type Seen = (usize, isize, isize, Vec<String>);
 
 fn text<E: Endianity>(attribute: &Attribute<'_, E>) -> String {
     format!("{} {:?}", attribute.name, attribute.value)
 }
 
-/// What is seen up to the first damage; whether the end was reached.
+/// The entries up to the first damage, and whether the walk reached the end.
 fn by_plans<'f, E: Endianity>(
     unit: &gimli::Unit<Bytes<'f, E>>,
     abbreviations: Abbreviations<'_, 'f>,
@@ -238,14 +238,14 @@ fn compare<E: Endianity>(made: &Made, endian: E) {
     let header = dwarf.units().next().unwrap().expect("one unit");
     let mut table = AbbreviationTable::default();
     let read = table.read(&abbreviations, 0);
-    // An abbreviation that gimli refuses leaves nothing to compare.
+    // If gimli refuses the abbreviations, there is nothing to compare.
     let unit = match (read, dwarf.abbreviations(&header)) {
         (Ok(()), Ok(_)) => dwarf.unit(header),
         (ours, gimlis) => return assert_eq!(ours.err(), gimlis.err()),
     };
     let Ok(unit) = unit else { return };
     let (noted, mut plans) = (Abbreviations { section: &abbreviations, table: &table }, Plans::default());
-    // From the second time on by the plans that were kept.
+    // From the second round on, the walk uses cached plans.
     for outer in [isize::MIN, 0, 1, isize::MAX] {
         assert_eq!(by_plans(&unit, noted, outer, &mut plans), by_gimli(&unit, outer));
     }
