@@ -199,7 +199,7 @@ fn one_word(text: &str) -> String {
 
 /// Breakpad's word for the processor.
 fn processor(file: &SymbolFile<'_>) -> &'static str {
-    // ELF's `e_machine`, which a `.fsym` of a Mach-O program has as well.
+    // ELF's `e_machine`; a `.fsym` of a Mach-O program has it, too.
     match file.header().machine {
         3 => "x86",
         8 => "mips",

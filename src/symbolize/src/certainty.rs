@@ -1,4 +1,4 @@
-//! How sure an answer is. These types mirror those of the reader, so that both crates can change independently. Only this module maps them.
+//! How sure an answer is. The types mirror the reader's, so that both crates can change independently. Only this module maps them.
 
 use foldsym_lookup as lookup;
 

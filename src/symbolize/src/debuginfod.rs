@@ -17,7 +17,7 @@ const MAX_BYTES: u64 = 16 << 30;
 /// The seconds for which no server is asked again for a file that none had, unless the cache sets another number.
 const MISSING_FOR: u64 = 600;
 
-/// Debuginfod servers, and the folder that keeps what they sent.
+/// Debuginfod servers, and the folder that keeps the fetched files.
 ///
 /// No server is contacted unless [`Builder::debuginfod`](crate::Builder::debuginfod) is called. Calls block.
 #[derive(Clone, Debug)]
@@ -44,7 +44,7 @@ pub(crate) struct Fetched {
     pub(crate) has_failed: bool,
 }
 
-/// What is asked of a server.
+/// The kind of file that is requested.
 #[derive(Clone, Copy, Debug)]
 enum Artifact {
     Executable,

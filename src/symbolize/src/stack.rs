@@ -300,7 +300,7 @@ impl Deref for Modules {
     }
 }
 
-/// The link-time address of an address in a mapping that is known by its file offset. `back` is 1 for a return address, whose call is what
+/// The link-time address of an address in a mapping that is known by its file offset. `back` is 1 for a return address, since its call
 /// must be inside the mapping, and 0 for other addresses.
 pub(crate) fn in_file_part(address: u64, back: u64, module: &Module, map: &SymbolMap) -> Result<u64, String> {
     let (name, path) = (&module.name, map.path().display());

@@ -12,7 +12,7 @@ use crate::worker::Worker;
 const PART: usize = 64;
 
 impl Symbolizer {
-    /// Answers one stack: a frame for each of its frames, in order. Files are found and opened as they are needed.
+    /// Answers one stack: returns an answer for each of its frames, in order. Finds and opens files as they are needed.
     ///
     /// For many stacks, make a [`Worker`] for each thread or call [`Symbolizer::symbolize_batch`]: both keep the names of files.
     pub fn symbolize(&self, stack: &Stack) -> Vec<Frame> {

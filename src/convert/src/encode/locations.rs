@@ -22,7 +22,7 @@ pub struct ObjectCounts {
     pub lost: u64,
 }
 
-/// The sections, where any function of the file has expressions.
+/// The sections; none if no function of the file has expressions.
 pub(super) fn sections(
     program: &Program<'_>,
     keys: &Keys,

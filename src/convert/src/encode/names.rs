@@ -63,7 +63,7 @@ pub fn encode(names: &[&[u8]]) -> Vec<u8> {
 
 /// The final tokens: numbered as in the file.
 struct Tokens {
-    /// For each token where it starts (in the pool or the bodies) and how long it is.
+    /// For each token its start (in the pool or the bodies) and its length.
     entries: Vec<NameEntry>,
     /// Bodies of the rules, as tokens.
     bodies: Vec<u32>,
@@ -108,7 +108,7 @@ impl Tokens {
         let mut code_counts = [0; MAX_CODE + 1];
         lengths.iter().for_each(|&length| code_counts[usize::from(length)] += 1);
 
-        // Tokens in the order of their codes, then those without one, by size.
+        // Tokens in the order of their codes, then tokens without a code, by size.
         let tokens: Vec<u32> = by_size.into_iter().filter(|&s| used[s as usize]).collect();
         let tokens = sorted(&tokens, |symbol| match lengths[symbol as usize] {
             0 => MAX_CODE as u32 + 1,
@@ -286,7 +286,7 @@ fn lay_pool(grammar: &Grammar, bodies: &Bodies, by_size: &[u32], counts: &[u32])
         }
     }
 
-    // The most visited first, so that they share cache lines.
+    // The most visited symbols come first, so that they share cache lines.
     outermost.sort_by_key(|&s| std::cmp::Reverse(visits[s as usize]));
     let mut leaves = Leaves { pool: Vec::new(), starts: vec![END; counts.len()], used };
     for symbol in outermost {

@@ -18,7 +18,7 @@ pub(super) struct Cell {
     /// Units from the start of the piece.
     pub(super) offset: u32,
     pub(super) scope: u32,
-    /// Line minus that of the scope's origin; `None` where none is known.
+    /// Line minus the line of the scope's origin; `None` if no line is known.
     pub(super) line: Option<i64>,
     /// 0: the origin's; 1: unknown; else 2 + file.
     pub(super) file: u32,

@@ -20,9 +20,9 @@ const BUCKETS: &StartBuckets = &starts::BLOCKS;
 const GROUPS: std::ops::RangeInclusive<u32> = 4..=7;
 /// The most rows that this writer puts into a run; a reader accepts [`layout::MAX_ROWS`].
 const ROWS: usize = layout::MAX_ROWS / 2;
-/// A row begins a new run if the bytes that it covers, times the rows before it in its run, are more than this: for each of these
-/// addresses a reader would step past those rows. Such a row is usually the body of a function, between the prologue that saves
-/// registers and the epilogue that restores them, and most stack addresses are in it. A run takes some 5 bytes.
+/// A row begins a new run if the number of its bytes, times the number of rows before it in the run, is more than this: to reach one of
+/// these bytes, a reader would step past all these rows. Such a row is usually the body of a function, between the prologue that
+/// saves registers and the epilogue that restores them, and most addresses of stacks are in it. A run takes some 5 bytes.
 const LONG: u64 = 1024;
 
 /// The section.

@@ -113,9 +113,9 @@ pub struct Report {
     pub input: PathBuf,
     /// Its architecture.
     pub arch: &'static str,
-    /// Its build id or UUID; empty where it has none.
+    /// Its build id or UUID; empty if it has none.
     pub build_id: Vec<u8>,
-    /// The program was linked, so that it should have a build id.
+    /// The program is linked, so it should have a build id.
     pub is_linked: bool,
     /// What was read.
     pub counts: Counts,

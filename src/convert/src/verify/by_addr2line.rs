@@ -125,7 +125,7 @@ fn compare(
 
 /// A frame of `addr2line`.
 struct Asked {
-    /// Empty where no function is known.
+    /// Empty if no function is known.
     name: String,
     file: String,
     line: u32,

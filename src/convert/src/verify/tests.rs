@@ -129,7 +129,7 @@ fn every_changed_bit_is_found() {
     assert!(found > 1000, "{found}");
 }
 
-/// The group of `core.dwarf4`, and where it is.
+/// The group of `core.dwarf4`, and its address.
 fn group(program: &Program<'_>) -> (GroupId, u64) {
     let group = program.pieces.iter().find_map(|piece| match piece.owner {
         Owner::Group(group) => Some((group, piece.start.0)),

@@ -251,7 +251,7 @@ fn kind_text_of_file(kind: fs::FileType) -> &'static str {
     if kind.is_file() { "a file" } else { kind_text(kind) }
 }
 
-/// Records that a file was used, so that garbage collection removes what nobody uses.
+/// Records that a file was used, so that garbage collection can remove unused files.
 fn note_use(path: &Path) {
     let age = path.metadata().and_then(|found| found.modified()).map(|used| used.elapsed());
     if matches!(age, Ok(Ok(age)) if age > USE_EVERY) {

@@ -1,9 +1,9 @@
 //! Turns sorted names into front-coded suffixes made of words.
 //!
 //! A word is a unit that mangling schemes and programmers repeat: a length with its identifier (`7rocksdb`), a substitution
-//! of a C++ name (`S1_`), a run of letters with the underscores before it, a number, or any other byte. A token begins and
-//! ends where a word does, so a bad cut costs size, but never correctness. A suffix begins at a word, too: if it began where
-//! the bytes differ, one word would appear as several different remainders, by how much of it the name before shares.
+//! of a C++ name (`S1_`), a run of letters with the underscores before it, a number, or any other byte. Tokens are made of
+//! whole words, so the choice of words affects the size, but never correctness. A suffix begins at a word, too. If it began at
+//! the first differing byte, `Slice` would become `lice` after a name with `Scan`, and `ice` after a name with `Slab`.
 //!
 //! The table spells each word once, in *pieces*: `BlockBuilder` as `Block` and `Builder`. A piece is a word, too, and is
 //! spelled in bytes.
