@@ -1,7 +1,8 @@
 //! Writes Breakpad's text symbol file: `MODULE`, `INFO CODE_ID`, `FILE`, `INLINE_ORIGIN`, `FUNC` with `INLINE` and lines, and `STACK CFI`
-//! where there are rows of call frame information.
+//! if there are rows of call frame information.
 //!
-//! A function whose code others have too is marked `m` and named once: the format has one name for an address.
+//! The format has one name for an address. So a group of folded functions becomes one `FUNC` with the mark `m` and the name of its first
+//! function.
 
 use std::io::Write;
 
@@ -12,17 +13,17 @@ use rustc_hash::FxHashMap;
 use crate::code::{FunctionCode, each, name_bytes, path_bytes};
 use crate::{ExportError, Summary, at_most, stack_cfi};
 
-/// The longest text of a record, in bytes: readers have buffers of a fixed size (minidump-stackwalk's holds a line of 80 KiB
-/// and passes over longer ones).
+/// The longest text of a record, in bytes: readers have buffers of a fixed size (minidump-stackwalk's holds a line of 80 KiB,
+/// and it skips longer lines).
 const MAX_TEXT: usize = 65_535;
 
-/// Ranges of one `INLINE` record: the record has room in the same buffers.
+/// The most ranges of one `INLINE` record, so that the record fits the same buffers.
 const MAX_RANGES: usize = 1024;
 
-/// A number that no `FILE` record has, for a call whose file is not known. It is positive as a signed number, too.
+/// A number that no `FILE` record has, for an unknown file. It is positive as a signed number, too.
 const NO_FILE: usize = 0x7fff_ffff;
 
-/// What the first line of the file says of the module.
+/// The fields of the file's first line, which describes the module.
 #[derive(Clone, Debug)]
 pub struct BreakpadModule<'m> {
     /// The base name of the program.
@@ -33,8 +34,8 @@ pub struct BreakpadModule<'m> {
     pub debug_id: &'m str,
 }
 
-/// Writes a `.fsym` as a Breakpad symbol file. `readable` turns a linkage name into what is shown; `None` keeps it. `unwind` are the rows of
-/// call frame information, mostly the file's own ([`SymbolFile::unwind`]).
+/// Writes a `.fsym` as a Breakpad symbol file. `readable` turns a linkage name into a readable one, or returns `None` to keep it. `unwind`
+/// has the rows of call frame information, usually those of the file itself ([`SymbolFile::unwind`]).
 ///
 /// # Errors
 /// The `.fsym` is damaged; a function has 2^32 bytes or more, which readers refuse; or `out` cannot be written.
@@ -94,13 +95,13 @@ pub fn write_breakpad(
 struct BreakpadWriter<'f> {
     file: &'f SymbolFile<'f>,
     readable: &'f dyn Fn(&[u8]) -> Option<String>,
-    /// Addresses in the file count from here.
+    /// The address to which addresses in the file are relative.
     base: u64,
     files: Vec<String>,
     file_numbers: FxHashMap<FileId, usize>,
     origins: Vec<String>,
     origin_numbers: FxHashMap<Option<NameId>, usize>,
-    /// What follows the tables.
+    /// The `FUNC`, `INLINE` and line records, which follow the tables.
     functions: Vec<u8>,
     summary: Summary,
 }
@@ -125,7 +126,7 @@ impl BreakpadWriter<'_> {
             }
             let origin = self.origin(node.name);
             let call_file = self.path(node.call_file.or_else(|| function.rows.first()?.file));
-            // Readers find the parent of a call by its addresses, so that a call may have several records.
+            // A call may have several records: readers find its parent by the addresses.
             for ranges in node.ranges.chunks(MAX_RANGES) {
                 let mut text = format!("INLINE {depth} {} {call_file} {origin}", node.call_line);
                 for (from, to) in ranges {
@@ -136,7 +137,7 @@ impl BreakpadWriter<'_> {
         }
         for (at, row) in function.rows.iter().enumerate() {
             let end = function.rows.get(at + 1).map_or(len, |next| next.offset);
-            // Also where no line or no file is known: a reader may take what has no record for the line before.
+            // A row without a known line or file is written, too: without a record, a reader may take its code for the line before.
             let file = self.path(row.file);
             let (from, bytes) = (start.wrapping_add(row.offset), end - row.offset);
             self.line(&format!("{from:x} {bytes:x} {} {file}", row.line));
@@ -179,8 +180,8 @@ impl BreakpadWriter<'_> {
     }
 }
 
-/// Text without line ends, and without spaces around it: a name of a hostile program must not begin a record, nor pass for
-/// what separates fields. Text that is too long is cut.
+/// Text without line ends and surrounding spaces, cut to [`MAX_TEXT`] bytes. A name of a hostile program must not begin a new record, nor
+/// look like a separator of fields.
 fn one_line(text: &str) -> String {
     let text: String =
         text.chars().map(|character| if character.is_control() { ' ' } else { character }).collect();
@@ -198,7 +199,7 @@ fn one_word(text: &str) -> String {
 
 /// Breakpad's word for the processor.
 fn processor(file: &SymbolFile<'_>) -> &'static str {
-    // ELF's `e_machine`, which a `.fsym` of a Mach-O program has as well.
+    // ELF's `e_machine`; a `.fsym` of a Mach-O program has it, too.
     match file.header().machine {
         3 => "x86",
         8 => "mips",

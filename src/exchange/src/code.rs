@@ -13,7 +13,7 @@ pub(crate) struct Code {
     pub(crate) start: u64,
     /// Bytes.
     pub(crate) len: u64,
-    /// The one that answers list first comes first.
+    /// In the order of answers: the first is the function that a plain lookup returns.
     pub(crate) functions: Vec<FunctionCode>,
 }
 
@@ -21,9 +21,9 @@ pub(crate) struct Code {
 pub(crate) struct FunctionCode {
     pub(crate) id: FunctionId,
     pub(crate) name: Option<NameId>,
-    /// In the order of their offsets, the first at 0. Empty where no line is known.
+    /// In the order of their offsets, the first at 0. Empty if no line is known.
     pub(crate) rows: Vec<Line>,
-    /// Node 0 is the function; parents precede their children. Empty where there are no rows.
+    /// Node 0 is the function; parents precede their children. Empty if there are no rows.
     pub(crate) nodes: Vec<Node>,
 }
 
@@ -33,7 +33,7 @@ pub(crate) struct Line {
     /// Bytes from the start of the range.
     pub(crate) offset: u64,
     pub(crate) file: Option<FileId>,
-    /// From 1; 0 where none is known.
+    /// From 1; 0 if none is known.
     pub(crate) line: u32,
 }
 
@@ -41,22 +41,22 @@ pub(crate) struct Line {
 pub(crate) struct Node {
     pub(crate) parent: u32,
     pub(crate) name: Option<NameId>,
-    /// Where the call stands, in its parent.
+    /// The file of the call in the parent's source.
     pub(crate) call_file: Option<FileId>,
-    /// From 1; 0 where none is known.
+    /// The line of the call, from 1; 0 if none is known.
     pub(crate) call_line: u32,
-    /// Half-open, in bytes from the start of the range; sorted, no two touch. Those of a child lie in those of its parent.
+    /// Half-open, in bytes from the start of the code; sorted, no two are adjacent. The ranges of a child are inside those of its parent.
     pub(crate) ranges: Vec<(u64, u64)>,
     file: Option<FileId>,
     line: u32,
-    /// The edges of the origin: first and end.
+    /// The origin's edges: the first one, and the one after the last.
     edges: (u32, u32),
 }
 
-/// Reads every range of code, in the order of addresses, and hands each to `take`.
+/// Reads every range of code, in the order of addresses, and calls `take` for each.
 ///
 /// # Errors
-/// The file is damaged; or what `take` gives.
+/// The file is damaged; or the errors of `take`.
 pub(crate) fn each<E: From<Error>>(
     file: &SymbolFile<'_>,
     mut take: impl FnMut(Code) -> Result<(), E>,
@@ -103,7 +103,7 @@ fn function_code(
     let mut code = FunctionCode { id, name, rows: Vec::new(), nodes: Vec::new() };
     let Some(rows) = rows else { return Ok(code) };
     code.nodes = nodes(file, id)?;
-    // Of the row before the one at hand.
+    // Offset and scope of the row before.
     let mut open: Option<(u64, u32)> = None;
     for row in file.records().rows(rows)? {
         let row = row?;
@@ -131,7 +131,7 @@ fn function_code(
     Ok(code)
 }
 
-/// Adds a range to a node and to all that it was inlined into.
+/// Adds a range to a node and to all nodes that it was inlined into.
 fn cover(nodes: &mut [Node], scope: u32, start: u64, end: u64) {
     let mut at = scope;
     loop {
@@ -202,17 +202,17 @@ fn path(code: FileCode, of_origin: Option<FileId>) -> Option<FileId> {
     }
 }
 
-/// The bytes of a name; empty where there is none.
+/// The bytes of a name; empty for `None`.
 pub(crate) fn name_bytes(file: &SymbolFile<'_>, name: Option<NameId>) -> Vec<u8> {
     let mut bytes = Vec::new();
     if let Some(name) = name {
-        // A damaged name reads as what could be read of it.
+        // Of a damaged name, the bytes before the damage are kept.
         let _ = file.names().visit(name.0, |piece| bytes.extend_from_slice(piece));
     }
     bytes
 }
 
-/// The bytes of a path; empty where there is none.
+/// The bytes of a path; empty for `None`.
 pub(crate) fn path_bytes(file: &SymbolFile<'_>, path: Option<FileId>) -> Vec<u8> {
     let mut bytes = Vec::new();
     if let Some(path) = path {

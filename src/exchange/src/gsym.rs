@@ -1,9 +1,9 @@
 //! Writes GSYM, versions 1 and 2 (LLVM's `llvm/DebugInfo/GSYM`).
 //!
-//! Functions that share a range become one `FunctionInfo` with the others in its `MergedFunctionsInfo`. Readers that do not
-//! ask for merged functions see the outer one: it is the first function of the group, as in our own answers. A call site has
-//! its callee's linkage name as an anchored regular expression with the special characters escaped: unanchored, the name
-//! `fold_b` would match `fold_b2` too.
+//! The first function of a range becomes a `FunctionInfo`, and further functions with the same range go into its
+//! `MergedFunctionsInfo`. Readers that do not read merged functions see only the first function, which is also the first in
+//! answers of foldsym. A call site has its callee's linkage name as a regular expression with special characters escaped. The
+//! expression is anchored: otherwise the name `fold_b` would also match `fold_b2`.
 
 use std::collections::HashMap;
 use std::io::Write;
@@ -18,9 +18,9 @@ use crate::{ExportError, Summary, at_most};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum GsymVersion {
-    /// What every reader reads; less than 4 GiB.
+    /// Every reader reads version 1. The file must be smaller than 4 GiB.
     V1,
-    /// Since LLVM 23: 64-bit offsets, build ids of any length.
+    /// Version 2, since LLVM 23, has 64-bit offsets and build ids of any length.
     V2,
 }
 
@@ -33,13 +33,13 @@ const INLINE_INFO: u32 = 2;
 const MERGED: u32 = 3;
 const CALL_SITES: u32 = 4;
 
-/// Operation codes of a line table.
+// The operation codes of a line table.
 const END: u8 = 0;
 const SET_FILE: u8 = 1;
 const ADVANCE_PC: u8 = 2;
 const ADVANCE_LINE: u8 = 3;
 const FIRST_SPECIAL: i64 = 4;
-/// The widest window of line deltas that one byte can hold beside a delta of addresses.
+/// The largest difference between the least and the greatest line delta of special opcodes, which also code a delta of addresses.
 const WINDOW: i64 = 14;
 
 /// Writes a `.fsym` as a GSYM file, in the byte order of the program.
@@ -59,8 +59,8 @@ pub fn write_gsym(
         while calls.get(at).is_some_and(|call| call.address <= code.start) {
             at += 1;
         }
-        // A call that ends the function, of a callee that never returns, has its return address in the next one: readers
-        // refuse a file with it, and none could find it, as it looks for the function first.
+        // If the last instruction of a function is a call that never returns, its return address is in the next function. It is left
+        // out: readers refuse such a file, and could not find the call, since they search the function first.
         let end = code.start.saturating_add(code.len);
         let here = calls[at..].iter().take_while(|call| call.address < end);
         writer.function(&code, &calls[at..at + here.count()])
@@ -72,7 +72,7 @@ pub fn write_gsym(
 struct Callee {
     /// Return address.
     address: u64,
-    /// The function that calls, where others have the same code; else any.
+    /// The calling function, if the code is folded; `None` for any function there.
     caller: Option<foldsym_lookup::FunctionId>,
     name: Option<NameId>,
 }
@@ -98,7 +98,7 @@ struct GsymWriter<'f> {
     names: FxHashMap<NameId, u64>,
     /// Anchored expressions of callees.
     expressions: FxHashMap<NameId, u64>,
-    /// By keyed hashes: whoever makes a program chooses its names.
+    /// A map with keyed hashes: the author of a program chooses its names.
     texts: HashMap<Vec<u8>, u64>,
     files: Vec<(u64, u64)>,
     paths: FxHashMap<FileId, u32>,
@@ -131,7 +131,7 @@ impl<'f> GsymWriter<'f> {
         let len = at_most(code.len, u32::MAX.into(), "bytes of a function")? as u32;
         let Some((first, others)) = code.functions.split_first() else { return Ok(()) };
         if code.functions.iter().all(|function| function.name.is_none()) {
-            // A record without a name is an error in this format.
+            // The format does not allow a record without a name.
             return Ok(());
         }
         self.infos.resize(self.infos.len().next_multiple_of(4), 0);
@@ -143,7 +143,7 @@ impl<'f> GsymWriter<'f> {
         Ok(())
     }
 
-    /// Puts one record, with those of the functions that have the same code inside.
+    /// Writes one record, which contains the records of the other functions with the same code.
     fn info(
         &mut self,
         out: &mut Vec<u8>,
@@ -155,7 +155,7 @@ impl<'f> GsymWriter<'f> {
         self.summary.functions += 1;
         self.u32(out, len);
         let name = match self.name(function.name) {
-            // Of a function that nothing names.
+            // A member of a group without a name.
             0 => self.text(b"??".to_vec()),
             name => name,
         };
@@ -188,7 +188,7 @@ impl<'f> GsymWriter<'f> {
             self.u32(&mut sites, own.len() as u32);
             for call in own {
                 self.u64(&mut sites, call.address.wrapping_sub(start));
-                // Neither internal nor external: DWARF does not tell.
+                // The flags: neither internal nor external, since DWARF does not say which.
                 sites.push(0);
                 let expression = self.expression(call.name);
                 self.u32(&mut sites, u32::from(expression != 0));
@@ -253,7 +253,7 @@ impl<'f> GsymWriter<'f> {
         out
     }
 
-    /// The inline tree, in preorder. Nodes that no row has are left out. `name` is the function's.
+    /// The inline tree in preorder, without nodes that no row has. `name` is that of the function.
     fn inline_info(&mut self, function: &FunctionCode, name: u64, len: u32) -> Result<Vec<u8>, ExportError> {
         let nodes = &function.nodes;
         let mut children: Vec<Vec<u32>> = vec![Vec::new(); nodes.len()];
@@ -268,11 +268,11 @@ impl<'f> GsymWriter<'f> {
         uleb(&mut out, 0);
         uleb(&mut out, len.into());
         out.push(u8::from(!children[0].is_empty()));
-        // LLVM takes the name from the record; gsym-rs and blazesym pass over a node without one, and so lose the function.
+        // LLVM takes the function's name from the record. gsym-rs and blazesym skip a node without a name, and would lose the function.
         self.offset(&mut out, name)?;
         uleb(&mut out, 0);
         uleb(&mut out, 0);
-        // The nodes whose children are being written, with the number of those that are, and where their ranges count from.
+        // The nodes whose children are being written: node, number of children written so far, and the start to which ranges are relative.
         let mut path: Vec<(u32, usize, u64)> = vec![(0, 0, 0)];
         while let Some((parent, next, base)) = path.last_mut() {
             let (siblings, from) = (&children[*parent as usize], *base);
@@ -293,7 +293,7 @@ impl<'f> GsymWriter<'f> {
             out.push(u8::from(!children[child as usize].is_empty()));
             let name = self.name(node.name);
             self.offset(&mut out, name)?;
-            // A reader drops the frame of a call without a file: that of the function is better than none.
+            // Readers drop the frame of a call without a file, so such a call gets the file of the function's first row.
             let file = node.call_file.or(function.rows[0].file);
             uleb(&mut out, self.path(file).into());
             uleb(&mut out, node.call_line.into());
@@ -312,7 +312,7 @@ impl<'f> GsymWriter<'f> {
         offset
     }
 
-    /// The expression that matches a name and nothing else.
+    /// The string offset of the expression that matches only this name.
     fn expression(&mut self, name: Option<NameId>) -> u64 {
         let Some(id) = name else { return 0 };
         if let Some(&offset) = self.expressions.get(&id) {
@@ -338,7 +338,7 @@ impl<'f> GsymWriter<'f> {
         }
         let path = path_bytes(self.file, file);
         let (folder, base) = match path.iter().rposition(|byte| *byte == b'/') {
-            // The root is a folder too.
+            // The root is a folder, too.
             Some(0) => (&path[..1], &path[1..]),
             Some(slash) => (&path[..slash], &path[slash + 1..]),
             None => (&[][..], &path[..]),
@@ -350,13 +350,13 @@ impl<'f> GsymWriter<'f> {
         index
     }
 
-    /// The offset of a string; each is kept once.
+    /// The offset of a string. Equal strings are stored once.
     fn text(&mut self, text: Vec<u8>) -> u64 {
         if let Some(&offset) = self.texts.get(&text) {
             return offset;
         }
         let offset = self.strings.len() as u64;
-        // A string ends at its first zero byte, which no name has.
+        // A string ends at its first zero byte, so zero bytes of a hostile name are replaced.
         self.strings.extend(text.iter().map(|&byte| if byte == 0 { b'?' } else { byte }));
         self.strings.push(0);
         self.texts.insert(text, offset);
@@ -403,7 +403,7 @@ impl<'f> GsymWriter<'f> {
         Ok(self.summary)
     }
 
-    /// Tables of version 1. The records follow: their offsets count from the start of the file.
+    /// Writes the tables of version 1. The records follow them; their offsets are relative to the start of the file.
     fn body_v1(&self, bytes: &mut Vec<u8>, base: u64, width: usize, place: usize) -> Result<(), ExportError> {
         bytes.resize(bytes.len().next_multiple_of(width), 0);
         for (start, _) in &self.starts {
@@ -433,7 +433,7 @@ impl<'f> GsymWriter<'f> {
         Ok(())
     }
 
-    /// Directory and tables of version 2. The offsets of records count from the start of their section.
+    /// Writes the directory and the tables of version 2. The offsets of records are relative to the start of their section.
     fn body_v2(&self, bytes: &mut Vec<u8>, base: u64, width: usize) {
         const ENTRY: usize = 20;
         let id = self.file.build_id();
@@ -469,7 +469,7 @@ impl<'f> GsymWriter<'f> {
         bytes[directory..directory + entries.len()].copy_from_slice(&entries);
     }
 
-    /// Puts the offset of a string.
+    /// Writes the offset of a string.
     fn offset(&self, out: &mut Vec<u8>, offset: u64) -> Result<(), ExportError> {
         match self.version {
             GsymVersion::V1 => {
@@ -496,8 +496,8 @@ impl<'f> GsymWriter<'f> {
     }
 }
 
-/// The least and the greatest delta of lines that one byte holds: of all deltas where they are near each other, else the
-/// window that most of them are in.
+/// The least and the greatest line delta that special opcodes can code: those of all deltas if they are near each other, and otherwise
+/// those of the window that contains the most deltas.
 fn window(rows: &[(u64, u32, i64)]) -> (i64, i64) {
     let mut deltas: Vec<i64> = rows.windows(2).map(|pair| pair[1].2 - pair[0].2).collect();
     deltas.sort_unstable();
@@ -519,7 +519,7 @@ fn window(rows: &[(u64, u32, i64)]) -> (i64, i64) {
     if min == max && (1..WINDOW).contains(&min) {
         min = 0;
     }
-    // The first row has a delta of 0, which may be outside.
+    // The delta of the first row is 0, which may be outside; it then takes separate opcodes.
     (min, max)
 }
 

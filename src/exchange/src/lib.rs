@@ -1,11 +1,11 @@
 //! Writes a `.fsym` as a GSYM file (versions 1 and 2) or as a Breakpad symbol file, for tools that read these.
 //!
-//! Both formats keep less than a `.fsym`. Neither has columns. A reader of GSYM that does not ask for merged functions sees
-//! the first function of a group alone; Breakpad's `m` says that other functions have the same code, and names one. Neither
-//! says how sure an answer is.
+//! Both formats keep less than a `.fsym`. Neither has columns or the certainty of an answer. A GSYM reader that does not read
+//! merged functions sees only the first function of a group. In a Breakpad file a group has one name, and the mark `m` says
+//! that other functions have the same code.
 //!
-//! The input is read through `foldsym-lookup`, so that a damaged file gives an error; the output is made in memory and then
-//! written in one piece.
+//! The input is read through `foldsym-lookup`, so that a damaged file gives an error. The output is made in memory and then
+//! written.
 //!
 //! ```
 //! use foldsym_exchange::{GsymVersion, write_gsym};
@@ -41,16 +41,16 @@ pub use gsym::{GsymVersion, write_gsym};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Summary {
-    /// Ranges of code that have a function, and count as one where several functions share them.
+    /// Ranges of code with a function. A range that several functions share counts once.
     pub ranges: u64,
-    /// Functions at these ranges: a function that is a member of a group counts too.
+    /// Functions at these ranges. Each member of a group counts.
     pub functions: u64,
-    /// Functions whose code another function has as well, the first one of each range left out.
+    /// Functions that share a range with others, except the first one of each range.
     pub merged: u64,
-    /// Calls whose callee was written.
+    /// Calls that were written with their callee.
     pub calls: u64,
-    /// Rows of call frame information that Breakpad has no words for: registers found by an expression of DWARF, or a processor whose
-    /// registers it does not name.
+    /// Rows of call frame information that Breakpad's format cannot express: the rule for a register is a DWARF expression, or the format
+    /// has no names for the processor's registers.
     pub frame_rows_left_out: u64,
     /// The build id is longer than version 1 of GSYM can hold, and was left out.
     pub build_id_left_out: bool,
@@ -60,17 +60,17 @@ pub struct Summary {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ExportError {
-    /// The `.fsym` is damaged at a place that was read.
+    /// The `.fsym` is damaged in a place that was read.
     #[error("the .fsym is damaged: {0}")]
     Damaged(foldsym_lookup::Error),
-    /// The format cannot hold so much.
+    /// The program is too large for the format.
     #[error("{what}: {found}, at most {most} in this format")]
     TooLarge {
-        /// What there is too much of.
+        /// The things of which there are too many.
         what: &'static str,
-        /// How much there is.
+        /// Their number.
         found: u64,
-        /// How much the format can hold.
+        /// The largest number that the format allows.
         most: u64,
     },
     /// The output could not be written.

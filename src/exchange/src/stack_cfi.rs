@@ -1,4 +1,4 @@
-//! Rows of call frame information as `STACK CFI` records: the rules of a row, or what differs from the row before.
+//! Writes rows of call frame information as `STACK CFI` records: all rules of a row, or only the rules that differ from the row before.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -9,13 +9,13 @@ use foldsym_unwind::{Cfa, Row, Rule, Unwind};
 
 use crate::ExportError;
 
-/// Rows behind a whole one: a reader goes through them one after the other.
+/// The most rows with only changes after a row with all rules: a reader steps through them one by one.
 const MOST_CHANGES: usize = 64;
 
-/// What a rule is about, and its postfix expression.
+/// For each register, `.cfa` or `.ra` the postfix expression of its rule.
 type Rules = BTreeMap<String, String>;
 
-/// Writes all rows; gives how many have no words in this format. Addresses in the file count from `base`.
+/// Writes all rows, and returns the number of rows that this format cannot express. Addresses in the file are relative to `base`.
 pub(crate) fn write(
     unwind: &Unwind<'_>,
     machine: u16,
@@ -45,9 +45,9 @@ pub(crate) fn write(
 struct RuleWriter {
     base: u64,
     records: Vec<u8>,
-    /// Rows that wait for the end of their block: where each begins, and its text.
+    /// The rows of the block that is not written yet: the address and the text of each.
     block: Vec<(u64, String)>,
-    /// Where the last of them ends.
+    /// The end of the last of these rows.
     end: u64,
     before: Rules,
     left_out: u64,
@@ -59,7 +59,7 @@ impl RuleWriter {
             self.left_out += 1;
             return self.end_block();
         };
-        // Where no register was saved yet a function begins, or ends: rows behind need nothing of those in front.
+        // If only `.cfa` and `.ra` have rules, no register is saved: a function begins or ends here. A new block costs nothing then.
         let begins_anew = rules.len() == 2;
         if self.end != row.start || self.block.len() > MOST_CHANGES || begins_anew {
             self.end_block();
@@ -84,7 +84,7 @@ impl RuleWriter {
         self.before = rules;
     }
 
-    /// Writes the rows that wait: only now it is known how many bytes the first is to say.
+    /// Writes the rows of the block. Its first record has the number of bytes that it covers, which is known only now.
     fn end_block(&mut self) {
         let end = self.end.wrapping_sub(self.base);
         for (at, (start, text)) in self.block.drain(..).enumerate() {
@@ -98,17 +98,17 @@ impl RuleWriter {
     }
 }
 
-/// The rules of a row; `None` where the format has no words for it.
+/// The rules of a row; `None` if the format cannot express them.
 fn rules(row: &Row<'_>, machine: u16) -> Option<Rules> {
     let Cfa::Register { register: base, offset } = row.cfa else { return None };
     let mut rules = Rules::new();
     rules.insert(".cfa".to_owned(), format!("{} {}", register(machine, base)?, added(offset)));
-    // Without a rule the return address is where the call put it.
+    // Without a rule the return address is in the register where the call put it.
     let mut returns_to = register(machine, row.return_register).unwrap_or_default();
     for (number, rule) in row.rules() {
         let place = match rule {
             Rule::Undefined if number == row.return_register => "0".to_owned(),
-            // Nobody asks for what a callee need not keep.
+            // A register that the callee need not preserve: no unwinder needs its value.
             Rule::Undefined => continue,
             Rule::SameValue => register(machine, number)?,
             Rule::Offset(offset) => format!(".cfa {} ^", added(offset)),
@@ -119,7 +119,7 @@ fn rules(row: &Row<'_>, machine: u16) -> Option<Rules> {
         if number == row.return_register {
             returns_to.clone_from(&place);
         }
-        // Vector registers have no names here, and no walk needs them.
+        // Vector registers have no names in this format, and no unwinder needs them.
         let Some(name) = register(machine, number) else { continue };
         if number != row.return_register || machine != X86_64 && machine != X86 {
             rules.insert(name, place);
@@ -139,13 +139,13 @@ fn added(offset: i64) -> String {
     }
 }
 
-/// `EM_386`, `EM_ARM`, `EM_X86_64`, `EM_AARCH64`.
+// `EM_386`, `EM_ARM`, `EM_X86_64`, `EM_AARCH64`.
 const X86: u16 = 3;
 const ARM: u16 = 40;
 const X86_64: u16 = 62;
 const AARCH64: u16 = 183;
 
-/// Breakpad's name of a register of DWARF's number; `None` where it has none.
+/// Breakpad's name of the register with a DWARF number; `None` if it has none.
 fn register(machine: u16, number: u64) -> Option<String> {
     const X86_NAMES: [&str; 9] = ["$eax", "$ecx", "$edx", "$ebx", "$esp", "$ebp", "$esi", "$edi", "$eip"];
     const X86_64_NAMES: [&str; 17] = [

@@ -1,4 +1,4 @@
-//! A remote store behind a local one: what was fetched once is read from a folder from then on.
+//! A remote store with a local cache: a file that was fetched once is read from a folder from then on.
 
 use std::fmt;
 use std::fs::File;
@@ -16,18 +16,18 @@ use crate::local::{EntryInfo, GcOptions, LocalStore, Published};
 use crate::remote::Remote;
 use crate::symbol_map::SymbolMap;
 
-/// How a remote store is cached.
+/// The options of a remote store and its cache.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct StoreOptions {
-    /// The folder of the cache; [`default_cache`] where it is not given.
+    /// The folder of the cache; `None` for [`default_cache`].
     pub cache: Option<PathBuf>,
-    /// The files of the cache have at most so many bytes; those that were not used for longest are removed.
+    /// The most bytes of the files in the cache. If there are more, the least recently used files are removed.
     pub cache_bytes: u64,
-    /// For how long a module that the remote store did not have is not asked for again.
+    /// How long a build id that the remote store did not have is not requested again.
     pub missing_for: Duration,
-    /// For how long a remote store may send nothing of a file that is read before that is an error. S3, Google and Azure ask again
-    /// several times meanwhile.
+    /// How long a remote store may be silent during a download before that is an error. For S3, Google and Azure, failed requests are
+    /// repeated several times meanwhile.
     pub patience: Duration,
 }
 
@@ -42,7 +42,8 @@ impl Default for StoreOptions {
     }
 }
 
-/// The folder of the cache: `FOLDSYM_CACHE`, else `$XDG_CACHE_HOME/foldsym`, else `~/.cache/foldsym`. `None` where none of the three variables is set.
+/// The folder of the cache: `$FOLDSYM_CACHE`, else `$XDG_CACHE_HOME/foldsym`, else `$HOME/.cache/foldsym`. `None` if none of the three
+/// variables is set.
 pub fn default_cache() -> Option<PathBuf> {
     let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     variable("FOLDSYM_CACHE")
@@ -50,8 +51,8 @@ pub fn default_cache() -> Option<PathBuf> {
         .or_else(|| variable("HOME").map(|folder| folder.join(".cache/foldsym")))
 }
 
-/// The folder in which debuginfod's clients keep what they fetched: `DEBUGINFOD_CACHE_PATH`, else `debuginfod_client` in `$XDG_CACHE_HOME` or `~/.cache`.
-/// `None` where none of the variables is set.
+/// The folder in which debuginfod's clients keep the files that they fetched: `$DEBUGINFOD_CACHE_PATH`, else `debuginfod_client` in
+/// `$XDG_CACHE_HOME` or `$HOME/.cache`. `None` if none of the variables is set.
 pub fn debuginfod_cache() -> Option<PathBuf> {
     let set = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let below = |folder: PathBuf| folder.join("debuginfod_client");
@@ -60,7 +61,7 @@ pub fn debuginfod_cache() -> Option<PathBuf> {
         .or_else(|| set("HOME").map(|home| below(home.join(".cache"))))
 }
 
-/// A remote store with a local cache. One of many processes fetches a file; the others wait for it and then read it.
+/// A remote store with a local cache. If several processes need a file, one fetches it, and the others wait and then read it.
 #[derive(Clone)]
 pub struct CachedStore {
     inner: Arc<Inner>,
@@ -70,7 +71,7 @@ struct Inner {
     remote: Box<dyn Remote>,
     cache: LocalStore,
     options: StoreOptions,
-    /// Bytes that were fetched since the cache was last held to its bound.
+    /// Bytes that were fetched since the last garbage collection of the cache.
     fetched: AtomicU64,
 }
 
@@ -78,14 +79,14 @@ impl CachedStore {
     /// Puts a cache in front of a remote store.
     ///
     /// # Errors
-    /// The cache's folder is not known, cannot be made, or others may write to it.
+    /// The cache's folder is not known, cannot be made, or other users may write to it.
     pub fn new(remote: Box<dyn Remote>, options: StoreOptions) -> Result<Self, StoreError> {
         let folder = options.cache.clone().or_else(default_cache).ok_or_else(|| StoreError::Remote {
             location: remote.location().to_owned(),
             problem: "needs a folder for its cache: set FOLDSYM_CACHE".to_owned(),
         })?;
         let cache = LocalStore::create_private(&folder)?;
-        // So that a cache whose bound became smaller shrinks at the first fetch.
+        // The first fetch then collects garbage, so that the cache shrinks if its limit became smaller.
         let fetched = AtomicU64::new(options.cache_bytes);
         Ok(Self { inner: Arc::new(Inner { remote, cache, options, fetched }) })
     }
@@ -95,13 +96,13 @@ impl CachedStore {
         &self.inner.cache
     }
 
-    /// Opens the file of a build id, from the cache or fetched into it. `Ok(None)` where the remote store has none, or had none
-    /// when it was asked within [`StoreOptions::missing_for`].
+    /// Opens the file of a build id in the cache, and fetches it first if necessary. `Ok(None)` if the remote store has none, or had none
+    /// at a request within [`StoreOptions::missing_for`].
     ///
-    /// A file of the cache that turns out to be damaged is removed and fetched again.
+    /// If opening a cached file finds damage, the file is fetched again.
     ///
     /// # Errors
-    /// The remote store cannot be reached, what it sent is damaged or of another program, or the cache cannot be written.
+    /// The remote store cannot be reached, it sent a damaged file or one of another program, or the cache cannot be written.
     pub fn get(&self, id: &BuildId) -> Result<Option<SymbolMap>, StoreError> {
         let Inner { cache, options, .. } = &*self.inner;
         match cache.get(id) {
@@ -111,7 +112,7 @@ impl CachedStore {
             _ => {}
         }
         let lock = cache.lock(id)?;
-        // Another process may have fetched it, or found that it is not there, while this one waited.
+        // Another process may have fetched it, or noted that it is missing, while this one waited.
         match cache.get(id) {
             Ok(Some(map)) => return Ok(Some(map)),
             Ok(None) if cache.is_missing(id, options.missing_for) => return Ok(None),
@@ -156,12 +157,13 @@ impl CachedStore {
         Ok(Some(map))
     }
 
-    /// Publishes a `.fsym`: to the remote store, which keeps what it has, and to the cache.
+    /// Publishes the `.fsym` that `make` writes, in the cache and in the remote store. An object that the remote store already has stays,
+    /// and is not compared.
     ///
-    /// The index entry of the debug id goes first, the file last, as in a folder. An object that is there already is not compared.
+    /// The index entry of the debug id is written first and the file last, as in a folder.
     ///
     /// # Errors
-    /// The file is damaged or has no build id, or either store cannot be written.
+    /// The errors of `make`; the file is damaged or has no build id; or the cache or the remote store cannot be written.
     pub fn publish<E: From<StoreError>>(
         &self,
         info: &EntryInfo,
@@ -188,7 +190,8 @@ impl CachedStore {
         format!("{}/{}", self.inner.remote.location(), entry_key(id, "fsym"))
     }
 
-    /// Fetches a file into the cache. A file without a build id needs its report, which says what it was published as.
+    /// Fetches a file into the cache; false if the remote store has none. For a file without a build id, its report has the identity
+    /// under which it was published.
     fn fetch(&self, id: &BuildId, lock: &crate::local::EntryLock<'_>) -> Result<bool, StoreError> {
         let remote = &self.inner.remote;
         let mut is_there = true;
@@ -211,7 +214,7 @@ impl CachedStore {
         });
         match fetched {
             Err(_) if !is_there => Ok(false),
-            // What arrived is gone: say where it came from.
+            // The fetched file is removed already, so the error names its address.
             Err(StoreError::Damaged { problem, .. }) => {
                 Err(StoreError::damaged(Path::new(&self.location(id)), problem))
             }
@@ -222,12 +225,12 @@ impl CachedStore {
         }
     }
 
-    /// Stops a publication whose object is not there; never shown.
+    /// The error that stops the publication of a missing object. It is never shown.
     fn absent(&self, id: &BuildId) -> StoreError {
         StoreError::Remote { location: self.inner.remote.location().to_owned(), problem: format!("no {id}") }
     }
 
-    /// Holds the cache to its bound, once an eighth of that was fetched.
+    /// Collects garbage in the cache once an eighth of its limit was fetched.
     fn hold_bound(&self, bytes: u64) -> Result<(), StoreError> {
         let Inner { cache, options, fetched, .. } = &*self.inner;
         if fetched.fetch_add(bytes, Ordering::Relaxed) + bytes > options.cache_bytes / 8 {
@@ -251,13 +254,13 @@ impl fmt::Debug for CachedStore {
     }
 }
 
-/// A store by its location: a folder, or an address of objects with a local cache.
+/// A store: a folder, or a remote store with a local cache.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Store {
     /// A folder.
     Local(LocalStore),
-    /// Objects behind an address, and a cache.
+    /// A remote store with a cache.
     Cached(CachedStore),
 }
 
@@ -266,7 +269,7 @@ impl Store {
     /// or `https://`.
     ///
     /// # Errors
-    /// As [`LocalStore::open`] and [`CachedStore::new`]; or an address that this build cannot reach.
+    /// As [`LocalStore::open`] and [`CachedStore::new`]; or this build does not support the address.
     pub fn open(location: &str, options: StoreOptions) -> Result<Self, StoreError> {
         match remote(location, &options)? {
             Some(remote) => CachedStore::new(remote, options).map(Self::Cached),
@@ -274,7 +277,7 @@ impl Store {
         }
     }
 
-    /// As [`Store::open`], and makes a folder that is not there.
+    /// As [`Store::open`], and makes a folder that does not exist.
     ///
     /// # Errors
     /// As [`LocalStore::create`] and [`CachedStore::new`].
@@ -285,7 +288,7 @@ impl Store {
         }
     }
 
-    /// Opens the file of a module. `Ok(None)` where the store has none.
+    /// Opens the file of a module. `Ok(None)` if the store has none.
     ///
     /// # Errors
     /// As [`LocalStore::get_module`] and [`CachedStore::get_module`].
@@ -296,7 +299,7 @@ impl Store {
         }
     }
 
-    /// Publishes the file that `make` makes.
+    /// Publishes the file that `make` writes.
     ///
     /// # Errors
     /// As [`LocalStore::publish`] and [`CachedStore::publish`].
@@ -312,10 +315,10 @@ impl Store {
     }
 }
 
-/// Index entries and reports are small; what is larger is none.
+/// The most bytes of an index entry or a report.
 const MAX_SMALL: u64 = 16 << 20;
 
-/// Takes so many bytes: a server may send without end.
+/// A writer that takes a limited number of bytes, since a server may send without end.
 struct Bounded<'w> {
     to: &'w mut dyn Write,
     left: u64,
@@ -364,7 +367,7 @@ fn remote(location: &str, options: &StoreOptions) -> Result<Option<Box<dyn Remot
     Err(failed("this build reads folders alone: build foldsym with the feature `remote`"))
 }
 
-/// The key of an object of an entry.
+/// The key of the file or the report of a build id in a remote store.
 fn entry_key(id: &BuildId, ending: &str) -> String {
     let key = id.to_string();
     format!("{}/{}/v{VERSION}.{ending}", &key[..2], &key[2..])

@@ -1,57 +1,57 @@
-//! What goes wrong in a store: each error names the file and says what was expected.
+//! The errors of a store. Each has the path of the file, and says what was expected.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::id::{BuildId, IdError};
 
-/// Why a store could not answer or take a file.
+/// Why a store could not open or publish a file.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// The folder is not a store, or one of another layout.
+    /// The folder is not a store, or is a store with another layout.
     #[error("{}: not a symbol store: expected a file `format` that says `fsym-store 1`, found {found}", path.display())]
     NotAStore {
         /// The folder.
         path: PathBuf,
-        /// What is there instead.
+        /// What was found instead.
         found: String,
     },
-    /// Others may change the folder.
+    /// Other users may change the folder.
     #[error("{}: not trusted: {why}", path.display())]
     Untrusted {
         /// The folder.
         path: PathBuf,
-        /// Who may change it, and what would help.
+        /// Who may change it, and the remedy.
         why: &'static str,
     },
-    /// A folder, a link or a device has the name of a file.
+    /// A folder, a link or a device is at the path of a file.
     #[error("{}: expected a regular file, found {found}", path.display())]
     NotAFile {
-        /// The name.
+        /// The path.
         path: PathBuf,
-        /// What it is.
+        /// What is there.
         found: &'static str,
     },
-    /// The file is of another program.
+    /// The file belongs to another program.
     #[error("{}: holds build id {found}, expected {expected}", path.display())]
     WrongId {
         /// The file.
         path: PathBuf,
-        /// The id that was asked for.
+        /// The id that was requested.
         expected: String,
         /// The id inside, or that there is none.
         found: String,
     },
-    /// The file is no `.fsym` of this version, or damaged.
+    /// The file is damaged, or not a `.fsym` of this version.
     #[error("{}: damaged: {problem}", path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
-        /// Where, and what was expected.
+        /// The place of the damage, and what was expected there.
         problem: String,
     },
-    /// The store has other bytes under this identity.
+    /// The store has a file with other bytes for this identity.
     #[error(
         "{}: already published with other bytes ({there} bytes there, {new} new): one build id must mean one content; \
          replace it, or convert with the same options and version", path.display()
@@ -73,7 +73,7 @@ pub enum StoreError {
     /// A text or some bytes are not an identity.
     #[error(transparent)]
     Id(#[from] IdError),
-    /// A release name cannot be a file's name.
+    /// The name of a pin cannot be the name of a file.
     #[error(
         "{name:?} cannot name a pin: expected 1 to 255 bytes without `/`, `\\` and control characters, not `.` or `..`"
     )]
@@ -81,14 +81,14 @@ pub enum StoreError {
         /// The name.
         name: String,
     },
-    /// The operating system refused.
+    /// The operating system returned an error.
     #[error("{}: cannot {doing}: {source}", path.display())]
     Io {
         /// The file or folder.
         path: PathBuf,
-        /// The verb.
+        /// The verb of what failed.
         doing: &'static str,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// A remote store refused, or could not be reached.
@@ -96,13 +96,13 @@ pub enum StoreError {
     Remote {
         /// The address of the store or of the object.
         location: String,
-        /// What it said.
+        /// Its message, or the problem in words.
         problem: String,
     },
 }
 
 impl StoreError {
-    /// True where a file is there that must not be used: it is damaged, of another program, or no file.
+    /// True if there is a file that must not be used: it is damaged, belongs to another program, or is not a regular file.
     pub fn is_damage(&self) -> bool {
         matches!(self, Self::Damaged { .. } | Self::WrongId { .. } | Self::NotAFile { .. })
     }

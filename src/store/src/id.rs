@@ -1,9 +1,9 @@
-//! Turns what a report says about a module into the name under which a store keeps it.
+//! Turns the identity that a report gives for a module into the identity under which a store keeps the module's file.
 //!
-//! A build id is what the linker wrote: for ELF the note `NT_GNU_BUILD_ID` of any length, for Mach-O the 16 bytes of `LC_UUID`. A debug id
-//! is Breakpad's form of it: the first 16 bytes, printed as a GUID, and an age. A GUID's first three fields are numbers, so
-//! for a little-endian ELF program their bytes are swapped; for a big-endian one and for Mach-O they are not.
-//! The bytes past the sixteenth are lost: a store keeps an index from debug ids to build ids.
+//! The linker writes the build id: for ELF the note `NT_GNU_BUILD_ID` of any length, for Mach-O the 16 bytes of `LC_UUID`. A debug id is
+//! Breakpad's form of it: the first 16 bytes, printed as a GUID, and an age. A GUID's first three fields are numbers. So their
+//! bytes are swapped for a little-endian ELF program, but not for a big-endian one or for Mach-O. A debug id lacks the bytes after
+//! the sixteenth, so a store keeps an index from debug ids to build ids.
 
 use std::fmt;
 use std::str::FromStr;
@@ -12,20 +12,20 @@ use foldsym_lookup::{SymbolFile, flags};
 
 /// The longest build id that a store takes, in bytes. Linkers write 8, 16, 20 or 32.
 const MAX_LEN: usize = 64;
-/// The shortest: a store's path needs one byte for the folder and one for the rest.
+/// The shortest build id, in bytes: a store's path needs one byte for the folder and one for the rest.
 const MIN_LEN: usize = 2;
 
 /// Why a text or some bytes are not an identity.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum IdError {
-    /// Too few or too many bytes for a build id.
+    /// A build id with too few or too many bytes.
     #[error("a build id has 2 to 64 bytes, found {0}")]
     Length(usize),
-    /// All bytes are zero, by which dumps mean that there is none.
+    /// A build id whose bytes are all zero, which in dumps means that the module has none.
     #[error("a build id of zeros means that the module has none")]
     Zero,
-    /// A build id in text with other characters than hexadecimal digits, or an odd number of them.
+    /// A build id in text with characters other than hexadecimal digits, or with an odd number of digits.
     #[error("{0:?} is not a build id: expected 4 to 128 hexadecimal digits, two a byte")]
     NotHex(String),
     /// A debug id in text that has another form.
@@ -35,7 +35,7 @@ pub enum IdError {
 
 /// The build id of an ELF program, or the UUID of a Mach-O program: 2 to 64 bytes, not all zero.
 ///
-/// Shown in lower-case hexadecimal, as paths have it.
+/// Its text is in lower-case hexadecimal, as in paths.
 ///
 /// ```
 /// use foldsym_store::BuildId;
@@ -65,7 +65,7 @@ impl BuildId {
     /// Reads hexadecimal digits of either case.
     ///
     /// # Errors
-    /// Any other character, an odd number of digits, or what [`BuildId::new`] refuses.
+    /// Another character, an odd number of digits, or bytes that [`BuildId::new`] refuses.
     pub fn parse(text: &str) -> Result<Self, IdError> {
         let bytes = from_hex(text).ok_or_else(|| IdError::NotHex(shortened(text)))?;
         Self::new(&bytes)
@@ -98,7 +98,7 @@ impl FromStr for BuildId {
 
 /// A Breakpad debug id: a GUID, in the order in which it is printed, and an age.
 ///
-/// Shown as Breakpad writes it: 32 upper-case hexadecimal digits and the age.
+/// Its text is as Breakpad writes it: 32 upper-case hexadecimal digits and the age.
 ///
 /// ```
 /// use foldsym_store::{BuildId, DebugId};
@@ -122,22 +122,22 @@ impl DebugId {
         Self { guid: swapped(head(id), big_endian), age: 0 }
     }
 
-    /// The debug id of a Mach-O program: its UUID as it is.
+    /// The debug id of a Mach-O program: its UUID, unchanged.
     pub fn of_mach_o(uuid: &BuildId) -> Self {
         Self { guid: head(uuid), age: 0 }
     }
 
-    /// The debug id of a program of this identity, by what a converted file says about its container and byte order.
+    /// The debug id of a program with this identity. The converted file has the program's format (Mach-O or ELF) and byte order.
     pub fn of_file(id: &BuildId, file: &SymbolFile<'_>) -> Self {
         let is = |flag| file.header().flags & flag != 0;
         if is(flags::MACH_O) { Self::of_mach_o(id) } else { Self::of_elf(id, is(flags::BIG_ENDIAN)) }
     }
 
-    /// Reads 32 hexadecimal digits of either case, with or without the dashes of a GUID, and then an age in hexadecimal without padding, with or
-    /// without a dash before it. An age that is not given is 0.
+    /// Reads 32 hexadecimal digits of either case, with or without the dashes of a GUID, and then an age in hexadecimal, with or without
+    /// a dash before it. Without an age, the age is 0.
     ///
     /// # Errors
-    /// Text of any other form.
+    /// The text has another form.
     pub fn parse(text: &str) -> Result<Self, IdError> {
         Self::read(text).ok_or_else(|| IdError::NotDebugId(shortened(text)))
     }
@@ -161,12 +161,12 @@ impl DebugId {
         placed.then_some(Self { guid, age })
     }
 
-    /// The first 16 bytes of the ELF build id that this debug id was made of.
+    /// The first 16 bytes of the ELF build id from which this debug id was made.
     pub fn elf_bytes(&self, big_endian: bool) -> [u8; 16] {
         swapped(self.guid, big_endian)
     }
 
-    /// 32 digits and the age in lower case: the name of its index entry.
+    /// The digits and the age in lower case, from which the path of the index entry is made.
     pub(crate) fn key(&self) -> String {
         let mut key: String = self.guid.iter().map(|byte| format!("{byte:02x}")).collect();
         key.push_str(&format!("{:x}", self.age));
@@ -188,24 +188,24 @@ impl FromStr for DebugId {
     }
 }
 
-/// How a report names a module.
+/// The identity that a report gives for a module.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum ModuleId {
-    /// By its build id or UUID.
+    /// A build id or UUID.
     Build(BuildId),
-    /// By its debug id.
+    /// A debug id.
     Debug(DebugId),
 }
 
 impl ModuleId {
-    /// Reads either kind. Text with dashes, or with an odd number of at least 33 digits, is a debug id; all else is a build id.
+    /// Reads either kind. Text with dashes, or with an odd number of at least 33 digits, is a debug id. All other text is a build id.
     ///
-    /// A debug id whose age has an even number of digits, without dashes, is therefore read as a build id: ages of programs
-    /// on Linux and macOS are 0.
+    /// So a debug id without dashes whose age has an even number of digits is read as a build id. This does not concern programs on
+    /// Linux and macOS, whose ages are 0.
     ///
     /// # Errors
-    /// Text that is neither.
+    /// The text is neither.
     pub fn parse(text: &str) -> Result<Self, IdError> {
         if text.contains('-') || (text.len() >= 33 && text.len() % 2 == 1) {
             DebugId::parse(text).map(Self::Debug)
@@ -237,10 +237,10 @@ impl From<DebugId> for ModuleId {
 }
 
 /// The identity that Breakpad gives to an ELF program without a build id: the exclusive or of the 16-byte pieces of the first page of
-/// `.text`. `None` where that is empty or gives only zeros.
+/// `.text`. `None` if `text` is empty or the result is zero.
 ///
-/// Breakpad reads past the end of a `.text` that is shorter than a page and not a multiple of 16 bytes long; we do not, nor does Sentry's
-/// `symbolic`. For such a program the ids differ.
+/// If `.text` is shorter than a page and its length is not a multiple of 16, Breakpad reads past its end. This function does not, and
+/// neither does Sentry's `symbolic`. For such a program the ids differ.
 pub fn text_id(text: &[u8]) -> Option<BuildId> {
     const PAGE: usize = 4096;
     let mut id = [0u8; 16];
@@ -278,7 +278,7 @@ fn from_hex(text: &str) -> Option<Vec<u8>> {
     digits.chunks_exact(2).map(|pair| Some(digit(pair[0])? << 4 | digit(pair[1])?)).collect()
 }
 
-/// Text of a stranger, for a message.
+/// Text of the input, shortened for a message.
 fn shortened(text: &str) -> String {
     text.chars().take(200).collect()
 }
@@ -319,7 +319,7 @@ mod tests {
         assert_eq!(DebugId::of_elf(&id, false).to_string(), "030201000504070608090A0B0C0D0E0F0");
         assert_eq!(DebugId::of_elf(&id, true).to_string(), "000102030405060708090A0B0C0D0E0F0");
         assert_eq!(DebugId::of_mach_o(&id).to_string(), "000102030405060708090A0B0C0D0E0F0");
-        // Shorter than a GUID: padded.
+        // A build id that is shorter than a GUID is padded with zeros.
         let short = BuildId::new(&[1, 2, 3, 4, 5, 6, 7, 8]).unwrap();
         assert_eq!(
             DebugId::of_elf(&short, false).to_string(),

@@ -1,44 +1,47 @@
-//! Finds the `.fsym` file of a module by the module's identity, and publishes such files so that readers never see half of one.
+//! Finds the `.fsym` file of a module by the module's identity, and publishes `.fsym` files so that readers never see a partial one.
 //!
 //! # What the crate promises
 //!
-//! - **The path follows from the identity.** A reader computes one path and opens it. It lists no folder, takes no lock, and asks no index.
-//!   Only a debug id (Breakpad's short form of a build id) needs a second file, which holds the build id.
-//! - **A file of another program is never served.** Every open compares the build id inside the file with the build id that was asked for.
-//!   A file that was renamed by hand, or restored into the wrong folder, is an error that names both ids.
-//! - **A file is there whole or not at all.** A writer writes to `tmp/`, forces the bytes to the disk, reads them back, checks
-//!   them, and then links the file to its final name. A process that is killed leaves at most files in `tmp/`; the next writer, or
-//!   [`LocalStore::gc`], removes those after a day.
-//! - **A published file does not change.** One identity and one version of the format mean one content. A second writer that brings the
-//!   same bytes finds its work done; one that brings other bytes gets [`StoreError::Differs`], unless it asks to replace.
-//! - **Absence, damage and errors are three things.** `Ok(None)` says that the store does not have the module;
-//!   [`StoreError::is_damage`] tells a broken file from a disk that cannot be read.
+//! - **The path follows from the identity.** A reader computes one path and opens it. It lists no folder, takes no lock, and reads no
+//!   index. Only a debug id (Breakpad's short form of a build id) needs a second file, which has the build id.
+//! - **A file of another program is never served.** Every open compares the build id inside the file with the requested one. If a file was
+//!   renamed by hand, or restored into the wrong folder, the result is an error with both ids.
+//! - **A file is whole or absent.** A writer writes to `tmp/`, syncs the bytes to the disk, reads them back, checks them, and then links
+//!   the file to its final name. A killed process leaves at most files in `tmp/` and index entries without a file. A later
+//!   writer removes the former after a day, [`LocalStore::gc`] both.
+//! - **A published file does not change.** For one identity and one version of the format there is one content. If a second writer has the
+//!   same bytes, publishing succeeds and changes nothing. If it has other bytes, it gets [`StoreError::Differs`], unless it
+//!   sets [`EntryInfo::replace`].
+//! - **Absence, damage and other errors are distinct.** `Ok(None)` means that the store does not have the module.
+//!   [`StoreError::is_damage`] distinguishes a damaged file from a disk that cannot be read.
 //!
 //! # Layout of a folder
 //!
 //! ```text
 //! ROOT/format                   the text "fsym-store 1"
 //! ROOT/ab/cdef0123.../v2.fsym   build id abcdef0123... in lower-case hexadecimal; 2 is the version of the .fsym format
-//!                     v2.json   report: size, checksum, debug id, file names, who converted it
-//!                     missing   the module was looked for elsewhere and is not there (the file's time says when)
+//!                     v2.json   report: size, checksum, debug id, file name, converter
+//!                     missing   no remote store had the module at the time of this file
 //!                     malformed a program of this identity could not be converted, and why
 //! ROOT/debugid/ab/cdef...       one line: the build id
-//! ROOT/name/libfoo.so/abcdef... an empty file, for people: which builds of libfoo.so are here?
-//! ROOT/pins/RELEASE             build ids, one a line, that garbage collection keeps
+//! ROOT/name/libfoo.so/abcdef... an empty file, for people: the builds of libfoo.so in this store
+//! ROOT/pins/RELEASE             build ids, one per line, that garbage collection keeps
 //! ROOT/tmp/                     files being written, and locks
 //! ```
 //!
 //! # Remote stores
 //!
-//! With the feature `remote`, [`Store::open`] takes addresses of S3, Google and Azure storage, and of HTTP servers, which are only read. Objects have the same keys as
-//! files, without `format`, `name/`, `pins/` and `tmp/`. What was fetched is kept in a local store of bounded size, so that all promises above hold for
-//! it. Removing old objects is the business of the storage's own lifecycle rules.
+//! With the feature `remote`, [`Store::open`] takes addresses of S3, Google and Azure storage, and of HTTP servers, which are only read.
+//! The keys of objects are the paths of files, without `format`, `name/`, `pins/` and `tmp/`. Fetched files are kept in a local store of
+//! bounded size, for which all promises above hold. This crate removes no remote objects: use the lifecycle rules of the
+//! storage.
 //!
 //! # What the crate does not do
 //!
-//! It does not convert programs, demangle, or look addresses up. It does not serve a network. It trusts who may write into the folder:
-//! a file with a forged build id is served as what it claims to be. A folder that everybody may write to is refused.
-//! Locks are advisory (`flock`); on a file system without them two processes may do the same work twice, and readers are still safe.
+//! It does not convert programs, demangle, or look addresses up. It is no network server. It trusts everyone who may write into the folder:
+//! it serves a file with a forged build id like any other. It refuses a folder that everybody may write to. Locks are advisory
+//! (`flock`). Writing fails on a file system without locks. If a file system keeps locks local to each machine, two machines may do the
+//! same work twice. Readers are safe in any case.
 //!
 //! # Example
 //!

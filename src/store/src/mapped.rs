@@ -1,4 +1,4 @@
-//! Turns a path into bytes that stay in place: the one module of this crate with unsafe code.
+//! Maps a file into memory. This is the only module of the crate with unsafe code.
 
 use std::fs::{File, FileType};
 use std::io;
@@ -14,17 +14,17 @@ pub(crate) struct Mapped {
 
 enum Bytes {
     Map(memmap2::Mmap),
-    /// What cannot be mapped: an empty file, or what came through a pipe.
+    /// Bytes that cannot be mapped: of an empty file, or from a pipe.
     Read(Vec<u8>),
 }
 
 impl Mapped {
-    /// Maps a file. `Ok(None)` where there is none.
+    /// Maps a file. `Ok(None)` if there is none.
     ///
     /// # Errors
-    /// It is no regular file, or cannot be opened or mapped.
+    /// The path is not a regular file, or cannot be opened or mapped.
     pub(crate) fn open(path: &Path, follow_links: bool) -> Result<Option<Self>, StoreError> {
-        // Asked before the file is opened: to open a FIFO would wait for its writer.
+        // Before the file is opened: opening a FIFO would wait for its writer.
         let found = if follow_links { path.metadata() } else { path.symlink_metadata() };
         let kind = match found {
             Ok(found) => found.file_type(),
@@ -36,7 +36,7 @@ impl Mapped {
         }
         match Self::map(path) {
             Ok(mapped) => Ok(Some(mapped)),
-            // Removed since: as if it had never been there.
+            // The file was removed since; it counts as absent.
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(StoreError::io(path, "map", error)),
         }
@@ -52,13 +52,13 @@ impl Mapped {
         if file.metadata()?.len() == 0 {
             return Ok(Self::of_bytes(Vec::new()));
         }
-        // SAFETY: `Mmap::map` asks that the file does not change while it is mapped. The mapping is private and read-only, so
+        // SAFETY: `Mmap::map` requires that the file does not change while it is mapped. The mapping is private and read-only, so
         // nothing in this process writes through it. A store never writes into a published file: it links a whole file
-        // to its name, replaces one by renaming another over the name, and removes one by its name; all three leave the
-        // mapped file as it is. Against a stranger who writes into the file all the same: its bytes are read by `foldsym-lookup`,
-        // which forbids unsafe code and checks every index against the length of the mapping where it uses it, and are
-        // compared as slices of `u8`; no memory access rests on two reads giving the same value. The answer may
-        // then be wrong. A file that is cut short ends the process by a signal.
+        // to its name, replaces a file by renaming another one over the name, and removes a file by its name. All three leave the
+        // mapped file unchanged. If another process writes into the file nevertheless: `foldsym-lookup` reads the bytes, forbids
+        // unsafe code, and checks every index against the length of the mapping at each use; the store compares them as
+        // slices of `u8`. No memory access relies on two reads giving the same value, so the worst case is a wrong answer.
+        // If another process truncates the file, a signal ends this process.
         Ok(Self { bytes: Bytes::Map(unsafe { memmap2::Mmap::map(&file)? }) })
     }
 }

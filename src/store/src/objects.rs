@@ -1,9 +1,9 @@
 //! A remote store through the `object_store` crate: S3, Google and Azure storage, and HTTP servers, which are only read.
 //!
-//! S3 answers a request for an object that is not there with 403, not 404, unless the reader may list the bucket: grant `s3:ListBucket`, or what
-//! is absent is an error here.
+//! S3 answers a request for a missing object with 403, not 404, unless the reader may list the bucket. Without `s3:ListBucket` a missing
+//! object is therefore an error here.
 //!
-//! Calls block until the answer is there, on a runtime of the store's own: do not make them from a thread that runs asynchronous tasks.
+//! Calls block until the answer has come, on a runtime of the store's own. Do not make them from a thread that runs asynchronous tasks.
 
 use std::io::Write;
 use std::time::Duration;
@@ -21,10 +21,10 @@ use url::Url;
 
 use crate::remote::{Remote, RemoteError};
 
-/// How often an HTTP server is asked again that fails.
+/// How often a failed request to an HTTP server is repeated.
 const RETRIES: usize = 2;
 
-/// A store that publishes takes so many bytes in the time for which it may be silent.
+/// A remote store must accept at least so many bytes of an object within the time for which it may be silent.
 const PIECE: usize = 8 << 20;
 
 /// Objects below an address.
@@ -38,9 +38,9 @@ pub(crate) struct Objects {
 }
 
 impl Objects {
-    /// Opens an address. Credentials and endpoints come from the environment: `AWS_*`, `GOOGLE_*`, `AZURE_*`. Nothing is fetched yet.
+    /// Opens an address. Credentials and endpoints come from the environment: `AWS_*`, `GOOGLE_*`, `AZURE_*`. It fetches nothing yet.
     ///
-    /// Where the store is silent for longer than `patience`, that is an error.
+    /// Later calls fail if the store is silent for longer than `patience`.
     pub(crate) fn open(location: &str, patience: Duration) -> Result<Self, RemoteError> {
         let location = location.trim_end_matches('/');
         let failed = |problem: &dyn ToString| RemoteError::new(location, problem.to_string());
@@ -53,9 +53,9 @@ impl Objects {
         let read_only = matches!(url.scheme(), "http" | "https");
         let (store, prefix) = match ObjectStoreScheme::parse(&url) {
             Ok((ObjectStoreScheme::Http, path)) => {
-                // Who writes `http://` means it; `object_store` asks once more.
+                // `object_store` takes `http://` only if it is allowed explicitly.
                 let is_plain = (url.scheme() == "http").to_string();
-                // A download may take as long as it likes while bytes arrive: `get` bounds each piece.
+                // There is no limit for a whole download: `get` limits the time for each piece.
                 let client = ClientOptions::new().with_timeout_disabled();
                 let client = client.with_config(ClientConfigKey::AllowHttp, is_plain);
                 let retries =
@@ -67,7 +67,7 @@ impl Objects {
             }
             _ => object_store::parse_url_opts(&url, options).map_err(|error| failed(&error))?,
         };
-        // One thread of its own drives connections while callers wait.
+        // A thread of the runtime serves the connections while callers wait.
         let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build();
         let runtime = runtime.map_err(|error| failed(&error))?;
         Ok(Self { store, prefix, location: location.to_owned(), runtime, read_only, patience })
@@ -108,7 +108,7 @@ impl Remote for Objects {
         }
         let (path, payload) = (self.path(key), PutPayload::from(bytes.to_vec()));
         let once = PutOptions::from(PutMode::Create);
-        // Nothing tells how far a request is, so that a large file is given more time.
+        // The progress of a request is not known, so a larger file gets more time.
         let pieces = u32::try_from(bytes.len() / PIECE).unwrap_or(u32::MAX);
         let most = self.patience.saturating_mul(pieces.saturating_add(1));
         let put = self.store.put_opts(&path, payload, once);

@@ -1,4 +1,4 @@
-//! What a cache needs of a store that is not a local folder.
+//! The interface of a remote store, as the cache needs it.
 
 use std::io::Write;
 
@@ -20,18 +20,18 @@ impl RemoteError {
     }
 }
 
-/// A store of objects by key, `ab/cdef.../v1.fsym`: the layout of a folder without its temporary files. Nothing is listed.
+/// A store of objects by key, such as `ab/cdef.../v2.fsym`. The keys are the paths of a store's folder. Objects are never listed.
 pub trait Remote: Send + Sync {
-    /// Writes an object to `out`. `Ok(false)` where there is none; then nothing was written.
+    /// Writes an object to `out`. `Ok(false)` if there is none; then nothing was written.
     ///
     /// # Errors
     /// The store could not be reached or refused, the object ended early, or `out` could not be written.
     fn get(&self, key: &str, out: &mut dyn Write) -> Result<bool, RemoteError>;
 
-    /// Makes an object, unless one of this key is there: `Ok(false)`. Readers see it whole or not at all.
+    /// Makes an object. `Ok(false)` if there is one with this key already, which stays. Readers see an object whole or not at all.
     ///
     /// # Errors
-    /// The store could not be reached or refused; a store that can only be read refuses always.
+    /// The store could not be reached, or refused. A read-only store always refuses.
     fn create(&self, key: &str, bytes: &[u8]) -> Result<bool, RemoteError>;
 
     /// The address, for messages.

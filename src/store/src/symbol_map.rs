@@ -17,7 +17,7 @@ self_cell::self_cell!(
     }
 );
 
-/// An opened `.fsym` file with the memory that it reads from. It stays valid when the file is replaced or removed.
+/// An opened `.fsym` file with its mapping. It stays valid if the file is replaced or removed.
 ///
 /// ```
 /// # let demo = concat!(env!("CARGO_MANIFEST_DIR"), "/../../schema/golden/demo.fsym");
@@ -33,26 +33,26 @@ pub struct SymbolMap {
 }
 
 impl SymbolMap {
-    /// Maps and opens a `.fsym` file, whatever its build id. Takes constant time; symbolic links are followed.
+    /// Maps and opens a `.fsym` file with any build id. Takes constant time. Follows symbolic links.
     ///
     /// # Errors
-    /// There is no regular file, it cannot be read, or it is no `.fsym` of this version.
+    /// There is no regular file at the path, the file cannot be read, or it is not a `.fsym` of this version.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
         Self::open_if_there(path, true)?
             .ok_or_else(|| StoreError::io(path, "open", std::io::Error::from(std::io::ErrorKind::NotFound)))
     }
 
-    /// Opens the bytes of a `.fsym` that were read already, as from a pipe. `path` is what messages call them.
+    /// Opens the bytes of a `.fsym` that were read already, for example from a pipe. Messages have `path`.
     ///
     /// # Errors
-    /// They are no `.fsym` of this version.
+    /// The bytes are not a `.fsym` of this version.
     pub fn of_bytes(path: &Path, bytes: Vec<u8>) -> Result<Self, StoreError> {
         let cell = Cell::try_new(Mapped::of_bytes(bytes), |mapped| SymbolFile::open(mapped));
         let cell = cell.map_err(|error| StoreError::damaged(path, error))?;
         Ok(Self { path: path.to_owned(), cell })
     }
 
-    /// `Ok(None)` where there is no file.
+    /// As [`SymbolMap::open`], but returns `Ok(None)` if there is no file.
     pub(crate) fn open_if_there(path: &Path, follow_links: bool) -> Result<Option<Self>, StoreError> {
         let Some(mapped) = Mapped::open(path, follow_links)? else { return Ok(None) };
         let cell = Cell::try_new(mapped, |mapped| SymbolFile::open(mapped));
@@ -75,18 +75,18 @@ impl SymbolMap {
         self.cell.borrow_owner()
     }
 
-    /// The build id inside the file; `None` where it has none that a store takes.
+    /// The build id inside the file; `None` if it has none, or one that a store does not take.
     pub fn build_id(&self) -> Option<BuildId> {
         BuildId::new(self.file().build_id()).ok()
     }
 
-    /// The debug id that follows from the build id inside.
+    /// The debug id that follows from the build id inside the file.
     pub fn debug_id(&self) -> Option<DebugId> {
         self.build_id().map(|id| DebugId::of_file(&id, self.file()))
     }
 
-    /// The checksum of header and directory. The directory holds the checksum of each section, so two files with
-    /// one checksum and one length have the same content but for collisions.
+    /// The checksum of header and directory. The directory has the checksum of each section, so two files with the same checksum and
+    /// the same length have the same contents, unless checksums collide.
     pub(crate) fn checksum(&self) -> u32 {
         let at = foldsym_format::header::field::CHECKSUM;
         let bytes = self.bytes().get(at..at + 4).and_then(|bytes| bytes.try_into().ok());

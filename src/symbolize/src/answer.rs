@@ -1,4 +1,4 @@
-//! What is known of an address, with names as ids of the file: what text, JSON and [`Frame`](crate::Frame)s are made from.
+//! The answer for a frame, with names as ids of the file. Text, JSON and [`Frame`](crate::Frame)s are made from it.
 
 use foldsym_lookup::{self as lookup, NameId};
 
@@ -9,20 +9,20 @@ use crate::unknown::Unknown;
 /// The frames of one function at an address, innermost first, and the function's other names.
 #[derive(Clone, Debug, Default)]
 pub struct Symbol {
-    /// The functions that are inlined there, then the one that holds the code.
+    /// The functions that are inlined there, then the function that contains the code.
     pub frames: Vec<lookup::Frame>,
-    /// Other names of the last.
+    /// Other names of the last of these.
     pub aliases: Vec<NameId>,
 }
 
 impl Symbol {
-    /// The name of the function, which the outermost frame has.
+    /// The name of the function, which is that of the outermost frame.
     pub fn name(&self) -> Option<NameId> {
         self.frames.last().and_then(|frame| frame.name)
     }
 }
 
-/// A function of shared code that may be the one that ran.
+/// One of the functions of folded code that may have run.
 #[derive(Clone, Debug)]
 pub struct Member {
     /// The evidence that recovered it: a word of the file format.
@@ -31,42 +31,42 @@ pub struct Member {
     pub symbol: Symbol,
 }
 
-/// What is known of one frame of a stack. Ids are those of its module's file: [`Names`](crate::Names) has their text.
+/// The answer for one frame of a stack. Ids are those of its module's file; [`Names`](crate::Names) has their text.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Answer {
-    /// The address as it was given; `None` for a frame of which nothing is known.
+    /// The address as it was given; `None` for a frame without an address.
     pub address: Option<u64>,
-    /// The module that has the address, as an index of the stack's [`Modules`](crate::Modules).
+    /// The module that contains the address, as an index of the stack's [`Modules`](crate::Modules).
     pub module: Option<usize>,
     /// The link-time address that was looked up.
     pub image_address: Option<u64>,
     /// Link-time address at which the function, or this part of it, starts. `None` in padding between functions.
     pub start: Option<u64>,
-    /// No frames where nothing is known. At shared code they are the first candidate's.
+    /// The function at the address. It has no frames if no function is known. At folded code it is the first candidate.
     pub symbol: Symbol,
-    /// `None` where nothing is known.
+    /// How sure the answer is; `None` if no function is known.
     pub certainty: Option<Certainty>,
-    /// What the certainty rests on, at shared code.
+    /// At folded code: the evidence for the answer.
     pub evidence: Option<Evidence>,
-    /// Why a likely answer is not certain.
+    /// Why an answer with only one known function is not `unique`.
     pub reason: Option<Reason>,
-    /// At shared code: how many functions are still possible.
+    /// At folded code: the number of functions that may have run.
     pub candidate_count: Option<u32>,
-    /// And which, the answer first; empty unless they were asked for.
+    /// At folded code: these functions, the answer first. Empty without the option [`Builder::candidates`](crate::Builder::candidates).
     pub candidates: Vec<Member>,
     /// Inlined frames are unknown, since a `.dwo` file was missing.
     pub partial: bool,
-    /// The object of the innermost frame, where registers and memory were given and the code is shared.
+    /// The object of the innermost frame, if registers and memory were given and the code is folded.
     pub object: Option<ObjectAnswer>,
     /// Why [`Symbol::frames`] is empty.
     pub unknown: Option<Unknown>,
 }
 
 impl Answer {
-    /// Makes it the answer where nothing is known, and keeps its memory.
+    /// Makes it an empty answer, and keeps its memory.
     pub(crate) fn clear(&mut self) {
-        // Field by field: to replace the whole costs a tenth of a lookup.
+        // Field by field: replacing the whole value would cost a tenth of a lookup.
         let Self { address, module, image_address, start, symbol, certainty, evidence, reason, .. } = self;
         (*address, *module, *image_address, *start) = (None, None, None, None);
         (*certainty, *evidence, *reason) = (None, None, None);
@@ -77,7 +77,7 @@ impl Answer {
         (self.object, self.unknown) = (None, None);
     }
 
-    /// The same frame without an answer.
+    /// The answer for the same frame without a function.
     pub fn without(&self, why: Unknown) -> Self {
         let Self { address, module, image_address, .. } = *self;
         Self { address, module, image_address, unknown: Some(why), ..Self::default() }

@@ -1,13 +1,13 @@
-//! Many stacks to distinct answers: a million stacks of a fleet ask for the same addresses again and again.
+//! Answers many stacks and gives each distinct answer once: a million stacks of a fleet have the same addresses again and again.
 //!
 //! 1. Each frame is placed in its file, as for a single stack.
-//! 2. The addresses of each file are sorted, equal ones are one, and the reader looks them up in that order: neighbours share
-//!    what it reads.
-//! 3. Frames at folded code are resolved from the outermost frame in. What a caller tells is the same wherever the same two
-//!    addresses stand under the same caller, so it is worked out once.
+//! 2. The addresses of each file are sorted and equal ones merged. The reader looks them up in that order, so that neighbours
+//!    share the memory that it reads.
+//! 3. Frames at folded code are resolved from the outermost frame inward. The result depends only on the frame's address, the
+//!    caller's address and the result for the caller, so each such combination is resolved once.
 //!
-//! Each distinct answer is handed out once; a frame is the number of its answer. A stack with what this does not cover (an
-//! object, damage on the way) is answered by itself, as [`Worker::answer`] does.
+//! Each frame refers to its answer by number. A stack for which this does not work (with an object for its innermost frame, or
+//! with damage) is answered by itself, as [`Worker::answer`] does.
 
 use foldsym_lookup::{BatchSlot, ImageAddr, Lookup, Resolved, StackAddr};
 use rustc_hash::FxHashMap;
@@ -31,11 +31,11 @@ pub struct BatchFrame {
     pub module: Option<u32>,
 }
 
-/// Frames of many stacks, and the memory that answering takes.
+/// The frames of many stacks, and buffers that are reused.
 #[derive(Default)]
 pub struct Batch {
     frames: Vec<BatchFrame>,
-    /// Where the frames of each stack end.
+    /// For each stack the end of its frames.
     ends: Vec<usize>,
     answers: u32,
     placed: Vec<Placed>,
@@ -48,28 +48,28 @@ pub struct Batch {
     absent: FxHashMap<Unknown, u32>,
 }
 
-/// A frame's file and address, its caller's address with the number of what is known of it, and what the call of a caller in another
-/// module was linked to.
+/// A frame's file and address; its caller's address with the caller's index in `resolutions`; and, if the caller is in another module, the
+/// import of its call.
 type AddressAndCaller = (usize, StackAddr, Option<(StackAddr, u32)>, Option<Import>);
 
-/// What a file has at an address.
+/// What the file of a frame has at its address.
 #[derive(Clone, Copy, PartialEq)]
 enum Base {
     /// Not looked up.
     None,
-    /// This answer, whoever called. The flag: the file has the address.
+    /// The number of the answer, which does not depend on the caller. The flag is true if the file has the address.
     Alone(u32, bool),
-    /// Shared code: callers tell.
+    /// Folded code: the answer depends on the callers.
     Grouped,
-    /// The whole stack is answered by itself.
+    /// The file is damaged here, so the whole stack is answered by itself.
     Damaged,
 }
 
-/// What stands for a caller of which only the address counts.
+/// In place of an index into `resolutions`: of the caller only the address counts.
 const NO_RESOLUTION: u32 = u32::MAX;
 
 impl Batch {
-    /// An empty one.
+    /// An empty batch.
     pub fn new() -> Self {
         Self::default()
     }
@@ -80,7 +80,7 @@ impl Batch {
         &self.frames[start..self.ends[index]]
     }
 
-    /// How many distinct answers there are.
+    /// The number of distinct answers.
     pub fn answers(&self) -> u32 {
         self.answers
     }
@@ -94,7 +94,7 @@ impl Worker<'_> {
     /// (no other file of the batch has it), the answer, and the names of the file; then `batch` says which frame has
     /// which answer. An answer's [`Answer::address`] and [`Answer::module`] are those of some frame that has it: the others differ in these alone.
     ///
-    /// The answers are those of [`Worker::answer`]. Stacks of one process are best neighbours.
+    /// The answers equal those of [`Worker::answer`]. It is fastest if stacks of one process follow each other.
     pub fn answer_batch(
         &mut self,
         queries: &[Query<'_>],
@@ -115,7 +115,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Places the frames of as many stacks as have files that are kept together.
+    /// Places the frames of the first stacks, until their files exceed [`MAX_FILES`]. Returns the number of these stacks.
     fn place_part(&mut self, queries: &[Query<'_>], batch: &mut Batch) -> usize {
         batch.placed.clear();
         batch.unknown.clear();
@@ -160,7 +160,7 @@ impl Worker<'_> {
             let (map, kept) = (&loaded.map, &mut loaded.names.plain);
             let mut names = kept.of(map.file(), map.path());
             let mut answer = Answer::default();
-            // They are in order already, so that one slot is enough: the reader's cursor goes on from the last.
+            // The addresses are sorted, so one slot is enough: the reader continues from the address before.
             map.file().lookup_batch(&addresses, &mut [BatchSlot::EMPTY], |_, found, frames| {
                 let equal = equal.next().unwrap_or_default();
                 let Some(&(_, address, first)) = equal.first() else { return };
@@ -185,7 +185,7 @@ impl Worker<'_> {
                     names.begin(0);
                     each(number, Some(number_of_file), &answer, &mut names);
                     if names.take_damage().is_some() {
-                        // The stack by itself says what is damaged; this answer belongs to no frame.
+                        // Answering the stack by itself will say what is damaged. This answer belongs to no frame.
                         base = Base::Damaged;
                     }
                     *answers += 1;
@@ -252,7 +252,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Answers the frames of a stack that are at folded code. Gives whether nothing was damaged on the way.
+    /// Answers the frames of a stack that are at folded code. Returns false if a file is damaged.
     fn resolve_stack(
         &mut self,
         batch: &mut Batch,
@@ -288,7 +288,8 @@ impl Worker<'_> {
         true
     }
 
-    /// Works out what a caller tells of a frame at folded code, and hands the answer out. `None` where the file is damaged.
+    /// Resolves a frame at folded code by its caller, and gives the answer to `each`. Returns its index in `resolutions`, or `None` if the
+    /// file is damaged.
     fn resolve_call(
         &mut self,
         batch: &mut Batch,
@@ -338,7 +339,7 @@ impl Worker<'_> {
         Some(batch.resolutions.len() as u32 - 1)
     }
 
-    /// The answer of a frame that has no file, or no address in it.
+    /// The number of the answer for a frame that has no file, or no address in it.
     fn without_file(&mut self, batch: &mut Batch, placed: Placed, why: Unknown, each: Each<'_>) -> u32 {
         let answers = &mut batch.answers;
         *batch.absent.entry(why).or_insert_with_key(|why| {
@@ -350,7 +351,7 @@ impl Worker<'_> {
         })
     }
 
-    /// Answers one stack as if it were alone, an answer for each frame.
+    /// Answers one stack by itself, with an answer of its own for each frame.
     fn by_itself(&mut self, query: Query<'_>, batch: &mut Batch, each: Each<'_>) {
         let number = batch.answers;
         let mut made = Vec::new();
@@ -361,7 +362,7 @@ impl Worker<'_> {
                 None => names.plain.none(),
             };
             names.begin(0);
-            // Names that a first pass finds damaged make an answer without them.
+            // A first pass reads all names. If one is damaged, the answer is replaced by one without frames.
             let read = |names: &mut Names<'_>| {
                 let members = answer.candidates.iter().map(|member| &member.symbol);
                 for symbol in std::iter::once(&answer.symbol).chain(members) {
@@ -373,7 +374,7 @@ impl Worker<'_> {
                 names.take_damage()
             };
             match read(&mut names) {
-                // A number of a file that no other answer has: its ids are read anew.
+                // No other answer has this number of a file, so the caller reads the names of the ids anew.
                 None => each(at, Some(usize::MAX - at as usize), answer, &mut names),
                 Some(why) => each(at, None, &answer.without(why), &mut names),
             }

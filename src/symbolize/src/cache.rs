@@ -1,15 +1,15 @@
-//! The folder in which converted programs are kept: opened when it is needed first, and made when there is something to keep.
+//! The folder that keeps converted programs. It is opened when it is first needed, and made when there is something to keep.
 
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use foldsym_store::{LocalStore, StoreError};
 
-/// A cache that may not be there yet.
+/// A cache whose folder may not exist yet.
 #[derive(Debug)]
 pub(crate) struct Cache {
     folder: PathBuf,
-    /// `None` where the folder cannot be used.
+    /// `None` if the folder cannot be used.
     store: OnceLock<Option<LocalStore>>,
 }
 
@@ -18,17 +18,17 @@ impl Cache {
         Self { folder, store: OnceLock::new() }
     }
 
-    /// Opens the folder now, and makes it where it is not there.
+    /// Opens the folder now, and makes it if it does not exist.
     ///
     /// # Errors
-    /// It cannot be used.
+    /// The folder cannot be used.
     pub(crate) fn open(&self) -> Result<(), StoreError> {
         let store = LocalStore::create_private(&self.folder)?;
         let _ = self.store.set(Some(store));
         Ok(())
     }
 
-    /// The store to read from; `None` where nothing was kept yet.
+    /// The store to read from; `None` if the folder does not exist yet or cannot be used.
     pub(crate) fn to_read(&self) -> Option<&LocalStore> {
         match self.store.get() {
             Some(store) => store.as_ref(),
@@ -37,7 +37,7 @@ impl Cache {
         }
     }
 
-    /// The store to keep something in; `None` where the folder cannot be used.
+    /// The store to write to; `None` if the folder cannot be used.
     pub(crate) fn to_write(&self) -> Option<&LocalStore> {
         self.store.get_or_init(|| LocalStore::create_private(&self.folder).ok()).as_ref()
     }

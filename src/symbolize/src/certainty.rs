@@ -1,4 +1,4 @@
-//! How sure an answer is: the reader's words as types of this crate, so that they may grow apart. The one place that maps them.
+//! How sure an answer is. The types mirror the reader's, so that both crates can change independently. Only this module maps them.
 
 use foldsym_lookup as lookup;
 
@@ -6,15 +6,16 @@ use foldsym_lookup as lookup;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Certainty {
-    /// The code is not shared: no second function is there.
+    /// The code belongs to one function, and a check proved that no other function has it.
     Unique,
-    /// The code is shared, and the callee that the compiler recorded for this call is proven.
+    /// The code is folded, and the evidence proves which function ran.
     Exact,
-    /// One function has evidence and no other has, or nobody else has a trace but that could not be checked.
+    /// Only one function is known, but the check could not prove that there is no other ([`Reason`]). Or the code is folded, and only one
+    /// function has evidence, which is no proof.
     Likely,
-    /// The code is shared, and some of the functions are ruled out.
+    /// The code is folded, and some of the functions are ruled out.
     Narrowed,
-    /// The code is shared, and any of the functions may have run.
+    /// The code is folded, and any of the functions may have run.
     Ambiguous,
 }
 
@@ -31,7 +32,7 @@ impl Certainty {
     }
 }
 
-/// What an answer at shared code rests on.
+/// The evidence for an answer at folded code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Evidence {
@@ -39,11 +40,11 @@ pub enum Evidence {
     DirectCall,
     /// The linker kept the relocation of the call.
     Relocation,
-    /// The caller is folded itself, and each of its functions calls another.
+    /// The caller is folded itself, and each of its functions calls another callee.
     MergedCaller,
     /// The call reaches the code by tail calls.
     TailCall,
-    /// The call goes through this slot of a vtable.
+    /// The call goes through a known slot of a vtable.
     VirtualSlot,
     /// The object's vtable pointer was given.
     Vtable,
@@ -63,7 +64,7 @@ impl Evidence {
     }
 }
 
-/// Why an answer without a second function is [`Certainty::Likely`] and not [`Certainty::Unique`].
+/// Why an answer with only one known function is [`Certainty::Likely`] and not [`Certainty::Unique`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Reason(&'static str);
 

@@ -1,8 +1,8 @@
-//! Fetches programs and debug files from debuginfod servers, into the cache that elfutils' client has.
+//! Fetches programs and debug files from debuginfod servers into the cache of elfutils' client.
 //!
-//! The protocol is `GET PREFIX/buildid/HEX/executable` and `/debuginfo`. The cache is a folder `HEX` with a file of each name; an empty
-//! file says that no server had it when they were asked. Both are as elfutils 0.188 writes and reads them, so that gdb and this crate fetch a
-//! file once. Files that nobody used are removed by elfutils' client alone.
+//! The protocol is `GET PREFIX/buildid/HEX/executable` and `/debuginfo`. The cache has a folder `HEX` with a file of each name. An empty
+//! file means that no server had it at the last request. Protocol and cache are those of elfutils 0.188, so gdb and this crate share
+//! the fetched files. This crate removes no file from the cache; elfutils' client removes files that nobody uses.
 
 use std::fs::{self, File};
 use std::io::{Read, Write};
@@ -12,14 +12,14 @@ use std::time::Duration;
 use foldsym_store::{BuildId, debuginfod_cache};
 use ureq::Agent;
 
-/// Larger files are refused where `DEBUGINFOD_MAXSIZE` does not say what is.
+/// Larger files are refused, unless `DEBUGINFOD_MAXSIZE` sets another limit.
 const MAX_BYTES: u64 = 16 << 30;
-/// For how long servers that had no file are not asked again, where the cache does not say (seconds).
+/// The seconds for which no server is asked again for a file that none had, unless the cache sets another number.
 const MISSING_FOR: u64 = 600;
 
-/// Debuginfod servers, and the folder that keeps what they sent.
+/// Debuginfod servers, and the folder that keeps the fetched files.
 ///
-/// Nothing is asked of a server unless [`Builder::debuginfod`](crate::Builder::debuginfod) is called. Calls block.
+/// No server is contacted unless [`Builder::debuginfod`](crate::Builder::debuginfod) is called. Calls block.
 #[derive(Clone, Debug)]
 pub struct Debuginfod {
     servers: Vec<String>,
@@ -37,14 +37,14 @@ pub(crate) struct FetchError {
     problem: String,
 }
 
-/// What servers sent.
+/// A file that a server sent.
 pub(crate) struct Fetched {
     pub(crate) path: PathBuf,
-    /// It is the debug file, as the program could not be fetched: at another time it can.
+    /// It is the debug file, since fetching the program failed. A later attempt may succeed.
     pub(crate) has_failed: bool,
 }
 
-/// What is asked of a server.
+/// The kind of file that is requested.
 #[derive(Clone, Copy, Debug)]
 enum Artifact {
     Executable,
@@ -61,11 +61,11 @@ impl Artifact {
 }
 
 impl Debuginfod {
-    /// The servers of `DEBUGINFOD_URLS` (prefixes, with spaces between them), with elfutils' cache and variables. `None` where
-    /// the variable names no server, or no folder for a cache is known.
+    /// The servers of `DEBUGINFOD_URLS` (URL prefixes, separated by spaces), with elfutils' cache and environment variables. `None` if
+    /// the variable has no server, or no folder for a cache is known.
     ///
-    /// Obeyed are `DEBUGINFOD_CACHE_PATH`, `DEBUGINFOD_TIMEOUT` (seconds until an answer begins; 90), `DEBUGINFOD_MAXTIME` (seconds for
-    /// a whole answer), `DEBUGINFOD_MAXSIZE` (bytes) and `DEBUGINFOD_HEADERS_FILE` (a header a line).
+    /// The variables are `DEBUGINFOD_CACHE_PATH`, `DEBUGINFOD_TIMEOUT` (seconds until an answer begins; 90 by default),
+    /// `DEBUGINFOD_MAXTIME` (seconds for a whole answer), `DEBUGINFOD_MAXSIZE` (bytes) and `DEBUGINFOD_HEADERS_FILE` (one header per line).
     pub fn from_env() -> Option<Self> {
         let urls = std::env::var("DEBUGINFOD_URLS").ok()?;
         let servers: Vec<String> = urls.split_whitespace().map(str::to_owned).collect();
@@ -87,8 +87,8 @@ impl Debuginfod {
         Some(found)
     }
 
-    /// Servers by the prefix of their addresses, asked in order, and the folder for what they send. `timeout` bounds the wait until an answer begins (90
-    /// seconds where it is `None`), `whole` the time for all of it.
+    /// Servers by their URL prefixes, which are tried in order, and the folder for the files that they send. `timeout` bounds the wait until
+    /// an answer begins (`None`: 90 seconds), `whole` the time for the whole answer.
     pub fn new(
         servers: Vec<String>,
         cache: impl Into<PathBuf>,
@@ -111,10 +111,11 @@ impl Debuginfod {
         &self.cache
     }
 
-    /// The program of a build id, with its debug file beside it in the cache; the debug file where no server gives the program. `Ok(None)`
-    /// where no server has either.
+    /// Fetches the program of a build id, and its debug file into the same folder of the cache. Returns the debug file if no server sends the
+    /// program, and `Ok(None)` if no server has either.
     pub(crate) fn program(&self, id: &BuildId) -> Result<Option<Fetched>, FetchError> {
-        // Without its debug file a program is worth little: an error there is told. Without its program a debug file answers nearly all.
+        // A program is worth little without its debug file, so an error there is returned. A debug file without its program suffices for
+        // nearly all answers.
         let debug = self.get(id, Artifact::DebugInfo)?;
         let (program, has_failed) = match self.get(id, Artifact::Executable) {
             Err(error) if debug.is_none() => return Err(error),
@@ -163,7 +164,7 @@ impl Debuginfod {
         match failed {
             Some(error) => Err(error),
             None => {
-                // An empty file of this time: asked, and not there. An old one is replaced so that its time is new.
+                // An empty file, whose time says when no server had the file. It replaces an old one so that the time is new.
                 let missing = tempfile::Builder::new().prefix(artifact.name()).tempfile_in(&folder);
                 missing.map_err(local)?.persist(&path).map_err(|error| local(error.error))?;
                 Ok(None)
@@ -171,7 +172,7 @@ impl Debuginfod {
         }
     }
 
-    /// Writes an answer to `out`. `Ok(false)` where the server does not have it.
+    /// Writes the file of a server to `out`. `Ok(false)` if the server does not have it.
     fn fetch(&self, url: &str, out: &mut File) -> Result<bool, String> {
         let mut request = self.agent.get(url);
         for (name, value) in &self.headers {
@@ -213,7 +214,7 @@ impl Debuginfod {
         }
     }
 
-    /// Seconds; the cache's owner may have written another number into it.
+    /// The seconds for which a missing file is not requested again. The owner of the cache may set them in the file `cache_miss_s`.
     fn missing_for(&self) -> u64 {
         let text = fs::read_to_string(self.cache.join("cache_miss_s"));
         text.ok().and_then(|text| text.trim().parse().ok()).unwrap_or(MISSING_FOR)
@@ -229,7 +230,7 @@ fn private_folder(folder: &Path) -> std::io::Result<()> {
     builder.create(folder)
 }
 
-/// A number of the environment; zero and what is no number count as not set.
+/// A number in an environment variable. Zero, or a text that is not a number, counts as not set.
 fn positive(name: &str) -> Option<u64> {
     std::env::var(name).ok()?.trim().parse().ok().filter(|&number| number > 0)
 }

@@ -1,4 +1,4 @@
-//! Finds the file of a module: search paths first, then stores, and programs to convert last, since that is work.
+//! Finds the file of a module: first in the search paths, then in stores. Programs come last, since they must be converted.
 
 use std::path::{Path, PathBuf};
 
@@ -11,13 +11,13 @@ use crate::cache::Cache;
 use crate::program::{Conversion, of_cache, of_module};
 use crate::unknown::{Unknown, of_error};
 
-/// Where files are looked for.
+/// The places where files are searched.
 #[derive(Debug, Default)]
 pub(crate) struct Finder {
     pub(crate) search: Vec<PathBuf>,
     pub(crate) stores: Vec<Store>,
     pub(crate) cache: Option<Cache>,
-    /// Programs are passed over.
+    /// Programs are skipped.
     pub(crate) files_alone: bool,
     /// How programs are converted.
     #[cfg(feature = "convert")]
@@ -26,14 +26,14 @@ pub(crate) struct Finder {
     pub(crate) debuginfod: Option<crate::debuginfod::Debuginfod>,
 }
 
-/// What was seen on the way to an answer.
+/// What a search has seen so far.
 #[derive(Default)]
 struct Seen {
-    /// Places that have other builds, or nothing.
+    /// Places that have no file, or one of another build.
     absent: Vec<String>,
-    /// The first place that is damaged or failed.
+    /// The first damage or failure.
     trouble: Option<Unknown>,
-    /// What the cache has of a program whose debug information was not all there: for when no other place has more.
+    /// The cached file of a program that was converted without some of its debug information. It is used if no other place has a file.
     lacking: Option<SymbolMap>,
 }
 
@@ -44,8 +44,8 @@ impl Seen {
 }
 
 impl Finder {
-    /// Finds and opens the file of a module, and says whether another place may have more later. `program` is where its program is, if that
-    /// is known. Of several errors on the way the first is told, and only if no place has the file.
+    /// Finds and opens the file of a module. The flag is true if another place may have a better file later. `program` is the path of the
+    /// module's program, if it is known. Errors are returned only if no place has the file, and then the first of them.
     pub(crate) fn find(
         &self,
         id: Option<&ModuleId>,
@@ -60,7 +60,7 @@ impl Finder {
         };
         #[cfg(feature = "convert")]
         let id = id.or(own.as_ref());
-        // A name that leads out of a folder, or to none, is looked for by identity alone.
+        // A name that leads out of the folder, or is not a file name, is not used; only the identity is.
         let name = Some(name).filter(|name| !matches!(*name, "" | "." | "..") && !name.contains('\0'));
         for path in &self.search {
             if let Some(map) = search(path, id, name, &mut seen) {
@@ -68,8 +68,8 @@ impl Finder {
             }
         }
         if let Some(id) = id {
-            // What a build published may have more than what was converted here from its program: rows, readable names. To ask a folder costs
-            // no more than to ask the cache.
+            // A file that a build published may have more than one that was converted here from its program, such as rows or readable
+            // names. A local folder costs no more to search than the cache.
             let (folders, others): (Vec<&Store>, Vec<&Store>) =
                 self.stores.iter().partition(|store| matches!(store, Store::Local(_)));
             if let Some(map) = of_stores(&folders, id, &mut seen) {
@@ -91,7 +91,7 @@ impl Finder {
             for path in &self.search {
                 programs.extend(candidates(path, id, name));
             }
-            // What was named outright need not have the module's name.
+            // A program that the module gives by path may have another name.
             programs.extend(program.map(Path::to_owned));
             for program in programs {
                 match of_module(&program, id, &self.conversion, self.cache.as_ref()) {
@@ -131,13 +131,13 @@ impl Finder {
 
 #[cfg(feature = "debuginfod")]
 impl Finder {
-    /// Converts what a debuginfod server has of a build id; and whether a server failed, so that it may have more later.
+    /// Converts the program that a debuginfod server has for a build id. The flag is true if a server failed, so that it may have more later.
     fn fetched(&self, id: Option<&ModuleId>, seen: &mut Seen) -> Option<(SymbolMap, bool)> {
         let (Some(debuginfod), Some(wanted @ ModuleId::Build(id))) = (&self.debuginfod, id) else {
             return None;
         };
         match debuginfod.program(id) {
-            // What is made of a debug file alone, because a server failed, is not kept.
+            // If a server failed, only a debug file may have come, and the result is not kept in the cache.
             Ok(Some(found)) => {
                 match of_module(
                     &found.path,
@@ -160,7 +160,7 @@ impl Finder {
     }
 }
 
-/// What the cache has of an identity. Only whoever converts programs puts files there that lack something.
+/// The cached file of an identity. Without the feature `convert`, it counts as complete.
 #[cfg(not(feature = "convert"))]
 fn of_cache(cache: &LocalStore, id: &ModuleId) -> Result<Option<(SymbolMap, bool)>, StoreError> {
     Ok(cache.get_module(id)?.map(|map| (map, true)))
@@ -178,7 +178,7 @@ fn of_stores(stores: &[&Store], id: &ModuleId, seen: &mut Seen) -> Option<Symbol
     None
 }
 
-/// Looks for a `.fsym` at a search path: a folder of `NAME.fsym` files, or one file.
+/// Looks for a `.fsym` at a search path, which is a folder of `NAME.fsym` files, or one file.
 fn search(path: &Path, id: Option<&ModuleId>, name: Option<&str>, seen: &mut Seen) -> Option<SymbolMap> {
     let (file, named) = if path.is_dir() {
         (path.join(format!("{}.fsym", name?)), true)
@@ -188,7 +188,7 @@ fn search(path: &Path, id: Option<&ModuleId>, name: Option<&str>, seen: &mut See
     } else {
         return None;
     };
-    // A file of another name counts if it is of the same build.
+    // A file of another name counts only if its build id proves that it fits.
     if !named && id.is_none() {
         return None;
     }
@@ -223,7 +223,7 @@ fn candidates(path: &Path, id: Option<&ModuleId>, name: Option<&str>) -> Vec<Pat
     if path.is_dir() {
         if let Some(ModuleId::Build(id)) = id {
             let key = id.to_string();
-            // As gdb and distributions keep debug files.
+            // The path at which gdb looks for debug files, and distributions install them.
             found.push(path.join(".build-id").join(&key[..2]).join(format!("{}.debug", &key[2..])));
         }
         found.extend(name.filter(|name| !is_fsym(name.as_ref())).map(|name| path.join(name)));
@@ -236,7 +236,7 @@ fn candidates(path: &Path, id: Option<&ModuleId>, name: Option<&str>) -> Vec<Pat
     found
 }
 
-/// By its name; what is inside is checked when it is opened.
+/// True if the name ends in `.fsym`; the contents are checked when the file is opened.
 pub(crate) fn is_fsym(path: &Path) -> bool {
     path.extension().is_some_and(|ending| ending == "fsym")
 }

@@ -1,4 +1,4 @@
-//! What is known of one frame of a stack.
+//! The answer for one frame of a stack, with names as text.
 
 use std::sync::Arc;
 
@@ -7,34 +7,34 @@ use crate::certainty::{Certainty, Evidence, Reason};
 use crate::names::Names;
 use crate::unknown::Unknown;
 
-/// One frame of a stack, answered. Names are shared text: a clone of one is cheap.
+/// The answer for one frame of a stack. Names are shared text: a clone is cheap.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Frame {
-    /// The address as it was given; `None` for a frame of which nothing is known.
+    /// The address as it was given; `None` for a frame without an address.
     pub address: Option<u64>,
-    /// Which module of the stack's [`Modules`](crate::Modules) it is in.
+    /// The module that contains the address, as an index of the stack's [`Modules`](crate::Modules).
     pub module: Option<usize>,
-    /// The name of that module, empty without one.
+    /// The name of that module; empty without a module.
     pub module_name: Arc<str>,
     /// The link-time address that was looked up, in the space of the program's section headers.
     pub image_address: Option<u64>,
-    /// Where the function, or this part of it, starts: a link-time address. `None` in padding between functions.
+    /// The link-time address at which the function, or this part of it, starts. `None` in padding between functions.
     pub start: Option<u64>,
-    /// The functions at the address, innermost first: those that are inlined there, then the one that holds the code. Empty where
-    /// nothing is known. At shared code they are the first candidate's.
+    /// The functions at the address, innermost first: the functions that are inlined there, then the function that contains the code.
+    /// Empty if no function is known. At folded code they are those of the first candidate.
     pub functions: Vec<Location>,
-    /// Other names of the function that holds the code.
+    /// Other names of the function that contains the code.
     pub aliases: Vec<Arc<str>>,
-    /// How sure it is that this function ran; `None` where nothing is known.
+    /// How sure it is that this function ran; `None` if no function is known.
     pub certainty: Option<Certainty>,
-    /// What that rests on, at shared code.
+    /// At folded code: the evidence for the answer.
     pub evidence: Option<Evidence>,
-    /// Why the answer is not [`Certainty::Unique`], where nobody else has a trace.
+    /// Why an answer with only one known function is not [`Certainty::Unique`].
     pub reason: Option<Reason>,
-    /// At shared code: how many functions are still possible.
+    /// At folded code: the number of functions that may have run.
     pub candidate_count: Option<u32>,
-    /// Which functions those are, the answer first; empty unless [`Builder::candidates`](crate::Builder::candidates) asks for them.
+    /// At folded code: these functions, the answer first. Empty without the option [`Builder::candidates`](crate::Builder::candidates).
     pub candidates: Vec<Candidate>,
     /// Inlined functions are unknown, since a `.dwo` file was missing when the program was converted.
     pub partial: bool,
@@ -43,7 +43,7 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// A copy of an answer, with its names. The name of the module is left out.
+    /// Copies an answer and its names. `module_name` stays empty.
     pub(crate) fn of(answer: &Answer, names: &mut Names<'_, Arc<str>>) -> Self {
         let frame = Self::with_names(answer, names);
         match names.take_damage() {
@@ -100,29 +100,29 @@ fn texts(symbol: &Symbol, names: &mut Names<'_, Arc<str>>) -> (Vec<Location>, Ve
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Location {
-    /// The readable name; the linkage name where it has no other, empty where none is known.
+    /// The demangled name, or the linkage name if it cannot be demangled; empty if no name is known.
     pub function: Arc<str>,
     /// The name as the symbol table or the compiler spells it. Bytes that are not UTF-8 are replaced by U+FFFD.
     pub linkage_name: Arc<str>,
-    /// The source file, empty where it is not known.
+    /// The source file; empty if it is not known.
     pub file: Arc<str>,
-    /// The line, from 1; 0 where it is not known.
+    /// The line, from 1; 0 if it is not known.
     pub line: u32,
-    /// The column, from 1; 0 where it is not known or was not kept.
+    /// The column, from 1; 0 if it is not known or was not kept.
     pub column: u32,
-    /// The file of the function's declaration, empty where it is not known.
+    /// The file of the function's declaration; empty if it is not known.
     pub start_file: Arc<str>,
-    /// The line of the function's declaration; 0 where it is not known.
+    /// The line of the function's declaration; 0 if it is not known.
     pub start_line: u32,
     /// The function is inlined into the next one.
     pub inlined: bool,
 }
 
-/// A function of shared code that may be the one that ran.
+/// One of the functions of folded code that may have run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Candidate {
-    /// What recovered it: a word of the file format (`live_range`, `symbol`, ...).
+    /// The evidence that recovered it: a word of the file format (`live_range`, `symbol`, ...).
     pub how: &'static str,
     /// Its frames, innermost first.
     pub functions: Vec<Location>,
@@ -131,7 +131,7 @@ pub struct Candidate {
 }
 
 impl Candidate {
-    /// The linkage name of the function, which the outermost frame has; empty where it has none.
+    /// The linkage name of the function, which is that of the outermost frame; empty if it has no name.
     pub fn linkage_name(&self) -> &str {
         self.functions.last().map_or("", |outermost| &outermost.linkage_name)
     }

@@ -1,5 +1,5 @@
-//! Answers as JSON: the keys of `llvm-symbolizer --output-style=JSON`, with what it does not know added. The command line, servers and
-//! bindings share it. Keys come in the order in which they are written; `schema/answers.md` says what each is.
+//! Writes answers as JSON, with the keys of `llvm-symbolizer --output-style=JSON` and further ones. The command line, servers and
+//! bindings share it. The order of the keys is fixed; `schema/answers.md` describes each key.
 
 use foldsym_lookup::{Frame, OriginId};
 
@@ -9,7 +9,7 @@ use crate::objects::ObjectAnswer;
 pub use crate::quote::string;
 use crate::unknown::Unknown;
 
-/// Puts a decimal number.
+/// Writes a decimal number.
 pub fn number(out: &mut Vec<u8>, value: impl Into<u64>) {
     let mut digits = [0u8; 20];
     let mut at = digits.len();
@@ -25,10 +25,10 @@ pub fn number(out: &mut Vec<u8>, value: impl Into<u64>) {
     out.extend_from_slice(&digits[at..]);
 }
 
-/// Puts `0x` and lower-case hexadecimal digits, without quotes.
+/// Writes `0x` and lower-case hexadecimal digits, without quotes.
 pub fn hex(out: &mut Vec<u8>, value: u64) {
     let count = 16 - (value | 1).leading_zeros() as usize / 4;
-    // The first digit in the highest bits, so that what is too many is behind.
+    // The first digit is moved to the highest bits, so that superfluous digits come last and can be cut off.
     let first = value << (64 - 4 * count);
     out.extend_from_slice(b"0x");
     let end = out.len() + count;
@@ -39,7 +39,7 @@ pub fn hex(out: &mut Vec<u8>, value: u64) {
     out.truncate(end);
 }
 
-/// The hexadecimal digits of all four bytes, all at once: a digit in each byte of a word.
+/// The hexadecimal digits of all four bytes, computed at once: each byte of a word holds a digit.
 fn eight_digits(value: u32) -> [u8; 8] {
     const ONES: u64 = 0x0101_0101_0101_0101;
     let spread = u64::from(value);
@@ -51,14 +51,14 @@ fn eight_digits(value: u32) -> [u8; 8] {
     (digits + ONES * u64::from(b'0') + letters * u64::from(b'a' - b'0' - 10)).to_be_bytes()
 }
 
-/// Puts an address as a JSON string.
+/// Writes an address as a JSON string.
 pub fn address(out: &mut Vec<u8>, value: u64) {
     out.push(b'"');
     hex(out, value);
     out.push(b'"');
 }
 
-/// Puts an array.
+/// Writes an array.
 pub fn list<T>(out: &mut Vec<u8>, items: impl IntoIterator<Item = T>, mut put: impl FnMut(&mut Vec<u8>, T)) {
     out.push(b'[');
     for (at, item) in items.into_iter().enumerate() {
@@ -70,8 +70,8 @@ pub fn list<T>(out: &mut Vec<u8>, items: impl IntoIterator<Item = T>, mut put: i
     out.push(b']');
 }
 
-/// Puts the object of one answer, without the brace that ends it. `names` are kept in the form of JSON; `module` is the name of the module
-/// that the answer is about.
+/// Writes the object of one answer, without the brace that ends it. `names` must have the form [`Form::Json`](crate::Form::Json); `module`
+/// is the name of the answer's module.
 pub fn object(out: &mut Vec<u8>, answer: &Answer, names: &mut Names<'_>, module: &str) {
     out.extend_from_slice(b"{\"Address\":");
     match answer.address {
@@ -120,7 +120,7 @@ pub fn object(out: &mut Vec<u8>, answer: &Answer, names: &mut Names<'_>, module:
     }
 }
 
-/// Puts why a module has no answer. That a file has no function at an address is told by `Symbol` and `Certainty`.
+/// Writes why a module has no answer. If only the file has no function at the address, `Symbol` and `Certainty` show that already.
 fn unknown(out: &mut Vec<u8>, why: &Unknown) {
     if matches!(why, Unknown::NoFunction | Unknown::NoAddress) {
         return;
@@ -132,7 +132,7 @@ fn unknown(out: &mut Vec<u8>, why: &Unknown) {
     out.push(b'}');
 }
 
-/// The frame where nothing is known.
+/// The frame for an unknown function.
 const NOTHING: Frame = Frame {
     name: None,
     file: None,
@@ -144,7 +144,7 @@ const NOTHING: Frame = Frame {
     is_outermost: true,
 };
 
-/// Puts the frames. Where there are none stands one of "" and 0, as consumers count on one.
+/// Writes the frames. If there are none, it writes one frame of "" and 0, since consumers expect at least one.
 fn symbol(out: &mut Vec<u8>, symbol: &Symbol, start: Option<u64>, names: &mut Names<'_>) {
     let frames = if symbol.frames.is_empty() { &[NOTHING][..] } else { &symbol.frames };
     let outermost = frames.len() - 1;
@@ -187,7 +187,7 @@ fn aliases(out: &mut Vec<u8>, symbol: &Symbol, names: &mut Names<'_>) {
     });
 }
 
-/// Puts the object that a frame's method runs on, and why it does not tell which method that is.
+/// Writes the object that a frame's method runs on, and why it does not determine the method.
 fn object_of_frame(out: &mut Vec<u8>, object: &ObjectAnswer, names: &mut Names<'_>) {
     let put = |out: &mut Vec<u8>, key: &[u8], value: Option<u64>| {
         out.extend_from_slice(key);
@@ -215,8 +215,8 @@ fn word(out: &mut Vec<u8>, word: Option<&str>) {
     }
 }
 
-/// Puts the object that answers a line which has no answer, without its end: `address` as it was given and `module`, of a
-/// single address.
+/// Writes the object for a line of input that cannot be answered, without the brace that ends it. `address` is for a line with a single
+/// address: the address as it was given, and the name of the module.
 pub fn error(out: &mut Vec<u8>, address: Option<(&str, &str)>, message: &str) {
     out.push(b'{');
     if let Some((address, module)) = address {

@@ -1,25 +1,27 @@
-//! Answers whole stacks: modules and addresses in, frames with function, file, line and certainty out.
+//! Symbolizes whole stacks: modules and addresses in, frames with function, file, line and certainty out.
 //!
-//! [`foldsym_lookup`] answers for one file at a time. A stack of a running program crosses many modules, each at its own address, each with a
-//! file of its own that must be found first. This crate finds the files (a store, folders, single files), keeps them mapped in a
-//! bounded cache, and resolves folded functions over the whole stack: the return address in the caller tells which of the functions
-//! that share the code ran.
+//! [`foldsym_lookup`] answers for one file at a time. A stack of a running program crosses many modules, each at its own address, each
+//! with a file of its own that must be found first. This crate finds the files (in stores, in folders, or by path), keeps them
+//! mapped in a bounded cache, and resolves folded functions over the whole stack: the return address in the caller may
+//! determine which of the functions that share the code ran.
 //!
 //! # What the crate promises
 //!
-//! - **A file of another build is never used.** Where a module has an identity, the file must have the same one inside.
-//! - **No answer has a reason.** A frame without a function says whether the file is absent, damaged, or could not be read
-//!   ([`Unknown`]), with the module's name and the places that were looked at.
-//! - **The chain of callers breaks at the border of a module.** A caller in another module tells nothing about the functions that may have
-//!   run: its file records calls by addresses of its own. So does a frame whose caller is not known.
-//! - **One [`Symbolizer`] serves all threads.** It is `Send` and `Sync`; a [`Worker`] is what one thread has for itself.
-//! - **A stranger's report opens no file by its path.** Of a module's name only the last part counts, and that only within the folders of
-//!   [`Builder::search`].
+//! - **A file of another build is never used.** If a module has an identity, the file must have the same one inside.
+//! - **A missing answer has a reason.** A frame without a function says whether the file is absent, damaged, or could not be read
+//!   ([`Unknown`]), with the module's name and the places that were searched.
+//! - **The chain of callers breaks at the border of a module.** The call keys of a file are for its own calls. So a caller in another
+//!   module does not narrow the functions that may have run, except by the name that its call was linked to (an import). An
+//!   unknown caller does not narrow them either.
+//! - **One [`Symbolizer`] serves all threads.** It is `Send` and `Sync`; each thread has a [`Worker`] of its own.
+//! - **A report from an untrusted source opens no file by its path.** Only the last part of a module's name counts, and only within the
+//!   folders of [`Builder::search`].
 //!
 //! # What the crate does not do
 //!
-//! It reads no crash reports, unwinds no stacks, and asks no server, unless the feature `debuginfod` is on and `Builder::debuginfod` was called. Without the feature `convert` it builds neither
-//! `gimli` nor `object`, and takes `.fsym` files alone; programs among the files of a search path are then passed over.
+//! It reads no crash reports and unwinds no stacks. It contacts no debuginfod server, unless the feature `debuginfod` is on and
+//! `Builder::debuginfod` was called. Without the feature `convert` it builds neither `gimli` nor `object`, and reads only `.fsym` files:
+//! it then skips programs in a search path.
 //!
 //! # Example
 //!

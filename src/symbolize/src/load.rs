@@ -1,4 +1,4 @@
-//! Takes a file that the user names, and how the user wants programs to be converted.
+//! Opens a file that the user gives by path, and takes the user's options for converting programs.
 
 use std::io::Read;
 use std::path::Path;
@@ -11,7 +11,7 @@ use crate::program::{Conversion, LoadError, Options, convert};
 use crate::symbolizer::{Builder, Symbolizer};
 
 impl Builder {
-    /// How programs are converted: with columns, and as `foldsym convert` does it, unless this says otherwise.
+    /// The options for converting programs. The default is that of `foldsym convert`, with columns.
     pub fn conversion(mut self, options: Options) -> Self {
         self.finder.conversion = Conversion::new(options);
         self
@@ -19,16 +19,16 @@ impl Builder {
 }
 
 impl Symbolizer {
-    /// Opens a file that the user names: a `.fsym`, or a program, which is converted and kept in the cache.
+    /// Opens a file that the user gives by path: a `.fsym`, or a program, which is converted and kept in the cache.
     ///
     /// # Errors
-    /// The file cannot be read, is damaged, or is no program that can be converted.
+    /// The file cannot be read, is damaged, or is not a program that can be converted.
     pub fn load(&self, path: &Path) -> Result<Arc<SymbolMap>, LoadError> {
         let failed = |error| LoadError::Read(path.to_owned(), error);
         let mut first = [0; MAGIC.len()];
         let mut file = std::fs::File::open(path).map_err(failed)?;
         let is_file = file.metadata().map_err(failed)?.is_file();
-        // A directory says what it is when it is read. What is no regular file can only be read once.
+        // For a directory the read gives the error. A file that is not regular, such as a pipe, can be read only once.
         let whole = file.read_exact(&mut first);
         let is_bundle = path.is_dir() && path.extension().is_some_and(|ending| ending == "dSYM");
         if !is_file && !is_bundle {

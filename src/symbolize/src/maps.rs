@@ -1,4 +1,4 @@
-//! Reads `/proc/PID/maps`: lines of text to the modules of a process.
+//! Turns the text of `/proc/PID/maps` into the modules of a process.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,17 +12,17 @@ use crate::stack::{Mapping, Module, Modules};
 pub struct MapsEntry {
     /// First address.
     pub start: u64,
-    /// First address behind it.
+    /// The address after the last one.
     pub end: u64,
-    /// The code in it may be run.
+    /// The mapping is executable.
     pub executable: bool,
-    /// Where in the file it begins.
+    /// The file offset of the first address.
     pub file_offset: u64,
     /// The inode of the file, 0 for memory without a file.
     pub inode: u64,
-    /// The path; empty for memory without a file, `[stack]` and the like for what the kernel maps. Without ` (deleted)`.
+    /// The path without ` (deleted)`. Empty for memory without a file; `[stack]` and the like for mappings of the kernel.
     pub path: String,
-    /// The file was removed or replaced since: a file of this path may be another build.
+    /// The file was removed or replaced since. A file that is at this path now may be another build.
     pub deleted: bool,
 }
 
@@ -46,7 +46,7 @@ pub fn parse_maps(text: &str) -> Result<Vec<MapsEntry>, ParseError> {
 }
 
 fn entry(line: &str) -> Option<MapsEntry> {
-    // The path may hold spaces; what is before it does not.
+    // Only the last field, the path, may contain spaces.
     let mut rest = line;
     let mut word = || {
         let (word, behind) = rest.split_once(' ').unwrap_or((rest, ""));
@@ -75,13 +75,13 @@ fn entry(line: &str) -> Option<MapsEntry> {
     })
 }
 
-/// The kernel writes a line end in a path as `\012`.
+/// Replaces `\012`, which the kernel writes for a line end in a path.
 fn unescape(path: &str) -> String {
     path.replace("\\012", "\n")
 }
 
-/// As [`modules_of_maps`], of a process that runs on this machine or of one whose files may be trusted to be where they were: modules know their
-/// programs. Files that were removed since are left out.
+/// As [`modules_of_maps`], with [`Module::program`] set. For a process on this machine, or one whose files are still at their paths and
+/// may be opened. Modules whose files were removed since get no program.
 pub fn modules_of_process(entries: &[MapsEntry]) -> Modules {
     let modules = modules_of_maps(entries);
     let is_there =
@@ -93,10 +93,10 @@ pub fn modules_of_process(entries: &[MapsEntry]) -> Modules {
     Modules::new(modules.iter().map(with_program).collect())
 }
 
-/// The modules of a process: a module for each file that has code, with the address at which the file's first byte is mapped.
+/// The modules of a process: a module for each file with executable mappings, with the address of the file's first byte.
 ///
-/// The first segment of nearly every program begins at the file's first byte, so its address is that of the first segment. A file of which
-/// the first byte is not mapped becomes a module for each of its mappings with code, by file offset.
+/// In nearly every program the first segment begins at the file's first byte, so this is the address of the first segment. If the first
+/// byte of a file is not mapped, each of the file's executable mappings becomes a module, by file offset.
 pub fn modules_of_maps(entries: &[MapsEntry]) -> Modules {
     let mut files: BTreeMap<(&str, u64), Vec<&MapsEntry>> = BTreeMap::new();
     for entry in entries.iter().filter(|entry| !entry.path.is_empty() && entry.inode != 0) {
@@ -104,7 +104,7 @@ pub fn modules_of_maps(entries: &[MapsEntry]) -> Modules {
     }
     let mut modules = Vec::new();
     for ((path, _), parts) in files {
-        // A file may be loaded several times: each mapping of its first byte begins one, which has the parts up to the next.
+        // A file may be loaded several times. Each mapping of its first byte begins a copy, which has the mappings up to the next copy.
         let mut load: Option<u64> = None;
         let mut loads: Vec<(u64, u64, bool)> = Vec::new();
         for part in parts {

@@ -1,4 +1,4 @@
-//! Turns ids of names and files into text, once each: decoding and demangling cost more than a lookup.
+//! Turns ids of names and files into text, and keeps the text: decoding and demangling take longer than a lookup.
 
 use std::ops::Deref;
 use std::path::Path;
@@ -9,40 +9,40 @@ use foldsym_lookup::{Error, FileId, NameId, SectionId, SymbolFile, What};
 use crate::quote::string;
 use crate::unknown::Unknown;
 
-/// When so many bytes of one file's names are kept, all are dropped: many answers need bounded memory.
+/// When more bytes than this are kept of one file's names, all are dropped. So memory is bounded, however many answers there are.
 const MAX_KEPT: usize = 64 << 20;
 
-/// Bytes that an answer may have, and as many for each byte of the file: a name takes a few bytes of it and has
-/// up to 64 KiB, and any number of frames may have it.
+// The text of an answer may have this many bytes, and so many more for each byte of the file. In a hostile file a name of 64 KiB may
+// take a few bytes, and any number of frames may have it.
 const MAX_TEXT: usize = 64 << 20;
 const TEXT_A_BYTE: usize = 64;
 
-/// How names are kept: as the printer puts them, so that quoting too is done once.
+/// The form in which names are kept: that of the output, so that each name is also quoted only once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// As they are.
+    /// The bytes of the name.
     Plain,
     /// As JSON strings, with their quotes.
     Json,
 }
 
-/// How text is kept.
+/// Turns the bytes of a text into the form in which it is kept.
 type Keep<T> = fn(Vec<u8>) -> T;
 
-/// Names and paths of one file that were asked for.
+/// The names and paths of one file that were needed so far.
 pub struct Kept<T> {
     demangle: bool,
     keep: Keep<T>,
     names: Slots<Name<T>>,
     files: Slots<T>,
     size: usize,
-    /// What stands for a name that is not known.
+    /// The text of an unknown name.
     none: Name<T>,
 }
 
-/// Values by id: an index for each id up to the largest that was asked for, which a file with so many names has the bytes for.
+/// Values by id. `index` has an element for each id up to the largest that was needed; a file with so many names has about as many bytes.
 struct Slots<V> {
-    /// 1 + the place in `values`; 0 where there is none.
+    /// 1 + the place in `values`; 0 for no value.
     index: Vec<u32>,
     values: Vec<V>,
 }
@@ -52,7 +52,7 @@ impl<V> Slots<V> {
         Self { index: Vec::new(), values: Vec::new() }
     }
 
-    /// Where the value of an id is.
+    /// The index of an id's value in `values`.
     fn place(&self, id: u32) -> Option<usize> {
         (*self.index.get(id as usize)? as usize).checked_sub(1)
     }
@@ -76,12 +76,12 @@ impl<V> Slots<V> {
 /// The text of a name.
 struct Name<T> {
     linkage: T,
-    /// The readable spelling, where that is wanted and differs.
+    /// The demangled name, if it is wanted and there is one.
     readable: Option<T>,
 }
 
 impl Kept<Box<[u8]>> {
-    /// None yet. `demangle` says whether readable names are wanted.
+    /// An empty value. `demangle`: names are shown demangled.
     pub fn new(demangle: bool, form: Form) -> Self {
         Self::with(
             demangle,
@@ -98,7 +98,7 @@ impl Kept<Box<[u8]>> {
 }
 
 impl Kept<Arc<str>> {
-    /// As shared text. Bytes that are not UTF-8 are replaced by U+FFFD.
+    /// An empty value that keeps shared text. Bytes that are not UTF-8 are replaced by U+FFFD.
     pub(crate) fn shared(demangle: bool) -> Self {
         Self::with(demangle, |text| String::from_utf8_lossy(&text).into())
     }
@@ -110,12 +110,12 @@ impl<T> Kept<T> {
         Self { demangle, keep, names: Slots::new(), files: Slots::new(), size: 0, none }
     }
 
-    /// The names of a file, which must be the same at each call. `path` is what messages call the file.
+    /// The names of a file, which must be the same file at each call. Messages about damage have `path`.
     pub fn of<'a>(&'a mut self, file: &'a SymbolFile<'a>, path: &'a Path) -> Names<'a, T> {
         Names { kept: self, file: Some(file), path, damaged: None, end: usize::MAX }
     }
 
-    /// For an answer without a file: every name is empty.
+    /// The names for an answer without a file: every name is empty.
     pub(crate) fn none(&mut self) -> Names<'_, T> {
         Names { kept: self, file: None, path: Path::new(""), damaged: None, end: usize::MAX }
     }
@@ -127,24 +127,24 @@ impl<T> Kept<T> {
     }
 }
 
-/// Names and paths of one file, as they are printed.
+/// The names and paths of one file, in the form of the output.
 pub struct Names<'a, T = Box<[u8]>> {
     kept: &'a mut Kept<T>,
     file: Option<&'a SymbolFile<'a>>,
     path: &'a Path,
     damaged: Option<Error>,
-    /// Where the text of an answer must end.
+    /// The position in the output at which the text of an answer must end.
     end: usize,
 }
 
 impl<T: Deref<Target: AsRef<[u8]>>> Names<'_, T> {
-    /// Begins the text of an answer, which stands at this place of its buffer.
+    /// Begins the text of an answer at this position of the output.
     pub fn begin(&mut self, start: usize) {
         let bytes = self.file.map_or(0, |file| file.bytes().len());
         self.end = start.saturating_add(bytes.saturating_mul(TEXT_A_BYTE).saturating_add(MAX_TEXT));
     }
 
-    /// Whether there is room for more names behind what ends here; else the file is damaged.
+    /// True if the text of the answer, which ends at `at` so far, may get more names. If not, the file counts as damaged.
     pub fn has_room(&mut self, at: usize) -> bool {
         if at > self.end {
             self.damaged = Some(Error { section: SectionId::NAMES, what: What::Length, offset: 0 });
@@ -152,23 +152,23 @@ impl<T: Deref<Target: AsRef<[u8]>>> Names<'_, T> {
         at <= self.end
     }
 
-    /// The name as it is shown; an empty one where there is none.
+    /// The name as it is shown; empty for `None`.
     pub fn function(&mut self, id: Option<NameId>) -> &T::Target {
         self.both(id).1
     }
 
-    /// The name as the symbol table or the compiler spells it; an empty one where there is none.
+    /// The name as the symbol table or the compiler spells it; empty for `None`.
     pub fn linkage(&mut self, id: Option<NameId>) -> &T::Target {
         self.both(id).0
     }
 
-    /// The name as it is spelled in the file and as it is shown.
+    /// The name as the file spells it, and as it is shown.
     pub(crate) fn both(&mut self, id: Option<NameId>) -> (&T, &T) {
         let name = self.name(id);
         (&name.linkage, name.readable.as_ref().unwrap_or(&name.linkage))
     }
 
-    /// The path; an empty one where there is none.
+    /// The path; empty for `None`.
     pub fn path(&mut self, id: Option<FileId>) -> &T::Target {
         self.kept_path(id)
     }
@@ -193,18 +193,18 @@ impl<T: Deref<Target: AsRef<[u8]>>> Names<'_, T> {
         &self.kept.files.values[place]
     }
 
-    /// Whether a name was damaged since the last call; such a name reads as empty. Printers ask once an
-    /// answer, not once a name.
+    /// The damage of a name since the last call, if any; such a name reads as empty. A printer calls this once for each
+    /// answer, not for each name.
     #[inline]
     pub fn take_damage(&mut self) -> Option<Unknown> {
         self.take_error().map(|error| damage(self.path, error))
     }
 
-    /// The same as the reader says it, without the file's path.
+    /// The same as an error of the reader, without the file's path.
     #[inline]
     pub fn take_error(&mut self) -> Option<Error> {
         let damaged = self.damaged.take()?;
-        // So that the next answer with this name is told of the damage as well.
+        // So that the next answer with this name reports the damage, too.
         self.kept.clear();
         Some(damaged)
     }
@@ -239,7 +239,7 @@ impl<T: Deref<Target: AsRef<[u8]>>> Names<'_, T> {
     }
 }
 
-/// The reason of an answer that is missing since the file is damaged.
+/// The reason for a missing answer if the file is damaged.
 pub(crate) fn damage(path: &Path, error: Error) -> Unknown {
     Unknown::Damaged(format!("{}: damaged: {error}", path.display()).into())
 }

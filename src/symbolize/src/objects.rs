@@ -1,4 +1,4 @@
-//! The object of the innermost frame's method, from registers and memory, and why there is none or it does not tell.
+//! Finds the object that the innermost frame's method runs on, from registers and memory, or says why it does not determine the method.
 
 use foldsym_lookup::{
     Certainty, Error, FunctionId, ImageAddr, NameId, Resolved, ReturnAddr, StackAddr, SymbolFile,
@@ -6,22 +6,22 @@ use foldsym_lookup::{
 use foldsym_stopped::{Machine, object};
 use rustc_hash::FxHashSet;
 
-/// What is known of the object.
+/// The object that the innermost frame's method runs on, as far as it is known.
 #[derive(Clone, Debug, Default)]
 pub struct ObjectAnswer {
-    /// In the running program: where it is, and what its first word holds.
+    /// The runtime address of the object, and the value of its vtable pointer.
     pub found: Option<(u64, u64)>,
-    /// Why it is not known, or does not tell which function ran; `None` where the answer is exact.
+    /// Why the object is not known, or does not determine the function that ran. `None` if the answer is exact.
     pub reason: Option<String>,
     /// The function that the reason is about.
     pub function: Option<NameId>,
 }
 
-/// What of a file is asked for each stack, listed once.
+/// Data of a file that every stack needs, listed once.
 struct Known {
-    /// Tables of virtual functions that have folded ones, as objects point to them.
+    /// The values of vtable pointers for vtables with folded functions.
     tables: FxHashSet<ImageAddr>,
-    /// Where calls return to whose callees are recorded.
+    /// The return addresses of calls whose callees are recorded.
     calls: FxHashSet<ReturnAddr>,
 }
 
@@ -32,11 +32,11 @@ pub(crate) struct Objects {
 }
 
 impl Objects {
-    /// Finds the object on which the innermost frame's function runs, and lets it tell which function that is. `base` is
-    /// the load bias. `None` where the code is not folded.
+    /// Finds the object that the innermost frame's function runs on, and narrows `resolved` for that frame by the object's vtable pointer.
+    /// `base` is the load bias. `None` if the code is not folded.
     ///
     /// # Errors
-    /// Damage.
+    /// The file is damaged.
     pub(crate) fn resolve(
         &mut self,
         file: &SymbolFile<'_>,

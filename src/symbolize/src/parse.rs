@@ -1,4 +1,4 @@
-//! Reads the ways in which people and programs write an address of a module.
+//! Reads the forms in which people and programs write an address of a module.
 
 use foldsym_store::{BuildId, IdError};
 
@@ -6,14 +6,14 @@ use foldsym_store::{BuildId, IdError};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ParseError {
-    /// It has another form.
+    /// The text has another form.
     Form {
         /// The text.
         text: String,
-        /// What would be right.
+        /// The form that was expected.
         expected: &'static str,
     },
-    /// What is before the colon is not a build id.
+    /// The text before the colon is not a build id.
     Id(IdError),
 }
 
@@ -28,14 +28,14 @@ impl std::fmt::Display for ParseError {
 
 impl std::error::Error for ParseError {}
 
-/// Reads `0x` and hexadecimal digits, else decimal digits; nothing else, no sign.
+/// Reads a number: `0x` and hexadecimal digits, or decimal digits. A sign is not allowed.
 ///
 /// ```
 /// assert_eq!(foldsym_symbolize::number("0x1F"), Some(31));
 /// assert_eq!(foldsym_symbolize::number("+1"), None);
 /// ```
 pub fn number(text: &str) -> Option<u64> {
-    // By hand, as every address of a stream comes by here: `from_str_radix` takes more than twice as long.
+    // Every address of a stream is read here, and `from_str_radix` takes more than twice as long.
     let bytes = text.as_bytes();
     let (digits, is_hex) = match bytes {
         [b'0', b'x' | b'X', digits @ ..] => (digits, true),
@@ -58,10 +58,10 @@ pub fn number(text: &str) -> Option<u64> {
     (!digits.is_empty()).then_some(value)
 }
 
-/// Reads `module+0x123`, also in parentheses, as sanitizers and `backtrace_symbols` write it. The name of a module may hold a plus sign.
+/// Reads `module+0x123`, also in parentheses, as sanitizers and `backtrace_symbols` write it. The module's name may contain a plus sign.
 ///
 /// # Errors
-/// Text of another form.
+/// The text has another form.
 ///
 /// ```
 /// use foldsym_symbolize::module_and_offset;
@@ -78,7 +78,7 @@ pub fn module_and_offset(text: &str) -> Result<(&str, u64), ParseError> {
 /// Reads `BUILDID:0x123`.
 ///
 /// # Errors
-/// Text of another form.
+/// The text has another form.
 ///
 /// ```
 /// let (id, offset) = foldsym_symbolize::build_id_and_offset("abcdef0123:0x10")?;

@@ -1,4 +1,4 @@
-//! Takes a program in place of a `.fsym`: converts it, and keeps the result in the cache by its identity.
+//! Converts a program that is given in place of a `.fsym`, and keeps the result in the cache by the program's identity.
 
 use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -19,7 +19,7 @@ use crate::unknown::{Unknown, of_error};
 /// A program that could not be converted is tried again after so long.
 const MALFORMED_FOR: Duration = Duration::from_secs(24 * 3600);
 
-/// Why a file that was named could not be opened.
+/// Why a file that the user gave could not be opened.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum LoadError {
@@ -66,18 +66,19 @@ impl LoadError {
     }
 }
 
-/// What was converted without a part of its debug information is converted again after so many seconds, also where no folder that is watched changed.
+/// A program that was converted without a part of its debug information is converted again after so many seconds, even if none of the
+/// folders in `cause` changed.
 const LACKING_FOR: u64 = 600;
 
-/// The converter of an entry of the cache: its version, and a number that grows with what its files tell, of all programs or with the
-/// options that every engine has. What another one made is made anew.
+/// The converter that made an entry of the cache: its version, and a number that grows when files converted with the default options get
+/// more contents. An entry of another converter is made anew.
 const CONVERTER: &str = concat!(env!("CARGO_PKG_VERSION"), " 2");
 
 /// How programs are converted.
 #[derive(Debug)]
 pub(crate) struct Conversion {
     options: Options,
-    /// Names the folder of the cache that has programs converted with these options; empty for those that every engine has.
+    /// The name of the cache's folder for programs that were converted with these options; empty for the default options.
     key: String,
 }
 
@@ -88,7 +89,7 @@ impl Default for Conversion {
 }
 
 impl Conversion {
-    /// With these options. Imports are always kept: an engine answers stacks over many modules.
+    /// Conversion with these options. Imports are always kept, since an engine answers stacks over many modules.
     pub(crate) fn new(options: Options) -> Self {
         let options = Options { imports: true, ..options };
         let Options { arch, target, dwp, dwo_dirs, debug_dirs, debug_file, .. } = &options;
@@ -108,7 +109,8 @@ impl Conversion {
         BuildId::new(&identity.build_id).ok().map(ModuleId::from)
     }
 
-    /// The folder of the cache. What is converted otherwise is kept apart: one identity has one file in a store.
+    /// The folder of the cache for these options. Programs converted with other options are kept in another folder, since a store has one
+    /// file for each identity.
     pub(crate) fn cache(&self, folder: &Path) -> PathBuf {
         if self.key.is_empty() { folder.to_owned() } else { folder.join("with").join(&self.key) }
     }
@@ -116,13 +118,14 @@ impl Conversion {
 
 #[cfg(feature = "debuginfod")]
 impl Conversion {
-    /// Takes debug files from the cache of debuginfod.
+    /// Makes the conversion look for debug files in the cache of debuginfod.
     pub(crate) fn reads_cache_of(&mut self, servers: &crate::debuginfod::Debuginfod) {
         self.options.debuginfod_dirs.push(servers.cache().to_owned());
     }
 }
 
-/// Converts a program for a module; a cache gives and keeps the result. `Ok(None)` where it is of another build than `wanted`.
+/// Converts the program of a module, or opens it if it is a `.fsym`. A conversion is taken from the cache or kept there. `Ok(None)` if the
+/// program is not of the build `wanted`.
 pub(crate) fn of_module(
     program: &Path,
     wanted: Option<&ModuleId>,
@@ -148,7 +151,7 @@ fn begins_like_fsym(path: &Path) -> bool {
     read.is_ok() && first == MAGIC
 }
 
-/// Converts a program, or takes it from a cache. `Ok(None)` where it is of another build than `wanted`.
+/// Converts a program, or takes the result from the cache. `Ok(None)` if the program is not of the build `wanted`.
 pub(crate) fn convert(
     program: &Path,
     wanted: Option<&ModuleId>,
@@ -178,7 +181,7 @@ pub(crate) fn convert(
     }
     if let (Some(cache), Some(own)) = (cache.and_then(Cache::to_write), own) {
         match into_cache(program, own, derived.clone(), cache, options) {
-            // A cache that cannot be written to, or whose disk is full, keeps nothing: the answer needs no cache.
+            // If the cache cannot be written to, or its disk is full, the program is converted without the cache.
             Err(LoadError::Store(StoreError::Io { .. }) | LoadError::Convert(ConvertError::Write { .. })) => {
             }
             other => return other.map(Some),
@@ -213,7 +216,7 @@ fn into_cache(
     info.converter = Some(concat!("foldsym ", env!("CARGO_PKG_VERSION")).to_owned());
     info.derived_id = derived;
     info.replace = true;
-    // Converted beside the cache first: what the entry says of itself is known only then.
+    // Converted outside of the cache first, since `info` needs the report of the conversion.
     let made = Made::of(program, options);
     if let Err(LoadError::Convert(error)) = &made
         && !matches!(error, ConvertError::Write { .. })
@@ -239,10 +242,12 @@ fn into_cache(
     })?)
 }
 
-/// What the cache has of an identity, if it serves this program. A stripped program and its debug file share a build id, and programs that
-/// differ in their debug information alone share an identity that is derived from code: such an entry serves the file that it was
-/// made from, while one that lacked nothing serves all files of its build id. What lacked something is made anew when it may have appeared,
-/// and so is what another converter made.
+/// The cached file of an identity, if it may be used for this program.
+///
+/// A stripped program and its debug file share a build id. Programs that differ only in their debug information share an identity that
+/// is derived from code. So an entry is used for all files of its build id only if nothing was missing when it was made.
+/// Otherwise it is used only for the file that it was made from, and only until the missing part may have appeared. An
+/// entry of another converter is not used.
 fn kept(cache: &LocalStore, id: &BuildId, is_derived: bool, cause: &str) -> Option<SymbolMap> {
     let map = cache.get(id).ok()??;
     let conversion = conversion(cache, id);
@@ -258,13 +263,13 @@ fn kept(cache: &LocalStore, id: &BuildId, is_derived: bool, cause: &str) -> Opti
     (conversion["cause"] == cause && is_recent).then_some(map)
 }
 
-/// True for what this converter made, and for an entry that no engine made.
+/// True if this converter made the entry, or if no engine made it.
 fn is_current(conversion: &serde_json::Value) -> bool {
     conversion.is_null() || conversion["converter"] == CONVERTER
 }
 
-/// What the cache has of an identity, and whether nothing was missing when this converter made it. Other entries are worth a look for the
-/// program.
+/// The cached file of an identity. The flag is true if nothing was missing when this converter made it, or if no engine made it. If it is
+/// false, the caller should look for the program.
 pub(crate) fn of_cache(cache: &LocalStore, id: &ModuleId) -> Result<Option<(SymbolMap, bool)>, StoreError> {
     let Some(map) = cache.get_module(id)? else { return Ok(None) };
     let is_whole = map.build_id().is_none_or(|id| {
@@ -274,7 +279,7 @@ pub(crate) fn of_cache(cache: &LocalStore, id: &ModuleId) -> Result<Option<(Symb
     Ok(Some((map, is_whole)))
 }
 
-/// How an entry was made, as its report says; null where it says nothing.
+/// The key `conversion` of an entry's report; null if there is none.
 fn conversion(cache: &LocalStore, id: &BuildId) -> serde_json::Value {
     let report = cache.report(id).ok().flatten();
     let report = report.and_then(|report| serde_json::from_str::<serde_json::Value>(&report).ok());
@@ -290,7 +295,7 @@ fn at(path: &Path, doing: &'static str, source: std::io::Error) -> StoreError {
     StoreError::Io { path: path.to_owned(), doing, source }
 }
 
-/// A converted program in a folder that is gone with it.
+/// A converted program in a temporary folder, which is removed with this value.
 struct Made {
     path: PathBuf,
     report: Report,
@@ -307,13 +312,13 @@ impl Made {
     }
 }
 
-/// Converts into a file that is gone when it is not mapped any more.
+/// Converts into a temporary file, which the system removes once it is not mapped any more.
 fn alone(program: &Path, options: &Options) -> Result<SymbolMap, LoadError> {
     Ok(SymbolMap::open(&Made::of(program, options)?.path)?)
 }
 
-/// What a conversion depends on: the program, by size and time, the converter, and the folders in which a debug file or `.dwo` files may have
-/// appeared since, by time.
+/// Identifies the inputs of a conversion: the size and time of the program, the version of the converter, and the times of the folders
+/// in which a debug file or `.dwo` files may appear.
 fn cause(program: &Path, options: &Options) -> Arc<str> {
     let stamp = |path: &Path| {
         let found = path.metadata().ok()?;

@@ -1,4 +1,4 @@
-//! What a worker is asked: a stack, with what is known of its innermost frame; and where the frames are.
+//! The queries of a worker: a stack, with data about its innermost frame. Also the places of frames in files.
 
 use foldsym_lookup::{NameId, StackAddr};
 use foldsym_stopped::Machine;
@@ -12,30 +12,30 @@ pub struct Query<'q> {
     pub modules: &'q Modules,
     /// The frames, innermost first.
     pub frames: &'q [StackFrame],
-    /// What is known of the innermost frame.
+    /// Data about the innermost frame.
     pub innermost: Innermost<'q>,
 }
 
-/// What is known of the innermost frame besides its address: it may tell which folded method ran.
+/// Data about the innermost frame other than its address, which may determine the folded method that ran.
 #[derive(Clone, Copy, Default)]
 #[non_exhaustive]
 pub enum Innermost<'q> {
     /// Nothing.
     #[default]
     Nothing,
-    /// What the vtable pointer of its object holds.
+    /// The value of its object's vtable pointer.
     Vtable(Place),
-    /// Registers and memory. Where the object is must be in the file (`foldsym convert --locations`).
+    /// Registers and memory. The file must have locations of objects (`foldsym convert --locations`).
     State(&'q dyn Machine),
 }
 
-/// Where a frame is.
+/// The place of a frame: its module, its file, and the address in it.
 #[derive(Clone, Copy)]
 pub(crate) struct Placed {
     pub(crate) module: Option<usize>,
-    /// `None` where there is no file: why is in [`Worker::unknown`].
+    /// `None` if there is no file. [`Worker::unknown`](crate::worker::Worker::unknown) has the reason.
     pub(crate) file: Option<usize>,
-    /// What link-time addresses are less than runtime ones, where that is known.
+    /// The load bias (runtime address minus link-time address), if it is known.
     pub(crate) bias: Option<u64>,
     /// The number that the report gave.
     pub(crate) given: Option<u64>,
@@ -46,14 +46,14 @@ impl Placed {
     pub(crate) const NOWHERE: Self =
         Self { module: None, file: None, bias: None, given: None, address: StackAddr::Foreign };
 
-    /// Whether a call from the one to the other stays in one loaded file.
+    /// True if a call between the two stays in one loaded file.
     pub(crate) fn shares_module(&self, other: &Self) -> bool {
         let same_file = self.file.is_some() && self.file == other.file;
         same_file && (self.module == other.module || (self.bias.is_some() && self.bias == other.bias))
     }
 }
 
-/// The name that a call of another module's function was linked to: the caller's file, and the name there.
+/// The name that a call to another module's function was linked to: the caller's file, and the name's id in it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Import {
     pub(crate) file: usize,

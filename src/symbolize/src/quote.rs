@@ -1,6 +1,6 @@
-//! Strings of JSON.
+//! Writes JSON strings.
 
-/// Puts a string, quoted. Names are bytes: what is not UTF-8 becomes U+FFFD, as JSON has no other way.
+/// Writes a quoted string. Names are bytes, and JSON has only Unicode text: bytes that are not UTF-8 become U+FFFD.
 pub fn string(out: &mut Vec<u8>, text: &[u8]) {
     out.push(b'"');
     for chunk in text.utf8_chunks() {
@@ -16,8 +16,8 @@ fn escape(out: &mut Vec<u8>, text: &str) {
     let bytes = text.as_bytes();
     let mut copied = 0;
     for (at, &byte) in bytes.iter().enumerate() {
-        // DEL and the C1 controls are legal in JSON, but a terminal obeys some of them; C1 is caught by
-        // its first UTF-8 byte, 0xc2, followed by 0x80 to 0x9f.
+        // DEL and the C1 controls are legal in JSON, but a terminal obeys some of them. A C1 control in UTF-8 is 0xc2, followed by
+        // 0x80 to 0x9f.
         let c1 = byte == 0xc2 && bytes.get(at + 1).is_some_and(|next| (0x80..0xa0).contains(next));
         if byte >= 0x20 && byte != b'"' && byte != b'\\' && byte != 0x7f && !c1 {
             continue;

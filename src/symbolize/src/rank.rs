@@ -1,12 +1,12 @@
-//! Which candidate stands first where the stack leaves several: a guess, which never changes the word of certainty.
+//! Chooses the candidate that comes first if the stack leaves several: a guess, which never changes the certainty.
 //!
-//! In this order:
-//! 1. what evidence names, as the reader orders it;
-//! 2. whom the caller's own first candidate calls, where the caller is folded too;
-//! 3. whom the order of calls and functions suggests (section GUESSES), where the program's compiler recorded no calls;
-//! 4. the highest score of names and files against the function that holds the call, which may be inlined there: 8 for its class
-//!    or namespace with template arguments, 3 for its file, 2 for each word of the readable name that the caller's name has, and
-//!    1 less for each that it has not;
+//! The criteria, in this order:
+//! 1. the candidates that evidence names, as the reader orders them;
+//! 2. the candidate that the caller's own first candidate calls, if the caller is folded too;
+//! 3. the candidate that the order of calls and functions suggests (section GUESSES), if the program's compiler recorded no calls;
+//! 4. the highest score. A candidate is compared with the function that makes the call in the source, which may be inlined in the
+//!    caller: 8 points for the same class or namespace with template arguments, 3 for the same file, 2 for each word of its
+//!    readable name that the calling function's name has, too, and -1 for each other word;
 //! 5. the order of the file: the survivor first.
 
 use std::collections::HashSet;
@@ -15,16 +15,16 @@ use foldsym_demangle::demangle;
 use foldsym_lookup::{Error, FileId, Frames, FunctionId, Lookup, NameId, Resolved, StackAddr, SymbolFile};
 use rustc_hash::FxHashMap;
 
-/// Candidates that are compared; those behind them keep their places.
+/// The most candidates that are compared; further ones keep their places.
 const MAX_COMPARED: u32 = 128;
 
-/// Bytes of a name; longer ones are not compared.
+/// The most bytes of a name; longer names are not compared.
 const MAX_NAME: usize = 1024;
 
-/// Guesses that are kept; then it begins anew.
+/// The most guesses that are kept; then all are dropped.
 const MAX_KEPT: usize = 1 << 13;
 
-/// A caller: its frame, and which of its candidates is taken for it.
+/// A caller: its address, its candidates, and the index of the one that comes first.
 #[derive(Clone, Copy)]
 pub(crate) struct Caller<'r> {
     pub(crate) address: StackAddr,
@@ -32,10 +32,10 @@ pub(crate) struct Caller<'r> {
     pub(crate) first: u32,
 }
 
-/// A file's number, a group, a caller's address, and which member the caller is.
+/// The number of a file, a group, a caller's return address, and the member that the caller is taken for.
 type Call = (usize, u32, u64, Option<u32>);
 
-/// Guesses, with those that were made before.
+/// Makes guesses, and keeps them for equal calls.
 #[derive(Default)]
 pub(crate) struct Ranker {
     kept: FxHashMap<Call, (Resolved, u32)>,
@@ -43,7 +43,7 @@ pub(crate) struct Ranker {
 }
 
 impl Ranker {
-    /// The candidate of a frame that stands first: an index for [`Resolved::candidate`]. 0 where nothing tells.
+    /// The candidate of a frame that comes first, as an index for [`Resolved::candidate`]; 0 if nothing speaks for another one.
     pub(crate) fn first(
         &mut self,
         (number, file): (usize, &SymbolFile<'_>),
@@ -62,7 +62,7 @@ impl Ranker {
         {
             return *first;
         }
-        // A guess is no answer: damage shows where the frame is answered.
+        // Damage is ignored here: the lookup of the frame reports it.
         let first = self.guess(file, address, resolved, caller).unwrap_or(0);
         if self.kept.len() >= MAX_KEPT {
             self.kept.clear();
@@ -121,7 +121,7 @@ impl Ranker {
         Ok(best.1)
     }
 
-    /// The function that holds a call in the source.
+    /// The function that makes a call in the source: the innermost one at the call's address.
     fn calling(
         &mut self,
         file: &SymbolFile<'_>,
@@ -140,11 +140,11 @@ impl Ranker {
     }
 }
 
-/// What is compared of a function.
+/// The properties of a function that are compared.
 struct Described {
     file: Option<FileId>,
     scope: String,
-    /// By keyed hashes: whoever makes a program chooses its names.
+    /// A set with keyed hashes: the author of a program chooses its names.
     words: HashSet<String>,
 }
 
@@ -162,7 +162,7 @@ impl Described {
         Described { file: declared, scope: scope(&readable).to_owned(), words: words(&readable) }
     }
 
-    /// How well a candidate fits to this caller.
+    /// How well a candidate fits this calling function.
     fn score(&self, candidate: &Described) -> i64 {
         let in_scope = !self.scope.is_empty() && self.scope == candidate.scope;
         let in_file = self.file.is_some() && self.file == candidate.file;
@@ -172,7 +172,7 @@ impl Described {
     }
 }
 
-/// The class or namespace of a readable name, with its template arguments: what is before the last `::` that stands in no brackets.
+/// The class or namespace of a readable name, with its template arguments: the text before the last `::` outside of all brackets.
 fn scope(readable: &str) -> &str {
     let (mut depth, mut end, mut start) = (0_i32, 0, 0);
     for (at, byte) in readable.bytes().enumerate() {

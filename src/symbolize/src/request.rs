@@ -1,4 +1,4 @@
-//! Reads a stack that is a JSON object, with the modules of its process.
+//! Reads a stack, with the modules of its process, from a JSON object.
 
 use serde_json::{Map, Value};
 
@@ -7,10 +7,10 @@ use foldsym_store::ModuleId;
 use crate::parse::number;
 use crate::stack::{Kind, Mapping, Module, Modules, Place, StackFrame};
 
-/// Stacks with more frames, and processes with more modules, are refused.
+// Stacks with more frames, and processes with more modules, are refused.
 const MAX_FRAMES: usize = 1 << 17;
 const MAX_MODULES: usize = 1 << 20;
-/// A module has few sections: each costs a comparison for each frame in it.
+/// The most sections of a module: each costs a comparison for each frame in the module.
 const MAX_SECTIONS: usize = 1 << 10;
 
 /// A stack with the modules of its process.
@@ -34,13 +34,13 @@ pub struct Request {
     pub modules: Modules,
     /// The frames, innermost first.
     pub frames: Vec<StackFrame>,
-    /// What the pointer to virtual functions holds of the object that the innermost function runs on.
+    /// The value of the vtable pointer of the object that the innermost function runs on.
     pub vptr: Option<Place>,
-    /// What the answer repeats: `id`, and all keys that are not known here.
+    /// The keys that the answer repeats: all keys except `modules`, `frames` and the answer's own.
     pub echo: Map<String, Value>,
 }
 
-/// Why an object is no stack.
+/// Why an object is not a stack.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestError {
     message: String,
@@ -58,7 +58,7 @@ fn wrong(message: impl Into<String>) -> RequestError {
     RequestError { message: message.into() }
 }
 
-/// What somebody else wrote, as a message repeats it.
+/// A value of the input, shortened for a message.
 fn shown(value: &Value) -> String {
     let text = value.to_string();
     match text.char_indices().nth(80) {
@@ -68,10 +68,10 @@ fn shown(value: &Value) -> String {
 }
 
 impl Request {
-    /// Reads an object. Without `modules` it has those of `process`, where that is given. `schema/answers.md` says what each key is.
+    /// Reads an object. If it has no key `modules`, it gets the modules of `process`. `schema/answers.md` describes each key.
     ///
     /// # Errors
-    /// What is wrong, for whoever wrote it.
+    /// The object is not a stack. The message is for its author.
     pub fn parse(json: &Value, process: Option<&Modules>) -> Result<Self, RequestError> {
         let object = json.as_object().ok_or_else(|| wrong("a stack is an object"))?;
         let modules = match (object.get("modules"), process) {
@@ -98,9 +98,9 @@ impl Request {
         Ok(Self { vptr: vptr.transpose()?, modules, frames, echo: Self::echo(json) })
     }
 
-    /// What the answer to an object repeats, also where the object is no stack.
+    /// The keys that the answer to an object repeats, even if the object is not a stack.
     pub fn echo(json: &Value) -> Map<String, Value> {
-        // Keys of the answer are not repeated: an object has each key once.
+        // The answer has these keys itself, or does not need them.
         const OURS: [&str; 4] = ["modules", "frames", "Frames", "Error"];
         let object = json.as_object().into_iter().flatten();
         let kept = object.filter(|(key, _)| !OURS.contains(&key.as_str()));
@@ -108,8 +108,8 @@ impl Request {
     }
 }
 
-/// Reads objects one after another. Those that repeat the modules of the one before share them: they are read once, and the engine finds their
-/// files once.
+/// Reads objects one after another. An object with the same modules as the one before shares them, so that modules are read once, and the
+/// engine finds their files once.
 #[derive(Debug, Default)]
 pub struct Requests {
     last: Option<(Value, Modules)>,
@@ -188,7 +188,7 @@ fn read_module(json: &Value) -> Result<Module, RequestError> {
     Ok(module)
 }
 
-/// `0x10`, `16`, 16; a word as in a line of text (`=0x10`, `?`); or an object.
+/// Reads a frame: `"0x10"`, `"16"` or 16; a word as in a line of text (`"=0x10"`, `"?"`); or an object.
 fn read_frame(json: &Value, innermost: bool, modules: &Modules) -> Result<StackFrame, RequestError> {
     let kind = if innermost { Kind::Exact } else { Kind::Return };
     let address = match json {

@@ -1,4 +1,4 @@
-//! An address of a file to its answer: the one place that turns what the reader gives into frames, candidates and certainty.
+//! Turns an address of a file into an answer. Only this module turns the reader's results into frames, candidates and certainty.
 
 use foldsym_lookup::{
     Answer as Found, Error, Frames, FunctionId, ImageAddr, Lookup, Resolved, SectionId, StackAddr,
@@ -7,15 +7,15 @@ use foldsym_lookup::{
 
 use crate::answer::{Answer, Member, Symbol};
 
-/// Frames, other names and candidates that an answer may have, besides one for each byte of its file: records of constants take no
-/// byte of it.
+/// An answer may have this many frames and other names, and one more for each byte of its file: records with constant columns take no
+/// bytes.
 const MIN_ITEMS: usize = 1 << 16;
 
-/// Says which functions of folded code a frame may be, by its caller: what the compiler recorded of the call, else the word of a table
+/// The functions of folded code that a frame may be, by its caller: by the recorded callee of the call, or else by the vtable slot
 /// that the call goes through.
 ///
 /// # Errors
-/// Damage at a place that it reads.
+/// The file is damaged in a place that this reads.
 pub(crate) fn frame(
     file: &SymbolFile<'_>,
     address: StackAddr,
@@ -26,12 +26,12 @@ pub(crate) fn frame(
     Ok(resolved)
 }
 
-/// Looks addresses up, with memory that is used again.
+/// Looks addresses up, with buffers that are reused.
 pub(crate) struct Resolver {
-    /// Every function of shared code is wanted, not only the first.
+    /// Answers list all candidates, not only the first.
     candidates: bool,
     frames: Frames,
-    /// Items that the answer may still have.
+    /// The number of frames and other names that the answer may still get.
     left: usize,
 }
 
@@ -40,11 +40,11 @@ impl Resolver {
         Self { candidates, frames: Frames::new(), left: 0 }
     }
 
-    /// Puts what is known of a link-time address into an answer that is empty. At shared code these are the candidates that the stack
-    /// leaves, where there is one, that of the number beside it before the others. Gives whether the file has the address.
+    /// Fills an empty answer for a link-time address. At folded code `resolved` has the candidates that the stack leaves, and the index of
+    /// the one that comes first; without it all members are candidates. Returns true if the file has the address.
     ///
     /// # Errors
-    /// The file is damaged where the answer should be, or the answer has more than its bytes can hold.
+    /// The file is damaged in a place that this reads, or the answer would be larger than a file of this size allows.
     pub(crate) fn fill(
         &mut self,
         file: &SymbolFile<'_>,
@@ -58,7 +58,7 @@ impl Resolver {
         answer.reason = found.reason.map(Into::into);
         answer.start = (!found.padding).then_some(found.function_start.0);
         let mut function = found.function;
-        // The group of a stack's frame and that of its address are one, unless the file is damaged.
+        // The stack and the lookup give the same group, unless the file is damaged.
         let resolved =
             resolved.filter(|(resolved, _)| found.group.is_some() && resolved.group == found.group);
         let front = resolved.map_or(0, |(_, front)| front);
@@ -87,7 +87,7 @@ impl Resolver {
         Ok(true)
     }
 
-    /// Puts what a lookup found where the code is of one function, with the frames that the lookup gave.
+    /// Fills an answer from a lookup that found code of one function, with the frames of that lookup.
     ///
     /// # Errors
     /// As [`Resolver::fill`].
@@ -143,7 +143,7 @@ fn take(
     Ok(())
 }
 
-/// The candidate that stands at an index where candidate `front` stands before the others.
+/// The candidate at an index of the order in which candidate `front` comes first.
 fn behind(front: u32, index: u32) -> u32 {
     match index {
         0 => front,

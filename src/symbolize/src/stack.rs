@@ -1,4 +1,4 @@
-//! Stacks as they come from a report: modules with their mappings, and addresses with their kinds.
+//! Stacks as reports have them: modules with their mappings, and addresses with their kinds.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -13,38 +13,38 @@ use foldsym_store::{ModuleId, SymbolMap};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Mapping {
-    /// Not known: frames name the module themselves.
+    /// Not known: a frame in this module must refer to it.
     #[default]
     Unknown,
-    /// At every address that no other module has, where the program has a section there. Runtime addresses are link-time addresses plus
-    /// this, modulo 2^64.
+    /// The module has all addresses that no other module has and at which its program has a section. Runtime addresses are link-time
+    /// addresses plus `bias`, modulo 2^64.
     Everywhere {
-        /// What is added.
+        /// The load bias.
         bias: u64,
     },
-    /// The first segment of the program is at this address; for most programs that is the lowest address of the module.
+    /// The first segment of the program is at this address; for most programs this is the lowest address of the module.
     LoadAddress {
         /// The address.
         address: u64,
-        /// Bytes of memory that belong to the module, where that is known; else it ends where the next module begins.
+        /// The bytes of memory that belong to the module, if known. Otherwise it ends where the next module begins.
         size: Option<u64>,
     },
-    /// Runtime addresses are link-time addresses plus this, modulo 2^64 (`dlpi_addr`).
+    /// Runtime addresses are link-time addresses plus `bias`, modulo 2^64 (`dlpi_addr`).
     Bias {
-        /// What is added.
+        /// The load bias.
         bias: u64,
         /// The lowest address in memory.
         start: u64,
         /// Bytes of memory.
         size: u64,
     },
-    /// A part of the file is mapped, as profiles say it.
+    /// A part of the file is mapped, as profiles describe it.
     FilePart {
-        /// Where in memory the part begins.
+        /// The lowest address in memory.
         start: u64,
         /// Bytes of memory.
         size: u64,
-        /// Where in the file the part begins.
+        /// The file offset of the part.
         file_offset: u64,
     },
 }
@@ -53,18 +53,19 @@ pub enum Mapping {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Module {
-    /// Its identity; without one, a file is taken by its name.
+    /// Its identity. Without one, its file is found by name.
     pub id: Option<ModuleId>,
-    /// Its name or path, as the report has it. Of a path the last part counts.
+    /// Its name or path, as the report has it. Only the last part of a path counts.
     pub name: Arc<str>,
-    /// Where it is.
+    /// Its place in memory.
     pub mapping: Mapping,
-    /// Its file, where it is open already: then none is looked for.
+    /// Its file, if it is open already; then no file is searched.
     pub file: Option<OpenFile>,
-    /// Where its program is on this machine, if whoever made the stack may be trusted with that. It is asked for its identity, and converted
-    /// where no search path and no store has that; this needs the feature `convert`.
+    /// The path of its program on this machine. Set it only if the author of the stack may choose a path to open. The program gives the
+    /// module's identity if `id` is unset, and is converted if no search path and no store has the file. This needs the feature `convert`.
     pub program: Option<Arc<Path>>,
-    /// Where sections of its program are in memory, by name, as of a module of the Linux kernel: a relocatable program has no other addresses.
+    /// The addresses of its program's sections in memory, by name. A relocatable program, such as a module of the Linux kernel, has no
+    /// other addresses.
     pub sections: Option<Arc<[(String, u64)]>>,
 }
 
@@ -73,7 +74,7 @@ pub struct Module {
 pub struct OpenFile(pub Arc<SymbolMap>);
 
 impl PartialEq for OpenFile {
-    /// Whether both are one mapping.
+    /// True if both are the same mapping.
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
@@ -100,50 +101,51 @@ impl Module {
         }
     }
 
-    /// The same with an identity.
+    /// The module with an identity.
     pub fn with_id(self, id: impl Into<ModuleId>) -> Self {
         Self { id: Some(id.into()), ..self }
     }
 
-    /// The same with its first segment at an address.
+    /// The module with its first segment at an address.
     pub fn at(self, address: u64) -> Self {
         Self { mapping: Mapping::LoadAddress { address, size: None }, ..self }
     }
 
-    /// The same with a mapping.
+    /// The module with a mapping.
     pub fn mapped(self, mapping: Mapping) -> Self {
         Self { mapping, ..self }
     }
 
-    /// The same with a file that is open.
+    /// The module with a file that is open.
     pub fn with_file(self, file: Arc<SymbolMap>) -> Self {
         Self { file: Some(OpenFile(file)), ..self }
     }
 
-    /// The same with its program on this machine.
+    /// The module with the path of its program on this machine.
     pub fn with_program(self, path: &Path) -> Self {
         Self { program: Some(path.into()), ..self }
     }
 
-    /// The same with its sections at these addresses, in place of a mapping.
+    /// The module with its sections at these addresses, in place of a mapping.
     pub fn with_sections(self, sections: impl IntoIterator<Item = (String, u64)>) -> Self {
         Self { sections: Some(sections.into_iter().collect()), mapping: Mapping::Unknown, ..self }
     }
 
-    /// The section that an address of the process is in, if sections are known: the one that begins last before it; and the offset there.
+    /// The last section that begins at or before an address of the process, and the address's offset in it. `None` if no sections are
+    /// known, or none begins there.
     pub(crate) fn section_of(&self, address: u64) -> Option<(&str, u64)> {
         let sections = self.sections.as_deref()?.iter().filter(|(_, base)| *base <= address);
         let (name, base) = sections.max_by_key(|(_, base)| *base)?;
         Some((name, address - base))
     }
 
-    /// Where it is in memory: ranges of first and last addresses.
+    /// Its ranges in memory: first and last addresses.
     fn ranges(&self) -> impl Iterator<Item = (u64, u64)> {
         let sections = self.sections.as_deref().unwrap_or_default();
         range(self.mapping).into_iter().chain(sections.iter().map(|(_, base)| (*base, u64::MAX)))
     }
 
-    /// The last part of the name, behind `/` and `\`.
+    /// The last part of the name, after `/` and `\`.
     pub fn file_name(&self) -> &str {
         self.name.rsplit(['/', '\\']).next().unwrap_or("")
     }
@@ -157,18 +159,18 @@ pub struct Modules {
 
 #[derive(Debug)]
 struct Inner {
-    /// Differs between values whose modules do; stays as modules are added at the end.
+    /// Different for values with different modules. It stays the same while modules are added at the end.
     serial: u64,
     modules: Vec<Module>,
     /// Mapped modules: first and last address, and index; by first address.
     ranges: Vec<(u64, u64, usize)>,
     /// The module that has all other addresses.
     everywhere: Option<usize>,
-    /// What texts call the modules, made when the first text asks.
+    /// Modules by identity and by name, made at the first search for one.
     called: OnceLock<Called>,
 }
 
-/// The first module of each identity, and of each name and file name. Strangers choose the names, so the hashes have a key.
+/// The first module with each identity, and with each name and file name. The author of a report chooses the names, so hashes are keyed.
 #[derive(Clone, Debug, Default)]
 struct Called {
     by_id: HashMap<ModuleId, usize>,
@@ -196,13 +198,13 @@ impl Clone for Inner {
     }
 }
 
-/// A number that no value of this process has had.
+/// A number that no other value of this process has.
 fn serial() -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
-/// First and last address of a module that is mapped.
+/// The first and the last address of a mapping; `None` if it has no range of its own.
 fn range(mapping: Mapping) -> Option<(u64, u64)> {
     let (start, size) = match mapping {
         Mapping::Unknown | Mapping::Everywhere { .. } => return None,
@@ -217,7 +219,7 @@ fn range(mapping: Mapping) -> Option<(u64, u64)> {
 }
 
 impl Modules {
-    /// Takes the modules of a process. Where mappings overlap, the one that begins last before an address has it.
+    /// Takes the modules of a process. If mappings overlap, an address belongs to the mapping that begins last before it.
     pub fn new(modules: Vec<Module>) -> Self {
         let mut ranges: Vec<(u64, u64, usize)> = Vec::new();
         let mut everywhere = None;
@@ -232,8 +234,8 @@ impl Modules {
         Self { inner: Arc::new(Inner { serial: serial(), modules, ranges, everywhere, called }) }
     }
 
-    /// Adds a module at the end, and gives its index. Takes constant time for a module without a mapping, unless another value shares these
-    /// modules: then they are copied first.
+    /// Adds a module at the end, and returns its index. Takes constant time for a module without a mapping, unless another value shares
+    /// these modules: then all modules are copied first.
     pub fn push(&mut self, module: Module) -> usize {
         let inner = Arc::make_mut(&mut self.inner);
         let index = inner.modules.len();
@@ -270,7 +272,7 @@ impl Modules {
         })
     }
 
-    /// The module that has an address of the process.
+    /// The module that contains an address of the process.
     pub fn find(&self, address: u64) -> Option<usize> {
         let behind = self.inner.ranges.partition_point(|&(start, ..)| start <= address);
         let before = behind.checked_sub(1).and_then(|before| self.inner.ranges.get(before));
@@ -278,13 +280,13 @@ impl Modules {
         found.or(self.inner.everywhere)
     }
 
-    /// Whether an address of the process is in a module.
+    /// True if an address of the process is in a range of a module.
     pub(crate) fn has(&self, module: usize, address: u64) -> bool {
         let ranges = self.inner.modules.get(module).into_iter().flat_map(Module::ranges);
         ranges.into_iter().any(|(start, last)| (start..=last).contains(&address))
     }
 
-    /// Tells values apart: modules of one number are the same as far as both have them.
+    /// Identifies a list of modules. If two values have the same number, one list is the beginning of the other.
     pub(crate) fn serial(&self) -> u64 {
         self.inner.serial
     }
@@ -298,7 +300,8 @@ impl Deref for Modules {
     }
 }
 
-/// The link-time address of an address in a mapping that is known by its file offset. `back` is as for [`Modules::find`].
+/// The link-time address of an address in a mapping that is known by its file offset. `back` is 1 for a return address, since its call
+/// must be inside the mapping, and 0 for other addresses.
 pub(crate) fn in_file_part(address: u64, back: u64, module: &Module, map: &SymbolMap) -> Result<u64, String> {
     let (name, path) = (&module.name, map.path().display());
     let Mapping::FilePart { start, file_offset, .. } = module.mapping else {
@@ -313,25 +316,24 @@ pub(crate) fn in_file_part(address: u64, back: u64, module: &Module, map: &Symbo
     Ok(found.0.wrapping_add(back))
 }
 
-/// What the address of a frame is. Reports differ: see the documentation of each.
+/// The kind of a frame's address. Reports differ: the documentation of each says which kind it has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// The instruction that is executed, or was when a signal came.
+    /// The instruction that was running, for example when a signal came.
     Exact,
     /// The instruction after a call.
     Return,
-    /// An address inside a call instruction, made of a return address by whoever unwound the stack (minus 1, or minus the size of an
-    /// instruction).
+    /// An address inside a call instruction. The unwinder made it from a return address (minus 1, or minus the size of an instruction).
     Adjusted,
 }
 
-/// Where a frame is.
+/// The address of a frame, in one of several forms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Place {
     /// An address of the process.
     Memory(u64),
-    /// An address of the process, in the module that the report says: mappings of a report that was made of several processes may overlap.
+    /// An address of the process, in the module that the report gives: in a report about several processes mappings may overlap.
     Mapped {
         /// Index of the module.
         module: usize,
@@ -342,17 +344,17 @@ pub enum Place {
     Offset {
         /// Index of the module.
         module: usize,
-        /// Bytes from there.
+        /// Bytes from the start of the segment.
         offset: u64,
     },
-    /// A link-time address of a module: for position-independent programs the same as an offset.
+    /// A link-time address of a module. In most position-independent programs it equals the offset.
     Image {
         /// Index of the module.
         module: usize,
         /// The address, as section headers have it.
         address: u64,
     },
-    /// An offset in a section of a module's program, which a relocatable program has in place of addresses.
+    /// An offset in a section of a module's program. A relocatable program has these in place of addresses.
     Section {
         /// Index of the module.
         module: usize,
@@ -361,7 +363,7 @@ pub enum Place {
         /// Bytes from its start.
         offset: u64,
     },
-    /// Not known. The frames around it tell each other nothing.
+    /// Not known. The frame outside of it is then no caller of the frame inside.
     Unknown,
 }
 
@@ -381,9 +383,9 @@ impl Place {
 /// One frame of a stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StackFrame {
-    /// Where it is.
+    /// Its address.
     pub place: Place,
-    /// What the address is.
+    /// The kind of the address.
     pub kind: Kind,
 }
 
@@ -393,7 +395,7 @@ impl StackFrame {
         Self { place: Place::Memory(address), kind: Kind::Exact }
     }
 
-    /// A caller, by the address of the process that its call returns to.
+    /// A caller, by the return address of its call.
     pub const fn returns_to(address: u64) -> Self {
         Self { place: Place::Memory(address), kind: Kind::Return }
     }
@@ -403,7 +405,7 @@ impl StackFrame {
         Self { place: Place::Memory(address), kind: Kind::Adjusted }
     }
 
-    /// A frame of which nothing is known.
+    /// A frame without an address.
     pub const UNKNOWN: Self = Self { place: Place::Unknown, kind: Kind::Exact };
 }
 
@@ -484,7 +486,7 @@ mod tests {
         assert_eq!((modules.of_id(&id("abcd")), modules.of_id(&id("ef01"))), (Some(0), Some(1)));
         assert_eq!(modules.push(Module::new("z")), 3);
         assert_eq!((modules.of_name("z"), modules.serial()), (Some(3), alone));
-        // What others hold does not change under them.
+        // A clone does not change when modules are added.
         let shared = modules.clone();
         modules.push(Module::new("w"));
         assert_eq!((shared.len(), modules.len(), shared.serial()), (4, 5, alone));

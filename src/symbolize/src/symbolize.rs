@@ -1,4 +1,4 @@
-//! Stacks to answers, one by one or many with several threads: what users call on a [`Symbolizer`].
+//! The methods of [`Symbolizer`] that answer stacks, one by one or many with several threads.
 
 use std::num::NonZeroUsize;
 use std::sync::{Mutex, PoisonError};
@@ -8,20 +8,21 @@ use crate::stack::Stack;
 use crate::symbolizer::Symbolizer;
 use crate::worker::Worker;
 
-/// Stacks that a thread takes at a time from a batch.
+/// The number of stacks that a thread takes from a batch at a time.
 const PART: usize = 64;
 
 impl Symbolizer {
-    /// Answers one stack: a frame for each of its frames, in order. Files are found and opened as they are needed.
+    /// Answers one stack: returns an answer for each of its frames, in order. Finds and opens files as they are needed.
     ///
-    /// Who answers many stacks makes a [`Worker`] for each thread, or calls [`Symbolizer::symbolize_batch`]: both keep names.
+    /// For many stacks, make a [`Worker`] for each thread or call [`Symbolizer::symbolize_batch`]: both keep the names of files.
     pub fn symbolize(&self, stack: &Stack) -> Vec<Frame> {
         let mut frames = Vec::new();
         self.worker().symbolize(stack, &mut frames);
         frames
     }
 
-    /// Answers many stacks, in order, with [`Builder::threads`](crate::Builder::threads) threads. The answers do not depend on the threads.
+    /// Answers many stacks, in order, with [`Builder::threads`](crate::Builder::threads) threads. The answers do not depend on the number of
+    /// threads.
     pub fn symbolize_batch(&self, stacks: &[Stack]) -> Vec<Vec<Frame>> {
         let mut answers = vec![Vec::new(); stacks.len()];
         let available = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
@@ -47,7 +48,7 @@ impl Symbolizer {
         answers
     }
 
-    /// What one thread needs to answer many stacks: it keeps the names of files that it has seen.
+    /// Makes a worker, with which one thread answers many stacks. It keeps the names of files.
     pub fn worker(&self) -> Worker<'_> {
         Worker::new(self)
     }

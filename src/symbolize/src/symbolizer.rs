@@ -1,4 +1,4 @@
-//! The engine that all threads share: where files are looked for, and which are open.
+//! The engine that all threads share: the places where files are searched, and the open files.
 
 use std::fmt;
 use std::num::NonZeroUsize;
@@ -19,7 +19,7 @@ use crate::unknown::Unknown;
 pub struct Symbolizer {
     pub(crate) finder: Finder,
     opened: Mutex<LruCache<Key, Arc<Slot>>>,
-    /// [`Symbolizer::opened`]'s two numbers.
+    /// The two numbers of [`Symbolizer::opened`].
     files_opened: AtomicU64,
     bytes_opened: AtomicU64,
     retry_after: Duration,
@@ -28,47 +28,48 @@ pub struct Symbolizer {
     pub(crate) demangle: bool,
 }
 
-/// What was opened since a [`Symbolizer`] was made. A file that was closed and opened again counts twice.
+/// The files that a [`Symbolizer`] has opened so far. A file that was closed and opened again counts twice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct OpenedFiles {
-    /// How many symbol files.
+    /// The number of symbol files.
     pub files: u64,
-    /// Their sizes together: of a store on another machine, what was fetched from it or its cache.
+    /// The sum of their sizes. For a remote store these are the bytes fetched from it or from its cache.
     pub bytes: u64,
 }
 
 type Key = (Option<ModuleId>, String, Option<Arc<Path>>);
 
-/// The file of a module. The first thread that asks looks for it while the others wait; when it is looked for again, they go on with what is known.
+/// The file of a module. The first thread that needs it searches, and the others wait. During a later search the others go on with the
+/// result that is known.
 #[derive(Default)]
 struct Slot {
     found: Mutex<Option<Found>>,
-    /// Held by the thread that looks.
+    /// Held by the thread that searches.
     looking: Mutex<()>,
 }
 
-/// What was found when.
+/// The result of a search, and its time.
 #[derive(Clone)]
 struct Found {
     opened: Opened,
     when: Instant,
-    /// Another place may have more later: there is no file, or one without a part of its debug information or code.
+    /// Another place may have more later: no file was found, or one that lacks a part of its debug information or code.
     is_lacking: bool,
-    /// How often it was looked for.
+    /// The number of searches so far.
     looked: u64,
 }
 
 /// An opened file, or why there is none.
 pub(crate) type Opened = Result<Arc<SymbolMap>, Unknown>;
 
-/// How a [`Symbolizer`] is made.
+/// The options of a [`Symbolizer`].
 #[derive(Debug)]
 #[must_use]
 pub struct Builder {
     pub(crate) finder: Finder,
     cache: Option<PathBuf>,
-    /// A cache that cannot be used is an error.
+    /// True if [`Builder::build`] fails when the cache cannot be used.
     cache_must: bool,
     open_files: usize,
     retry_after: Duration,
@@ -112,72 +113,73 @@ impl std::error::Error for BuildError {
 }
 
 impl Builder {
-    /// Looks files up in a store. Several stores are asked in order.
+    /// Looks files up in a store. Several stores are searched in the order of the calls.
     pub fn store(mut self, store: Store) -> Self {
         self.finder.stores.push(store);
         self
     }
 
-    /// Keeps what was converted in this folder, which is made if it is not there. Without one, a program is converted again
+    /// Keeps converted programs in this folder, which is made if it is missing. Without a cache, a program is converted again
     /// whenever it is opened.
     pub fn cache(self, folder: impl Into<PathBuf>) -> Self {
         Self { cache: Some(folder.into()), cache_must: true, ..self }
     }
 
-    /// As [`Builder::cache`], where the folder can be used; else nothing is kept. The folder is made when there is something to keep.
+    /// As [`Builder::cache`], but if the folder cannot be used, nothing is kept. The folder is made when there is something to keep.
     pub fn cache_if_usable(self, folder: Option<PathBuf>) -> Self {
         Self { cache: folder, cache_must: false, ..self }
     }
 
-    /// Looks files up at these paths, before the stores. A path is a folder, in which a module named `libfoo.so` has the file `libfoo.so.fsym`
-    /// (with the feature `convert` also the program `libfoo.so`, or a debug file in `.build-id`), or one file.
+    /// Looks files up at these paths, before the stores. A path is one file, or a folder in which a module named `libfoo.so` has the file
+    /// `libfoo.so.fsym` (with the feature `convert` also the program `libfoo.so`, or a debug file in `.build-id`).
     ///
-    /// A file whose build id is not the module's does not count. A module without an identity takes a file by its name.
+    /// A file does not count if its build id is not that of the module. A module without an identity takes a file by its name.
     pub fn search<P: Into<PathBuf>>(mut self, paths: impl IntoIterator<Item = P>) -> Self {
         self.finder.search.extend(paths.into_iter().map(Into::into));
         self
     }
 
-    /// Whether programs among the files of a search path are converted, as they are at first where the feature `convert` is on.
+    /// Whether programs of the search paths, and those that modules give by path, are converted. The default is true. Without the feature
+    /// `convert` none is.
     pub fn convert_programs(mut self, wanted: bool) -> Self {
         self.finder.files_alone = !wanted;
         self
     }
 
-    /// How many files stay open: 256, unless this says otherwise. A file that is in use stays mapped beyond that.
+    /// How many files stay open; the default is 256. A file that is in use stays mapped beyond that.
     pub fn open_files(self, count: NonZeroUsize) -> Self {
         Self { open_files: count.get(), ..self }
     }
 
-    /// After which time a module is looked for again that has no file, or one that lacks a part of its program: a minute, unless this
-    /// says otherwise. The file that lacks a part serves until a better one is there. A [`Worker`](crate::Worker) looks again between two stacks.
+    /// The time after which the file of a module is searched again, if no file was found or the file lacks a part of its program; the default
+    /// is a minute. A file that lacks a part is used until a better one is found. A [`Worker`](crate::Worker) searches again between two stacks.
     pub fn retry_after(self, time: Duration) -> Self {
         Self { retry_after: time, ..self }
     }
 
-    /// How many threads a batch takes; 0, as it is at first, for one a core.
+    /// The number of threads for a batch. The default, 0, is one thread per core.
     pub fn threads(self, count: usize) -> Self {
         Self { threads: count, ..self }
     }
 
-    /// Whether answers list all functions that may have run, as they do at first. Without, they have the first and the count.
+    /// Whether answers list all functions that may have run; the default is true. With false, they have the first one and the count.
     pub fn candidates(self, wanted: bool) -> Self {
         Self { candidates: wanted, ..self }
     }
 
-    /// Whether names are made readable, as they are at first. Without, [`Location::function`](crate::Location::function) is the linkage name.
+    /// Whether names are demangled; the default is true. With false, [`Location::function`](crate::Location::function) is the linkage name.
     pub fn demangle(self, wanted: bool) -> Self {
         Self { demangle: wanted, ..self }
     }
 
-    /// Asks these servers for modules with a build id that are found nowhere else, and converts what they send.
+    /// Fetches modules that have a build id and are found nowhere else from these servers, and converts the programs that they send.
     #[cfg(feature = "debuginfod")]
     pub fn debuginfod(mut self, servers: crate::debuginfod::Debuginfod) -> Self {
         self.finder.debuginfod = Some(servers);
         self
     }
 
-    /// Makes the engine. No file of a module is opened yet.
+    /// Makes the engine. It opens no file of a module yet.
     ///
     /// # Errors
     /// A search path does not exist, or the cache cannot be used.
@@ -214,7 +216,7 @@ impl Builder {
 }
 
 impl Symbolizer {
-    /// How to make one.
+    /// The default options.
     pub fn builder() -> Builder {
         Builder {
             finder: Finder::default(),
@@ -228,15 +230,15 @@ impl Symbolizer {
         }
     }
 
-    /// The file of a module, opened and kept; or why there is none.
+    /// The file of a module, which is opened and kept open.
     ///
     /// # Errors
-    /// No place has it, or it cannot be opened.
+    /// No place has the file, or it cannot be opened.
     pub fn file_of(&self, module: &Module) -> Result<Arc<SymbolMap>, Unknown> {
         self.open(module).0
     }
 
-    /// How many symbol files were opened, and their bytes.
+    /// The number of symbol files that were opened, and their bytes.
     pub fn opened(&self) -> OpenedFiles {
         OpenedFiles {
             files: self.files_opened.load(Ordering::Relaxed),
@@ -244,7 +246,7 @@ impl Symbolizer {
         }
     }
 
-    /// As [`Self::file_of`], within the crate; and when a file that lacks something, or that is not there, may be asked for again.
+    /// As [`Self::file_of`]. If the file is missing or lacks something, also returns the time at which it may be searched again.
     pub(crate) fn open(&self, module: &Module) -> (Opened, Option<Instant>) {
         if let Some(file) = &module.file {
             return (Ok(file.0.clone()), None);
@@ -259,7 +261,7 @@ impl Symbolizer {
         (found.opened, again)
     }
 
-    /// What a slot has, looked for if that is not known or too old.
+    /// The result in a slot. Searches if there is none, or if it is stale.
     fn look(&self, slot: &Slot, module: &Module) -> Found {
         let known = || slot.found.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let before = known();
@@ -272,7 +274,7 @@ impl Symbolizer {
             },
             None => slot.looking.lock().unwrap_or_else(PoisonError::into_inner),
         };
-        // Another thread may have looked in between.
+        // Another thread may have searched in between.
         let looked = before.as_ref().map_or(0, |found| found.looked);
         if let Some(found) = known().filter(|found| found.looked > looked) {
             return found;
@@ -284,7 +286,7 @@ impl Symbolizer {
         }
         let old = before.and_then(|found| found.opened.ok());
         let (opened, is_lacking) = match (new, old) {
-            // An error does not take away what there is, and the same file again is no other.
+            // After an error the old file stays. It also stays if the search found the same file again.
             (Err(_), Some(old)) => (Ok(old), true),
             (Ok((map, is_lacking)), Some(old)) if old.bytes() == map.bytes() => (Ok(old), is_lacking),
             (Ok((map, is_lacking)), _) => (Ok(Arc::new(map)), is_lacking),
@@ -295,22 +297,22 @@ impl Symbolizer {
         found
     }
 
-    /// Whether what was not found, or not whole, is to be looked for again.
+    /// True if a file that is missing or incomplete is due for another search.
     fn is_stale(&self, found: &Found) -> bool {
         found.is_lacking && found.when.elapsed() >= self.retry_after
     }
 }
 
 impl Symbolizer {
-    /// The files that may be a module's program: those of its name and build id in the search paths, and the program that the module names itself.
-    /// Whoever opens one checks that it is of the module's build.
+    /// The files that may be a module's program: files of its name and build id in the search paths, and the path that the module gives
+    /// itself. The caller must check that a file is of the module's build.
     pub fn programs(&self, module: &Module) -> Vec<PathBuf> {
         let name = module.file_name();
         let is_name = !matches!(name, "" | "." | "..") && !name.contains('\0');
         let mut found = Vec::new();
         for path in &self.finder.search {
             if !path.is_dir() {
-                // A file that was named outright may have another name.
+                // A file that the user gave by path may have another name.
                 found.extend((!is_fsym(path)).then(|| path.clone()));
                 continue;
             }

@@ -5,24 +5,24 @@ use std::sync::Arc;
 
 use foldsym_store::StoreError;
 
-/// Why a frame has no function. Absence, damage and failure are three things: what is absent may be given, what is damaged must be made
-/// again, what failed may be tried again.
+/// Why a frame has no function. Absence, damage and failure need different remedies: an absent file can be supplied, a damaged file must be
+/// made again, and after a failure a new attempt may succeed.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Unknown {
-    /// The stack does not say where the frame is.
+    /// The stack has no address for the frame.
     NoAddress,
     /// The address is in none of the stack's modules.
     NoModule,
-    /// The module's file was not found. The text names the module and says where it was looked for.
+    /// The module's file was not found. The text has the module's name and the places that were searched.
     Absent(Arc<str>),
     /// The module's file is there and has no function at the address.
     NoFunction,
-    /// The module's mapping cannot be turned into link-time addresses. The text says what is missing.
+    /// The addresses of the module's mapping cannot be turned into link-time addresses. The text says what is missing.
     NoMapping(Arc<str>),
-    /// The module's file is damaged, or of another program. The text names the file.
+    /// The module's file is damaged, or belongs to another program. The text has its path.
     Damaged(Arc<str>),
-    /// A file could not be read or fetched. The text says which and why.
+    /// A file could not be read or fetched. The text says which file, and why.
     Failed(Arc<str>),
 }
 
@@ -52,7 +52,7 @@ impl fmt::Display for Unknown {
     }
 }
 
-/// A store's error as the reason of an answer.
+/// The reason for an answer after an error of a store.
 pub(crate) fn of_error(error: &StoreError) -> Unknown {
     let text: Arc<str> = error.to_string().into();
     if error.is_damage() { Unknown::Damaged(text) } else { Unknown::Failed(text) }

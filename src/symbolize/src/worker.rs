@@ -1,5 +1,5 @@
-//! A stack to its answers. Each frame is placed in a module first; then folded functions are resolved from the outermost frame in, as a caller
-//! must be known before it can tell whom it called; then the frames are answered, innermost first.
+//! Answers a stack in three steps. It places each frame in a module and its file. It resolves folded functions from the outermost frame
+//! inward, since a caller must be known before its callee can be. It then answers the frames, innermost first.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -20,10 +20,10 @@ use crate::stack::{Kind, Mapping, Module, Modules, Place, Stack, StackFrame, in_
 use crate::symbolizer::Symbolizer;
 use crate::unknown::Unknown;
 
-/// Files whose names a worker keeps; then it begins anew.
+/// The most files whose names a worker keeps. A worker with more files drops all of them before the next stack.
 pub(crate) const MAX_FILES: usize = 256;
 
-/// Answers stacks one after the other, with the memory of one thread. Made by [`Symbolizer::worker`].
+/// Answers stacks one after the other in one thread, with buffers and names that it reuses. [`Symbolizer::worker`] makes one.
 pub struct Worker<'s> {
     symbolizer: &'s Symbolizer,
     pub(crate) files: Vec<Loaded>,
@@ -31,29 +31,30 @@ pub struct Worker<'s> {
     pub(crate) forgotten: usize,
     /// Indices of `files`, by the address of what was mapped, which the entry keeps from being used again.
     by_map: FxHashMap<usize, usize>,
-    /// Which modules the last stack had ([`Modules::serial`]), and what is known of each that was needed.
+    /// The modules of the last stack ([`Modules::serial`]).
     modules: Option<u64>,
+    /// For each of these modules its file, if it was needed.
     states: Vec<Option<State>>,
-    /// When the first of these is to be looked for again, as its file lacks something.
+    /// The earliest time at which a file that lacks something is to be searched again.
     again: Option<Instant>,
     placed: Vec<Placed>,
-    /// Why frames have no file, by the order of the frames.
+    /// The index of each frame without a file, and the reason; by index.
     pub(crate) unknown: Vec<(usize, Unknown)>,
     addresses: Vec<StackAddr>,
     resolved: Vec<Resolved>,
-    /// By frame: which of its candidates stands first.
+    /// For each frame the candidate that comes first.
     firsts: Vec<u32>,
     pub(crate) ranker: Ranker,
     pub(crate) resolver: Resolver,
     answer: Answer,
-    /// Names of no file.
+    /// The names for answers without a file.
     pub(crate) none: NamesOfFile,
 }
 
-/// A file and what is kept of it.
+/// A file, and the data that is kept of it.
 pub(crate) struct Loaded {
     pub(crate) map: Arc<SymbolMap>,
-    /// Where the program's sections are, ends excluded, by address.
+    /// The half-open ranges of the program's sections, by address.
     sections: Vec<(u64, u64)>,
     pub(crate) names: NamesOfFile,
     objects: Objects,
@@ -69,14 +70,14 @@ impl Loaded {
         Self { map, sections, names: NamesOfFile::new(demangle), objects: Objects::default() }
     }
 
-    /// Whether an address is in no section of the program. Of a file without sections nobody knows.
+    /// True if an address is in no section of the program; false for every address if the file lists no sections.
     pub(crate) fn is_outside(&self, image: u64) -> bool {
         let before = &self.sections[..self.sections.partition_point(|&(start, _)| start <= image)];
         !self.sections.is_empty() && !before.iter().any(|&(_, end)| image < end)
     }
 }
 
-/// The names of a file in each form; those that nobody asks for stay empty.
+/// The names of a file in each form. A form that is not used stays empty.
 pub(crate) struct NamesOfFile {
     pub(crate) plain: Kept<Box<[u8]>>,
     json: Kept<Box<[u8]>>,
@@ -125,7 +126,7 @@ impl<'s> Worker<'s> {
         }
     }
 
-    /// Answers a stack: puts a frame for each of its frames into `out`, in order, in place of what is there.
+    /// Answers a stack: replaces the contents of `out` with an answer for each of the stack's frames, in order.
     pub fn symbolize(&mut self, stack: &Stack, out: &mut Vec<Frame>) {
         out.clear();
         out.reserve(stack.frames.len());
@@ -145,7 +146,7 @@ impl<'s> Worker<'s> {
         let Ok(()) = self.run(query, each);
     }
 
-    /// Appends the object of a stack, without a line end: what `foldsym stack --json` prints.
+    /// Appends the JSON object of a stack, as `foldsym stack --json` prints it, without a line end.
     pub fn write_json(&mut self, stack: &Stack, out: &mut Vec<u8>) {
         out.extend_from_slice(b"{\"Frames\":[");
         let query = Query { modules: &stack.modules, frames: &stack.frames, innermost: Innermost::Nothing };
@@ -167,12 +168,12 @@ impl<'s> Worker<'s> {
         out.extend_from_slice(b"]}");
     }
 
-    /// Answers a stack without a copy of any name: calls `each` for each of its frames, in order. Files are found and opened as they are needed.
+    /// Answers a stack without copying names: calls `each` for each of its frames, in order. Finds and opens files as they are needed.
     ///
-    /// Whoever prints names asks [`Names::take_damage`] after each answer.
+    /// A caller that reads names must call [`Names::take_damage`] after each answer.
     ///
     /// # Errors
-    /// What `each` gives.
+    /// The errors of `each`.
     pub fn answer<E>(
         &mut self,
         query: Query<'_>,
@@ -297,7 +298,7 @@ impl<'s> Worker<'s> {
             })
         });
         if let Some(known) = self.states.get_mut(index) {
-            // A failure is asked for again at the next stack: the engine remembers how old it is.
+            // A failure is not kept here: the engine knows when to search again.
             *known = state.is_ok().then(|| state.clone());
         }
         if let Some(again) = again.filter(|_| state.is_ok()) {
@@ -306,14 +307,14 @@ impl<'s> Worker<'s> {
         state
     }
 
-    /// The module of an address, which on AArch64 may have a tag in its first byte; and the address without one.
+    /// The module that contains an address, and the address without a tag, which AArch64 allows in the highest byte.
     fn find(&mut self, modules: &Modules, address: u64, back: u64) -> (Option<usize>, u64) {
         let found = modules.find(address.wrapping_sub(back));
         let untagged = untagged(address);
         if untagged == address {
             return (found, address);
         }
-        // Only the file says which machine it is: that of the module without the tag counts.
+        // Only a file knows its machine. The file of the module at the untagged address decides.
         let other = modules.find(untagged.wrapping_sub(back));
         let file = other.and_then(|index| self.file(index, modules.get(index)?).ok());
         match file.is_some_and(|file| self.files[file].map.file().header().machine == AARCH64) {
@@ -327,7 +328,7 @@ impl<'s> Worker<'s> {
         modules: &Modules,
         frame: StackFrame,
     ) -> Result<Placed, (Option<usize>, Unknown)> {
-        // A call may be the last instruction of its module.
+        // A call may be the last instruction of its module, so that it returns to an address after the module.
         let back = u64::from(frame.kind == Kind::Return);
         let given = frame.place.given();
         let mut place = frame.place;
@@ -369,7 +370,7 @@ impl<'s> Worker<'s> {
                 let Some(section) = map.file().program_sections().nth(section) else {
                     return placed(given, StackAddr::Foreign);
                 };
-                // Section addresses are the file's own, so no load bias is in them.
+                // Section addresses are those of the file, without a load bias.
                 let address = section.start.0.wrapping_add(offset);
                 if offset >= section.len.saturating_add(back) {
                     return placed(Some(address), StackAddr::Foreign);
@@ -401,11 +402,11 @@ impl<'s> Worker<'s> {
         placed(given, of_kind(image, frame.kind, header.machine))
     }
 
-    /// Says which functions of folded code each frame may be. The chain of callers breaks where the file changes.
+    /// Determines which functions of folded code each frame may be. The chain of callers breaks between frames of different modules.
     fn resolve(&mut self, placed: &mut [Placed]) {
         self.resolved.clear();
         self.firsts.clear();
-        // A frame without a caller may be any function of its group, which the answer says by itself.
+        // A frame without a caller may be any function of its group, and the plain lookup returns just that.
         if placed.len() < 2 {
             return;
         }
@@ -441,8 +442,8 @@ impl<'s> Worker<'s> {
         }
     }
 
-    /// What the caller's call was linked to, where the caller is in another module. Nothing where that part of the caller's file is
-    /// damaged: what is known of both frames needs it not.
+    /// The name that the caller's call was linked to, if the caller is in another module. `None` also if that part of the caller's file is
+    /// damaged, since both frames can be answered without it.
     pub(crate) fn import(&self, frame: Placed, caller: Option<&Placed>) -> Option<Import> {
         let caller = caller.filter(|caller| !frame.shares_module(caller))?;
         let (Some(file), StackAddr::Return(returns_to)) = (caller.file, caller.address) else { return None };
@@ -451,10 +452,10 @@ impl<'s> Worker<'s> {
         Some(Import { file, name })
     }
 
-    /// Lets the name that a call was linked to tell which function of folded code a frame is.
+    /// Narrows the functions of folded code that a frame may be by the name that the call was linked to.
     ///
     /// # Errors
-    /// The frame's file is damaged where it was read.
+    /// The frame's file is damaged in a place that this reads.
     pub(crate) fn by_import(
         &self,
         file: usize,
@@ -462,14 +463,14 @@ impl<'s> Worker<'s> {
         resolved: &mut Resolved,
     ) -> Result<(), Error> {
         let calling = self.files[import.file].map.file();
-        // A damaged name tells nothing.
+        // A damaged name narrows nothing.
         let Some(len) = calling.write_name(import.name, &mut []) else { return Ok(()) };
         let mut name = vec![0; len];
         calling.write_name(import.name, &mut name);
         self.files[file].map.file().resolve_import(resolved, &name)
     }
 
-    /// Lets the object of the innermost frame tell which function it is. Gives what is known of the object.
+    /// Narrows the functions that the innermost frame may be by its object. Returns what is known of the object.
     fn object(&mut self, placed: &mut [Placed], query: Query<'_>) -> Option<crate::ObjectAnswer> {
         let vtable = match query.innermost {
             Innermost::Nothing => return None,
@@ -488,7 +489,7 @@ impl<'s> Worker<'s> {
                 }
             }
         }
-        // Callers as far as they are in this file.
+        // The callers up to the first one in another module.
         let same = placed.windows(2).take_while(|pair| pair[0].shares_module(&pair[1])).count() + 1;
         self.addresses.clear();
         self.addresses.extend(placed[..same].iter().map(|placed| placed.address));
@@ -509,7 +510,7 @@ impl<'s> Worker<'s> {
                 _ => Ok(None),
             },
         };
-        // What the object tells comes before what names suggest.
+        // If the object changed the candidates, the guess from before does not count.
         if let Some(first) = self.firsts.first_mut().filter(|_| before != resolved.first().copied()) {
             *first = 0;
         }
@@ -524,7 +525,7 @@ impl<'s> Worker<'s> {
     }
 }
 
-/// Puts what a file knows of an address into an answer.
+/// Fills an answer with what a file has at an address.
 fn fill(
     resolver: &mut Resolver,
     loaded: &Loaded,
@@ -540,7 +541,7 @@ fn fill(
     match resolver.fill(loaded.map.file(), image, resolved, answer) {
         Ok(true) => {}
         Ok(false) => {
-            // A module that is said to be everywhere is where its sections are.
+            // A module that is mapped everywhere contains only the addresses of its sections.
             if everywhere && loaded.is_outside(image.0) {
                 answer.module = None;
             }
@@ -563,17 +564,17 @@ fn of_kind(image: u64, kind: Kind, machine: u16) -> StackAddr {
 /// `EM_AARCH64`.
 const AARCH64: u16 = 183;
 
-/// An address without what AArch64 ignores of it, its first byte, which repeats the bit after it: 0 in programs, 1 in the kernel.
+/// An address whose highest byte, which AArch64 ignores, is replaced by copies of bit 55: 0 in programs, 1 in the kernel.
 fn untagged(address: u64) -> u64 {
     ((address << 8).cast_signed() >> 8).cast_unsigned()
 }
 
-/// Nothing returns to address 0: the byte before it is none of the module.
+/// The return address `image`. Nothing returns to address 0, as the byte before it is not in the module.
 fn returns_to(image: u64) -> StackAddr {
     if image == 0 { StackAddr::Foreign } else { StackAddr::Return(ReturnAddr(image)) }
 }
 
-/// The return address of the call that an address is inside of: the next multiple of the smallest instruction above it.
+/// The return address of a call, from an address inside it: the next multiple of the smallest instruction size above the address.
 fn behind_call(image: u64, machine: u16) -> u64 {
     let size = match machine {
         // PowerPC, MIPS, SPARC, LoongArch

@@ -16,11 +16,11 @@ struct BlockCell {
     id: u32,
     /// Index of its kind.
     kind: u32,
-    /// Begins a range.
+    /// The block begins a range.
     first: bool,
 }
 
-/// None for a program without a map.
+/// The three sections; no section for a program without a map.
 pub(super) fn sections(map: &BlockMap, image_base: u64) -> Vec<Section> {
     if map.blocks.is_empty() {
         return Vec::new();
@@ -34,7 +34,7 @@ pub(super) fn sections(map: &BlockMap, image_base: u64) -> Vec<Section> {
     for blocks in map.blocks.chunks(GROUP_BLOCKS as usize) {
         let cells: Vec<BlockCell> = cells.by_ref().take(blocks.len()).collect();
         places.push(groups.len() as u32);
-        // `range` ranges began before this group; its first block belongs to the last of them, or begins the next.
+        // `range` ranges began before this group. The group's first block belongs to the last of them, or begins the next.
         put_group(&cells, range - u32::from(!cells[0].first), &mut groups);
         range += cells.iter().filter(|cell| cell.first).count() as u32;
     }
@@ -82,7 +82,7 @@ fn kind_of(block: &Block, gap: u64) -> u64 {
     gap << GAP_SHIFT | u64::from(block.flags)
 }
 
-/// The kinds that there are, the most frequent first.
+/// The distinct kinds, the most frequent first.
 fn kinds(map: &BlockMap) -> Vec<u64> {
     let mut all: Vec<u64> = gaps(map).map(|(block, gap)| kind_of(block, gap)).collect();
     all.sort_unstable();

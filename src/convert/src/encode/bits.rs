@@ -19,8 +19,8 @@ pub(super) fn width_of(largest: u64) -> u32 {
     64 - largest.leading_zeros()
 }
 
-/// Packs integers behind the end of a byte vector. What is packed begins at a byte boundary, and
-/// [`BitWriter::finish`] pads it to one.
+/// Appends packed integers to a byte vector. The first one begins at a byte boundary, and [`BitWriter::finish`] pads the last
+/// byte with zeros.
 pub(super) struct BitWriter<'o> {
     out: &'o mut Vec<u8>,
     word: u64,
@@ -56,7 +56,7 @@ impl<'o> BitWriter<'o> {
             word |= u64::from(flag) << count;
             count += 1;
         }
-        // A value has at most 63 bits.
+        // `put` takes at most 63 bits.
         let half = count / 2;
         self.put(word & ((1 << half) - 1), half);
         self.put(word >> half, count - half);

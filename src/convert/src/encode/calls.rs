@@ -7,8 +7,8 @@ use crate::model::{FuncId, ImageAddr, Keys, SlotKey};
 use foldsym_format::SectionId;
 use foldsym_format::sections::slots;
 
-/// The sections, where the program has any keys, and how many keys are left out: those of tables and calls below the image
-/// base or farther from it than addresses of a file can be, which are in no memory of the program.
+/// Returns a section for each kind of key that the program has, and the number of keys left out. A key is left out if its
+/// address is below the image base or [`MAX_SPAN`] or more above it: no memory of the program is there.
 pub(super) fn sections(keys: &Keys, outline: &Outline, image_base: u64) -> (Vec<Section>, u64) {
     let rank = |function: FuncId| i64::from(outline.function_ranks[function.index()]);
     let optional = |function: Option<FuncId>| function.map_or(0, |function| rank(function) + 1);
@@ -42,7 +42,7 @@ pub(super) fn sections(keys: &Keys, outline: &Outline, image_base: u64) -> (Vec<
         keys.guesses.iter().filter_map(|&(address, callee)| Some([offset(address)?, rank(callee)])).collect();
     let all = keys.calls.len() + keys.vtables.len() + keys.slots.len() + keys.guesses.len();
     let left_out = (all - calls.len() - vtables.len() - through.len() - guesses.len()) as u64;
-    // Ranks have another order than the ids of the model.
+    // The file orders records by rank, which is not the order of the model's ids.
     calls.sort_unstable();
     tails.sort_unstable();
     vtables.sort_unstable();
@@ -57,12 +57,13 @@ pub(super) fn sections(keys: &Keys, outline: &Outline, image_base: u64) -> (Vec<
     (sections, left_out)
 }
 
-/// The word of a table that a call goes through, with the mark of one that the code takes from an object.
+/// The index of the table word that a call goes through, with [`slots::BY_OBJECT`] if the code loads the table's address
+/// from an object.
 fn word(key: &SlotKey) -> i64 {
     i64::from(key.slot) | if key.by_object { slots::BY_OBJECT } else { 0 }
 }
 
-/// An address as the file has it, if it can.
+/// An address relative to the image base; `None` if the file cannot store it.
 pub(super) fn offset(address: ImageAddr, image_base: u64) -> Option<i64> {
     let offset = address.0.checked_sub(image_base).filter(|offset| *offset < MAX_SPAN)?;
     i64::try_from(offset).ok()
@@ -80,7 +81,7 @@ pub(super) fn add<const K: usize>(sections: &mut Vec<Section>, id: SectionId, re
 mod tests {
     use super::*;
 
-    /// A section may claim any address, and a table of virtual functions, or a call that a table lists, may be in it.
+    /// An input may place a section at any address, and with it a vtable or a call of `.debug_vcall`.
     #[test]
     fn an_address_that_no_table_can_hold_is_left_out() {
         for (address, base, expected) in [

@@ -1,11 +1,11 @@
-//! Collects the records of a section, each content once: the first stays, later ones refer to it.
+//! Collects the records of a section and stores equal ones once: later ones get the offset of the first.
 
 use foldsym_format::bits::TAIL;
 use hashbrown::HashTable;
 
 use crate::util::hash::hash_of;
 
-/// The bytes of a record, with their hash: many threads make records, and one puts them behind each other.
+/// The bytes of a record and their hash. Many threads make records and hash them; one thread concatenates them.
 #[derive(Clone, Copy)]
 pub(super) struct Record<'r> {
     pub(super) bytes: &'r [u8],
@@ -18,12 +18,12 @@ impl<'r> Record<'r> {
     }
 }
 
-/// A section of records that are found by their offset. Offset 0 belongs to no record.
+/// A section whose records are referred to by offset. No record has offset 0.
 pub(super) struct Store<'r> {
     bytes: Vec<u8>,
-    /// Each with its offset.
+    /// The records with their offsets, by content.
     records: HashTable<(Record<'r>, u64)>,
-    /// Records that were found again.
+    /// How often an equal record was found.
     pub(super) shared: u64,
 }
 
@@ -34,7 +34,7 @@ impl<'r> Store<'r> {
         Store { bytes, records: HashTable::new(), shared: 0 }
     }
 
-    /// The offset of a record with these bytes, which is added if there is none; 0 for no bytes.
+    /// The offset of the record with these bytes, which is added if it is new; 0 for an empty record.
     pub(super) fn add(&mut self, record: Record<'r>) -> u64 {
         if record.bytes.is_empty() {
             return 0;
@@ -45,7 +45,7 @@ impl<'r> Store<'r> {
         self.add_as(record, record.bytes)
     }
 
-    /// The offset of a record with these bytes.
+    /// The offset of the record with these bytes, if it was added.
     pub(super) fn find(&mut self, record: Record<'_>) -> Option<u64> {
         let is_it = |(known, _): &(Record<'_>, u64)| known.hash == record.hash && known.bytes == record.bytes;
         let offset = self.records.find(record.hash, is_it).map(|&(_, offset)| offset);
@@ -53,7 +53,7 @@ impl<'r> Store<'r> {
         offset
     }
 
-    /// Adds a record that is not there yet, and that stands as `bytes` in the section.
+    /// Adds a new record. The section gets `bytes`: the record itself, or a shorter coding of it.
     pub(super) fn add_as(&mut self, record: Record<'r>, bytes: &[u8]) -> u64 {
         let offset = self.next_offset();
         self.records.insert_unique(record.hash, (record, offset), |(known, _)| known.hash);

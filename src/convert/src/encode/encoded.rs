@@ -1,11 +1,11 @@
-//! A file that is ready to be written, and what it holds.
+//! A file that is ready to be written, and the counts of its contents.
 
 use foldsym_format::Header;
 
 use super::locations::ObjectCounts;
 use super::section::Section;
 
-/// What the file holds, and what was left out of it.
+/// How many records of each kind the file holds, and how many things were left out of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EncodeStats {
     pub pieces: u64,
@@ -16,35 +16,41 @@ pub struct EncodeStats {
     pub edges: u64,
     pub names: u64,
     pub files: u64,
-    /// Rows of all pieces and members as they were read, and what is stored: distinct records.
+    /// Rows of all pieces and members as they were read.
     pub rows_read: u64,
+    /// Rows of distinct records.
     pub rows: u64,
+    /// Blocks of distinct row records.
     pub row_blocks: u64,
+    /// Distinct row records.
     pub row_records: u64,
-    /// Pieces and members whose record is an earlier one's.
+    /// Pieces and members that use the record of an earlier one.
     pub row_records_shared: u64,
-    /// Blocks that use another's offsets.
+    /// Blocks that use the offsets of another block.
     pub row_blocks_shared: u64,
-    /// Scopes of all functions as they were read; after dropping and merging; in distinct records.
+    /// Scopes of all functions as they were read.
     pub scopes_read: u64,
+    /// Scopes of all functions after dropping and merging.
     pub scopes: u64,
+    /// Distinct records of inline trees.
     pub scope_records: u64,
+    /// Functions that use the record of an earlier one.
     pub scope_records_shared: u64,
-    /// Where the pointers to the objects of methods are, if that was asked for.
+    /// Locations of the object pointers of methods; all 0 without the option `--locations`.
     pub objects: ObjectCounts,
     pub left_out: LeftOut,
 }
 
-/// What could not be stored as it was read. All 0 for programs that compilers make.
+/// Things that could not be stored as they were read. All 0 for programs that compilers make.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LeftOut {
-    /// Scopes deeper than 255; their rows count as those of the ancestor there.
+    /// Scopes deeper than 255; their rows get the ancestor at depth 255.
     pub scopes_too_deep: u64,
-    /// Scopes whose call is not one of their parent's origin; their rows count as the parent's.
+    /// Scopes whose edge does not begin at their parent's origin; their rows get the parent.
     pub scopes_foreign: u64,
-    /// Rows with a scope that their function does not have; they count as the function's own.
+    /// Rows with a scope that their function does not have; they get the function itself.
     pub rows_stray: u64,
-    /// Keys of tables of virtual functions that are below the image base.
+    /// Keys and imports whose addresses the file cannot store: below the image base, or 2^47 or more above it.
     pub tables_outside: u64,
 }
 

@@ -1,10 +1,10 @@
-//! What a file says of the program as a whole, taken from its image.
+//! Takes the facts about the whole program that a file records from the program's image.
 
 use super::input::{ImageInfo, LoadedSection, ProgramSegment};
 use crate::open::{Format, Image, ImageKind, LoadedSegment};
 
 impl ImageInfo {
-    /// What the image says of itself. Names are as its linkage has them.
+    /// Reads the facts from an image. `readable_names` is false: the names of an image are linkage names.
     pub(crate) fn of(image: &Image<'_>) -> ImageInfo {
         ImageInfo {
             build_id: image.build_id.to_vec(),

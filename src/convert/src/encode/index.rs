@@ -1,8 +1,8 @@
 //! Writes the index from names to functions (schema, section 8).
 //!
-//! A key is a name that a function goes by: its own, a symbol of it or of one of its pieces, an alias; and
-//! each of these demangled, where that differs. Several functions may go by one name (overloads once their
-//! parameters are gone, local functions of different files), and then the value leads to a list.
+//! A key of the index is a name of a function: the name of its origin, a symbol of the function or of one of its pieces, an
+//! alias; and the demangled form of each, where it differs. Several functions may share one name, such as local functions
+//! of different files. The value of such a key refers to a list.
 
 use super::bits::put_varint;
 use super::input::EncodeOptions;
@@ -13,7 +13,7 @@ use crate::model::{FuncId, NameId, Program};
 use foldsym_format::SectionId;
 use rayon::prelude::*;
 
-/// The section, if it is asked for.
+/// The section; `None` unless [`EncodeOptions::name_index`] is set.
 pub(super) fn section(
     program: &Program<'_>,
     outline: &Outline,
@@ -31,7 +31,7 @@ pub(super) fn section(
     uses.dedup();
     let bytes_of = |name: u32| -> &[u8] { &program.names[NameId(plan.names.order[name as usize]).index()] };
 
-    // Demangled names first: they are sorted once more, among themselves and with the others.
+    // The threads sort the demangled names by themselves first. The sort below only merges them with the others.
     let mut demangled: Vec<(Vec<u8>, u32)> = match options.demangle {
         None => Vec::new(),
         Some(demangle) => uses
@@ -48,10 +48,10 @@ pub(super) fn section(
     let mut keys: Vec<(&[u8], u32)> =
         uses.iter().map(|&(name, function)| (bytes_of(name), function)).collect();
     keys.extend(demangled.iter().map(|(name, function)| (&name[..], *function)));
-    // Two sorted runs: a stable sort merges them.
+    // `keys` is two sorted runs, which the stable sort merges.
     keys.sort();
     keys.dedup();
-    // An empty name finds nothing.
+    // Nobody can search for an empty name.
     keys.retain(|(name, _)| !name.is_empty());
     build(&keys).map(|bytes| Some(Section::new(SectionId::NAME_INDEX, bytes))).map_err(EncodeError::NameIndex)
 }

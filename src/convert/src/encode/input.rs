@@ -1,4 +1,4 @@
-//! What an encoder is given beside the program.
+//! The inputs of the encoder, other than the program.
 
 /// The readable form of a mangled name; `None` for a name that is not mangled.
 pub type Demangle = fn(&[u8]) -> Option<String>;
@@ -14,7 +14,7 @@ pub struct EncodeOptions {
     pub demangle: Option<Demangle>,
 }
 
-/// What the file says of the program as a whole.
+/// Facts about the whole program that the file records.
 #[derive(Clone, Debug, Default)]
 pub struct ImageInfo {
     pub build_id: Vec<u8>,
@@ -23,17 +23,17 @@ pub struct ImageInfo {
     /// Bytes of an address: 4 or 8.
     pub address_size: u8,
     pub big_endian: bool,
-    /// Addresses are synthetic: those of the sections in the list below.
+    /// The program is an object file; its addresses are synthetic, and `sections` lists those of the sections.
     pub relocatable: bool,
     pub mach_o: bool,
-    /// The program's names are readable ones.
+    /// Demangled names replaced the program's linkage names.
     pub readable_names: bool,
     /// Lowest address of a loadable segment.
     pub image_base: u64,
     pub sections: Vec<LoadedSection>,
-    /// What of the program's file is loaded where.
+    /// The parts of the program's file that are loaded, and their addresses.
     pub segments: Vec<ProgramSegment>,
-    /// The program may be loaded at any address.
+    /// The loader may place the program at any address.
     pub position_independent: bool,
 }
 

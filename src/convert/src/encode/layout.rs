@@ -1,4 +1,4 @@
-//! Puts sections behind a header and a directory, and writes the file (schema, section 2).
+//! Writes the file: a header, a directory, and the sections (schema, section 2).
 
 use super::encoded::Encoded;
 use super::section::Section;
@@ -7,14 +7,14 @@ use foldsym_format::{DirectoryEntry, Header};
 use rayon::prelude::*;
 use std::io::{self, Write};
 
-/// The CRC-32 of `foldsym_format::checksum`, ten times as fast with the processor's instructions for it.
+/// The CRC-32 of `foldsym_format::checksum`, ten times as fast: `flate2` uses the processor's instructions for it.
 fn crc32(bytes: &[u8]) -> u32 {
     let mut crc = flate2::Crc::new();
     crc.update(bytes);
     crc.sum()
 }
 
-/// What the directory repeats of a section.
+/// The first bytes of a section, which the directory repeats.
 fn head(section: &Section) -> &[u8] {
     section.id.head(&section.bytes)
 }
@@ -25,7 +25,7 @@ fn front_len(sections: &[Section]) -> u64 {
     (entries + sections.iter().map(|section| head(section).len()).sum::<usize>()) as u64
 }
 
-/// The directory of a file with these sections, which stand behind it in this order, and the file's length.
+/// The directory of a file with these sections, which follow it in this order, and the file's length.
 fn directory(sections: &[Section]) -> (Vec<u8>, u64) {
     let checksums: Vec<u32> = sections.par_iter().map(|section| crc32(&section.bytes)).collect();
     let heads: Vec<u8> = sections.iter().flat_map(head).copied().collect();

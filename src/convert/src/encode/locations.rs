@@ -13,16 +13,16 @@ use foldsym_format::SectionId;
 use foldsym_format::records::locations as code;
 use foldsym_format::sections::located;
 
-/// How many methods of groups the file says of where they have their object.
+/// Counts the methods in groups whose object pointer the file can locate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ObjectCounts {
-    /// Those with a list.
+    /// Methods with a location list.
     pub kept: u64,
-    /// Those that have an object, and of which it is not known where: nothing is said, or the linker erased the addresses.
+    /// Methods whose object pointer has no known location: the debug information gives none, or the linker erased its addresses.
     pub lost: u64,
 }
 
-/// The sections, where any function of the file has expressions.
+/// The sections; none if no function of the file has expressions.
 pub(super) fn sections(
     program: &Program<'_>,
     keys: &Keys,
@@ -109,13 +109,16 @@ pub(super) fn sections(
     (sections, counts)
 }
 
-/// Where the object is asks only who wants to tell the functions of a group apart.
+/// Locations of the object pointer are kept for members of groups only: they serve only to tell the members apart.
 fn is_kept(located: &Located, in_group: bool) -> bool {
     located.kind != LocationKind::Object || in_group
 }
 
-/// Addresses that count from the function's start count from its section's in truth: that is the same only where the
-/// function stands alone in its section, and then a parameter's first range begins with it.
+/// False for a list whose addresses cannot be relative to the function's start.
+///
+/// If the linker erased the function's address, the addresses of the list are relative to the start of its section. The two
+/// starts are the same only if the function is alone in its section. The first range of a parameter then begins at 0, and
+/// all ranges are inside the function.
 fn is_inside(located: &Located, len: u64) -> bool {
     let LocatedValue::List(list) = &located.value else { return true };
     let mut ranges = list.entries.iter().filter(|entry| entry.len > 0);
@@ -127,7 +130,7 @@ fn is_inside(located: &Located, len: u64) -> bool {
 struct Writer {
     image_base: u64,
     out: Vec<u8>,
-    /// Records that are there already; a unit and a list may have the same bytes.
+    /// The place of each record that was written. The flag is true for a unit: a unit and a list may have the same bytes.
     places: HashMap<(bool, Vec<u8>), i64>,
 }
 
@@ -141,13 +144,13 @@ impl Writer {
         })
     }
 
-    /// Writes a list of a function that begins at `start`, and gives its place.
+    /// Writes a list of a function that begins at `start`, and returns its place.
     fn list(&mut self, list: &LocationList, start: u64) -> i64 {
         let mut record = Vec::new();
         put_varint(&mut record, list.entries.len() as u64);
         for entry in &list.entries {
             let from = match (list.from_start, entry.len) {
-                // It holds wherever no other does.
+                // Length 0: the default location (DWARF 5 2.6.2), which holds wherever no other entry does.
                 (_, 0) => 0,
                 (true, _) => start.wrapping_add(entry.start).wrapping_sub(self.image_base),
                 (false, _) => entry.start.wrapping_sub(self.image_base),

@@ -1,12 +1,12 @@
-//! Turns the decided program into the bytes of a `.fsym` file, as `schema/README.md` defines it.
+//! Turns a [`Program`] into the bytes of a `.fsym` file, as `schema/README.md` defines it.
 //!
-//! The steps, each a file: `outline` lists the functions and row records of the file; `usage` marks the entries that
-//! they need; `plan` sorts these and gives them ids; `scopes` and `rows` write the records of functions; `sections`
-//! and `tables` the tables between them; `names` the strings; `index` the search by name; `layout` the file. The
-//! model is read in place, never copied.
+//! Each step is a file. `outline` lists the functions and row records that the file holds. `usage` marks the scopes, edges
+//! and files that they need. `plan` sorts these and gives them ids. `scopes` and `rows` write the records of functions,
+//! `sections` and `tables` the tables that refer to the records, `names` the strings, `index` the index by name, and
+//! `layout` the file. The steps read the model in place and never copy it.
 //!
-//! The same program and options give the same bytes, whatever the number of threads: tasks have fixed
-//! sizes, their results are joined in order, and no hash map is walked.
+//! The same program and options give the same bytes, whatever the number of threads: tasks have fixed sizes, their results
+//! are joined in order, and no hash map is iterated.
 
 mod basic_blocks;
 mod bits;
@@ -48,7 +48,7 @@ use section::{MAX_SPAN, MAX_TEXT_BYTES};
 use sections::RecordTables;
 use usage::Usage;
 
-/// A file without its keys and without the record of how it was made.
+/// A file without its keys and without its conversion record.
 pub struct Body {
     header: Header,
     sections: Vec<Section>,
@@ -56,12 +56,12 @@ pub struct Body {
     outline: Outline,
 }
 
-/// Encodes a program without its keys, which nothing else depends on.
+/// Encodes a program without its keys: no other section depends on them.
 ///
 /// Uses the threads of the current `rayon` pool.
 ///
 /// # Errors
-/// If the code spans too many addresses, there are too many records or too long names, or the optional sections fail.
+/// The code spans too many addresses, there are too many records, the names are too long, or an optional section cannot be built.
 pub fn body(program: &Program<'_>, image: &ImageInfo, options: &EncodeOptions) -> Result<Body, EncodeError> {
     let image_base = check(program, image)?;
     let outline = Outline::of(program);
@@ -112,7 +112,7 @@ pub fn body(program: &Program<'_>, image: &ImageInfo, options: &EncodeOptions) -
         unit_log2: unit_log2 as u8,
         max_depth: code.max_depth,
         max_group: code.max_group,
-        // `layout` knows the sizes.
+        // `layout` fills in the sizes.
         ..Header::default()
     };
     let stats = EncodeStats {
@@ -131,7 +131,8 @@ pub fn body(program: &Program<'_>, image: &ImageInfo, options: &EncodeOptions) -
 }
 
 impl Body {
-    /// Adds the keys of the program. `record`: JSON about how the file was made.
+    /// Adds the keys of the program, and section RECORD. `record` holds the bytes of a
+    /// [`ConversionRecord`](crate::report::ConversionRecord) before compression.
     ///
     /// # Errors
     /// The record cannot be compressed.
@@ -157,12 +158,12 @@ impl Body {
     }
 }
 
-/// Log2 of the largest unit of row offsets: no processor has larger instruction alignment.
+/// Log2 of the largest unit of row offsets: no processor aligns its instructions to more than 4 bytes.
 const MAX_UNIT_LOG2: u32 = 2;
-/// Most records of one kind in a file: owners of pieces are numbers of functions times two.
+/// The most records of one kind in a file: the column for the owner of a piece holds twice the number of a function.
 const MAX_RECORDS: usize = 1 << 31;
 
-/// Checks that the program can be stored. Returns the address that the file's addresses are relative to.
+/// Checks that the program can be stored. Returns the image base of the file, to which all its addresses are relative.
 fn check(program: &Program<'_>, image: &ImageInfo) -> Result<u64, EncodeError> {
     let members = program.groups.iter().map(|group| group.members.len()).sum();
     for (what, count) in [
@@ -190,14 +191,14 @@ fn check(program: &Program<'_>, image: &ImageInfo) -> Result<u64, EncodeError> {
     let blocks = &program.blocks.blocks;
     let first = program.pieces.first().map(|piece| piece.start.0).into_iter();
     let last = program.pieces.last().map(|piece| piece.start.0).into_iter();
-    // A basic-block map may have blocks where no function is known.
+    // A basic-block map may have blocks outside of all known functions.
     let Some(lowest) = first.chain(blocks.first().map(|block| block.start.0)).min() else {
         return Ok(image.image_base);
     };
     let end = |block: &Block| block.start.0 + u64::from(block.size);
     let highest = last.chain(blocks.last().map(end)).max().unwrap_or(lowest);
     let fits = |base: u64| highest.checked_sub(base).is_some_and(|span| span < MAX_SPAN) && base <= lowest;
-    // A Linux kernel has a segment at 0 for per-processor data, far below its code.
+    // A Linux kernel has a segment at 0 for per-CPU data, far below its code.
     [image.image_base, lowest]
         .into_iter()
         .find(|&base| fits(base))
@@ -220,7 +221,7 @@ fn encode_strings(program: &Program<'_>, plan: &Plan) -> [Section; 2] {
     [names, files]
 }
 
-/// Code sections, and their properties.
+/// The sections that describe code, and the header fields and counts that come from them.
 struct LoadedCode {
     sections: Vec<Section>,
     max_depth: u32,

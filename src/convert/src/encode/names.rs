@@ -1,22 +1,22 @@
 //! Turns sorted names into the compressed name table that `foldsym_format::names` reads.
 //!
 //! # The idea
-//! Three steps. `lex` front-codes the names and cuts what is left into words. `train` finds a grammar
-//! for them. This module makes the table small and quick to read: symbols that do not pay for their
-//! place, or are too long or too deep for a rule, are spelled out, short or often visited ones become leaves (ranges
-//! of one byte pool, the inner ones inside the outer ones), the rest become rules; the suffixes are written in a prefix
-//! code by frequency, and tokens are numbered in the order of their codes, so that no table has to map one
-//! to the other and the frequent ones lie together.
+//! There are three steps. `lex` front-codes the names and cuts the suffixes into words. `train` finds a grammar for the words.
+//! This module makes the table small and quick to read. It spells out symbols that do not pay for their place, or that are too
+//! long or too deep for a rule. Symbols that are short or often visited become leaves: ranges of one byte pool, in which inner
+//! leaves are inside outer ones. The others become rules. The suffixes are written in a prefix code, in which
+//! frequent symbols have short codes. Tokens are numbered in the order of their codes, so that no table maps codes to
+//! tokens, and frequent tokens share cache lines.
 //!
 //! # Data
-//! A *symbol* is what `train` numbers: a byte, a word or a pair. A *token* is a symbol that the file has,
-//! numbered as in the file. Lists of symbols by falling size have every symbol before its parts, so
-//! that one walk over such a list settles what a symbol's users decide about it.
+//! A *symbol* is a byte, a word or a pair, numbered by `train`. A *token* is a symbol that the file has, numbered as in the file.
+//! In a list of symbols by falling size every symbol precedes its parts. So one walk over the list visits all users of a
+//! symbol before the symbol itself.
 //!
 //! # Why it ends, and why it is the same each time
-//! Every step is one pass over the symbols or the suffixes, or a sort. If the format has no room for the
-//! tokens (more than 2^20 codes), the bar for a symbol doubles until it has; bytes alone always fit. Nothing depends
-//! on hash seeds, threads or addresses: the same names give the same bytes.
+//! Every step is one pass over the symbols or the suffixes, or a sort. If the format has no room for the tokens (more than 2^20
+//! codes), the savings that a symbol must make are doubled until there is room; bytes alone always fit. Nothing depends on
+//! hash seeds, threads or addresses: the same names give the same bytes.
 //!
 //! The layout is `schema/names.md`.
 
@@ -37,7 +37,7 @@ use train::{Bodies, Grammar, MIN_SAVED};
 
 /// A symbol of at most this many bytes is always a leaf: its rule would be no smaller.
 const SHORT_LEAF: u32 = 8;
-/// The longest leaf, the longest rule and the largest start that an entry of the token table can say.
+/// The longest leaf, the longest rule and the largest start that an entry of the token table can hold.
 const MAX_LEAF: u32 = 128;
 const MAX_BODY: u32 = 129;
 const MAX_START: usize = (1 << 24) - 1;
@@ -47,7 +47,7 @@ const MAX_START: usize = (1 << 24) - 1;
 /// Name `i` gets id `i`. Names longer than [`MAX_NAME`] are cut there.
 ///
 /// # Panics
-/// With more than 2^32 - 1 names, or a table of 4 GiB or more.
+/// There are more than 2^32 - 1 names, or the table has 4 GiB or more.
 #[must_use]
 pub fn encode(names: &[&[u8]]) -> Vec<u8> {
     debug_assert!(names.windows(2).all(|pair| pair[0] < pair[1]), "names are sorted and distinct");
@@ -63,14 +63,14 @@ pub fn encode(names: &[&[u8]]) -> Vec<u8> {
 
 /// The final tokens: numbered as in the file.
 struct Tokens {
-    /// For each token where it starts (in the pool or the bodies) and how long it is.
+    /// For each token its start (in the pool or the bodies) and its length.
     entries: Vec<NameEntry>,
     /// Bodies of the rules, as tokens.
     bodies: Vec<u32>,
     pool: Vec<u8>,
-    /// For each symbol its code; the tokens are in the order of these.
+    /// For each symbol its code; the tokens are in the order of their codes.
     codes: Vec<Code>,
-    /// How many codes there are of each length.
+    /// For each length the number of codes that have it.
     code_counts: [u32; MAX_CODE + 1],
     /// The suffixes as symbols, each ended by [`END`].
     suffixes: Vec<u32>,
@@ -86,8 +86,8 @@ struct NameEntry {
 impl Tokens {
     /// Picks the symbols that save at least `min_saved` others; `None` if the format has no room for them all.
     fn choose(grammar: &Grammar, min_saved: u32) -> Option<Tokens> {
-        // Parents before parts: a symbol is longer than its parts, or is a word spelled by one pair,
-        // whose number is higher.
+        // Every symbol before its parts: a symbol is longer than its parts, or it is a word that one pair spells, and the pair
+        // has a higher number.
         let all: Vec<u32> = (0..grammar.sizes.len() as u32).collect();
         let longest = grammar.sizes.iter().copied().max().unwrap_or(0);
         let by_size = sorted(&all, |symbol| longest - grammar.sizes[symbol as usize]);
@@ -108,7 +108,7 @@ impl Tokens {
         let mut code_counts = [0; MAX_CODE + 1];
         lengths.iter().for_each(|&length| code_counts[usize::from(length)] += 1);
 
-        // Tokens in the order of their codes, then those without one, by size.
+        // Tokens in the order of their codes, then tokens without a code, by size.
         let tokens: Vec<u32> = by_size.into_iter().filter(|&s| used[s as usize]).collect();
         let tokens = sorted(&tokens, |symbol| match lengths[symbol as usize] {
             0 => MAX_CODE as u32 + 1,
@@ -141,7 +141,7 @@ impl Tokens {
     }
 }
 
-/// Symbols by rising key, which is small; equal ones as they were.
+/// Sorts symbols by their keys, which are small; symbols with equal keys keep their order.
 fn sorted(symbols: &[u32], key: impl Fn(u32) -> u32) -> Vec<u32> {
     let most = symbols.iter().map(|&symbol| key(symbol)).max().unwrap_or(0);
     let mut ends = vec![0u32; most as usize + 1];
@@ -160,7 +160,8 @@ fn sorted(symbols: &[u32], key: impl Fn(u32) -> u32) -> Vec<u32> {
     out
 }
 
-/// Which symbols are used often enough, once those that are not are spelled out in their users.
+/// Decides for each symbol whether it is kept. A symbol that is not kept is spelled out where it is used, and its parts are then
+/// counted as used there.
 fn keep_useful(grammar: &Grammar, by_size: &[u32], min_saved: u32) -> Vec<bool> {
     let mut uses = vec![0u32; grammar.bodies.len()];
     for &symbol in &grammar.suffixes {
@@ -172,7 +173,8 @@ fn keep_useful(grammar: &Grammar, by_size: &[u32], min_saved: u32) -> Vec<bool> 
     for &symbol in by_size {
         let body = grammar.bodies.get(symbol);
         let count = uses[symbol as usize];
-        // A word saves a symbol less than it has with each use, but one or two uses do not pay for its bytes.
+        // Each use saves the symbols of the body but one. For a long word one or two uses would be enough then, but do not pay for
+        // its bytes.
         let saved = u64::from(count) * body.len().saturating_sub(1) as u64;
         kept[symbol as usize] = body.is_empty() || (count > min_saved / 2 && saved >= min_saved.into());
         let times = if kept[symbol as usize] { 1.min(count) } else { count };
@@ -180,7 +182,8 @@ fn keep_useful(grammar: &Grammar, by_size: &[u32], min_saved: u32) -> Vec<bool> 
             uses[part as usize] += times;
         }
     }
-    // Nor may a body grow longer than an entry can say, or rules nest deeper than a reader follows: parts first.
+    // Now every symbol after its parts. A symbol is spelled out if its body is longer than an entry can hold, or if its rules nest
+    // deeper than a reader follows them.
     let mut lengths = vec![1u32; kept.len()];
     let mut depths = vec![0u8; kept.len()];
     for &symbol in by_size.iter().rev() {
@@ -205,7 +208,7 @@ fn keep_useful(grammar: &Grammar, by_size: &[u32], min_saved: u32) -> Vec<bool> 
 fn spell_out(grammar: &Grammar, kept: &[bool]) -> (Bodies, Vec<u32>) {
     let mut stack = Vec::new();
     let mut spell = |symbol: u32, out: &mut Vec<u32>| {
-        // `END` is no symbol, and stays.
+        // `END` is not a symbol, and stays.
         let stays = |symbol: u32| kept.get(symbol as usize).is_none_or(|&kept| kept);
         if stays(symbol) {
             return out.push(symbol);
@@ -237,12 +240,12 @@ fn spell_out(grammar: &Grammar, kept: &[bool]) -> (Bodies, Vec<u32>) {
     (bodies, suffixes)
 }
 
-/// Which symbols become leaves, and what they cost.
+/// The symbols that become leaves, and their bytes.
 struct Leaves {
     pool: Vec<u8>,
-    /// For each symbol its place in the pool, [`END`] for none.
+    /// For each symbol its offset in the pool, or [`END`].
     starts: Vec<u32>,
-    /// Which symbols the file needs at all.
+    /// For each symbol, true if the file needs it.
     used: Vec<bool>,
 }
 
@@ -252,7 +255,7 @@ struct Leaves {
 /// space and costs a step for each of its symbols.
 fn lay_pool(grammar: &Grammar, bodies: &Bodies, by_size: &[u32], counts: &[u32]) -> Leaves {
     let mut used: Vec<bool> = counts.iter().map(|&count| count > 0).collect();
-    // How often each symbol is come upon when every suffix is read once.
+    // How often a reader visits each symbol if it reads every suffix once.
     let mut visits = counts.to_vec();
     let mut inside = vec![false; counts.len()];
     let mut outermost = Vec::new();
@@ -283,7 +286,7 @@ fn lay_pool(grammar: &Grammar, bodies: &Bodies, by_size: &[u32], counts: &[u32])
         }
     }
 
-    // The most visited first, so that they share cache lines.
+    // The most visited symbols come first, so that they share cache lines.
     outermost.sort_by_key(|&s| std::cmp::Reverse(visits[s as usize]));
     let mut leaves = Leaves { pool: Vec::new(), starts: vec![END; counts.len()], used };
     for symbol in outermost {

@@ -1,12 +1,12 @@
 //! Lists what the file holds, in the file's order: functions, row records, groups.
 //!
-//! A function is kept if a piece or a group names it. A [`Job`] is one row record to write: the rows of
-//! a function's piece or of a member of a group, cut to the piece.
+//! The file keeps a function if it owns a piece or is a member of a group that does. A [`Job`] is one row record to write:
+//! the rows of a function's piece or of a member of a group, cut to the piece.
 
 use super::sort::Buckets;
 use crate::model::{FuncId, Member, NameId, Owner, Program, Row, Rows, UnitCode};
 
-/// No rank: not in the file.
+/// The rank of an item that the file does not keep.
 pub(super) const ABSENT: u32 = u32::MAX;
 
 /// The rows of one function for one piece.
@@ -19,7 +19,7 @@ pub(super) struct Job {
     pub(super) span: u64,
 }
 
-/// What is kept, in the order of the file.
+/// The functions and row records of the file, in its order.
 pub(super) struct Outline {
     pub(super) functions: Vec<FuncId>,
     /// Index in the file by [`FuncId`], or [`ABSENT`].
@@ -86,7 +86,8 @@ pub(super) fn members<'p>(program: &'p Program<'_>, owner: Owner) -> &'p [Member
     }
 }
 
-/// All names that the functions of the file have beside those of their origins.
+/// All names of the file's functions other than those of their origins: symbols and aliases of functions, symbols of pieces and
+/// of members.
 pub(super) fn extra_names<'p>(
     program: &'p Program<'_>,
     outline: &'p Outline,
@@ -107,13 +108,13 @@ pub(super) fn extra_names<'p>(
     functions.chain(pieces).chain(members)
 }
 
-/// The rows of a unit that hold inside a job's piece; the first may begin before it.
+/// The rows of a unit that cover a job's piece; the first row may begin before the piece.
 pub(super) fn window<'r>(units: &'r [UnitCode<'_>], job: &Job) -> &'r [Row] {
     let Some(Rows { unit, range, skip }) = job.rows else { return &[] };
     let rows = units[unit.index()].rows_of(range);
     let end = u64::from(skip) + job.span;
     let first = if skip == 0 { 0 } else { rows.partition_point(|row| row.offset <= skip).saturating_sub(1) };
-    // Nearly always all rows lie inside.
+    // Nearly always all rows begin before the end of the piece.
     let last = match rows.last() {
         Some(row) if u64::from(row.offset) >= end => rows.partition_point(|row| u64::from(row.offset) < end),
         _ => rows.len(),

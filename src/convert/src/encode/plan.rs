@@ -1,8 +1,8 @@
-//! Gives the names, files, origins and edges that are used their ids in the file.
+//! Gives ids to the names, files, origins and edges that the file holds.
 //!
-//! Each table is sorted by what its records say, so that an id is a rank, and the same program gives the
-//! same file whatever the order in which it was read. Records that say the same share a rank; edges do
-//! where they differ in columns only and columns are not kept.
+//! Each table is sorted by the contents of its records. So an id is a rank, and the file does not depend on the order in which
+//! the program was read. Equal records share a rank. Edges that differ only in their columns are equal if the file keeps no
+//! columns.
 
 use super::outline::{ABSENT, Outline, extra_names};
 use super::sort::{Buckets, sort_by_bytes};
@@ -19,7 +19,7 @@ pub(super) struct Strings {
     pub(super) order: Vec<u32>,
 }
 
-/// As much of a string as a file holds.
+/// The part of a string that a file holds: its first [`MAX_NAME`] bytes.
 pub(super) fn stored(string: &[u8]) -> &[u8] {
     &string[..string.len().min(MAX_NAME)]
 }
@@ -36,7 +36,7 @@ impl Strings {
                 order[distinct] = order[i];
                 distinct += 1;
             }
-            // Where strings are equal, `order[i]` may be behind `distinct` and is still the original.
+            // Only entries below `distinct`, which is at most `i + 1`, are overwritten, so `order[i]` is still its own id.
             ranks[order[i] as usize] = distinct as u32 - 1;
         }
         order.truncate(distinct);
@@ -44,7 +44,7 @@ impl Strings {
     }
 }
 
-/// A record of ORIGINS but for `edges`.
+/// A record of ORIGINS without its column `edges`.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct RankedOrigin {
     pub(super) name: u32,
@@ -53,7 +53,8 @@ pub(super) struct RankedOrigin {
     pub(super) line: u32,
 }
 
-/// How a file is coded beside an origin, both given as in ORIGINS (0 unknown, else 1 + file).
+/// Codes a file relative to an origin's file: 0 the origin's, 1 unknown, else 2 + file. Both are given as in ORIGINS (0 unknown, else
+/// 1 + file).
 pub(super) fn file_code(file: u32, origin: u32) -> u32 {
     const { assert!(ORIGIN == 0 && UNKNOWN == 1 && FIRST == 2) };
     if file == origin { 0 } else { file + 1 }
@@ -69,7 +70,7 @@ pub(super) struct RankedEdge {
     pub(super) callee: u32,
 }
 
-/// Everything that has an id in the file, but for functions.
+/// Everything that has an id in the file, except functions.
 pub(super) struct Plan {
     pub(super) names: Strings,
     pub(super) files: Strings,
@@ -130,12 +131,12 @@ impl Plan {
         self.files.ranks[id.index()]
     }
 
-    /// A column that is 0 where there is no name.
+    /// The value of a column for an optional name: 0 for none, else 1 + name.
     pub(super) fn optional_name(&self, id: Option<NameId>) -> i64 {
         id.map_or(0, |id| i64::from(self.name(id)) + 1)
     }
 
-    /// A file beside an origin: 0 the origin's, 1 unknown, else 2 + file.
+    /// A file relative to an origin: 0 the origin's, 1 unknown, else 2 + file.
     pub(super) fn relative_file(&self, file: Option<FileId>, origin: u32) -> u32 {
         let file = file.map_or(0, |id| self.file(id) + 1);
         file_code(file, self.origins[origin as usize].file)

@@ -1,8 +1,7 @@
-//! Puts readable names in the place of a program's linkage names, so that a reader in a crash handler needs no
-//! demangler.
+//! Replaces a program's linkage names with readable names, so that a reader in a crash handler needs no demangler.
 //!
-//! It is the last step before encoding: all that is decided by linkage names (which functions share code, which
-//! names are aliases) is decided by then. Names that become equal are merged by `encode`.
+//! This is the last step before encoding, since earlier steps decide by linkage names which functions share code and which
+//! names are aliases. `encode` merges names that became equal.
 
 use std::borrow::Cow;
 
@@ -11,7 +10,7 @@ use rayon::prelude::*;
 
 use crate::model::{NameId, Program};
 
-/// Renames everything that has a linkage name. What has none, or none within the demangler's limits, stays.
+/// Demangles every name. A name stays as it is if it is not mangled, or exceeds the demangler's limits.
 pub(crate) fn rename(program: &mut Program<'_>) {
     program.names.par_iter_mut().for_each(|name| {
         if let Some(readable) = short(name) {
@@ -24,7 +23,7 @@ pub(crate) fn rename(program: &mut Program<'_>) {
         let origin = program.origins[function.origin.index()].name;
         function.symbol = function.symbol.filter(|&symbol| !same(symbol, origin));
         let own = function.symbol.unwrap_or(origin);
-        // The variants of a constructor read alike.
+        // The variants of a constructor (`C1`, `C2`) have the same readable name.
         function.aliases.retain(|&alias| !same(alias, own));
         function.aliases.sort_by(|&a, &b| names[a.index()].cmp(&names[b.index()]));
         function.aliases.dedup_by(|a, b| same(*a, *b));

@@ -4,12 +4,12 @@ use super::bits::{BitWriter, put_varint, width_of};
 use foldsym_format::records::{file_code, line_code, rows as records};
 use foldsym_format::varint::zigzag;
 
-/// Widest code of a line: lines and those of declarations have 32 bits, so that one may be nearly 2^33 from another.
+/// The widest line code. A cell holds the difference of two lines of 32 bits, so two cells may differ by nearly 2^33.
 const LINE_BITS: u32 = 33;
-/// Widest low or high part of a line code, and widest low part of an offset.
+/// The widest low or high part of a line code, and the widest low part of an offset.
 const PART_BITS: u32 = records::MAX_WIDE_WIDTH as u32;
 
-/// Most zeros of the high parts that are written at once.
+/// The most zeros of a high part that are written at once.
 const HIGH_STEP: u32 = 32;
 
 /// A row as it is stored.
@@ -18,22 +18,23 @@ pub(super) struct Cell {
     /// Units from the start of the piece.
     pub(super) offset: u32,
     pub(super) scope: u32,
-    /// Line minus that of the scope's origin; `None` where none is known.
+    /// Line minus the line of the scope's origin; `None` if no line is known.
     pub(super) line: Option<i64>,
     /// 0: the origin's; 1: unknown; else 2 + file.
     pub(super) file: u32,
     pub(super) column: u16,
 }
 
-/// The bits that values from the least to the most need above the least, and the least.
+/// The width of values from `least` to `most` when they are stored relative to `least`, and `least`.
 fn band((least, most): (u64, u64)) -> (u32, u64) {
     (width_of(most - least), least)
 }
 
-/// The smallest width of the low parts of `rows` offsets up to `last` for which low and high parts are
-/// shortest together, of those for which the high ones are no longer than they may be.
+/// The width of the low parts with which low and high parts of `rows` offsets up to `last` take the fewest bits, among the
+/// widths whose high parts take no more than [`records::MAX_HIGH_BITS`].
 fn low_width(last: u32, rows: usize) -> u32 {
-    // A bit more saves half of the zeros of the high parts, and costs a bit a row: less and less is saved.
+    // One more bit saves half of the zeros of the high parts and costs a bit per row. So the first width at which it saves no more
+    // than it costs is the best one.
     let rows = rows as u64;
     let shortest = |width: &u32| {
         let zeros = u64::from(last >> width);
@@ -42,15 +43,15 @@ fn low_width(last: u32, rows: usize) -> u32 {
     (0..PART_BITS).find(shortest).unwrap_or(PART_BITS)
 }
 
-/// The widths of low and high parts for which line codes take the least bits. Low parts stand for all
-/// rows, high parts for those that have one, with a bit for each row that says so. Neither has more bits than it may.
+/// The widths of low and high parts with which the line codes take the fewest bits; neither is above [`PART_BITS`]. Every
+/// row has a low part. Only rows with a longer code have a high part, and one bit per row tells which rows these are.
 fn line_widths(codes: &[u64]) -> (u32, u32) {
     // How many codes have each width.
     let mut counts = [0u32; LINE_BITS as usize + 1];
     codes.iter().for_each(|&code| counts[width_of(code) as usize] += 1);
     let rows = codes.len() as u32;
     let widest = counts.iter().rposition(|&count| count > 0).unwrap_or(0) as u32;
-    // Without high parts, if they may be as wide.
+    // Without high parts, unless the low parts would be too wide.
     let (mut best, mut least) = ((widest, 0), if widest > PART_BITS { u32::MAX } else { rows * widest });
     let mut wider = 0;
     for width in (0..widest).rev() {
@@ -63,7 +64,7 @@ fn line_widths(codes: &[u64]) -> (u32, u32) {
     best
 }
 
-/// What stands before a block's packed columns.
+/// The fields before a block's packed columns.
 #[derive(Default)]
 struct Head {
     low_width: u32,
@@ -126,10 +127,10 @@ impl Head {
     }
 }
 
-/// What the columns of a block span.
+/// The least and the largest value of each column of a block.
 struct Spans {
     scope: (u64, u64),
-    /// Of the files that are not the origin's; none of them where the least is above the most.
+    /// Only of the rows whose file is not the origin's. If there are none, the first value is above the second.
     file: (u64, u64),
     column: (u64, u64),
     least_line: i64,
@@ -152,8 +153,8 @@ impl Spans {
     }
 }
 
-/// Appends a block of at most [`records::BLOCK_ROWS`] cells. With `back`, its offsets are those of the block that many bytes
-/// before it.
+/// Appends a block of at most [`records::BLOCK_ROWS`] cells. With `back`, it stores no offsets: a reader takes those of the block
+/// that begins `back` bytes before it.
 pub(super) fn put_block(cells: &[Cell], columns: bool, back: Option<u64>, out: &mut Vec<u8>) {
     let start = cells[0].offset;
     let low_width = low_width(cells[cells.len() - 1].offset - start, cells.len() - 1);
@@ -212,12 +213,12 @@ pub(super) fn put_block(cells: &[Cell], columns: bool, back: Option<u64>, out: &
     bits.finish();
 }
 
-/// Appends the high parts of the offsets: for each row as many 0 as it is above the one before, then a 1.
+/// Appends the high parts of the offsets. For each row, the difference from the row before is coded as that many 0 bits and a 1.
 fn put_high(cells: &[Cell], start: u32, low_width: u32, bits: &mut BitWriter<'_>) {
     let mut before = 0;
     for cell in cells {
         let high = (cell.offset - start) >> low_width;
-        // At the width that was chosen a step is at most 63.
+        // With the width from `low_width` the difference is at most 63.
         for _ in 0..(high - before) / HIGH_STEP {
             bits.put(0, HIGH_STEP);
         }
@@ -227,8 +228,8 @@ fn put_high(cells: &[Cell], start: u32, low_width: u32, bits: &mut BitWriter<'_>
     }
 }
 
-/// Appends the directory of a record: for each block the offset of its first row, and its place counted
-/// from the first block. The first block, of which both are 0, is left out.
+/// Appends the directory of a record: for each block the offset of its first row, and the block's place relative to the first
+/// block. Both are 0 for the first block, which is left out.
 pub(super) fn put_directory(blocks: impl Iterator<Item = (u32, u64)> + Clone, out: &mut Vec<u8>) {
     let (start, place) = blocks.clone().last().unwrap_or((0, 0));
     let (start_width, place_width) = (width_of(u64::from(start)), width_of(place));

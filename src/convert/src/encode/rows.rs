@@ -1,14 +1,13 @@
 //! Writes the rows of pieces and of members of groups: ROWS (schema, section 5).
 //!
-//! Each record is made on its own, by many threads, from the rows as they were read: cut to the piece,
-//! nodes replaced by those of the reduced tree, lines made relative to the declaration of the node's
-//! origin, equal neighbours merged. Then the records are put behind each other in the order of pieces,
-//! equal ones once.
+//! Many threads make the records independently from the rows as they were read: cut to the piece, with the nodes of the reduced
+//! tree, lines relative to the declaration of the node's origin, and equal neighbours merged. One thread then concatenates the
+//! records in the order of pieces, and stores equal ones once.
 //!
-//! Members of a group run the same instructions, so their rows start at the same offsets, while the lines
-//! differ. A member's block may say "the offsets of the block that many bytes before" and leave its own
-//! out. How far that is is known only once all earlier records have their places, so the records of
-//! members that are not equal to an earlier one are made a second time then.
+//! Members of a group run the same instructions, so their rows start at the same offsets, while the lines differ. Instead of its
+//! own offsets, a member's block may store a distance: it has the offsets of the block so many bytes before it. The distance is
+//! known only when all earlier records have their places. So a member's record that equals no earlier one is made a second time
+//! then.
 
 use super::bits::{put_varint, varint_len};
 use super::dedup::{Record, Store};
@@ -21,12 +20,12 @@ use crate::util::hash::{HashMap, HashSet};
 use foldsym_format::records::rows as records;
 use rayon::prelude::*;
 
-/// Rows of every block of a record but the last.
+/// Rows of each block of a record except the last.
 const ROWS_PER_BLOCK: usize = records::BLOCK_ROWS as usize;
 /// Row records that one task makes.
 const JOBS_PER_TASK: usize = 256;
 
-/// What the records are made of.
+/// The data that the records are made from.
 pub(super) struct RowSource<'e> {
     pub(super) program: &'e Program<'e>,
     pub(super) outline: &'e Outline,
@@ -36,13 +35,13 @@ pub(super) struct RowSource<'e> {
     pub(super) unit_log2: u32,
 }
 
-/// What happened to the rows.
+/// Counts of the stored rows and blocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct RowCounts {
-    /// Of distinct records.
+    /// Rows of distinct records.
     pub(super) rows: u64,
     pub(super) blocks: u64,
-    /// Blocks that use the offsets of another.
+    /// Blocks that use the offsets of another block.
     pub(super) shared_blocks: u64,
 }
 
@@ -53,8 +52,8 @@ pub(super) struct RowTask {
     records: Vec<JobRecord>,
 }
 
-/// The record of one job: a range of the task's bytes. Equal records of a task have one range: members of a group are jobs side by
-/// side, and copies of one function have the same rows.
+/// The record of one job: a range of the task's bytes. Equal records of a task share a range. That is frequent: members of a group
+/// are adjacent jobs, and copies of one function have the same rows.
 #[derive(Clone, Copy)]
 struct JobRecord {
     start: usize,
@@ -64,7 +63,7 @@ struct JobRecord {
 }
 
 impl RowTask {
-    /// The records, each with its rows.
+    /// The records, each with its number of rows.
     fn records(&self) -> impl Iterator<Item = (Record<'_>, u64)> {
         self.records.iter().map(|&JobRecord { start, end, hash, rows }| {
             (Record { bytes: &self.bytes[start..end], hash }, u64::from(rows))
@@ -78,7 +77,7 @@ impl RowSource<'_> {
         let make = |jobs: &[Job]| {
             let mut task = RowTask::default();
             let mut cells = Vec::new();
-            // By hash, the range of the first record that has it.
+            // For each hash the range of the first record that has it.
             let mut seen: HashMap<u64, (usize, usize)> = HashMap::default();
             for job in jobs {
                 let start = task.bytes.len();
@@ -98,7 +97,7 @@ impl RowSource<'_> {
         self.outline.jobs.par_chunks(JOBS_PER_TASK).map(make).collect()
     }
 
-    /// Puts the records behind each other. Returns the section and the offset of each job's record.
+    /// Concatenates the records. Returns the section and the offset of each job's record.
     pub(super) fn section<'r>(&self, tasks: &'r [RowTask]) -> (Store<'r>, Vec<u64>, RowCounts) {
         let mut counts = RowCounts::default();
         // In the order of the jobs.
@@ -122,7 +121,7 @@ impl RowSource<'_> {
                 }
                 counts.rows += rows;
                 counts.blocks += rows.div_ceil(ROWS_PER_BLOCK as u64);
-                // The first member's record must have offsets of its own, else there would be chains.
+                // The first member's record must store its own offsets, or blocks would refer to blocks that refer to others.
                 if is_group
                     && job != first
                     && offsets[first] != 0
@@ -144,7 +143,7 @@ impl RowSource<'_> {
         (store, offsets, counts)
     }
 
-    /// Turns a job's rows into what is stored of them.
+    /// Turns a job's rows into cells.
     fn cells(&self, job: &Job, cells: &mut Vec<Cell>) {
         cells.clear();
         let Some(Rows { unit, skip, .. }) = job.rows else { return };
@@ -152,9 +151,9 @@ impl RowSource<'_> {
         let tree = self.trees.of(job.function);
         let (mut scope, mut file) = (ScopeOrigin::of(0, tree, self.plan), (NONE16, 0));
         for row in window(&self.program.code, job) {
-            // The first row holds from the start of the piece on, wherever it began.
+            // The first row may begin before the piece, and holds from the start of the piece on.
             let offset = if cells.is_empty() { 0 } else { (row.offset - skip) >> self.unit_log2 };
-            // Neighbours mostly agree in both.
+            // Adjacent rows mostly have the same scope and file.
             if row.scope != scope.old {
                 scope = ScopeOrigin::of(row.scope, tree, self.plan);
             }
@@ -174,7 +173,7 @@ impl RowSource<'_> {
         }
     }
 
-    /// The blocks of a job whose record is plain and stands at `offset`.
+    /// The blocks of a job whose record is at `offset` and stores its own offsets.
     fn pattern(&self, job: usize, offset: u64) -> Pattern {
         let mut cells = Vec::new();
         self.cells(&self.outline.jobs[job], &mut cells);
@@ -189,9 +188,9 @@ impl RowSource<'_> {
         Pattern { cells, places }
     }
 
-    /// The record of a job as it is at the offset `at`, with the offsets of another record's blocks where that
-    /// is smaller, and the number of such blocks. `None` where no length of the record's
-    /// directory agrees with itself: the distances depend on it, and it depends on their lengths.
+    /// The record of a job for offset `at` of the section, and the number of its blocks that refer to the offsets of a block of
+    /// `pattern`: the blocks that get smaller by it. `None` if there is no such block, or if the length of the record's directory
+    /// does not settle: the distances depend on that length, and it depends on the lengths of their codes.
     fn with_offsets_of(&self, job: usize, pattern: &Pattern, at: u64) -> Option<(Vec<u8>, u64)> {
         let mut cells = Vec::new();
         self.cells(&self.outline.jobs[job], &mut cells);
@@ -229,7 +228,7 @@ impl RowSource<'_> {
     }
 }
 
-/// What the rows of one scope are relative to.
+/// The node of a scope, and the line and file of its origin, to which its rows are relative.
 struct ScopeOrigin {
     /// Number of the scope in the model.
     old: u32,
@@ -247,7 +246,7 @@ impl ScopeOrigin {
     }
 }
 
-/// Blocks whose offsets others may use.
+/// A record whose offsets the blocks of another record may use.
 struct Pattern {
     cells: Vec<Cell>,
     /// Offset of each block in the section.
@@ -263,7 +262,7 @@ impl Pattern {
     }
 }
 
-/// Appends the plain record of the rows; nothing for none.
+/// Appends the record of the rows with their own offsets; nothing if there are no rows.
 fn put_record(cells: &[Cell], columns: bool, task: &mut RowTask) {
     if cells.len() <= ROWS_PER_BLOCK {
         if !cells.is_empty() {
@@ -281,7 +280,7 @@ fn put_record(cells: &[Cell], columns: bool, task: &mut RowTask) {
     task.bytes.extend_from_slice(&blocks);
 }
 
-/// Appends what stands before the first block; `places` are those of the blocks, counted from the first.
+/// Appends the part of a record before its first block; `places` are the blocks' places relative to the first block.
 fn put_head(cells: &[Cell], places: &[u64], out: &mut Vec<u8>) {
     let many = cells.len() > ROWS_PER_BLOCK;
     let head = ((cells.len() as u64) << records::HEAD_SHIFT) | if many { records::HEAD_MANY } else { 0 };

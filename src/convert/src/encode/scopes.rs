@@ -1,16 +1,14 @@
 //! Writes the inline trees of functions: SCOPES (schema, section 6).
 //!
-//! The writer drops what no answer shows. Nodes that no row needs are dropped. Siblings with one edge (one
-//! callee, called from one place) are merged: a loop that was unrolled four times brings each call four
-//! times, and every answer from any of the four is the same. Merging goes from the root down, since
-//! the children of merged nodes are siblings then, and may merge in turn.
+//! The writer drops nodes that no row needs. It merges siblings with the same edge (one callee, called from one place): a loop
+//! that was unrolled four times has each call four times, and the answer is the same for all four. Merging goes from the root
+//! down, since merging two nodes makes siblings of their children, which may merge in turn.
 //!
-//! So the new tree is a trie over the paths of edges. It is built without a map: a *group* is the set of
-//! old nodes that became one new node; its children are gathered, sorted by edge and cut into runs, which
-//! are the next groups. Every old node is gathered once, into one arena. The groups wait on a
-//! stack, last child first, which makes the order in which they are taken, and numbered, preorder.
-//! Children stay in the order of their first DIE, which is nearly that of the addresses, so
-//! that the rows of a block have scopes with near numbers.
+//! So the new tree is a trie over the paths of edges. It is built without a map. [`MergedNodes`] is the set of old nodes that
+//! became one new node. Their children are gathered, sorted by edge and cut into runs, each of which becomes a new node. Every
+//! old node is gathered once, into one arena. The sets wait on a stack, last child first, so that they are taken and
+//! numbered in preorder. Children stay in the order of their first DIE, which is nearly that of the addresses, so that
+//! the rows of a block have scopes with similar numbers.
 
 use super::bits::{BitWriter, put_varint, width_of};
 use super::dedup::{Record, Store};
@@ -22,10 +20,10 @@ use foldsym_format::header::MAX_DEPTH;
 use foldsym_format::records::scopes as records;
 use rayon::prelude::*;
 
-/// Nodes of a block, and the most that a record without a directory of blocks has.
+/// Nodes of a block. A record with more nodes has a directory of blocks.
 const NODES_PER_BLOCK: usize = records::BLOCK_NODES as usize;
 
-/// The trees of all functions, as the rows need them.
+/// The reduced trees of all functions.
 pub(super) struct Trees {
     tasks: Vec<TreeTask>,
 }
@@ -37,7 +35,7 @@ struct TreeTask {
     new: Vec<u32>,
     /// Origin by new node.
     origins: Vec<u32>,
-    /// For each function where it begins in `new` and in `origins`.
+    /// For each function the start of its part of `new` and of `origins`.
     starts: Vec<(usize, usize)>,
     bytes: Vec<u8>,
     /// For each function the end of its record in `bytes`, and the record's hash.
@@ -45,14 +43,14 @@ struct TreeTask {
     counts: TreeCounts,
 }
 
-/// What happened to the trees.
+/// Counts of the nodes that were stored, and of those that could not be.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct TreeCounts {
     pub(super) nodes: u64,
     pub(super) max_depth: u32,
-    /// Nodes deeper than [`MAX_DEPTH`]; their rows count as those of their ancestor there.
+    /// Nodes deeper than [`MAX_DEPTH`]; their rows get the ancestor at that depth. All nodes that a tree of that depth lost count here.
     pub(super) too_deep: u64,
-    /// Nodes whose edge does not start at their parent's origin; they count as their parent.
+    /// Nodes whose edge does not begin at their parent's origin; their rows get the parent.
     pub(super) foreign: u64,
 }
 
@@ -64,7 +62,7 @@ pub(super) struct Tree<'t> {
 }
 
 impl Tree<'_> {
-    /// The node in the file that stands for a node of the model.
+    /// The node of the file that a node of the model became.
     pub(super) fn node(&self, old: u32) -> u32 {
         self.new.get(old as usize).copied().unwrap_or(0)
     }
@@ -139,7 +137,7 @@ impl Trees {
     }
 }
 
-/// Children that are compared with each other rather than sorted.
+/// Up to this many children are compared pairwise, not sorted.
 const FEW: usize = 8;
 
 /// Old nodes that become one new node: a range of the arena.
@@ -153,7 +151,7 @@ struct MergedNodes {
     edge: u32,
 }
 
-/// Memory that each function of a task uses again.
+/// Buffers that a task reuses from function to function.
 #[derive(Default)]
 struct Scratch {
     /// Needed old nodes by old parent: those of node `p` are `children[child_ends[p - 1]..child_ends[p]]`.
@@ -161,7 +159,7 @@ struct Scratch {
     child_ends: Vec<u32>,
     arena: Vec<u32>,
     stack: Vec<MergedNodes>,
-    /// Children of the group at hand, with their edges.
+    /// Edges and children of the nodes that are being merged.
     gathered: Vec<(u32, u32)>,
     /// Runs of `gathered` with one edge: the first old node, the range.
     runs: Vec<(u32, usize, usize)>,
@@ -178,7 +176,7 @@ impl Scratch {
         };
         self.child_ends.clear();
         self.child_ends.resize(scopes.len() + 2, 0);
-        // Counting one place further makes each entry the start of its children, then their end.
+        // Counts are one place further, so that their sums are the starts of the children; the loop below advances these to the ends.
         kept().for_each(|(parent, _)| self.child_ends[parent + 1] += 1);
         for i in 1..self.child_ends.len() {
             self.child_ends[i] += self.child_ends[i - 1];
@@ -192,8 +190,8 @@ impl Scratch {
         }
     }
 
-    /// Gathers the children of `olds`, which became node `parent`, and puts their groups on the stack.
-    /// `edges` are those of the node's origin; a child with another is left out.
+    /// Gathers the children of `olds`, which became node `parent`, merges them by edge, and puts them on the stack.
+    /// `edges` are the edges of the node's origin; a child with another edge is left out.
     fn push_children(
         &mut self,
         olds: std::ops::Range<usize>,

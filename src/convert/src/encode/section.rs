@@ -1,10 +1,10 @@
-//! A section of the file, and why there is none.
+//! A section of the file, and the errors of encoding.
 
 use foldsym_format::SectionId;
 
-/// Bytes of names, and of paths: a table of them has less than 2^32 then, whatever they are.
+/// The most bytes of all names together, and of all paths. A name table of so many is always shorter than 2^32 bytes.
 pub(super) const MAX_TEXT_BYTES: usize = 1 << 30;
-/// Addresses that the base of a table's block can express.
+/// The number of addresses that the base of a table's block can express.
 pub(super) const MAX_SPAN: u64 = 1 << 47;
 
 /// Why no file was made.

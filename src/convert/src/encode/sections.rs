@@ -1,5 +1,5 @@
-//! Writes the tables that link functions, origins, edges and rows together, and the list of the program's
-//! loaded sections (schema, sections 3 and 7).
+//! Writes the tables that link functions, origins, edges and rows together, and the lists of the program's
+//! loaded sections and segments (schema, sections 3 and 7).
 
 use super::bits::put_varint;
 use super::input::ImageInfo;
@@ -12,7 +12,7 @@ use crate::model::{FuncId, Function, Member, NameId, Owner, Piece, Program, Reas
 use foldsym_format::SectionId;
 use foldsym_format::sections::functions::{PARTIAL, REASON};
 
-/// What the tables refer to.
+/// The data that the tables are written from.
 pub(super) struct RecordTables<'e> {
     pub(super) program: &'e Program<'e>,
     pub(super) outline: &'e Outline,
@@ -25,7 +25,7 @@ pub(super) struct RecordTables<'e> {
 struct Groups<'p> {
     /// Index of each group's first member.
     firsts: Vec<u32>,
-    /// Each with its index among the jobs.
+    /// Each member with the index of its job.
     members: Vec<(&'p Member, usize)>,
     /// For each piece its group.
     of_piece: Vec<Option<u32>>,
@@ -130,7 +130,7 @@ impl RecordTables<'_> {
         Groups { firsts, members: listed, of_piece, counts }
     }
 
-    /// 0, or 1 + the symbol of a piece where that is not the name of its function.
+    /// 1 + the symbol of a piece; 0 if it has none, or has the name of its function.
     fn piece_name(&self, function: FuncId, symbol: Option<NameId>) -> i64 {
         let function = &self.program.functions[function.index()];
         let own = self.program.name_of(function);
@@ -176,7 +176,7 @@ impl RecordTables<'_> {
         let record = |i: usize| {
             let function = &self.program.functions[self.outline.functions[i].index()];
             let origin = &self.program.origins[function.origin.index()];
-            // Mostly `foo` and `foo.isra.0`, which are neighbours.
+            // The difference is small: most symbols are like `foo.isra.0`, whose rank follows that of `foo`.
             let own = i64::from(self.plan.name(origin.name));
             let name = function.symbol.map_or(0, |symbol| i64::from(self.plan.name(symbol)) - own);
             [
@@ -194,7 +194,7 @@ impl RecordTables<'_> {
     fn aliases(&self) -> (Vec<u32>, Vec<[i64; 2]>) {
         let mut aliases = Vec::new();
         let first = |id: &FuncId| {
-            // Ranks are in the order of bytes; sorting makes that of the model irrelevant.
+            // Sorted by rank, which is the order of the names' bytes, so that the model's order does not matter.
             let mut names: Vec<u32> =
                 self.program.functions[id.index()].aliases.iter().map(|&name| self.plan.name(name)).collect();
             names.sort_unstable();
@@ -239,7 +239,7 @@ pub(super) fn loaded_sections(image: &ImageInfo, image_base: u64) -> Vec<u8> {
     let mut out = Vec::new();
     put_varint(&mut out, image.sections.len() as u64);
     for section in &image.sections {
-        // A section below the base (x86-64 Linux has one at 0 for each processor's data) wraps.
+        // The offset of a section below the base wraps (an x86-64 Linux kernel has one at 0 for per-CPU data).
         put_varint(&mut out, section.start.wrapping_sub(image_base));
         put_varint(&mut out, section.size);
         out.push(u8::from(section.executable));

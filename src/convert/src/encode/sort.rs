@@ -1,9 +1,9 @@
 //! Sorts: byte strings by bytes, and items into buckets.
 //!
-//! Names share long prefixes (`_ZN7rocksdb...`) and lie all over memory, so that comparing two of them
-//! costs two cache misses and a long scan, and a comparison sort does that twenty times for each. Here
-//! each round caches 8 bytes of every string beside its id and sorts by these; only strings that
-//! agree in them go to the next round, 8 bytes deeper. A string is read once from end to end.
+//! Names share long prefixes (`_ZN7rocksdb...`) and lie all over memory. So comparing two of them costs two cache misses
+//! and a long scan, and a comparison sort compares each name about twenty times. Here each round copies 8 bytes of every
+//! string next to its id and sorts by these copies. Only strings that agree in them go to the next round, 8 bytes deeper.
+//! So each byte of a string is read once at most.
 
 use rayon::prelude::*;
 
@@ -12,8 +12,8 @@ use rayon::prelude::*;
 #[derive(Clone, Copy)]
 struct SortKey {
     bytes: u64,
-    /// Bytes of the string from the round's depth on; 9 stands for all that are longer than the 8 cached.
-    /// Among equal keys the shorter string is a prefix of the longer one (the padding is its 0 bytes).
+    /// Bytes of the string from the round's depth on; 9 for any number above 8. If two strings have equal `bytes` and
+    /// the first has fewer left, it is a prefix of the second, which has 0 bytes where the first is padded.
     left: u8,
     id: u32,
 }
@@ -32,7 +32,7 @@ fn keyed(string: &[u8], depth: usize, id: u32) -> SortKey {
     }
 }
 
-/// Sorts ids by the strings they stand for. Equal strings stay in the order of their ids.
+/// Sorts ids by their strings, and ids of equal strings by their numbers.
 pub(super) fn sort_by_bytes<'s>(ids: &mut [u32], string: impl Fn(u32) -> &'s [u8] + Sync) {
     let mut all: Vec<SortKey> = ids.iter().map(|&id| keyed(string(id), 0, id)).collect();
     all.sort_unstable_by_key(|item| (item.bytes, item.left, item.id));
@@ -42,9 +42,9 @@ pub(super) fn sort_by_bytes<'s>(ids: &mut [u32], string: impl Fn(u32) -> &'s [u8
     }
 }
 
-/// Strings left in a round from which on its runs are sorted beside each other.
+/// The runs of a round are sorted in parallel if they have more strings than this together.
 const PARALLEL: usize = 4096;
-/// How often runs are split between threads: a bound on the recursion, which else grows with the strings.
+/// The rounds that may sort in parallel. Each is a level of recursion, which would otherwise be as deep as the strings are long.
 const FORKS: u32 = 8;
 
 /// Sorts the runs that agree in all bytes up to `depth + 8`; `items` is sorted up to there.
@@ -86,7 +86,7 @@ fn deepen<'s>(run: &mut [SortKey], depth: usize, string: &impl Fn(u32) -> &'s [u
     run.sort_unstable_by_key(|item| (item.bytes, item.left, item.id));
 }
 
-/// Items by bucket: those of bucket `b` are `items[starts[b]..starts[b + 1]]`, in their order before.
+/// Items grouped by bucket: bucket `b` is `items[starts[b]..starts[b + 1]]`. The items of a bucket keep their order.
 pub(super) struct Buckets<T> {
     pub(super) starts: Vec<u32>,
     pub(super) items: Vec<T>,

@@ -5,34 +5,34 @@ use super::bits::{BitWriter, width_of};
 use foldsym_format::bits::{MAX_WIDTH, TAIL, mask};
 use foldsym_format::starts as layout;
 
-/// How starts are divided.
+/// How starts are divided into buckets.
 pub(super) struct StartBuckets {
-    /// Starts of a bucket, on average at most.
+    /// The most starts that a bucket has on average.
     starts: u64,
-    /// Bits by which low parts are wider than a bucket.
+    /// The number of bits by which low parts are wider than a bucket.
     wider: u32,
 }
 
-/// Of pieces. Of random code addresses 96 % of RocksDB's and all of the kernel's are in a piece that begins and ends less than 8
-/// buckets away; in their bucket are at most 4 pieces, few enough to compare at once, for 65 %, and for 10 % of the kernel's,
-/// whose code is denser than its addresses on average. With 8 pieces and no wider low parts the section is a fifth smaller (0.2
-/// and 0.5 % of the file), and a lookup of RocksDB takes 4 % longer.
+/// For pieces. Measured with random code addresses: the piece begins and ends less than 8 buckets away for 96 % of RocksDB's
+/// addresses and all of the kernel's. The bucket has at most 4 pieces, few enough to compare at once, for 65 % of RocksDB's and 10 %
+/// of the kernel's (pieces are denser where the kernel has code than over its whole address range). With 8 starts and no wider
+/// low parts the section is a fifth smaller (0.2 and 0.5 % of the file), and a lookup of RocksDB takes 4 % longer.
 pub(super) const PIECES: StartBuckets = StartBuckets { starts: 4, wider: 3 };
-/// Of basic blocks, which are small and lie side by side: one that is asked for begins in its bucket.
+/// For basic blocks, which are small and adjacent: most addresses have their block's start in their own bucket.
 pub(super) const BLOCKS: StartBuckets = StartBuckets { starts: 8, wider: 0 };
 
-/// Low parts of nearly a byte are one, which is found with half the instructions.
+/// Low parts of 7 to 9 bits become whole bytes, unless they are wider than a bucket: a reader gets a byte with half the instructions.
 const NEARLY_A_BYTE: std::ops::RangeInclusive<u32> = 7..=9;
 
-/// A bucket's number has 32 bits, also where low parts of 9 bits become a byte.
+/// A bucket's number has 32 bits. If low parts of 9 bits become bytes, there are twice as many buckets, hence half of 2^32.
 const MAX_BUCKET: u64 = 1 << 31;
 
-/// The section; `starts` rise, and the last piece ends at `end`.
+/// The section. `starts` are in rising order, and the last piece ends at `end`.
 pub(super) fn encode(starts: &[u64], end: u64, buckets: &StartBuckets) -> Vec<u8> {
     let (first, last) = (starts.first().copied().unwrap_or(0), starts.last().copied().unwrap_or(0));
     let most = (starts.len() as u64 / buckets.starts).max(1);
     let few = |width: u32| (last >> width) - (first >> width) < most && last >> width < MAX_BUCKET;
-    // Of what stands at one address each has a bit at least: `verify` reads no more of them than the section has bits.
+    // If two starts are equal, low parts have at least one bit: `verify` reads no more starts than the section has bits.
     let least = u32::from(starts.windows(2).any(|pair| pair[0] == pair[1]));
     let bucket_width = (least..u64::BITS).find(|&width| few(width)).unwrap_or(0);
     let bucket_width =

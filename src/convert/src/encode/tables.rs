@@ -1,10 +1,10 @@
 //! Writes tables: blocks of records, each column packed relative to a line (schema, section 4).
 //!
-//! Most columns rise with the record, or nearly stand still. The values of a block lie near a line of
-//! some slope; what is stored is the height above the lowest parallel that touches them. The width of that
-//! band is a convex function of the slope, and least near the slope from the first value to the
-//! last, so only that one (rounded both ways) and 0 are tried. Small blocks fit better and cost more
-//! headers: every size is measured, and the smallest table is written.
+//! Most columns rise from record to record, or hardly change, so the values of a block are near a line with some slope. The
+//! line is moved down until no value is below it, and each value is stored as its height above the line. The largest
+//! height is a convex function of the slope, and is least near the slope from the first value to the last. So only that slope
+//! (rounded both ways) and slope 0 are tried. Smaller blocks fit their lines better and need more headers: the writer measures
+//! every size and takes the smallest table.
 
 use super::bits::{BitWriter, width_of};
 use foldsym_format::bits::TAIL;
@@ -12,11 +12,11 @@ use foldsym_format::table::{self, Column};
 use rayon::prelude::*;
 use std::ops::{Range, RangeInclusive};
 
-/// Smaller blocks were never the smallest table of a program of a thousand functions or more.
+/// Log2 of the block sizes that are measured. No program of a thousand functions or more got its smallest table from smaller blocks.
 const BLOCK_LOG2: RangeInclusive<u32> = 5..=8;
 const MAX_SLOPE: i64 = (1 << table::SLOPE_BITS) - 1;
 
-/// Largest blocks that one task measures.
+/// Blocks of the largest size that one task measures.
 const BLOCKS_PER_TASK: usize = 64;
 
 /// How one column of a block is packed.
@@ -32,7 +32,7 @@ impl Band {
         Column { width: self.width, slope: self.slope as u32, base: self.base }.pack()
     }
 
-    /// The band around `values` of a given slope.
+    /// The band with a given slope around `values`.
     fn of(values: &[i64], slope: i64) -> Band {
         let (mut least, mut most, mut line) = (i64::MAX, i64::MIN, 0);
         for value in values {
@@ -63,7 +63,7 @@ pub(super) struct Table<const K: usize, R> {
 }
 
 impl<const K: usize, R: Fn(usize) -> [i64; K] + Sync> Table<K, R> {
-    /// The bytes of the section. All values are below 2^47 in size.
+    /// The bytes of the section. The absolute values of all columns are below 2^47.
     pub(super) fn encode(&self) -> Vec<u8> {
         let sizes = BLOCK_LOG2.zip(self.bands());
         let (block_log2, bands) = sizes
@@ -77,7 +77,7 @@ impl<const K: usize, R: Fn(usize) -> [i64; K] + Sync> Table<K, R> {
         (0..self.count).step_by(step).map(move |start| start..(start + step).min(self.count))
     }
 
-    /// The bands of all blocks, for each size of these.
+    /// For each block size the bands of all blocks.
     fn bands(&self) -> Vec<Vec<[Band; K]>> {
         let blocks: Vec<_> = self.blocks(*BLOCK_LOG2.end()).collect();
         let tasks: Vec<Vec<Vec<[Band; K]>>> =
@@ -86,8 +86,8 @@ impl<const K: usize, R: Fn(usize) -> [i64; K] + Sync> Table<K, R> {
         (0..BLOCK_LOG2.count()).map(of_size).collect()
     }
 
-    /// The same of some of the largest blocks. A record is made once: those of a largest block are those of some smaller
-    /// ones.
+    /// The same for some blocks of the largest size. Each record is made once, for the block of the largest size and for the
+    /// smaller blocks inside it.
     fn bands_of(&self, blocks: &[Range<usize>]) -> Vec<Vec<[Band; K]>> {
         let mut columns: [Vec<i64>; K] = std::array::from_fn(|_| Vec::with_capacity(1 << BLOCK_LOG2.end()));
         let mut bands: Vec<Vec<[Band; K]>> = BLOCK_LOG2.map(|_| Vec::new()).collect();
@@ -140,7 +140,7 @@ impl<const K: usize, R: Fn(usize) -> [i64; K] + Sync> Table<K, R> {
     }
 }
 
-/// Where the records begin.
+/// The offset of the first record.
 fn headers_end<const K: usize>(blocks: usize) -> usize {
     table::HEADERS + blocks * (K + 1) * table::WORD
 }

@@ -1,4 +1,5 @@
-//! Writes UNWIND: the rows of call frame information, in runs that share their sequences of rules (schema, section 11).
+//! Writes UNWIND: the rows of call frame information, in runs that share their sequences of rules (schema, section 11, which
+//! defines *row*, *run*, *rule* and *sequence*).
 
 use foldsym_format::bits::TAIL;
 use foldsym_format::records::unwind as layout;
@@ -11,15 +12,17 @@ use crate::model::{UnwindCfa, UnwindRow, UnwindRows};
 use crate::util::hash::HashMap;
 use foldsym_format::SectionId;
 
-/// Few bytes count more than few comparisons.
+/// For this section a small size counts more than few comparisons in a lookup.
 const BUCKETS: &StartBuckets = &starts::BLOCKS;
 
-/// Bits of a group of a delta that are tried: with fewer most deltas would have several groups, and each costs time at every step.
+/// The sizes in bits that are tried for the groups of a delta. With less than 4 bits most deltas would take several groups, and
+/// a reader spends time on each group of every row that it steps past.
 const GROUPS: std::ops::RangeInclusive<u32> = 4..=7;
-/// Rows of a run, of the [`layout::MAX_ROWS`] that there may be.
+/// The most rows that this writer puts into a run; a reader accepts [`layout::MAX_ROWS`].
 const ROWS: usize = layout::MAX_ROWS / 2;
-/// A row begins a run where its bytes, times the rows that a step to one of them would have to pass, are more: the code between what saves
-/// registers and what restores them, in which a program mostly stands. A run takes some 5 bytes.
+/// A row begins a new run if the number of its bytes, times the number of rows before it in the run, is more than this: to reach one of
+/// these bytes, a reader would step past all these rows. Such a row is usually the body of a function, between the prologue that
+/// saves registers and the epilogue that restores them, and most addresses of stacks are in it. A run takes some 5 bytes.
 const LONG: u64 = 1024;
 
 /// The section.
@@ -88,7 +91,8 @@ pub(super) fn section(unwind: &UnwindRows, image_base: u64) -> Result<Section, E
     Ok(Section::new(SectionId::UNWIND, out))
 }
 
-/// The lengths of the parts, in the order in which the section has them. A reader would take a length that was cut off for another place.
+/// The lengths of the parts, in the order of the section. A part whose length does not fit is an error: with a truncated length a
+/// reader would look for the next part in the wrong place.
 fn lengths(parts: [usize; 5]) -> Result<[u32; 5], EncodeError> {
     let mut lengths = [0; 5];
     for ((length, bytes), what) in
@@ -99,8 +103,8 @@ fn lengths(parts: [usize; 5]) -> Result<[u32; 5], EncodeError> {
     Ok(lengths)
 }
 
-/// Rows of one entry, and what follows it without one; no more than a run has room for. The last row of all, which has no
-/// rule, is of no run: the last run ends there.
+/// Splits the rows into runs. A run has at most [`ROWS`] rows of one entry, and the code after the entry that no other entry
+/// covers. The last row of the program has no rule and belongs to no run: the last run ends at its address.
 fn runs(rows: &[UnwindRow]) -> Vec<&[UnwindRow]> {
     let mut runs = Vec::new();
     let mut first = 0;
@@ -117,11 +121,11 @@ fn runs(rows: &[UnwindRow]) -> Vec<&[UnwindRow]> {
     runs
 }
 
-/// The sequences of rules of all runs, one behind the other; a run may have a part of another's.
+/// The sequences of rules of all runs, concatenated. A run may use a part of the sequence of another run.
 #[derive(Default)]
 struct RuleSequences {
     rules: Vec<u32>,
-    /// Of each run, where its sequence begins.
+    /// For each run the index of its first rule in `rules`.
     of_run: Vec<u32>,
 }
 
@@ -129,7 +133,7 @@ impl RuleSequences {
     fn add(&mut self, runs: &[&[UnwindRow]]) {
         let of = |run: &[UnwindRow]| -> Vec<u32> { run.iter().map(|row| row.rule).collect() };
         let mut wanted: Vec<Vec<u32>> = runs.iter().map(|run| of(run)).collect();
-        // Long ones first: what they begin or end with is there then.
+        // The longest first: a shorter sequence may be the beginning or the end of a longer one, and is not added then.
         wanted.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
         wanted.dedup();
         let mut known: HashMap<Vec<u32>, u32> = HashMap::default();
@@ -149,7 +153,8 @@ impl RuleSequences {
     }
 }
 
-/// The records of saved registers, then the expressions; and the rules, which name them.
+/// Returns the bytes of the records of saved registers and of the expressions, and the records of the rules, which refer to these
+/// by offset.
 fn rules(unwind: &UnwindRows) -> (Vec<u8>, Vec<[i64; 3]>) {
     let mut out = Vec::new();
     let mut place = |record: &[u8]| {

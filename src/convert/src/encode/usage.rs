@@ -1,14 +1,14 @@
-//! Marks what the kept rows need: nodes of inline trees, call edges, files.
+//! Marks the nodes of inline trees, the edges and the files that the kept rows need.
 //!
-//! A node is needed if a row refers to it or to a node below it. The marks of edges and files are bits
-//! that many threads set in any order; setting is all that ever happens to them.
+//! A node is needed if a row refers to it or to a node below it. The marks of edges and files are bits. Many threads set them,
+//! and no thread clears one, so the result does not depend on the order.
 
 use super::outline::{Job, Outline, window};
 use crate::model::{NONE16, Program, Source};
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Functions that one task handles: enough to outweigh starting it, few enough to balance.
+/// Functions of one task: enough that starting it costs little, few enough that the threads finish together.
 pub(super) const FUNCTIONS_PER_TASK: usize = 256;
 
 /// A set of ids that threads fill together.
@@ -21,7 +21,7 @@ impl Marks {
 
     pub(super) fn set(&self, id: u32) {
         let (word, bit) = (&self.0[id as usize / 64], 1 << (id % 64));
-        // Most ids are set many times over; reading does not take the cache line from other threads.
+        // Most ids are set many times; a read does not take the cache line from other threads.
         if word.load(Relaxed) & bit == 0 {
             word.fetch_or(bit, Relaxed);
         }
@@ -43,7 +43,7 @@ impl Marks {
 /// The nodes that are needed, for [`FUNCTIONS_PER_TASK`] functions.
 #[derive(Default)]
 pub(super) struct NeededNodes {
-    /// For each function its nodes from 0 on.
+    /// For each function a flag for each of its nodes, from node 0 on.
     nodes: Vec<bool>,
     starts: Vec<usize>,
 }
@@ -55,17 +55,17 @@ impl NeededNodes {
     }
 }
 
-/// What the kept rows need.
+/// The edges, files and nodes that the kept rows need, and sums over all rows.
 pub(super) struct Usage {
     pub(super) edges: Marks,
     pub(super) files: Marks,
-    /// One for each task.
+    /// An element for each task.
     pub(super) nodes: Vec<NeededNodes>,
-    /// All row offsets in their pieces, or'ed: its trailing zeros are what the offsets have in common.
+    /// The row offsets in their pieces, combined by OR: all are multiples of 1 << (its trailing zeros).
     pub(super) offsets: u32,
     pub(super) rows: u64,
     pub(super) scopes: u64,
-    /// Rows whose scope their function does not have; they count as the function's own.
+    /// Rows with a scope that their function does not have; they get the function itself.
     pub(super) stray_scopes: u64,
 }
 
@@ -152,8 +152,8 @@ fn function_needs(
     }
 }
 
-/// Marks the nodes that a job's rows refer to. Returns their offsets or'ed, how many rows there are, and
-/// how many of them have no such node.
+/// Marks the nodes and files that a job's rows refer to. Returns the offsets of the rows combined by OR, the number of rows, and how
+/// many of them refer to a node that the function does not have.
 fn job_needs(program: &Program<'_>, job: &Job, nodes: &mut [bool], files: &Marks) -> (u32, u64, u64) {
     let rows = window(&program.code, job);
     let (mut offsets, mut stray, mut last_file) = (0, 0, NONE16);

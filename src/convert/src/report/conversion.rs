@@ -1,4 +1,4 @@
-//! What a conversion kept, recovered and dropped, how long its steps took and what they needed.
+//! The report of a conversion: what it read, decided and stored, and the time and memory that its steps took.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -20,7 +20,7 @@ const EM_AMDGPU: u16 = 224;
 pub struct Step {
     /// Wall time.
     pub time: Duration,
-    /// The largest resident set of the process up to the end of the step, in KiB; 0 where the system does not tell.
+    /// The largest resident set of the process up to the end of the step, in KiB; 0 if the system does not report it.
     pub peak_kib: u64,
 }
 
@@ -31,7 +31,7 @@ impl Step {
     }
 }
 
-/// What each step took. Numbering the names of units goes on while others are read, and counts as reading.
+/// What each step took. Merging units goes on while others are read, and counts as reading.
 #[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
 pub struct Steps {
@@ -39,11 +39,11 @@ pub struct Steps {
     pub open: Step,
     /// Decoding units.
     pub read: Step,
-    /// Deciding what is live and what was folded.
+    /// Recovering erased functions, and placing functions and symbols.
     pub resolve: Step,
-    /// Finding which callees, objects and slots tell folded functions apart.
+    /// Finding keys: calls, objects and slots that tell folded functions apart.
     pub keys: Step,
-    /// All but the keys: with several threads beside their search.
+    /// Encoding everything but the keys. With several threads it runs in parallel with the step `keys`.
     pub encode: Step,
     /// Writing the file.
     pub write: Step,
@@ -73,35 +73,35 @@ pub struct Decided {
     pub symbol_only: u64,
     /// Other names of functions.
     pub aliases: u64,
-    /// Functions that no second function is known to share code with, where that was checked.
+    /// Functions with code of their own, if a check proved that no second function has that code.
     pub unique: u64,
-    /// The same where the check failed, by reason in the order of [`Reason::ALL`].
+    /// Functions with code of their own for which the check could not prove it, by reason in the order of [`Reason::ALL`].
     pub likely: [u64; Reason::ALL.len()],
     /// Addresses that several functions share.
     pub folded_addresses: u64,
     /// Functions at those addresses.
     pub folded_functions: u64,
-    /// Calls into them.
+    /// Calls into folded functions.
     pub calls: CallCounts,
     /// Keys of calls.
     pub call_keys: u64,
     /// Keys of functions that end in tail calls.
     pub tail_keys: u64,
-    /// Functions without addresses that were given what is inlined into them.
+    /// Erased functions whose inlined code was placed, or lost.
     pub inlines: InlineCounts,
     /// Keys of the objects of classes.
     pub vtable_keys: u64,
-    /// Those of them that leave one function.
+    /// Those of the vtable keys that leave one function.
     pub sure_vtable_keys: u64,
     /// Calls through a slot that is known.
     pub slot_keys: u64,
-    /// Members of groups by what recovered them, in the order of [`How`].
+    /// Members of groups by the evidence that recovered them, in the order of [`How`].
     pub by_evidence: [u64; 7],
     /// Basic blocks.
     pub blocks: u64,
     /// Ranges of basic blocks.
     pub block_ranges: u64,
-    /// What was read of the map of basic blocks.
+    /// What the map of basic blocks had, and how much of it was not kept.
     pub block_counts: BlockCounts,
 }
 
@@ -109,13 +109,13 @@ pub struct Decided {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Report {
-    /// The program, as it was named.
+    /// The path of the program, as the caller gave it.
     pub input: PathBuf,
     /// Its architecture.
     pub arch: &'static str,
-    /// Its build id or UUID; empty where it has none.
+    /// Its build id or UUID; empty if it has none.
     pub build_id: Vec<u8>,
-    /// The program was linked, so that it should have a build id.
+    /// The program is linked, so it should have a build id.
     pub is_linked: bool,
     /// What was read.
     pub counts: Counts,
@@ -123,7 +123,7 @@ pub struct Report {
     pub decided: Decided,
     /// What was skipped, repaired, or decided by a rule.
     pub diagnostics: Diagnostics,
-    /// What `open` had to say.
+    /// The diagnostics of `open`.
     pub notes: Vec<OpenDiagnostic>,
     /// What each step took.
     pub steps: Steps,
@@ -133,7 +133,7 @@ pub struct Report {
     pub sections: Vec<(String, u64)>,
     /// Bytes of the file.
     pub file_len: u64,
-    /// The largest resident set of the process so far, in KiB; 0 where the system does not tell.
+    /// The largest resident set of the process so far, in KiB; 0 if the system does not report it.
     pub peak_kib: u64,
 }
 
@@ -159,7 +159,7 @@ impl Report {
     pub(crate) fn open(&mut self, image: &Image<'_>) {
         self.arch = image.arch.name;
         self.build_id = image.build_id.to_vec();
-        // Device programs are found by the host program that holds them, and are linked without one.
+        // A device program has no build id: its host program contains it, so it can be found without one.
         self.is_linked = image.kind != ImageKind::Relocatable && image.arch.machine != EM_AMDGPU;
         self.notes = image.diagnostics.clone();
     }
@@ -210,7 +210,7 @@ impl Report {
         self.peak_kib = peak_kib();
     }
 
-    /// All of it, for `--report`.
+    /// The whole report as JSON, for `--report`.
     pub fn to_json(&self) -> Value {
         let by_step = |figure: fn(Step) -> Value| -> serde_json::Map<String, Value> {
             self.steps.named().into_iter().map(|(name, step)| (name.to_owned(), figure(step))).collect()
@@ -269,7 +269,7 @@ impl Report {
         Value::Object(entries.collect())
     }
 
-    /// One line for people.
+    /// The report in one line of text.
     pub fn summary(&self) -> String {
         let debug = if self.counts.units == 0 { "no debug information, symbols alone; " } else { "" };
         let folded = if self.decided.folded_addresses > 0 {
@@ -288,7 +288,7 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The high-water mark of the process, which for several conversions in one process is theirs together.
+/// The largest resident set of the process so far, in KiB. If the process makes several conversions, it is that of all of them.
 fn peak_kib() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));

@@ -10,7 +10,7 @@ use crate::model::{UnitCode, UnitHead};
 pub struct Counts {
     /// Compile units.
     pub units: u64,
-    /// Subprograms with code, those that the linker folded or removed included.
+    /// Subprograms with code, including subprograms that the linker folded or removed.
     pub functions: u64,
     /// Rows of line tables.
     pub rows: u64,

@@ -1,5 +1,5 @@
-//! Turns the counts of a conversion into what a user must know of it: how much debug information the program has, and what
-//! of it is not in the file.
+//! Turns the counts of a conversion into what a user must know: how much debug information the program has, and which parts of
+//! it are not in the file.
 
 use crate::diagnostics::{Diagnostics, Kind};
 use crate::open::{OpenDiagnostic, OpenDiagnosticKind};
@@ -9,18 +9,18 @@ use crate::report::Report;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DebugInfo {
-    /// All that the program has or names.
+    /// All debug information that the program has or refers to.
     Full,
     /// A part of it is missing or damaged: the warnings say which.
     Partial,
-    /// Units with line tables, and no description of a function: assembly code, or a program whose `.dwo` files are missing.
+    /// Units with line tables, but without a description of any function: assembly code, or a program whose `.dwo` files are missing.
     Lines,
-    /// No unit at all: functions are known by their symbols alone.
+    /// No unit: functions are known by their symbols only.
     None,
 }
 
 impl DebugInfo {
-    /// The word of the report.
+    /// The word that the report uses.
     pub fn text(self) -> &'static str {
         match self {
             Self::Full => "full",
@@ -57,9 +57,9 @@ pub enum WarningKind {
     LimitReached,
     /// Smaller parts of the debug information are damaged: a range list, a reference, an expression.
     DamagedParts,
-    /// Relocations of a type that is not known, or of a place that is not there.
+    /// Relocations of an unknown type, or of an offset outside of the section.
     UnknownRelocations,
-    /// Sections that cannot be read, or are cut short.
+    /// Sections that cannot be read, or are truncated.
     LostSections,
     /// Debug information without the code of the program.
     NoCode,
@@ -89,8 +89,8 @@ impl WarningKind {
         }
     }
 
-    /// True where debug information that the program has, or names, is not in the file. A program that has none loses none,
-    /// and one without code or build id keeps all that it has.
+    /// True if the program has or refers to debug information that is not in the file. A program without debug information loses
+    /// none, and a program without code or build id keeps all of it.
     pub fn is_loss(self) -> bool {
         !matches!(self, Self::NoDebugInfo | Self::NoCode | Self::NoBuildId)
     }
@@ -177,7 +177,7 @@ impl Report {
         found
     }
 
-    /// Why there is no debug information: the file that was found, else the one that was not.
+    /// Why there is no debug information. A debug file that was found but is of no use counts before one that was not found.
     fn no_debug_info(&self) -> (WarningKind, String) {
         use OpenDiagnosticKind as Open;
         let tried = [
@@ -224,14 +224,14 @@ fn is_section(kind: OpenDiagnosticKind) -> bool {
     )
 }
 
-/// How often kinds were met, and the first case of the first of them.
+/// How often diagnostics of these kinds occurred, and the first case of the first of these kinds.
 fn counted(diagnostics: &Diagnostics, kinds: &[Kind]) -> (u64, String) {
     let mut seen = diagnostics.iter().filter(|(kind, _)| kinds.contains(kind)).peekable();
     let first = seen.peek().map(|(_, seen)| seen.example.clone()).unwrap_or_default();
     (seen.map(|(_, seen)| seen.count).sum(), first)
 }
 
-/// The same of what `open` noted.
+/// The same for the diagnostics of `open`.
 fn noted(notes: &[OpenDiagnostic], wanted: impl Fn(OpenDiagnosticKind) -> bool) -> (u64, String) {
     let mut found = notes.iter().filter(|note| wanted(note.kind)).peekable();
     let first = found.peek().map(|note| note.first.clone()).unwrap_or_default();

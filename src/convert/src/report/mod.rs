@@ -1,4 +1,4 @@
-//! What a conversion kept, recovered and dropped, how long its steps took and what they needed.
+//! What a conversion kept, recovered and dropped, and the time and memory that its steps took.
 
 mod conversion;
 mod counts;

@@ -1,4 +1,4 @@
-//! What a `.fsym` keeps of how it was made: a typed record, and its bytes in section RECORD.
+//! The conversion record: how a `.fsym` was made, as a type and as the bytes of section RECORD.
 //!
 //! The bytes are a zstd frame of bincode 2 in its standard configuration: integers by their size, lengths before lists and
 //! texts. `schema/README.md` (section 12) lists the fields in their order. The record depends on the program and the options
@@ -12,14 +12,14 @@ use serde_json::Value;
 
 use crate::report::counts::Counts;
 
-/// Bytes of a record, once decompressed. The record of the Linux kernel has under 4,000.
+/// The most bytes of a decompressed record. The record of the Linux kernel has under 4,000.
 const MAX_RECORD: usize = 16 << 20;
 
 /// How a `.fsym` was made. `foldsym info` prints it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ConversionRecord {
-    /// The name and the version of what converted.
+    /// The name and the version of the tool that made the file.
     pub tool: String,
     /// What was read.
     pub counts: Counts,
@@ -27,11 +27,11 @@ pub struct ConversionRecord {
     pub decided: RecordedDecisions,
     /// What was skipped, repaired, or decided by a rule, by the name of the kind.
     pub diagnostics: BTreeMap<String, RecordedCase>,
-    /// What was noticed while the files of the program were opened, a line each.
+    /// What opening the files of the program noticed, a line each.
     pub notes: Vec<String>,
 }
 
-/// [`Decided`](crate::Decided) with words in place of positions.
+/// [`Decided`](crate::Decided) with words in place of positions in arrays.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 #[expect(missing_docs, reason = "schema/report.md describes each key of `decided`")]
@@ -69,7 +69,7 @@ pub struct RecordedBlocks {
     pub not_kept: RecordedUnkept,
 }
 
-/// What was read past in the map of basic blocks.
+/// What the map of basic blocks has and a `.fsym` does not keep.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 #[expect(missing_docs, reason = "schema/report.md describes each key of `decided.basic_blocks.not_kept`")]
@@ -87,11 +87,11 @@ pub struct RecordedCase {
     pub count: u64,
     /// Offset in its section of the DIE, unit or line program of the first case.
     pub first: SectionOffset,
-    /// The first case in words, as far as they are the same wherever the program lies.
+    /// The first case in words, as far as they do not depend on the folder of the program.
     pub example: Option<String>,
 }
 
-/// An offset in a section; JSON has it in hexadecimal digits.
+/// An offset in a section; in JSON a string of hexadecimal digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub struct SectionOffset(pub u64);
 
@@ -104,26 +104,26 @@ impl Serialize for SectionOffset {
     }
 }
 
-/// Why the bytes of section RECORD are no record.
+/// Why the bytes of section RECORD cannot be decoded.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RecordError {
     /// They cannot be decompressed.
     #[error("not a zstd frame")]
     Frame,
-    /// They are those of more than any conversion says.
+    /// They decompress to more bytes than the record of any conversion has.
     #[error("more than {MAX_RECORD} bytes")]
     TooLong,
-    /// What is in the frame is not coded as a record.
+    /// The bytes in the frame are not coded as a record.
     #[error("not a conversion record: {0}")]
     Coding(String),
 }
 
 impl ConversionRecord {
-    /// Decodes what is in section RECORD of a file.
+    /// Decodes the bytes of section RECORD.
     ///
     /// # Errors
-    /// The bytes are no zstd frame, have more than 16 MiB once decompressed, are not coded as a record, or go on behind it.
+    /// The bytes are not a zstd frame, decompress to more than 16 MiB, are not coded as a record, or continue after the record.
     pub fn decode(section: &[u8]) -> Result<ConversionRecord, RecordError> {
         let frame = zstd::stream::read::Decoder::new(section).map_err(|_| RecordError::Frame)?;
         let mut bytes = Vec::new();
@@ -141,7 +141,7 @@ impl ConversionRecord {
 
     /// The bytes that the frame of section RECORD holds.
     pub(crate) fn encode(&self) -> Vec<u8> {
-        // Integers, texts, lists and maps of known length: bincode refuses none of them.
+        // The record has integers, texts, lists and maps of known length, and bincode refuses none of these.
         bincode::serde::encode_to_vec(self, codec()).unwrap_or_default()
     }
 
@@ -162,7 +162,7 @@ fn leave_out_nulls(json: &mut Value) {
     }
 }
 
-/// The one place that says how bincode codes a record. A length that the bytes cannot hold is refused before memory is taken.
+/// The configuration with which bincode codes a record. Its limit refuses a length above [`MAX_RECORD`] before memory is allocated.
 fn codec() -> impl bincode::config::Config {
     bincode::config::standard().with_limit::<MAX_RECORD>()
 }
@@ -206,7 +206,7 @@ mod tests {
         let longer = [&whole[..], &[0]].concat();
         assert!(matches!(ConversionRecord::decode(&framed(&longer)), Err(RecordError::Coding(_))));
         assert!(matches!(ConversionRecord::decode(&whole), Err(RecordError::Frame)));
-        // A text of 2^62 bytes: refused by the limit, before memory is asked for.
+        // A text of 2^62 bytes: the limit refuses it before memory is allocated.
         let long_text = [&[253][..], &(1_u64 << 62).to_le_bytes()].concat();
         assert!(matches!(ConversionRecord::decode(&framed(&long_text)), Err(RecordError::Coding(_))));
         assert!(matches!(

@@ -1,4 +1,4 @@
-//! Makes the conversion record out of the report.
+//! Makes the conversion record from the report.
 
 use crate::model::{How, Reason};
 use crate::open::OpenDiagnostic;
@@ -8,8 +8,8 @@ use crate::report::record::{
 };
 
 impl Report {
-    /// What stays in the file itself: nothing that depends on time, on threads, on the program's name, or on the folders in
-    /// which the program and the files that belong to it lie.
+    /// The part of the report that the `.fsym` itself keeps. It does not depend on time, on threads, on the program's name, or on
+    /// the folders of the program and of the files that belong to it.
     pub fn record(&self) -> ConversionRecord {
         let case = |(kind, seen): (crate::Kind, &crate::Seen)| {
             let example = kind.portable_example(seen).map(str::to_owned);

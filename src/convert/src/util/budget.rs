@@ -1,59 +1,60 @@
-//! What a conversion may take: one rule that every bound on memory and on work follows from.
+//! The memory and the work that a conversion may take: the one rule from which every bound follows.
 //!
-//! Anybody may hand foldsym a file, and DWARF lets a few bytes ask for much: a unit is 11 bytes, a thousand functions may name one
-//! range list, every function may cover every line row. The rule for all of this is:
+//! Anybody may give foldsym a file, and in DWARF a few bytes may demand a lot: a unit takes 11 bytes, a thousand functions may
+//! refer to one range list, every function may cover every line row. The rule is:
 //!
-//! - **The allowance follows from the bytes of the input** ([`Allowance`]): of the files that are mapped, and of what they hold
-//!   compressed, where the decompressed bytes count up to [`UNPACKED`] times the bytes of the files. So a longer file may
-//!   take more, in proportion, and a few kilobytes that unpack to a gigabyte may not.
-//! - **What is kept is charged in bytes of memory** against [`Allowance::kept`]: units with their functions, rows, calls and inline
-//!   trees, and names, origins, paths and call edges. This is charged where units are taken up one after the other, so
-//!   that whether the allowance suffices depends neither on the threads nor on the time. A conversion that exceeds it ends with an
-//!   error (exit code 3), since no part of the program is left that could be told apart from the rest.
-//! - **Work is charged in steps** against a [`Budget`], where the number of steps is a product of two counts that the input
-//!   chooses (functions and rows, symbols and sequences). A step is one item that is looked at, whether or not anything is
-//!   kept of it, and is charged *before* it is taken. A product over the whole program has steps in proportion to
-//!   the input ([`Allowance::steps`]); one inside a unit or at an address has steps in proportion to that unit's own items, so
-//!   that a unit is read alike whichever thread reads it and whatever others hold. Where the steps run out, that part of the
-//!   answer is left out, the same on every run, and a diagnostic (`cap_...`, one for each limit) says which part and where first.
-//! - **What needs no bound has none**: a search by a sorted list or a hash table is better than a cap. Hash tables are keyed
-//!   (see [`crate::util::hash`]), since with unkeyed ones a lookup is as long as the input likes.
+//! - **The allowance is in proportion to the bytes of the input** ([`Allowance`]): the bytes of the mapped files, and the
+//!   decompressed bytes of their compressed sections, up to [`UNPACKED`] times the bytes of the files. So a longer file
+//!   may take more, and a few kilobytes that decompress to a gigabyte may not take much.
+//! - **Kept data is charged in bytes of memory** against [`Allowance::kept`]: units with their functions, rows, calls and inline
+//!   trees, and names, origins, paths and edges. The charge is made where units are taken one after the other, so whether the
+//!   allowance suffices depends neither on threads nor on time. A conversion that exceeds it ends with an error (exit code 3):
+//!   there is no meaningful part of the program that could be converted without the rest.
+//! - **Work is charged in steps** against a [`Budget`] if the number of steps is a product of two counts that the input chooses
+//!   (functions and rows, symbols and sequences). A step is one visited item, whether or not anything of it is kept, and is
+//!   charged *before* it is taken. A product over the whole program has a budget in proportion to the input
+//!   ([`Allowance::steps`]). A product inside a unit or at an address has a budget in proportion to that unit's items, so that
+//!   the result for a unit depends neither on the thread that reads it nor on other units. If the budget runs out, that
+//!   part of the answer is left out, the same on every run. A diagnostic (`cap_...`, one for each limit) says which part, and
+//!   where first.
+//! - **There is no cap where an algorithm does without**: a search in a sorted list or a hash table is better than a cap. Hash tables
+//!   are keyed (see [`crate::util::hash`]), since in unkeyed ones the input could make lookups as long as it likes.
 //!
-//! The factors leave room: programs that compilers made keep less than twice their bytes. `cargo xtask blowup` makes hostile
-//! programs of every shape that is known and fails where the cost of one grows faster than its size.
+//! The factors leave room: programs that compilers make need less than twice their bytes. `cargo xtask blowup` makes hostile
+//! programs of every known shape, and fails if the cost of one grows faster than its size.
 
 use std::cell::Cell;
 
 /// Decompressed bytes count up to so many times the bytes of the files that hold them.
 const UNPACKED: u64 = 64;
 
-/// Bytes of memory that may be kept for each byte of the input, and for any input. Lists take up to twice as much while they grow, and
-/// the later steps as much again. Line tables are the densest: a row is two or three bytes in a line program, and 20 bytes here.
+/// Bytes of memory for kept data: so many for each byte of the input, and so many for any input. Lists take up to twice as much while
+/// they grow, and the later steps as much again. Line tables are the densest: a row is two or three bytes in a line program, and 20 here.
 const KEPT_PER_BYTE: u64 = 16;
 const KEPT_FLOOR: u64 = 64 << 20;
 
-/// Steps for each byte of the input, and for any input.
+/// Steps over the whole program: so many for each byte of the input, and so many for any input.
 const STEPS_PER_BYTE: u64 = 64;
 const STEPS_FLOOR: u64 = 1 << 27;
 
-/// Steps inside a part of the input (a unit, its line program) for each of its items, and for any part. A hostile file has one
-/// part for the floor in a few kilobytes, so that the floors of all parts are a small number of steps for each byte, too.
+/// Steps inside a part of the input (a unit, its line program): so many for each of its items, and so many for any part. A part that
+/// uses up the floor takes a few kilobytes of a hostile file, so the floors of all parts are few steps for each byte, too.
 const STEPS_PER_ITEM: u64 = 64;
 const PART_FLOOR: u64 = 1 << 17;
 
-/// What a conversion may take, by the bytes of its input.
+/// The memory and the steps that a conversion may take, by the bytes of its input.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Allowance {
     input: u64,
 }
 
 impl Allowance {
-    /// That of so many bytes of files, and of what they hold compressed.
+    /// The allowance for files of `mapped` bytes, whose compressed sections have `unpacked` bytes once decompressed.
     pub(crate) fn of(mapped: u64, unpacked: u64) -> Allowance {
         Allowance { input: mapped.saturating_add(unpacked.min(mapped.saturating_mul(UNPACKED))) }
     }
 
-    /// More by another file's bytes: of a `.dwo`, which is mapped only as long as its unit is read.
+    /// The allowance with the bytes of one more file: a `.dwo`, which is mapped only while its unit is read.
     pub(crate) fn and(self, bytes: u64) -> Allowance {
         Allowance { input: self.input.saturating_add(bytes) }
     }
@@ -63,7 +64,7 @@ impl Allowance {
         self.input
     }
 
-    /// Bytes of memory for what is read of the input and kept.
+    /// Bytes of memory for the data that is read and kept.
     pub(crate) fn kept(self) -> u64 {
         self.input.saturating_mul(KEPT_PER_BYTE).saturating_add(KEPT_FLOOR)
     }
@@ -75,13 +76,13 @@ impl Allowance {
 }
 
 impl Default for Allowance {
-    /// That of no input: the floors.
+    /// The allowance for an empty input: the floors.
     fn default() -> Self {
         Allowance { input: 0 }
     }
 }
 
-/// What is read of a program takes more memory than its bytes allow.
+/// The data read from a program takes more memory than the program's bytes allow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "unit at .debug_info+{unit:#x}: what is read of the units up to this one takes {kept} bytes of memory, and \
@@ -90,7 +91,7 @@ impl Default for Allowance {
 pub struct TooMuch {
     /// Offset of the unit in `.debug_info`.
     pub unit: u64,
-    /// Bytes of memory with that unit.
+    /// Bytes of memory for the units up to this one.
     pub kept: u64,
     /// Bytes of memory that may be kept.
     pub allowed: u64,
@@ -98,8 +99,8 @@ pub struct TooMuch {
     pub input: u64,
 }
 
-/// Steps that are left to a part of the conversion. It is spent through shared references, and all at once runs out: what
-/// follows then is left undone, the same on every run.
+/// The steps that a part of the conversion may still take. Several callers may share it. Once it refuses a request, it refuses all
+/// later ones, however small, so that the same work is left out on every run.
 pub(crate) struct Budget {
     left: Cell<u64>,
     short: Cell<bool>,
@@ -110,12 +111,12 @@ impl Budget {
         Budget { left: Cell::new(steps), short: Cell::new(false) }
     }
 
-    /// For work inside a part of the input that has so many items: bytes of entries, rows.
+    /// The budget for work inside a part of the input with so many items (bytes of entries, rows).
     pub(crate) fn of_part(items: usize) -> Budget {
         Budget::new((items as u64).saturating_mul(STEPS_PER_ITEM).saturating_add(PART_FLOOR))
     }
 
-    /// Takes so many steps; false where fewer are left, and from then on.
+    /// Takes so many steps. False if fewer are left, and for every call after that.
     pub(crate) fn spend(&self, steps: usize) -> bool {
         match self.left.get().checked_sub(steps as u64) {
             Some(left) if !self.short.get() => self.left.set(left),
@@ -129,7 +130,7 @@ impl Budget {
         self.left.get()
     }
 
-    /// True where there was something to do for which no steps were left.
+    /// True if a request was refused.
     pub(crate) fn is_short(&self) -> bool {
         self.short.get()
     }

@@ -1,10 +1,10 @@
 //! Hash maps and sets whose collisions the input cannot choose.
 //!
-//! Whoever makes a file chooses the names, addresses and offsets in it. With a hash function that is the same in every
-//! process, that person can compute a million names that share one hash, and each insertion then compares the new name with all
-//! the others. Every table of the conversion is therefore keyed with random numbers that each process draws anew; the
-//! crate has no dependency on a hash function without a key. The key must not show in the output: no hash map is walked
-//! where the order of its entries could reach the file or the report.
+//! The author of a file chooses the names, addresses and offsets in it. If the hash function were the same in every process, the
+//! author could compute a million names with one hash, and each insertion would compare the new name with all the others. So
+//! every table of the conversion is keyed with random numbers that each process draws anew, and the crate has no
+//! dependency on a hash function without a key. The key must not show in the output: no hash map is iterated where the
+//! order of its entries could reach the file or the report.
 
 use std::hash::{BuildHasher, Hash, Hasher as _};
 use std::sync::LazyLock;
@@ -22,7 +22,7 @@ pub(crate) type HashSet<K> = std::collections::HashSet<K, Keyed>;
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Keyed;
 
-/// Drawn from the operating system's randomness by way of the standard library, and from what `foldhash` draws itself.
+/// The key of the process: random numbers of the operating system, by way of the standard library, and those that `foldhash` draws.
 static KEY: LazyLock<SeedableRandomState> = LazyLock::new(|| {
     let drawn = std::hash::RandomState::new().hash_one(0_u8);
     SeedableRandomState::with_seed(drawn, SharedSeed::global_random())

@@ -1,13 +1,13 @@
-//! Decodes LEB128 numbers (DWARF 5 7.6), also those that a producer padded with zero bytes.
+//! Decodes LEB128 numbers (DWARF 5 7.6), including padded ones.
 //!
-//! A number may have more bytes than it needs: BOLT writes every abbreviation code that it patches in four, and
+//! A number may have more bytes than it needs: BOLT writes every abbreviation code that it patches in four bytes, and
 //! assemblers write a difference of two labels in a fixed length.
 
-/// The most bytes of one number. A padded one may be longer than the 10 that 64 bits need; without a bound each
-/// of many numbers in one run of padding would cost the whole run.
+/// The most bytes of one number. A padded number may be longer than the 10 bytes that 64 bits need. Without a bound, a hostile
+/// file could start many numbers inside one long run of padding, and each would cost the whole run.
 const MAX_LEN: usize = 32;
 
-/// Why there is no number.
+/// Why a number cannot be decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Problem {
     /// The bytes end before the number does.

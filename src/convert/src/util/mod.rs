@@ -1,4 +1,4 @@
-//! Data structures and small algorithms that know nothing of symbols.
+//! Data structures and small algorithms that do not depend on symbols or debug information.
 
 pub(crate) mod budget;
 pub(crate) mod hash;

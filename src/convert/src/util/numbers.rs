@@ -1,7 +1,7 @@
 //! Numbers distinct items in the order in which they come, and maps items to values by their numbers.
 //!
-//! The tables have numbers alone, 4 bytes each, and the items stand in lists: a table of a hundred thousand items fits a
-//! cache, which it would not with a copy of each, and the items that come together are together.
+//! A table holds only the numbers, 4 bytes each, and the items are in a list. So a table of a hundred thousand items fits a
+//! cache, and items that come one after the other are next to each other in memory.
 
 use std::hash::Hash;
 
@@ -17,13 +17,13 @@ pub(crate) struct Numbers {
 }
 
 impl Numbers {
-    /// With room for so many items.
+    /// A table with room for so many items.
     pub(crate) fn with_capacity(items: usize) -> Self {
         Numbers { table: HashTable::with_capacity(items) }
     }
 
-    /// The number of an item, which is its place in the list; one that is new is put at the end. All changes of the list
-    /// go through here.
+    /// The number of an item, which is its index in the list. A new item is appended. The list must not be changed in any other
+    /// way.
     pub(crate) fn number<T: Hash + Eq>(&mut self, list: &mut Vec<T>, item: T) -> u32 {
         let entry = self.table.entry(
             hash(&item),
@@ -38,7 +38,7 @@ impl Numbers {
         number
     }
 
-    /// Forgets all. Keeps the memory, and returns true, unless that is far more than was filled.
+    /// Removes all items. Keeps the memory and returns true, unless the table is far larger than its items needed.
     pub(crate) fn empty(&mut self) -> bool {
         let keeps = self.table.capacity() <= KEPT.max(self.table.len().saturating_mul(KEPT_TIMES));
         if keeps {
@@ -50,9 +50,9 @@ impl Numbers {
     }
 }
 
-/// Places that an empty table may keep, however few were filled.
+/// An emptied table may keep this many slots, however few it used.
 pub(crate) const KEPT: usize = 1 << 12;
-/// And so many times those that were filled: emptying a table costs time for each of its places.
+/// A larger table may keep this many slots for each one that it used: emptying a table costs time for each slot.
 pub(crate) const KEPT_TIMES: usize = 16;
 
 /// Values by key.
@@ -74,7 +74,7 @@ impl<K: Hash + Eq, V: Copy> NumberedMap<K, V> {
         Some(self.entries[number as usize].1)
     }
 
-    /// Gives a key its value, unless it has one.
+    /// Gives a key a value, unless it has one.
     pub(crate) fn insert(&mut self, key: K, value: V) {
         let entries = &mut self.entries;
         let entry = self.numbers.table.entry(
@@ -88,7 +88,7 @@ impl<K: Hash + Eq, V: Copy> NumberedMap<K, V> {
         }
     }
 
-    /// Forgets all, as [`Numbers::empty`] does.
+    /// Removes all entries; keeps memory as [`Numbers::empty`] does.
     pub(crate) fn empty(&mut self) {
         if self.numbers.empty() {
             self.entries.clear();

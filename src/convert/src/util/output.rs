@@ -1,17 +1,17 @@
-//! Writes a whole file under another name in its folder, and renames it: nobody sees half a file.
+//! Writes a whole file under another name in its folder, and renames it, so that no reader sees half a file.
 
 use std::fs::{File, FileType};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Writes what `write` puts to `path`, over the regular file that may be there. A symbolic link stays, and the file
-/// that it leads to is replaced. On an error nothing is left behind.
+/// Lets `write` fill a new file, which then becomes `path` and replaces a regular file that is there. A symbolic link stays,
+/// and the file that it points to is replaced. After an error the new file is removed.
 ///
-/// The file is not forced to the disk: what is written this way can be made again.
+/// The file is not synced to the disk: it can be made again.
 ///
 /// # Errors
-/// Those of [`output_file`], and of creating, writing and renaming the file. They do not name a path: the one that matters
-/// is the caller's.
+/// Those of [`output_file`], and of creating, writing and renaming the file. They do not name a path: the caller knows the one
+/// that matters.
 pub fn write_whole(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
     let path = &output_file(path)?;
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -20,10 +20,10 @@ pub fn write_whole(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>)
     #[cfg(unix)]
     {
         use std::os::unix::fs::OpenOptionsExt;
-        // What a plain `open` asks for; the process's mask takes its bits away.
+        // The mode of a plain `open`; the process's umask clears some of its bits.
         options.mode(0o666);
     }
-    // `tempfile` adds the name of its file to an error, which says nothing to anybody.
+    // `tempfile` adds the name of the temporary file to an error, which means nothing to a user.
     let mut system_error = None;
     let open = |path: &Path| options.open(path).inspect_err(|error| system_error = error.raw_os_error());
     let made = tempfile::Builder::new().prefix(".fsym-").make_in(folder, open);
@@ -33,11 +33,11 @@ pub fn write_whole(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>)
     Ok(())
 }
 
-/// The file that an output of this name replaces or makes: where there is a symbolic link, what it leads to.
+/// The file that an output of this name replaces or makes: for a symbolic link, the file that it points to.
 ///
 /// # Errors
-/// Something other than a regular file is there (a device, a FIFO, a folder), or a symbolic link to such or to nothing:
-/// to rename a file over it would destroy it.
+/// The path is something other than a regular file (a device, a FIFO, a folder), or a symbolic link to such a thing or to
+/// nothing: renaming a file over it would destroy it.
 pub fn output_file(path: &Path) -> io::Result<PathBuf> {
     let refused = |what: &str| io::Error::new(io::ErrorKind::InvalidInput, what);
     let found = match std::fs::symlink_metadata(path) {
@@ -58,8 +58,8 @@ pub fn output_file(path: &Path) -> io::Result<PathBuf> {
     }
 }
 
-/// As [`output_file`], and refuses to replace what is not of its kind: a file that is neither empty nor begins with `magic`.
-/// So no program, debug file, package or source file is lost to an output, whether or not it is an input too.
+/// Checks that an output may replace the file that is there: it must be empty or begin with `magic`. So no output overwrites a
+/// program, debug file, package or source file, whether or not that file is an input too.
 ///
 /// # Errors
 /// Those of [`output_file`]; the file cannot be read; or it is of another kind.

@@ -1,21 +1,21 @@
-//! Files in memory: mapping them, and giving pages of a mapping back.
+//! Maps files into memory, and releases pages of a mapping.
 
 use std::fs::File;
 
 use memmap2::Mmap;
 
-/// Drops the pages that lie whole in a range of a mapping.
+/// Releases the pages that are entirely inside a range of a mapping.
 #[cfg(unix)]
 pub(crate) fn release(map: &Mmap, start: usize, len: usize) {
     /// At least the size of a page on every system that runs this.
     const GRAIN: usize = 1 << 16;
     let (start, end) = (start.next_multiple_of(GRAIN), (start + len) / GRAIN * GRAIN);
     if start < end {
-        // SAFETY: the mapping is of a file and read-only, so nothing that was written is lost: a dropped page has the same
-        // bytes when it is next touched, as long as nobody changes the file, which is a duty of `Files` anyway.
+        // SAFETY: the mapping is read-only and backed by a file, so no written byte is lost. A released page has the same bytes
+        // when it is next read, as long as nobody changes the file, which `Files` requires anyway.
         let advised =
             unsafe { map.unchecked_advise_range(memmap2::UncheckedAdvice::DontNeed, start, end - start) };
-        // A system that cannot do it keeps the pages.
+        // On an error the pages stay, which is harmless.
         drop(advised);
     }
 }

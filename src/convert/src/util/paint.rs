@@ -1,12 +1,12 @@
-//! Paints address ranges over each other: of several that cover an address, the highest node wins.
+//! Paints address ranges over each other: if several cover an address, the one with the highest node wins.
 //!
-//! Inline trees are painted in the order of their DIEs, where a later DIE that covers the same code is
-//! the inner one; pieces of a program in the order of how far they are trusted. The result is a list of
-//! segments with one node each, no two neighbours with the same.
+//! The nodes of an inline tree are in the order of their DIEs: a later DIE that covers the same code is the inner one. The
+//! pieces of a program are in the order of how far they are trusted. The result is a list of segments with one node each;
+//! adjacent segments have different nodes.
 //!
-//! Nearly all trees are proper: a range that begins inside another ends inside it. Those that are open at an address
-//! are then a stack. Where that fails, a heap holds them; one that ended below another is dropped when it comes to
-//! the top. Each range enters and leaves once.
+//! In nearly all trees the ranges nest: a range that begins inside another ends inside it. The ranges that are open at an
+//! address then form a stack. If ranges do not nest, a heap holds the open ones. A range that ended under a higher node is
+//! dropped when it comes to the top of the heap. Each range is pushed and popped once.
 
 use std::collections::BinaryHeap;
 
@@ -28,24 +28,24 @@ pub(crate) struct Segment {
 /// Paints ranges over each other; memory is kept between functions.
 #[derive(Default)]
 pub(crate) struct Painter {
-    /// Nodes and ends, the innermost last.
+    /// Nodes and ends of the open ranges, the innermost last.
     nested: Vec<(u32, u64)>,
     active: BinaryHeap<(u32, u64)>,
 }
 
 impl Painter {
-    /// The segments of a function, by address; before the first one code belongs to node 0.
-    /// Takes time in n log n of the ranges, however they overlap.
+    /// The segments of a function, by address. Code before the first segment belongs to node 0. Takes O(n log n) time for n ranges,
+    /// however they overlap.
     pub(crate) fn paint(&mut self, ranges: &mut [PaintRange], segments: &mut Vec<Segment>) {
-        // Ranges come in the order of their nodes, and mostly of their addresses.
+        // Ranges come in the order of their nodes, which is mostly that of their addresses.
         ranges.sort_by_key(|range| range.start);
         if !self.paint_nested(ranges, segments) {
             self.paint_any(ranges, segments);
         }
     }
 
-    /// Paints ranges in the order of their starts; false where one leaves another that it begins in, or has a lower
-    /// node.
+    /// Paints ranges, which are in the order of their starts. False if one is empty, or if it begins inside another and ends outside
+    /// of it or has a lower node.
     fn paint_nested(&mut self, ranges: &[PaintRange], segments: &mut Vec<Segment>) -> bool {
         segments.clear();
         let open = &mut self.nested;
@@ -74,7 +74,7 @@ impl Painter {
                 self.active.push((ranges[next].node, ranges[next].end));
                 next += 1;
             }
-            // A range that ended while a later one covered it is dropped only now.
+            // A range that ended under a higher node is dropped only now.
             while self.active.peek().is_some_and(|&(_, end)| end <= at) {
                 self.active.pop();
             }
@@ -96,7 +96,7 @@ impl Painter {
     }
 }
 
-/// Closes the ranges that end at or before `start`, where the next one begins, which paints that address itself.
+/// Closes the ranges that end at or before `start`. The next range begins there, so this does not paint `start` itself.
 fn close(open: &mut Vec<(u32, u64)>, segments: &mut Vec<Segment>, start: u64) {
     while let Some(&(_, end)) = open.last()
         && end <= start
@@ -153,7 +153,7 @@ mod tests {
             proptest::prop_assert!(segments.windows(2).all(|w| w[0].node != w[1].node));
         }
 
-        /// A stack is as good as a heap for what it does not refuse.
+        /// If the stack does not refuse the ranges, it gives the same segments as the heap.
         #[test]
         fn a_stack_equals_a_heap(
             given in proptest::collection::vec((0u64..12, 1u64..12, 1u32..6), 0..8)

@@ -1,32 +1,32 @@
-//! Pairs functions with line sequences by how near the rows of each are to the declaration of each.
+//! Pairs functions with line sequences by the distance from a function's declaration to the nearest row of a sequence.
 //!
-//! What is inlined has rows as well: the sequence of `g` may hold rows of `f`, and where `g` is no more than a call of
-//! `f`, as near to its declaration as those in the sequence of `f` itself. So the nearest is not always its own. A pair
-//! counts if nothing speaks for another one:
+//! Inlined code has rows, too. If `g` only calls `f`, and `f` is inlined there, the sequence of `g` has rows as near to the
+//! declaration of `f` as the sequence of `f` itself has. So the nearest sequence is not always the function's own. A pair is
+//! accepted if there is no reason for another pair:
 //!
-//! - each is the other's nearest, and nothing else is as near; or
-//! - no other function fits the sequence, nothing fits the function better, and no other sequence fits it alone.
+//! - each is the other's nearest, and no other is as near; or
+//! - no other function fits the sequence, no sequence fits the function better, and no other sequence fits only this function.
 //!
-//! What is paired is out of the way of the rest, which may then have such pairs too. Sequences with the same rows (those
-//! of instances of one template) are one here, which as many functions may have: it does not matter which is whose.
+//! Accepted pairs are removed, and more pairs may then be acceptable among the rest. Sequences with the same rows (of instances
+//! of one template) count as one sequence, which as many functions may have: it does not matter which function gets which.
 
 use crate::util::budget::Budget;
 use crate::util::hash::{HashMap, HashSet};
 
-/// Steps of a turn, a fit: some lookups of both sides.
+/// The steps that each turn takes for each fit: several hash lookups for the function and for the sequence.
 const STEPS_A_FIT: usize = 16;
 
 /// A function may have been compiled to a sequence of rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Fit {
     pub(crate) function: usize,
-    /// All sequences with these rows.
+    /// The number of all sequences with these rows.
     pub(crate) sequence: usize,
-    /// Lines from the declaration to the nearest row behind it.
+    /// The lines from the declaration to the nearest row after it.
     pub(crate) distance: u32,
 }
 
-/// The least distance, and how many have it.
+/// The least distance of the fits of a function or of a sequence, how many have it, and how many fits there are.
 #[derive(Clone, Copy)]
 struct Nearest {
     distance: u32,
@@ -45,8 +45,8 @@ impl Nearest {
     }
 }
 
-/// The pairs (function, sequence) that nothing speaks against: each function in one, and each sequence in as many as
-/// `room` says. Each turn is a walk over all fits that are left; what is left when no steps are has no pair.
+/// The accepted pairs (function, sequence). A function is in at most one pair, a sequence in at most as many as `room` says. Each
+/// turn visits all remaining fits. If the steps run out, the remaining fits give no pairs.
 pub(crate) fn pair(mut fits: Vec<Fit>, room: &mut [usize], steps: &Budget) -> Vec<(usize, usize)> {
     let mut pairs: Vec<(usize, usize)> = Vec::new();
     while steps.spend(fits.len().saturating_mul(STEPS_A_FIT)) {
@@ -55,8 +55,8 @@ pub(crate) fn pair(mut fits: Vec<Fit>, room: &mut [usize], steps: &Budget) -> Ve
             Nearest::add(&mut functions, fit.function, fit.distance);
             Nearest::add(&mut sequences, fit.sequence, fit.distance);
         }
-        // By sequence: functions that are its nearest, and that it alone is the nearest to. By function: sequences that
-        // no other one fits.
+        // For each sequence, the number of its nearest functions that have no other sequence as near. For each function, the number
+        // of sequences that fit it and no other function.
         let (mut agree, mut alone): (HashMap<usize, u32>, HashMap<usize, u32>) = Default::default();
         let mutual = |fit: &Fit| {
             let function: Nearest = functions[&fit.function];
@@ -101,14 +101,14 @@ mod tests {
     fn only_what_nothing_speaks_against_is_a_pair() {
         for (fits, expected) in [
             (&[(0, 0, 1), (0, 1, 20), (1, 1, 1)][..], vec![(0, 0), (1, 1)]),
-            // Nothing tells the two apart.
+            // Both functions fit both sequences equally well.
             (&[(0, 0, 1), (0, 1, 1), (1, 0, 1), (1, 1, 1)], vec![]),
-            // 1 is a call of 0, inlined: its sequence has rows of both, and 0 has no row before those.
+            // Function 1 only calls function 0, which is inlined there: the sequence of 1 has rows of both.
             (&[(0, 0, 1), (0, 1, 1), (1, 1, 1)], vec![(0, 0), (1, 1)]),
-            // Two sequences that only 0 fits: the body of another function has no row in its file.
+            // Two sequences that fit only function 0: one of them belongs to a function without a row in its own file.
             (&[(0, 0, 1), (0, 1, 1)], vec![]),
             (&[(0, 0, 0), (0, 1, 1)], vec![(0, 0)]),
-            // A sequence of 0's that fits it less than another has: it is somebody else's.
+            // Sequence 0 fits only function 0, which another sequence fits better: sequence 0 belongs to an unknown function.
             (&[(0, 0, 5), (0, 1, 1), (1, 1, 1)], vec![]),
             (&[], vec![]),
         ] {

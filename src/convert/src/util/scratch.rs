@@ -1,4 +1,4 @@
-//! The scratch file of a conversion: holds what is kept of the units of a large program, so that memory need not.
+//! The scratch file of a conversion: holds the lists of a large program's units, so that they take no memory.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -10,42 +10,42 @@ use memmap2::Mmap;
 
 use crate::util::pages::{map_file, release};
 
-/// Lists of units stay in memory up to this many bytes. RocksDB's (147 MB, 7.7 million entries) are half as long. The tests
-/// of this crate convert small programs by way of the file.
+/// Lists of units stay in memory up to this many bytes. Those of RocksDB (147 MB, 7.7 million entries) are half as long. In the tests
+/// of this crate small programs use the file, too.
 const IN_MEMORY: usize = if cfg!(test) { 1 << 10 } else { 64 << 20 };
 
-/// Pages of the scratch file are given back when this many bytes of it were read.
+/// Pages of the scratch file are released after this many bytes were read.
 const RELEASE_AFTER: usize = 16 << 20;
 
 /// A read of fewer bytes counts as this many. The first read of a page maps the pages around it too, 16 in all on Linux
 /// (64 KiB). Neighbouring reads share these pages, so a read counts as a quarter of them.
 pub(crate) const LEAST: usize = 16 << 10;
 
-/// A file without a name, which is gone when the conversion ends. It is mapped in parts, as they are written.
+/// A file without a name, which the system removes when the conversion ends. Each part is mapped when it is written.
 #[derive(Default)]
 pub(crate) struct ScratchFile {
-    /// Where the file is made. `None`: in the system's folder for temporary files.
+    /// The folder for the file; `None` for the system's folder for temporary files.
     folder: Option<PathBuf>,
     parts: FrozenVec<Box<Mmap>>,
-    /// Bytes that were read since pages were last given back.
+    /// Bytes that were read since pages were last released.
     read: AtomicUsize,
 }
 
 impl ScratchFile {
-    /// A scratch file in this folder: that of the output, which has room for a file and is mostly on a disk.
+    /// A scratch file in this folder. The caller gives the folder of the output, which has room for a file and is usually on a disk.
     pub(crate) fn in_folder(folder: PathBuf) -> ScratchFile {
         ScratchFile { folder: Some(folder), ..ScratchFile::default() }
     }
 
-    /// True where so many bytes of lists should not be in memory any longer.
+    /// True if lists of so many bytes should move to the file.
     pub(crate) fn is_wanted(bytes: usize) -> bool {
         bytes >= IN_MEMORY
     }
 
-    /// Writes lists one after the other, and lends the bytes from the file.
+    /// Writes lists one after the other, and returns their bytes in the mapped file.
     ///
     /// # Errors
-    /// There is no room, or the folder cannot be written to. Nothing was kept then.
+    /// There is no room, or the folder cannot be written to. The file keeps nothing of the lists then.
     pub(crate) fn keep<'l>(&self, lists: impl Iterator<Item = &'l [u8]>) -> io::Result<&[u8]> {
         let file = match &self.folder {
             Some(folder) => tempfile::tempfile_in(folder)?,
@@ -54,15 +54,15 @@ impl ScratchFile {
         Ok(self.parts.push_get(Box::new(write(file, lists)?)))
     }
 
-    /// Counts bytes that were read, and gives pages back when they are many: their bytes are read from the file when they are
-    /// next asked for.
+    /// Counts bytes that were read, and releases all pages when there are many. The system reads a released page from the file
+    /// again when it is next used.
     pub(crate) fn was_read(&self, bytes: usize) {
         if self.read.fetch_add(bytes.max(LEAST), Ordering::Relaxed) >= RELEASE_AFTER {
             self.release();
         }
     }
 
-    /// Gives back all pages.
+    /// Releases all pages.
     pub(crate) fn release(&self) {
         self.read.store(0, Ordering::Relaxed);
         self.parts.iter().for_each(|part| release(part, 0, part.len()));

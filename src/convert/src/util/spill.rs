@@ -4,12 +4,12 @@ use std::ops::{Index, Range};
 
 use crate::util::scratch::ScratchFile;
 
-/// A list that only grows. What it holds can be moved to a scratch file ([`SpillVec::spill`]); what is added after that is in
-/// memory again.
+/// A list that only grows. Its elements can be moved to a scratch file ([`SpillVec::spill`]); elements added after that are in
+/// memory.
 pub struct SpillVec<'f, T> {
-    /// The first elements, and the mapped scratch file that they are in.
+    /// The first elements, and the mapped scratch file that holds them.
     spilled: Option<(&'f [T], &'f ScratchFile)>,
-    /// The elements after them.
+    /// The elements after those.
     own: Vec<T>,
 }
 
@@ -31,7 +31,7 @@ impl<'f, T> SpillVec<'f, T> {
         self.spilled_len() + self.own.len()
     }
 
-    /// True where there is none.
+    /// True if the list has no element.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -45,13 +45,13 @@ impl<'f, T> SpillVec<'f, T> {
         &self.own
     }
 
-    /// The elements that are in memory, to add to.
+    /// The elements that are in memory, as a vector to append to.
     pub fn own_mut(&mut self) -> &mut Vec<T> {
         &mut self.own
     }
 
-    /// Takes the elements that are in memory from the scratch file from now on. `spilled` has the same elements as
-    /// [`SpillVec::own`], and nothing was spilled before.
+    /// Frees the elements in memory and uses those of the scratch file instead. `spilled` must have the same elements as
+    /// [`SpillVec::own`], and no element was spilled before.
     pub(crate) fn spill(&mut self, spilled: &'f [T], scratch: &'f ScratchFile) {
         debug_assert!(self.spilled.is_none() && spilled.len() == self.own.len());
         (self.spilled, self.own) = (Some((spilled, scratch)), Vec::new());
@@ -69,10 +69,10 @@ impl<'f, T> SpillVec<'f, T> {
     }
 }
 
-/// Elements that were added one after the other, with no spilling between them.
+/// Elements that were added without a call of [`SpillVec::spill`] between them.
 ///
 /// # Panics
-/// The range is past the end, or some of it was spilled and some was not.
+/// The range is past the end, or only a part of it was spilled.
 impl<T> Index<Range<usize>> for SpillVec<'_, T> {
     type Output = [T];
 

@@ -1,28 +1,29 @@
-//! Texts of the input that end in a zero byte, and how much of them is read.
+//! Reads texts of the input that end in a zero byte, and bounds how many bytes of them are read.
 //!
-//! A text is named by its offset, in a few bytes: any number of them may be one long string, or the ends of it. Real string
-//! tables share the ends of names at most, and many local symbols have one short name.
+//! The input refers to a text by its offset, in a few bytes. So a hostile file can refer any number of times to one long string
+//! or to suffixes of it. In real string tables at most the ends of names are shared, and many local symbols have one short name.
 
 use foldsym_format::bits;
 use foldsym_format::names::MAX_NAME;
 
 use crate::util::budget::Budget;
 
-/// Bytes of a text that are looked at: one more than are kept, so that what is cut is counted.
+/// The most bytes of a text that are read: one more than a file keeps, so that a text that is cut can be counted.
 pub(crate) const MAX_TEXT: usize = MAX_NAME + 1;
 
-/// Bytes that the texts of a table may have together, for each of its bytes, for each text, and besides.
+// The bytes that all texts of a string table may have together: so many for each byte of the table, so many for each text, and
+// so many for any table.
 const COPIES: u64 = 4;
 const EACH: u64 = 128;
 const FLOOR: u64 = 1 << 16;
 
-/// The text at the beginning of `bytes`, without its zero; the first [`MAX_TEXT`] bytes of one that is longer. `None` where
-/// the bytes end before it does.
+/// The text at the beginning of `bytes`, without its zero; the first [`MAX_TEXT`] bytes of a longer text. `None` if `bytes` end
+/// before the text does.
 pub(crate) fn until_zero(bytes: &[u8]) -> Option<&[u8]> {
     until_zero_within(bytes, MAX_TEXT)
 }
 
-/// As [`until_zero`], of at most `most` bytes.
+/// As [`until_zero`], with at most `most` bytes in place of [`MAX_TEXT`].
 pub(crate) fn until_zero_within(bytes: &[u8], most: usize) -> Option<&[u8]> {
     let looked_at = &bytes[..bytes.len().min(most)];
     match memchr::memchr(0, looked_at) {
@@ -31,10 +32,11 @@ pub(crate) fn until_zero_within(bytes: &[u8], most: usize) -> Option<&[u8]> {
     }
 }
 
-/// Texts whose memory is asked for together.
+/// The number of texts that are prefetched together.
 pub(crate) const TOGETHER: usize = 16;
 
-/// Has memory bring where these texts begin, all at once: texts that lie all over a section else wait for it one by one.
+/// Prefetches the beginnings of these texts. Texts are spread over a section, so each is a cache miss; this way the processor
+/// waits for all of them at once.
 pub(crate) fn soon<'t>(texts: impl Iterator<Item = &'t [u8]>) {
     texts.for_each(|text| bits::touch(text, 0, 0..2));
 }
@@ -44,12 +46,12 @@ pub(crate) fn base_name(path: &[u8]) -> &[u8] {
     path.rsplit(|byte| *byte == b'/').next().unwrap_or(path)
 }
 
-/// True where two paths are one, as far as they say: without what leads nowhere (`a/./b`, `a/../b`, `a//b`).
+/// True if two paths are the same once `.`, `..` and empty components are resolved by text alone (`a/./b`, `x/../b`, `a//b`).
 pub(crate) fn is_same_path(one: &[u8], other: &[u8]) -> bool {
     one == other || (one.starts_with(b"/") == other.starts_with(b"/") && components(one) == components(other))
 }
 
-/// What a path is made of, without what leads nowhere.
+/// The components of a path, with `.`, `..` and empty ones resolved.
 fn components(path: &[u8]) -> Vec<&[u8]> {
     let mut kept: Vec<&[u8]> = Vec::new();
     for component in path.split(|byte| *byte == b'/') {
@@ -64,7 +66,7 @@ fn components(path: &[u8]) -> Vec<&[u8]> {
     kept
 }
 
-/// Bytes that `texts` texts of a table of `len` bytes may have together.
+/// The budget of bytes for `texts` texts of a string table of `len` bytes.
 pub(crate) fn room(len: usize, texts: usize) -> Budget {
     let for_table = COPIES.saturating_mul(len as u64);
     let for_texts = EACH.saturating_mul(texts as u64);

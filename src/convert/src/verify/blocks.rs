@@ -5,7 +5,7 @@ use foldsym_lookup::{Error, SymbolFile};
 use super::mismatches::Mismatches;
 use crate::model::BlockMap;
 
-/// Compares every block, and which of them belong together.
+/// Compares every block and every range.
 ///
 /// # Errors
 /// Damage.

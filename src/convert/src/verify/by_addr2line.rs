@@ -1,10 +1,10 @@
-//! Compares a `.fsym` with what the `addr2line` crate reads of the same program, which shares no DWARF code with the converter.
+//! Compares a `.fsym` with the answers of the `addr2line` crate for the same program, which shares no DWARF code with the converter.
 //!
-//! `addr2line` knows one function for an address, no symbols, and nothing of folding. So of a folded address only
-//! this is asked: that a member has lines where `addr2line` has. Of all others the frames must be the same: as many, the
-//! same names of inlined functions, the same lines, and files of the same name. (How directories are joined differs
-//! between readers.) The name of
-//! the function itself is not compared: the file has the symbol's, `addr2line` the DIE's.
+//! `addr2line` returns one function for an address, and knows neither symbols nor folding. So at the address of a folded or
+//! partial function the comparison requires only that a member has lines if `addr2line` has a line. At padding it requires
+//! nothing. At all other addresses the frames must be the same: the same number, the same names of inlined functions, the
+//! same lines, and files of the same name. (Readers differ in how they join directories.) The name of the function itself is
+//! not compared: the file has that of the symbol, `addr2line` that of the DIE.
 
 use addr2line::gimli;
 use foldsym_lookup::{Frames, SymbolFile, flags};
@@ -19,16 +19,16 @@ use crate::pipeline::in_pool;
 use crate::read::sections::bytes::Bytes;
 use crate::util::text::base_name;
 
-/// Addresses that are asked at most: of a larger program every second, third, ... of them.
+/// The most addresses that are looked up. In a larger program only every second, third, ... interval is.
 const MAX_ASKED: usize = 1 << 21;
 
-/// Deepest nesting of entries that is handed to `addr2line`, which calls itself for each level of inlined code.
+/// The deepest nesting of entries that `addr2line` gets: it is recursive in the levels of inlined code.
 const MAX_DEPTH: isize = 512;
 
 type DwarfBytes<'f> = Bytes<'f, gimli::RunTimeEndian>;
 type Context<'f> = addr2line::Context<DwarfBytes<'f>>;
 
-/// Compares the file with `addr2line`'s answers: `Err` with the reason inside where `addr2line` cannot be asked.
+/// Compares the file with `addr2line`'s answers. The inner `Err` has the reason why `addr2line` cannot read the program.
 ///
 /// # Errors
 /// The file or the program cannot be read.
@@ -50,7 +50,7 @@ pub fn verify_by_addr2line(
     })?
 }
 
-/// The debug sections; of an ELF object file relocated by `object`, not by `open`.
+/// The debug sections. Those of an ELF object file are relocated by the `object` crate, not by `open`.
 fn sections<'f>(files: &'f Files, image: &Image<'f>) -> Result<open::DebugSections<'f>, String> {
     match open::needs_relocation(image) {
         true => open::relocated_by_object(files, image),
@@ -65,7 +65,7 @@ fn context<'f>(image: &Image<'f>, debug: &open::DebugSections<'f>) -> Result<Con
         Ok::<_, gimli::Error>(Bytes::new(section.map_or(&[][..], |section| debug.get(section)), endian))
     };
     let mut dwarf = gimli::Dwarf::load(|id| load(debug, id)).map_err(|error| error.to_string())?;
-    // Its ranges may not be relocated, and `addr2line` finds the units without it.
+    // The ranges in `.debug_aranges` may not be relocated, and `addr2line` finds the units without them.
     dwarf.debug_aranges = gimli::DebugAranges::from(Bytes::new(&[], endian));
     if let Some(other) = &image.supplementary {
         dwarf.load_sup(|id| load(other, id)).map_err(|error| error.to_string())?;
@@ -107,7 +107,7 @@ fn compare(
     let last = |at: usize| cuts.get(at + 1).map_or(cuts[at], |next| next - 1);
     for at in (0..cuts.len()).step_by(1 + 2 * cuts.len() / MAX_ASKED) {
         for address in [cuts[at], last(at)].into_iter().take(1 + usize::from(last(at) != cuts[at])) {
-            // In a linked program the dead functions are at 0, too.
+            // In a linked program the addresses of removed functions are 0, too.
             if address < 16 && !image.zero_is_code {
                 continue;
             }
@@ -125,7 +125,7 @@ fn compare(
 
 /// A frame of `addr2line`.
 struct Asked {
-    /// Empty where no function is known.
+    /// Empty if no function is known.
     name: String,
     file: String,
     line: u32,
@@ -158,7 +158,7 @@ fn difference(expected: &[Asked], found: Option<&Answer<'_>>, renamed: bool) -> 
     match &found.members[..] {
         _ if found.padding => None,
         [member] if member.how.is_none() && !member.partial => {
-            // It gives up on inlined code that gcc describes for DWARF 2.
+            // `addr2line` finds no inlined frames in some code that gcc describes for DWARF 2.
             let innermost_alone = outermost.name.is_empty() || expected.len() < member.frames.len();
             let same = if innermost_alone {
                 member.frames.first().is_some_and(|frame| is_same_line(innermost, frame))
@@ -181,7 +181,7 @@ fn is_same(expected: &[Asked], member: &MemberWords<'_>, renamed: bool) -> bool 
         && expected[..inner].iter().zip(&member.frames).all(same_name)
 }
 
-/// Line 0 says that no line is known, whatever the file.
+/// Line 0 means that no line is known; files are not compared then.
 fn is_same_line(ours: &Asked, theirs: &FrameWords<'_>) -> bool {
     ours.line == theirs.line && (ours.line == 0 || base_name(ours.file.as_bytes()) == base_name(theirs.file))
 }

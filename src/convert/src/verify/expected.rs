@@ -1,4 +1,4 @@
-//! What a program's model says of an address.
+//! The answer of a program's model at an address.
 
 use foldsym_format::header::MAX_DEPTH;
 use foldsym_format::names::MAX_NAME;
@@ -6,11 +6,11 @@ use foldsym_format::names::MAX_NAME;
 use super::words::{Answer, FrameWords, MemberWords};
 use crate::model::{FileId, FuncId, How, NONE16, NameId, OriginId, Owner, Piece, Program, Row, Rows, Scope};
 
-/// The model, asked in the order of addresses.
+/// The model, for look-ups in the order of addresses.
 pub(super) struct Expected<'a, 'f> {
     program: &'a Program<'f>,
     columns: bool,
-    /// Pieces before this one end before the last address that was asked.
+    /// All pieces before this one end at or before the last address that was looked up.
     next: usize,
 }
 
@@ -42,7 +42,7 @@ impl<'a, 'f> Expected<'a, 'f> {
         }
     }
 
-    /// The answer at an address, which is not below the one asked before.
+    /// The answer at an address, which must not be below the address of the call before.
     pub(super) fn at(&mut self, address: u64) -> Option<Answer<'a>> {
         let pieces = &self.program.pieces;
         let offset_in = |piece: &Piece| address.checked_sub(piece.start.0);
@@ -82,7 +82,7 @@ impl<'a, 'f> Expected<'a, 'f> {
             frame.name = self.name(name);
         }
         if padding {
-            // What the line table says of the bytes, and nobody's code.
+            // Padding has the file and line of the line table, and belongs to no function.
             frames.truncate(1);
             frames[0] = FrameWords { name: b"", start_file: b"", start_line: 0, ..frames[0].clone() };
         }
@@ -120,7 +120,7 @@ impl<'a, 'f> Expected<'a, 'f> {
             path.push(self.program.edges[map.edges[scope.edge.index()].index()]);
             node = scope.parent;
         }
-        // Code below the deepest scope that a file holds counts as its ancestor's there.
+        // A file holds scopes down to `MAX_DEPTH`; the rows of deeper ones get the ancestor at that depth.
         path.drain(..path.len().saturating_sub(MAX_DEPTH as usize));
         let mut frames = Vec::with_capacity(path.len() + 1);
         let file = (row.file != NONE16).then(|| map.files[usize::from(row.file)]);
@@ -158,7 +158,7 @@ impl<'a, 'f> Expected<'a, 'f> {
     }
 }
 
-/// As much of a string as a file may hold.
+/// The part of a string that a file holds.
 fn stored(string: &[u8]) -> &[u8] {
     &string[..string.len().min(MAX_NAME)]
 }

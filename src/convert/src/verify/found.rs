@@ -1,4 +1,4 @@
-//! What a `.fsym` says of an address, through its reader.
+//! The answer of a `.fsym` at an address, by way of the reader.
 
 use foldsym_lookup::{
     Error, Frames, FunctionId, ImageAddr, Lookup, NameId, Names, Owner, Piece, PieceId, RowsOffset,
@@ -7,7 +7,7 @@ use foldsym_lookup::{
 
 use super::words::{Answer, FrameWords, MemberWords};
 
-/// A file and its names in plain bytes, however long they are.
+/// A file, and all its names and paths in plain bytes, however long they are.
 pub(super) struct Answers<'a> {
     file: &'a SymbolFile<'a>,
     names: StringTable,
@@ -49,7 +49,7 @@ impl<'a> Answers<'a> {
         let Some(rows) = rows else { return Ok(()) };
         for row in self.file.records().rows(rows)?.iter() {
             let offset = row?.offset;
-            // A record that a longer piece shares goes on.
+            // A longer piece may share the record, which then has rows after the end of this one.
             if offset >= piece.len() {
                 break;
             }
@@ -105,7 +105,7 @@ impl<'a> Answers<'a> {
     }
 }
 
-/// All strings of a table, one behind the other.
+/// All strings of a table, concatenated.
 struct StringTable {
     bytes: Vec<u8>,
     ends: Vec<usize>,

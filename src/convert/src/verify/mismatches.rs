@@ -1,21 +1,21 @@
-//! What a comparison found, with the first cases spelled out.
+//! The result of a comparison: how many mismatches there are, and the first of them in words.
 
-/// Mismatches that are spelled out; more are counted.
+/// Mismatches that are kept in words; further ones are only counted.
 const SHOWN: usize = 20;
 
-/// What a comparison found.
+/// The result of a comparison.
 #[derive(Clone, Debug, Default)]
 pub struct Mismatches {
-    /// Addresses that were asked.
+    /// Addresses and basic blocks that were compared.
     pub asked: u64,
-    /// Addresses whose answer is another, and things said of the whole program that are others.
+    /// Mismatches: addresses with different answers, basic blocks and their ranges, and facts about the whole program.
     pub count: u64,
-    /// The first of them, a line each: the file, the address, what was expected and what was found.
+    /// The first mismatches, a line each: the file, the address, what was expected and what was found.
     pub examples: Vec<String>,
 }
 
 impl Mismatches {
-    /// Counts one, and keeps its line if it is among the first.
+    /// Counts a mismatch, and keeps its line if it is among the first.
     pub(crate) fn add(&mut self, line: impl FnOnce() -> String) {
         self.count += 1;
         if self.examples.len() < SHOWN {

@@ -1,11 +1,10 @@
-//! Compares a `.fsym` with the program that it was made from: what both say at every address.
+//! Compares the answers of a `.fsym` at every address with those of the program that it was made from.
 //!
-//! The program is opened, read and placed anew; the file is asked through the reader. What is between
-//! the two, the encoder and the format, is what this checks. Both sides are turned into the same plain
-//! [`Answer`]. An answer changes only where a piece or a row of one of the sides begins or ends, so the
-//! address space is cut at all of these, of both sides, and each interval between two cuts is asked at its
-//! first and its last address. That covers the gaps between pieces and what lies outside of all of them.
-//! Basic blocks are compared one by one.
+//! It opens, reads and places the program again, and looks up the file through the reader. So it checks the encoder and the
+//! format, which are between the two. Both sides are turned into the same plain [`Answer`](words::Answer). An answer changes only
+//! where a piece or a row of one of the sides begins or ends. So the address space is cut at all these addresses, of both sides,
+//! and each interval is looked up at its first and its last address. The intervals include the gaps between pieces, and
+//! the addresses before the first piece and after the last. Basic blocks are compared one by one.
 
 mod blocks;
 mod by_addr2line;
@@ -32,12 +31,11 @@ use found::Answers;
 pub use mismatches::Mismatches;
 use words::difference;
 
-/// Compares the file with the program: at every address every function with its names, how it was
-/// recovered, and its frames; and what the file says of the program as a whole. With columns if the file
-/// has columns, whatever `options` says.
+/// Compares the file with the program: at every address every function with its names, how it was recovered, and its frames; then the
+/// facts about the whole program. Columns are compared if the file has them, whatever `options` says.
 ///
 /// # Errors
-/// Either cannot be read.
+/// The file or the program cannot be read.
 pub fn verify_against(fsym: &Path, program: &Path, options: &Options) -> Result<Mismatches, ConvertError> {
     in_pool(options.threads, || {
         let files = Files::default();
@@ -64,7 +62,7 @@ pub fn verify_against(fsym: &Path, program: &Path, options: &Options) -> Result<
 /// Compares a file that [`SymbolFile::verify`] finds sound.
 ///
 /// # Errors
-/// Damage all the same.
+/// The file is damaged nevertheless.
 fn compare(
     fsym: &Path,
     file: &SymbolFile<'_>,
@@ -100,7 +98,7 @@ fn compare(
     Ok(mismatches)
 }
 
-/// What is said of the program as a whole: what it is, what was expected, what was found.
+/// The facts about the whole program: for each its name, what the image says, and what the file says.
 fn whole(file: &SymbolFile<'_>, image: &Image<'_>) -> Vec<(String, String, String)> {
     let header = file.header();
     let flag = |flag: u8| (header.flags & flag != 0).to_string();

@@ -1,4 +1,4 @@
-//! Changes a converted file so that it stays sound, and shows that the comparison finds each change.
+//! Changes a converted file so that it stays valid, and shows that the comparison finds each change.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -18,8 +18,7 @@ fn built(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testbins/built").join(name)
 }
 
-/// Reads a test program and hands it over with the bytes of its file, which has neither record nor name index:
-/// what is in these is no answer.
+/// Reads and places a test program, and calls `test` with its image and the result.
 fn with_program(name: &str, columns: bool, test: impl FnOnce(&Image<'_>, &mut Program<'_>)) {
     let (path, files) = (built(name), Files::default());
     let options = Options { columns, ..Options::default() };
@@ -31,19 +30,19 @@ fn with_program(name: &str, columns: bool, test: impl FnOnce(&Image<'_>, &mut Pr
 
 fn encoded(image: &Image<'_>, program: &Program<'_>, columns: bool) -> Vec<u8> {
     let options = EncodeOptions { columns, ..EncodeOptions::default() };
-    // Keys are no answers at an address.
+    // Keys, record and name index have no answers at an address, so the file has none of them.
     let body = encode::body(program, &ImageInfo::of(image), &options).unwrap();
     body.finish(program, &Keys::default(), None).unwrap().to_bytes()
 }
 
-/// `None` where `verify` finds damage, so that there is nothing to compare.
+/// The result of the comparison; `None` if `verify` finds damage.
 fn compared(bytes: &[u8], image: &Image<'_>, program: &Program<'_>) -> Option<Mismatches> {
     let file = SymbolFile::open(bytes).ok()?;
     file.verify().ok()?;
     Some(compare(Path::new("dir/app.fsym"), &file, image, program).unwrap_or_else(|error| panic!("{error}")))
 }
 
-/// Everything that the reader says, address by address, without a thought for where answers change.
+/// All answers of the reader, one for every address.
 fn all_answers(bytes: &[u8], addresses: Range<u64>) -> Vec<String> {
     let file = SymbolFile::open(bytes).unwrap();
     let text = |names: &Names<'_>, id: Option<u32>| {
@@ -84,8 +83,8 @@ fn all_answers(bytes: &[u8], addresses: Range<u64>) -> Vec<String> {
     answers
 }
 
-/// Inverts bits of the file, one at a time, with checksums that fit. What `verify` accepts the comparison must find,
-/// unless no answer at any address became another (bits that pad, tokens that no name uses). Returns how many it found.
+/// Inverts bits of the file, one at a time, and makes the checksums anew. If `verify` accepts the file, the comparison must find the
+/// change, unless it changes no answer (padding bits, tokens that no name uses). Returns how many changes the comparison found.
 fn change_bits(name: &str, columns: bool, bits: impl Fn(usize) -> Range<u32>) -> usize {
     let mut found = 0;
     with_program(name, columns, |image, program| {
@@ -98,7 +97,7 @@ fn change_bits(name: &str, columns: bool, bits: impl Fn(usize) -> Range<u32>) ->
         for (at, bit) in (0..bytes.len()).flat_map(|at| bits(at).map(move |bit| (at, bit))) {
             let mut changed = bytes.clone();
             changed[at] ^= 1 << bit;
-            // A change of a checksum is undone by making it anew.
+            // Making a checksum anew undoes a change of the checksum itself.
             if !writer::reseal(&mut changed) || changed == bytes {
                 continue;
             }
@@ -120,7 +119,7 @@ fn change_bits(name: &str, columns: bool, bits: impl Fn(usize) -> Range<u32>) ->
 #[test]
 fn every_changed_bit_is_found() {
     // A group, inlined calls, columns; aliases; sections with synthetic addresses.
-    // The largest of the three takes a moment for each bit, so not every byte has its turn.
+    // In the largest of the three programs each bit takes a moment, so only every fifth byte is changed.
     let one_of = |at: usize| if at.is_multiple_of(5) { at as u32 % 8..at as u32 % 8 + 1 } else { 0..0 };
     let found = change_bits("core.dwarf4", true, one_of);
     assert!(found > 600, "{found}");
@@ -130,7 +129,7 @@ fn every_changed_bit_is_found() {
     assert!(found > 1000, "{found}");
 }
 
-/// The group of `core.dwarf4`, and where it is.
+/// The group of `core.dwarf4`, and its address.
 fn group(program: &Program<'_>) -> (GroupId, u64) {
     let group = program.pieces.iter().find_map(|piece| match piece.owner {
         Owner::Group(group) => Some((group, piece.start.0)),
@@ -139,7 +138,7 @@ fn group(program: &Program<'_>) -> (GroupId, u64) {
     group.expect("core.dwarf4 has folded functions")
 }
 
-/// What is said when the program is changed after its file was made.
+/// The mismatches if the program is changed after its file was made.
 fn after(change: impl FnOnce(&mut Program<'_>)) -> Mismatches {
     let mut found = None;
     with_program("core.dwarf4", false, |image, program| {
@@ -207,13 +206,13 @@ fn the_second_member_of_a_group_is_compared() {
 
 #[test]
 fn what_only_the_file_has_is_found() {
-    // A piece of the file where the program has none, whose rows no row of the program is asked for.
+    // The file has a piece that the program lacks.
     let more = after(|program| {
         program.pieces.remove(1);
     });
     assert!(more.count > 0, "{more:?}");
     assert!(more.examples.iter().all(|line| line.contains(": expected no function, found ")), "{more:?}");
-    // And the other way round: the program has one that the file lacks.
+    // The program has a piece that the file lacks.
     let mut fewer = None;
     with_program("core.dwarf4", false, |image, program| {
         let piece = program.pieces.remove(1);

@@ -1,10 +1,10 @@
-//! One plain form for what a program and a file say of an address, and the words for how two of them differ.
+//! The plain form in which the answers of a program and of a file are compared, and the words for a difference.
 
 use std::fmt::Write;
 
 use crate::model::Reason;
 
-/// One frame; empty and 0 where something is unknown.
+/// One frame. An unknown text is empty, an unknown number 0.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct FrameWords<'a> {
     pub(super) name: &'a [u8],
@@ -19,18 +19,18 @@ pub(super) struct FrameWords<'a> {
 /// One function at an address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct MemberWords<'a> {
-    /// What recovered it, where the code is folded.
+    /// The evidence that recovered it, for a member of a group.
     pub(super) how: Option<&'static str>,
     /// Inlined frames are unknown.
     pub(super) partial: bool,
-    /// Why it is not certain that the function is the only one of its code.
+    /// Why it is not certain that no other function has its code.
     pub(super) reason: Option<Reason>,
     pub(super) aliases: Vec<&'a [u8]>,
     /// Innermost first.
     pub(super) frames: Vec<FrameWords<'a>>,
 }
 
-/// What stands at an address.
+/// The answer at an address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Answer<'a> {
     /// Where the function's range starts.
@@ -38,11 +38,11 @@ pub(super) struct Answer<'a> {
     pub(super) padding: bool,
     /// Several functions may share the code, even if only one is listed.
     pub(super) folded: bool,
-    /// The first is the answer.
+    /// The first one is the function that a plain lookup returns.
     pub(super) members: Vec<MemberWords<'a>>,
 }
 
-/// Says how two answers differ; `None` where they do not. An error is that of reading the file.
+/// The difference between two answers in words; `None` if they are equal. An error of the reader in `found` is a difference, too.
 pub(super) fn difference(
     expected: Option<&Answer<'_>>,
     found: Result<Option<Answer<'_>>, foldsym_lookup::Error>,
@@ -103,7 +103,7 @@ fn member_difference(expected: &MemberWords<'_>, found: &MemberWords<'_>) -> Opt
     })
 }
 
-/// The functions of an answer, so many that a line can be read.
+/// The names of an answer's functions, at most 8 of them.
 fn names(answer: Option<&Answer<'_>>) -> String {
     const MANY: usize = 8;
     let Some(answer) = answer else { return "no function".to_owned() };

@@ -1,4 +1,4 @@
-//! What was looked for in vain: so that neither a remote store nor the converter is asked again at once.
+//! Notes about files that were not found or could not be made, so that the next request does not try again at once.
 
 use std::fs;
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use crate::error::StoreError;
 use crate::id::BuildId;
 
 impl LocalStore {
-    /// Whether it was noted, at most `for_how_long` ago, that no file of this build id was found.
+    /// True if it was noted less than `for_how_long` ago that no file of this build id was found.
     pub fn is_missing(&self, id: &BuildId, for_how_long: Duration) -> bool {
         age(&self.missing_path(id)).is_some_and(|age| age < for_how_long)
     }
@@ -23,7 +23,7 @@ impl LocalStore {
         self.place_text(&self.missing_path(id), "", true)
     }
 
-    /// Why a program of this build id could not be converted, if that was noted at most `for_how_long` ago for the same `cause`.
+    /// Why a program of this build id could not be converted, if that was noted less than `for_how_long` ago for the same `cause`.
     ///
     /// # Errors
     /// The note cannot be read.
@@ -44,8 +44,8 @@ impl LocalStore {
             .map(|(_, why)| why.trim_end().to_owned()))
     }
 
-    /// Notes why a program could not be converted. `cause` is what the failure depends on, in one line: a hash of the program and the
-    /// version of the converter.
+    /// Notes why a program could not be converted. `cause` identifies in one line what the failure depends on, for example the size and
+    /// time of the program and the version of the converter.
     ///
     /// # Errors
     /// The store cannot be written.
@@ -63,7 +63,7 @@ impl LocalStore {
     }
 }
 
-/// How long ago a file was written; a time to come counts as now.
+/// The time since a file was written; zero for a time in the future.
 pub(super) fn age(path: &std::path::Path) -> Option<Duration> {
     let written = fs::symlink_metadata(path).and_then(|found| found.modified()).ok()?;
     Some(SystemTime::now().duration_since(written).unwrap_or_default())

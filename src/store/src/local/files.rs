@@ -19,7 +19,7 @@ pub(super) fn make_folder(path: &Path) -> Result<(), StoreError> {
     fs::create_dir_all(path).map_err(|error| StoreError::io(path, "make the folder", error))
 }
 
-/// The text of a small file. `Ok(None)` where there is none.
+/// The text of a small file. `Ok(None)` if there is no file.
 pub(super) fn read_small(path: &Path) -> Result<Option<String>, StoreError> {
     let found = match path.symlink_metadata() {
         Ok(found) => found,
@@ -42,7 +42,7 @@ pub(super) fn read_small(path: &Path) -> Result<Option<String>, StoreError> {
     }
 }
 
-/// The entries of a folder, by name; none where it is not there.
+/// The entries of a folder, by name; no entries if the folder does not exist.
 pub(super) fn read_folder(path: &Path) -> Result<Vec<fs::DirEntry>, StoreError> {
     let read = || -> io::Result<Vec<fs::DirEntry>> {
         let mut entries: Vec<_> = fs::read_dir(path)?.collect::<io::Result<_>>()?;
@@ -56,7 +56,7 @@ pub(super) fn read_folder(path: &Path) -> Result<Vec<fs::DirEntry>, StoreError> 
     }
 }
 
-/// A name that can be a file's name in any folder: what is not becomes `None`.
+/// The name, if it can be the name of a file in any folder; otherwise `None`.
 pub(super) fn safe_name(name: &str) -> Option<&str> {
     let good = |c: char| !c.is_control() && c != '/' && c != '\\';
     let is_name = !name.is_empty() && name.len() <= 255 && name != "." && name != "..";

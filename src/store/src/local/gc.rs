@@ -1,8 +1,8 @@
-//! Removes what nobody used for long, and what killed writers left.
+//! Garbage collection: removes files that were not used for long, and litter of killed writers.
 //!
-//! Readers need no care: a file that is removed stays mapped where it is open. Writers need the lock of an entry to publish it, and so does the
-//! collector to remove it; it looks at the time of the last use again under the lock. A folder is removed only by `rmdir`,
-//! which fails while something is in it.
+//! Readers are safe: an open file stays mapped when it is removed. Writers need the lock of an entry to publish a file, and garbage
+//! collection needs it to remove one; under the lock it checks the time of the last use again. A folder is removed only by
+//! `rmdir`, which fails while something is in it.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -18,22 +18,22 @@ use super::store::LocalStore;
 use crate::error::StoreError;
 use crate::id::BuildId;
 
-/// Temporary files, and index entries that lead nowhere, are removed at this age.
+/// Temporary files, and index entries without a file, are removed at this age.
 pub(super) const LITTER_AGE: Duration = Duration::from_secs(24 * 3600);
-/// A note that nothing was found is of no use for longer.
+/// Notes about missing files and failed conversions are removed at this age.
 const NOTE_AGE: Duration = Duration::from_secs(24 * 3600);
 
-/// What garbage collection may remove.
+/// The options of garbage collection.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct GcOptions {
-    /// Files that were not used for as long are removed.
+    /// Files that were not used for this long are removed.
     pub max_age: Option<Duration>,
-    /// Then the files that were not used for longest are removed, until the rest has at most so many bytes.
+    /// Then the least recently used files are removed, until the rest has at most so many bytes.
     pub max_bytes: Option<u64>,
-    /// Temporary files and dangling index entries of this age are removed: a day, unless a test says otherwise.
+    /// Temporary files and index entries without a file are removed at this age. The default is a day.
     pub litter_age: Duration,
-    /// Counts, and removes nothing.
+    /// Counts the files that would be removed, and removes nothing.
     pub dry_run: bool,
 }
 
@@ -43,7 +43,7 @@ impl Default for GcOptions {
     }
 }
 
-/// What garbage collection removed.
+/// The result of garbage collection.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct GcReport {
@@ -55,13 +55,13 @@ pub struct GcReport {
     pub kept: u64,
     /// Their bytes.
     pub kept_bytes: u64,
-    /// Files that stay only because a pin names them.
+    /// Files that stay only because they are pinned.
     pub pinned: u64,
-    /// Temporary files, notes and dangling index entries that were removed.
+    /// Temporary files, notes and index entries without a file that were removed.
     pub litter: u64,
 }
 
-/// A file that may go.
+/// An entry that may be removed.
 struct Candidate {
     entry: Entry,
     /// Bytes of all versions.
@@ -70,10 +70,10 @@ struct Candidate {
 }
 
 impl LocalStore {
-    /// Removes files by age and size, and litter. Without limits it removes litter alone.
+    /// Removes files by age and size, and litter. Without limits it removes only litter.
     ///
     /// # Errors
-    /// A pin cannot be read, so that what it keeps is not known; or the store cannot be listed or written.
+    /// A pin cannot be read, so that it is unknown which files it keeps; or the store cannot be listed or written.
     pub fn gc(&self, options: &GcOptions) -> Result<GcReport, StoreError> {
         let mut report = GcReport::default();
         let pinned: BTreeSet<BuildId> = self.pins()?.into_iter().flat_map(|pin| pin.ids).collect();
@@ -110,7 +110,7 @@ impl LocalStore {
         Ok(report)
     }
 
-    /// Removes the file of a build id, with its index entries. `Ok(false)` where there is none. A pin does not keep it.
+    /// Removes the file of a build id and its index entries, even if it is pinned. `Ok(false)` if there is none.
     ///
     /// # Errors
     /// The store cannot be written.
@@ -133,11 +133,11 @@ impl LocalStore {
     }
 
     fn remove_locked(&self, entry: &Entry) -> Result<(), StoreError> {
-        // What leads to the file is known only while it is there.
+        // The debug id is inside the file, so it must be read first.
         let debug_id =
             self.inspect(&entry.id).ok().flatten().map(|map| crate::DebugId::of_file(&entry.id, map.file()));
         let files = read_folder(&entry.path)?;
-        // The file first: without it the entry counts as absent, whatever else is there.
+        // The file is removed first: without it the entry counts as absent.
         let is_file = |file: &&fs::DirEntry| is_versioned(&file.file_name(), "fsym");
         let rest = |file: &&fs::DirEntry| !is_file(file) && super::list::is_known(&file.file_name());
         for file in files.iter().filter(is_file).chain(files.iter().filter(rest)) {
@@ -161,7 +161,7 @@ impl LocalStore {
         Ok(())
     }
 
-    /// Of an entry without a file: removes notes and reports that are too old to tell anything.
+    /// Removes old notes and reports from an entry without a file.
     fn clear_notes(&self, entry: &Entry, options: &GcOptions) -> Result<u64, StoreError> {
         let mut removed = 0;
         for file in read_folder(&entry.path)? {
@@ -192,7 +192,7 @@ impl LocalStore {
             let gone = if path.extension().is_some_and(|ending| ending == "lock") {
                 remove_stale(&path).map_err(|error| StoreError::io(&path, "remove", error))?
             } else if path.is_dir() {
-                // No writer of ours makes one.
+                // A store makes no folders there.
                 false
             } else {
                 remove_file(&path)?;
@@ -203,7 +203,7 @@ impl LocalStore {
         Ok(removed)
     }
 
-    /// Removes index entries that lead to no file.
+    /// Removes old index entries without a file.
     fn sweep_index(&self, litter_age: Duration) -> Result<u64, StoreError> {
         let mut removed = 0;
         let old = |path: &Path| age(path).is_some_and(|age| age >= litter_age);
@@ -232,14 +232,14 @@ impl LocalStore {
     }
 }
 
-/// The bytes of an entry's files of all versions, and when one of them was used last; `None` without any.
+/// The bytes of an entry's files of all versions, and the time when one of them was last used; `None` if there are no files.
 fn weigh(entry: &Path) -> Result<Option<(u64, SystemTime)>, StoreError> {
     let mut total: Option<(u64, SystemTime)> = None;
     for file in read_folder(entry)? {
         if !is_versioned(&file.file_name(), "fsym") {
             continue;
         }
-        // Removed meanwhile.
+        // The file may have been removed meanwhile.
         let Ok(found) = file.path().symlink_metadata() else { continue };
         let used = found.modified().map_err(|error| StoreError::io(&file.path(), "read", error))?;
         let (size, latest) = total.unwrap_or((0, used));
@@ -255,7 +255,7 @@ fn remove_file(path: &Path) -> Result<(), StoreError> {
     }
 }
 
-/// Removes a folder if nothing is in it.
+/// Removes a folder if it is empty.
 fn remove_empty(path: &Path) {
     let _ = fs::remove_dir(path);
 }

@@ -1,4 +1,4 @@
-//! Walks a store: what it holds, and whether all of it is sound. Reading never needs this.
+//! Lists and checks a whole store. Opening a file never needs this.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -13,46 +13,47 @@ use crate::id::{BuildId, DebugId};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Listed {
-    /// The identity that its path says.
+    /// The identity, taken from the path.
     pub id: BuildId,
-    /// Where it is.
+    /// Its path.
     pub path: PathBuf,
     /// Its bytes.
     pub size: u64,
-    /// When it was used last, to the hour; for a file that nobody used yet, when it was published.
+    /// When it was last used, to the hour. For a file that was not used yet, when it was published.
     pub used: SystemTime,
 }
 
-/// Something in a store that is not as it should be.
+/// A problem in a store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Problem {
-    /// Where.
+    /// The file or folder.
     pub path: PathBuf,
     /// What is wrong, without the path.
     pub message: String,
 }
 
-/// What checking a store found.
+/// The result of checking a store.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Checked {
-    /// Files that are sound.
+    /// The number of undamaged files.
     pub files: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// All that is not as it should be, by path.
+    /// All problems, by path.
     pub problems: Vec<Problem>,
 }
 
-/// One folder of the store that belongs to one build id.
+/// The folder of one build id.
 pub(super) struct Entry {
     pub(super) id: BuildId,
     pub(super) path: PathBuf,
 }
 
 impl LocalStore {
-    /// The files of this version of the format, by build id. What cannot be a file of the store is left out: [`LocalStore::check`] names it.
+    /// The files of this version of the format, by build id. Files and folders that do not belong in a store are left out;
+    /// [`LocalStore::check`] reports them.
     ///
     /// # Errors
     /// A folder of the store cannot be listed.
@@ -60,7 +61,7 @@ impl LocalStore {
         let mut listed = Vec::new();
         for entry in self.entries(&mut |_, _| {})? {
             let path = entry.path.join(file_name());
-            // Removed meanwhile, or never published.
+            // The file was removed meanwhile, or never published.
             let Ok(found) = path.symlink_metadata() else { continue };
             if let (true, Ok(used)) = (found.is_file(), found.modified()) {
                 listed.push(Listed { id: entry.id, path, size: found.len(), used });
@@ -69,9 +70,9 @@ impl LocalStore {
         Ok(listed)
     }
 
-    /// Reads every file of the store whole, and every index entry, and says what is wrong.
+    /// Reads every file of the store whole, and every index entry, and reports all problems.
     ///
-    /// A store that is written meanwhile may have index entries whose file is about to be published: they count as no problem.
+    /// An index entry without a file is not a problem: a writer may be about to publish the file.
     ///
     /// # Errors
     /// A folder of the store cannot be listed.
@@ -108,7 +109,7 @@ impl LocalStore {
         Ok(checked)
     }
 
-    /// The size of a sound file; `Ok(None)` where there is none.
+    /// Checks a file and returns its size; `Ok(None)` if there is no file.
     fn check_file(&self, id: &BuildId) -> Result<Option<u64>, StoreError> {
         let Some(map) = self.inspect(id)? else { return Ok(None) };
         map.file().verify().map_err(|error| StoreError::damaged(map.path(), error))?;
@@ -122,7 +123,7 @@ impl LocalStore {
         }
     }
 
-    /// The folders of entries, by build id; `odd` gets what is none.
+    /// The folders of entries, by build id. `odd` gets each path that is not a folder of an entry.
     pub(super) fn entries(&self, odd: &mut dyn FnMut(&Path, &str)) -> Result<Vec<Entry>, StoreError> {
         let mut entries = Vec::new();
         for outer in read_folder(self.root())? {
@@ -166,12 +167,12 @@ impl LocalStore {
     }
 }
 
-/// Whether a store writes a file of this name into an entry, in this version or another.
+/// True if a store of this or another version writes a file of this name into an entry.
 pub(super) fn is_known(name: &OsStr) -> bool {
     name == "missing" || name == "malformed" || is_versioned(name, "fsym") || is_versioned(name, "json")
 }
 
-/// `v1.fsym`, `v2.json`.
+/// True for names such as `v1.fsym`, if `ending` is `fsym`.
 pub(super) fn is_versioned(name: &OsStr, ending: &str) -> bool {
     let version =
         name.to_str().and_then(|name| name.strip_prefix('v')?.strip_suffix(ending)?.strip_suffix('.'));
@@ -182,7 +183,7 @@ fn problem(path: &Path, message: &str) -> Problem {
     Problem { path: path.to_owned(), message: message.to_owned() }
 }
 
-/// An error begins with the path that it names.
+/// An error as a problem. The error's text begins with the path, which is removed.
 fn problem_of(path: &Path, error: &StoreError) -> Problem {
     let text = error.to_string();
     let own = format!("{}: ", path.display());

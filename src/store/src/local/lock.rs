@@ -1,7 +1,7 @@
-//! One writer of an entry at a time: a lock on a file in `tmp/`, which the system releases when the process ends.
+//! Admits one writer of an entry at a time, by a lock on a file in `tmp/`. The system releases the lock when the process ends.
 //!
-//! Readers take no lock. A lock file is removed by its holder; a process that took a lock checks that its file still has
-//! the name, since the holder before may have removed it in between.
+//! Readers take no lock. The holder of a lock removes the lock file. So a process that got a lock checks that its file still has
+//! the name, since the holder before may have removed the file in between.
 
 use std::fs::{self, File};
 use std::io;
@@ -14,19 +14,19 @@ use super::store::LocalStore;
 use crate::error::StoreError;
 use crate::id::BuildId;
 
-/// The right to convert, fetch or remove the file of one build id. Ends when it is dropped.
+/// The right to convert, fetch or remove the file of one build id. Dropping it releases the lock.
 #[derive(Debug)]
 pub struct EntryLock<'s> {
     pub(super) store: &'s LocalStore,
     pub(super) id: BuildId,
     path: PathBuf,
-    /// The lock is this file's.
+    /// The file that is locked.
     _file: File,
 }
 
 impl LocalStore {
-    /// Waits until no other process or thread holds the lock of a build id, and takes it. Who is to convert a program takes it first, and then
-    /// looks whether the file is there meanwhile: so one of many does the work.
+    /// Waits until no other process or thread holds the lock of a build id, and takes it. Before converting a program, take the lock and then
+    /// check whether the file exists by now: so only one of many processes converts.
     ///
     /// # Errors
     /// The store cannot be written, or its file system has no locks.
@@ -36,7 +36,7 @@ impl LocalStore {
         loop {
             make_folder(&self.tmp())?;
             let file = match open(&path) {
-                // The folder went away after it was made.
+                // Another process removed the folder after it was made.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 other => other.map_err(failed)?,
             };
@@ -50,14 +50,14 @@ impl LocalStore {
 
 impl Drop for EntryLock<'_> {
     fn drop(&mut self) {
-        // Elsewhere an open file may not be removed: garbage collection does it.
+        // Other systems do not let a process remove an open file; there garbage collection removes it.
         if cfg!(unix) {
             let _ = fs::remove_file(&self.path);
         }
     }
 }
 
-/// Removes a lock file that nobody holds. `Ok(false)` where somebody does.
+/// Removes a lock file whose lock no process holds. `Ok(false)` if a process holds it.
 pub(super) fn remove_stale(path: &Path) -> io::Result<bool> {
     let file = match File::options().write(true).open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(true),
@@ -75,7 +75,7 @@ fn open(path: &Path) -> io::Result<File> {
     File::options().write(true).create(true).truncate(false).open(path)
 }
 
-/// Whether the name still leads to this file.
+/// True if the path still leads to this file.
 #[cfg(unix)]
 fn has_name(file: &File, path: &Path) -> io::Result<bool> {
     use std::os::unix::fs::MetadataExt;

@@ -1,4 +1,4 @@
-//! A folder as a store.
+//! A store in a folder.
 
 mod absent;
 mod files;

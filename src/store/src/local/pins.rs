@@ -1,4 +1,4 @@
-//! Which files garbage collection keeps: a file a release, a build id a line.
+//! Pins: lists of build ids whose files garbage collection keeps. A pin is a file, for example for a release, with one build id per line.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -13,17 +13,17 @@ use crate::id::BuildId;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Pin {
-    /// The release.
+    /// The name, for example of a release.
     pub name: String,
-    /// Its programs.
+    /// The build ids of its programs.
     pub ids: BTreeSet<BuildId>,
 }
 
 impl LocalStore {
-    /// Keeps the files of these build ids until the pin is removed. A pin of the same name is replaced. The files need not be there yet.
+    /// Keeps the files of these build ids until the pin is removed. Replaces a pin of the same name. The files need not exist yet.
     ///
     /// # Errors
-    /// A name that cannot be a file's name, or the store cannot be written.
+    /// The name cannot be the name of a file, or the store cannot be written.
     pub fn pin(&self, name: &str, ids: impl IntoIterator<Item = BuildId>) -> Result<(), StoreError> {
         let path = self.root().join("pins").join(pin_name(name)?);
         let ids: BTreeSet<BuildId> = ids.into_iter().collect();
@@ -31,7 +31,7 @@ impl LocalStore {
         self.place_text(&path, &text, true)
     }
 
-    /// Removes a pin. `Ok(false)` where there is none.
+    /// Removes a pin. `Ok(false)` if there is none.
     ///
     /// # Errors
     /// As [`LocalStore::pin`].
@@ -47,7 +47,7 @@ impl LocalStore {
     /// All pins, by name. Empty lines and lines that begin with `#` do not count.
     ///
     /// # Errors
-    /// A pin cannot be read, or a line of it is no build id: what it was to keep is then unknown.
+    /// A pin cannot be read, or a line of it is not a build id: it is then unknown which files the pin keeps.
     pub fn pins(&self) -> Result<Vec<Pin>, StoreError> {
         let mut pins = Vec::new();
         for entry in read_folder(&self.root().join("pins"))? {

@@ -1,8 +1,8 @@
-//! A finished file to an entry of the store: checked, forced to the disk, and given its name in one step.
+//! Publishes a finished file: checks it, syncs it to the disk, and gives it its name in one step.
 //!
-//! The order makes a kill at any point harmless. First the file is whole and on the disk under a temporary name. Then the index entries are
-//! written, which lead to a file that is not there yet and count as absent. The link to the final name comes last: an entry
-//! with a file has its index entries. A writer that finds the file there writes index entries that are missing all the same.
+//! The order makes a kill at any point harmless. First the whole file is written and synced under a temporary name. Then the index entries
+//! are written; they refer to a file that does not exist yet, so they count as absent. The link to the final name comes last, so
+//! that an entry with a file has its index entries. A writer that finds the file published already writes missing index entries, too.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -23,26 +23,26 @@ use crate::symbol_map::SymbolMap;
 
 /// How often the folder of an entry may vanish while a file is linked into it: garbage collection removes empty folders.
 const ATTEMPTS: u32 = 100;
-/// How often a writer looks for what killed writers left.
+/// How often a writer looks for temporary files of killed writers.
 const SWEEP_EVERY: Duration = Duration::from_secs(3600);
 
-/// What is kept with a published file.
+/// The data that is kept with a published file.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct EntryInfo {
-    /// The program's file name, for people. A name that cannot be a file's name is not kept.
+    /// The program's file name, for people. A name that cannot be the name of a file gets no index entry.
     pub name: Option<String>,
-    /// What converted the program.
+    /// The name and version of the converter.
     pub converter: Option<String>,
-    /// The identity of a program without a build id, see [`text_id`](crate::text_id). It does not count where the file has one.
+    /// The identity of a program without a build id, see [`text_id`](crate::text_id). It does not count if the file has a build id.
     pub derived_id: Option<BuildId>,
-    /// Anything more for the report, under the key `conversion`.
+    /// Further data for the report, under the key `conversion`.
     pub conversion: Option<Value>,
-    /// Put the file in the place of one with other bytes, and its report in the place of the one that is there.
+    /// Replace a file with other bytes, and the report that is there.
     pub replace: bool,
 }
 
-/// What publishing came to.
+/// The result of publishing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Published {
@@ -50,7 +50,7 @@ pub enum Published {
     New(BuildId),
     /// The store has the same bytes already.
     Existing(BuildId),
-    /// The file took the place of a damaged one, or of other bytes where that was asked for.
+    /// The file replaced a damaged one, or, with [`EntryInfo::replace`], one with other bytes.
     Replaced(BuildId),
 }
 
@@ -76,7 +76,7 @@ impl EntryLock<'_> {
     /// Publishes the file of this build id, as [`LocalStore::publish`] does.
     ///
     /// # Errors
-    /// As there; also where the file is of another program.
+    /// As there; or the file belongs to another program.
     pub fn publish<E: From<StoreError>>(
         &self,
         info: &EntryInfo,
@@ -93,7 +93,7 @@ impl LocalStore {
     /// # Errors
     /// As [`LocalStore::publish`].
     pub fn add(&self, file: &Path, info: &EntryInfo) -> Result<Published, StoreError> {
-        // Asked before the file is opened: to open a FIFO would wait for its writer.
+        // Before the file is opened: opening a FIFO would wait for its writer.
         match file.metadata() {
             Ok(found) if found.is_file() => {}
             Ok(found) => {
@@ -113,14 +113,14 @@ impl LocalStore {
         })
     }
 
-    /// Publishes the `.fsym` that `make` writes to the path it is given, under the build id inside. The path is a file in the store's
-    /// folder for temporary files; `make` may also replace it by a rename.
+    /// Publishes the `.fsym` that `make` writes, under the build id inside it. `make` gets the path of an empty file in the store's folder for
+    /// temporary files, and may also replace that file by a rename.
     ///
-    /// The whole file is checked before it is published, and it is on the disk when this returns. Equal bytes that are there already are
-    /// success, and so is a killed writer's half-done work, which is done again.
+    /// The whole file is checked before it is published, and is synced to the disk when this returns. If the store has the same bytes
+    /// already, that is success. Work that a killed writer left unfinished is done again.
     ///
     /// # Errors
-    /// What `make` gives; the file is damaged or has no build id and none is given; the store has other bytes for this id; the
+    /// The errors of `make`; the file is damaged, or has no build id and `info` gives none; the store has other bytes for this id; or the
     /// store cannot be written. Nothing is published then, and no temporary file stays.
     pub fn publish<E: From<StoreError>>(
         &self,
@@ -131,7 +131,7 @@ impl LocalStore {
         self.commit(made, info, None).map_err(E::from)
     }
 
-    /// Has a file made in `tmp/`.
+    /// Lets `make` write a file in `tmp/`.
     pub(super) fn make<E: From<StoreError>>(
         &self,
         make: impl FnOnce(&Path) -> Result<(), E>,
@@ -142,7 +142,7 @@ impl LocalStore {
         Ok(path)
     }
 
-    /// An empty file in `tmp/`, which is removed unless it gets a name.
+    /// Makes an empty file in `tmp/`, which is removed when the value is dropped.
     fn temporary(&self) -> Result<TempPath, StoreError> {
         let tmp = self.tmp();
         make_folder(&tmp)?;
@@ -152,7 +152,7 @@ impl LocalStore {
             #[cfg(unix)]
             {
                 use std::os::unix::fs::OpenOptionsExt;
-                // What a plain `open` asks for; the process's mask takes its bits away. Others are to read the file.
+                // The mode of a plain `open`; the process's umask clears some of its bits. Other users should be able to read the file.
                 options.mode(0o666);
             }
             options.open(path)
@@ -195,7 +195,7 @@ impl LocalStore {
     ) -> Result<Published, StoreError> {
         let id = &lock.id;
         let path = self.file_path(id);
-        // Only who holds the lock replaces a file, so that what is found stays.
+        // Only the holder of the lock replaces a file, so a file that is found here stays.
         let there = match self.get(id) {
             Ok(None) => None,
             Ok(Some(there)) if there.bytes() == map.bytes() => {
@@ -203,7 +203,7 @@ impl LocalStore {
                 if info.replace || self.report(id)?.is_none() {
                     self.write_report(id, map, info)?;
                 }
-                // So that garbage collection, which looked before, does not remove it now.
+                // A garbage collection that has listed the file already then does not remove it.
                 let _ = touch(&path);
                 return Ok(Published::Existing(id.clone()));
             }
@@ -253,14 +253,14 @@ impl LocalStore {
         Ok(())
     }
 
-    /// The index entries that lead to a file: by debug id, and by name for people.
+    /// Writes the index entries of a file: by debug id, and by name for people.
     fn write_index(&self, id: &BuildId, map: &SymbolMap, info: &EntryInfo) -> Result<(), StoreError> {
         let debug_id = DebugId::of_file(id, map.file());
         let path = self.debug_path(&debug_id);
         let line = format!("{id}\n");
         match read_small(&path) {
             Ok(Some(text)) if text == line => {}
-            // Two build ids that begin with the same 16 bytes: the one that has a file keeps the index.
+            // Another build id has the same first 16 bytes. If it has a file, it keeps the index entry.
             Ok(Some(text))
                 if BuildId::parse(text.trim_end()).is_ok_and(|other| self.file_path(&other).exists()) => {}
             Ok(None) => self.place_text(&path, &line, false)?,
@@ -292,7 +292,7 @@ impl LocalStore {
         self.place_text(&self.report_path(id), &format!("{}\n", Value::Object(report)), true)
     }
 
-    /// Puts a small file in its place, whole or not at all. Without `replace`, one that is there stays.
+    /// Writes a small file, whole or not at all. Without `replace`, a file that is there already stays.
     pub(super) fn place_text(&self, path: &Path, text: &str, replace: bool) -> Result<(), StoreError> {
         if !replace && path.symlink_metadata().is_ok_and(|found| found.is_file()) {
             return Ok(());
@@ -319,7 +319,7 @@ impl LocalStore {
         Err(vanished(path))
     }
 
-    /// Gives a finished file its name. That somebody else gave it to one like it is success.
+    /// Links a finished file to its name. If another writer has linked a file to that name, that is success, too.
     fn link(&self, made: &Path, path: &Path) -> Result<(), StoreError> {
         for _ in 0..ATTEMPTS {
             if let Some(parent) = path.parent() {
@@ -338,7 +338,7 @@ impl LocalStore {
                 }
                 // Garbage collection removed the folder, which was empty.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                // A file system without hard links: the lock keeps others away meanwhile.
+                // The file system has no hard links. The lock keeps other writers away, so a rename replaces no file.
                 Err(error) if error.kind() == io::ErrorKind::Unsupported || no_links(&error) => {
                     let renamed = fs::rename(made, path);
                     return renamed.map_err(|error| StoreError::io(path, "write", error));
@@ -349,7 +349,7 @@ impl LocalStore {
         Err(vanished(path))
     }
 
-    /// Removes what killed writers left, once an hour.
+    /// Removes temporary files of killed writers, once an hour.
     fn sweep_sometimes(&self) {
         let stamp = self.tmp().join("swept");
         let due = match stamp.metadata().and_then(|found| found.modified()) {
@@ -357,7 +357,7 @@ impl LocalStore {
             Err(_) => true,
         };
         if due {
-            // Whoever cannot sweep finds out by what follows whether it can write.
+            // Errors are ignored here: if the store cannot be written, the publication fails next.
             let _ = make_folder(&self.tmp()).map(|()| fs::write(&stamp, ""));
             let _ = self.sweep(super::gc::LITTER_AGE);
         }
@@ -373,14 +373,14 @@ fn identity(map: &SymbolMap, info: &EntryInfo) -> Result<BuildId, StoreError> {
     }
 }
 
-/// Forces a folder's list of names to the disk. What cannot be forced is there all the same, unless the machine stops now.
+/// Syncs a folder's list of names to the disk. Errors are ignored: the names are lost only if the machine stops now.
 fn sync_folder(path: Option<&Path>) {
     if let Some(path) = path.filter(|_| cfg!(unix)) {
         let _ = File::open(path).and_then(|folder| folder.sync_all());
     }
 }
 
-/// `EPERM`, by which Linux says that a file system has no hard links.
+/// True for `EPERM`, which Linux returns if a file system has no hard links.
 fn no_links(error: &io::Error) -> bool {
     cfg!(target_os = "linux") && error.raw_os_error() == Some(1)
 }

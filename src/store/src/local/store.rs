@@ -1,4 +1,4 @@
-//! Where each file of a store is, and how one is opened.
+//! The paths of a store's files, and how a file is opened.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,9 +13,9 @@ use crate::id::{BuildId, DebugId, ModuleId};
 use crate::mapped::kind_text;
 use crate::symbol_map::SymbolMap;
 
-/// What the file `format` says.
+/// The contents of the file `format`.
 const FORMAT: &str = "fsym-store 1\n";
-/// How often the use of a file is recorded.
+/// The use of a file is recorded at most this often.
 const USE_EVERY: Duration = Duration::from_secs(3600);
 
 /// A store in a folder. Any number of processes may read and write one at the same time.
@@ -28,7 +28,7 @@ impl LocalStore {
     /// Opens a store that exists.
     ///
     /// # Errors
-    /// The folder is not there, is not a store of this layout, or everybody may write to it.
+    /// The folder does not exist, is not a store of this layout, or everybody may write to it.
     pub fn open(root: &Path) -> Result<Self, StoreError> {
         check_root(root, 0o002)?;
         let store = Self { root: root.to_owned() };
@@ -36,10 +36,10 @@ impl LocalStore {
         Ok(store)
     }
 
-    /// Opens a store, or makes one of a folder that is empty or not there. Its parents are made too.
+    /// Opens a store, or makes one in a folder that is empty or does not exist. The folder's parents are made, too.
     ///
     /// # Errors
-    /// As [`LocalStore::open`]; or the folder holds something else, or cannot be written.
+    /// As [`LocalStore::open`]; or the folder contains something else, or cannot be written.
     pub fn create(root: &Path) -> Result<Self, StoreError> {
         make_folder(root)?;
         let store = Self { root: root.to_owned() };
@@ -49,10 +49,10 @@ impl LocalStore {
         Self::open(root)
     }
 
-    /// As [`LocalStore::create`], for one user alone: nobody else may write to the folder, which must be the user's own.
+    /// As [`LocalStore::create`], for one user: the folder must belong to the user, and nobody else may write to it.
     ///
     /// # Errors
-    /// As [`LocalStore::create`]; or the folder is another user's, or its group may write to it.
+    /// As [`LocalStore::create`]; or the folder belongs to another user, or its group may write to it.
     pub fn create_private(root: &Path) -> Result<Self, StoreError> {
         let store = Self::create(root)?;
         check_root(root, 0o022)?;
@@ -73,12 +73,12 @@ impl LocalStore {
         &self.root
     }
 
-    /// Opens the file of a build id. `Ok(None)` where the store has none. Takes constant time, no lock, and lists no folder.
+    /// Opens the file of a build id. `Ok(None)` if the store has none. Takes constant time and no lock, and lists no folder.
     ///
-    /// The use is recorded, at most once an hour, for [`LocalStore::gc`]; a store that cannot be written is read all the same.
+    /// Records the use, at most once an hour, for [`LocalStore::gc`]. If the store cannot be written, the file is opened nevertheless.
     ///
     /// # Errors
-    /// The file cannot be read, is no regular file, is damaged at its head, or is of another program.
+    /// The file cannot be read, is not a regular file, is damaged at its beginning, or belongs to another program.
     pub fn get(&self, id: &BuildId) -> Result<Option<SymbolMap>, StoreError> {
         let found = self.inspect(id)?;
         if let Some(map) = &found {
@@ -87,7 +87,7 @@ impl LocalStore {
         Ok(found)
     }
 
-    /// As [`LocalStore::get`], for who looks after the store: it is no use of the file.
+    /// As [`LocalStore::get`], for maintenance: it does not record a use of the file.
     ///
     /// # Errors
     /// As [`LocalStore::get`].
@@ -97,10 +97,10 @@ impl LocalStore {
         Ok(Some(map))
     }
 
-    /// Opens the file of a debug id, by way of the index. `Ok(None)` where the store has none.
+    /// Opens the file of a debug id, by way of the index. `Ok(None)` if the store has none.
     ///
     /// # Errors
-    /// As [`LocalStore::get`]; or the index entry is damaged or leads to a program with another debug id.
+    /// As [`LocalStore::get`]; or the index entry is damaged, or refers to a program with another debug id.
     pub fn get_by_debug_id(&self, debug_id: &DebugId) -> Result<Option<SymbolMap>, StoreError> {
         let Some(id) = self.build_id_of(debug_id)? else { return Ok(None) };
         let Some(map) = self.get(&id)? else { return Ok(None) };
@@ -123,25 +123,25 @@ impl LocalStore {
         }
     }
 
-    /// The build id that the index has for a debug id. `Ok(None)` where it has none; the file may be gone.
+    /// The build id that the index has for a debug id. `Ok(None)` if it has none. The file of the build id may not exist any more.
     ///
     /// # Errors
-    /// The index entry cannot be read, or holds no build id.
+    /// The index entry cannot be read, or has no build id.
     pub fn build_id_of(&self, debug_id: &DebugId) -> Result<Option<BuildId>, StoreError> {
         let path = self.debug_path(debug_id);
         let Some(text) = read_small(&path)? else { return Ok(None) };
         BuildId::parse(text.trim_end()).map(Some).map_err(|error| StoreError::damaged(&path, error))
     }
 
-    /// The report that was published with a file: the text of a JSON object. `Ok(None)` where there is none.
+    /// The report that was published with a file: the text of a JSON object. `Ok(None)` if there is none.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// The report cannot be read.
     pub fn report(&self, id: &BuildId) -> Result<Option<String>, StoreError> {
         read_small(&self.report_path(id))
     }
 
-    /// Where the file of a build id is, or would be.
+    /// The path of a build id's file, whether or not it exists.
     pub fn file_path(&self, id: &BuildId) -> PathBuf {
         self.entry_path(id).join(file_name())
     }
@@ -176,8 +176,8 @@ impl LocalStore {
         self.root.join("format")
     }
 
-    /// The build id inside must be the one that was asked for. A file without one counts as what its report says,
-    /// if the report is of these very bytes.
+    /// Requires that a file has this build id inside. For a file without a build id, its report must have this identity, and the
+    /// size and checksum of the file.
     pub(super) fn expect_id(&self, map: &SymbolMap, id: &BuildId) -> Result<(), StoreError> {
         let inside = map.file().build_id();
         if inside == id.as_bytes() || (inside.is_empty() && self.derived(map, id)?) {
@@ -204,7 +204,7 @@ impl LocalStore {
         Err(StoreError::NotAStore { path: self.root.clone(), found })
     }
 
-    /// Makes a store of an empty folder. Others may do the same at this moment.
+    /// Makes a store in an empty folder. Other processes may do the same at this moment.
     pub(super) fn found(&self) -> Result<(), StoreError> {
         let ours = ["tmp", "format"];
         for entry in read_folder(&self.root)? {
@@ -217,7 +217,7 @@ impl LocalStore {
     }
 }
 
-/// The name of a file of this version of the format: an upgrade writes a new name.
+/// The name of a file of this version of the format. Another version has another name.
 pub(super) fn file_name() -> String {
     format!("v{VERSION}.fsym")
 }
@@ -251,11 +251,11 @@ fn kind_text_of_file(kind: fs::FileType) -> &'static str {
     if kind.is_file() { "a file" } else { kind_text(kind) }
 }
 
-/// Records that a file was used, so that garbage collection removes what nobody uses.
+/// Records that a file was used, so that garbage collection can remove unused files.
 fn note_use(path: &Path) {
     let age = path.metadata().and_then(|found| found.modified()).map(|used| used.elapsed());
     if matches!(age, Ok(Ok(age)) if age > USE_EVERY) {
-        // Whether it may be written does not matter to who reads it.
+        // An error is ignored: a reader may not be allowed to write.
         let _ = touch(path);
     }
 }

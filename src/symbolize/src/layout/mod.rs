@@ -1,36 +1,36 @@
-//! Where the bytes of a `.fsym` go, and the code of its program: by section, by the folder in which functions are declared, and by function; with
-//! the script and the style that draw it as a treemap ([`SCRIPT`], [`STYLE`]), and a page of its own ([`page`]).
+//! How the bytes of a `.fsym` and the code of its program are distributed: by section, by the folder in which functions are declared, and
+//! by function. Also the script and the style that draw this as a treemap ([`SCRIPT`], [`STYLE`]), and a whole page ([`page`]).
 
 use std::collections::HashMap;
 
 use foldsym_lookup::{Error, Function, FunctionId, GroupId, Owner, PieceId, SectionId, SymbolFile};
 use serde_json::{Value, json};
 
-/// `treemap(title, note, parts)` gives elements for a page that has the style. It needs no other script.
+/// A script whose function `treemap(title, note, parts)` makes elements for a page with [`STYLE`]. It needs no other script.
 pub const SCRIPT: &str = include_str!("treemap.js");
-/// The style of the treemap, for light and dark.
+/// The style of the treemap, for light and dark color schemes.
 pub const STYLE: &str = include_str!("treemap.css");
 const PAGE: &str = include_str!("page.html");
 
-/// Folders of a layout, and functions of a folder; the others are one part each.
+// The most folders of a layout, and the most functions of a folder. The others together are one part.
 const MAX_FOLDERS: usize = 60;
 const MAX_FUNCTIONS: usize = 50;
 /// Bytes of a name that a part keeps.
 const MAX_NAME: usize = 200;
-/// After so many pieces it is asked whether to go on.
+/// `go_on` is called once for so many pieces, groups or functions.
 const ASK: u32 = 4096;
-/// And after so many names: a name is as long as the file says.
+/// `go_on` is called once for so many names: decoding a name takes longer, since a file may have long ones.
 const ASK_NAMES: u32 = 64;
 
 /// A part, which may have parts of its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Part {
-    /// What it is: a section, a folder, or a function.
+    /// The name of a section, a folder, or a function.
     pub name: String,
     /// Bytes.
     pub size: u64,
-    /// What it is made of, largest first; empty where that is not known.
+    /// Its own parts, the largest first; empty if they are not known.
     pub parts: Vec<Part>,
 }
 
@@ -48,22 +48,22 @@ impl Part {
     }
 }
 
-/// Where bytes go.
+/// How the bytes of a file and of its program's code are distributed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Layout {
     /// Bytes of the file.
     pub size: u64,
-    /// The same by section. ROWS and SCOPES are split by folder and function.
+    /// The bytes of the file by section. ROWS and SCOPES are split by folder and function.
     pub bytes: Vec<Part>,
     /// Bytes of code that the file describes.
     pub code_size: u64,
-    /// The same by folder and function.
+    /// The bytes of code by folder and function.
     pub code: Vec<Part>,
 }
 
 impl Layout {
-    /// One object: `Size`, `Bytes`, `CodeSize` and `Code`. Parts are objects with `Name`, `Size` and, where they have any, `Parts`.
+    /// An object with `Size`, `Bytes`, `CodeSize` and `Code`. Parts are objects with `Name`, `Size` and, if they have parts, `Parts`.
     pub fn json(&self) -> Value {
         let list = |parts: &[Part]| parts.iter().map(Part::json).collect::<Value>();
         json!({
@@ -72,10 +72,10 @@ impl Layout {
     }
 }
 
-/// Finds where the bytes of a file go; `None` where `go_on` said no. Reads every piece once.
+/// Makes the layout of a file; `None` if `go_on` returned false. Reads every piece once.
 ///
 /// # Errors
-/// Damage.
+/// The file is damaged.
 pub fn layout(file: &SymbolFile<'_>, go_on: &dyn Fn() -> bool) -> Result<Option<Layout>, Error> {
     let Some(found) = Owners::of(file, go_on)? else { return Ok(None) };
     let mut bytes = Vec::new();
@@ -98,18 +98,18 @@ pub fn layout(file: &SymbolFile<'_>, go_on: &dyn Fn() -> bool) -> Result<Option<
     Ok(Some(Layout { size: file.header().file_len, bytes, code_size, code }))
 }
 
-/// Whose bytes are counted.
+/// The owner of bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Whose {
     Function(u32),
-    /// Several functions have one record, or one code.
+    /// Several functions share the record, or the code.
     Shared,
 }
 
-/// What the pieces of a file refer to.
+/// The owners of a file's records and code.
 #[derive(Default)]
 struct Owners {
-    /// Offsets of records, and whose they are.
+    /// Offsets of records, and their owners.
     rows: Vec<(u64, Whose)>,
     scopes: Vec<(u64, Whose)>,
     code: HashMap<Whose, u64>,
@@ -177,19 +177,19 @@ struct Folders<'f> {
     /// By the number of the file in which a function is declared.
     by_id: HashMap<u32, String>,
     go_on: &'f dyn Fn() -> bool,
-    /// Functions whose folder or name was looked for.
+    /// The number of functions whose folder or name was needed.
     named: u32,
 }
 
 impl Folders<'_> {
-    /// Whether to go on, which is asked once for some functions.
+    /// Calls `go_on` once for [`ASK_NAMES`] functions; false if it returned false.
     fn is_wanted(&mut self) -> bool {
         let asks = self.named.is_multiple_of(ASK_NAMES);
         self.named = self.named.wrapping_add(1);
         !asks || (self.go_on)()
     }
 
-    /// Parts by folder, each with its functions; `None` where they are not wanted any more.
+    /// Parts by folder, each with its functions; `None` if `go_on` returned false.
     fn parts(&mut self, sizes: HashMap<Whose, u64>) -> Result<Option<Vec<Part>>, Error> {
         let mut folders: HashMap<String, Vec<(u64, u32)>> = HashMap::new();
         let mut ranked = Vec::new();
@@ -265,9 +265,9 @@ impl Folders<'_> {
     }
 }
 
-/// A page that shows a layout: one file, which loads nothing else.
+/// An HTML page that shows a layout. It loads no other file.
 pub fn page(title: &str, layout: &Layout) -> String {
-    // In a script element only `<` could end the data.
+    // Inside a script element only `<` can begin the tag that ends the element.
     let safe = |json: Value| json.to_string().replace('<', "\\u003c");
     let (head, rest) = PAGE.split_once("/*STYLE*/").unwrap_or((PAGE, ""));
     let (middle, rest) = rest.split_once("/*SCRIPT*/").unwrap_or((rest, ""));
@@ -287,11 +287,11 @@ mod tests {
         assert_eq!(sizes[&of(1)], 10 + 70);
         assert_eq!(sizes[&Whose::Shared], 20);
         assert_eq!(sizes.len(), 2);
-        // A damaged offset is behind the section.
+        // A damaged offset, after the end of the section.
         assert_eq!(shares(&[(200, of(1))], 100)[&of(1)], 0);
     }
 
-    /// Whoever lost interest says so while names are looked for, too: each time that it is asked, `no` ends it.
+    /// `layout` calls `go_on` while it reads names, too, and each answer of false ends it.
     #[test]
     fn whoever_does_not_want_it_any_more_is_not_kept_waiting() {
         let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/../../schema/golden/demo.fsym");
@@ -309,7 +309,7 @@ mod tests {
         let whole = until(u32::MAX).unwrap();
         let questions = asked.get();
         assert!(whole.code_size > 0);
-        // Pieces, groups and functions, and what they are named.
+        // At least once each for pieces, groups, functions, and names.
         assert!(questions >= 4, "{questions}");
         for last in 1..=questions {
             assert_eq!(until(last), None);

@@ -1,9 +1,10 @@
-//! Writes the blocks of a name table: rows of what each name keeps, then the codes of the suffixes.
+//! Writes the blocks of a name table. A block has a row for each name (how much it keeps of the name before, and the length of
+//! its code), then the codes of the suffixes.
 
 use super::code::Code;
 use crate::encode::bits::{BitWriter, width_of};
 
-/// Names in a block: larger saves heads, smaller saves steps.
+/// Names in a block. Larger blocks store fewer names whole; in smaller blocks a reader takes fewer steps to a name.
 pub(super) const BLOCK: usize = 16;
 
 pub(super) fn narrow(size: usize) -> u32 {
@@ -37,7 +38,7 @@ impl CodeWriter {
     }
 }
 
-/// The blocks, and where each starts.
+/// Returns the blocks, and the offset of each.
 pub(super) fn write_blocks(keeps: &[u32], suffixes: &[u32], codes: &[Code]) -> (Vec<u8>, Vec<u32>) {
     let mut blocks = Vec::new();
     let mut offsets = Vec::with_capacity(keeps.len().div_ceil(BLOCK));
@@ -63,9 +64,9 @@ pub(super) fn write_blocks(keeps: &[u32], suffixes: &[u32], codes: &[Code]) -> (
     (blocks, offsets)
 }
 
-/// The widths of the rows that lead a block.
+/// The widths of the rows at the start of a block.
 struct RowWidths {
-    /// What every name but the first keeps at least.
+    /// The least that a name of the block other than the first keeps.
     least: u32,
     keep_bits: u32,
     size_bits: u32,
@@ -75,7 +76,7 @@ struct RowWidths {
 }
 
 impl RowWidths {
-    /// The most that the first row's fields can be wider: 3 bits each.
+    /// The most bits by which the first row's fields can be wider: the block stores each difference in 3 bits.
     const MOST_MORE: u32 = 7;
 
     fn plan(keeps: &[u32], sizes: &[u32]) -> RowWidths {

@@ -1,16 +1,16 @@
-//! Turns symbol counts into lengths of a prefix code, at most [`MAX_CODE`] bits each.
+//! Turns symbol counts into the lengths of a prefix code, at most [`MAX_CODE`] bits each, and lengths into the code.
 
 use foldsym_format::names::MAX_CODE;
 use std::cmp::Reverse;
 
-/// A code: its bits, and how many they are. Length 0 is no code.
+/// A code: its bits, and their number. Length 0 means no code.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Code {
     pub(super) bits: u32,
     pub(super) length: u8,
 }
 
-/// The canonical code of each symbol, given the tokens by rising length of code; those without one are last.
+/// The canonical code of each symbol. `tokens` are in the order of their lengths; symbols without a code are last.
 pub(super) fn canonical(tokens: &[u32], lengths: &[u8]) -> Vec<Code> {
     let mut codes = vec![Code::default(); lengths.len()];
     let (mut bits, mut before) = (0, 0);
@@ -27,7 +27,7 @@ pub(super) fn canonical(tokens: &[u32], lengths: &[u8]) -> Vec<Code> {
     codes
 }
 
-/// The length of each symbol's code; 0 where the count is 0. One symbol alone gets one bit.
+/// The length of each symbol's code; 0 where the count is 0. A single symbol gets one bit.
 pub(super) fn code_lengths(counts: &[u32]) -> Vec<u8> {
     let mut order: Vec<u32> = (0..counts.len() as u32).filter(|&s| counts[s as usize] > 0).collect();
     assert!(order.len() <= 1 << MAX_CODE, "more tokens than codes");
@@ -68,8 +68,7 @@ fn huffman_depths(order: &[u32], counts: &[u32]) -> Vec<u32> {
     depths
 }
 
-/// Cuts depths (in falling order) to [`MAX_CODE`] and lengthens the shortest-enough others until
-/// they form a code again.
+/// Cuts depths, which are in falling order, to [`MAX_CODE`], and lengthens others until the lengths form a prefix code again.
 fn limit(depths: Vec<u32>) -> Vec<u8> {
     let most = MAX_CODE as u32;
     let mut lengths: Vec<u32> = depths.into_iter().map(|d| d.min(most)).collect();

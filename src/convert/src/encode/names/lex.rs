@@ -1,12 +1,12 @@
 //! Turns sorted names into front-coded suffixes made of words.
 //!
-//! A word is what mangling schemes and programmers repeat: a length with its identifier (`7rocksdb`), what stands for a
-//! part of the name in C++ (`S1_`), a run of letters with the underscores before it, a number, any other byte. Cutting
-//! at words decides where tokens can begin: it may cost size, never correctness. A suffix begins at a word as well: the
-//! same word would otherwise appear in as many pieces as it has first bytes shared with neighbours.
+//! A word is a unit that mangling schemes and programmers repeat: a length with its identifier (`7rocksdb`), a substitution
+//! of a C++ name (`S1_`), a run of letters with the underscores before it, a number, or any other byte. Tokens are made of
+//! whole words, so the choice of words affects the size, but never correctness. A suffix begins at a word, too. If it began at
+//! the first differing byte, `Slice` would become `lice` after a name with `Scan`, and `ice` after a name with `Slab`.
 //!
-//! A word is spelled once, however often it is used, in *pieces*, which are words too: `BlockBuilder` in `Block` and
-//! `Builder`. Those are spelled in bytes.
+//! The table spells each word once, in *pieces*: `BlockBuilder` as `Block` and `Builder`. A piece is a word, too, and is
+//! spelled in bytes.
 
 use super::keys::KeyTable;
 use super::pair_place::PairPlace;
@@ -20,18 +20,18 @@ pub(super) struct Lexed<'n> {
     /// The symbols of the suffixes and then of each word's spelling, each ended by [`END`]. Below 256 they are bytes;
     /// `256 + i` is word `i`.
     pub(super) places: Vec<PairPlace>,
-    /// For each name, how many bytes it keeps of the one before.
+    /// For each name, how many bytes it keeps of the name before.
     pub(super) keeps: Vec<u32>,
     /// The distinct words of more than a byte, in order of first use.
     pub(super) words: Vec<&'n [u8]>,
 }
 
-/// Cuts `names` into suffixes and words; every `block`-th name keeps nothing.
+/// Cuts `names` into suffixes and words. Every `block`-th name keeps nothing of the name before.
 pub(super) fn lex<'n>(names: &[&'n [u8]], block: usize) -> Lexed<'n> {
     let mut places = Vec::with_capacity(names.len() * 8);
     let mut keeps = Vec::with_capacity(names.len());
     let mut words = WordTable::default();
-    // Ends and symbols of the words of the name before: what the next one keeps is not cut again.
+    // Ends and symbols of the words of the name before. The words that the next name keeps are not cut again.
     let mut cuts: Vec<(u32, u32)> = Vec::new();
     let mut before: &[u8] = &[];
     for (i, &name) in names.iter().enumerate() {
@@ -39,7 +39,7 @@ pub(super) fn lex<'n>(names: &[&'n [u8]], block: usize) -> Lexed<'n> {
             soon(names.iter().skip(i + TOGETHER).take(TOGETHER).copied());
         }
         let shared = shared_prefix(before, name);
-        // A word that ends where the names part may go on in this name.
+        // A word that ends where the names begin to differ may be longer in this name.
         while cuts.last().is_some_and(|cut| cut.0 as usize >= shared) {
             cuts.pop();
         }
@@ -68,7 +68,7 @@ pub(super) fn lex<'n>(names: &[&'n [u8]], block: usize) -> Lexed<'n> {
     Lexed { places, keeps, words: words.list }
 }
 
-/// The number of bytes that `a` and `b` begin with alike.
+/// The length of the longest common prefix of `a` and `b`.
 fn shared_prefix(a: &[u8], b: &[u8]) -> usize {
     let most = a.len().min(b.len());
     let (mut wide_a, mut wide_b) = (a[..most].chunks_exact(8), b[..most].chunks_exact(8));
@@ -110,7 +110,7 @@ static CLASS: [u8; 256] = {
     class
 };
 
-/// No word is longer: a number of up to three digits and that many bytes.
+/// The most bytes of a word. A longer identifier is cut into several words.
 const MAX_WORD: usize = 96;
 
 /// The end of the word of `name` that begins at `at`.
@@ -144,9 +144,9 @@ fn word_end(name: &[u8], at: usize) -> usize {
     at + substitution(rest, end)
 }
 
-/// The end of a word whose letters reach to `end`: `S1_` and `T_` are words by themselves.
+/// The end of a word that is a run of letters up to `end`. `S1_` and `T_` are words of their own, so a run ends before them.
 ///
-/// They are the `<substitution>` and `<template-param>` of the Itanium C++ ABI, 5.1.8 and 5.1.5.
+/// They are a `<substitution>` and a `<template-param>` of the Itanium C++ ABI, 5.1.8 and 5.1.5.
 fn substitution(rest: &[u8], end: usize) -> usize {
     let begin = match rest[..end] {
         [.., b'S' | b'T'] => end - 1,
@@ -162,7 +162,7 @@ fn substitution(rest: &[u8], end: usize) -> usize {
     }
 }
 
-/// The distinct words, and what finds them again.
+/// The distinct words, and their numbers by content.
 #[derive(Default)]
 struct WordTable<'n> {
     list: Vec<&'n [u8]>,
@@ -171,7 +171,7 @@ struct WordTable<'n> {
 }
 
 impl<'n> WordTable<'n> {
-    /// The symbol of the word of `name` from `at` to `end`: itself if it is a byte.
+    /// The symbol of the word `name[at..end]`; a word of one byte is its own symbol.
     fn symbol(&mut self, name: &'n [u8], at: usize, end: usize) -> u32 {
         let word = &name[at..end];
         if let [byte] = *word {
@@ -187,12 +187,12 @@ impl<'n> WordTable<'n> {
             if short || self.list[number - 1] == word {
                 return 255 + number as u32;
             }
-            // Another word has this hash.
+            // Another word has the same hash.
             key = key.wrapping_add(1) | LONG;
         }
     }
 
-    /// Spells the words, and then the pieces that are new words.
+    /// Appends the spelling of each word, then of the pieces that are new words.
     fn spell(&mut self, places: &mut Vec<PairPlace>) {
         let whole = self.list.len();
         let mut next = 0;
@@ -214,7 +214,7 @@ impl<'n> WordTable<'n> {
     }
 }
 
-/// Set in the keys of long words, whose number is not settled by the key alone.
+/// Set in the keys of long words: such a key is a hash, which several words may have.
 const LONG: u64 = 1 << 63;
 
 /// The first `length` < 8 bytes of `bytes`, and the length: no other word has this key.
@@ -247,7 +247,7 @@ fn piece_end(word: &[u8], at: usize) -> usize {
 mod tests {
     use super::*;
 
-    /// Where `cut` says that parts end, the parts.
+    /// The parts into which `cut` divides `text`.
     fn parts(text: &str, cut: fn(&[u8], usize) -> usize) -> Vec<&str> {
         let mut at = 0;
         let mut parts = Vec::new();
@@ -266,7 +266,7 @@ mod tests {
             ["_ZNK", "7rocksdb", "5Slice", "ERKN", "S1_", "Ic", "SA_", "EEP", "T_", "ISt", "4less", "E"];
         assert_eq!(parts(name, word_end), words);
         assert_eq!(parts("__x64_sys_read.cold", word_end), ["__x", "64", "_sys", "_read", ".", "cold"]);
-        // A length that goes past the end, or that no identifier follows.
+        // A length that goes past the end of the name, or without an identifier after it.
         assert_eq!(parts("90to/12/0x1f", word_end), ["90", "to", "/", "12", "/", "0", "x", "1", "f"]);
         assert_eq!(parts("BASS_T9", word_end), ["BAS", "S_", "T", "9"]);
     }
@@ -279,7 +279,7 @@ mod tests {
 
     #[test]
     fn two_words_of_one_hash_are_two_words() {
-        // What differs first is made up for by what comes next.
+        // The second 8 bytes of each word cancel the difference of the first 8 in the hash.
         let after =
             |first: u64| (24u64.rotate_left(5) ^ first).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(5);
         let word = |first: u64| [first, after(first), 7].map(u64::to_le_bytes).concat();

@@ -1,10 +1,10 @@
-//! A place of the text of names whose pairs become symbols.
+//! A place in the sequence of symbols that `train` compresses.
 
-/// A symbol of the text, and the pair that it makes with the next one.
+/// A symbol of the sequence, and the pair that it forms with the next one.
 #[derive(Clone, Copy)]
 pub(super) struct PairPlace {
     pub(super) symbol: u32,
-    /// The pair's number; 0 for none, or for one that occurs too seldom. A fresh pair's hash, until it is counted.
+    /// The number of the pair; 0 for no pair, or for one that occurs too rarely. For a fresh pair its hash, until it is counted.
     pub(super) pair: u32,
 }
 

@@ -1,41 +1,42 @@
-//! Turns the words of the suffixes into a grammar: symbols for what repeats.
+//! Turns the words of the suffixes into a grammar: repeated sequences become symbols.
 //!
 //! # The idea
-//! Re-Pair replaces the most frequent pair of neighbours by a new symbol, again and again. One pair at a time is slow, so
-//! a round here replaces every pair that is frequent enough for this round, where it beats the pair that overlaps it on
-//! its right, and goes on to the right as long as that holds: a phrase of many words is found in one round. Bars fall
-//! from round to round: frequent pairs must be made first, since rare ones would cut them apart.
+//! Re-Pair replaces the most frequent pair of neighbours by a new symbol, again and again. One pair at a time is slow, so a
+//! round here replaces every pair that occurs often enough for this round and no less often than the pair that overlaps it
+//! on the right. The new symbol then forms a pair with the next symbol, which the round replaces by the same test, and so
+//! on: one round finds a phrase of many words. The required count falls from round to round: if rare pairs were replaced
+//! first, they would cut frequent ones apart.
 //!
-//! A round changes few of the pairs, so all are counted once and then only the *fresh* ones, those next to a new
-//! symbol. Most of these occur once or twice and will never be replaced, since a pair of old symbols only gets rarer:
-//! a small array of counters, by hash, tells them beforehand, and only the others get a number and a count.
+//! All pairs are counted once. A round changes few of them, so after it only the *fresh* pairs are counted, which contain a
+//! new symbol. Most fresh pairs occur once or twice and will never be replaced, since a pair of old symbols only gets rarer.
+//! A small array of counters, indexed by hash, finds these in advance, so that only the others get a number and a count.
 //!
 //! # Data
 //! One sequence of places: all suffixes, then the spelling of each word, each ended by [`END`]. Symbols below 256 are
-//! bytes, then come words, then pairs. A place knows its symbol and the number of the pair that it makes with the next.
+//! bytes, then come words, then pairs. A place has its symbol and the number of the pair that it forms with the next one.
 //!
 //! # Why it ends
-//! A fixed number of rounds, each linear in a sequence that never grows. How deep symbols nest is not bounded here:
-//! those that are too deep for the format are spelled out later.
+//! There is a fixed number of rounds, each linear in a sequence that never grows. This module does not bound how deep symbols
+//! nest: its caller spells out a symbol that is too deep for the format.
 
 use super::keys::{KeyTable, hash};
 use super::lex::{END, Lexed};
 use super::pair_place::PairPlace;
 
-/// A symbol must save this many others to pay for its own place in the tables, or it is spelled out. A pair saves one
-/// with each use.
+/// A symbol that saves fewer symbols than this is spelled out, since its own place in the tables costs as much. A pair saves
+/// one symbol with each use.
 pub(super) const MIN_SAVED: u32 = 5;
-/// Bars of the rounds: a pair must occur this often to become a symbol.
+/// For each round how often a pair must occur to become a symbol.
 const BARS: [u32; 3] = [100, 16, MIN_SAVED];
-/// A phrase grows by no more symbols in a round: where one symbol repeats, it is phrases of one length, for the next
-/// round to join, that serve runs of any length.
+/// The most symbols that a phrase gains in a round. So a long run of one symbol becomes phrases of one length, which the next
+/// round joins, and runs of different lengths share them.
 const MOST_JOINED: u32 = 16;
 
-/// What a symbol stands for, and the suffixes written in symbols.
+/// The expansion of each symbol, and the suffixes written in symbols.
 pub(super) struct Grammar {
-    /// For each symbol the symbols it stands for; empty for a byte (0..256).
+    /// For each symbol the symbols that it expands to; empty for a byte (0..256).
     pub(super) bodies: Bodies,
-    /// Bytes that each symbol stands for.
+    /// For each symbol the number of bytes that it expands to.
     pub(super) sizes: Vec<u32>,
     /// The suffixes, each ended by [`END`].
     pub(super) suffixes: Vec<u32>,
@@ -85,10 +86,10 @@ pub(super) fn train(lexed: Lexed<'_>, names: usize) -> Grammar {
     Grammar { bodies, sizes: text.sizes, suffixes: symbols }
 }
 
-/// What is known of a pair.
+/// How often a pair occurs, and its symbol.
 #[derive(Clone, Copy, Default)]
 struct Pair {
-    /// How often it occurs; where it was replaced, it still counts.
+    /// How often it occurs, including the places where it was replaced.
     count: u32,
     /// The symbol that it became, 0 for none.
     symbol: u32,
@@ -96,7 +97,7 @@ struct Pair {
 
 /// The pairs that were counted.
 struct Pairs {
-    /// By number; the first one stands for "no pair".
+    /// By number; number 0 means "no pair".
     list: Vec<Pair>,
     keys: KeyTable,
 }
@@ -108,7 +109,7 @@ impl Default for Pairs {
 }
 
 impl Pairs {
-    /// The number of a pair that is counted once more.
+    /// Counts a pair once more and returns its number.
     #[inline(always)]
     fn count(&mut self, left: u32, right: u32) -> u32 {
         let number = self.number(left, right);
@@ -116,7 +117,7 @@ impl Pairs {
         number
     }
 
-    /// The number of a pair, which may be a new one.
+    /// The number of a pair; a new pair gets the next one.
     #[inline(always)]
     fn number(&mut self, left: u32, right: u32) -> u32 {
         let number = self.keys.number(key(left, right));
@@ -127,28 +128,28 @@ impl Pairs {
     }
 }
 
-/// The text that is replaced bit by bit, and its grammar so far.
+/// The sequence of places during training, and the grammar so far.
 struct TrainText {
     places: Vec<PairPlace>,
     pairs: Pairs,
     /// The places whose pairs are fresh.
     fresh: Vec<u32>,
-    /// By the front of a hash, how many fresh pairs have it; at most 255.
+    /// By the high bits of a pair's hash, how many places have such a fresh pair; saturates at 255.
     seen: Vec<u8>,
-    /// Bits of a hash behind that front.
+    /// The number of low bits of a hash that `seen` ignores.
     seen_shift: u32,
-    /// The pairs that became symbols, in order, after bytes and words.
+    /// The pairs that became symbols, in order; their symbols follow those of bytes and words.
     made: Vec<[u32; 2]>,
-    /// Bytes that each symbol stands for.
+    /// For each symbol the number of bytes that it expands to.
     sizes: Vec<u32>,
 }
 
 impl TrainText {
-    /// The text as it was cut, all its pairs counted.
+    /// The sequence as `lex` made it, with all its pairs counted.
     fn new(lexed: Lexed<'_>) -> TrainText {
         let mut sizes = vec![1; 256];
         sizes.extend(lexed.words.iter().map(|word| word.len() as u32));
-        // Smaller than a cache, but large enough that few pairs share a counter.
+        // The array fits a cache, and is large enough that few pairs share a counter.
         let seen_bits = (lexed.places.len() / 4).checked_ilog2().unwrap_or(0).clamp(10, 20);
         let (mut places, mut pairs) = (lexed.places, Pairs::default());
         let mut right = END;
@@ -165,7 +166,7 @@ impl TrainText {
     /// Replaces the pairs that occur at least `bar` times.
     fn replace(&mut self, bar: u32) {
         let (mut from, mut to) = (0, 0);
-        // Whether the symbol before is new.
+        // True if the symbol before is new.
         let mut after_new = false;
         loop {
             if !after_new {
@@ -180,7 +181,7 @@ impl TrainText {
             let Some(&(mut place)) = self.places.get(from) else { break };
             // Symbols that were joined to the first.
             let mut joined = 0;
-            // From pair to pair, until one is too rare or the next beats it.
+            // From pair to pair, until one is too rare, or the next one occurs more often.
             loop {
                 from += 1;
                 let count = self.pairs.list[place.pair as usize].count;
@@ -206,7 +207,7 @@ impl TrainText {
         self.places.truncate(to);
     }
 
-    /// Takes note that a place makes another pair now, with `right`.
+    /// Notes that the place `at` forms a new pair now, with `right`.
     #[inline(always)]
     fn renew(&mut self, at: usize, right: u32) {
         let left = &mut self.places[at];
@@ -222,7 +223,7 @@ impl TrainText {
         }
     }
 
-    /// Counts the fresh pairs, but for those that are too rare.
+    /// Counts the fresh pairs, except those that are too rare.
     fn count_fresh(&mut self) {
         for at in std::mem::take(&mut self.fresh) {
             let at = at as usize;
@@ -234,7 +235,7 @@ impl TrainText {
         self.seen.fill(0);
     }
 
-    /// The symbol that stands for a pair.
+    /// The symbol of a pair, which is made if there is none.
     #[inline(always)]
     fn symbol(&mut self, pair: u32, left: u32, right: u32) -> u32 {
         let pair = &mut self.pairs.list[pair as usize];
