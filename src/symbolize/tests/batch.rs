@@ -240,7 +240,7 @@ fn files_that_are_forgotten_within_a_batch() {
         let name = format!("m{at}");
         let (from, base) = if at % 150 == 0 { (&fold, fold_base) } else { (&demo, demo_base) };
         fs::copy(from, fleet.folder.path().join(format!("{name}.fsym"))).unwrap();
-        processes.push(Modules::new(vec![Module::new(name).at(base)]));
+        processes.push(Modules::new(vec![Module::new(&name).at(base)]));
     }
     let of_demo = [0x20_12b0, 0x20_1300, 0x20_13d0].map(StackFrame::exact);
     // Recorded stacks of the folded program, at link-time addresses.
