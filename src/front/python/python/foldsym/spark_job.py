@@ -67,8 +67,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         answers.write.mode(arguments.mode).parquet(arguments.output)
         done = {**metrics.value(), "wall_seconds": time.perf_counter() - start}
         print(json.dumps(done))
-        if failed := {word: count for word, count in done["unknown"].items() if word != "absent"}:
-            print(f"symbol files that could not be read cost frames: {failed}", file=sys.stderr)
+        if unread := {word: count for word, count in done["unknown"].items() if word != "absent"}:
+            print(f"frames without a function, as symbol files could not be read: {unread}", file=sys.stderr)
         if arguments.metrics:
             arguments.metrics.write_text(json.dumps(done, indent=2) + "\n")
         return 0
