@@ -200,7 +200,13 @@ fn one_word(text: &str) -> String {
 /// Breakpad's word for the processor.
 fn processor(file: &SymbolFile<'_>) -> &'static str {
     // ELF's `e_machine`; a `.fsym` of a Mach-O program has it, too.
-    match file.header().machine {
+    let header = file.header();
+    match (header.machine, header.address_size) {
+        (8, 8) => return "mips64",
+        (243, 4) => return "riscv",
+        _ => {}
+    }
+    match header.machine {
         3 => "x86",
         8 => "mips",
         20 => "ppc",

@@ -106,11 +106,16 @@ fn rules(row: &Row<'_>, machine: u16) -> Option<Rules> {
     // Without a rule the return address is in the register where the call put it.
     let mut returns_to = register(machine, row.return_register).unwrap_or_default();
     for (number, rule) in row.rules() {
+        // Vector registers have no names in this format, and no unwinder needs them.
+        let name = register(machine, number);
         let place = match rule {
             Rule::Undefined if number == row.return_register => "0".to_owned(),
             // A register that the callee need not preserve: no unwinder needs its value.
             Rule::Undefined => continue,
-            Rule::SameValue => register(machine, number)?,
+            Rule::SameValue => match &name {
+                Some(name) => name.clone(),
+                None => continue,
+            },
             Rule::Offset(offset) => format!(".cfa {} ^", added(offset)),
             Rule::ValueOffset(offset) => format!(".cfa {}", added(offset)),
             Rule::Register(other) => register(machine, other)?,
@@ -119,8 +124,7 @@ fn rules(row: &Row<'_>, machine: u16) -> Option<Rules> {
         if number == row.return_register {
             returns_to.clone_from(&place);
         }
-        // Vector registers have no names in this format, and no unwinder needs them.
-        let Some(name) = register(machine, number) else { continue };
+        let Some(name) = name else { continue };
         if number != row.return_register || machine != X86_64 && machine != X86 {
             rules.insert(name, place);
         }

@@ -92,14 +92,20 @@ impl Conversion {
     /// Conversion with these options. Imports are always kept, since an engine answers stacks over many modules.
     pub(crate) fn new(options: Options) -> Self {
         let options = Options { imports: true, ..options };
-        let Options { arch, target, dwp, dwo_dirs, debug_dirs, debug_file, .. } = &options;
-        let Options { map_prefix, remap_path, columns, locations, .. } = &options;
-        let mut hash = DefaultHasher::new();
-        (arch, target, dwp, dwo_dirs, debug_dirs, debug_file).hash(&mut hash);
-        (map_prefix, remap_path, columns, locations).hash(&mut hash);
-        let plain = Options { columns: true, imports: true, threads: options.threads, ..Options::default() };
-        let is_plain = format!("{plain:?}") == format!("{options:?}");
-        let key = if is_plain { String::new() } else { format!("{:016x}", hash.finish()) };
+        let plain = Options { columns: true, imports: true, ..Options::default() };
+        // Every option counts but the number of threads; the address of a function is another one in each process.
+        let text = |options: &Options| {
+            let demangles = options.demangle.is_some();
+            format!("{demangles} {:?}", Options { threads: 0, demangle: None, ..options.clone() })
+        };
+        let key = match text(&options) {
+            options if options == text(&plain) => String::new(),
+            options => {
+                let mut hash = DefaultHasher::new();
+                options.hash(&mut hash);
+                format!("{:016x}", hash.finish())
+            }
+        };
         Self { options, key }
     }
 
@@ -349,5 +355,23 @@ mod tests {
         assert_eq!(Conversion::default().key, "");
         assert_eq!(of(Options { columns: true, threads: 3, ..Options::default() }), "");
         assert_ne!(of(Options { columns: true, locations: true, ..Options::default() }), "");
+    }
+
+    #[test]
+    fn options_that_change_the_file_have_folders_of_their_own() {
+        let every = Options { columns: true, ..Options::default() };
+        let demangle = |_: &[u8]| None;
+        let all = [
+            Options { unwind: true, ..every.clone() },
+            Options { name_index: true, ..every.clone() },
+            Options { readable_names: true, demangle: Some(demangle), ..every.clone() },
+            Options { member: Some(1), ..every.clone() },
+            Options { arch: Some("arm64".into()), ..every.clone() },
+            Options { debug_dirs: vec!["/debug".into()], ..every.clone() },
+            every,
+        ];
+        let keys: std::collections::BTreeSet<String> =
+            all.iter().map(|options| Conversion::new(options.clone()).key).collect();
+        assert_eq!(keys.len(), all.len(), "{keys:?}");
     }
 }

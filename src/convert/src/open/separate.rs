@@ -281,9 +281,6 @@ pub(super) fn join<'f>(image: &mut Image<'f>, mut debug: Image<'f>) {
     if image.build_id.is_empty() {
         image.build_id = debug.build_id;
     }
-    if image.block_maps.is_empty() {
-        image.block_maps = std::mem::take(&mut debug.block_maps);
-    }
     image.relocations.append(std::mem::take(&mut debug.relocations));
     let mut diagnostics = OpenDiagnostics::default();
     diagnostics.merge(std::mem::take(&mut image.diagnostics));
@@ -293,8 +290,15 @@ pub(super) fn join<'f>(image: &mut Image<'f>, mut debug: Image<'f>) {
     if image.kind == ImageKind::Relocatable && ranges(image) != ranges(&debug) {
         // The debug sections were relocated to the debug file's synthetic addresses, so its sections replace the program's.
         image.sections.clone_from(&debug.sections);
+        // Everything that has addresses of the program's sections goes.
         image.symbols.clear();
         image.code_marks.clear();
+        image.code.clear();
+        image.data.clear();
+        image.block_maps = std::mem::take(&mut debug.block_maps);
+    }
+    if image.block_maps.is_empty() {
+        image.block_maps = std::mem::take(&mut debug.block_maps);
     }
     join_symbols(image, debug);
 }

@@ -148,11 +148,13 @@ impl Assign<'_> {
             ids.diagnostics.add(Kind::Cap(Cap::SequencesTogether), self.unit_offset, || {
                 format!("over {MAX_FOLDED} functions or sequences at {start:#x}: those behind have no lines")
             });
-            sequences.truncate(MAX_FOLDED);
+            // They may belong to these functions, so `recover` must not give them to an erased one.
+            sequences.drain(MAX_FOLDED.min(sequences.len())..).for_each(|index| self.claimed[index] = true);
         }
         let kinds = self.kinds(&sequences, start, end);
         if self.compared.is_short() {
-            // Not all sequences were compared, so any assignment could be wrong.
+            // Not all sequences were compared, so any assignment could be wrong, that to an erased function too.
+            sequences.iter().for_each(|&index| self.claimed[index] = true);
             return;
         }
         if let [] | [_] = &kinds[..] {
