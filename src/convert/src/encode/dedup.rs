@@ -19,23 +19,33 @@ impl<'r> Record<'r> {
 }
 
 /// A section whose records are referred to by offset. No record has offset 0.
-pub(super) struct Store<'r> {
+pub(super) struct Store {
     bytes: Vec<u8>,
-    /// The records with their offsets, by content.
-    records: HashTable<(Record<'r>, u64)>,
+    /// The records that the section has in a shorter coding, one after the other.
+    recoded: Vec<u8>,
+    /// The records by content.
+    records: HashTable<Stored>,
     /// How often an equal record was found.
     pub(super) shared: u64,
 }
 
-impl<'r> Store<'r> {
-    pub(super) fn new(capacity: usize) -> Store<'r> {
-        let mut bytes = Vec::with_capacity(capacity + 1 + TAIL);
-        bytes.push(0);
-        Store { bytes, records: HashTable::new(), shared: 0 }
+/// A record of the section.
+struct Stored {
+    hash: u64,
+    offset: u64,
+    /// Bytes of the record.
+    len: u32,
+    /// Its start in [`Store::recoded`]; `None` if the section has the record itself.
+    recoded: Option<u32>,
+}
+
+impl Store {
+    pub(super) fn new() -> Store {
+        Store { bytes: vec![0], recoded: Vec::new(), records: HashTable::new(), shared: 0 }
     }
 
     /// The offset of the record with these bytes, which is added if it is new; 0 for an empty record.
-    pub(super) fn add(&mut self, record: Record<'r>) -> u64 {
+    pub(super) fn add(&mut self, record: Record<'_>) -> u64 {
         if record.bytes.is_empty() {
             return 0;
         }
@@ -47,16 +57,29 @@ impl<'r> Store<'r> {
 
     /// The offset of the record with these bytes, if it was added.
     pub(super) fn find(&mut self, record: Record<'_>) -> Option<u64> {
-        let is_it = |(known, _): &(Record<'_>, u64)| known.hash == record.hash && known.bytes == record.bytes;
-        let offset = self.records.find(record.hash, is_it).map(|&(_, offset)| offset);
+        let (bytes, recoded) = (&self.bytes, &self.recoded);
+        let is_it = |known: &Stored| {
+            let (from, start) = match known.recoded {
+                Some(start) => (recoded, start as usize),
+                None => (bytes, known.offset as usize),
+            };
+            known.hash == record.hash && from[start..start + known.len as usize] == *record.bytes
+        };
+        let offset = self.records.find(record.hash, is_it).map(|known| known.offset);
         self.shared += u64::from(offset.is_some());
         offset
     }
 
     /// Adds a new record. The section gets `bytes`: the record itself, or a shorter coding of it.
-    pub(super) fn add_as(&mut self, record: Record<'r>, bytes: &[u8]) -> u64 {
+    pub(super) fn add_as(&mut self, record: Record<'_>, bytes: &[u8]) -> u64 {
         let offset = self.next_offset();
-        self.records.insert_unique(record.hash, (record, offset), |(known, _)| known.hash);
+        let recoded = (bytes != record.bytes).then(|| {
+            let start = self.recoded.len() as u32;
+            self.recoded.extend_from_slice(record.bytes);
+            start
+        });
+        let stored = Stored { hash: record.hash, offset, len: record.bytes.len() as u32, recoded };
+        self.records.insert_unique(record.hash, stored, |known| known.hash);
         self.bytes.extend_from_slice(bytes);
         offset
     }

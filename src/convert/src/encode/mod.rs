@@ -41,12 +41,12 @@ pub use input::{Demangle, EncodeOptions, ImageInfo, LoadedSection, ProgramSegmen
 pub use locations::ObjectCounts;
 use outline::Outline;
 use plan::{Plan, stored};
-use rows::{RowCounts, RowSource};
+use rows::{RowCounts, RowSection, RowSource};
 use scopes::{TreeCounts, Trees};
 pub use section::{EncodeError, Section};
 use section::{MAX_SPAN, MAX_TEXT_BYTES};
 use sections::RecordTables;
-use usage::Usage;
+use usage::{NeededNodes, Usage};
 
 /// A file without its keys and without its conversion record.
 pub struct Body {
@@ -65,10 +65,11 @@ pub struct Body {
 pub fn body(program: &Program<'_>, image: &ImageInfo, options: &EncodeOptions) -> Result<Body, EncodeError> {
     let image_base = check(program, image)?;
     let outline = Outline::of(program);
-    let usage = Usage::of(program, &outline);
+    let mut usage = Usage::of(program, &outline);
     let plan = Plan::of(program, &outline, &usage, options.columns);
     let tables =
         RecordTables { program, outline: &outline, plan: &plan, columns: options.columns, image_base };
+    let needed = std::mem::take(&mut usage.nodes);
     let unit_log2 = if usage.offsets == 0 { 0 } else { usage.offsets.trailing_zeros().min(MAX_UNIT_LOG2) };
 
     let ((names, index), (code, sources)) = rayon::join(
@@ -78,7 +79,7 @@ pub fn body(program: &Program<'_>, image: &ImageInfo, options: &EncodeOptions) -
                 || index::section(program, &outline, &plan, options),
             )
         },
-        || rayon::join(|| encode_code(&tables, &usage, unit_log2), || tables.sources()),
+        || rayon::join(|| encode_code(&tables, needed, usage.stray_scopes, unit_log2), || tables.sources()),
     );
     let mut sections = code.sections;
     sections.extend(sources);
@@ -230,17 +231,21 @@ struct LoadedCode {
 }
 
 /// ROWS, SCOPES and the tables that refer to them.
-fn encode_code(tables: &RecordTables<'_>, usage: &Usage, unit_log2: u32) -> LoadedCode {
+fn encode_code(
+    tables: &RecordTables<'_>,
+    needed: Vec<NeededNodes>,
+    stray_scopes: u64,
+    unit_log2: u32,
+) -> LoadedCode {
     let &RecordTables { program, outline, plan, columns, .. } = tables;
-    let trees = Trees::build(program, outline, usage, plan);
+    let trees = Trees::build(program, outline, needed, plan);
     let source = RowSource { program, outline, plan, trees: &trees, columns, unit_log2 };
-    let records = source.records();
     let of_functions = || {
         let (scopes, offsets) = trees.section();
         (scopes, tables.functions(&offsets))
     };
-    let ((rows, row_offsets, row_counts), (scopes, functions)) =
-        rayon::join(|| source.section(&records), of_functions);
+    let (of_rows, (scopes, functions)) = rayon::join(|| source.section(), of_functions);
+    let RowSection { store: rows, offsets: row_offsets, counts: row_counts, .. } = of_rows;
     let (mut sections, groups) = tables.pieces(&row_offsets);
     sections.extend(functions);
 
@@ -260,7 +265,7 @@ fn encode_code(tables: &RecordTables<'_>, usage: &Usage, unit_log2: u32) -> Load
         left_out: LeftOut {
             scopes_too_deep: too_deep,
             scopes_foreign: foreign,
-            rows_stray: usage.stray_scopes,
+            rows_stray: stray_scopes,
             ..LeftOut::default()
         },
         ..EncodeStats::default()

@@ -24,6 +24,8 @@ use rayon::prelude::*;
 const ROWS_PER_BLOCK: usize = records::BLOCK_ROWS as usize;
 /// Row records that one task makes.
 const JOBS_PER_TASK: usize = 256;
+/// Tasks of one wave: enough that all threads are busy until near its end.
+const TASKS_PER_WAVE: usize = 64;
 
 /// The data that the records are made from.
 pub(super) struct RowSource<'e> {
@@ -72,75 +74,48 @@ impl RowTask {
 }
 
 impl RowSource<'_> {
-    /// Makes the record of every job.
-    pub(super) fn records(&self) -> Vec<RowTask> {
-        let make = |jobs: &[Job]| {
-            let mut task = RowTask::default();
-            let mut cells = Vec::new();
-            // For each hash the range of the first record that has it.
-            let mut seen: HashMap<u64, (usize, usize)> = HashMap::default();
-            for job in jobs {
-                let start = task.bytes.len();
-                self.cells(job, &mut cells);
-                put_record(&cells, self.columns, &mut task);
-                let (Record { hash, .. }, end) = (Record::of(&task.bytes[start..]), task.bytes.len());
-                let first = *seen.entry(hash).or_insert((start, end));
-                let is_known = first.0 < start && task.bytes[first.0..first.1] == task.bytes[start..];
-                if is_known {
-                    task.bytes.truncate(start);
-                }
-                let (start, end) = if is_known { first } else { (start, end) };
-                task.records.push(JobRecord { start, end, hash, rows: cells.len() as u32 });
-            }
-            task
+    /// Makes the record of every job and concatenates the records. While one wave of records is concatenated, the next one is made:
+    /// no more than two are in memory.
+    pub(super) fn section(&self) -> RowSection {
+        let mut section = RowSection {
+            store: Store::new(),
+            offsets: vec![0; self.outline.jobs.len()],
+            counts: RowCounts::default(),
+            with_foreign_offsets: HashSet::default(),
+            pattern: None,
+            piece: 0,
+            job: 0,
         };
-        self.outline.jobs.par_chunks(JOBS_PER_TASK).map(make).collect()
+        let mut made = Vec::new();
+        for wave in self.outline.jobs.chunks(JOBS_PER_TASK * TASKS_PER_WAVE) {
+            let make = || wave.par_chunks(JOBS_PER_TASK).map(|jobs| self.task(jobs)).collect();
+            let (next, ()) = rayon::join(make, || section.add(self, &made));
+            made = next;
+        }
+        section.add(self, &made);
+        section
     }
 
-    /// Concatenates the records. Returns the section and the offset of each job's record.
-    pub(super) fn section<'r>(&self, tasks: &'r [RowTask]) -> (Store<'r>, Vec<u64>, RowCounts) {
-        let mut counts = RowCounts::default();
-        // In the order of the jobs.
-        let mut records = tasks.iter().flat_map(RowTask::records);
-        let mut store = Store::new(tasks.iter().map(|task| task.bytes.len()).sum());
-        let mut offsets = vec![0; self.outline.jobs.len()];
-        let mut with_foreign_offsets = HashSet::default();
-        for (i, piece) in self.program.pieces.iter().enumerate() {
-            let jobs = self.outline.piece_jobs[i] as usize..self.outline.piece_jobs[i + 1] as usize;
-            let first = jobs.start;
-            let is_group = matches!(piece.owner, Owner::Group(_));
-            let mut pattern = None;
-            for job in jobs {
-                let Some((record, rows)) = records.next() else { break };
-                if record.bytes.is_empty() {
-                    continue;
-                }
-                if let Some(offset) = store.find(record) {
-                    offsets[job] = offset;
-                    continue;
-                }
-                counts.rows += rows;
-                counts.blocks += rows.div_ceil(ROWS_PER_BLOCK as u64);
-                // The first member's record must store its own offsets, or blocks would refer to blocks that refer to others.
-                if is_group
-                    && job != first
-                    && offsets[first] != 0
-                    && !with_foreign_offsets.contains(&offsets[first])
-                {
-                    let pattern = pattern.get_or_insert_with(|| self.pattern(first, offsets[first]));
-                    if let Some((bytes, blocks)) = self.with_offsets_of(job, pattern, store.next_offset())
-                        && bytes.len() < record.bytes.len()
-                    {
-                        offsets[job] = store.add_as(record, &bytes);
-                        with_foreign_offsets.insert(offsets[job]);
-                        counts.shared_blocks += blocks;
-                        continue;
-                    }
-                }
-                offsets[job] = store.add_as(record, record.bytes);
+    /// Makes the records of some jobs.
+    fn task(&self, jobs: &[Job]) -> RowTask {
+        let mut task = RowTask::default();
+        let mut cells = Vec::new();
+        // For each hash the range of the first record that has it.
+        let mut seen: HashMap<u64, (usize, usize)> = HashMap::default();
+        for job in jobs {
+            let start = task.bytes.len();
+            self.cells(job, &mut cells);
+            put_record(&cells, self.columns, &mut task);
+            let (Record { hash, .. }, end) = (Record::of(&task.bytes[start..]), task.bytes.len());
+            let first = *seen.entry(hash).or_insert((start, end));
+            let is_known = first.0 < start && task.bytes[first.0..first.1] == task.bytes[start..];
+            if is_known {
+                task.bytes.truncate(start);
             }
+            let (start, end) = if is_known { first } else { (start, end) };
+            task.records.push(JobRecord { start, end, hash, rows: cells.len() as u32 });
         }
-        (store, offsets, counts)
+        task
     }
 
     /// Turns a job's rows into cells.
@@ -225,6 +200,70 @@ impl RowSource<'_> {
             head_len = head.len();
         }
         None
+    }
+}
+
+/// The section of row records, and what concatenating them needs from one record to the next.
+pub(super) struct RowSection {
+    pub(super) store: Store,
+    /// By job: the offset of its record.
+    pub(super) offsets: Vec<u64>,
+    pub(super) counts: RowCounts,
+    /// Offsets of records whose blocks refer to blocks of other records.
+    with_foreign_offsets: HashSet<u64>,
+    /// The blocks of the first member of the current group, if another member asked for them.
+    pattern: Option<Pattern>,
+    /// The piece of the next record, and its job.
+    piece: usize,
+    job: usize,
+}
+
+impl RowSection {
+    /// Adds the records of a wave, which are in the order of the jobs.
+    fn add(&mut self, source: &RowSource<'_>, tasks: &[RowTask]) {
+        let RowSource { program, outline, .. } = source;
+        for (record, rows) in tasks.iter().flat_map(RowTask::records) {
+            while self.job >= outline.piece_jobs[self.piece + 1] as usize {
+                self.piece += 1;
+                self.pattern = None;
+            }
+            let first = outline.piece_jobs[self.piece] as usize;
+            let is_group = matches!(program.pieces[self.piece].owner, Owner::Group(_));
+            let of_first = (is_group && self.job != first).then_some(first);
+            self.offsets[self.job] = self.offset(source, record, rows, of_first);
+            self.job += 1;
+        }
+    }
+
+    /// The offset of the next record; 0 for an empty one. `first` is the job of the group's first member, if the record is that of
+    /// another member.
+    fn offset(&mut self, source: &RowSource<'_>, record: Record<'_>, rows: u64, first: Option<usize>) -> u64 {
+        if record.bytes.is_empty() {
+            return 0;
+        }
+        if let Some(offset) = self.store.find(record) {
+            return offset;
+        }
+        self.counts.rows += rows;
+        self.counts.blocks += rows.div_ceil(ROWS_PER_BLOCK as u64);
+        // The first member's record must store its own offsets, or blocks would refer to blocks that refer to others.
+        let own = |first: &usize| {
+            self.offsets[*first] != 0 && !self.with_foreign_offsets.contains(&self.offsets[*first])
+        };
+        if let Some(first) = first.filter(own) {
+            let at = self.offsets[first];
+            let pattern = self.pattern.get_or_insert_with(|| source.pattern(first, at));
+            let next = self.store.next_offset();
+            if let Some((bytes, blocks)) = source.with_offsets_of(self.job, pattern, next)
+                && bytes.len() < record.bytes.len()
+            {
+                let offset = self.store.add_as(record, &bytes);
+                self.with_foreign_offsets.insert(offset);
+                self.counts.shared_blocks += blocks;
+                return offset;
+            }
+        }
+        self.store.add_as(record, record.bytes)
     }
 }
 

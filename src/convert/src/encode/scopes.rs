@@ -14,7 +14,7 @@ use super::bits::{BitWriter, put_varint, width_of};
 use super::dedup::{Record, Store};
 use super::outline::{ABSENT, Outline};
 use super::plan::Plan;
-use super::usage::{FUNCTIONS_PER_TASK, Usage};
+use super::usage::{FUNCTIONS_PER_TASK, NeededNodes};
 use crate::model::{Program, Scope};
 use foldsym_format::header::MAX_DEPTH;
 use foldsym_format::records::scopes as records;
@@ -31,12 +31,14 @@ pub(super) struct Trees {
 /// The trees of [`FUNCTIONS_PER_TASK`] functions, one after the other.
 #[derive(Default)]
 struct TreeTask {
-    /// New node by old node.
-    new: Vec<u32>,
+    /// New node by old node, for functions with fewer than 2^16 old nodes: nearly all.
+    narrow: Vec<u16>,
+    /// The same for the other functions.
+    wide: Vec<u32>,
     /// Origin by new node.
     origins: Vec<u32>,
-    /// For each function the start of its part of `new` and of `origins`.
-    starts: Vec<(usize, usize)>,
+    /// For each function the start of its part of `narrow`, of `wide` and of `origins`.
+    starts: Vec<[usize; 3]>,
     bytes: Vec<u8>,
     /// For each function the end of its record in `bytes`, and the record's hash.
     records: Vec<(usize, u64)>,
@@ -57,14 +59,17 @@ pub(super) struct TreeCounts {
 /// The tree of one function.
 #[derive(Clone, Copy)]
 pub(super) struct Tree<'t> {
-    new: &'t [u32],
+    narrow: &'t [u16],
+    wide: &'t [u32],
     origins: &'t [u32],
 }
 
 impl Tree<'_> {
     /// The node of the file that a node of the model became.
     pub(super) fn node(&self, old: u32) -> u32 {
-        self.new.get(old as usize).copied().unwrap_or(0)
+        let old = old as usize;
+        let narrow = self.narrow.get(old).map(|&node| node.into());
+        narrow.or_else(|| self.wide.get(old).copied()).unwrap_or(0)
     }
 
     /// The origin of a node of the file.
@@ -78,18 +83,27 @@ impl Trees {
     pub(super) fn of(&self, function: u32) -> Tree<'_> {
         let task = &self.tasks[function as usize / FUNCTIONS_PER_TASK];
         let i = function as usize % FUNCTIONS_PER_TASK;
-        let (new, origins) = task.starts[i];
-        let (new_end, origins_end) =
-            task.starts.get(i + 1).copied().unwrap_or((task.new.len(), task.origins.len()));
-        Tree { new: &task.new[new..new_end], origins: &task.origins[origins..origins_end] }
+        let [narrow, wide, origins] = task.starts[i];
+        let ends = [task.narrow.len(), task.wide.len(), task.origins.len()];
+        let [narrow_end, wide_end, origins_end] = task.starts.get(i + 1).copied().unwrap_or(ends);
+        Tree {
+            narrow: &task.narrow[narrow..narrow_end],
+            wide: &task.wide[wide..wide_end],
+            origins: &task.origins[origins..origins_end],
+        }
     }
 
-    /// Reduces the trees of all functions.
-    pub(super) fn build(program: &Program<'_>, outline: &Outline, usage: &Usage, plan: &Plan) -> Trees {
+    /// Reduces the trees of all functions to the nodes that are needed.
+    pub(super) fn build(
+        program: &Program<'_>,
+        outline: &Outline,
+        needed: Vec<NeededNodes>,
+        plan: &Plan,
+    ) -> Trees {
         let tasks = outline
             .functions
             .par_chunks(FUNCTIONS_PER_TASK)
-            .zip(&usage.nodes)
+            .zip(needed)
             .map(|(functions, needed)| {
                 let mut task = TreeTask::default();
                 let mut scratch = Scratch::default();
@@ -114,8 +128,8 @@ impl Trees {
     }
 
     /// The section, and the offset of each function's record.
-    pub(super) fn section(&self) -> (Store<'_>, Vec<u64>) {
-        let mut store = Store::new(self.tasks.iter().map(|task| task.bytes.len()).sum());
+    pub(super) fn section(&self) -> (Store, Vec<u64>) {
+        let mut store = Store::new();
         let mut offsets = Vec::new();
         for task in &self.tasks {
             let mut start = 0;
@@ -165,6 +179,8 @@ struct Scratch {
     runs: Vec<(u32, usize, usize)>,
     /// The new nodes: node - parent - 1, and the index of the edge among those of the parent's origin.
     nodes: Vec<(u32, u32)>,
+    /// New node by old node.
+    new: Vec<u32>,
 }
 
 impl Scratch {
@@ -250,10 +266,11 @@ impl TreeTask {
         plan: &Plan,
         scratch: &mut Scratch,
     ) {
-        let (new_at, origins_at) = (self.new.len(), self.origins.len());
-        self.starts.push((new_at, origins_at));
-        self.new.resize(new_at + scopes.len() + 1, ABSENT);
-        self.new[new_at] = 0;
+        let origins_at = self.origins.len();
+        self.starts.push([self.narrow.len(), self.wide.len(), origins_at]);
+        scratch.new.clear();
+        scratch.new.resize(scopes.len() + 1, ABSENT);
+        scratch.new[0] = 0;
         self.origins.push(root);
         scratch.nodes.clear();
         let mut deepest = 0;
@@ -270,7 +287,7 @@ impl TreeTask {
                 let caller = self.origins[origins_at + parent as usize];
                 scratch.nodes.push((node - parent - 1, edge - edges(caller).start));
                 for &old in &scratch.arena[start..end] {
-                    self.new[new_at + old as usize] = node;
+                    scratch.new[old as usize] = node;
                 }
                 let origin = plan.edges[edge as usize].callee;
                 self.origins.push(origin);
@@ -280,13 +297,17 @@ impl TreeTask {
                 }
             }
         }
-        let new = &mut self.new[new_at..];
+        let new = &mut scratch.new;
         let mut lost = 0;
         for (i, scope) in scopes.iter().enumerate() {
             if new[i + 1] == ABSENT {
                 new[i + 1] = if scope.parent as usize <= i { new[scope.parent as usize] } else { 0 };
                 lost += u64::from(needed[i + 1]);
             }
+        }
+        match new.len() <= usize::from(u16::MAX) {
+            true => self.narrow.extend(new.iter().map(|&node| node as u16)),
+            false => self.wide.extend_from_slice(new),
         }
         let counts = &mut self.counts;
         *if deepest == MAX_DEPTH { &mut counts.too_deep } else { &mut counts.foreign } += lost;

@@ -95,13 +95,16 @@ pub(crate) fn cut(
         Nodes { bare: bare.len(), labels: candidates.labels.len(), symbols: candidates.symbols.len() };
     let mut segments = Vec::new();
     Painter::default().paint(&mut ranges, &mut segments);
+    drop(ranges);
+    // A symbol may have several pieces.
+    let owned = segments.iter().filter(|segment| segment.node > 0).count();
     let mut cutter = Cutter {
+        pieces: Vec::with_capacity(owned + bare.len().min(owned / 8)),
         nodes,
         bare,
         sweep: Sweep::default(),
-        pieces: Vec::with_capacity(segments.len()),
         groups: Vec::new(),
-        functions: Vec::with_capacity(candidates.functions.len()),
+        numbered: 0,
         renumbered: vec![None; candidates.functions.len()],
         candidates,
         nameless: [None; 2],
@@ -113,7 +116,8 @@ pub(crate) fn cut(
         let end = segments.get(index + 1).map_or(segment.start, |next| next.start);
         cutter.segment(placing, *segment, end, diagnostics);
     }
-    let Cutter { pieces, groups, functions, renumbered, mut candidates, left_out, .. } = cutter;
+    let Cutter { mut pieces, groups, numbered, renumbered, mut candidates, left_out, .. } = cutter;
+    pieces.shrink_to_fit();
     if left_out > 0 {
         diagnostics.add(Kind::Cap(Cap::FoldedRanges), 0, || {
             format!(
@@ -121,6 +125,8 @@ pub(crate) fn cut(
             )
         });
     }
+    let mut functions = std::mem::take(&mut candidates.functions);
+    reorder(&mut functions, &renumbered, numbered);
     let mut numbers = renumbered;
     for (other, function) in std::mem::take(&mut candidates.same) {
         if let Some(number) = numbers[function.index()] {
@@ -129,6 +135,23 @@ pub(crate) fn cut(
     }
     let merging = std::mem::take(&mut candidates.merging);
     (Cut { pieces, groups, functions, numbers, merging }, candidates)
+}
+
+/// Moves each function to its number, in place, and drops the functions without one. The others have the numbers below `numbered`.
+fn reorder(functions: &mut Vec<Function>, numbers: &[Option<FuncId>], numbered: u32) {
+    let mut free = numbered..;
+    let mut to: Vec<u32> =
+        numbers.iter().map(|number| number.map_or_else(|| free.next().unwrap_or(0), |id| id.0)).collect();
+    for at in 0..functions.len() {
+        // Each swap brings a function to its place, so that there are no more swaps than functions.
+        while to[at] as usize != at {
+            let there = to[at] as usize;
+            functions.swap(at, there);
+            to.swap(at, there);
+        }
+    }
+    functions.truncate(numbered as usize);
+    functions.shrink_to_fit();
 }
 
 fn bare_lines(placing: &Placing<'_, '_>) -> Vec<Bare> {
@@ -196,7 +219,8 @@ struct Cutter {
     candidates: Candidates,
     pieces: Vec<Piece>,
     groups: Vec<Group>,
-    functions: Vec<Function>,
+    /// How many functions have a number.
+    numbered: u32,
     /// By function of the candidates.
     renumbered: Vec<Option<FuncId>>,
     /// The functions that code without a name belongs to: one for units that are whole, one for units whose `.dwo` is
@@ -281,9 +305,6 @@ impl Cutter {
     fn mark_partial(&mut self, members: &[Member]) {
         for member in members {
             self.candidates.functions[member.function.index()].partial = true;
-            if let Some(numbered) = self.renumbered[member.function.index()] {
-                self.functions[numbered.index()].partial = true;
-            }
         }
     }
 
@@ -379,18 +400,41 @@ impl Cutter {
     /// The new id of a function: functions are numbered in the order in which pieces first name them.
     fn renumber(&mut self, old: FuncId) -> FuncId {
         *self.renumbered[old.index()].get_or_insert_with(|| {
-            let function = &mut self.candidates.functions[old.index()];
-            let aliases = std::mem::take(&mut function.aliases);
-            self.functions.push(Function { aliases, ..function.clone() });
-            FuncId(self.functions.len() as u32 - 1)
+            self.numbered += 1;
+            FuncId(self.numbered - 1)
         })
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Bare, Sweep};
-    use crate::model::RowRange;
+    use super::{Bare, Sweep, reorder};
+    use crate::model::{FuncId, Function, How, OriginId, RowRange};
+
+    #[test]
+    fn functions_move_to_their_numbers() {
+        let function = |at| Function {
+            origin: OriginId(at),
+            symbol: None,
+            aliases: Vec::new(),
+            source: None,
+            how: How::LiveRange,
+            partial: false,
+            reason: None,
+        };
+        for numbers in [&[][..], &[None], &[Some(0)], &[Some(2), None, Some(1), Some(0), None, Some(3)]] {
+            let mut functions: Vec<Function> = (0..numbers.len() as u32).map(function).collect();
+            let numbered = numbers.iter().flatten().count() as u32;
+            let ids: Vec<Option<FuncId>> = numbers.iter().map(|number| number.map(FuncId)).collect();
+            reorder(&mut functions, &ids, numbered);
+            assert_eq!(functions.len() as u32, numbered);
+            for (at, number) in numbers.iter().enumerate() {
+                if let Some(number) = number {
+                    assert_eq!(functions[*number as usize].origin, OriginId(at as u32), "{numbers:?}");
+                }
+            }
+        }
+    }
 
     /// A sweep finds the same lines as a walk over all of them, in ranges that overlap in every way.
     #[test]

@@ -104,7 +104,7 @@ pub(crate) fn share(
             }
             continue;
         }
-        seen.entry(same).or_default().push((function, piece.rows.is_some()));
+        seen.entry(same).or_default().push((function, piece.rows().is_some()));
         let label_of = label(placing, &functions[function.index()]);
         let explained = variant_of(placing, name, &known).or_else(|| labels.get(&label_of?).copied());
         if let Some(of) = explained {
@@ -116,7 +116,7 @@ pub(crate) fn share(
             labels.insert(unit, function);
         }
         places.insert(function, members.len());
-        members.push(Member { function, how: piece.how, rows: piece.rows, symbol: None });
+        members.push(Member { function, how: piece.how, rows: piece.rows(), symbol: None });
     }
     SharedRange { candidate: Candidate { start, end, members, doubt: None }, known, same: same_as }
 }
@@ -152,7 +152,7 @@ fn known_definition(
             let own = (piece.unit.index(), origin);
             placing.recovered.units.are_apart_there(&placing.names, (source.unit.index(), other.origin), own)
         };
-        let both = *has_rows && piece.rows.is_some();
+        let both = *has_rows && piece.rows().is_some();
         let apart =
             placing.names.are_apart(other.origin, origin) || (both && other.source.is_some_and(there));
         !apart
@@ -164,7 +164,7 @@ fn known_definition(
 /// Joins a second part of a function with the member that the function has at this range.
 fn join_part(placing: &Placing<'_, '_>, piece: &DiePiece, member: Option<&mut Member>) {
     if let Some(member) = member
-        && let (Some(own), Some(rows)) = (piece.rows, member.rows)
+        && let (Some(own), Some(rows)) = (piece.rows(), member.rows)
         && !have_same_lines(placing, rows, own)
     {
         // The parts differ in lines, and nothing shows which part ran.

@@ -3,12 +3,12 @@
 use rayon::prelude::*;
 
 use crate::model::{
-    DieOffset, FuncId, Function, How, Instance, LocalFunc, Member, NameId, Rows, Source, UnitId,
+    DieOffset, FuncId, Function, How, Instance, LocalFunc, Member, NameId, RowRange, Rows, Source, UnitId,
 };
 use crate::place::aliases::AliasRules;
 use crate::place::placing::Placing;
 use crate::program::names::toolchain::names_part;
-use crate::program::symbols::{Symbols, sorted_by_start};
+use crate::program::symbols::Symbols;
 
 /// One range of one subprogram, before ranges are compared.
 #[derive(Clone, Copy)]
@@ -21,19 +21,24 @@ pub(crate) struct DiePiece {
     pub(crate) instance: Instance,
     pub(crate) how: How,
     pub(crate) unit: UnitId,
-    /// `None` for a recovered function without rows.
-    pub(crate) rows: Option<Rows>,
+    /// Empty for a recovered function without rows.
+    rows: RowRange,
     pub(crate) entry: bool,
 }
 
 /// Makes one function per subprogram, and the list of all their ranges, sorted by address.
 pub(crate) fn by_address(placing: &Placing<'_, '_>) -> (Vec<Function>, Vec<DiePiece>) {
     let recovered = placing.recovered;
-    let mut pieces = Vec::with_capacity(recovered.code.iter().map(|unit| unit.pieces.len()).sum());
+    // The start of each range, and where it is: its unit, its function, and its number among the unit's ranges. These are sorted,
+    // and not the ranges themselves, which are large.
+    let mut places: Vec<(u64, u32, u32, u32)> =
+        Vec::with_capacity(recovered.code.iter().map(|unit| unit.pieces.len()).sum());
     let mut functions = Vec::with_capacity(recovered.code.iter().map(|unit| unit.functions.len()).sum());
+    // By unit: the number of its first function.
+    let mut firsts = Vec::with_capacity(recovered.code.len());
     for (unit_index, unit) in recovered.all().enumerate() {
+        firsts.push(functions.len());
         for (index, function) in unit.code.functions.iter().enumerate() {
-            let id = FuncId(functions.len() as u32);
             let origin = unit.origin_of(function.origin);
             functions.push(Function {
                 origin,
@@ -45,28 +50,31 @@ pub(crate) fn by_address(placing: &Placing<'_, '_>) -> (Vec<Function>, Vec<DiePi
                 reason: None,
             });
             for piece in function.pieces.clone() {
-                let found = unit.code.pieces[piece as usize];
-                pieces.push(DiePiece {
-                    start: found.start.0,
-                    end: found.start.0 + u64::from(found.len),
-                    die: function.die,
-                    function: id,
-                    name: placing.names.of_origin(origin),
-                    instance: function.instance,
-                    how: found.how,
-                    rows: (found.rows.len > 0).then_some(Rows {
-                        unit: UnitId(unit_index as u32),
-                        range: found.rows,
-                        skip: 0,
-                    }),
-                    unit: UnitId(unit_index as u32),
-                    entry: piece == function.pieces.start,
-                });
+                let start = unit.code.pieces[piece as usize].start.0;
+                places.push((start, unit_index as u32, index as u32, piece));
             }
         }
     }
+    places.sort_unstable();
+    let die_piece = |(start, unit_index, index, piece): (u64, u32, u32, u32)| {
+        let unit = recovered.unit(unit_index as usize);
+        let function = &unit.code.functions[index as usize];
+        let found = unit.code.pieces[piece as usize];
+        DiePiece {
+            start,
+            end: start + u64::from(found.len),
+            die: function.die,
+            function: FuncId((firsts[unit_index as usize] + index as usize) as u32),
+            name: placing.names.of_origin(unit.origin_of(function.origin)),
+            instance: function.instance,
+            how: found.how,
+            rows: found.rows,
+            unit: UnitId(unit_index),
+            entry: piece == function.pieces.start,
+        }
+    };
+    let mut pieces: Vec<DiePiece> = places.into_iter().map(die_piece).collect();
     // DIE offsets start at 0 in each `.dwo`: among units the order of the file decides.
-    let mut pieces = sorted_by_start(&pieces, |piece| piece.start);
     for same in pieces.chunk_by_mut(|a, b| a.start == b.start).filter(|same| same.len() > 1) {
         same.sort_by_key(|p| (p.end, p.how, p.unit, p.die));
     }
@@ -127,7 +135,12 @@ pub(crate) fn settled<'f>(
 }
 
 impl DiePiece {
+    /// Its rows; `None` for a recovered function without any.
+    pub(crate) fn rows(&self) -> Option<Rows> {
+        (self.rows.len > 0).then_some(Rows { unit: self.unit, range: self.rows, skip: 0 })
+    }
+
     pub(crate) fn member(&self) -> Member {
-        Member { function: self.function, how: self.how, rows: self.rows, symbol: None }
+        Member { function: self.function, how: self.how, rows: self.rows(), symbol: None }
     }
 }
