@@ -45,6 +45,7 @@ mod answer;
 mod batch;
 mod cache;
 mod certainty;
+mod cover;
 #[cfg(feature = "debuginfod")]
 mod debuginfod;
 mod find;
@@ -64,6 +65,7 @@ mod quote;
 mod rank;
 mod request;
 mod resolve;
+mod running;
 mod stack;
 mod symbolize;
 mod symbolizer;
