@@ -47,6 +47,7 @@ mod answer;
 mod batch;
 mod cache;
 mod certainty;
+mod cover;
 #[cfg(feature = "debuginfod")]
 mod debuginfod;
 mod find;
@@ -66,6 +67,7 @@ mod quote;
 mod rank;
 mod request;
 mod resolve;
+mod running;
 mod stack;
 mod symbolize;
 mod symbolizer;

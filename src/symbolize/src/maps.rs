@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::parse::{ParseError, form};
+use crate::running;
 use crate::stack::{Mapping, Module, Modules};
 
 /// One line of `/proc/PID/maps`.
@@ -18,6 +19,8 @@ pub struct MapsEntry {
     pub executable: bool,
     /// The file offset of the first address.
     pub file_offset: u64,
+    /// The device of the file system that has the file: major and minor number.
+    pub device: (u32, u32),
     /// The inode of the file, 0 for memory without a file.
     pub inode: u64,
     /// The path without ` (deleted)`. Empty for memory without a file; `[stack]` and the like for mappings of the kernel.
@@ -53,10 +56,12 @@ fn entry(line: &str) -> Option<MapsEntry> {
         rest = behind.trim_start_matches(' ');
         word
     };
-    let (range, mode, offset, _device, inode) = (word(), word(), word(), word(), word());
+    let (range, mode, offset, device, inode) = (word(), word(), word(), word(), word());
     let (start, end) = range.split_once('-')?;
     let hex = |text: &str| u64::from_str_radix(text, 16).ok().filter(|_| !text.starts_with('+'));
     let (start, end) = (hex(start)?, hex(end)?);
+    let (major, minor) = device.split_once(':')?;
+    let small = |text: &str| hex(text).and_then(|number| u32::try_from(number).ok());
     if start >= end || mode.len() != 4 {
         return None;
     }
@@ -69,6 +74,7 @@ fn entry(line: &str) -> Option<MapsEntry> {
         end,
         executable: mode.as_bytes()[2] == b'x',
         file_offset: hex(offset)?,
+        device: (small(major)?, small(minor)?),
         inode: inode.parse().ok()?,
         path: unescape(path),
         deleted,
@@ -80,17 +86,20 @@ fn unescape(path: &str) -> String {
     path.replace("\\012", "\n")
 }
 
-/// As [`modules_of_maps`], with [`Module::program`] set. For a process on this machine, or one whose files are still at their paths and
-/// may be opened. Modules whose files were removed since get no program.
-pub fn modules_of_process(entries: &[MapsEntry]) -> Modules {
-    let modules = modules_of_maps(entries);
-    let is_there =
-        |module: &Module| !entries.iter().any(|entry| entry.deleted && *entry.path == *module.name);
-    let with_program = |module: &Module| match is_there(module) {
-        true => module.clone().with_program(Path::new(&*module.name)),
-        false => module.clone(),
+/// As [`modules_of_maps`], and modules know their programs. Files that were removed since are left out.
+///
+/// `folder` is `/proc/PID` of a process that runs: its files are opened as it sees them, and only if device and inode are those of the
+/// mapping; a module of another file says so. Without `folder` the files are trusted to be where they were.
+pub fn modules_of_process(entries: &[MapsEntry], folder: Option<&Path>) -> Modules {
+    let with_program = |(module, entry): (Module, &MapsEntry)| match folder {
+        _ if entry.deleted => module.noted("the file was removed or replaced since the process mapped it"),
+        None => module.with_program(Path::new(&entry.path)),
+        Some(folder) => match running::program(entry, folder) {
+            Ok(program) => module.with_program(&program),
+            Err(why) => module.noted(&why),
+        },
     };
-    Modules::new(modules.iter().map(with_program).collect())
+    Modules::new(files(entries).into_iter().map(with_program).collect())
 }
 
 /// The modules of a process: a module for each file with executable mappings, with the address of the file's first byte.
@@ -98,15 +107,22 @@ pub fn modules_of_process(entries: &[MapsEntry]) -> Modules {
 /// In nearly every program the first segment begins at the file's first byte, so this is the address of the first segment. If the first
 /// byte of a file is not mapped, each of the file's executable mappings becomes a module, by file offset.
 pub fn modules_of_maps(entries: &[MapsEntry]) -> Modules {
-    let mut files: BTreeMap<(&str, u64), Vec<&MapsEntry>> = BTreeMap::new();
+    Modules::new(files(entries).into_iter().map(|(module, _)| module).collect())
+}
+
+/// The modules, each with a mapping of its file.
+fn files(entries: &[MapsEntry]) -> Vec<(Module, &MapsEntry)> {
+    let mut files: BTreeMap<_, Vec<&MapsEntry>> = BTreeMap::new();
     for entry in entries.iter().filter(|entry| !entry.path.is_empty() && entry.inode != 0) {
-        files.entry((&entry.path, entry.inode)).or_default().push(entry);
+        files.entry((&entry.path, entry.device, entry.inode)).or_default().push(entry);
     }
     let mut modules = Vec::new();
-    for ((path, _), parts) in files {
-        // A file may be loaded several times. Each mapping of its first byte begins a copy, which has the mappings up to the next copy.
+    for ((path, ..), parts) in files {
+        // A file may be loaded several times: each mapping of its first byte begins one, which has the parts up to the next.
         let mut load: Option<u64> = None;
         let mut loads: Vec<(u64, u64, bool)> = Vec::new();
+        let first = parts.first().copied();
+        let mut add = |mapping| modules.extend(first.map(|entry| (Module::new(path).mapped(mapping), entry)));
         for part in parts {
             if part.file_offset == 0
                 && !(load.is_some() && loads.last().is_some_and(|last| last.1 == part.start))
@@ -118,18 +134,16 @@ pub fn modules_of_maps(entries: &[MapsEntry]) -> Modules {
                 last.2 |= part.executable;
             } else if part.executable {
                 let size = part.end - part.start;
-                let mapping = Mapping::FilePart { start: part.start, size, file_offset: part.file_offset };
-                modules.push(Module::new(path).mapped(mapping));
+                add(Mapping::FilePart { start: part.start, size, file_offset: part.file_offset });
             }
         }
         for (start, end, executable) in loads {
             if executable {
-                let mapping = Mapping::LoadAddress { address: start, size: Some(end - start) };
-                modules.push(Module::new(path).mapped(mapping));
+                add(Mapping::LoadAddress { address: start, size: Some(end - start) });
             }
         }
     }
-    Modules::new(modules)
+    modules
 }
 
 #[cfg(test)]
@@ -150,6 +164,7 @@ mod tests {
     fn files_with_code_are_modules() {
         let entries = parse_maps(MAPS).unwrap();
         assert_eq!(entries.len(), 7);
+        assert_eq!((entries[0].device, entries[0].inode), ((0xfe, 1), 10));
         assert!(entries[3].deleted && entries[3].path == "/usr/lib/libpart.so");
         let modules = modules_of_maps(&entries);
         let found: Vec<_> = modules.iter().map(|module| (&*module.name, module.mapping)).collect();
@@ -171,10 +186,62 @@ mod tests {
     }
 
     #[test]
+    fn a_removed_file_is_no_program() {
+        let modules = modules_of_process(&parse_maps(MAPS).unwrap(), None);
+        assert_eq!(modules[0].program.as_deref(), Some(Path::new("/opt/my app/run")));
+        let (removed, note) = (modules[1].program.as_deref(), modules[1].note.as_deref());
+        assert!(
+            removed.is_none() && note.is_some_and(|note| note.contains("removed")),
+            "{removed:?} {note:?}"
+        );
+    }
+
+    #[test]
+    fn programs_of_our_own_process() {
+        let folder = Path::new("/proc/self");
+        let Ok(text) = std::fs::read_to_string(folder.join("maps")) else { return };
+        let mut entries = parse_maps(&text).unwrap();
+        let ours = std::env::current_exe().unwrap();
+        let program = |entries: &[MapsEntry]| {
+            let modules = modules_of_process(entries, Some(folder));
+            let module = modules.iter().find(|module| Path::new(&*module.name) == ours).unwrap().clone();
+            (module.program, module.note)
+        };
+        assert_eq!(program(&entries), (Some(ours.as_path().into()), None));
+        for entry in entries.iter_mut().filter(|entry| Path::new(&entry.path) == ours) {
+            entry.inode += 1;
+        }
+        let (none, note) = program(&entries);
+        let note = note.unwrap();
+        assert!(none.is_none() && note.contains("another file is there now"), "{none:?} {note}");
+        assert!(note.contains(ours.to_str().unwrap()), "{note}");
+    }
+
+    /// A comparison of each file with each other would take minutes.
+    #[test]
+    fn many_files_take_little_time() {
+        let mut text = String::new();
+        for at in 1..=300_000_u64 {
+            let start = at << 16;
+            text += &format!("{start:x}-{:x} r-xp 00000000 fe:01 {at} /lib/{at}.so\n", start + 4096);
+        }
+        let entries = parse_maps(&text).unwrap();
+        let start = std::time::Instant::now();
+        assert_eq!(modules_of_process(&entries, None).len(), entries.len());
+        assert!(start.elapsed() < std::time::Duration::from_secs(20), "{:?}", start.elapsed());
+    }
+
+    #[test]
     fn other_lines_are_errors() {
-        for text in
-            ["x", "1-0 r-xp 0 0 0", "0-1 r-xp", "0-1 rx 0 0:0 0", "+0-1 r-xp 0 0:0 0", "0-1 r-xp 0 0:0 x /a"]
-        {
+        for text in [
+            "x",
+            "1-0 r-xp 0 0 0",
+            "0-1 r-xp",
+            "0-1 rx 0 0:0 0",
+            "+0-1 r-xp 0 0:0 0",
+            "0-1 r-xp 0 0:0 x /a",
+            "0-1 r-xp 0 0 0 /a",
+        ] {
             assert!(parse_maps(text).is_err(), "{text}");
         }
         assert!(parse_maps("\n\n").unwrap().is_empty());

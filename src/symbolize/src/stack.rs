@@ -9,6 +9,8 @@ use std::sync::{Arc, OnceLock};
 
 use foldsym_store::{ModuleId, SymbolMap};
 
+use crate::cover::{Cover, Mapped};
+
 /// Where a module is in memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -64,8 +66,9 @@ pub struct Module {
     /// The path of its program on this machine. Set it only if the author of the stack may choose a path to open. The program gives the
     /// module's identity if `id` is unset, and is converted if no search path and no store has the file. This needs the feature `convert`.
     pub program: Option<Arc<Path>>,
-    /// The addresses of its program's sections in memory, by name. A relocatable program, such as a module of the Linux kernel, has no
-    /// other addresses.
+    /// Why its program is not known, where that is known: answers without a file repeat it.
+    pub note: Option<Arc<str>>,
+    /// Where sections of its program are in memory, by name, as of a module of the Linux kernel: a relocatable program has no other addresses.
     pub sections: Option<Arc<[(String, u64)]>>,
 }
 
@@ -97,6 +100,7 @@ impl Module {
             mapping: Mapping::Unknown,
             file: None,
             program: None,
+            note: None,
             sections: None,
         }
     }
@@ -126,7 +130,12 @@ impl Module {
         Self { program: Some(path.into()), ..self }
     }
 
-    /// The module with its sections at these addresses, in place of a mapping.
+    /// The same with a reason why its program is not known.
+    pub(crate) fn noted(self, why: &str) -> Self {
+        Self { note: Some(why.into()), ..self }
+    }
+
+    /// The same with its sections at these addresses, in place of a mapping.
     pub fn with_sections(self, sections: impl IntoIterator<Item = (String, u64)>) -> Self {
         Self { sections: Some(sections.into_iter().collect()), mapping: Mapping::Unknown, ..self }
     }
@@ -139,10 +148,10 @@ impl Module {
         Some((name, address - base))
     }
 
-    /// Its ranges in memory: first and last addresses.
-    fn ranges(&self) -> impl Iterator<Item = (u64, u64)> {
+    /// Where it is in memory: first and last addresses. The end of a section is not known.
+    fn ranges(&self) -> impl Iterator<Item = (u64, Option<u64>)> {
         let sections = self.sections.as_deref().unwrap_or_default();
-        range(self.mapping).into_iter().chain(sections.iter().map(|(_, base)| (*base, u64::MAX)))
+        range(self.mapping).into_iter().chain(sections.iter().map(|(_, base)| (*base, None)))
     }
 
     /// The last part of the name, after `/` and `\`.
@@ -162,8 +171,10 @@ struct Inner {
     /// Different for values with different modules. It stays the same while modules are added at the end.
     serial: u64,
     modules: Vec<Module>,
-    /// Mapped modules: first and last address, and index; by first address.
-    ranges: Vec<(u64, u64, usize)>,
+    /// Where they are mapped.
+    mapped: Vec<Mapped>,
+    /// The same by address, made when the first address asks.
+    cover: OnceLock<Cover>,
     /// The module that has all other addresses.
     everywhere: Option<usize>,
     /// Modules by identity and by name, made at the first search for one.
@@ -192,9 +203,10 @@ impl Called {
 
 impl Clone for Inner {
     fn clone(&self) -> Self {
-        let Self { modules, ranges, everywhere, called, .. } = self;
-        let (modules, ranges, called) = (modules.clone(), ranges.clone(), called.clone());
-        Self { serial: serial(), modules, ranges, everywhere: *everywhere, called }
+        let Self { modules, mapped, cover, everywhere, called, .. } = self;
+        let (modules, mapped, cover, called) =
+            (modules.clone(), mapped.clone(), cover.clone(), called.clone());
+        Self { serial: serial(), modules, mapped, cover, everywhere: *everywhere, called }
     }
 }
 
@@ -204,8 +216,8 @@ fn serial() -> u64 {
     NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
-/// The first and the last address of a mapping; `None` if it has no range of its own.
-fn range(mapping: Mapping) -> Option<(u64, u64)> {
+/// First address of a module that is mapped, and its last where that is known.
+fn range(mapping: Mapping) -> Option<(u64, Option<u64>)> {
     let (start, size) = match mapping {
         Mapping::Unknown | Mapping::Everywhere { .. } => return None,
         Mapping::LoadAddress { address, size } => (address, size),
@@ -213,25 +225,24 @@ fn range(mapping: Mapping) -> Option<(u64, u64)> {
     };
     match size {
         Some(0) => None,
-        Some(size) => Some((start, start.saturating_add(size - 1))),
-        None => Some((start, u64::MAX)),
+        Some(size) => Some((start, Some(start.saturating_add(size - 1)))),
+        None => Some((start, None)),
     }
 }
 
 impl Modules {
-    /// Takes the modules of a process. If mappings overlap, an address belongs to the mapping that begins last before it.
+    /// Takes the modules of a process. Where mappings overlap, the one that begins last before an address has it, of those that have it.
     pub fn new(modules: Vec<Module>) -> Self {
-        let mut ranges: Vec<(u64, u64, usize)> = Vec::new();
+        let mut mapped: Vec<Mapped> = Vec::new();
         let mut everywhere = None;
         for (index, module) in modules.iter().enumerate() {
-            ranges.extend(module.ranges().map(|(start, last)| (start, last, index)));
+            mapped.extend(module.ranges().map(|(start, last)| Mapped { start, last, module: index }));
             if let Mapping::Everywhere { .. } = module.mapping {
                 everywhere.get_or_insert(index);
             }
         }
-        ranges.sort_unstable();
-        let called = OnceLock::new();
-        Self { inner: Arc::new(Inner { serial: serial(), modules, ranges, everywhere, called }) }
+        let (cover, called) = (OnceLock::new(), OnceLock::new());
+        Self { inner: Arc::new(Inner { serial: serial(), modules, mapped, cover, everywhere, called }) }
     }
 
     /// Adds a module at the end, and returns its index. Takes constant time for a module without a mapping, unless another value shares
@@ -239,10 +250,10 @@ impl Modules {
     pub fn push(&mut self, module: Module) -> usize {
         let inner = Arc::make_mut(&mut self.inner);
         let index = inner.modules.len();
-        for (start, last) in module.ranges() {
-            let new = (start, last, index);
-            let at = inner.ranges.partition_point(|range| *range < new);
-            inner.ranges.insert(at, new);
+        let before = inner.mapped.len();
+        inner.mapped.extend(module.ranges().map(|(start, last)| Mapped { start, last, module: index }));
+        if inner.mapped.len() > before {
+            inner.cover.take();
         }
         if let Mapping::Everywhere { .. } = module.mapping {
             inner.everywhere.get_or_insert(index);
@@ -274,16 +285,14 @@ impl Modules {
 
     /// The module that contains an address of the process.
     pub fn find(&self, address: u64) -> Option<usize> {
-        let behind = self.inner.ranges.partition_point(|&(start, ..)| start <= address);
-        let before = behind.checked_sub(1).and_then(|before| self.inner.ranges.get(before));
-        let found = before.filter(|(_, last, _)| address <= *last).map(|&(.., index)| index);
-        found.or(self.inner.everywhere)
+        let cover = self.inner.cover.get_or_init(|| Cover::new(self.inner.mapped.clone()));
+        cover.find(address).or(self.inner.everywhere)
     }
 
     /// True if an address of the process is in a range of a module.
     pub(crate) fn has(&self, module: usize, address: u64) -> bool {
         let ranges = self.inner.modules.get(module).into_iter().flat_map(Module::ranges);
-        ranges.into_iter().any(|(start, last)| (start..=last).contains(&address))
+        ranges.into_iter().any(|(start, last)| start <= address && last.is_none_or(|last| address <= last))
     }
 
     /// Identifies a list of modules. If two values have the same number, one list is the beginning of the other.
@@ -440,6 +449,8 @@ mod tests {
             Module::new("empty").mapped(part(0x2000, 0)),
             Module::new("last").mapped(part(u64::MAX - 1, 10)),
             Module::new("sized").mapped(Mapping::LoadAddress { address: 0x100, size: Some(0x10) }),
+            Module::new("around").mapped(Mapping::LoadAddress { address: 0x5000, size: Some(0x1000) }),
+            Module::new("inner").mapped(Mapping::LoadAddress { address: 0x5100, size: Some(0x10) }),
         ]);
         for (address, found) in [
             (0xff, None),
@@ -450,6 +461,10 @@ mod tests {
             (0x3000, Some(1)),
             (0x30ff, Some(1)),
             (0x3100, None),
+            (0x5100, Some(7)),
+            (0x5110, Some(6)),
+            (0x5fff, Some(6)),
+            (0x6000, None),
             (u64::MAX, Some(4)),
         ] {
             assert_eq!(modules.find(address), found, "{address:#x}");
@@ -458,13 +473,14 @@ mod tests {
         for (index, module) in modules.iter().enumerate().skip(2) {
             assert_eq!(grown.push(module.clone()), index);
         }
-        for address in [0xff, 0x100, 0x110, 0x1000, 0x2fff, 0x3000, 0x3100, u64::MAX] {
+        for address in [0xff, 0x100, 0x110, 0x1000, 0x2fff, 0x3000, 0x3100, 0x5100, 0x5110, u64::MAX] {
             assert_eq!(grown.find(address), modules.find(address), "{address:#x}");
         }
         assert_eq!(Module::new("/usr/lib/libc.so.6").file_name(), "libc.so.6");
         assert_eq!(Module::new("C:\\x\\a.so").file_name(), "a.so");
         assert_eq!(Module::new("..").file_name(), "..");
     }
+
     #[test]
     fn texts_find_the_first_module() {
         let id = |text: &str| ModuleId::parse(text).unwrap();

@@ -258,7 +258,11 @@ impl Symbolizer {
         };
         let found = self.look(&slot, module);
         let again = if found.is_lacking { found.when.checked_add(self.retry_after) } else { None };
-        (found.opened, again)
+        let opened = found.opened.map_err(|why| match (why, &module.note) {
+            (Unknown::Absent(text), Some(note)) => Unknown::Absent(format!("{text}; {note}").into()),
+            (why, _) => why,
+        });
+        (opened, again)
     }
 
     /// The result in a slot. Searches if there is none, or if it is stale.

@@ -26,6 +26,7 @@ mod tests;
 
 pub use archive::{Part, parts};
 pub use diagnostics::{OpenDiagnostic, OpenDiagnosticKind};
+pub use elf::{Holdings, holdings};
 pub use error::OpenError;
 pub use files::Files;
 pub use frames::{FrameBytes, frame_sections};

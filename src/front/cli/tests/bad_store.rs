@@ -66,10 +66,15 @@ fn entries_that_are_damaged_or_of_another_build() {
 fn a_stack_of_100_000_frames() {
     let fsym = Fsym::of("demo.elf", &[]);
     let search = fsym.folder.path().to_str().unwrap();
-    let frames = vec!["2101936"; 100_000].join(","); // 0x2012b0; a line has at most 1 MiB
-    let line =
-        format!("{{\"modules\":[{{\"name\":\"demo.elf\",\"base\":\"0x200000\"}}],\"frames\":[{frames}]}}\n");
+    // Addresses of 64 bits as reports write them, in JSON and as words.
+    let modules = "\"modules\":[{\"name\":\"demo.elf\",\"base\":\"0xffffffff80200000\"}]";
+    let frames = vec!["\"0xffffffff802012b0\""; 100_000].join(",");
+    let line = format!("{{{modules},\"frames\":[{frames}]}}\n");
+    assert!(line.len() > 2_000_000);
     let ran = foldsym_with(&["stack", "--search", search], &line);
+    assert_eq!((ran.code, ran.out.matches("demo::crash()\n").count()), (0, 100_000), "{:.300}", ran.err);
+    let words = vec!["demo.elf+0x00000000002012b0"; 100_000].join(" ");
+    let ran = foldsym_with(&["stack", "--search", search], &format!("{words}\n"));
     assert_eq!((ran.code, ran.out.matches("demo::crash()\n").count()), (0, 100_000), "{:.300}", ran.err);
     let too_many = line.replacen("\"frames\":[", &format!("\"frames\":[{},", vec!["1"; 40_000].join(",")), 1);
     let ran = foldsym_with(&["stack", "--search", search, "--json"], &too_many);

@@ -258,3 +258,12 @@ fn what_is_no_stack_is_copied() {
     let opened = foldsym_with(&["filter", "--open-paths", "--cache", cache], &line).out;
     assert!(opened.contains("in demo::crash() /src/demo/demo.cpp:62:5"), "{opened}");
 }
+
+/// A line that is too long for a frame is passed on as it is.
+#[test]
+fn a_long_line_is_not_lost() {
+    let long = "x".repeat(3 << 20);
+    let input = format!("before\n{long}\nafter\n{long}");
+    let ran = foldsym_with(&["filter"], &input);
+    assert!(ran.code == 0 && ran.out == format!("{input}\n"), "{} of {} bytes", ran.out.len(), input.len());
+}

@@ -163,11 +163,18 @@ fn deep_stacks_and_many_modules_end() {
     let input = json!({"modules": [], "frames": vec![1; 200_000]}).to_string() + "\n";
     let ran = foldsym_with(&["stack", "--store", &store, "--json"], &input);
     assert!(ran.code == 2 && ran.out.contains("more than 131072 frames"), "{}", ran.out);
-    // The line is longer than lines may be; that is said too, and the next line is answered.
-    let module = json!({"base": 1});
-    let input = format!("{}\n0x10\n", json!({"modules": vec![module; 1_000_000], "frames": [1]}));
+    // A million modules, and addresses as reports have them.
+    let module =
+        |number: u64| json!({"name": format!("lib{number}.so"), "base": format!("{:#x}", number << 20)});
+    let modules: Vec<Value> = (1..=1_000_000).map(module).collect();
+    let input = format!("{}\n0x10\n", json!({"modules": modules, "frames": ["0xf424000010"]}));
     let ran = foldsym_with(&["stack", "--store", &store, "--json"], &input);
-    assert!(ran.code == 2 && ran.out.contains("longer than a line"), "{}", ran.out);
+    assert_eq!(ran.code, 0, "{:.300}", ran.out);
+    assert_eq!(ran.json()[0]["Frames"][0]["ModuleName"], "lib1000000.so");
+    // A line that is longer than lines may be is an error, and the next is answered.
+    let input = format!("{}\n0x10\n", "0x10 ".repeat((128 << 20) / 5 + 1));
+    let ran = foldsym_with(&["stack", "--store", &store, "--json"], &input);
+    assert!(ran.code == 2 && ran.out.contains("longer than a line"), "{:.300}", ran.out);
     assert_eq!(ran.json().len(), 2);
 }
 
@@ -266,6 +273,8 @@ fn a_running_process_is_answered_by_its_maps() {
     let live = run(&maps, &[]);
     // A copy says nothing about who made it: its paths are opened only if that is asked for.
     let untrusted = run(copy.to_str().unwrap(), &[]);
+    let by_proc = run(&format!("/proc/..{}", copy.canonicalize().unwrap().display()), &[]);
+    assert_eq!(by_proc, untrusted, "a path that merely begins with /proc");
     let trusted = run(copy.to_str().unwrap(), &["--open-paths"]);
     let search = run(copy.to_str().unwrap(), &["--search", folder.path().to_str().unwrap()]);
     // The same by the file offset of the part that has its code, as profiles say it.
@@ -296,4 +305,41 @@ fn a_running_process_is_answered_by_its_maps() {
     let search = answers(&search);
     assert_eq!(search[0]["Symbol"][0]["FunctionName"], "here", "{search:?}");
     assert_eq!(search[1]["Unknown"]["Kind"], "absent");
+}
+
+/// In another mount namespace a path may lead to another build: the one that the process runs is answered from.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_process_in_another_mount_namespace() {
+    let folder = tempfile::tempdir().unwrap();
+    let build = |name: &str, function: &str| {
+        let source = SOURCE.replace("here", function).replace("x * 3", &format!("x * 3 + {}", name.len()));
+        let source = common::file(folder.path(), &format!("{function}.c"), source.as_bytes());
+        let app = folder.path().join(name);
+        let built =
+            Command::new("cc").args(["-g", "-O1", "-fPIE", "-pie", "-o"]).arg(&app).arg(&source).status();
+        assert!(built.unwrap().success());
+        app
+    };
+    let (app, inside) = (build("app", "outer"), build("inside", "inner"));
+    let mut start = Command::new("unshare");
+    start.args(["-m", "sh", "-c", "mount --bind \"$2\" \"$1\" && exec \"$1\"", "sh"]).arg(&app).arg(&inside);
+    let child = start.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
+    let mut line = String::new();
+    let child = child.ok().map(|mut child| {
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        child
+    });
+    let Some(mut child) = child.filter(|_| !line.is_empty()) else {
+        return println!("skipped: needs the right to make a mount namespace");
+    };
+    let address = line.split_whitespace().next().unwrap();
+    let maps = format!("/proc/{}/maps", child.id());
+    let cache = tempfile::tempdir().unwrap();
+    let ran = cached(&cache, &["lookup", "--json", "--maps", &maps, address]);
+    child.stdin.take().unwrap().write_all(b"x").unwrap();
+    child.wait().unwrap();
+    let answer = &ran.json()[0];
+    assert_eq!(answer["Symbol"][0]["FunctionName"], "inner", "{ran:?}");
+    assert_eq!(answer["ModuleName"], app.to_str().unwrap());
 }

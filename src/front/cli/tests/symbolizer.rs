@@ -220,3 +220,69 @@ fn object_symbols(program: &Path) -> Vec<u64> {
     starts.extend(twice);
     starts
 }
+
+/// Paths need not be UTF-8, on the command line, in lines and in response files.
+#[test]
+#[cfg(unix)]
+fn paths_that_are_not_utf_8() {
+    use std::os::unix::ffi::{OsStrExt, OsStringExt};
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(std::ffi::OsStr::from_bytes(b"caf\xe9 au lait"));
+    std::fs::copy(built().join("inline.clang-dwarf4"), &path).unwrap();
+    let bytes = path.as_os_str().as_bytes();
+    let run = |tool: &str, args: &[&[u8]], input: &[u8]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_foldsym"));
+        command.arg(tool).args(args.iter().map(|arg| std::ffi::OsString::from_vec(arg.to_vec())));
+        command.env("FOLDSYM_CACHE", folder.path().join("cache"));
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        child.stdin.take().unwrap().write_all(input).unwrap();
+        let output = child.wait_with_output().unwrap();
+        (
+            String::from_utf8_lossy(&output.stdout).into_owned(),
+            String::from_utf8_lossy(&output.stderr).into_owned(),
+        )
+    };
+    assert_eq!(run("addr2line", &[b"-f", b"-e", bytes, b"201400"], b"").0, "step6\n/src/./inline.h:12\n");
+    let line = [b"\"", bytes, b"\" 0x201400\n"].concat();
+    let (out, err) = run("llvm-symbolizer", &[], &line);
+    assert!(out.starts_with("step6\n/src/./inline.h:12:") && err.is_empty(), "{out} {err}");
+    let response = folder.path().join("response");
+    std::fs::write(&response, [b"--obj=\"", bytes, b"\""].concat()).unwrap();
+    let at = [b"@", response.as_os_str().as_bytes()].concat();
+    assert!(run("llvm-symbolizer", &[&at, b"0x201400"], b"").0.starts_with("step6\n"));
+    let (json, _) = run("llvm-symbolizer", &[b"--output-style=JSON", b"-e", bytes, b"0x201400"], b"");
+    assert!(json.contains("caf\u{fffd} au lait") && json.contains("step6"), "{json}");
+    let (_, err) = run("addr2line", &[b"-e", b"gon\xe9", b"1"], b"");
+    assert!(err.contains("'gon\\xe9': No such file"), "{err}");
+}
+
+/// Build ids are looked up in the store that the environment names.
+#[test]
+fn build_ids_are_answered_from_a_store() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = folder.path().join("store");
+    let program = built().join("demo.elf");
+    let run = |args: &[&str], has_store: bool| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_foldsym"));
+        command.args(args).env("FOLDSYM_CACHE", folder.path().join("cache")).stdin(Stdio::null());
+        if has_store {
+            command.env("FOLDSYM_STORE", &store);
+        }
+        let output = command.output().unwrap();
+        (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap())
+    };
+    run(&["convert", program.to_str().unwrap(), "--store", store.to_str().unwrap()], false);
+    let (listed, _) = run(&["store", "list", "--json", store.to_str().unwrap()], false);
+    let id: serde_json::Value = serde_json::from_str(listed.lines().next().unwrap()).unwrap();
+    let request = format!("BUILDID:{} 0x2012b0", id["BuildId"].as_str().unwrap());
+    let (out, err) = run(&["llvm-symbolizer", &request], true);
+    assert!(out.contains("demo::crash()") && err.is_empty(), "{out} {err}");
+    let (out, err) = run(&["llvm-symbolizer", &request], false);
+    assert!(out.starts_with("??\n") && err.contains("could not find build ID"), "{out} {err}");
+    let (_, err) = run(&["llvm-symbolizer", "BUILDID:abcdef 0x10"], true);
+    assert!(err.contains("could not find build ID"), "{err}");
+    std::fs::remove_dir_all(&store).unwrap();
+    let (_, err) = run(&["llvm-symbolizer", &request], true);
+    assert!(err.contains("FOLDSYM_STORE: ") && err.contains("store"), "{err}");
+}

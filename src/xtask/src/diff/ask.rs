@@ -64,10 +64,10 @@ impl Tools {
         addresses: &[u64],
         scratch: &Path,
     ) -> Result<Vec<Answer>, String> {
-        // In ET_REL an address is only one together with its section.
-        let spell = |address: &u64| match program.code.first().filter(|_| program.relocatable) {
-            Some(code) => format!("{}:{address:#x}\n", code.name),
-            None => format!("{address:#x}\n"),
+        // In ET_REL an address is only one together with its section: the first that has it, as the oracles search.
+        let spell = |address: &u64| match program.sections_at(*address).next().or(program.code.first()) {
+            Some(code) if program.relocatable => format!("{}:{address:#x}\n", code.name),
+            _ => format!("{address:#x}\n"),
         };
         let input = written(&scratch.join("ours.txt"), &addresses.iter().map(spell).collect::<String>())?;
         let mut lookup = Command::new(&self.foldsym);

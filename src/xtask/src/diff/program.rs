@@ -221,6 +221,11 @@ impl Program {
         container(&self.file).is_ok_and(|container| container == Container::MachO)
     }
 
+    /// The sections with code that have this address; in ET_REL, where it is an offset, these may be several.
+    pub(crate) fn sections_at(&self, address: u64) -> impl Iterator<Item = &Code> {
+        self.code.iter().filter(move |code| address.checked_sub(code.start).is_some_and(|at| at < code.size))
+    }
+
     pub(crate) fn code_size(&self) -> u64 {
         self.code.iter().map(|code| code.size).sum()
     }

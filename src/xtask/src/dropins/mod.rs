@@ -11,6 +11,7 @@ mod tally;
 mod tools;
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -24,7 +25,7 @@ use tools::{Personality, Sides};
 const HELP: &str = "cargo xtask dropins [PROGRAM]... [OPTIONS]
   runs llvm-symbolizer 22, llvm-addr2line 22 and GNU addr2line beside foldsym under the same name with the same options and
   requests, and compares what they print, their errors and exit codes; fails where a difference has no name
-  without a program: programs of testbins/built, the C library, and the list of requests that clients send and get wrong
+  without a program: programs of testbins/built, a kernel module made of them, the C library, and the list of requests that clients send and get wrong
   --protocol      that list alone
   --addresses N   of each program (40)
   --lines N       lines of options drawn for each tool and program, besides the list of each spelling (4)
@@ -61,6 +62,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
     }
     if programs.is_empty() && !settings.protocol {
         programs = ci::test_programs()?;
+        programs.push(kernel_module(&folder)?);
         programs.extend(ci::c_library());
         programs.extend(ci::libc());
     }
@@ -115,6 +117,19 @@ fn parse(args: &[String]) -> Result<Settings, String> {
     Ok(settings)
 }
 
+/// A relocatable program as a kernel's module is one: a note before the code, and code in `.text` and `.init.text`.
+fn kernel_module(folder: &Path) -> Result<PathBuf, String> {
+    let built = sh::root().join("testbins/built");
+    let (init, module) = (folder.join("init.o"), folder.join("module.ko"));
+    let mut rename = Command::new(sh::tool("objcopy", "binutils")?);
+    rename.args(["--weaken-symbol=_start", "--rename-section", ".text=.init.text"]);
+    sh::run(rename.arg(built.join("inline.clang.o")).arg(&init))?;
+    let mut link = Command::new(sh::tool("ld", "binutils")?);
+    link.args(["-r", "--build-id"]).arg(built.join("units.relocatable-link.o")).arg(init);
+    sh::run(link.arg("-o").arg(&module))?;
+    Ok(module)
+}
+
 /// Asks all tools about one program, which is left out where a tool cannot be asked for it.
 fn sweep(
     pair: &Sides,
@@ -125,9 +140,10 @@ fn sweep(
 ) -> Result<DropinTally, String> {
     let mut tally = DropinTally::default();
     let scratch = sh::scratch(&format!("dropins-{worker}"))?;
+    let program = Program::open(path, None)?;
     // Of several architectures the tools answer for one.
-    let Some(program) = ci::askable(path, None)? else { return Ok(tally) };
-    if program.relocatable || program.legacy_compressed || Program::architectures(path)?.len() > 1 {
+    let several = Program::architectures(path)?.len() > 1;
+    if program.code.is_empty() || program.legacy_compressed || several {
         return Ok(tally);
     }
     let options = diff::DiffOptions {

@@ -156,7 +156,34 @@ fn linker(tables: &Tables<'_>) -> Linker {
     }
 }
 
-/// The build id of an ELF file; empty if it has none.
+/// What a file holds of a build, by its tables alone.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Holdings {
+    /// Empty where there is none.
+    pub build_id: Vec<u8>,
+    /// The bytes of code. A separate debug file has none.
+    pub code: bool,
+    /// Debug information.
+    pub units: bool,
+}
+
+/// Says what an ELF file holds of its build.
+///
+/// # Errors
+/// The file cannot be read, is no ELF file, or its tables are damaged.
+pub fn holdings(path: &Path) -> Result<Holdings, OpenError> {
+    let files = Files::default();
+    let data = files.map(path)?;
+    let build_id = build_id(path, data)?.to_vec();
+    let tables = Tables::parse(path, data)?;
+    let mut there =
+        tables.sections.iter().filter(|section| section.kind != elf::SHT_NOBITS.0 && section.size > 0);
+    let code = there.clone().any(|section| section.is_loaded() && section.flags & elf::SHF_EXECINSTR.0 != 0);
+    let units = there.any(|section| matches!(section.name, b".debug_info" | b".zdebug_info"));
+    Ok(Holdings { build_id, code, units })
+}
+
+/// The build id of an ELF file; empty where it has none.
 ///
 /// # Errors
 /// The header or a table is damaged.

@@ -46,8 +46,11 @@ impl Process {
         if let Some(path) = &sources.maps {
             let entries = parse_maps(&read(path)?).map_err(|error| Failure::input(path, error))?;
             // What the kernel says of a process that runs is trusted, and nothing else without a word of the user.
-            let trusted = sources.open_paths || path.starts_with("/proc");
-            mapped = if trusted { modules_of_process(&entries) } else { modules_of_maps(&entries) };
+            mapped = match running(path) {
+                Some(folder) => modules_of_process(&entries, Some(&folder)),
+                None if sources.open_paths => modules_of_process(&entries, None),
+                None => modules_of_maps(&entries),
+            };
         }
         for (name, path) in &sources.sections {
             mapped.push(Module::new(name).with_sections(read_sections(path)?));
@@ -118,21 +121,17 @@ impl Process {
     /// # Errors
     /// What is wrong with it, for the user.
     pub(crate) fn request(&mut self, mut json: Value) -> Result<Request, RequestError> {
-        let given = json.get_mut("modules").map(Value::take);
-        let Some(given) = given else { return Request::parse(&json, Some(&self.modules)) };
-        if let Some((last, modules)) = &self.last
-            && *last == given
-        {
+        let Some(given) = json.get("modules") else { return Request::parse(&json, Some(&self.modules)) };
+        // A process may have a million modules: no two lists are kept.
+        self.last = self.last.take().filter(|(last, _)| last == given);
+        if let Some((_, modules)) = &self.last {
             if let Some(object) = json.as_object_mut() {
                 object.remove("modules");
             }
             return Request::parse(&json, Some(modules));
         }
-        if let Some(modules) = json.get_mut("modules") {
-            *modules = given.clone();
-        }
         let request = Request::parse(&json, None)?;
-        self.last = Some((given, request.modules.clone()));
+        self.last = json.get_mut("modules").map(|given| (given.take(), request.modules.clone()));
         Ok(request)
     }
 
@@ -200,6 +199,21 @@ impl Process {
             self.programs.clear();
         }
     }
+}
+
+/// The folder `/proc/PID` of a process of which a path is the list of mappings, as the kernel writes it: `/proc/PID/maps`, also by links
+/// and with `..`, and nothing that merely begins so.
+fn running(maps: &Path) -> Option<PathBuf> {
+    let real = maps.canonicalize().ok()?;
+    let mut words = real.strip_prefix("/proc").ok()?.iter().map(|word| word.to_str().unwrap_or_default());
+    let is_number = |word: &str| !word.is_empty() && word.bytes().all(|digit| digit.is_ascii_digit());
+    let process = words.next().filter(|word| is_number(word))?.to_owned();
+    let is_maps = match (words.next(), words.next(), words.next(), words.next()) {
+        (Some("maps"), None, ..) => true,
+        (Some("task"), Some(thread), Some("maps"), None) => is_number(thread),
+        _ => false,
+    };
+    is_maps.then(|| Path::new("/proc").join(process))
 }
 
 /// Names and addresses of sections: a folder as `/sys/module/NAME/sections`, where each file has the address of the section of its
@@ -309,6 +323,26 @@ mod tests {
         assert!(!is_first(process.place(&spelled[2], None, 1)));
         assert!(!is_first(process.place(&spelled[0], Some("abcd"), 1)));
         assert_eq!(process.place(&spelled[1], Some("abcd"), 1), process.place(&spelled[0], Some("abcd"), 1));
+    }
+
+    #[test]
+    fn what_the_kernel_wrote() {
+        if !Path::new("/proc/self/maps").exists() {
+            return;
+        }
+        let own = PathBuf::from(format!("/proc/{}", std::process::id()));
+        let folder = tempfile::tempdir().unwrap();
+        let other = folder.path().join("maps");
+        std::fs::write(&other, "").unwrap();
+        let there = other.strip_prefix("/").unwrap();
+        for path in ["/proc/self/maps", "/proc/self/../self/maps", "/proc/thread-self/maps"] {
+            assert_eq!(running(Path::new(path)), Some(own.clone()), "{path}");
+        }
+        let others =
+            [other.clone(), Path::new("/proc/..").join(there), Path::new("/proc/self/root").join(there)];
+        for path in others.iter().chain([&own.join("stat"), &own]) {
+            assert_eq!(running(path), None, "{}", path.display());
+        }
     }
 
     #[test]

@@ -116,7 +116,8 @@ pub(crate) struct Export {
     /// File to write
     #[arg(short, long, value_name = "OUT")]
     pub(crate) output: PathBuf,
-    /// The program: gives a Breakpad file its STACK CFI where FILE was converted without --unwind
+    /// The program: gives a Breakpad file its STACK CFI where FILE was converted without --unwind, and its identifier where there is no
+    /// build id
     #[arg(long, value_name = "PROGRAM", requires = "breakpad")]
     pub(crate) program: Option<PathBuf>,
     /// Name of the module in a Breakpad file (default: the name of FILE without .fsym)

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use foldsym_demangle::demangle;
 use foldsym_exchange::{BreakpadModule, ExportError, GsymVersion, write_breakpad, write_gsym};
 use foldsym_lookup::{SymbolFile, flags};
+use foldsym_store::{BuildId, text_id};
 use foldsym_symbolize::{SymbolMap, Symbolizer};
 
 use crate::args::Export;
@@ -24,15 +25,35 @@ pub(crate) fn run(args: &Export) -> Result<u8, Failure> {
     }
     let stem = args.file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let module = args.module.clone().unwrap_or(stem);
-    let program = args.program.as_deref().filter(|_| !matches!(file.unwind(), Ok(Some(_))));
-    let program = program.map(|program| unwinding(program, &args.file, &file)).transpose()?;
-    let other = program.as_ref().map(|map| map.file());
+    let has_rows = matches!(file.unwind(), Ok(Some(_)));
+    let lacks_id = args.format.breakpad && file.build_id().is_empty();
+    let program = args.program.as_deref().filter(|_| !has_rows || lacks_id);
+    let converted = program.map(|program| unwinding(program, &args.file, &file)).transpose()?;
+    let other = converted.as_ref().map(|map| map.file()).filter(|_| !has_rows);
+    let derived = match program.filter(|_| lacks_id) {
+        Some(program) => id_of_code(program)?,
+        None => None,
+    };
+    if lacks_id && derived.is_none() {
+        let how = match args.program {
+            Some(_) => "and the program has no code to derive one from",
+            None => "--program PROGRAM derives one from its code, as dump_syms does",
+        };
+        complain(&format!(
+            "{}: no build id, so MODULE has an identifier of zeros; {how}",
+            args.file.display()
+        ));
+    }
+    let id = derived.as_ref().map_or(file.build_id(), |id| id.as_bytes());
     let mut written = Ok(());
     let result = foldsym_convert::write_whole(&args.output, |out| {
         let summary = match &args.format {
             format if format.gsym => write_gsym(&file, GsymVersion::V1, out),
             format if format.gsym2 => write_gsym(&file, GsymVersion::V2, out),
-            _ => breakpad(&file, other.unwrap_or(&file), &module, args.no_demangle || readable_names, out),
+            _ => {
+                let as_they_are = args.no_demangle || readable_names;
+                breakpad((&file, id), other.unwrap_or(&file), &module, as_they_are, out)
+            }
         };
         match summary {
             Ok(summary) if summary.build_id_left_out => {
@@ -92,8 +113,14 @@ fn has_same_layout(one: &SymbolFile<'_>, other: &SymbolFile<'_>) -> bool {
     is_same_machine && segments(one) == segments(other) && one.program_sections().eq(other.program_sections())
 }
 
+/// The identity that Breakpad derives from the code of a program without a build id.
+fn id_of_code(program: &Path) -> Result<Option<BuildId>, Failure> {
+    let identity = foldsym_convert::identify(program, &foldsym_convert::Options::default())?;
+    Ok(text_id(&identity.text))
+}
+
 fn breakpad(
-    file: &SymbolFile<'_>,
+    (file, id): (&SymbolFile<'_>, &[u8]),
     unwinding: &SymbolFile<'_>,
     name: &str,
     as_they_are: bool,
@@ -101,7 +128,7 @@ fn breakpad(
 ) -> Result<foldsym_exchange::Summary, ExportError> {
     let os = if file.header().flags & flags::MACH_O != 0 { "mac" } else { "Linux" };
     let big_endian = file.header().flags & flags::BIG_ENDIAN != 0;
-    let debug_id = debug_id(file.build_id(), file.header().flags & flags::MACH_O != 0, big_endian);
+    let debug_id = debug_id(id, file.header().flags & flags::MACH_O != 0, big_endian);
     let module = BreakpadModule { name, os, debug_id: &debug_id };
     let readable = |bytes: &[u8]| if as_they_are { None } else { demangle(bytes) };
     write_breakpad(file, &module, &readable, unwinding.unwind()?.as_ref(), out)

@@ -1,9 +1,13 @@
-//! Turns arguments or standard input into lines, in constant memory, and says when the output must not wait.
+//! Turns arguments or standard input into lines, in memory for one line, and says when the output must not wait.
 
 use std::io::{self, Read};
+use std::ops::Range;
 
-/// No line of addresses is longer; the rest of a longer one is dropped, and the line is an error.
-const MAX_LINE: usize = 1 << 20;
+/// No line of addresses is longer; the rest of a longer one is dropped, and the line is an error. A stack of a process of a million modules
+/// fits. Memory follows the input: short lines take little.
+const MAX_LINE: usize = 128 << 20;
+/// Lines of a log that are longer hold no frame: they are passed on in parts.
+const MAX_LOG_LINE: usize = 1 << 20;
 const CHUNK: usize = 64 << 10;
 
 /// One line of input.
@@ -14,19 +18,47 @@ pub(crate) enum Line<'a> {
     TooLong,
 }
 
+/// A line of a log, or a part of one.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum LogLine<'a> {
+    /// Without its line end.
+    Text(&'a [u8]),
+    /// A part of a line that is too long to be read; and whether the line ends behind it.
+    Part(&'a [u8], bool),
+}
+
+/// Where a piece of input is in the buffer.
+enum Piece {
+    Whole(Range<usize>),
+    Part(Range<usize>, bool),
+}
+
 /// Splits a stream into lines.
 pub(crate) struct Lines<R> {
     from: R,
+    /// Longer lines are too long.
+    most: usize,
     buffer: Vec<u8>,
     /// What was read and not yet given out: `buffer[start..end]`.
     start: usize,
     end: usize,
+    /// The line that goes on there has begun before.
+    in_long: bool,
     ended: bool,
 }
 
 impl<R: Read> Lines<R> {
     pub(crate) fn new(from: R) -> Self {
-        Self { from, buffer: vec![0; CHUNK], start: 0, end: 0, ended: false }
+        Self::with(from, MAX_LINE)
+    }
+
+    /// The lines of a log, for [`Self::next_of_log`].
+    pub(crate) fn of_log(from: R) -> Self {
+        Self::with(from, MAX_LOG_LINE)
+    }
+
+    fn with(from: R, most: usize) -> Self {
+        Self { from, most, buffer: vec![0; CHUNK], start: 0, end: 0, in_long: false, ended: false }
     }
 
     /// The next line; `None` at the end. `before_read` is called before every read, as a read may block:
@@ -38,37 +70,70 @@ impl<R: Read> Lines<R> {
         &mut self,
         mut before_read: impl FnMut() -> io::Result<()>,
     ) -> io::Result<Option<Line<'_>>> {
+        loop {
+            return Ok(match self.piece(&mut before_read)? {
+                None => None,
+                Some(Piece::Part(_, false)) => continue,
+                Some(Piece::Part(_, true)) => Some(Line::TooLong),
+                Some(Piece::Whole(line)) => Some(Line::Text(&self.buffer[line])),
+            });
+        }
+    }
+
+    /// As [`Self::next`], without a loss: what is too long to be a line comes in parts.
+    ///
+    /// # Errors
+    /// As [`Self::next`].
+    pub(crate) fn next_of_log(
+        &mut self,
+        before_read: impl FnMut() -> io::Result<()>,
+    ) -> io::Result<Option<LogLine<'_>>> {
+        Ok(self.piece(before_read)?.map(|piece| match piece {
+            Piece::Whole(line) => LogLine::Text(&self.buffer[line]),
+            Piece::Part(part, is_last) => LogLine::Part(&self.buffer[part], is_last),
+        }))
+    }
+
+    fn piece(&mut self, mut before_read: impl FnMut() -> io::Result<()>) -> io::Result<Option<Piece>> {
         let mut searched = 0;
-        let mut too_long = false;
         loop {
             let waiting = &self.buffer[self.start + searched..self.end];
             if let Some(len) = waiting.iter().position(|&byte| byte == b'\n') {
                 let line = self.start..self.start + searched + len;
                 self.start = line.end + 1;
-                return Ok(Some(self.line(line, too_long)));
+                return Ok(Some(self.whole(line)));
             }
             searched = self.end - self.start;
             if self.ended {
                 let line = self.start..self.end;
                 self.start = self.end;
-                return Ok((too_long || !line.is_empty()).then(|| self.line(line, too_long)));
+                return Ok((self.in_long || !line.is_empty()).then(|| self.whole(line)));
             }
-            if searched > MAX_LINE {
-                too_long = true;
-                (self.start, self.end, searched) = (0, 0, 0);
+            if searched > self.most {
+                let part = self.start..self.end;
+                (self.start, self.in_long) = (self.end, true);
+                return Ok(Some(Piece::Part(part, false)));
             }
             before_read()?;
             self.fill()?;
         }
     }
 
-    fn line(&self, range: std::ops::Range<usize>, too_long: bool) -> Line<'_> {
-        if too_long || range.len() > MAX_LINE { Line::TooLong } else { Line::Text(&self.buffer[range]) }
+    fn whole(&mut self, line: Range<usize>) -> Piece {
+        let is_long = std::mem::take(&mut self.in_long) || line.len() > self.most;
+        if is_long { Piece::Part(line, true) } else { Piece::Whole(line) }
     }
 
     fn fill(&mut self) -> io::Result<()> {
-        self.buffer.copy_within(self.start..self.end, 0);
-        (self.start, self.end) = (0, self.end - self.start);
+        if self.start > 0 {
+            self.buffer.copy_within(self.start..self.end, 0);
+            (self.start, self.end) = (0, self.end - self.start);
+            // What one long line took is given back.
+            if self.buffer.len() > 16 * CHUNK && self.end < CHUNK {
+                self.buffer.truncate(2 * CHUNK);
+                self.buffer.shrink_to_fit();
+            }
+        }
         if self.buffer.len() - self.end < CHUNK {
             self.buffer.resize(self.end + CHUNK, 0);
         }
@@ -120,12 +185,47 @@ mod tests {
 
     #[test]
     fn a_long_line_is_an_error_and_the_next_is_not() {
-        let mut input = vec![b'x'; 5 * MAX_LINE];
+        let most = 1 << 20;
+        let mut input = vec![b'x'; 5 * most];
         input.extend_from_slice(b"\n0x10\n");
-        let mut lines = Lines::new(input.as_slice());
+        let mut lines = Lines::with(input.as_slice(), most);
         assert_eq!(lines.next(|| Ok(())).unwrap(), Some(Line::TooLong));
         assert_eq!(lines.next(|| Ok(())).unwrap(), Some(Line::Text(b"0x10")));
         assert_eq!(lines.next(|| Ok(())).unwrap(), None);
-        assert!(lines.buffer.len() <= MAX_LINE + 3 * CHUNK);
+        assert!(lines.buffer.len() <= most + 3 * CHUNK);
+    }
+
+    #[test]
+    fn memory_of_a_long_line_is_given_back() {
+        let mut input = vec![b'x'; 8 << 20];
+        input.extend_from_slice(b"\n");
+        input.extend_from_slice(&b"0x10\n".repeat(CHUNK));
+        let mut lines = Lines::new(input.as_slice());
+        let Some(Line::Text(line)) = lines.next(|| Ok(())).unwrap() else { panic!("too long") };
+        assert_eq!(line.len(), 8 << 20);
+        while lines.next(|| Ok(())).unwrap().is_some() {}
+        assert!(lines.buffer.len() <= 4 * CHUNK, "{}", lines.buffer.len());
+    }
+
+    #[test]
+    fn a_log_loses_nothing() {
+        let long = vec![b'x'; 3 * MAX_LOG_LINE + 5];
+        for (end, next) in [(&b"\nlast"[..], Some(LogLine::Text(b"last"))), (b"", None), (b"\n", None)] {
+            let input = [&long[..], end].concat();
+            let mut lines = Lines::of_log(input.as_slice());
+            let mut read = Vec::new();
+            loop {
+                let Some(LogLine::Part(part, is_last)) = lines.next_of_log(|| Ok(())).unwrap() else {
+                    panic!()
+                };
+                read.extend_from_slice(part);
+                if is_last {
+                    break;
+                }
+            }
+            assert!(read == long, "{}", read.len());
+            assert_eq!(lines.next_of_log(|| Ok(())).unwrap(), next);
+            assert!(lines.buffer.len() <= MAX_LOG_LINE + 3 * CHUNK);
+        }
     }
 }

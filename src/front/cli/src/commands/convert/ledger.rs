@@ -8,6 +8,7 @@ use foldsym_convert::Report;
 use foldsym_convert::report::DebugInfo;
 use serde_json::{Value, json};
 
+use super::companions::Companion;
 use super::plan::{Job, Plan, Refused, is_stdout};
 use super::run::Done;
 use super::store::Stored;
@@ -37,6 +38,8 @@ pub(super) struct Ledger<'a> {
     converted: u64,
     /// Programs that the store had already.
     existing: u64,
+    /// Debug files that are converted with their programs.
+    companions: u64,
     failed: u64,
     unreadable: u64,
     passed_over: u64,
@@ -82,6 +85,7 @@ impl<'a> Ledger<'a> {
             several: plan.several,
             converted: 0,
             existing: 0,
+            companions: 0,
             failed: 0,
             unreadable: 0,
             passed_over: plan.passed_over,
@@ -104,6 +108,14 @@ impl<'a> Ledger<'a> {
             self.failed += 1;
             self.first_failure.get_or_insert(failure.code);
         }
+    }
+
+    /// A debug file that is converted with its program.
+    pub(super) fn companion(&mut self, companion: &Companion) {
+        self.companions += 1;
+        let Companion { input, program } = companion;
+        self.manifest(&json!({"input": input.to_string_lossy(), "debug_file_of": program.to_string_lossy()}));
+        self.print(&companion.line());
     }
 
     /// A program that was converted, or could not be.
@@ -208,6 +220,9 @@ impl<'a> Ledger<'a> {
         }
         if self.existing > 0 {
             text += &format!(", {} in the store already", self.existing);
+        }
+        if self.companions > 0 {
+            text += &format!(", {} debug files converted with their programs", self.companions);
         }
         text += &format!(", {} failed", self.failed);
         if self.unreadable > 0 {

@@ -1,5 +1,6 @@
 //! `foldsym convert`: turns programs into `.fsym` files, several at once.
 
+mod companions;
 mod inputs;
 mod ledger;
 mod plan;
@@ -43,6 +44,9 @@ pub(crate) fn run(args: &Convert) -> Result<u8, Failure> {
     let lock = || ledger.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     for refused in &plan.refused {
         lock().refused(refused);
+    }
+    for companion in &plan.companions {
+        lock().companion(companion);
     }
     run::all(&plan.jobs, (&options, store.as_ref()), &bar, &|job, result| lock().done(job, result));
     bar.clear();
@@ -94,6 +98,9 @@ fn dry_run(plan: &Plan) -> Result<u8, Failure> {
         text.extend_from_slice(b" -> ");
         push_escaped(&mut text, job.output.as_os_str().as_encoded_bytes());
         text.push(b'\n');
+    }
+    for companion in &plan.companions {
+        text.extend_from_slice(&companion.line());
     }
     std::io::stdout().lock().write_all(&text)?;
     for refused in &plan.refused {

@@ -6,6 +6,7 @@ use std::path::{Component, Path, PathBuf};
 
 use foldsym_convert::open::{DeviceCode, DevicePlace, Files, Part, device_code, parts};
 
+use super::companions::{self, Companion};
 use super::inputs::{self, Found, InputFilter, begins_like_elf, is_archive, is_folder};
 use crate::args::Convert;
 use crate::io::failure::{Failure, complain, exit};
@@ -42,6 +43,8 @@ pub(crate) struct Job {
     /// Below `--out-dir`, the folders of an input folder are made again.
     pub(crate) make_folder: bool,
     pub(crate) which: Which,
+    /// The file of the same build that has the program's debug information.
+    pub(crate) debug_file: Option<PathBuf>,
     /// Which argument of the command line it comes from.
     argument: usize,
 }
@@ -72,6 +75,8 @@ pub(crate) struct Refused {
 pub(crate) struct Plan {
     pub(crate) jobs: Vec<Job>,
     pub(crate) refused: Vec<Refused>,
+    /// Debug files that are converted with their programs, and not for themselves.
+    pub(crate) companions: Vec<Companion>,
     /// The command named several inputs, or a folder: one that fails does not decide the exit code.
     pub(crate) several: bool,
     /// The only input is a folder, and there is nothing in it to convert.
@@ -100,10 +105,12 @@ impl Plan {
         if args.store.is_some() {
             // The store gives names: outputs cannot collide.
             plan.fill(args, &inputs, Path::new(""))?;
+            plan.companions = companions::join(&mut plan.jobs, true);
             return Ok(plan);
         }
         if let Some(out_dir) = &args.out_dir {
             plan.fill(args, &inputs, out_dir)?;
+            plan.companions = companions::join(&mut plan.jobs, false);
         } else {
             plan.jobs.push(single(args, &inputs)?);
         }
@@ -163,7 +170,14 @@ impl Plan {
             }
             name.push(".fsym");
             let output = folder.join(name);
-            self.jobs.push(Job { input: input.clone(), output, make_folder: true, which, argument });
+            self.jobs.push(Job {
+                input: input.clone(),
+                output,
+                make_folder: true,
+                which,
+                debug_file: None,
+                argument,
+            });
         };
         let files = Files::default();
         let chosen = args.reading.target.is_some();
@@ -296,7 +310,8 @@ fn single(args: &Convert, inputs: &[PathBuf]) -> Result<Job, Failure> {
         name.push(".fsym");
         PathBuf::from(name)
     });
-    Ok(Job { input: input.clone(), output, make_folder: false, which: Which::Whole, argument: 0 })
+    let (input, which) = (input.clone(), Which::Whole);
+    Ok(Job { input, output, make_folder: false, which, debug_file: None, argument: 0 })
 }
 
 fn collision(one: &Job, two: &Job) -> String {

@@ -75,6 +75,9 @@ fn one(job: &Job, (options, store): (&Options, Option<&Target>), bar: &Bar) -> R
         Which::Member(index, _) => options.member = Some(*index),
         Which::Arch(arch) => options.arch = Some(arch.clone()),
     }
+    if job.debug_file.is_some() {
+        options.debug_file.clone_from(&job.debug_file);
+    }
     let _named = limits::name(&job.named());
     let written = |report| Done::Written(Box::new(report));
     let converted = if let Some(store) = store {

@@ -18,7 +18,7 @@ use crate::answer::text;
 use crate::args::{Answering, Filter, Marks};
 use crate::io::escape::push_escaped;
 use crate::io::failure::{Failure, exit};
-use crate::io::input::{Line, Lines};
+use crate::io::input::{Lines, LogLine};
 use crate::io::output::Output;
 
 mod forms;
@@ -82,16 +82,16 @@ struct State<'s> {
 
 impl State<'_> {
     fn copy(&mut self, from: impl io::Read, name: &str) -> Result<(), Failure> {
-        let mut lines = Lines::new(from);
+        let mut lines = Lines::of_log(from);
         loop {
             // What waits for the end of its stack may wait for it together with whoever writes the log.
             let out = &mut self.out;
-            let line = lines.next(|| out.flush());
+            let line = lines.next_of_log(|| out.flush());
             let line =
                 line.map_err(|error| Failure { message: format!("{name}: {error}"), code: exit::BAD_INPUT })?;
             match line {
                 None => break,
-                Some(Line::Text(text)) => match std::str::from_utf8(text) {
+                Some(LogLine::Text(text)) => match std::str::from_utf8(text) {
                     Ok(line) => {
                         let line = line.to_owned();
                         self.line(&line);
@@ -101,7 +101,12 @@ impl State<'_> {
                         self.other(&text);
                     }
                 },
-                Some(Line::TooLong) => self.other(b"[foldsym: a line that is too long was left out]"),
+                Some(LogLine::Part(part, is_last)) => {
+                    let part = part.to_vec();
+                    self.end();
+                    self.out.text.extend_from_slice(&part);
+                    self.out.text.extend(is_last.then_some(b'\n'));
+                }
             }
             self.out.give()?;
         }

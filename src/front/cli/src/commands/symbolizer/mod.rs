@@ -5,6 +5,7 @@
 //! (`FRAME`), discriminators, and the start of an inlined function.
 
 mod answer;
+mod bytes;
 mod markup;
 mod modules;
 mod options;
@@ -14,7 +15,7 @@ mod words;
 
 use std::ffi::OsString;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crate::commands::tool::Tool;
 use crate::io::failure::Failure;
@@ -29,6 +30,9 @@ use words::NamedModule;
 
 /// The exit code of a command line that cannot be understood, and of a missing `--obj`.
 const FAILED: u8 = 1;
+
+/// What LLVM says where no file of a build id is found.
+const NO_BUILD_ID: &str = "could not find build ID";
 
 /// Response files may name others, to this depth.
 const MAX_NESTED: usize = 8;
@@ -75,8 +79,9 @@ pub(crate) fn run(tool: Tool, program: &str, args: Vec<OsString>) -> Result<u8, 
 
 /// The arguments of the environment and of the command line, with response files in the place of their names.
 fn expanded(tool: Tool, args: Vec<OsString>) -> Result<Vec<String>, String> {
-    let of_environment = tool.variable().and_then(|name| std::env::var(name).ok()).unwrap_or_default();
-    let given = args.into_iter().map(|arg| arg.to_string_lossy().into_owned());
+    let of_environment = tool.variable().and_then(std::env::var_os).unwrap_or_default();
+    let of_environment = bytes::text_of(of_environment.as_encoded_bytes());
+    let given = args.into_iter().map(|arg| bytes::text_of(arg.as_encoded_bytes()));
     let mut expanded: Vec<String> = words(&of_environment);
     expanded.extend(given);
     for _ in 0..MAX_NESTED {
@@ -87,8 +92,9 @@ fn expanded(tool: Tool, args: Vec<OsString>) -> Result<Vec<String>, String> {
         for arg in expanded {
             match response_file(&arg) {
                 Some(path) => {
-                    let text = std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
-                    next.extend(words(&text));
+                    let text =
+                        std::fs::read(bytes::path_of(path)).map_err(|error| format!("{path}: {error}"))?;
+                    next.extend(words(&bytes::text_of(&text)));
                 }
                 None => next.push(arg),
             }
@@ -100,7 +106,7 @@ fn expanded(tool: Tool, args: Vec<OsString>) -> Result<Vec<String>, String> {
 
 /// The path of a response file. One that does not exist is an argument like others.
 fn response_file(arg: &str) -> Option<&str> {
-    arg.strip_prefix('@').filter(|path| Path::new(path).is_file())
+    arg.strip_prefix('@').filter(|path| bytes::path_of(path).is_file())
 }
 
 /// The words of a text: blanks separate them, but not between quotes or behind a backslash.
@@ -147,7 +153,7 @@ fn failed(message: &str) -> u8 {
 
 fn complain(message: &str) {
     let mut line = Vec::new();
-    crate::io::escape::push_escaped(&mut line, message.trim_end().as_bytes());
+    crate::io::escape::push_escaped(&mut line, &bytes::bytes_of(message.trim_end()));
     line.push(b'\n');
     // If standard error is gone there is nobody left to tell.
     let _ = io::stderr().lock().write_all(&line);
@@ -170,11 +176,11 @@ impl Requests<'_> {
             return self.filter_markup();
         }
         if let Some(module) = &self.options.obj {
-            match self.modules.open(Path::new(module)) {
+            match self.modules.open(&bytes::path_of(module)) {
                 Err(message) => return self.without_module(module, &message),
                 Ok(opened) => {
                     if let Some(section) = &self.options.section
-                        && section_start(opened, section).is_none()
+                        && opened.section_start(section).is_none()
                     {
                         complain(&format!("{}: {module}: cannot find section {section}", self.program));
                         return Ok(FAILED);
@@ -193,7 +199,7 @@ impl Requests<'_> {
                 let out = &mut self.out;
                 match lines.next(|| out.flush())? {
                     Some(Line::Text(text)) => {
-                        let text = String::from_utf8_lossy(text).into_owned();
+                        let text = bytes::text_of(text);
                         self.answer(&text);
                     }
                     Some(Line::TooLong) => self.answer(""),
@@ -256,7 +262,7 @@ impl Requests<'_> {
     fn answer_request(&mut self, request: &Request) {
         let options = self.options;
         let (path, name) = match &request.module {
-            NamedModule::Path(path) => (Some(PathBuf::from(path)), path.clone()),
+            NamedModule::Path(path) => (Some(bytes::path_of(path)), path.clone()),
             NamedModule::BuildId(id) => (by_build_id(id, options), hex_upper(id)),
         };
         let (address, symbol) = match &request.place {
@@ -264,9 +270,10 @@ impl Requests<'_> {
             Subject::Symbol(symbol, _) => (None, Some(symbol.as_str())),
         };
         let mut asked = Asked { kind: request.kind, module: &name, address, symbol, digits: 16 };
-        let opened = match &path {
-            Some(path) => self.modules.open(path),
-            None => Err("could not find build ID".to_owned()),
+        let opened = match (&path, &request.module) {
+            (Some(path), _) => self.modules.open(path),
+            (None, NamedModule::BuildId(id)) => self.modules.open_build(id),
+            (None, NamedModule::Path(_)) => Err(NO_BUILD_ID.to_owned()),
         };
         let module = match opened {
             Ok(module) => module,
@@ -280,16 +287,17 @@ impl Requests<'_> {
         let found = match &request.place {
             _ if request.kind != Kind::Code => Ok(()),
             Subject::Address(address) => {
-                let section = options.section.as_deref();
-                let start = section.and_then(|name| section_start(module, name)).unwrap_or(0);
                 // GNU's tool takes of an address what the program's class has.
                 let address = match (options.tool, asked.digits) {
                     (Tool::GnuAddr2line, 8) => address & u64::from(u32::MAX),
                     _ => *address,
                 };
                 asked.address = Some(address);
-                let address = address.wrapping_sub(options.adjust_vma).wrapping_add(start);
-                module.answer(address, options, &mut answer)
+                let address = address.wrapping_sub(options.adjust_vma);
+                module.spot(address, options.section.as_deref()).and_then(|spot| match spot {
+                    Some(spot) => module.answer(spot, options, &mut answer),
+                    None => Ok(()),
+                })
             }
             Subject::Symbol(symbol, offset) => {
                 of_symbol(module, symbol, *offset, options, &mut answer).map(|address| {
@@ -328,13 +336,13 @@ fn of_symbol(
     let starts = module.starts_of(symbol)?;
     if options.tool == Tool::GnuAddr2line {
         let Some(start) = starts.first() else { return Ok(0) };
-        let address = start.wrapping_add(offset);
-        module.answer(address, options, answer)?;
-        return Ok(address);
+        let spot = start.forward(offset);
+        module.answer(spot, options, answer)?;
+        return Ok(spot.address);
     }
     for start in starts {
         let mut found = Answer::default();
-        module.answer(start.wrapping_add(offset), options, &mut found)?;
+        module.answer(start.forward(offset), options, &mut found)?;
         let line = match options.functions {
             FunctionNames::Short => found.lines().first().cloned(),
             _ => print::joined(found.lines()),
@@ -344,12 +352,6 @@ fn of_symbol(
         }
     }
     Ok(0)
-}
-
-/// Where a section starts.
-fn section_start(module: &modules::Module<'_>, name: &str) -> Option<u64> {
-    let sections = crate::answer::open::sections(module.map.file());
-    sections.iter().find(|section| section.name == *name).map(|section| section.start)
 }
 
 /// Where files are looked for by build id: the folders that are named, and where none is, the system's.

@@ -6,26 +6,55 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use foldsym_convert::{ConvertError, open::OpenError};
-use foldsym_store::default_cache;
+use foldsym_lookup::{Frames, ImageAddr, Lookup, flags};
+use foldsym_store::{BuildId, Store, StoreOptions, default_cache};
 use foldsym_symbolize::{
     Form, Innermost, Kind, LoadError, Place, Query, StackFrame, SymbolMap, Symbolizer, Unknown, Worker,
 };
 use rustc_hash::FxHashMap;
 
+use super::NO_BUILD_ID;
 use super::answer::Answer;
+use super::bytes;
 use super::options::{FunctionNames, Options};
 use super::words::with_arch;
+use crate::answer::address::Section;
 use crate::answer::symbols::SymbolNames;
 use crate::answer::text::short;
 use crate::commands::tool::Tool;
+
+/// The variable that names a store, which has the files of build ids: the tools have no option for it.
+pub(super) const STORE: &str = "FOLDSYM_STORE";
 
 /// A module that was opened, with what is kept for its answers.
 pub(super) struct Module<'s> {
     pub(super) map: Arc<SymbolMap>,
     modules: foldsym_symbolize::Modules,
     worker: Worker<'s>,
+    /// Of a relocatable program: its sections, in their order; of others none.
+    sections: Vec<Section>,
     /// Made when the first request names a function.
     names: Option<SymbolNames>,
+}
+
+/// An address of a program. In a relocatable program it is an offset in a section: all sections begin at 0 there, and the symbol file lays
+/// them out one behind the other.
+#[derive(Clone, Copy)]
+pub(super) struct Spot {
+    /// Where the symbol file has the section's start; 0 for a program whose addresses are its own.
+    base: u64,
+    pub(super) address: u64,
+}
+
+impl Spot {
+    /// An address of a program that is not relocatable.
+    pub(super) const fn image(address: u64) -> Spot {
+        Spot { base: 0, address }
+    }
+
+    pub(super) const fn forward(self, offset: u64) -> Spot {
+        Spot { address: self.address.wrapping_add(offset), ..self }
+    }
 }
 
 /// The engine that answers for these options; `arch` is the one that is read of a file with several.
@@ -42,7 +71,13 @@ pub(super) fn engine(options: &Options, arch: Option<&String>) -> Result<Symboli
     };
     // A short name is cut out of a readable one.
     let demangle = options.demangle || options.functions == FunctionNames::Short;
-    let builder = Symbolizer::builder().candidates(false).demangle(demangle).conversion(conversion);
+    let mut builder = Symbolizer::builder().candidates(false).demangle(demangle).conversion(conversion);
+    if let Some(location) = std::env::var_os(STORE).filter(|location| !location.is_empty()) {
+        let location = location.to_string_lossy();
+        let store =
+            Store::open(&location, StoreOptions::default()).map_err(|error| format!("{STORE}: {error}"))?;
+        builder = builder.store(store);
+    }
     builder.cache_if_usable(default_cache()).build().map_err(|error| error.to_string())
 }
 
@@ -108,7 +143,32 @@ impl<'s> Modules<'s> {
             let module = self.read(path);
             self.opened.insert(path.to_owned(), module);
         }
-        match self.opened.get_mut(path) {
+        self.known(path)
+    }
+
+    /// The module of a build id, from the store.
+    ///
+    /// # Errors
+    /// Why there is none, in the words of LLVM where it has some.
+    pub(super) fn open_build(&mut self, id: &[u8]) -> Result<&mut Module<'s>, String> {
+        let has_store = std::env::var_os(STORE).is_some_and(|location| !location.is_empty());
+        let id = BuildId::new(id).ok().filter(|_| has_store).ok_or(NO_BUILD_ID)?;
+        // No path has a build id's name: a file of this name is in no folder.
+        let key = PathBuf::from(format!("\0{id}"));
+        if !self.opened.contains_key(&key) {
+            let named = foldsym_symbolize::Module::new("").with_id(id);
+            let module = self.symbolizer.file_of(&named).map_err(|why| match why {
+                Unknown::Absent(_) => NO_BUILD_ID.to_owned(),
+                other => other.to_string(),
+            });
+            let module = module.map(|map| Module::new(map, self.symbolizer, &named.name));
+            self.opened.insert(key.clone(), module);
+        }
+        self.known(&key)
+    }
+
+    fn known(&mut self, key: &Path) -> Result<&mut Module<'s>, String> {
+        match self.opened.get_mut(key) {
             Some(Ok(module)) => Ok(module),
             Some(Err(message)) => Err(message.clone()),
             None => Err(String::new()),
@@ -127,31 +187,73 @@ impl<'s> Modules<'s> {
             let Some(engine) = of_arch.filter(|_| is_fat) else { return Err(text_of(&first)) };
             engine.load(path).map(|map| (map, engine)).map_err(|error| text_of(&error))
         };
-        let text = path.to_string_lossy();
+        let text = bytes::of_path(path);
         // A file whose name ends so comes before the name of an architecture. GNU's tool knows no such names.
         let may_have = self.options.tool != Tool::GnuAddr2line && !path.exists();
         let (map, engine) = match with_arch(&text).filter(|_| may_have) {
-            Some((path, arch)) => load(Path::new(path), Some(self.engines.of(self.options, arch)?)),
+            Some((path, arch)) => load(&bytes::path_of(path), Some(self.engines.of(self.options, arch)?)),
             None => load(path, self.of_arch),
         }?;
-        let module = foldsym_symbolize::Module::new(&path.to_string_lossy()).with_file(map.clone());
+        Ok(Module::new(map, engine, &path.to_string_lossy()))
+    }
+}
+
+impl<'s> Module<'s> {
+    fn new(map: Arc<SymbolMap>, engine: &'s Symbolizer, name: &str) -> Module<'s> {
+        let module = foldsym_symbolize::Module::new(name).with_file(map.clone());
         let modules = foldsym_symbolize::Modules::new(vec![module]);
-        Ok(Module { map, modules, worker: engine.worker(), names: None })
+        let file = map.file();
+        let is_relocatable = file.header().flags & flags::RELOCATABLE != 0;
+        let sections = if is_relocatable { crate::answer::open::sections(file) } else { Vec::new() };
+        Module { map, modules, worker: engine.worker(), sections, names: None }
     }
 }
 
 impl Module<'_> {
-    /// Adds what is known of an address of the image to an answer.
+    /// What the address of a request is, in a section where one is named. `None` where the program has no such address.
+    ///
+    /// Of a relocatable program's sections the first counts that has the offset, and in which something is known there: so GNU's tool
+    /// searches. LLVM's takes the first with code.
+    ///
+    /// # Errors
+    /// The `.fsym` is damaged there.
+    pub(super) fn spot(&self, address: u64, section: Option<&str>) -> Result<Option<Spot>, String> {
+        let start = section.and_then(|name| self.section_start(name));
+        if self.sections.is_empty() {
+            return Ok(Some(Spot::image(address.wrapping_add(start.unwrap_or(0)))));
+        }
+        if let Some(base) = start {
+            return Ok(Some(Spot { base, address }));
+        }
+        let mut frames = Frames::new();
+        for section in self.sections.iter().filter(|section| address < section.size) {
+            let image = ImageAddr(section.start.wrapping_add(address));
+            let found =
+                self.map.file().lookup(image, &mut frames).map_err(|error| format!("damaged: {error}"))?;
+            if matches!(found, Lookup::Found(_)) {
+                return Ok(Some(Spot { base: section.start, address }));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Where the symbol file has a section.
+    pub(super) fn section_start(&self, name: &str) -> Option<u64> {
+        let sections = crate::answer::open::sections(self.map.file());
+        sections.iter().find(|section| section.name == *name).map(|section| section.start)
+    }
+
+    /// Adds what is known of an address to an answer.
     ///
     /// # Errors
     /// The `.fsym` is damaged there.
     pub(super) fn answer(
         &mut self,
-        address: u64,
+        spot: Spot,
         options: &Options,
         answer: &mut Answer,
     ) -> Result<(), String> {
-        let place = Place::Image { module: 0, address };
+        let place = Place::Image { module: 0, address: spot.base.wrapping_add(spot.address) };
         let frames = [StackFrame { place, kind: Kind::Exact }];
         let query = Query { modules: &self.modules, frames: &frames, innermost: Innermost::Nothing };
         self.worker.answer(query, Form::Plain, |found, names| {
@@ -179,7 +281,8 @@ impl Module<'_> {
                 put(&mut line.file, names.path(frame.file));
                 put(&mut line.start_file, names.path(frame.start_file));
                 (line.line, line.column, line.start_line) = (frame.line, frame.column, frame.start_line);
-                line.start = found.start.filter(|_| frame.is_outermost);
+                line.start =
+                    found.start.filter(|_| frame.is_outermost).map(|start| start.wrapping_sub(spot.base));
             }
             let certainty = found.certainty.filter(|_| found.candidate_count.is_some());
             answer.folded = certainty.map(|certainty| (certainty.text(), found.candidate_count.unwrap_or(1)));
@@ -191,14 +294,21 @@ impl Module<'_> {
     ///
     /// # Errors
     /// The `.fsym` is damaged.
-    pub(super) fn starts_of(&mut self, symbol: &str) -> Result<Vec<u64>, String> {
+    pub(super) fn starts_of(&mut self, symbol: &str) -> Result<Vec<Spot>, String> {
         let names = match self.names.take() {
             Some(names) => names,
             None => SymbolNames::of(&self.map).map_err(|error| format!("damaged: {error}"))?,
         };
         let starts = names.starts(symbol);
         self.names = Some(names);
-        Ok(starts)
+        Ok(starts.into_iter().map(|start| self.spot_of_image(start)).collect())
+    }
+
+    /// What an address of the symbol file is in the program.
+    fn spot_of_image(&self, image: u64) -> Spot {
+        let holds = |section: &&Section| image.checked_sub(section.start).is_some_and(|at| at < section.size);
+        let base = self.sections.iter().find(holds).map_or(0, |section| section.start);
+        Spot { base, address: image.wrapping_sub(base) }
     }
 }
 

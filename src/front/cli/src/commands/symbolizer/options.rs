@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use super::bytes::path_of;
 use super::words::{NamedModule, build_id, number};
 use crate::commands::tool::Tool;
 
@@ -305,10 +306,10 @@ impl Options {
                 }
             }
             ("build-id", _) => self.build_id = Some(build_id(text).ok_or_else(|| wrong("build ID"))?),
-            ("dwp", _) => self.dwp = value.map(PathBuf::from),
+            ("dwp", _) => self.dwp = value.map(|path| path_of(&path)),
             ("default-arch", _) => self.arch = value,
             ("debug-file-directory" | "fallback-debug-path", _) => {
-                self.debug_dirs.extend(value.map(PathBuf::from));
+                self.debug_dirs.extend(value.map(|path| path_of(&path)));
             }
             (name, _) if VALUES.contains(&name) => {}
             (_, _) if value.is_some() => unknown.push(arg.to_owned()),
@@ -426,7 +427,8 @@ fn missing(option: &str) -> Instead {
 /// What `--help` prints.
 pub(super) fn usage(tool: Tool) -> String {
     let name = tool.name();
-    let from = "The answers are foldsym's: a program is converted once and kept in the folder that FOLDSYM_CACHE names.";
+    let from = "The answers are foldsym's: a program is converted once and kept in the folder that FOLDSYM_CACHE names. \
+                FOLDSYM_STORE is a store that has the files of build ids.";
     match tool {
         Tool::GnuAddr2line => format!(
             "Usage: addr2line [option(s)] [addr(s)]\n Convert addresses into line number/file name pairs.\n If no \

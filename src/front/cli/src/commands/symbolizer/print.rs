@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use serde_json::{Map, Value, json};
 
 use super::answer::{Answer, AnsweredLine};
+use super::bytes::shown;
 use super::options::{FunctionNames, Options, ToolStyle};
 use super::request::Kind;
 use crate::commands::tool::Tool;
@@ -66,10 +67,10 @@ impl<'o> Printer<'o> {
             object.insert("Address".to_owned(), hex(address));
         }
         if let Some(symbol) = asked.symbol {
-            object.insert("SymName".to_owned(), symbol.into());
+            object.insert("SymName".to_owned(), shown(symbol).into());
         }
-        object.insert("ModuleName".to_owned(), asked.module.into());
-        object.insert("Error".to_owned(), json!({ "Message": message }));
+        object.insert("ModuleName".to_owned(), shown(asked.module).into());
+        object.insert("Error".to_owned(), json!({ "Message": shown(message) }));
         self.put(out, Value::Object(object));
     }
 
@@ -194,9 +195,9 @@ impl<'o> Printer<'o> {
             object.insert("Address".to_owned(), hex(address));
         }
         if let Some(symbol) = asked.symbol {
-            object.insert("SymName".to_owned(), symbol.into());
+            object.insert("SymName".to_owned(), shown(symbol).into());
         }
-        object.insert("ModuleName".to_owned(), asked.module.into());
+        object.insert("ModuleName".to_owned(), shown(asked.module).into());
         let known = lines.iter().any(|line| !line.function.is_empty() || !line.file.is_empty());
         let frames = || lines.iter().map(|line| self.frame(line)).collect::<Vec<Value>>();
         let (key, value) = match asked.kind {

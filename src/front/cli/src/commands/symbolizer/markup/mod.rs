@@ -13,11 +13,12 @@ use std::io::{self, IsTerminal as _, Write as _};
 use std::ops::Range;
 
 use super::answer::{Answer, AnsweredLine};
+use super::modules::Spot;
 use super::options::{FunctionNames, Options};
 use super::words::{build_id, number};
 use super::{Requests, by_build_id, print};
 use crate::io::failure::Failure;
-use crate::io::input::{Line, Lines};
+use crate::io::input::{Lines, LogLine};
 use colors::Colors;
 use nodes::{Node, nodes};
 
@@ -79,17 +80,20 @@ impl Requests<'_> {
             line: Vec::new(),
             complaints: Cell::new(0),
         };
-        let mut lines = Lines::new(io::stdin().lock());
+        let mut lines = Lines::of_log(io::stdin().lock());
         loop {
             let out = &mut self.out;
-            match lines.next(|| out.flush())? {
-                Some(Line::Text(text)) => {
+            match lines.next_of_log(|| out.flush())? {
+                Some(LogLine::Text(text)) => {
                     filter.line.clear();
                     filter.line.extend_from_slice(text);
                     filter.line.push(b'\n');
                 }
-                Some(Line::TooLong) => {
-                    say(b"error: a line that is too long was left out\n");
+                Some(LogLine::Part(part, is_last)) => {
+                    filter.end_info(&mut out.text);
+                    out.text.extend_from_slice(part);
+                    out.text.extend(is_last.then_some(b'\n'));
+                    out.give()?;
                     continue;
                 }
                 None => break,
@@ -321,8 +325,11 @@ impl Requests<'_> {
             return None;
         };
         let mut answer = Answer::default();
-        let found = by_build_id(&module.id, options).ok_or_else(|| "could not find build ID".to_owned());
-        let found = found.and_then(|path| self.modules.open(&path)?.answer(relative, options, &mut answer));
+        let opened = match by_build_id(&module.id, options) {
+            Some(path) => self.modules.open(&path),
+            None => self.modules.open_build(&module.id),
+        };
+        let found = opened.and_then(|opened| opened.answer(Spot::image(relative), options, &mut answer));
         if let Err(message) = found {
             say(format!("error: {message}\n").as_bytes());
             filter.put_raw(&mut self.out.text, node);

@@ -1,0 +1,75 @@
+//! Joins the files of one build among the inputs: a program that was stripped is converted with its debug file.
+//!
+//! Distributions keep `usr/bin/app` and `usr/lib/debug/.build-id/ab/cdef.debug`. Each alone gives a poor file of symbols, and a store
+//! has one file for both.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use foldsym_convert::open::{Holdings, holdings};
+
+use super::inputs::begins_like_elf;
+use super::plan::{Job, Which};
+use crate::io::escape::push_escaped;
+
+/// A debug file that is converted with its program.
+pub(crate) struct Companion {
+    pub(crate) input: PathBuf,
+    pub(crate) program: PathBuf,
+}
+
+impl Companion {
+    /// What became of it, for people.
+    pub(super) fn line(&self) -> Vec<u8> {
+        let mut line = Vec::new();
+        push_escaped(&mut line, self.input.as_os_str().as_encoded_bytes());
+        line.extend_from_slice(b": debug file of ");
+        push_escaped(&mut line, self.program.as_os_str().as_encoded_bytes());
+        line.extend_from_slice(b", converted with it\n");
+        line
+    }
+}
+
+/// Gives each program without debug information the file of its build that has it. Where outputs are of builds, as in a store, debug files
+/// with a program among the inputs are conversions no longer; they are returned.
+pub(super) fn join(jobs: &mut Vec<Job>, by_build: bool) -> Vec<Companion> {
+    if jobs.len() < 2 {
+        return Vec::new();
+    }
+    let mut builds: BTreeMap<Vec<u8>, Vec<(usize, Holdings)>> = BTreeMap::new();
+    for (at, job) in jobs.iter().enumerate() {
+        if !matches!(job.which, Which::Whole) || !begins_like_elf(&job.input) {
+            continue;
+        }
+        // The conversion says what is wrong with a file.
+        let Ok(holds) = holdings(&job.input) else { continue };
+        if !holds.build_id.is_empty() {
+            builds.entry(holds.build_id.clone()).or_default().push((at, holds));
+        }
+    }
+    let mut joined = BTreeMap::new();
+    for files in builds.values().filter(|files| files.len() > 1) {
+        let Some((program, _)) = files.iter().find(|(_, holds)| holds.code) else { continue };
+        let alone = files.iter().filter(|(_, holds)| !holds.code);
+        let described = alone.clone().chain(files).find(|(_, holds)| holds.units);
+        // A file of symbols alone is better than none.
+        let described = described.or_else(|| alone.clone().next());
+        let debug_file = described.map(|(at, _)| jobs[*at].input.clone());
+        for (at, _) in files.iter().filter(|(_, holds)| holds.code && !holds.units) {
+            jobs[*at].debug_file.clone_from(&debug_file);
+        }
+        if by_build {
+            joined.extend(alone.map(|(at, _)| (*at, jobs[*program].input.clone())));
+        }
+    }
+    let mut companions = Vec::new();
+    let mut at = 0;
+    jobs.retain(|job| {
+        let program = joined.remove(&at);
+        at += 1;
+        let is_kept = program.is_none();
+        companions.extend(program.map(|program| Companion { input: job.input.clone(), program }));
+        is_kept
+    });
+    companions
+}

@@ -1,0 +1,103 @@
+//! The programs of a process that runs: a line of `/proc/PID/maps` to a path at which the mapped file can be opened.
+//!
+//! The path of a line is that of the process, which may be in another mount namespace or below another root: there it may lead to a file of
+//! another build. So the file is looked for at the path and below `/proc/PID/root`, and taken only if it is the mapped one.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use crate::maps::MapsEntry;
+
+/// Where the file of a mapping can be opened. `folder` is `/proc/PID`.
+///
+/// # Errors
+/// Why it cannot, for the user.
+pub(crate) fn program(entry: &MapsEntry, folder: &Path) -> Result<PathBuf, String> {
+    let own = PathBuf::from(&entry.path);
+    let theirs = folder.join("root").join(own.strip_prefix("/").unwrap_or(&own));
+    let mut why = None;
+    for path in [own, theirs] {
+        // A pipe would wait for its writer.
+        let is_file = path.metadata().map(|there| there.is_file());
+        match is_file.and_then(|is_file| Ok(is_file.then_some(File::open(&path)?))) {
+            Ok(Some(file)) if is_mapped(&file, entry, folder) => return Ok(path),
+            Ok(_) => {
+                why =
+                    Some(format!("{}: another file is there now than the process has mapped", path.display()))
+            }
+            Err(error) => _ = why.get_or_insert(format!("{}: {error}", path.display())),
+        }
+    }
+    Err(why.unwrap_or_default())
+}
+
+#[cfg(unix)]
+fn is_mapped(file: &File, entry: &MapsEntry, folder: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let Ok(there) = file.metadata() else { return false };
+    let mapped = (entry.device, entry.inode);
+    (numbers(there.dev()), there.ino()) == mapped
+        || as_listed(file, folder)
+            .is_some_and(|(device, inode)| (device, inode.unwrap_or(there.ino())) == mapped)
+}
+
+#[cfg(not(unix))]
+fn is_mapped(_: &File, _: &MapsEntry, _: &Path) -> bool {
+    false
+}
+
+/// Major and minor number of a device, as Linux packs them.
+#[cfg(unix)]
+fn numbers(device: u64) -> (u32, u32) {
+    let major = (device >> 8 & 0xfff) | (device >> 32 & 0xffff_f000);
+    let minor = (device & 0xff) | (device >> 12 & 0xffff_ff00);
+    (major as u32, minor as u32)
+}
+
+/// Device and inode of an open file as the kernel writes them into `maps`: btrfs and overlayfs tell programs other numbers. The inode is
+/// there since Linux 5.14. `folder` is `/proc/PID` of a process that sees the file.
+#[cfg(unix)]
+fn as_listed(file: &File, folder: &Path) -> Option<((u32, u32), Option<u64>)> {
+    use std::os::fd::AsRawFd;
+    let info = std::fs::read_to_string(format!("/proc/self/fdinfo/{}", file.as_raw_fd())).ok()?;
+    let value = |key: &str| info.lines().find_map(|line| line.strip_prefix(key)).map(str::trim);
+    let mount = value("mnt_id:")?;
+    // Lines of `MOUNT PARENT MAJOR:MINOR ...`, numbers in decimal.
+    let device = |list: PathBuf| {
+        let list = std::fs::read_to_string(list).ok()?;
+        let line = list.lines().find(|line| line.split(' ').next() == Some(mount))?;
+        let (major, minor) = line.split(' ').nth(2)?.split_once(':')?;
+        Some((major.parse().ok()?, minor.parse().ok()?))
+    };
+    let device = device("/proc/self/mountinfo".into()).or_else(|| device(folder.join("mountinfo")))?;
+    Some((device, value("ino:").and_then(|inode| inode.parse().ok())))
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+    use crate::maps::parse_maps;
+
+    #[test]
+    fn numbers_are_those_of_maps() {
+        let folder = Path::new("/proc/self");
+        let entries = parse_maps(&std::fs::read_to_string("/proc/self/maps").unwrap()).unwrap();
+        let path = std::env::current_exe().unwrap();
+        let entry = entries.iter().find(|entry| Path::new(&entry.path) == path).unwrap();
+        let file = File::open(&path).unwrap();
+        let (device, inode) = as_listed(&file, folder).unwrap();
+        assert_eq!((device, inode.unwrap_or(entry.inode)), (entry.device, entry.inode));
+        assert!(is_mapped(&file, entry, folder));
+        assert!(!is_mapped(&File::open("/proc/self/maps").unwrap(), entry, folder));
+        assert_eq!(numbers(0xfe01), (0xfe, 1));
+        assert_eq!(numbers(0x1000_0010_0812), (0x1008, 0x112));
+    }
+
+    #[test]
+    fn a_file_that_is_not_there_says_so() {
+        let line = "1000-2000 r-xp 0 fe:01 7 /none/at/all";
+        let entry = parse_maps(line).unwrap().remove(0);
+        let why = program(&entry, Path::new("/proc/self")).unwrap_err();
+        assert!(why.contains("/none/at/all"), "{why}");
+    }
+}
