@@ -70,6 +70,7 @@ pub struct Builder {
     cache: Option<PathBuf>,
     /// A cache that cannot be used is an error.
     cache_must: bool,
+    cache_bytes: u64,
     open_files: usize,
     retry_after: Duration,
     threads: usize,
@@ -122,6 +123,12 @@ impl Builder {
     /// whenever it is opened.
     pub fn cache(self, folder: impl Into<PathBuf>) -> Self {
         Self { cache: Some(folder.into()), cache_must: true, ..self }
+    }
+
+    /// The folder of the cache has at most so many bytes: what `FOLDSYM_CACHE_BYTES` says, else 10 GiB, unless this says otherwise. What
+    /// was not used for longest is removed.
+    pub fn cache_bytes(self, most: u64) -> Self {
+        Self { cache_bytes: most, ..self }
     }
 
     /// As [`Builder::cache`], where the folder can be used; else nothing is kept. The folder is made when there is something to keep.
@@ -190,8 +197,10 @@ impl Builder {
         }
         let cache = self.cache.map(|folder| {
             #[cfg(feature = "convert")]
-            let folder = finder.conversion.cache(&folder);
-            Cache::of(folder)
+            let options = finder.conversion.key();
+            #[cfg(not(feature = "convert"))]
+            let options = "";
+            Cache::of(folder, options, self.cache_bytes)
         });
         if let Some(cache) = cache.as_ref().filter(|_| self.cache_must) {
             cache.open().map_err(BuildError::Cache)?;
@@ -220,6 +229,7 @@ impl Symbolizer {
             finder: Finder::default(),
             cache: None,
             cache_must: true,
+            cache_bytes: foldsym_store::default_cache_bytes(),
             open_files: 256,
             retry_after: Duration::from_secs(60),
             threads: 0,
