@@ -3,65 +3,19 @@
 use std::fmt;
 use std::fs::File;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 
 use foldsym_format::header::VERSION;
 
 use crate::error::StoreError;
 use crate::id::{BuildId, DebugId, ModuleId};
-use crate::local::{EntryInfo, GcOptions, LocalStore, Published};
+use crate::local::{EntryInfo, EntryLock, LocalStore, Made, Published};
+use crate::options::{StoreOptions, default_cache};
 use crate::remote::Remote;
 use crate::symbol_map::SymbolMap;
 
-/// The options of a remote store and its cache.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct StoreOptions {
-    /// The folder of the cache; `None` for [`default_cache`].
-    pub cache: Option<PathBuf>,
-    /// The most bytes of the files in the cache. If there are more, the least recently used files are removed.
-    pub cache_bytes: u64,
-    /// How long a build id that the remote store did not have is not requested again.
-    pub missing_for: Duration,
-    /// How long a remote store may be silent during a download before that is an error. For S3, Google and Azure, failed requests are
-    /// repeated several times meanwhile.
-    pub patience: Duration,
-}
-
-impl Default for StoreOptions {
-    fn default() -> Self {
-        Self {
-            cache: None,
-            cache_bytes: 10 << 30,
-            missing_for: Duration::from_secs(3600),
-            patience: Duration::from_secs(60),
-        }
-    }
-}
-
-/// The folder of the cache: `$FOLDSYM_CACHE`, else `$XDG_CACHE_HOME/foldsym`, else `$HOME/.cache/foldsym`. `None` if none of the three
-/// variables is set.
-pub fn default_cache() -> Option<PathBuf> {
-    let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    variable("FOLDSYM_CACHE")
-        .or_else(|| variable("XDG_CACHE_HOME").map(|folder| folder.join("foldsym")))
-        .or_else(|| variable("HOME").map(|folder| folder.join(".cache/foldsym")))
-}
-
-/// The folder in which debuginfod's clients keep the files that they fetched: `$DEBUGINFOD_CACHE_PATH`, else `debuginfod_client` in
-/// `$XDG_CACHE_HOME` or `$HOME/.cache`. `None` if none of the variables is set.
-pub fn debuginfod_cache() -> Option<PathBuf> {
-    let set = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let below = |folder: PathBuf| folder.join("debuginfod_client");
-    set("DEBUGINFOD_CACHE_PATH")
-        .or_else(|| set("XDG_CACHE_HOME").map(below))
-        .or_else(|| set("HOME").map(|home| below(home.join(".cache"))))
-}
-
-/// A remote store with a local cache. If several processes need a file, one fetches it, and the others wait and then read it.
+/// A remote store with a local cache. One of many processes fetches a file; the others wait for it and then read it.
 #[derive(Clone)]
 pub struct CachedStore {
     inner: Arc<Inner>,
@@ -69,10 +23,11 @@ pub struct CachedStore {
 
 struct Inner {
     remote: Box<dyn Remote>,
+    /// The folder of the cache, which other stores share.
+    root: LocalStore,
+    /// The folder in it that has what this remote store has.
     cache: LocalStore,
     options: StoreOptions,
-    /// Bytes that were fetched since the last garbage collection of the cache.
-    fetched: AtomicU64,
 }
 
 impl CachedStore {
@@ -85,47 +40,68 @@ impl CachedStore {
             location: remote.location().to_owned(),
             problem: "needs a folder for its cache: set FOLDSYM_CACHE".to_owned(),
         })?;
-        let cache = LocalStore::create_private(&folder)?;
-        // The first fetch then collects garbage, so that the cache shrinks if its limit became smaller.
-        let fetched = AtomicU64::new(options.cache_bytes);
-        Ok(Self { inner: Arc::new(Inner { remote, cache, options, fetched }) })
+        let root = LocalStore::create_private(&folder)?;
+        let key = format!("{:016x}", fnv(remote.identity().as_bytes()));
+        let cache = root.of_remote(&key, &without_password(remote.location()))?;
+        Ok(Self { inner: Arc::new(Inner { remote, root, cache, options }) })
     }
 
-    /// The local folder.
+    /// The local folder: one of this remote store's own, in the folder of the cache.
     pub fn cache(&self) -> &LocalStore {
         &self.inner.cache
     }
 
-    /// Opens the file of a build id in the cache, and fetches it first if necessary. `Ok(None)` if the remote store has none, or had none
-    /// at a request within [`StoreOptions::missing_for`].
+    /// The address of the remote store.
+    pub fn location(&self) -> &str {
+        self.inner.remote.location()
+    }
+
+    /// Opens the file of a build id, from the cache or fetched into it. `Ok(None)` where the remote store has none, or had none
+    /// when it was asked within [`StoreOptions::missing_for`].
     ///
     /// If opening a cached file finds damage, the file is fetched again.
     ///
     /// # Errors
     /// The remote store cannot be reached, it sent a damaged file or one of another program, or the cache cannot be written.
     pub fn get(&self, id: &BuildId) -> Result<Option<SymbolMap>, StoreError> {
+        if let Some(known) = self.known(id)? {
+            return Ok(known);
+        }
+        let lock = self.inner.cache.lock(id)?;
+        // Another process may have fetched it, or found that it is not there, while this one waited.
+        if let Some(known) = self.known(id)? {
+            return Ok(known);
+        }
+        let found = self.fetch(&lock)?;
+        drop(lock);
+        self.hold_bound(found.as_ref())?;
+        Ok(found)
+    }
+
+    /// What the cache says of a build id: its file, or that the remote store has none. `Ok(None)` where the remote store is to be asked.
+    fn known(&self, id: &BuildId) -> Result<Option<Option<SymbolMap>>, StoreError> {
         let Inner { cache, options, .. } = &*self.inner;
         match cache.get(id) {
-            Ok(Some(map)) => return Ok(Some(map)),
-            Ok(None) if cache.is_missing(id, options.missing_for) => return Ok(None),
+            Ok(Some(map)) => Ok(Some(Some(map))),
+            Ok(None) => Ok(cache.is_missing(id, options.missing_for).then_some(None)),
+            Err(error) if error.is_damage() => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The file that the remote store has now, whatever the cache says: a copy in the cache counts if it has as many bytes. The caller
+    /// holds the lock of the build id.
+    pub(crate) fn current(&self, lock: &EntryLock<'_>) -> Result<Option<SymbolMap>, StoreError> {
+        let Inner { remote, cache, .. } = &*self.inner;
+        let Some(size) = self.remote(remote.size(&entry_key(lock.id(), "fsym")))? else { return Ok(None) };
+        match cache.get(lock.id()) {
+            Ok(Some(map)) if map.bytes().len() as u64 == size => return Ok(Some(map)),
             Err(error) if !error.is_damage() => return Err(error),
             _ => {}
         }
-        let lock = cache.lock(id)?;
-        // Another process may have fetched it, or noted that it is missing, while this one waited.
-        match cache.get(id) {
-            Ok(Some(map)) => return Ok(Some(map)),
-            Ok(None) if cache.is_missing(id, options.missing_for) => return Ok(None),
-            _ => {}
-        }
-        if !self.fetch(id, &lock)? {
-            cache.note_missing(id)?;
-            return Ok(None);
-        }
-        drop(lock);
-        let map = cache.get(id)?;
-        self.hold_bound(map.as_ref().map_or(0, |map| map.bytes().len() as u64))?;
-        Ok(map)
+        let found = self.fetch(lock)?;
+        self.hold_bound(found.as_ref())?;
+        Ok(found)
     }
 
     /// Opens the file of a module.
@@ -137,8 +113,11 @@ impl CachedStore {
             ModuleId::Build(id) => return self.get(id),
             ModuleId::Debug(debug_id) => debug_id,
         };
-        if let Some(map) = self.inner.cache.get_by_debug_id(debug_id)? {
-            return Ok(Some(map));
+        let cache = &self.inner.cache;
+        match cache.get_by_debug_id(debug_id) {
+            Ok(Some(map)) => return Ok(Some(map)),
+            Err(error) if !error.is_damage() => return Err(error),
+            _ => {}
         }
         let mut line = Vec::new();
         let key = debug_key(debug_id);
@@ -154,46 +133,88 @@ impl CachedStore {
             let (expected, found) = (debug_id.to_string(), actual.to_string());
             return Err(StoreError::WrongId { path: location.into(), expected, found });
         }
+        // The file may have been there with an index entry that was damaged.
+        if cache.build_id_of(debug_id).is_err() {
+            let _lock = cache.lock(&found)?;
+            cache.write_index(&found, &map, &EntryInfo::default())?;
+        }
         Ok(Some(map))
     }
 
-    /// Publishes the `.fsym` that `make` writes, in the cache and in the remote store. An object that the remote store already has stays,
-    /// and is not compared.
+    /// Publishes a `.fsym`: to the remote store, and to the cache. What the remote store has of the same build id stays, unless
+    /// [`EntryInfo::replace`] is set or it is damaged. Other machines keep what they fetched of a file that is replaced.
     ///
-    /// The index entry of the debug id is written first and the file last, as in a folder.
+    /// The index entry of the debug id goes first, the file last, as in a folder.
     ///
     /// # Errors
-    /// The errors of `make`; the file is damaged or has no build id; or the cache or the remote store cannot be written.
+    /// The file is damaged or has no build id, the remote store has other bytes for this id, or either store cannot be written.
     pub fn publish<E: From<StoreError>>(
         &self,
         info: &EntryInfo,
         make: impl FnOnce(&Path) -> Result<(), E>,
     ) -> Result<Published, E> {
-        let Inner { cache, remote, .. } = &*self.inner;
-        let published = cache.publish(info, make)?;
-        let id = published.id();
-        let map = cache.get(id).map_err(E::from)?;
-        let map = map.ok_or_else(|| {
-            StoreError::io(&cache.file_path(id), "open", std::io::ErrorKind::NotFound.into())
-        })?;
-        let put = |key: &str, bytes: &[u8]| self.remote(remote.create(key, bytes));
-        put(&debug_key(&DebugId::of_file(id, map.file())), format!("{id}\n").as_bytes())?;
-        if let Some(report) = cache.report(id).map_err(E::from)? {
-            put(&entry_key(id, "json"), report.as_bytes())?;
+        let made = self.inner.cache.make(info, make)?;
+        let lock = self.inner.cache.lock(&made.id)?;
+        Ok(self.upload(&made, info, &lock)?)
+    }
+
+    /// Publishes a finished file, whose build id's lock the caller holds.
+    pub(crate) fn upload(
+        &self,
+        made: &Made,
+        info: &EntryInfo,
+        lock: &EntryLock<'_>,
+    ) -> Result<Published, StoreError> {
+        lock.expect(made)?;
+        let published = self.put(made, info, lock)?;
+        // The cache has what the remote store has.
+        let info = EntryInfo { replace: true, ..info.clone() };
+        lock.commit(made, &info)?;
+        self.hold_bound(Some(&made.map))?;
+        Ok(published)
+    }
+
+    fn put(&self, made: &Made, info: &EntryInfo, lock: &EntryLock<'_>) -> Result<Published, StoreError> {
+        let remote = &self.inner.remote;
+        let (id, map) = (made.id.clone(), &made.map);
+        let (report, file) = (entry_key(&id, "json"), entry_key(&id, "fsym"));
+        let line = format!("{id}\n");
+        self.remote(remote.create(&debug_key(&DebugId::of_file(&id, map.file())), line.as_bytes()))?;
+        let replace = || {
+            self.remote(remote.replace(&report, made.report(info).as_bytes()))?;
+            self.remote(remote.replace(&file, map.bytes()))
+        };
+        if info.replace {
+            let is_there = self.remote(remote.size(&file))?.is_some();
+            replace()?;
+            return Ok(if is_there { Published::Replaced(id) } else { Published::New(id) });
         }
-        let is_new = put(&entry_key(id, "fsym"), map.bytes())?;
-        Ok(if is_new { Published::New(id.clone()) } else { Published::Existing(id.clone()) })
+        self.remote(remote.create(&report, made.report(info).as_bytes()))?;
+        if self.remote(remote.create(&file, map.bytes()))? {
+            return Ok(Published::New(id));
+        }
+        match self.fetch(lock) {
+            Ok(Some(there)) if there.bytes() != map.bytes() => {
+                let (there, new) = (there.bytes().len() as u64, map.bytes().len() as u64);
+                Err(StoreError::Differs { path: self.address(&id).into(), there, new })
+            }
+            Ok(_) => Ok(Published::Existing(id)),
+            // What is damaged is healed, as in a folder.
+            Err(error) if error.is_damage() => replace().map(|()| Published::Replaced(id)),
+            Err(error) => Err(error),
+        }
     }
 
     /// The address of a file.
-    fn location(&self, id: &BuildId) -> String {
+    fn address(&self, id: &BuildId) -> String {
         format!("{}/{}", self.inner.remote.location(), entry_key(id, "fsym"))
     }
 
-    /// Fetches a file into the cache; false if the remote store has none. For a file without a build id, its report has the identity
-    /// under which it was published.
-    fn fetch(&self, id: &BuildId, lock: &crate::local::EntryLock<'_>) -> Result<bool, StoreError> {
-        let remote = &self.inner.remote;
+    /// Fetches a file into the cache, or notes that there is none. A file without a build id needs its report, which says what it was
+    /// published as.
+    fn fetch(&self, lock: &EntryLock<'_>) -> Result<Option<SymbolMap>, StoreError> {
+        let Inner { remote, cache, .. } = &*self.inner;
+        let id = lock.id();
         let mut is_there = true;
         let mut info = EntryInfo { replace: true, ..EntryInfo::default() };
         let mut report = Vec::new();
@@ -213,15 +234,16 @@ impl CachedStore {
             if is_there { Ok(()) } else { Err(self.absent(id)) }
         });
         match fetched {
-            Err(_) if !is_there => Ok(false),
-            // The fetched file is removed already, so the error names its address.
+            Err(_) if !is_there => cache.note_missing(id).map(|()| None),
+            // What arrived is gone: say where it came from.
             Err(StoreError::Damaged { problem, .. }) => {
-                Err(StoreError::damaged(Path::new(&self.location(id)), problem))
+                Err(StoreError::damaged(Path::new(&self.address(id)), problem))
             }
             Err(StoreError::WrongId { expected, found, .. }) => {
-                Err(StoreError::WrongId { path: self.location(id).into(), expected, found })
+                Err(StoreError::WrongId { path: self.address(id).into(), expected, found })
             }
-            other => other.map(|_| true),
+            Err(error) => Err(error),
+            Ok(_) => cache.get(id),
         }
     }
 
@@ -230,14 +252,10 @@ impl CachedStore {
         StoreError::Remote { location: self.inner.remote.location().to_owned(), problem: format!("no {id}") }
     }
 
-    /// Collects garbage in the cache once an eighth of its limit was fetched.
-    fn hold_bound(&self, bytes: u64) -> Result<(), StoreError> {
-        let Inner { cache, options, fetched, .. } = &*self.inner;
-        if fetched.fetch_add(bytes, Ordering::Relaxed) + bytes > options.cache_bytes / 8 {
-            fetched.store(0, Ordering::Relaxed);
-            cache.gc(&GcOptions { max_bytes: Some(options.cache_bytes), ..GcOptions::default() })?;
-        }
-        Ok(())
+    /// Counts what was written into the cache, a file or a note, and holds the cache to its bound at times.
+    fn hold_bound(&self, written: Option<&SymbolMap>) -> Result<(), StoreError> {
+        let bytes = written.map_or(1, |map| map.bytes().len() as u64);
+        self.inner.root.hold_bound(bytes, self.inner.options.cache_bytes)
     }
 
     fn remote<T>(&self, result: Result<T, crate::remote::RemoteError>) -> Result<T, StoreError> {
@@ -254,68 +272,7 @@ impl fmt::Debug for CachedStore {
     }
 }
 
-/// A store: a folder, or a remote store with a local cache.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub enum Store {
-    /// A folder.
-    Local(LocalStore),
-    /// A remote store with a cache.
-    Cached(CachedStore),
-}
-
-impl Store {
-    /// Opens a store that exists: a path, or with the feature `remote` an address that begins with `s3://`, `gs://`, `az://`, `http://`
-    /// or `https://`.
-    ///
-    /// # Errors
-    /// As [`LocalStore::open`] and [`CachedStore::new`]; or this build does not support the address.
-    pub fn open(location: &str, options: StoreOptions) -> Result<Self, StoreError> {
-        match remote(location, &options)? {
-            Some(remote) => CachedStore::new(remote, options).map(Self::Cached),
-            None => LocalStore::open(location.as_ref()).map(Self::Local),
-        }
-    }
-
-    /// As [`Store::open`], and makes a folder that does not exist.
-    ///
-    /// # Errors
-    /// As [`LocalStore::create`] and [`CachedStore::new`].
-    pub fn create(location: &str, options: StoreOptions) -> Result<Self, StoreError> {
-        match remote(location, &options)? {
-            Some(remote) => CachedStore::new(remote, options).map(Self::Cached),
-            None => LocalStore::create(location.as_ref()).map(Self::Local),
-        }
-    }
-
-    /// Opens the file of a module. `Ok(None)` if the store has none.
-    ///
-    /// # Errors
-    /// As [`LocalStore::get_module`] and [`CachedStore::get_module`].
-    pub fn get_module(&self, id: &ModuleId) -> Result<Option<SymbolMap>, StoreError> {
-        match self {
-            Self::Local(store) => store.get_module(id),
-            Self::Cached(store) => store.get_module(id),
-        }
-    }
-
-    /// Publishes the file that `make` writes.
-    ///
-    /// # Errors
-    /// As [`LocalStore::publish`] and [`CachedStore::publish`].
-    pub fn publish<E: From<StoreError>>(
-        &self,
-        info: &EntryInfo,
-        make: impl FnOnce(&Path) -> Result<(), E>,
-    ) -> Result<Published, E> {
-        match self {
-            Self::Local(store) => store.publish(info, make),
-            Self::Cached(store) => store.publish(info, make),
-        }
-    }
-}
-
-/// The most bytes of an index entry or a report.
+/// Index entries and reports are small; what is larger is none.
 const MAX_SMALL: u64 = 16 << 20;
 
 /// A writer that takes a limited number of bytes, since a server may send without end.
@@ -346,28 +303,7 @@ impl Write for Bounded<'_> {
     }
 }
 
-/// The remote store at an address; `Ok(None)` for a path.
-fn remote(location: &str, options: &StoreOptions) -> Result<Option<Box<dyn Remote>>, StoreError> {
-    let Some((scheme, _)) = location.split_once("://") else { return Ok(None) };
-    let failed =
-        |problem: &str| StoreError::Remote { location: location.to_owned(), problem: problem.to_owned() };
-    if !matches!(scheme, "s3" | "gs" | "az" | "http" | "https") {
-        return Err(failed(
-            "expected a folder, or an address that begins with s3://, gs://, az:// or https://",
-        ));
-    }
-    #[cfg(feature = "remote")]
-    return match crate::objects::Objects::open(location, options.patience) {
-        Ok(objects) => Ok(Some(Box::new(objects))),
-        Err(error) => Err(failed(&error.problem)),
-    };
-    #[cfg(not(feature = "remote"))]
-    let _ = options;
-    #[cfg(not(feature = "remote"))]
-    Err(failed("this build reads folders alone: build foldsym with the feature `remote`"))
-}
-
-/// The key of the file or the report of a build id in a remote store.
+/// The key of an object of an entry.
 fn entry_key(id: &BuildId, ending: &str) -> String {
     let key = id.to_string();
     format!("{}/{}/v{VERSION}.{ending}", &key[..2], &key[2..])
@@ -377,4 +313,19 @@ fn entry_key(id: &BuildId, ending: &str) -> String {
 fn debug_key(debug_id: &DebugId) -> String {
     let key = debug_id.key();
     format!("debugid/{}/{}", &key[..2], &key[2..])
+}
+
+/// A hash that stays the same, so that a cache outlives the program that made it (FNV-1a).
+fn fnv(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    })
+}
+
+/// An address as people may read it: `USER:PASSWORD@` before the host is left out.
+fn without_password(location: &str) -> String {
+    let Some((scheme, rest)) = location.split_once("://") else { return location.to_owned() };
+    let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    let host = host.rsplit('@').next().unwrap_or(host);
+    format!("{scheme}://{host}{path}")
 }

@@ -2,18 +2,18 @@
 //!
 //! # What the crate promises
 //!
-//! - **The path follows from the identity.** A reader computes one path and opens it. It lists no folder, takes no lock, and reads no
-//!   index. Only a debug id (Breakpad's short form of a build id) needs a second file, which has the build id.
-//! - **A file of another program is never served.** Every open compares the build id inside the file with the requested one. If a file was
-//!   renamed by hand, or restored into the wrong folder, the result is an error with both ids.
-//! - **A file is whole or absent.** A writer writes to `tmp/`, syncs the bytes to the disk, reads them back, checks them, and then links
-//!   the file to its final name. A killed process leaves at most files in `tmp/` and index entries without a file. A later
-//!   writer removes the former after a day, [`LocalStore::gc`] both.
-//! - **A published file does not change.** For one identity and one version of the format there is one content. If a second writer has the
-//!   same bytes, publishing succeeds and changes nothing. If it has other bytes, it gets [`StoreError::Differs`], unless it
-//!   sets [`EntryInfo::replace`].
-//! - **Absence, damage and other errors are distinct.** `Ok(None)` means that the store does not have the module.
-//!   [`StoreError::is_damage`] distinguishes a damaged file from a disk that cannot be read.
+//! - **The path follows from the identity.** A reader computes one path and opens it. It lists no folder, takes no lock, and asks no index.
+//!   Only a debug id (Breakpad's short form of a build id) needs a second file, which holds the build id.
+//! - **A file of another program is never served.** Every open compares the build id inside the file with the build id that was asked for.
+//!   A file that was renamed by hand, or restored into the wrong folder, is an error that names both ids.
+//! - **A file is there whole or not at all.** A writer writes to `tmp/`, forces the bytes to the disk, reads them back, checks
+//!   them, and then links the file to its final name. A process that is killed leaves no half of a file under a final name. It may leave
+//!   files in `tmp/`, which the next writer removes after a day. It may also leave a report or index entries without a file: the entry
+//!   counts as absent, and [`LocalStore::gc`] removes them after a day.
+//! - **A published file does not change.** One identity and one version of the format mean one content. A second writer that brings the
+//!   same bytes finds its work done; one that brings other bytes gets [`StoreError::Differs`], unless it asks to replace.
+//! - **Absence, damage and errors are three things.** `Ok(None)` says that the store does not have the module;
+//!   [`StoreError::is_damage`] tells a broken file from a disk that cannot be read.
 //!
 //! # Layout of a folder
 //!
@@ -29,12 +29,20 @@
 //! ROOT/tmp/                     files being written, and locks
 //! ```
 //!
+//! A cache has two more folders, with a store in each folder of them. `check` and `gc` of the cache cover these too.
+//!
+//! ```text
+//! ROOT/with/KEY/                programs that were converted with other options
+//! ROOT/remote/KEY/              what was fetched from one remote store; the file `location` in it says from which
+//! ```
+//!
 //! # Remote stores
 //!
-//! With the feature `remote`, [`Store::open`] takes addresses of S3, Google and Azure storage, and of HTTP servers, which are only read.
-//! The keys of objects are the paths of files, without `format`, `name/`, `pins/` and `tmp/`. Fetched files are kept in a local store of
-//! bounded size, for which all promises above hold. This crate removes no remote objects: use the lifecycle rules of the
-//! storage.
+//! With the feature `remote`, [`Store::open`] takes addresses of S3, Google and Azure storage, and of HTTP servers, which are only read. Objects have the same keys as
+//! files, without `format`, `name/`, `pins/` and `tmp/`. What was fetched is kept in a local store, so that all promises above hold for
+//! it. It is in the folder of the cache, one for each remote store. That folder is bounded (`FOLDSYM_CACHE_BYTES`,
+//! [`StoreOptions::cache_bytes`]).
+//! Removing old objects is the business of the storage's own lifecycle rules.
 //!
 //! # What the crate does not do
 //!
@@ -72,14 +80,18 @@ mod local;
 mod mapped;
 #[cfg(feature = "remote")]
 mod objects;
+mod options;
 mod remote;
+mod store;
 mod symbol_map;
 
-pub use cache::{CachedStore, Store, StoreOptions, debuginfod_cache, default_cache};
+pub use cache::CachedStore;
 pub use error::StoreError;
 pub use id::{BuildId, DebugId, IdError, ModuleId, text_id};
 pub use local::{
     Checked, EntryInfo, EntryLock, GcOptions, GcReport, Listed, LocalStore, Pin, Problem, Published,
 };
+pub use options::{StoreOptions, debuginfod_cache, default_cache, default_cache_bytes, parse_bytes};
 pub use remote::{Remote, RemoteError};
+pub use store::{Store, StoreLock};
 pub use symbol_map::SymbolMap;

@@ -6,7 +6,7 @@
 //! Calls block until the answer has come, on a runtime of the store's own. Do not make them from a thread that runs asynchronous tasks.
 
 use std::io::Write;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures_util::StreamExt;
 use object_store::http::HttpBuilder;
@@ -27,11 +27,15 @@ const RETRIES: usize = 2;
 /// A remote store must accept at least so many bytes of an object within the time for which it may be silent.
 const PIECE: usize = 8 << 20;
 
+/// A store sends so many bytes in that time, on average, or is too slow. At first it has twice the time.
+const LEAST: u64 = 1 << 20;
+
 /// Objects below an address.
 pub(crate) struct Objects {
     store: Box<dyn ObjectStore>,
     prefix: Path,
     location: String,
+    identity: String,
     runtime: Runtime,
     read_only: bool,
     patience: Duration,
@@ -50,12 +54,14 @@ impl Objects {
             let key = key.into_string().ok()?.to_ascii_lowercase();
             ours.iter().any(|prefix| key.starts_with(prefix)).then_some((key, value.into_string().ok()?))
         });
+        let options: Vec<(String, String)> = options.collect();
         let read_only = matches!(url.scheme(), "http" | "https");
+        let identity = if read_only { location.to_owned() } else { identity(location, &options) };
         let (store, prefix) = match ObjectStoreScheme::parse(&url) {
             Ok((ObjectStoreScheme::Http, path)) => {
                 // `object_store` takes `http://` only if it is allowed explicitly.
                 let is_plain = (url.scheme() == "http").to_string();
-                // There is no limit for a whole download: `get` limits the time for each piece.
+                // A large download may take long: `get` bounds the time by the bytes that arrive.
                 let client = ClientOptions::new().with_timeout_disabled();
                 let client = client.with_config(ClientConfigKey::AllowHttp, is_plain);
                 let retries =
@@ -70,12 +76,16 @@ impl Objects {
         // A thread of the runtime serves the connections while callers wait.
         let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build();
         let runtime = runtime.map_err(|error| failed(&error))?;
-        Ok(Self { store, prefix, location: location.to_owned(), runtime, read_only, patience })
+        Ok(Self { store, prefix, location: location.to_owned(), identity, runtime, read_only, patience })
     }
 
     /// The whole path of a key.
     fn path(&self, key: &str) -> Path {
         Path::from_iter(self.prefix.parts().chain(Path::from(key).parts()))
+    }
+
+    fn silent(&self, key: &str) -> RemoteError {
+        self.failed(key, format!("no answer within {:?}", self.patience))
     }
 
     fn failed(&self, key: &str, problem: impl ToString) -> RemoteError {
@@ -87,31 +97,72 @@ impl Remote for Objects {
     fn get(&self, key: &str, out: &mut dyn Write) -> Result<bool, RemoteError> {
         let path = self.path(key);
         self.runtime.block_on(async {
-            let silent = |_| self.failed(key, format!("no answer within {:?}", self.patience));
-            let answer = timeout(self.patience, self.store.get(&path)).await.map_err(silent)?;
-            let mut stream = match answer {
-                Ok(found) => found.into_stream(),
+            let answer = timeout(self.patience, self.store.get(&path)).await;
+            let answer = answer.map_err(|_| self.silent(key))?;
+            let (size, mut stream) = match answer {
+                Ok(found) => (found.meta.size, found.into_stream()),
                 Err(object_store::Error::NotFound { .. }) => return Ok(false),
                 Err(error) => return Err(self.failed(key, error)),
             };
-            while let Some(piece) = timeout(self.patience, stream.next()).await.map_err(silent)? {
-                let piece = piece.map_err(|error| self.failed(key, error))?;
+            let (start, mut received) = (Instant::now(), 0_u64);
+            loop {
+                // A store that sends a byte now and then is never silent, and never done.
+                let pieces = u32::try_from(received / LEAST).unwrap_or(u32::MAX).saturating_add(2);
+                let left = self.patience.saturating_mul(pieces).saturating_sub(start.elapsed());
+                let slow = |_| {
+                    let problem = format!("too slow: {received} bytes in {:.1?}", start.elapsed());
+                    if left < self.patience { self.failed(key, problem) } else { self.silent(key) }
+                };
+                let piece = timeout(left.min(self.patience), stream.next()).await.map_err(slow)?;
+                let ended = |why| self.failed(key, format!("ended after {received} of {size} bytes{why}"));
+                let Some(piece) = piece else {
+                    return if received == size { Ok(true) } else { Err(ended(String::new())) };
+                };
+                let piece = piece.map_err(|error| ended(format!(": {error}")))?;
                 out.write_all(&piece).map_err(|error| self.failed(key, error))?;
+                received += piece.len() as u64;
             }
-            Ok(true)
         })
     }
 
+    fn size(&self, key: &str) -> Result<Option<u64>, RemoteError> {
+        let path = self.path(key);
+        match self.runtime.block_on(async { timeout(self.patience, self.store.head(&path)).await }) {
+            Ok(Ok(found)) => Ok(Some(found.size)),
+            Ok(Err(object_store::Error::NotFound { .. })) => Ok(None),
+            Ok(Err(error)) => Err(self.failed(key, error)),
+            Err(_) => Err(self.silent(key)),
+        }
+    }
+
     fn create(&self, key: &str, bytes: &[u8]) -> Result<bool, RemoteError> {
+        self.put(key, bytes, PutMode::Create)
+    }
+
+    fn replace(&self, key: &str, bytes: &[u8]) -> Result<(), RemoteError> {
+        self.put(key, bytes, PutMode::Overwrite).map(|_| ())
+    }
+
+    fn location(&self) -> &str {
+        &self.location
+    }
+
+    fn identity(&self) -> String {
+        self.identity.clone()
+    }
+}
+
+impl Objects {
+    /// `Ok(false)` where an object is there that stays.
+    fn put(&self, key: &str, bytes: &[u8], mode: PutMode) -> Result<bool, RemoteError> {
         if self.read_only {
             return Err(self.failed(key, "an HTTP server is only read: publish to its folder or storage"));
         }
         let (path, payload) = (self.path(key), PutPayload::from(bytes.to_vec()));
-        let once = PutOptions::from(PutMode::Create);
-        // The progress of a request is not known, so a larger file gets more time.
+        // Nothing tells how far a request is, so that a large file is given more time.
         let pieces = u32::try_from(bytes.len() / PIECE).unwrap_or(u32::MAX);
         let most = self.patience.saturating_mul(pieces.saturating_add(1));
-        let put = self.store.put_opts(&path, payload, once);
+        let put = self.store.put_opts(&path, payload, PutOptions::from(mode));
         match self.runtime.block_on(async { timeout(most, put).await }) {
             Ok(Ok(_)) => Ok(true),
             Ok(Err(object_store::Error::AlreadyExists { .. })) => Ok(false),
@@ -119,8 +170,13 @@ impl Remote for Objects {
             Err(_) => Err(self.failed(key, format!("no answer within {most:?}"))),
         }
     }
+}
 
-    fn location(&self) -> &str {
-        &self.location
-    }
+/// The address, with the variables that lead it elsewhere: `s3://symbols` of two endpoints is two stores.
+fn identity(location: &str, options: &[(String, String)]) -> String {
+    let leads = |key: &str| key.contains("endpoint") || key.ends_with("account_name");
+    let mut leading: Vec<String> =
+        options.iter().filter(|(key, _)| leads(key)).map(|(key, value)| format!(" {key}={value}")).collect();
+    leading.sort();
+    format!("{location}{}", leading.concat())
 }

@@ -28,12 +28,29 @@ pub trait Remote: Send + Sync {
     /// The store could not be reached or refused, the object ended early, or `out` could not be written.
     fn get(&self, key: &str, out: &mut dyn Write) -> Result<bool, RemoteError>;
 
-    /// Makes an object. `Ok(false)` if there is one with this key already, which stays. Readers see an object whole or not at all.
+    /// The bytes that an object has. `Ok(None)` where there is none.
+    ///
+    /// # Errors
+    /// The store could not be reached or refused.
+    fn size(&self, key: &str) -> Result<Option<u64>, RemoteError>;
+
+    /// Makes an object, unless one of this key is there: `Ok(false)`. Readers see it whole or not at all.
     ///
     /// # Errors
     /// The store could not be reached, or refused. A read-only store always refuses.
     fn create(&self, key: &str, bytes: &[u8]) -> Result<bool, RemoteError>;
 
+    /// Makes an object, or puts it in the place of the one of this key. Readers see either of them whole.
+    ///
+    /// # Errors
+    /// As [`Remote::create`].
+    fn replace(&self, key: &str, bytes: &[u8]) -> Result<(), RemoteError>;
+
     /// The address, for messages.
     fn location(&self) -> &str;
+
+    /// What tells this store from others: the address, and what else leads to it. A cache keeps apart what differs in this.
+    fn identity(&self) -> String {
+        self.location().to_owned()
+    }
 }

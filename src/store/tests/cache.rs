@@ -13,13 +13,14 @@ use std::time::Duration;
 
 use common::{files, id, stamped};
 use foldsym_store::{
-    BuildId, CachedStore, DebugId, EntryInfo, ModuleId, Published, Remote, RemoteError, Store, StoreError,
-    StoreOptions,
+    BuildId, CachedStore, DebugId, EntryInfo, LocalStore, ModuleId, Published, Remote, RemoteError, Store,
+    StoreError, StoreOptions,
 };
 
 /// Objects in memory, which count how often they are asked for.
 #[derive(Clone, Default)]
 struct Memory {
+    location: Option<&'static str>,
     objects: Arc<Mutex<HashMap<String, Vec<u8>>>>,
     asked: Arc<AtomicU32>,
     /// The connection ends in the middle of an object.
@@ -65,17 +66,49 @@ impl Remote for Memory {
         Ok(true)
     }
 
+    fn size(&self, key: &str) -> Result<Option<u64>, RemoteError> {
+        Ok(self.objects.lock().unwrap().get(key).map(|bytes| bytes.len() as u64))
+    }
+
+    fn replace(&self, key: &str, bytes: &[u8]) -> Result<(), RemoteError> {
+        self.objects.lock().unwrap().insert(key.to_owned(), bytes.to_vec());
+        Ok(())
+    }
+
     fn location(&self) -> &str {
-        "mem:/"
+        self.location.unwrap_or("mem:/")
     }
 }
 
 fn cached(folder: &Path, change: impl FnOnce(&mut StoreOptions)) -> (Memory, CachedStore) {
-    let memory = Memory::default();
+    of_remote(folder, "mem:/", change)
+}
+
+fn of_remote(
+    folder: &Path,
+    location: &'static str,
+    change: impl FnOnce(&mut StoreOptions),
+) -> (Memory, CachedStore) {
+    let memory = Memory { location: Some(location), ..Memory::default() };
     let mut options = StoreOptions::default();
     options.cache = Some(folder.join("cache"));
     change(&mut options);
     (memory.clone(), CachedStore::new(Box::new(memory), options).unwrap())
+}
+
+/// What makes a file of these bytes.
+fn write(bytes: Vec<u8>) -> impl FnOnce(&Path) -> Result<(), StoreError> {
+    move |path| {
+        fs::write(path, bytes).unwrap();
+        Ok(())
+    }
+}
+
+/// Another sound file of the same build id.
+fn changed(number: u32) -> Vec<u8> {
+    let mut bytes = stamped(id(number).as_bytes());
+    common::change(&mut bytes);
+    bytes
 }
 
 #[test]
@@ -123,7 +156,7 @@ fn what_arrives_wrong_is_not_kept() {
     let error = store.get(&id(1)).unwrap_err();
     assert!(error.to_string().contains("mem://") && error.to_string().contains("ended early"), "{error}");
     let left = files(store.cache().root());
-    assert_eq!(left, ["format", "tmp/swept"]);
+    assert_eq!(left, ["format", "location", "tmp/swept"]);
     memory.cut.store(false, Ordering::SeqCst);
     assert!(store.get(&id(1)).unwrap().is_some());
     // A file of the cache that was damaged since is fetched again.
@@ -148,16 +181,175 @@ fn the_cache_is_bounded() {
     assert_eq!(memory.files_asked(), 20);
 }
 
+/// What is published counts as what is fetched does, and so does a note.
+#[test]
+fn all_that_is_written_into_the_cache_is_bounded() {
+    let folder = tempfile::tempdir().unwrap();
+    let size = stamped(id(1).as_bytes()).len() as u64;
+    let (memory, store) = cached(folder.path(), |options| options.cache_bytes = 3 * size);
+    for number in 1..=20 {
+        store.publish(&EntryInfo::default(), write(stamped(id(number).as_bytes()))).unwrap();
+        let bytes: u64 = store.cache().list().unwrap().iter().map(|listed| listed.size).sum();
+        assert!(bytes <= 3 * size, "{bytes}");
+    }
+    assert_eq!(memory.objects.lock().unwrap().keys().filter(|key| key.ends_with(".fsym")).count(), 20);
+    for number in 21..=60 {
+        assert!(store.get(&id(number)).unwrap().is_none());
+    }
+    let notes = || files(store.cache().root()).iter().filter(|path| path.ends_with("/missing")).count();
+    assert!((1..=3).contains(&notes()), "{:?}", files(store.cache().root()));
+    // What was converted into the folder of the cache, and what it keeps of another remote store, share the bound.
+    let root = LocalStore::open(&folder.path().join("cache")).unwrap();
+    for number in 61..=64 {
+        root.add(&common::stamped_file(folder.path(), number), &EntryInfo::default()).unwrap();
+    }
+    let other = of_remote(folder.path(), "mem://other", |options| options.cache_bytes = 3 * size).1;
+    other.publish(&EntryInfo::default(), write(stamped(id(65).as_bytes()))).unwrap();
+    let held = [&root, store.cache(), other.cache()].map(|store| store.list().unwrap().len());
+    assert!(held.iter().sum::<usize>() <= 3 && held[2] == 1, "{held:?}");
+}
+
+/// The bound is looked at once an eighth of it was written, by whatever process.
+#[test]
+fn the_bound_is_held_at_times() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = LocalStore::create(&folder.path().join("cache")).unwrap();
+    store.add(&common::stamped_file(folder.path(), 1), &EntryInfo::default()).unwrap();
+    let (most, piece) = (8 * 10 * 65536, 65536);
+    for _ in 0..5 {
+        store.hold_bound(piece, most).unwrap();
+        store.hold_bound(1, most).unwrap();
+    }
+    let counted = || folder.path().join("cache/tmp/written").metadata().map_or(0, |found| found.len());
+    assert_eq!(counted(), 10);
+    store.hold_bound(piece + 1, most).unwrap();
+    assert_eq!(counted(), 0);
+    assert_eq!(store.list().unwrap().len(), 1, "it is within the bound");
+    // More than the bound at once.
+    store.hold_bound(u64::MAX, 1).unwrap();
+    assert_eq!(store.list().unwrap().len(), 0);
+}
+
+#[test]
+fn remote_stores_and_conversions_are_apart_in_one_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    // What was converted here, poorly.
+    let root = LocalStore::create(&folder.path().join("cache")).unwrap();
+    root.publish(&EntryInfo::default(), write(changed(1))).unwrap();
+    let (_, first) = of_remote(folder.path(), "mem://first", |_| {});
+    let (memory, second) = of_remote(folder.path(), "mem://user:word@second/x", |_| {});
+    memory.put(&id(1), stamped(id(1).as_bytes()));
+    assert!(first.get(&id(1)).unwrap().is_none());
+    assert_eq!(second.get(&id(1)).unwrap().unwrap().bytes(), stamped(id(1).as_bytes()));
+    assert_eq!(root.get(&id(1)).unwrap().unwrap().bytes(), changed(1));
+    assert_eq!(first.publish(&EntryInfo::default(), write(stamped(id(1).as_bytes()))).unwrap().text(), "new");
+    let location = fs::read_to_string(second.cache().root().join("location")).unwrap();
+    assert_eq!(location, "mem://second/x\n");
+    let checked = root.check().unwrap();
+    assert_eq!((checked.files, checked.problems.as_slice()), (3, &[][..]));
+}
+
+/// Who converts a program asks the remote store itself.
+#[test]
+fn a_lock_tells_what_the_remote_store_has() {
+    let folder = tempfile::tempdir().unwrap();
+    let (memory, cached) = cached(folder.path(), |_| {});
+    let store = Store::Cached(cached.clone());
+    let without_id = || write(stamped(&[]));
+    let mut info = EntryInfo::default();
+    info.derived_id = Some(id(1));
+    store.publish(&info, without_id()).unwrap();
+    assert!(store.lock(&id(1)).unwrap().get().unwrap().is_some());
+    assert_eq!(memory.files_asked(), 0, "the cache has as many bytes");
+    memory.objects.lock().unwrap().clear();
+    assert!(cached.get(&id(1)).unwrap().is_some(), "it was fetched once");
+    let lock = store.lock(&id(1)).unwrap();
+    assert!(lock.get().unwrap().is_none());
+    assert_eq!(lock.publish(&info, without_id()).unwrap(), Published::New(id(1)));
+    drop(lock);
+    assert!(memory.objects.lock().unwrap().contains_key(&key(&id(1))));
+    // What another machine put in its place is fetched; the lock is held meanwhile.
+    let longer = stamped(id(1).as_bytes());
+    memory.put(&id(1), longer.clone());
+    assert_eq!(store.lock(&id(1)).unwrap().get().unwrap().unwrap().bytes(), longer);
+    assert_eq!(cached.get(&id(1)).unwrap().unwrap().bytes(), longer);
+    // A lock is of one program.
+    let error = store.lock(&id(2)).unwrap().publish(&info, without_id()).unwrap_err();
+    assert!(matches!(error, StoreError::WrongId { .. }), "{error}");
+}
+
+#[test]
+fn one_of_many_converts_for_a_remote_store() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_, store) = cached(folder.path(), |_| {});
+    let (store, made) = (Store::Cached(store), AtomicU32::new(0));
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                let lock = store.lock(&id(1)).unwrap();
+                if lock.get().unwrap().is_none() {
+                    made.fetch_add(1, Ordering::SeqCst);
+                    lock.publish(&EntryInfo::default(), write(stamped(id(1).as_bytes()))).unwrap();
+                }
+            });
+        }
+    });
+    assert_eq!(made.into_inner(), 1);
+}
+
+#[test]
+fn an_object_of_other_bytes_stays_unless_it_is_to_be_replaced() {
+    let folder = tempfile::tempdir().unwrap();
+    let (memory, store) = cached(folder.path(), |_| {});
+    let object = || memory.objects.lock().unwrap()[&key(&id(1))].clone();
+    let publish = |bytes: &[u8], replace: bool| {
+        let mut info = EntryInfo::default();
+        info.replace = replace;
+        store.publish(&info, write(bytes.to_vec()))
+    };
+    let whole = stamped(id(1).as_bytes());
+    assert_eq!(publish(&whole, false).unwrap(), Published::New(id(1)));
+    let error = publish(&changed(1), false).unwrap_err().to_string();
+    let address = format!("mem://{}", key(&id(1)));
+    assert!(error.starts_with(&format!("{address}: already published with other bytes")), "{error}");
+    assert_eq!(publish(&whole, false).unwrap(), Published::Existing(id(1)));
+    assert_eq!(object(), whole);
+    assert_eq!(publish(&changed(1), true).unwrap(), Published::Replaced(id(1)));
+    assert_eq!(object(), changed(1));
+    assert_eq!(store.get(&id(1)).unwrap().unwrap().bytes(), changed(1));
+    // What is damaged is replaced anyhow.
+    memory.put(&id(1), whole[..100].to_vec());
+    assert_eq!(publish(&whole, false).unwrap(), Published::Replaced(id(1)));
+    assert_eq!(object(), whole);
+    let (_, other) = of_remote(folder.path(), "mem://other", |_| {});
+    let mut info = EntryInfo::default();
+    info.replace = true;
+    assert_eq!(other.publish(&info, write(whole)).unwrap(), Published::New(id(1)));
+}
+
+#[test]
+fn damage_in_the_cache_is_healed_by_either_id() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_, store) = cached(folder.path(), |_| {});
+    store.publish(&EntryInfo::default(), write(stamped(id(1).as_bytes()))).unwrap();
+    let debug_id = DebugId::of_elf(&id(1), false);
+    let index = {
+        let key = debug_id.to_string().to_lowercase();
+        store.cache().root().join("debugid").join(&key[..2]).join(&key[2..])
+    };
+    for damaged in [store.cache().file_path(&id(1)), index] {
+        fs::remove_file(&damaged).unwrap();
+        fs::write(&damaged, "cut").unwrap();
+        let found = store.get_module(&ModuleId::from(debug_id)).unwrap().unwrap();
+        assert_eq!(found.bytes(), stamped(id(1).as_bytes()), "{}", damaged.display());
+        assert!(store.cache().get_by_debug_id(&debug_id).unwrap().is_some(), "{}", damaged.display());
+    }
+}
+
 #[test]
 fn debug_ids_and_derived_ids_go_through_the_remote_store() {
     let folder = tempfile::tempdir().unwrap();
     let (memory, writer) = cached(&folder.path().join("writer"), |_| {});
-    let write = |bytes: Vec<u8>| {
-        move |path: &Path| -> Result<(), StoreError> {
-            fs::write(path, bytes).unwrap();
-            Ok(())
-        }
-    };
     let derived = foldsym_store::text_id(b"the code of a program").unwrap();
     let mut info = EntryInfo::default();
     info.derived_id = Some(derived.clone());

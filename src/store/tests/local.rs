@@ -4,31 +4,12 @@ mod common;
 
 use foldsym_format::header::VERSION;
 use std::fs;
-use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::Duration;
 
-use common::{age, demo, files, id, stamped, stamped_file};
-use foldsym_store::{
-    BuildId, DebugId, EntryInfo, GcOptions, LocalStore, ModuleId, Published, StoreError, SymbolMap,
-};
-
-fn store() -> (tempfile::TempDir, LocalStore) {
-    let folder = tempfile::tempdir().unwrap();
-    let store = LocalStore::create(&folder.path().join("symbols")).unwrap();
-    (folder, store)
-}
-
-fn info(name: &str) -> EntryInfo {
-    let mut info = EntryInfo::default();
-    info.name = Some(name.to_owned());
-    info
-}
-
-fn day() -> GcOptions {
-    GcOptions::default()
-}
+use common::{age, change, day, demo, files, id, info, stamped, stamped_file, store};
+use foldsym_store::{BuildId, DebugId, EntryInfo, LocalStore, ModuleId, Published, StoreError, SymbolMap};
 
 #[test]
 fn a_published_file_is_found_by_both_ids() {
@@ -90,16 +71,6 @@ fn equal_bytes_are_published_once_and_other_bytes_are_refused() {
     assert_eq!(before.bytes(), stamped(id(1).as_bytes()));
 }
 
-/// Makes another sound file of the same id: its header allows larger groups.
-fn change(bytes: &mut [u8]) {
-    use foldsym_format::header::HEADER_LEN;
-    let mut header = foldsym_format::Header::parse(bytes).unwrap();
-    header.max_group = 7;
-    let directory = bytes[HEADER_LEN..HEADER_LEN + header.directory_len as usize].to_vec();
-    let written = header.write(&directory);
-    bytes[..HEADER_LEN].copy_from_slice(&written);
-}
-
 #[test]
 fn a_file_of_another_program_is_never_served() {
     let (folder, store) = store();
@@ -135,6 +106,10 @@ fn a_debug_id_leads_to_its_own_program_alone() {
     fs::write(&place, format!("{}\n", id(1))).unwrap();
     let error = store.get_by_debug_id(&debug_id).unwrap_err();
     assert!(matches!(error, StoreError::WrongId { .. }), "{error}");
+    let problems = store.check().unwrap().problems;
+    assert_eq!((problems.len(), &problems[0].path), (1, &place));
+    let says = format!("leads to build id {}, whose debug id is {}", id(1), DebugId::of_elf(&id(1), false));
+    assert!(problems[0].message.contains(&says), "{problems:?}");
     fs::write(&place, "../../../etc/passwd\n").unwrap();
     let error = store.get_by_debug_id(&debug_id).unwrap_err();
     assert!(error.is_damage() && error.to_string().contains("is not a build id"), "{error}");
@@ -227,25 +202,25 @@ fn a_folder_must_be_a_store_and_nobody_elses() {
     assert!(LocalStore::create_private(&root).is_ok());
 }
 
+/// `src/front/cli/tests/faults.rs` fills a disk.
 #[test]
-fn a_full_disk_leaves_nothing() {
+fn a_writer_that_fails_leaves_nothing() {
     let (_folder, store) = store();
     let before = files(store.root());
-    // 28 is ENOSPC on every Unix: as a converter that writes into the store's folder sees it.
-    let error = store
-        .publish(&EntryInfo::default(), |path| {
-            fs::write(path, &stamped(id(1).as_bytes())[..1000]).unwrap();
-            Err(StoreError::Io {
-                path: path.to_owned(),
-                doing: "write",
-                source: io::Error::from_raw_os_error(28),
+    for part in [1000, usize::MAX] {
+        let error = store
+            .publish(&EntryInfo::default(), |path| {
+                let whole = stamped(id(1).as_bytes());
+                fs::write(path, &whole[..part.min(whole.len())]).unwrap();
+                Err::<(), _>(BuildId::parse("no program").unwrap_err().into())
             })
-        })
-        .unwrap_err();
-    assert!(error.to_string().contains("cannot write: No space left on device"), "{error}");
-    assert!(store.get(&id(1)).unwrap().is_none());
-    let after: Vec<String> = files(store.root()).into_iter().filter(|path| path != "tmp/swept").collect();
-    assert_eq!(after, before);
+            .map(|_| ())
+            .unwrap_err();
+        assert!(matches!(error, StoreError::Id(_)), "{error}");
+        assert!(store.get(&id(1)).unwrap().is_none());
+        let after: Vec<String> = files(store.root()).into_iter().filter(|path| path != "tmp/swept").collect();
+        assert_eq!(after, before);
+    }
 }
 
 /// Reads and writes a store as a user who may not write to it. Tests often run as root, whom modes do not stop: then a copy of
@@ -316,6 +291,53 @@ fn a_program_without_an_id_is_bound_to_its_report() {
     assert_eq!(store.add(&stamped_file(folder.path(), 5), &info).unwrap(), Published::New(id(5)));
 }
 
+/// A file without a build id and its report are two files: who reads while they change gets one file or the other, or none.
+#[test]
+fn a_program_without_an_id_is_read_while_it_is_replaced_and_removed() {
+    let (_folder, store) = store();
+    let derived = foldsym_store::text_id(b"the code of a program").unwrap();
+    let (one, mut other) = (stamped(&[]), stamped(&[]));
+    change(&mut other);
+    let publish = |bytes: &[u8]| {
+        let mut info = EntryInfo::default();
+        (info.derived_id, info.replace) = (Some(derived.clone()), true);
+        let write = |path: &Path| -> Result<(), StoreError> {
+            fs::write(path, bytes).unwrap();
+            Ok(())
+        };
+        store.publish(&info, write).unwrap();
+    };
+    publish(&one);
+    for is_removed in [false, true] {
+        let done = std::sync::atomic::AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| {
+                    while !done.load(std::sync::atomic::Ordering::SeqCst) {
+                        let found =
+                            store.get(&derived).unwrap_or_else(|error| panic!("{is_removed}: {error}"));
+                        assert!(
+                            found
+                                .as_ref()
+                                .is_none_or(|map| [&one, &other].iter().any(|file| map.bytes() == **file))
+                        );
+                        assert!(is_removed || found.is_some());
+                    }
+                });
+            }
+            for round in 0..40 {
+                if is_removed {
+                    store.remove(&derived).unwrap();
+                }
+                publish(if round % 2 == 0 { &other } else { &one });
+            }
+            done.store(true, std::sync::atomic::Ordering::SeqCst);
+        });
+    }
+    // The report that stays is of the last file alone.
+    assert!(!store.report(&derived).unwrap().unwrap().contains("next"));
+}
+
 #[test]
 fn names_of_files_cannot_leave_the_store() {
     let (folder, store) = store();
@@ -330,55 +352,6 @@ fn names_of_files_cannot_leave_the_store() {
         let error = store.pin(name, []).unwrap_err();
         assert!(error.to_string().contains("cannot name a pin"), "{error}");
     }
-}
-
-#[test]
-fn garbage_goes_by_age_and_size_and_pins_stay() {
-    let (folder, store) = store();
-    for number in 1..=6 {
-        store.add(&stamped_file(folder.path(), number), &info("app")).unwrap();
-        age(&store.file_path(&id(number)), 1000 * u64::from(number));
-    }
-    store.pin("1.0", [id(6), id(99)]).unwrap();
-    let size = stamped(id(1).as_bytes()).len() as u64;
-    let mut options = day();
-    options.max_age = Some(Duration::from_secs(4500));
-    options.dry_run = true;
-    let planned = store.gc(&options).unwrap();
-    assert_eq!((planned.removed.as_slice(), planned.pinned, planned.kept), (&[id(5)][..], 1, 5));
-    assert_eq!(store.list().unwrap().len(), 6);
-    options.dry_run = false;
-    let done = store.gc(&options).unwrap();
-    assert_eq!((done.removed, done.removed_bytes, done.kept_bytes), (vec![id(5)], size, 5 * size));
-    assert!(!store.root().join("name/app").join(id(5).to_string()).exists());
-    assert!(!store.file_path(&id(5)).parent().unwrap().exists());
-    let mut options = day();
-    options.max_bytes = Some(3 * size);
-    assert_eq!(store.gc(&options).unwrap().removed, [id(4), id(3)]);
-    let left: Vec<BuildId> = store.list().unwrap().into_iter().map(|listed| listed.id).collect();
-    assert_eq!(left, [id(1), id(2), id(6)]);
-    // Nothing dangles, and what was mapped stays readable.
-    let map = store.get(&id(1)).unwrap().unwrap();
-    assert!(store.remove(&id(1)).unwrap() && !store.remove(&id(1)).unwrap());
-    map.file().verify().unwrap();
-    assert!(store.check().unwrap().problems.is_empty());
-    assert_eq!(files(&store.root().join("debugid")).len(), 2);
-    assert!(store.unpin("1.0").unwrap() && !store.unpin("1.0").unwrap());
-    options.max_bytes = Some(0);
-    store.gc(&options).unwrap();
-    assert_eq!(files(store.root()), ["format", "tmp/swept"]);
-}
-
-#[test]
-fn a_pin_that_cannot_be_read_stops_the_collector() {
-    let (folder, store) = store();
-    store.add(&stamped_file(folder.path(), 1), &EntryInfo::default()).unwrap();
-    store.pin("1.0", [id(1)]).unwrap();
-    fs::write(store.root().join("pins/1.0"), "garbage\n").unwrap();
-    let mut options = day();
-    options.max_bytes = Some(0);
-    assert!(store.gc(&options).unwrap_err().to_string().contains("pins/1.0"));
-    assert_eq!(store.list().unwrap().len(), 1);
 }
 
 #[test]
@@ -398,41 +371,6 @@ fn reading_records_the_use_once_an_hour() {
     assert_eq!(used(), before);
     store.get(&id(1)).unwrap();
     assert!(used() > before + Duration::from_secs(7000));
-}
-
-#[test]
-fn litter_of_killed_writers_goes_after_a_day() {
-    let (_folder, store) = store();
-    let tmp = store.root().join("tmp");
-    fs::create_dir_all(&tmp).unwrap();
-    for (name, seconds) in [("new-old", 90_000), ("new-young", 3600), ("aa.lock", 90_000)] {
-        fs::write(tmp.join(name), "").unwrap();
-        age(&tmp.join(name), seconds);
-    }
-    // A lock that is held stays, however old.
-    let lock = store.lock(&id(7)).unwrap();
-    age(&tmp.join(format!("{}.lock", id(7))), 90_000);
-    // Index entries that lead nowhere, old and young.
-    let keys = [1, 2].map(|number| DebugId::of_elf(&id(number), false).to_string().to_lowercase());
-    for (key, seconds) in keys.iter().zip([90_000, 60]) {
-        let place = store.root().join("debugid").join(&key[..2]).join(&key[2..]);
-        fs::create_dir_all(place.parent().unwrap()).unwrap();
-        fs::write(&place, format!("{}\n", id(1))).unwrap();
-        age(&place, seconds);
-    }
-    assert_eq!(store.gc(&day()).unwrap().litter, 3);
-    let left = files(store.root());
-    assert!(
-        left.iter().any(|path| path == "tmp/new-young") && left.iter().any(|path| path.ends_with(".lock")),
-        "{left:?}"
-    );
-    drop(lock);
-    assert!(!files(store.root()).iter().any(|path| path.ends_with(".lock")));
-    // A writer sweeps too, once an hour.
-    fs::write(tmp.join("new-old"), "").unwrap();
-    age(&tmp.join("new-old"), 90_000);
-    store.add(&demo(), &EntryInfo::default()).unwrap();
-    assert!(!tmp.join("new-old").exists());
 }
 
 #[test]

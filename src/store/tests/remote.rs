@@ -8,6 +8,8 @@ use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use common::{id, stamped};
@@ -92,6 +94,29 @@ fn objects_are_published_once_and_read_by_all() {
     assert_eq!(writer.publish(&EntryInfo::default(), write(1)).unwrap(), Published::New(id(1)));
     assert_eq!(writer.publish(&EntryInfo::default(), write(1)).unwrap(), Published::Existing(id(1)));
 
+    // What is there stays, unless it is to be replaced.
+    let mut other = stamped(id(1).as_bytes());
+    common::change(&mut other);
+    let publish = |replace: bool| {
+        let mut info = EntryInfo::default();
+        info.replace = replace;
+        writer.publish(&info, |path| -> Result<(), StoreError> {
+            std::fs::write(path, &other).unwrap();
+            Ok(())
+        })
+    };
+    let error = publish(false).unwrap_err().to_string();
+    assert!(error.starts_with("s3://symbols/all/") && error.contains("other bytes"), "{error}");
+    let there = writer.lock(&id(1)).unwrap().get().unwrap().unwrap();
+    assert_eq!(there.bytes(), stamped(id(1).as_bytes()));
+    assert_eq!(publish(true).unwrap(), Published::Replaced(id(1)));
+    let third = Store::open("s3://symbols/all", options(&folder.path().join("third"))).unwrap();
+    assert_eq!(third.get_module(&ModuleId::from(id(1))).unwrap().unwrap().bytes(), other);
+    assert!(third.lock(&id(2)).unwrap().get().unwrap().is_none());
+    let mut info = EntryInfo::default();
+    info.replace = true;
+    assert_eq!(writer.publish(&info, write(1)).unwrap(), Published::Replaced(id(1)));
+
     let debug_id = DebugId::of_elf(&id(1), false);
     let s3 = Store::open("s3://symbols/all", options(&folder.path().join("s3"))).unwrap();
     assert!(s3.get_module(&ModuleId::from(id(2))).unwrap().is_none());
@@ -173,16 +198,16 @@ fn a_folder_behind_http_is_read_and_not_written() {
 }
 
 /// Answers each request by its path, until the test ends.
-fn answering(answer: impl Fn(&str, &mut TcpStream) + Send + 'static) -> String {
+fn answering(answer: impl Fn(&str, &mut TcpStream) + Send + Sync + 'static) -> String {
     answering_to(move |_, path, stream| answer(path, stream))
 }
 
 /// The same, by the method too.
-fn answering_to(answer: impl Fn(&str, &str, &mut TcpStream) + Send + 'static) -> String {
+fn answering_to(answer: impl Fn(&str, &str, &mut TcpStream) + Send + Sync + 'static) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
     std::thread::spawn(move || {
-        let answer = std::sync::Arc::new(std::sync::Mutex::new(answer));
+        let answer = Arc::new(answer);
         for stream in listener.incoming() {
             let (mut stream, answer) = (stream.unwrap(), answer.clone());
             std::thread::spawn(move || {
@@ -194,7 +219,7 @@ fn answering_to(answer: impl Fn(&str, &str, &mut TcpStream) + Send + 'static) ->
                 let head = String::from_utf8_lossy(&head).into_owned();
                 let mut words = head.split(' ');
                 let (method, path) = (words.next().unwrap_or("GET"), words.next().unwrap_or("/"));
-                answer.lock().unwrap()(method, path, &mut stream);
+                answer(method, path, &mut stream);
             });
         }
     });
@@ -214,7 +239,7 @@ fn send(stream: &mut TcpStream, status: &str, claimed: usize, body: &[u8]) {
 fn a_server_that_fails_is_told_and_leaves_nothing() {
     let whole = stamped(id(1).as_bytes());
     let is_file = |path: &str| path.ends_with(".fsym");
-    type Answer = Box<dyn Fn(&str, &mut TcpStream) + Send>;
+    type Answer = Box<dyn Fn(&str, &mut TcpStream) + Send + Sync>;
     let status = |status: &'static str| -> Answer { Box::new(move |_, stream| send(stream, status, 0, b"")) };
     // Reports are absent, so that the file itself is asked for.
     let file = |answer: Answer| -> Answer {
@@ -223,6 +248,7 @@ fn a_server_that_fails_is_told_and_leaves_nothing() {
             false => send(stream, "404 Not Found", 0, b""),
         })
     };
+    let half_size = format!("ended after {} of {} bytes", whole.len() / 2, whole.len());
     let (half, noise, endless) = (whole.clone(), whole.clone(), Duration::from_secs(60));
     let cases: [(&str, Answer, &str); 7] = [
         ("403", status("403 Forbidden"), "403"),
@@ -231,7 +257,7 @@ fn a_server_that_fails_is_told_and_leaves_nothing() {
         (
             "half a file",
             file(Box::new(move |_, stream| send(stream, "200 OK", half.len(), &half[..half.len() / 2]))),
-            "v2.fsym: ",
+            &half_size,
         ),
         ("a page", file(Box::new(|_, stream| send(stream, "200 OK", 13, b"<html></html>"))), "damaged"),
         (
@@ -253,10 +279,17 @@ fn a_server_that_fails_is_told_and_leaves_nothing() {
     ];
     for (name, answer, says) in cases {
         let folder = tempfile::tempdir().unwrap();
-        let address = answering(answer);
+        // Until the server is well.
+        let (is_well, file) = (Arc::new(AtomicBool::new(false)), whole.clone());
+        let asked = is_well.clone();
+        let address = answering(move |path, stream| match asked.load(Ordering::SeqCst) {
+            false => answer(path, stream),
+            true if is_file(path) => send(stream, "200 OK", file.len(), &file),
+            true => send(stream, "404 Not Found", 0, b""),
+        });
         let mut options = options(folder.path());
         options.patience = Duration::from_secs(3);
-        let store = Store::open(&address, options.clone()).unwrap();
+        let store = Store::open(&address, options).unwrap();
         let error = store.get_module(&ModuleId::from(id(1))).map(|_| ()).expect_err(name);
         let text = error.to_string();
         assert!(text.contains(says), "{name}: {text}");
@@ -264,16 +297,40 @@ fn a_server_that_fails_is_told_and_leaves_nothing() {
         let left = common::files(folder.path());
         assert!(!left.iter().any(|file| file.contains("fsym")), "{name}: {left:?}");
         // When the server is well, the same cache has the file.
-        let root = folder.path().join("root");
-        let published = LocalStore::create(&root).unwrap();
-        published.add(&common::stamped_file(folder.path(), 1), &EntryInfo::default()).unwrap();
-        let well = Store::open(&format!("http://127.0.0.1:{}", serve(&root)), options).unwrap();
-        assert_eq!(well.get_module(&ModuleId::from(id(1))).unwrap().unwrap().bytes(), whole, "{name}");
+        is_well.store(true, Ordering::SeqCst);
+        assert_eq!(store.get_module(&ModuleId::from(id(1))).unwrap().unwrap().bytes(), whole, "{name}");
     }
     // 404 is an absence.
     let folder = tempfile::tempdir().unwrap();
     let store = Store::open(&answering(status("404 Not Found")), options(folder.path())).unwrap();
     assert!(store.get_module(&ModuleId::from(id(1))).unwrap().is_none());
+}
+
+/// A server that sends a byte now and then is never silent. Others wait for the file meanwhile.
+#[test]
+fn a_server_that_is_slow_is_told() {
+    let whole = stamped(id(1).as_bytes());
+    let size = whole.len();
+    let address = answering(move |path, stream| {
+        if !path.ends_with(".fsym") {
+            return send(stream, "404 Not Found", 0, b"");
+        }
+        send(stream, "200 OK", whole.len(), b"");
+        for byte in whole.chunks(1) {
+            if stream.write_all(byte).is_err() {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let mut options = options(folder.path());
+    options.patience = Duration::from_secs(1);
+    let store = Store::open(&address, options).unwrap();
+    let start = Instant::now();
+    let error = store.get_module(&ModuleId::from(id(1))).map(|_| ()).unwrap_err().to_string();
+    assert!(error.starts_with(&address) && error.contains("too slow: "), "{error}");
+    assert!(start.elapsed() < Duration::from_millis(size as u64 * 100 / 8), "{:?}", start.elapsed());
 }
 
 /// A storage that takes a file and says nothing. The environment of the process belongs to the test.

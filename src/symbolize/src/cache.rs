@@ -9,13 +9,18 @@ use foldsym_store::{LocalStore, StoreError};
 #[derive(Debug)]
 pub(crate) struct Cache {
     folder: PathBuf,
-    /// `None` if the folder cannot be used.
-    store: OnceLock<Option<LocalStore>>,
+    /// Names the part of the cache that has programs converted with these options; empty for the folder itself.
+    options: String,
+    /// The folder has at most so many bytes.
+    #[cfg_attr(not(feature = "convert"), expect(dead_code, reason = "who does not convert writes nothing"))]
+    most: u64,
+    /// The folder's store, and the one in it that is used. `None` where the folder cannot be used.
+    stores: OnceLock<Option<(LocalStore, LocalStore)>>,
 }
 
 impl Cache {
-    pub(crate) fn of(folder: PathBuf) -> Self {
-        Self { folder, store: OnceLock::new() }
+    pub(crate) fn of(folder: PathBuf, options: &str, most: u64) -> Self {
+        Self { folder, options: options.to_owned(), most, stores: OnceLock::new() }
     }
 
     /// Opens the folder now, and makes it if it does not exist.
@@ -23,15 +28,22 @@ impl Cache {
     /// # Errors
     /// The folder cannot be used.
     pub(crate) fn open(&self) -> Result<(), StoreError> {
-        let store = LocalStore::create_private(&self.folder)?;
-        let _ = self.store.set(Some(store));
+        let stores = self.make()?;
+        let _ = self.stores.set(Some(stores));
         Ok(())
     }
 
-    /// The store to read from; `None` if the folder does not exist yet or cannot be used.
+    /// The folder's own store comes first, so that the folder is a store from then on.
+    fn make(&self) -> Result<(LocalStore, LocalStore), StoreError> {
+        let root = LocalStore::create_private(&self.folder)?;
+        let store = if self.options.is_empty() { root.clone() } else { root.with_options(&self.options)? };
+        Ok((root, store))
+    }
+
+    /// The store to read from; `None` where nothing was kept yet.
     pub(crate) fn to_read(&self) -> Option<&LocalStore> {
-        match self.store.get() {
-            Some(store) => store.as_ref(),
+        match self.stores.get() {
+            Some(stores) => stores.as_ref().map(|(_, store)| store),
             None if self.folder.exists() => self.to_write(),
             None => None,
         }
@@ -39,6 +51,15 @@ impl Cache {
 
     /// The store to write to; `None` if the folder cannot be used.
     pub(crate) fn to_write(&self) -> Option<&LocalStore> {
-        self.store.get_or_init(|| LocalStore::create_private(&self.folder).ok()).as_ref()
+        self.stores.get_or_init(|| self.make().ok()).as_ref().map(|(_, store)| store)
+    }
+
+    /// Counts bytes that were written, and holds the folder to its bound at times.
+    #[cfg(feature = "convert")]
+    pub(crate) fn wrote(&self, bytes: u64) {
+        if let Some(Some((root, _))) = self.stores.get() {
+            // What was kept answers, also where nothing can be removed.
+            let _ = root.hold_bound(bytes, self.most);
+        }
     }
 }

@@ -152,7 +152,8 @@ impl Debuginfod {
             let url = format!("{}/buildid/{id}/{}", server.trim_end_matches('/'), artifact.name());
             let mut file =
                 tempfile::Builder::new().prefix(artifact.name()).tempfile_in(&folder).map_err(local)?;
-            match self.fetch(&url, file.as_file_mut()) {
+            let fetched = self.fetch(&url, file.as_file_mut());
+            match fetched.and_then(|found| if found { expect(file.path(), id) } else { Ok(found) }) {
                 Ok(true) => {
                     file.persist(&path).map_err(|error| local(error.error))?;
                     return Ok(Some(path));
@@ -219,6 +220,23 @@ impl Debuginfod {
         let text = fs::read_to_string(self.cache.join("cache_miss_s"));
         text.ok().and_then(|text| text.trim().parse().ok()).unwrap_or(MISSING_FOR)
     }
+}
+
+/// What a server sent is kept only if it is of the build that was asked for: what is kept is never asked for again. `Ok(true)` if it is.
+fn expect(path: &Path, id: &BuildId) -> Result<bool, String> {
+    let sent = foldsym_convert::identify(path, &foldsym_convert::Options::default());
+    let sent =
+        sent.map_err(|error| format!("sent no program: {}", without_path(path, &error.to_string())))?;
+    match BuildId::new(&sent.build_id) {
+        Ok(sent) if sent == *id => Ok(true),
+        Ok(sent) => Err(format!("sent another build: build id {sent}, expected {id}")),
+        Err(_) => Err(format!("sent another build: no build id, expected {id}")),
+    }
+}
+
+/// A message without the path that it begins with, which is of a file that is gone.
+fn without_path<'t>(path: &Path, text: &'t str) -> &'t str {
+    text.strip_prefix(&format!("{}: ", path.display())).unwrap_or(text)
 }
 
 /// Makes a folder that others cannot write to.

@@ -171,7 +171,7 @@ fn of_stores(stores: &[&Store], id: &ModuleId, seen: &mut Seen) -> Option<Symbol
     for store in stores {
         match store.get_module(id) {
             Ok(Some(map)) => return Some(map),
-            Ok(None) => seen.absent.push(format!("not in {}", location(store))),
+            Ok(None) => seen.absent.push(format!("not in {}", store.location())),
             Err(error) => seen.error(&error),
         }
     }
@@ -239,11 +239,4 @@ fn candidates(path: &Path, id: Option<&ModuleId>, name: Option<&str>) -> Vec<Pat
 /// True if the name ends in `.fsym`; the contents are checked when the file is opened.
 pub(crate) fn is_fsym(path: &Path) -> bool {
     path.extension().is_some_and(|ending| ending == "fsym")
-}
-
-fn location(store: &Store) -> String {
-    match store {
-        Store::Local(store) => store.root().display().to_string(),
-        other => format!("{other:?}"),
-    }
 }

@@ -78,7 +78,7 @@ const CONVERTER: &str = concat!(env!("CARGO_PKG_VERSION"), " 2");
 #[derive(Debug)]
 pub(crate) struct Conversion {
     options: Options,
-    /// The name of the cache's folder for programs that were converted with these options; empty for the default options.
+    /// Names the part of the cache that has programs converted with these options; empty for those that every engine has.
     key: String,
 }
 
@@ -115,10 +115,9 @@ impl Conversion {
         BuildId::new(&identity.build_id).ok().map(ModuleId::from)
     }
 
-    /// The folder of the cache for these options. Programs converted with other options are kept in another folder, since a store has one
-    /// file for each identity.
-    pub(crate) fn cache(&self, folder: &Path) -> PathBuf {
-        if self.key.is_empty() { folder.to_owned() } else { folder.join("with").join(&self.key) }
+    /// Names the part of the cache. What is converted otherwise is kept apart: one identity has one file in a store.
+    pub(crate) fn key(&self) -> &str {
+        &self.key
     }
 }
 
@@ -185,11 +184,16 @@ pub(crate) fn convert(
     if !fits {
         return Ok(None);
     }
-    if let (Some(cache), Some(own)) = (cache.and_then(Cache::to_write), own) {
-        match into_cache(program, own, derived.clone(), cache, options) {
-            // If the cache cannot be written to, or its disk is full, the program is converted without the cache.
-            Err(LoadError::Store(StoreError::Io { .. }) | LoadError::Convert(ConvertError::Write { .. })) => {
+    if let (Some(cache), Some(own)) = (cache, own)
+        && let Some(store) = cache.to_write()
+    {
+        match into_cache(program, own, derived.clone(), (cache, store), options) {
+            // What is wrong with the program is told.
+            Err(LoadError::Store(StoreError::Damaged { path, problem })) if path == program => {
+                return Err(StoreError::Damaged { path, problem }.into());
             }
+            // A cache that cannot be used, or whose disk is full, keeps nothing: the answer needs no cache.
+            Err(LoadError::Store(_) | LoadError::Convert(ConvertError::Write { .. })) => {}
             other => return other.map(Some),
         }
     }
@@ -201,7 +205,7 @@ fn into_cache(
     program: &Path,
     id: &BuildId,
     derived: Option<BuildId>,
-    cache: &LocalStore,
+    (whole, cache): (&Cache, &LocalStore),
     options: &Options,
 ) -> Result<SymbolMap, LoadError> {
     let cause = cause(program, options);
@@ -228,24 +232,29 @@ fn into_cache(
         && !matches!(error, ConvertError::Write { .. })
     {
         cache.note_malformed(id, &cause, &error.to_string())?;
+        whole.wrote(1);
     }
     let made = made?;
-    let whole = made.report.debug_info() == DebugInfo::Full;
+    let is_whole = made.report.debug_info() == DebugInfo::Full;
     info.conversion = Some(serde_json::json!({
         "cause": &*cause,
-        "whole": whole,
+        "whole": is_whole,
         "asked": now(),
         "converter": CONVERTER,
     }));
-    lock.publish(&info, |to| -> Result<(), LoadError> {
-        std::fs::copy(&made.path, to).map_err(|source| at(to, "write", source))?;
-        Ok(())
-    })?;
+    let kept = lock.publish(&info, |to| -> Result<(), StoreError> {
+        std::fs::copy(&made.path, to).map(|_| ()).map_err(|source| at(to, "write", source))
+    });
+    let map = kept.and_then(|_| cache.get(id));
     drop(lock);
-    Ok(cache.get(id)?.ok_or_else(|| {
-        let gone = std::io::Error::from(std::io::ErrorKind::NotFound);
-        StoreError::Io { path: cache.file_path(id), doing: "open", source: gone }
-    })?)
+    match map {
+        Ok(Some(map)) => {
+            whole.wrote(map.bytes().len() as u64);
+            Ok(map)
+        }
+        // What cannot be kept answers all the same.
+        _ => Ok(SymbolMap::open(&made.path)?),
+    }
 }
 
 /// The cached file of an identity, if it may be used for this program.

@@ -71,6 +71,7 @@ pub struct Builder {
     cache: Option<PathBuf>,
     /// True if [`Builder::build`] fails when the cache cannot be used.
     cache_must: bool,
+    cache_bytes: u64,
     open_files: usize,
     retry_after: Duration,
     threads: usize,
@@ -125,7 +126,13 @@ impl Builder {
         Self { cache: Some(folder.into()), cache_must: true, ..self }
     }
 
-    /// As [`Builder::cache`], but if the folder cannot be used, nothing is kept. The folder is made when there is something to keep.
+    /// The folder of the cache has at most so many bytes: what `FOLDSYM_CACHE_BYTES` says, else 10 GiB, unless this says otherwise. What
+    /// was not used for longest is removed.
+    pub fn cache_bytes(self, most: u64) -> Self {
+        Self { cache_bytes: most, ..self }
+    }
+
+    /// As [`Builder::cache`], where the folder can be used; else nothing is kept. The folder is made when there is something to keep.
     pub fn cache_if_usable(self, folder: Option<PathBuf>) -> Self {
         Self { cache: folder, cache_must: false, ..self }
     }
@@ -192,8 +199,10 @@ impl Builder {
         }
         let cache = self.cache.map(|folder| {
             #[cfg(feature = "convert")]
-            let folder = finder.conversion.cache(&folder);
-            Cache::of(folder)
+            let options = finder.conversion.key();
+            #[cfg(not(feature = "convert"))]
+            let options = "";
+            Cache::of(folder, options, self.cache_bytes)
         });
         if let Some(cache) = cache.as_ref().filter(|_| self.cache_must) {
             cache.open().map_err(BuildError::Cache)?;
@@ -222,6 +231,7 @@ impl Symbolizer {
             finder: Finder::default(),
             cache: None,
             cache_must: true,
+            cache_bytes: foldsym_store::default_cache_bytes(),
             open_files: 256,
             retry_after: Duration::from_secs(60),
             threads: 0,

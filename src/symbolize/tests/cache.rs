@@ -95,3 +95,57 @@ fn what_another_converter_made_is_made_anew() {
         }
     }
 }
+
+/// Programs that were converted with other options are kept apart, and it does not matter which come first.
+#[test]
+fn other_options_may_come_first() {
+    let folder = tempfile::tempdir().unwrap();
+    let (cache, program) = (folder.path().join("cache"), built("demo.elf"));
+    let mut options = foldsym_convert::Options::default();
+    (options.columns, options.debug_dirs) = (true, vec![folder.path().to_owned()]);
+    let other = Symbolizer::builder().conversion(options).cache(&cache).build().unwrap();
+    other.load(&program).unwrap();
+    assert_ne!(line(&program, &cache, 0x2012b0, true), 0);
+    let store = LocalStore::open(&cache).unwrap();
+    assert_eq!(store.list().unwrap().len(), 1);
+    let checked = store.check().unwrap();
+    assert_eq!((checked.files, checked.problems.as_slice()), (2, &[][..]));
+}
+
+#[test]
+fn what_is_converted_is_held_to_the_bound() {
+    let folder = tempfile::tempdir().unwrap();
+    let cache = folder.path().join("cache");
+    let bytes =
+        || LocalStore::open(&cache).unwrap().list().unwrap().iter().map(|listed| listed.size).sum::<u64>();
+    let mut most = u64::MAX;
+    for name in ["fold.clang-lld.set/program", "demo.elf", "inline.clang-pie"] {
+        let engine = Symbolizer::builder().cache(&cache).cache_bytes(most).build().unwrap();
+        assert!(engine.load(&built(name)).is_ok());
+        assert!(bytes() > 0);
+        // The first one has most bytes.
+        most = most.min(bytes());
+        assert!(bytes() <= most, "{name}: {} of {most}", bytes());
+    }
+}
+
+/// A cache that cannot keep a program does not stop the answer, and the program is not converted twice for it.
+#[test]
+fn a_folder_in_the_place_of_an_entry_does_not_stop_an_answer() {
+    let folder = tempfile::tempdir().unwrap();
+    let (cache, program) = (folder.path().join("cache"), built("demo.elf"));
+    assert_ne!(line(&program, &cache, 0x2012b0, true), 0);
+    let store = LocalStore::open(&cache).unwrap();
+    let entry = store.list().unwrap().remove(0).path;
+    fs::remove_file(&entry).unwrap();
+    fs::create_dir(&entry).unwrap();
+    for is_named in [true, false] {
+        let programs = folder.path().join("programs");
+        fs::create_dir_all(&programs).unwrap();
+        fs::copy(&program, programs.join("app")).unwrap();
+        assert_ne!(line(&programs.join("app"), &cache, 0x2012b0, is_named), 0, "named: {is_named}");
+    }
+    let engine = Symbolizer::builder().cache(&cache).build().unwrap();
+    assert!(engine.load(&program).is_ok());
+    assert!(entry.is_dir());
+}

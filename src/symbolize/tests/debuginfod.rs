@@ -246,13 +246,26 @@ fn a_debug_file_alone_answers_while_servers_fail_or_wait() {
     assert!(has_code() && count.load(Ordering::Relaxed) == asked);
 }
 
+/// What a server sent wrong is not kept: the next server is asked, and this one again.
 #[test]
 fn a_server_that_sends_another_build_is_not_believed() {
     let other = fs::read(programs().join("../split.clang-dwarf5.set/stripped.debug")).unwrap();
-    let (url, _) = canned(http("200 OK", other.len(), &other));
-    let cache = tempfile::tempdir().unwrap();
-    let why = failure(&ask(std::slice::from_ref(&url), cache.path()));
-    assert!(why.contains("sent another build"), "{why}");
+    let [program, debug] =
+        ["stripped", "stripped.debug"].map(|name| fs::read(programs().join(name)).unwrap());
+    let (right, _) = answering(move |line| match line.contains("/executable") {
+        true => http("200 OK", program.len(), &program),
+        false => http("200 OK", debug.len(), &debug),
+    });
+    let page = b"<html>Sign in</html>";
+    for (body, says) in [(&other[..], "sent another build: build id "), (&page[..], "sent no program: ")] {
+        let (wrong, _) = canned(http("200 OK", body.len(), body));
+        let cache = tempfile::tempdir().unwrap();
+        let why = failure(&ask(std::slice::from_ref(&wrong), cache.path()));
+        assert!(why.starts_with(&wrong) && why.contains(says), "{why}");
+        assert!(!why.contains(cache.path().to_str().unwrap()), "{why}");
+        assert_eq!(fs::read_dir(cache.path().join(id().to_string())).unwrap().count(), 0);
+        assert_answered(&ask(&[wrong, right.clone()], cache.path()));
+    }
 }
 
 /// Ends with the test.

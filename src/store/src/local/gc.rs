@@ -1,12 +1,14 @@
 //! Garbage collection: removes files that were not used for long, and litter of killed writers.
 //!
-//! Readers are safe: an open file stays mapped when it is removed. Writers need the lock of an entry to publish a file, and garbage
-//! collection needs it to remove one; under the lock it checks the time of the last use again. A folder is removed only by
-//! `rmdir`, which fails while something is in it.
+//! Readers need no care: a file that is removed stays mapped where it is open. Writers need the lock of an entry to publish it, and so does the
+//! collector to remove it, or an index entry that leads to it; it looks again under the lock. What somebody else has locked is in use, and
+//! stays. A folder is removed only by `rmdir`, which fails while something is in it.
+//!
+//! A cache has stores in its folders. They are collected together, so that one bound holds for all.
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::io;
+use std::io::{self, Write};
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
@@ -23,7 +25,12 @@ pub(super) const LITTER_AGE: Duration = Duration::from_secs(24 * 3600);
 /// Notes about missing files and failed conversions are removed at this age.
 const NOTE_AGE: Duration = Duration::from_secs(24 * 3600);
 
-/// The options of garbage collection.
+/// What an entry without a file takes: the block of its folder.
+const NOTE_BYTES: u64 = 4096;
+/// Bytes that are written into a cache are counted in pieces of this size.
+const PIECE: u64 = 64 << 10;
+
+/// What garbage collection may remove.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct GcOptions {
@@ -61,39 +68,54 @@ pub struct GcReport {
     pub litter: u64,
 }
 
-/// An entry that may be removed.
-struct Candidate {
+/// An entry that may go.
+struct Candidate<'s> {
+    store: &'s LocalStore,
     entry: Entry,
-    /// Bytes of all versions.
+    /// Bytes of the files of all versions.
     size: u64,
     used: SystemTime,
+    /// Nothing but notes.
+    is_bare: bool,
 }
 
 impl LocalStore {
-    /// Removes files by age and size, and litter. Without limits it removes only litter.
+    /// Removes files by age and size, and litter. Without limits it removes litter alone. Stores in folders of a cache are collected too.
     ///
     /// # Errors
     /// A pin cannot be read, so that it is unknown which files it keeps; or the store cannot be listed or written.
     pub fn gc(&self, options: &GcOptions) -> Result<GcReport, StoreError> {
         let mut report = GcReport::default();
-        let pinned: BTreeSet<BuildId> = self.pins()?.into_iter().flat_map(|pin| pin.ids).collect();
-        let mut files = Vec::new();
-        for entry in self.entries(&mut |_, _| {})? {
-            match weigh(&entry.path)? {
-                Some((size, used)) => files.push(Candidate { entry, size, used }),
-                None if !options.dry_run => report.litter += self.clear_notes(&entry, options)?,
-                None => {}
+        let mut stores = vec![self.clone()];
+        stores.extend(self.parts()?.into_iter().filter(|part| part.check_format().is_ok()));
+        let (mut pinned, mut candidates) = (BTreeSet::<BuildId>::new(), Vec::new());
+        for store in &stores {
+            pinned.extend(store.pins()?.into_iter().flat_map(|pin| pin.ids));
+            for entry in store.entries(&mut |_, _| {})? {
+                if !options.dry_run && weigh(&entry.path)?.is_none() {
+                    report.litter += store.clear_notes(&entry, options.litter_age, NOTE_AGE)?;
+                }
+                candidates.extend(candidate(store, entry)?);
             }
         }
-        files.sort_by(|a, b| (a.used, &a.entry.id).cmp(&(b.used, &b.entry.id)));
-        let mut left: u64 = files.iter().map(|file| file.size).sum();
+        candidates.sort_by(|a, b| (a.used, &a.entry.id).cmp(&(b.used, &b.entry.id)));
+        let mut left: u64 = candidates.iter().map(|candidate| candidate.size).sum();
         let now = SystemTime::now();
-        for Candidate { entry, size, used } in files {
+        for Candidate { store, entry, size, used, is_bare } in candidates {
             let idle = now.duration_since(used).unwrap_or_default();
             let old = options.max_age.is_some_and(|max| idle >= max);
             let many = options.max_bytes.is_some_and(|max| left > max);
+            if is_bare {
+                if many {
+                    left -= size;
+                }
+                if many && !options.dry_run {
+                    report.litter += store.clear_notes(&entry, Duration::ZERO, Duration::ZERO)?;
+                }
+                continue;
+            }
             let is_pinned = pinned.contains(&entry.id);
-            let goes = (old || many) && !is_pinned && (options.dry_run || self.collect(&entry, used)?);
+            let goes = (old || many) && !is_pinned && (options.dry_run || store.collect(&entry, used)?);
             if goes {
                 left -= size;
                 report.removed_bytes += size;
@@ -105,12 +127,38 @@ impl LocalStore {
             }
         }
         if !options.dry_run {
-            report.litter += self.sweep(options.litter_age)? + self.sweep_index(options.litter_age)?;
+            for store in &stores {
+                report.litter += store.sweep(options.litter_age)? + store.sweep_index(options.litter_age)?;
+            }
         }
         Ok(report)
     }
 
-    /// Removes the file of a build id and its index entries, even if it is pinned. `Ok(false)` if there is none.
+    /// Counts bytes that were written into a cache or a store in a folder of it. When an eighth of `most` was written, by whatever
+    /// process, the cache is collected to `most` bytes. Counted are pieces of 64 KiB: a note is one.
+    ///
+    /// # Errors
+    /// As [`LocalStore::gc`].
+    pub fn hold_bound(&self, written: u64, most: u64) -> Result<(), StoreError> {
+        let due = most / 8 / PIECE;
+        let pieces = written.div_ceil(PIECE).min(due + 1);
+        let path = self.tmp().join("written");
+        // A byte for each piece: to append is one step, whoever else appends.
+        let count = || -> io::Result<u64> {
+            fs::create_dir_all(self.tmp())?;
+            let mut file = fs::File::options().append(true).create(true).open(&path)?;
+            file.write_all(&vec![b'.'; usize::try_from(pieces).unwrap_or(usize::MAX)])?;
+            Ok(file.metadata()?.len())
+        };
+        // What cannot be counted, as the disk is full, is a reason to make room.
+        if count().is_ok_and(|counted| counted <= due) {
+            return Ok(());
+        }
+        remove_file(&path)?;
+        self.gc(&GcOptions { max_bytes: Some(most), ..GcOptions::default() }).map(|_| ())
+    }
+
+    /// Removes the file of a build id, with its index entries. `Ok(false)` where there is none. A pin does not keep it.
     ///
     /// # Errors
     /// The store cannot be written.
@@ -124,7 +172,7 @@ impl LocalStore {
 
     /// Removes an entry, unless it was used since it was weighed.
     fn collect(&self, entry: &Entry, used: SystemTime) -> Result<bool, StoreError> {
-        let _lock = self.lock(&entry.id)?;
+        let Some(_lock) = self.try_lock(&entry.id)? else { return Ok(false) };
         match weigh(&entry.path)? {
             Some((_, now)) if now > used => return Ok(false),
             _ => self.remove_locked(entry)?,
@@ -161,14 +209,19 @@ impl LocalStore {
         Ok(())
     }
 
-    /// Removes old notes and reports from an entry without a file.
-    fn clear_notes(&self, entry: &Entry, options: &GcOptions) -> Result<u64, StoreError> {
+    /// Of an entry without a file: removes reports and notes of these ages, which are too old to tell anything.
+    fn clear_notes(
+        &self,
+        entry: &Entry,
+        report_age: Duration,
+        note_age: Duration,
+    ) -> Result<u64, StoreError> {
         let mut removed = 0;
         for file in read_folder(&entry.path)? {
             let name = file.file_name();
-            let limit = if is_versioned(&name, "json") { options.litter_age } else { NOTE_AGE };
+            let limit = if is_versioned(&name, "json") { report_age } else { note_age };
             if super::list::is_known(&name) && age(&file.path()).is_some_and(|age| age >= limit) {
-                let _lock = self.lock(&entry.id)?;
+                let Some(_lock) = self.try_lock(&entry.id)? else { continue };
                 // A writer may have finished meanwhile.
                 if weigh(&entry.path)?.is_none() {
                     remove_file(&file.path())?;
@@ -186,7 +239,7 @@ impl LocalStore {
         let mut removed = 0;
         for file in read_folder(&self.tmp())? {
             let (path, name) = (file.path(), file.file_name());
-            if name == "swept" || age(&path).is_none_or(|age| age < litter_age) {
+            if name == "swept" || name == "written" || age(&path).is_none_or(|age| age < litter_age) {
                 continue;
             }
             let gone = if path.extension().is_some_and(|ending| ending == "lock") {
@@ -206,30 +259,56 @@ impl LocalStore {
     /// Removes old index entries without a file.
     fn sweep_index(&self, litter_age: Duration) -> Result<u64, StoreError> {
         let mut removed = 0;
-        let old = |path: &Path| age(path).is_some_and(|age| age >= litter_age);
         for (path, _) in self.debug_entries()? {
-            if !old(&path) {
-                continue;
-            }
-            let id = read_small(&path).ok().flatten().and_then(|text| BuildId::parse(text.trim_end()).ok());
-            if id.is_none_or(|id| !self.file_path(&id).exists()) {
-                remove_file(&path)?;
-                path.parent().map(remove_empty);
-                removed += 1;
-            }
+            let leads_to = || {
+                let text = read_small(&path).ok().flatten()?;
+                BuildId::parse(text.trim_end()).ok()
+            };
+            removed += u64::from(self.sweep_entry(&path, litter_age, &leads_to)?);
         }
         for name in read_folder(&self.name_folder())? {
             for marker in read_folder(&name.path())? {
-                let id = BuildId::parse(&marker.file_name().to_string_lossy()).ok();
-                if old(&marker.path()) && id.is_none_or(|id| !self.file_path(&id).exists()) {
-                    remove_file(&marker.path())?;
-                    removed += 1;
-                }
+                let leads_to = || BuildId::parse(&marker.file_name().to_string_lossy()).ok();
+                removed += u64::from(self.sweep_entry(&marker.path(), litter_age, &leads_to)?);
             }
             remove_empty(&name.path());
         }
         Ok(removed)
     }
+
+    /// Removes one index entry if it is old and leads to no file.
+    fn sweep_entry(
+        &self,
+        path: &Path,
+        litter_age: Duration,
+        leads_to: &dyn Fn() -> Option<BuildId>,
+    ) -> Result<bool, StoreError> {
+        let dangles = |id: &Option<BuildId>| id.as_ref().is_none_or(|id| !self.file_path(id).exists());
+        let id = leads_to();
+        if age(path).is_none_or(|age| age < litter_age) || !dangles(&id) {
+            return Ok(false);
+        }
+        let lock = match &id {
+            Some(id) => self.try_lock(id)?,
+            None => None,
+        };
+        // A writer that finds an old entry keeps it: it may have published the file meanwhile, or does so now.
+        if id.is_some() && lock.is_none() || leads_to() != id || !dangles(&id) {
+            return Ok(false);
+        }
+        remove_file(path)?;
+        path.parent().map(remove_empty);
+        Ok(true)
+    }
+}
+
+/// What is known of an entry that may go; `None` where nothing is there.
+fn candidate(store: &LocalStore, entry: Entry) -> Result<Option<Candidate<'_>>, StoreError> {
+    if let Some((size, used)) = weigh(&entry.path)? {
+        return Ok(Some(Candidate { store, entry, size, used, is_bare: false }));
+    }
+    let noted = entry.path.metadata().and_then(|found| found.modified()).ok();
+    Ok(noted.map(|used| Candidate { store, entry, size: NOTE_BYTES, used, is_bare: true }))
 }
 
 /// The bytes of an entry's files of all versions, and the time when one of them was last used; `None` if there are no files.

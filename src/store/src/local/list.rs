@@ -9,6 +9,9 @@ use super::store::{LocalStore, file_name};
 use crate::error::StoreError;
 use crate::id::{BuildId, DebugId};
 
+/// What is in the folder of a store besides entries.
+const OWN: [&str; 8] = ["format", "debugid", "name", "pins", "tmp", "with", "remote", "location"];
+
 /// A file of the store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -52,8 +55,8 @@ pub(super) struct Entry {
 }
 
 impl LocalStore {
-    /// The files of this version of the format, by build id. Files and folders that do not belong in a store are left out;
-    /// [`LocalStore::check`] reports them.
+    /// The files of this version of the format, by build id, without those of stores in folders of this one. What cannot be a file of the
+    /// store is left out: [`LocalStore::check`] names it.
     ///
     /// # Errors
     /// A folder of the store cannot be listed.
@@ -70,7 +73,7 @@ impl LocalStore {
         Ok(listed)
     }
 
-    /// Reads every file of the store whole, and every index entry, and reports all problems.
+    /// Reads every file of the store whole, and every index entry, and says what is wrong. Stores in folders of a cache are checked too.
     ///
     /// An index entry without a file is not a problem: a writer may be about to publish the file.
     ///
@@ -78,7 +81,19 @@ impl LocalStore {
     /// A folder of the store cannot be listed.
     pub fn check(&self) -> Result<Checked, StoreError> {
         let mut checked = Checked::default();
-        let mut problems = Vec::new();
+        self.check_into(&mut checked)?;
+        for part in self.parts()? {
+            match part.check_format() {
+                Ok(()) => part.check_into(&mut checked)?,
+                Err(error) => checked.problems.push(problem_of(part.root(), &error)),
+            }
+        }
+        checked.problems.sort_by(|a, b| a.path.cmp(&b.path));
+        Ok(checked)
+    }
+
+    fn check_into(&self, checked: &mut Checked) -> Result<(), StoreError> {
+        let problems = &mut checked.problems;
         let entries = self.entries(&mut |path, message| problems.push(problem(path, message)))?;
         for Entry { id, path } in entries {
             for found in read_folder(&path)? {
@@ -96,17 +111,31 @@ impl LocalStore {
             }
         }
         for (path, key) in self.debug_entries()? {
-            match DebugId::parse(&key).map_err(StoreError::from).and_then(|id| self.build_id_of(&id)) {
-                Ok(_) => {}
-                Err(error) => problems.push(problem_of(&path, &error)),
+            let id = DebugId::parse(&key).map_err(StoreError::from);
+            if let Err(error) = id.and_then(|id| self.check_index(&id)) {
+                problems.push(problem_of(&path, &error));
             }
         }
         if let Err(error) = self.pins() {
             problems.push(problem_of(&self.root().join("pins"), &error));
         }
-        problems.sort_by(|a, b| a.path.cmp(&b.path));
-        checked.problems = problems;
-        Ok(checked)
+        Ok(())
+    }
+
+    /// An index entry leads to a program of its debug id, or to none.
+    fn check_index(&self, id: &DebugId) -> Result<(), StoreError> {
+        let Some(build_id) = self.build_id_of(id)? else { return Ok(()) };
+        // What is wrong with the file itself is told of its entry.
+        let Ok(Some(map)) = self.inspect(&build_id) else { return Ok(()) };
+        match DebugId::of_file(&build_id, map.file()) {
+            found if found == *id => Ok(()),
+            found => Err(StoreError::damaged(
+                &self.debug_path(id),
+                format!(
+                    "leads to build id {build_id}, whose debug id is {found}; add the file of {id} again"
+                ),
+            )),
+        }
     }
 
     /// Checks a file and returns its size; `Ok(None)` if there is no file.
@@ -128,8 +157,7 @@ impl LocalStore {
         let mut entries = Vec::new();
         for outer in read_folder(self.root())? {
             let (head, path) = (outer.file_name(), outer.path());
-            let known = ["format", "debugid", "name", "pins", "tmp"].iter().any(|name| head == *name);
-            if known {
+            if OWN.iter().any(|name| head == *name) {
                 continue;
             }
             if head.len() != 2 || !path.is_dir() {

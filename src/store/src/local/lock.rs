@@ -24,6 +24,13 @@ pub struct EntryLock<'s> {
     _file: File,
 }
 
+impl EntryLock<'_> {
+    /// The build id.
+    pub fn id(&self) -> &BuildId {
+        &self.id
+    }
+}
+
 impl LocalStore {
     /// Waits until no other process or thread holds the lock of a build id, and takes it. Before converting a program, take the lock and then
     /// check whether the file exists by now: so only one of many processes converts.
@@ -31,7 +38,30 @@ impl LocalStore {
     /// # Errors
     /// The store cannot be written, or its file system has no locks.
     pub fn lock(&self, id: &BuildId) -> Result<EntryLock<'_>, StoreError> {
-        let path = self.tmp().join(format!("{id}.lock"));
+        let taken = self.take(id, |file| FileExt::lock(file).map(|()| true))?;
+        taken.ok_or_else(|| StoreError::io(&self.lock_path(id), "lock", io::ErrorKind::WouldBlock.into()))
+    }
+
+    /// Takes the lock of a build id if nobody holds it.
+    pub(super) fn try_lock(&self, id: &BuildId) -> Result<Option<EntryLock<'_>>, StoreError> {
+        self.take(id, |file| match FileExt::try_lock(file) {
+            Ok(()) => Ok(true),
+            Err(fs4::TryLockError::WouldBlock) => Ok(false),
+            Err(fs4::TryLockError::Error(error)) => Err(error),
+        })
+    }
+
+    fn lock_path(&self, id: &BuildId) -> PathBuf {
+        self.tmp().join(format!("{id}.lock"))
+    }
+
+    /// `Ok(None)` where `lock` says that it did not get the lock.
+    fn take(
+        &self,
+        id: &BuildId,
+        lock: impl Fn(&File) -> io::Result<bool>,
+    ) -> Result<Option<EntryLock<'_>>, StoreError> {
+        let path = self.lock_path(id);
         let failed = |error| StoreError::io(&path, "lock", error);
         loop {
             make_folder(&self.tmp())?;
@@ -40,9 +70,11 @@ impl LocalStore {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 other => other.map_err(failed)?,
             };
-            FileExt::lock(&file).map_err(failed)?;
+            if !lock(&file).map_err(failed)? {
+                return Ok(None);
+            }
             if has_name(&file, &path).map_err(failed)? {
-                return Ok(EntryLock { store: self, id: id.clone(), path, _file: file });
+                return Ok(Some(EntryLock { store: self, id: id.clone(), path, _file: file }));
             }
         }
     }

@@ -13,5 +13,6 @@ pub use gc::{GcOptions, GcReport};
 pub use list::{Checked, Listed, Problem};
 pub use lock::EntryLock;
 pub use pins::Pin;
+pub(crate) use publish::Made;
 pub use publish::{EntryInfo, Published};
 pub use store::LocalStore;

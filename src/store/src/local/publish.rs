@@ -1,8 +1,11 @@
 //! Publishes a finished file: checks it, syncs it to the disk, and gives it its name in one step.
 //!
-//! The order makes a kill at any point harmless. First the whole file is written and synced under a temporary name. Then the index entries
-//! are written; they refer to a file that does not exist yet, so they count as absent. The link to the final name comes last, so
-//! that an entry with a file has its index entries. A writer that finds the file published already writes missing index entries, too.
+//! The order makes a kill at any point harmless. First the file is whole and on the disk under a temporary name. Then the index entries are
+//! written, which lead to a file that is not there yet and count as absent. The link to the final name comes last: an entry
+//! with a file has its index entries. A writer that finds the file there writes index entries that are missing all the same.
+//!
+//! A file without a build id belongs to its report. Where it is replaced, the old report names the new file too before the file changes,
+//! and the new report follows: a reader finds a report that fits at any time.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -82,8 +85,8 @@ impl EntryLock<'_> {
         info: &EntryInfo,
         make: impl FnOnce(&Path) -> Result<(), E>,
     ) -> Result<Published, E> {
-        let made = self.store.make(make)?;
-        self.store.commit(made, info, Some(self)).map_err(E::from)
+        let made = self.store.make(info, make)?;
+        Ok(self.commit(&made, info)?)
     }
 }
 
@@ -127,19 +130,21 @@ impl LocalStore {
         info: &EntryInfo,
         make: impl FnOnce(&Path) -> Result<(), E>,
     ) -> Result<Published, E> {
-        let made = self.make(make)?;
-        self.commit(made, info, None).map_err(E::from)
+        let made = self.make(info, make)?;
+        let lock = self.lock(&made.id)?;
+        Ok(lock.commit(&made, info)?)
     }
 
-    /// Lets `make` write a file in `tmp/`.
-    pub(super) fn make<E: From<StoreError>>(
+    /// Has a file made in `tmp/`, forces it to the disk, and checks it.
+    pub(crate) fn make<E: From<StoreError>>(
         &self,
+        info: &EntryInfo,
         make: impl FnOnce(&Path) -> Result<(), E>,
-    ) -> Result<TempPath, E> {
+    ) -> Result<Made, E> {
         self.sweep_sometimes();
         let path = self.temporary()?;
         make(&path)?;
-        Ok(path)
+        Ok(Made::of(path, info)?)
     }
 
     /// Makes an empty file in `tmp/`, which is removed when the value is dropped.
@@ -159,41 +164,56 @@ impl LocalStore {
         });
         made.map(|file| file.into_temp_path()).map_err(|error| StoreError::io(&tmp, "write to", error))
     }
+}
 
-    /// Checks a finished file and gives it its name.
-    pub(super) fn commit(
-        &self,
-        made: TempPath,
-        info: &EntryInfo,
-        held: Option<&EntryLock<'_>>,
-    ) -> Result<Published, StoreError> {
-        let synced = File::open(&made).and_then(|file| file.sync_all());
-        synced.map_err(|error| StoreError::io(&made, "write", error))?;
-        let map = SymbolMap::open(&made)?;
-        map.file().verify().map_err(|error| StoreError::damaged(&made, error))?;
+/// A finished file in `tmp/` that is sound, and its identity. The file goes with it, unless it gets a name.
+pub(crate) struct Made {
+    path: TempPath,
+    pub(crate) map: SymbolMap,
+    pub(crate) id: BuildId,
+}
+
+impl Made {
+    fn of(path: TempPath, info: &EntryInfo) -> Result<Self, StoreError> {
+        let synced = File::open(&path).and_then(|file| file.sync_all());
+        synced.map_err(|error| StoreError::io(&path, "write", error))?;
+        let map = SymbolMap::open(&path)?;
+        map.file().verify().map_err(|error| StoreError::damaged(&path, error))?;
         let id = identity(&map, info)?;
-        let own;
-        let lock = match held {
-            Some(held) if held.id != id => {
-                return Err(StoreError::wrong_id(&made, &held.id, map.file().build_id()));
-            }
-            Some(held) => held,
-            None => {
-                own = self.lock(&id)?;
-                &own
-            }
-        };
-        self.commit_locked(&made, &map, info, lock)
+        Ok(Self { path, map, id })
     }
 
-    fn commit_locked(
+    /// The report of the file: the text of a JSON object.
+    pub(crate) fn report(&self, info: &EntryInfo) -> String {
+        report(&self.id, &self.map, info)
+    }
+}
+
+impl EntryLock<'_> {
+    /// Refuses a file of another program than the lock's.
+    pub(crate) fn expect(&self, made: &Made) -> Result<(), StoreError> {
+        if made.id == self.id {
+            return Ok(());
+        }
+        Err(StoreError::wrong_id(&made.path, &self.id, made.map.file().build_id()))
+    }
+
+    /// Gives a finished file its name.
+    pub(crate) fn commit(&self, made: &Made, info: &EntryInfo) -> Result<Published, StoreError> {
+        self.expect(made)?;
+        self.store.commit(&made.path, &made.map, info, &self.id)
+    }
+}
+
+impl LocalStore {
+    /// The caller holds the lock of `id`.
+    fn commit(
         &self,
         made: &Path,
         map: &SymbolMap,
         info: &EntryInfo,
-        lock: &EntryLock<'_>,
+        id: &BuildId,
     ) -> Result<Published, StoreError> {
-        let id = &lock.id;
         let path = self.file_path(id);
         // Only the holder of the lock replaces a file, so a file that is found here stays.
         let there = match self.get(id) {
@@ -224,6 +244,9 @@ impl LocalStore {
         };
         if there.is_some() {
             self.write_index(id, map, info)?;
+            if map.file().build_id().is_empty() {
+                self.announce(id, map)?;
+            }
             fs::rename(made, &path).map_err(|error| StoreError::io(&path, "replace", error))?;
             self.write_report(id, map, info)?;
             sync_folder(path.parent());
@@ -253,8 +276,22 @@ impl LocalStore {
         Ok(())
     }
 
-    /// Writes the index entries of a file: by debug id, and by name for people.
-    fn write_index(&self, id: &BuildId, map: &SymbolMap, info: &EntryInfo) -> Result<(), StoreError> {
+    /// Has the report of a file name the file that replaces it next.
+    fn announce(&self, id: &BuildId, next: &SymbolMap) -> Result<(), StoreError> {
+        let old = self.report(id)?.and_then(|text| serde_json::from_str::<Map<_, _>>(&text).ok());
+        let mut report = old.unwrap_or_default();
+        report.insert("build_id".into(), json!(id.to_string()));
+        report.insert("next".into(), json!({ "size": next.bytes().len(), "checksum": next.checksum() }));
+        self.place_text(&self.report_path(id), &format!("{}\n", Value::Object(report)), true)
+    }
+
+    /// The index entries that lead to a file: by debug id, and by name for people.
+    pub(crate) fn write_index(
+        &self,
+        id: &BuildId,
+        map: &SymbolMap,
+        info: &EntryInfo,
+    ) -> Result<(), StoreError> {
         let debug_id = DebugId::of_file(id, map.file());
         let path = self.debug_path(&debug_id);
         let line = format!("{id}\n");
@@ -275,21 +312,7 @@ impl LocalStore {
     }
 
     fn write_report(&self, id: &BuildId, map: &SymbolMap, info: &EntryInfo) -> Result<(), StoreError> {
-        let mut report = Map::new();
-        report.insert("format".into(), json!(VERSION));
-        report.insert("build_id".into(), json!(id.to_string()));
-        report.insert("derived_id".into(), json!(map.file().build_id().is_empty()));
-        report.insert("debug_id".into(), json!(DebugId::of_file(id, map.file()).to_string()));
-        report.insert("size".into(), json!(map.bytes().len()));
-        report.insert("checksum".into(), json!(map.checksum()));
-        report.insert("name".into(), json!(info.name));
-        report.insert("converter".into(), json!(info.converter));
-        report.insert("functions".into(), json!(map.file().records().function_count()));
-        report.insert("groups".into(), json!(map.file().records().group_count()));
-        if let Some(conversion) = &info.conversion {
-            report.insert("conversion".into(), conversion.clone());
-        }
-        self.place_text(&self.report_path(id), &format!("{}\n", Value::Object(report)), true)
+        self.place_text(&self.report_path(id), &report(id, map, info), true)
     }
 
     /// Writes a small file, whole or not at all. Without `replace`, a file that is there already stays.
@@ -362,6 +385,24 @@ impl LocalStore {
             let _ = self.sweep(super::gc::LITTER_AGE);
         }
     }
+}
+
+fn report(id: &BuildId, map: &SymbolMap, info: &EntryInfo) -> String {
+    let mut report = Map::new();
+    report.insert("format".into(), json!(VERSION));
+    report.insert("build_id".into(), json!(id.to_string()));
+    report.insert("derived_id".into(), json!(map.file().build_id().is_empty()));
+    report.insert("debug_id".into(), json!(DebugId::of_file(id, map.file()).to_string()));
+    report.insert("size".into(), json!(map.bytes().len()));
+    report.insert("checksum".into(), json!(map.checksum()));
+    report.insert("name".into(), json!(info.name));
+    report.insert("converter".into(), json!(info.converter));
+    report.insert("functions".into(), json!(map.file().records().function_count()));
+    report.insert("groups".into(), json!(map.file().records().group_count()));
+    if let Some(conversion) = &info.conversion {
+        report.insert("conversion".into(), conversion.clone());
+    }
+    format!("{}\n", Value::Object(report))
 }
 
 /// The identity under which a file is published.

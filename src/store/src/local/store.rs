@@ -15,7 +15,11 @@ use crate::symbol_map::SymbolMap;
 
 /// The contents of the file `format`.
 const FORMAT: &str = "fsym-store 1\n";
-/// The use of a file is recorded at most this often.
+/// Folders of a cache, with stores in them: one for each other set of options, and one for each remote store.
+const PARTS: [&str; 2] = ["with", "remote"];
+/// How often a reader opens a file and its report that do not belong together before it says so.
+const LOOKS: u32 = 10;
+/// How often the use of a file is recorded.
 const USE_EVERY: Duration = Duration::from_secs(3600);
 
 /// A store in a folder. Any number of processes may read and write one at the same time.
@@ -68,6 +72,34 @@ impl LocalStore {
         Ok(store)
     }
 
+    /// The store in a folder of this one that keeps programs converted with other options, which `key` names; it is made if it is not
+    /// there. [`LocalStore::check`] and [`LocalStore::gc`] of this store cover it.
+    ///
+    /// # Errors
+    /// As [`LocalStore::create_private`].
+    pub fn with_options(&self, key: &str) -> Result<Self, StoreError> {
+        Self::create_private(&self.root.join("with").join(key))
+    }
+
+    /// The store in a folder of this one that keeps what was fetched from a remote store. `key` tells remote stores apart; people read
+    /// `location`.
+    pub(crate) fn of_remote(&self, key: &str, location: &str) -> Result<Self, StoreError> {
+        let store = Self::create_private(&self.root.join("remote").join(key))?;
+        store.place_text(&store.root.join("location"), &format!("{location}\n"), false)?;
+        Ok(store)
+    }
+
+    /// The stores in folders of this one. A folder without a file `format` is not one yet.
+    pub(super) fn parts(&self) -> Result<Vec<Self>, StoreError> {
+        let mut parts = Vec::new();
+        for kind in PARTS {
+            let folders = read_folder(&self.root.join(kind))?;
+            let stores = folders.iter().map(|folder| Self { root: folder.path() });
+            parts.extend(stores.filter(|store| store.format_path().exists()));
+        }
+        Ok(parts)
+    }
+
     /// The folder.
     pub fn root(&self) -> &Path {
         &self.root
@@ -92,9 +124,20 @@ impl LocalStore {
     /// # Errors
     /// As [`LocalStore::get`].
     pub fn inspect(&self, id: &BuildId) -> Result<Option<SymbolMap>, StoreError> {
-        let Some(map) = SymbolMap::open_if_there(&self.file_path(id), false)? else { return Ok(None) };
-        self.expect_id(&map, id)?;
-        Ok(Some(map))
+        let path = self.file_path(id);
+        let mut looked = 0;
+        loop {
+            let Some(map) = SymbolMap::open_if_there(&path, false)? else { return Ok(None) };
+            let inside = map.file().build_id();
+            if inside == id.as_bytes() || (inside.is_empty() && self.derived(&map, id)?) {
+                return Ok(Some(map));
+            }
+            // A file without a build id and its report are two files. A writer may have replaced or removed both between the two reads.
+            looked += 1;
+            if !inside.is_empty() || looked == LOOKS {
+                return Err(StoreError::wrong_id(map.path(), id, inside));
+            }
+        }
     }
 
     /// Opens the file of a debug id, by way of the index. `Ok(None)` if the store has none.
@@ -176,23 +219,14 @@ impl LocalStore {
         self.root.join("format")
     }
 
-    /// Requires that a file has this build id inside. For a file without a build id, its report must have this identity, and the
-    /// size and checksum of the file.
-    pub(super) fn expect_id(&self, map: &SymbolMap, id: &BuildId) -> Result<(), StoreError> {
-        let inside = map.file().build_id();
-        if inside == id.as_bytes() || (inside.is_empty() && self.derived(map, id)?) {
-            return Ok(());
-        }
-        Err(StoreError::wrong_id(map.path(), id, inside))
-    }
-
-    pub(super) fn derived(&self, map: &SymbolMap, id: &BuildId) -> Result<bool, StoreError> {
+    /// A file without a build id counts as what its report says, if the report is of these very bytes. While a writer replaces the file,
+    /// the report names both.
+    fn derived(&self, map: &SymbolMap, id: &BuildId) -> Result<bool, StoreError> {
         let Some(text) = self.report(id)? else { return Ok(false) };
         let Ok(report) = serde_json::from_str::<Value>(&text) else { return Ok(false) };
-        Ok(report["derived_id"] == true
-            && report["build_id"] == id.to_string()
-            && report["checksum"] == map.checksum()
-            && report["size"] == map.bytes().len())
+        let is_of = |bytes: &Value| bytes["checksum"] == map.checksum() && bytes["size"] == map.bytes().len();
+        let is_file = report["derived_id"] == true && is_of(&report);
+        Ok(report["build_id"] == id.to_string() && (is_file || is_of(&report["next"])))
     }
 
     pub(super) fn check_format(&self) -> Result<(), StoreError> {
@@ -206,9 +240,13 @@ impl LocalStore {
 
     /// Makes a store in an empty folder. Other processes may do the same at this moment.
     pub(super) fn found(&self) -> Result<(), StoreError> {
-        let ours = ["tmp", "format"];
+        let ours = ["tmp", "format", "location"];
         for entry in read_folder(&self.root)? {
-            if !ours.iter().any(|name| entry.file_name() == *name) {
+            if !ours.iter().chain(&PARTS).any(|name| entry.file_name() == *name) {
+                // Another process made the store since, and has a file in it already.
+                if self.format_path().exists() {
+                    return Ok(());
+                }
                 let found = format!("a folder that holds {:?}", entry.file_name());
                 return Err(StoreError::NotAStore { path: self.root.clone(), found });
             }
@@ -257,5 +295,22 @@ fn note_use(path: &Path) {
     if matches!(age, Ok(Ok(age)) if age > USE_EVERY) {
         // An error is ignored: a reader may not be allowed to write.
         let _ = touch(path);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_store_that_another_process_makes_meanwhile_is_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = LocalStore { root: folder.path().to_owned() };
+        // Neither process saw a file `format`. The other one made it, and published a file, before this one lists the folder.
+        LocalStore::create(folder.path()).unwrap();
+        make_folder(&folder.path().join("ab/cdef")).unwrap();
+        store.found().unwrap();
+        fs::remove_file(store.format_path()).unwrap();
+        assert!(store.found().unwrap_err().to_string().contains("a folder that holds \"ab\""));
     }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use foldsym_format::checksum::Crc32;
 use foldsym_format::header::HEADER_LEN;
 use foldsym_format::{DirectoryEntry, Header, SectionId};
-use foldsym_store::BuildId;
+use foldsym_store::{BuildId, EntryInfo, GcOptions, LocalStore};
 
 /// The golden file.
 pub(crate) fn demo() -> PathBuf {
@@ -80,4 +80,32 @@ pub(crate) fn files(root: &Path) -> Vec<String> {
 pub(crate) fn age(path: &Path, seconds: u64) {
     let then = std::time::SystemTime::now() - std::time::Duration::from_secs(seconds);
     std::fs::File::options().append(true).open(path).unwrap().set_modified(then).unwrap();
+}
+
+/// Makes another sound file of the same id: its header allows larger groups.
+pub(crate) fn change(bytes: &mut [u8]) {
+    let mut header = Header::parse(bytes).unwrap();
+    header.max_group = 7;
+    let directory = bytes[HEADER_LEN..HEADER_LEN + header.directory_len as usize].to_vec();
+    let written = header.write(&directory);
+    bytes[..HEADER_LEN].copy_from_slice(&written);
+}
+
+/// An empty store.
+pub(crate) fn store() -> (tempfile::TempDir, LocalStore) {
+    let folder = tempfile::tempdir().unwrap();
+    let store = LocalStore::create(&folder.path().join("symbols")).unwrap();
+    (folder, store)
+}
+
+/// A program of this name.
+pub(crate) fn info(name: &str) -> EntryInfo {
+    let mut info = EntryInfo::default();
+    info.name = Some(name.to_owned());
+    info
+}
+
+/// Removes what is of no use after a day.
+pub(crate) fn day() -> GcOptions {
+    GcOptions::default()
 }

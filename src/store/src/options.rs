@@ -1,0 +1,63 @@
+//! How a remote store is cached: the folder, its bound, and for how long an answer is awaited.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// How a remote store is cached.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct StoreOptions {
+    /// The folder of the cache; [`default_cache`] where it is not given.
+    pub cache: Option<PathBuf>,
+    /// The folder of the cache has at most so many bytes, with what was converted into it; what was not used for longest is removed.
+    /// [`default_cache_bytes`] at first.
+    pub cache_bytes: u64,
+    /// For how long a module that the remote store did not have is not asked for again.
+    pub missing_for: Duration,
+    /// For how long a remote store may send nothing of a file that is read before that is an error, and also the time that each MiB may
+    /// take on average. S3, Google and Azure ask again several times meanwhile.
+    pub patience: Duration,
+}
+
+impl Default for StoreOptions {
+    fn default() -> Self {
+        Self {
+            cache: None,
+            cache_bytes: default_cache_bytes(),
+            missing_for: Duration::from_secs(3600),
+            patience: Duration::from_secs(60),
+        }
+    }
+}
+
+/// The folder of the cache: `FOLDSYM_CACHE`, else `$XDG_CACHE_HOME/foldsym`, else `~/.cache/foldsym`. `None` where none of the three variables is set.
+pub fn default_cache() -> Option<PathBuf> {
+    let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    variable("FOLDSYM_CACHE")
+        .or_else(|| variable("XDG_CACHE_HOME").map(|folder| folder.join("foldsym")))
+        .or_else(|| variable("HOME").map(|folder| folder.join(".cache/foldsym")))
+}
+
+/// How many bytes the cache has at most: `FOLDSYM_CACHE_BYTES`, as [`parse_bytes`] reads it, else 10 GiB. A text that is no number counts as not set.
+pub fn default_cache_bytes() -> u64 {
+    let set = std::env::var("FOLDSYM_CACHE_BYTES").ok();
+    set.and_then(|text| parse_bytes(text.trim())).unwrap_or(10 << 30)
+}
+
+/// A number of bytes: `1000`, `500M`, `10G`. K, M, G and T are powers of 1024. `None` for any other text.
+pub fn parse_bytes(text: &str) -> Option<u64> {
+    let units = [("K", 10), ("M", 20), ("G", 30), ("T", 40)];
+    let (digits, shift) =
+        units.iter().find_map(|(unit, shift)| Some((text.strip_suffix(unit)?, *shift))).unwrap_or((text, 0));
+    digits.parse::<u64>().ok()?.checked_mul(1 << shift)
+}
+
+/// The folder in which debuginfod's clients keep what they fetched: `DEBUGINFOD_CACHE_PATH`, else `debuginfod_client` in `$XDG_CACHE_HOME` or `~/.cache`.
+/// `None` where none of the variables is set.
+pub fn debuginfod_cache() -> Option<PathBuf> {
+    let set = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let below = |folder: PathBuf| folder.join("debuginfod_client");
+    set("DEBUGINFOD_CACHE_PATH")
+        .or_else(|| set("XDG_CACHE_HOME").map(below))
+        .or_else(|| set("HOME").map(|home| below(home.join(".cache"))))
+}
