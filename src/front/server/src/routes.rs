@@ -11,6 +11,7 @@ use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
+use foldsym_reports::Reader;
 use foldsym_reports::symbolicate::{Jobs, JobsError};
 use foldsym_store::{BuildId, Store, SymbolMap};
 use foldsym_symbolize::Requests;
@@ -165,7 +166,7 @@ async fn symbolicate_v5(State(shared): App, body: Body) -> Result<Response, Refu
 }
 
 async fn symbolicate(State(shared): App, body: Body) -> Result<Response, Refusal> {
-    answer(&shared, body, |body, symbolizer, worker, writing| writing.body(body, symbolizer, worker)).await
+    answer(&shared, body, |body, reader, worker, writing| writing.body(body, reader, worker)).await
 }
 
 /// Receives a body, lets a thread answer it, and makes the answer a response.
@@ -174,7 +175,7 @@ async fn answer(
     body: Body,
     write: impl FnOnce(
         &[u8],
-        &foldsym_symbolize::Symbolizer,
+        &Reader<'_>,
         &mut foldsym_symbolize::Worker<'_>,
         &mut Writing<'_>,
     ) -> Result<(), Refusal>
@@ -185,14 +186,14 @@ async fn answer(
     let received = shared.bodies.receive(body, one, all).await?;
     let bytes = received.bytes.len() as u64;
     let buffers = shared.buffers.clone();
-    let answered = shared.pool.run(move |symbolizer, worker, waiting| {
+    let answered = shared.pool.run(move |reader, worker, waiting| {
         let is_wanted = || waiting.is_there();
         let counts = Counts { received: bytes, ..Counts::default() };
         let requests = Requests::default();
         // Answers are longer than their requests.
         let out = buffers.take(received.bytes.len().min(1 << 20));
         let mut writing = Writing { out, counts, limit, requests, is_wanted: &is_wanted };
-        write(&received.bytes, symbolizer, worker, &mut writing)?;
+        write(&received.bytes, reader, worker, &mut writing)?;
         writing.counts.sent = writing.out.len() as u64;
         Ok((writing.out, writing.counts))
     });
