@@ -87,7 +87,7 @@ impl SymbolMap {
 
     /// The checksum of header and directory. The directory holds the checksum of each section, so two files with
     /// one checksum and one length have the same content but for collisions.
-    pub(crate) fn checksum(&self) -> u32 {
+    pub fn checksum(&self) -> u32 {
         let at = foldsym_format::header::field::CHECKSUM;
         let bytes = self.bytes().get(at..at + 4).and_then(|bytes| bytes.try_into().ok());
         bytes.map_or(0, u32::from_le_bytes)
