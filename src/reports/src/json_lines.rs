@@ -1,7 +1,6 @@
 //! Reads our own JSON: an object for each stack.
 
-use foldsym_symbolize::{Modules, Requests};
-use serde_json::Value;
+use foldsym_symbolize::{GivenStack, Modules, Requests};
 
 use crate::{Format, Report, ReportError, Thread};
 
@@ -10,45 +9,37 @@ const MAX_WARNINGS: usize = 100;
 
 /// Whether the first line, or the whole text, is an object with `frames`.
 pub(crate) fn is_one(bytes: &[u8]) -> bool {
-    first(bytes).is_some_and(|value| value.get("frames").is_some_and(Value::is_array))
-}
-
-/// The first value of the text.
-fn first(bytes: &[u8]) -> Option<Value> {
-    let start = bytes.iter().position(|byte| !byte.is_ascii_whitespace())?;
-    if bytes[start] != b'{' {
-        return None;
+    if !bytes.trim_ascii_start().starts_with(b"{") {
+        return false;
     }
-    serde_json::Deserializer::from_slice(&bytes[start..]).into_iter::<Value>().next()?.ok()
+    let first = serde_json::Deserializer::from_slice(bytes).into_iter::<GivenStack<'_>>().next();
+    first.is_some_and(|first| first.is_ok_and(|given| given.has_frames()))
 }
 
 pub(crate) fn read(bytes: &[u8]) -> Result<Report, ReportError> {
     let mut report = Report::new(Format::JsonLines, Modules::new(Vec::new()), Vec::new());
     let mut lost = 0usize;
-    let mut lines = Vec::new();
-    // One object may be written over several lines.
-    match serde_json::from_slice::<Value>(bytes) {
-        Ok(whole) => lines.push((1, Ok(whole))),
-        Err(_) => {
-            for (index, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
-                if !line.trim_ascii().is_empty() {
-                    lines.push((index + 1, serde_json::from_slice(line)));
-                }
-            }
-        }
-    }
     let mut requests = Requests::default();
-    for (number, value) in lines {
-        let read = value.map_err(|error: serde_json::Error| error.to_string());
-        let read = read.and_then(|value| requests.parse(&value).map_err(|error| error.to_string()));
+    // One object may be written over several lines.
+    let is_one = GivenStack::parse(bytes).is_ok();
+    let lines = bytes.split(|byte| *byte == b'\n' && !is_one).enumerate();
+    for (index, line) in lines.filter(|(_, line)| !line.trim_ascii().is_empty()) {
+        let number = index + 1;
+        let read = GivenStack::parse(line).map_err(|error| error.to_string());
+        let read =
+            read.and_then(|given| Ok((requests.parse(&given).map_err(|error| error.to_string())?, given)));
         match read {
-            Ok(request) => report.threads.push(Thread {
-                name: request.echo.get("thread").and_then(Value::as_str).unwrap_or_default().to_owned(),
-                frames: request.frames,
-                modules: Some(request.modules),
-                echo: request.echo,
-                ..Thread::default()
-            }),
+            Ok((request, given)) => {
+                let mut thread =
+                    Thread { frames: request.frames, modules: Some(request.modules), ..Thread::default() };
+                for (key, value) in given.echo() {
+                    if key == "thread" {
+                        thread.name = serde_json::from_str(&value).unwrap_or_default();
+                    }
+                    thread.echo.push((key.to_owned(), value));
+                }
+                report.threads.push(thread);
+            }
             Err(problem) if lost < MAX_WARNINGS => {
                 lost += 1;
                 report.warnings.push(format!("line {number}: {problem}"));
@@ -81,7 +72,10 @@ mod tests {
         assert!(is_one(text.as_bytes()));
         let report = read(text.as_bytes()).unwrap();
         assert_eq!(report.threads.len(), 2);
-        assert_eq!((report.threads[0].name.as_str(), &report.threads[0].echo["k"]), ("main", &1.into()));
+        assert_eq!(report.threads[0].name, "main");
+        let echo =
+            [("k", "1"), ("thread", "\"main\"")].map(|(key, value)| (key.to_owned(), value.to_owned()));
+        assert_eq!(report.threads[0].echo, echo);
         assert_eq!(report.modules_of(&report.threads[1]).len(), 1);
         assert_eq!(report.warnings.len(), 2, "{:?}", report.warnings);
         assert!(report.warnings[0].starts_with("line 3: a stack needs \"modules\""));

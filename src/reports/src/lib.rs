@@ -7,10 +7,12 @@
 //! # What the crate promises
 //!
 //! - **Reports are hostile.** Sizes and counts in them are checked against the bytes that there are; damage is an error that says where, or a
-//!   warning where the rest can be read.
+//!   warning where the rest can be read. Several entries may name the same bytes: the memory that a report takes, and the frames that its
+//!   stacks have together, follow from its size.
 //! - **A report opens no file by its path**, unless [`Options::open_paths`] says so.
 //! - **A frame that is a guess tells its neighbours nothing.** Where an unwinder found a caller by looking for anything that may be a return
-//!   address, there may be frames between: [`StackFrame::UNKNOWN`] stands there, and no caller proves a folded function across it.
+//!   address, there may be frames between, and it may be no frame at all: [`StackFrame::UNKNOWN`] stands on both sides of it, and no caller
+//!   proves a folded function across that.
 
 #![warn(missing_docs)]
 #![forbid(unsafe_code)]
@@ -18,8 +20,9 @@
 pub mod json;
 pub mod symbolicate;
 
+use std::sync::Arc;
+
 use foldsym_symbolize::{Kind, Modules, StackFrame, Symbolizer};
-use serde_json::{Map, Value};
 
 #[cfg(feature = "unwind")]
 mod elf_core;
@@ -161,6 +164,15 @@ impl Report {
     }
 }
 
+/// Bytes of a thread's name: many threads may have one, and each has a copy.
+const MAX_NAME: usize = 1 << 10;
+
+/// The start of a text, of at most so many bytes.
+fn cut(text: &str, most: usize) -> &str {
+    let end = (0..=text.len().min(most)).rev().find(|&end| text.is_char_boundary(end));
+    &text[..end.unwrap_or(0)]
+}
+
 /// The stack of a thread.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
@@ -175,12 +187,15 @@ pub struct Thread {
     pub frames: Vec<StackFrame>,
     /// How each frame was found, as many as there are frames; empty if the report does not say.
     pub trust: Vec<Trust>,
+    /// The registers of each frame, by name and as numbers are written, as many as there are frames; empty unless [`Options::registers`] is
+    /// set.
+    pub registers: Vec<Vec<(&'static str, String)>>,
     /// The modules, where this stack is of another process than the rest of the report.
     pub modules: Option<Modules>,
     /// What a profile counted at this stack, in the order of [`Report::value_types`].
     pub values: Vec<i64>,
-    /// What the answer repeats.
-    pub echo: Map<String, Value>,
+    /// What the answer repeats: keys, each once, and their values as JSON.
+    pub echo: Vec<(String, String)>,
 }
 
 /// How an unwinder found a frame.
@@ -227,6 +242,9 @@ pub enum ReportError {
         /// What is wrong, with the place.
         problem: String,
     },
+    /// Nobody wants it any more.
+    #[error("stopped: nobody waits for the report")]
+    Stopped,
 }
 
 /// How a report is read.
@@ -237,6 +255,8 @@ pub struct Options {
     pub format: Option<Format>,
     /// Programs are opened at the paths that the report names: only for reports of somebody who may see this machine's files.
     pub open_paths: bool,
+    /// The registers of frames are wanted, where stacks are walked here.
+    pub registers: bool,
     /// What the addresses of callers are, where formats do not say and producers differ: profiles.
     pub callers: Option<Kind>,
 }
@@ -257,21 +277,28 @@ pub fn read_with(bytes: &[u8], symbolizer: &Symbolizer, options: &Options) -> Re
     Reader::new(symbolizer).read(bytes, options)
 }
 
-/// Reads many reports: call frame information of programs is kept from one to the next. One serves all threads.
-pub struct Reader<'s> {
-    symbolizer: &'s Symbolizer,
+/// What readers keep from report to report: call frame information of programs.
+#[derive(Default)]
+pub struct Kept {
     #[cfg(feature = "unwind")]
     programs: unwind::Programs,
+}
+
+/// Reads many reports. One serves all threads.
+pub struct Reader<'s> {
+    symbolizer: &'s Symbolizer,
+    kept: Arc<Kept>,
 }
 
 impl<'s> Reader<'s> {
     /// A reader that finds files as the symbolizer does.
     pub fn new(symbolizer: &'s Symbolizer) -> Self {
-        Self {
-            symbolizer,
-            #[cfg(feature = "unwind")]
-            programs: unwind::Programs::default(),
-        }
+        Self::sharing(symbolizer, Arc::default())
+    }
+
+    /// The same, of several that keep things together. Their symbolizers find the same files.
+    pub fn sharing(symbolizer: &'s Symbolizer, kept: Arc<Kept>) -> Self {
+        Self { symbolizer, kept }
     }
 
     /// Reads a report.
@@ -279,8 +306,24 @@ impl<'s> Reader<'s> {
     /// # Errors
     /// As [`read`].
     pub fn read(&self, bytes: &[u8], options: &Options) -> Result<Report, ReportError> {
+        self.read_while(bytes, options, &|| true)
+    }
+
+    /// As [`Self::read`], as long as somebody wants it: asked for each thread and each frame of a stack that is walked.
+    ///
+    /// # Errors
+    /// As [`read`], and [`ReportError::Stopped`].
+    pub fn read_while(
+        &self,
+        bytes: &[u8],
+        options: &Options,
+        is_wanted: &(dyn Fn() -> bool + Sync),
+    ) -> Result<Report, ReportError> {
+        if !is_wanted() {
+            return Err(ReportError::Stopped);
+        }
         let format = options.format.or_else(|| Format::of(bytes));
-        let _ = self.symbolizer;
+        let _ = (self.symbolizer, &self.kept);
         match format {
             Some(Format::JsonLines) => json_lines::read(bytes),
             Some(Format::Sanitizer) => sanitizer::read(bytes, options),
@@ -288,9 +331,13 @@ impl<'s> Reader<'s> {
             #[cfg(feature = "pprof")]
             Some(Format::Pprof) => Ok(pprof::Profile::parse(bytes, options)?.report()),
             #[cfg(feature = "unwind")]
-            Some(Format::Minidump) => minidump::read(bytes, self.symbolizer, &self.programs, options),
+            Some(Format::Minidump) => {
+                minidump::read(bytes, self.symbolizer, &self.kept.programs, options, is_wanted)
+            }
             #[cfg(feature = "unwind")]
-            Some(Format::ElfCore) => elf_core::read(bytes, self.symbolizer, &self.programs, options),
+            Some(Format::ElfCore) => {
+                elf_core::read(bytes, self.symbolizer, &self.kept.programs, options, is_wanted)
+            }
             #[cfg(not(all(feature = "unwind", feature = "pprof")))]
             Some(format) => {
                 let problem = "built without the feature that reads it".to_owned();

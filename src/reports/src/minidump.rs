@@ -2,12 +2,22 @@
 
 use foldsym_symbolize::{BuildId, Mapping, Module, ModuleId, Modules, Symbolizer};
 use minidump::{
-    CodeView, Error, Minidump, MinidumpException, MinidumpMiscInfo, MinidumpModule, MinidumpModuleList,
-    MinidumpSystemInfo, MinidumpThreadList, MinidumpThreadNames, Module as _, UnifiedMemoryInfoList,
+    CodeView, Endian, Error, Minidump, MinidumpException, MinidumpMiscInfo, MinidumpModule,
+    MinidumpModuleList, MinidumpSystemInfo, MinidumpThreadList, MinidumpThreadNames, Module as _,
+    UnifiedMemory, UnifiedMemoryInfoList,
 };
 
-use crate::unwind::{MAX_STACK, Programs, Walker};
-use crate::{Format, Options, Report, ReportError, Thread};
+use crate::unwind::{Process, Programs, Range, Walker};
+use crate::{Format, MAX_NAME, Options, Report, ReportError, Thread, cut};
+
+/// Bytes of names and debug records that a small minidump may have.
+const MIN_TEXT: usize = 1 << 20;
+/// A stream whose entries name places in the file: its number, the bytes of an entry, where one has the place of its name, and how many
+/// bytes that takes.
+const MODULES: (u32, usize, usize, usize) = (4, 108, 20, 4);
+const THREAD_NAMES: (u32, usize, usize, usize) = (24, 12, 4, 8);
+/// Where an entry of the module list has the size of its debug record.
+const RECORD_SIZE: usize = 76;
 
 fn damaged(what: &str, error: &Error) -> ReportError {
     ReportError::Damaged { format: Format::Minidump, problem: format!("{what}: {error}") }
@@ -18,11 +28,13 @@ pub(crate) fn read(
     symbolizer: &Symbolizer,
     programs: &Programs,
     options: &Options,
+    is_wanted: &(dyn Fn() -> bool + Sync),
 ) -> Result<Report, ReportError> {
     let dump = Minidump::read(bytes).map_err(|error| damaged("header", &error))?;
     let system: MinidumpSystemInfo = dump.get_stream().map_err(|error| damaged("system info", &error))?;
     let threads: MinidumpThreadList<'_> =
         dump.get_stream().map_err(|error| damaged("thread list", &error))?;
+    check_texts(&dump, bytes)?;
     let mut warnings = Vec::new();
     let list: MinidumpModuleList = dump.get_stream().unwrap_or_else(|error| {
         warnings.push(format!("no modules: {error}"));
@@ -44,21 +56,26 @@ pub(crate) fn read(
     let rights =
         UnifiedMemoryInfoList::new(dump.get_stream().ok(), dump.get_stream().ok()).unwrap_or_default();
     let executable = |address| rights.memory_info_at_address(address).map(|range| range.is_executable());
-    let walker = Walker {
-        symbolizer,
-        programs,
+    let range_at = |address| memory.memory_at_address(address).as_ref().map(range_of);
+    let process = Process {
         modules: &modules,
-        list: &list,
         os: system.os,
         cpu: system.cpu,
+        endian: dump.endian,
         executable: &executable,
+        memory: &range_at,
     };
+    let walker = Walker::new(process, (symbolizer, programs), (options, is_wanted), bytes.len());
     let mut report = Report::new(Format::Minidump, modules.clone(), Vec::new());
     for found in &threads.threads {
+        if !is_wanted() {
+            return Err(ReportError::Stopped);
+        }
         let id = found.raw.thread_id;
         let crash = exception.as_ref().filter(|exception| exception.get_crashing_thread_id() == id);
         let mut thread = Thread { id: Some(id.into()), crashed: crash.is_some(), ..Thread::default() };
-        thread.name = names.as_ref().and_then(|names| names.get_name(id)).unwrap_or_default().into_owned();
+        let name = names.as_ref().and_then(|names| names.get_name(id)).unwrap_or_default();
+        thread.name = cut(&name, MAX_NAME).to_owned();
         // The thread itself stands in the handler that wrote the dump.
         let context = crash.and_then(|crash| crash.context(&system, misc.as_ref()));
         let Some(context) = context.or_else(|| found.context(&system, misc.as_ref())) else {
@@ -68,23 +85,61 @@ pub(crate) fn read(
         };
         let stack =
             memory.memory_at_address(context.get_stack_pointer()).or_else(|| found.stack_memory(&memory));
-        let stack = stack.as_ref().map(|stack| (stack.base_address(), stack.bytes()));
         if stack.is_none() {
             warnings.push(format!("thread {id}: no memory of its stack"));
         }
-        let walked = walker.walk(&context, stack, dump.endian);
+        let walked = walker.walk(&context, stack.as_ref().map(range_of));
         if walked.is_cut {
-            warnings.push(format!("thread {id}: of its stack {MAX_STACK} bytes were walked"));
+            warnings.push(format!("thread {id}: its stack was not walked to its end"));
         }
-        (thread.frames, thread.trust) = (walked.frames, walked.trust);
+        (thread.frames, thread.trust, thread.registers) = (walked.frames, walked.trust, walked.registers);
         report.threads.push(thread);
+    }
+    if !is_wanted() {
+        return Err(ReportError::Stopped);
     }
     if let Some(exception) = &exception {
         report.reason = exception.get_crash_reason(system.os, system.cpu).to_string();
         report.crash_address = Some(exception.get_crash_address(system.os, system.cpu));
     }
+    warnings.extend(walker.warnings());
     report.warnings = warnings;
     Ok(report)
+}
+
+/// The crate copies names and records once for each entry that names them, and all entries may name the same bytes. A writer gives each
+/// entry bytes of its own: then they have no more together than the file.
+fn check_texts<'d>(dump: &'d Minidump<'d, &'d [u8]>, bytes: &[u8]) -> Result<(), ReportError> {
+    let is_big = matches!(dump.endian, Endian::Big);
+    let number = |bytes: &[u8], at: usize| -> Option<usize> {
+        let word = *bytes.get(at..)?.first_chunk()?;
+        Some(if is_big { u32::from_be_bytes(word) } else { u32::from_le_bytes(word) } as usize)
+    };
+    let mut sum = 0usize;
+    for (stream, size, name_at, width) in [MODULES, THREAD_NAMES] {
+        let Ok(list) = dump.get_raw_stream(stream) else { continue };
+        let count = number(list, 0).unwrap_or(0).min(list.len() / size);
+        // Some writers leave 4 bytes between the count and the entries.
+        for entry in list[list.len() - count * size..].chunks_exact(size) {
+            let place = number(entry, if is_big { name_at + width - 4 } else { name_at });
+            let name = place.and_then(|place| number(bytes, place)).unwrap_or(0);
+            let record = number(entry, RECORD_SIZE).unwrap_or(0);
+            sum = sum.saturating_add(name.min(bytes.len())).saturating_add(record.min(bytes.len()));
+        }
+    }
+    let most = bytes.len().max(MIN_TEXT);
+    if sum > most {
+        let problem = format!(
+            "streams {} and {}: names and debug records have {sum} bytes, of {most} that they may have: entries share them",
+            MODULES.0, THREAD_NAMES.0
+        );
+        return Err(ReportError::Damaged { format: Format::Minidump, problem });
+    }
+    Ok(())
+}
+
+fn range_of<'m>(found: &UnifiedMemory<'m, '_>) -> Range<'m> {
+    (found.base_address(), found.bytes())
 }
 
 fn module(found: &MinidumpModule, options: &Options) -> Module {

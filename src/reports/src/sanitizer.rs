@@ -20,7 +20,7 @@ use std::path::Path;
 
 use foldsym_symbolize::{Kind, Module, ModuleId, Modules, Place, StackFrame, module_and_offset, number};
 
-use crate::{Format, Options, Report, ReportError, Thread};
+use crate::{Format, MAX_NAME, Options, Report, ReportError, Thread, cut};
 
 /// Frames of one stack; what is behind them is left out.
 const MAX_FRAMES: usize = 1 << 17;
@@ -142,7 +142,8 @@ pub(crate) fn read(bytes: &[u8], options: &Options) -> Result<Report, ReportErro
 impl<'b> State<'b> {
     fn frame(&mut self, line: Line<'b>, options: &Options) {
         if line.number == 0 || self.last.is_none() {
-            self.threads.push(Thread { name: self.heading.to_owned(), ..Thread::default() });
+            let name = cut(self.heading, MAX_NAME).to_owned();
+            self.threads.push(Thread { name, ..Thread::default() });
         } else if self.last.as_ref().is_some_and(|last| line.repeats(last)) {
             return;
         }

@@ -1,8 +1,11 @@
 //! A minidump that `minidump-writer` wrote, and cores that gdb writes at test time, of a program that crashes in a folded function.
 
+mod common;
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use common::STACK;
 use foldsym_reports::{Format, Options, Report, Trust, read, read_with};
 use foldsym_symbolize::{Certainty, Frame, Kind, Stack, Symbolizer};
 
@@ -105,6 +108,15 @@ fn a_file_with_rows_walks_as_the_program_does() {
     assert_eq!(frames[1].certainty, Some(Certainty::Exact));
     let guessed = read(&dump(), &without).unwrap();
     assert!(!guessed.threads[0].trust.contains(&Trust::Cfi), "{:?}", guessed.threads[0].trust);
+    // Then the report says what would have helped.
+    let told = |report: &Report| {
+        let of_crash = |warning: &&String| {
+            warning.starts_with("no call frame information for ")
+                && warning.ends_with("crash: convert it with --unwind")
+        };
+        report.warnings.iter().filter(of_crash).count()
+    };
+    assert_eq!((told(&guessed), told(&of_rows)), (1, 0), "{:?}", guessed.warnings);
 }
 
 /// A caller that was guessed proves nothing of the frame inside of it: what call frame information makes exact is not, found by a frame pointer or
@@ -156,46 +168,9 @@ fn core_with_frame_pointers(counters: &[u64], range: (u64, u64), path: &str) -> 
     core_with_stack(counters[0], &stack, range, path)
 }
 
-/// Where the stack of a core that is made here begins.
-const STACK: u64 = 0x7ffd_0000_1000;
-
 /// A core of one thread with these words on its stack, which is followed by zeros and is not run.
-fn core_with_stack(counter: u64, stack: &[u64], (start, end): (u64, u64), path: &str) -> Vec<u8> {
-    let words = |words: &[u64]| words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>();
-    let note = |kind: u32, desc: &[u8]| {
-        let mut bytes =
-            [5, desc.len() as u32, kind].iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>();
-        bytes.extend(b"CORE\0\0\0\0");
-        bytes.extend(desc);
-        bytes.resize(bytes.len().next_multiple_of(4), 0);
-        bytes
-    };
-    let mut stack = words(stack);
-    stack.extend([0; 64]);
-    let mut status = vec![0; 336];
-    (status[12], status[32]) = (11, 7);
-    for (register, value) in [(4, STACK + 16), (16, counter), (19, STACK)] {
-        status[112 + 8 * register..][..8].copy_from_slice(&u64::to_le_bytes(value));
-    }
-    let mut files = words(&[1, 0x1000, start, end, 0]);
-    files.extend(path.as_bytes());
-    files.push(0);
-    let notes = [note(1, &status), note(0x4649_4c45, &files)].concat();
-    let mut bytes = b"\x7fELF\x02\x01\x01".to_vec();
-    bytes.resize(16, 0);
-    bytes.extend([4, 0, 62, 0, 1, 0, 0, 0]);
-    bytes.extend(words(&[0, 64, 0]));
-    bytes.extend([0, 0, 0, 0, 64, 0, 56, 0, 3, 0, 0, 0, 0, 0, 0, 0]);
-    let at = 64 + 3 * 56;
-    for (kind, flags, place) in [
-        (4u32, 0u32, [at, 0, 0, notes.len() as u64, 0, 4]),
-        (1, 6, [at + notes.len() as u64, STACK, 0, stack.len() as u64, stack.len() as u64, 1]),
-        (1, 5, [0, start, 0, 0, end - start, 1]),
-    ] {
-        bytes.extend([kind, flags].iter().flat_map(|word| word.to_le_bytes()));
-        bytes.extend(words(&place));
-    }
-    [bytes, notes, stack].concat()
+fn core_with_stack(counter: u64, stack: &[u64], range: (u64, u64), path: &str) -> Vec<u8> {
+    common::core(1, counter, stack, range, path)
 }
 
 /// The frame pointer alone: each caller is marked as found by it, and the folded function that rows make exact is not.
@@ -235,6 +210,29 @@ fn frame_pointers_alone_prove_nothing() {
     let folded = frames.iter().find(|frame| frame.address == Some(counters[1])).unwrap();
     assert!(folded.candidate_count.is_some_and(|count| count > 1), "{folded:?}");
     assert_ne!(folded.certainty, Some(Certainty::Exact));
+}
+
+/// What scanning finds may be left from a call that returned. Rows lead from there to a caller, which proves nothing of it.
+#[test]
+fn what_scanning_finds_is_never_exact() {
+    let symbolizer = symbolizer(&[file("crash")]);
+    let stack = [0x40_1a28, 0, 0x40_1a38, 0, 0x40_1a92, 0, 0, 0];
+    let core = core_with_stack(0x7000_0000, &stack, (0x40_0000, 0x40_3000), "/nowhere/crash");
+    let report = read(&core, &symbolizer).unwrap();
+    let thread = &report.threads[0];
+    assert_eq!(thread.trust[..5], [Trust::Context, Trust::Gap, Trust::Scan, Trust::Gap, Trust::Cfi]);
+    assert_eq!(thread.frames[3], foldsym_symbolize::StackFrame::UNKNOWN);
+    let found = |frames: &[foldsym_symbolize::StackFrame], at: usize| {
+        let stack = Stack::new(report.modules_of(thread), frames.to_vec());
+        symbolizer.symbolize(&stack)[at].clone()
+    };
+    let scanned = found(&thread.frames, 2);
+    assert!(scanned.candidate_count.is_some_and(|count| count > 1), "{scanned:?}");
+    assert_ne!(scanned.certainty, Some(Certainty::Exact));
+    // The frame outside of it would have made it exact.
+    let mut sure = thread.frames.clone();
+    sure.remove(3);
+    assert_eq!(found(&sure, 2).certainty, Some(Certainty::Exact));
 }
 
 /// The first function of a program has rows as if somebody had called it. What is above it on the stack is an object, and no caller.

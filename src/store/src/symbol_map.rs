@@ -85,9 +85,9 @@ impl SymbolMap {
         self.build_id().map(|id| DebugId::of_file(&id, self.file()))
     }
 
-    /// The checksum of header and directory. The directory has the checksum of each section, so two files with the same checksum and
-    /// the same length have the same contents, unless checksums collide.
-    pub(crate) fn checksum(&self) -> u32 {
+    /// The checksum of header and directory. The directory holds the checksum of each section, so two files with
+    /// one checksum and one length have the same content but for collisions.
+    pub fn checksum(&self) -> u32 {
         let at = foldsym_format::header::field::CHECKSUM;
         let bytes = self.bytes().get(at..at + 4).and_then(|bytes| bytes.try_into().ok());
         bytes.map_or(0, u32::from_le_bytes)

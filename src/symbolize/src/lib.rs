@@ -52,6 +52,7 @@ mod cover;
 mod debuginfod;
 mod find;
 mod frame;
+mod given;
 pub mod json;
 pub mod layout;
 #[cfg(feature = "convert")]
@@ -82,6 +83,7 @@ pub use debuginfod::Debuginfod;
 pub use foldsym_lookup::NameId;
 pub use foldsym_store::{BuildId, DebugId, LocalStore, ModuleId, Store, StoreError, SymbolMap};
 pub use frame::{Candidate, Frame, Location};
+pub use given::GivenStack;
 pub use maps::{MapsEntry, modules_of_maps, modules_of_process, parse_maps};
 pub use names::{Form, Kept, Names};
 pub use objects::ObjectAnswer;

@@ -3,7 +3,9 @@
 use serde_json::{Map, Value};
 
 use foldsym_store::ModuleId;
+use serde_json::value::RawValue;
 
+use crate::given::{GivenStack, List};
 use crate::parse::number;
 use crate::stack::{Kind, Mapping, Module, Modules, Place, StackFrame};
 
@@ -12,6 +14,8 @@ const MAX_FRAMES: usize = 1 << 17;
 const MAX_MODULES: usize = 1 << 20;
 /// The most sections of a module: each costs a comparison for each frame in the module.
 const MAX_SECTIONS: usize = 1 << 10;
+/// Bytes of a module or of a frame: it becomes a tree of values, one at a time.
+const MAX_ELEMENT: usize = 1 << 18;
 
 /// A stack with the modules of its process.
 ///
@@ -90,12 +94,22 @@ impl Request {
         }
         let read = |(index, frame)| read_frame(frame, index == 0, &modules);
         let frames = frames.iter().enumerate().map(read).collect::<Result<_, _>>()?;
-        let vptr = json.get("vptr").filter(|vptr| !vptr.is_null());
-        let vptr = vptr.map(|vptr| match vptr {
-            Value::Object(place) => read_object(place, Kind::Exact, &modules).map(|frame| frame.place),
-            number => unsigned(number, "vptr").map(Place::Memory),
-        });
-        Ok(Self { vptr: vptr.transpose()?, modules, frames, echo: Self::echo(json) })
+        let vptr = json.get("vptr").map(|vptr| read_vptr(vptr, &modules)).transpose()?.flatten();
+        Ok(Self { vptr, modules, frames, echo: Self::echo(json) })
+    }
+
+    /// As [`Self::of`], without what is repeated.
+    fn of_given(given: &GivenStack<'_>, modules: Modules) -> Result<Self, RequestError> {
+        let frames = given.frames.and_then(|frames| serde_json::from_str(frames.get()).ok());
+        let frames: List<'_, MAX_FRAMES> =
+            frames.ok_or_else(|| wrong("a stack needs \"frames\", a list of addresses"))?;
+        if frames.count > MAX_FRAMES {
+            return Err(wrong(format!("more than {MAX_FRAMES} frames")));
+        }
+        let read = |(index, frame): (usize, &&RawValue)| read_frame(&value(frame)?, index == 0, &modules);
+        let frames = frames.elements.iter().enumerate().map(read).collect::<Result<_, _>>()?;
+        let vptr = given.vptr.map(|vptr| read_vptr(&value(vptr)?, &modules)).transpose()?.flatten();
+        Ok(Self { vptr, modules, frames, echo: Map::new() })
     }
 
     /// The keys that the answer to an object repeats, even if the object is not a stack.
@@ -112,24 +126,58 @@ impl Request {
 /// engine finds their files once.
 #[derive(Debug, Default)]
 pub struct Requests {
-    last: Option<(Value, Modules)>,
+    /// As they were written.
+    last: Option<(String, Modules)>,
 }
 
 impl Requests {
-    /// As [`Request::parse`], without modules from elsewhere.
+    /// As [`Request::parse`], without modules from elsewhere and without what is repeated, which [`GivenStack::echo`] gives.
     ///
     /// # Errors
     /// As [`Request::parse`].
-    pub fn parse(&mut self, json: &Value) -> Result<Request, RequestError> {
-        let given = json.get("modules");
-        if let Some((known, modules)) = &self.last
-            && given == Some(known)
-        {
-            return Request::of(json, modules.clone());
+    pub fn parse(&mut self, given: &GivenStack<'_>) -> Result<Request, RequestError> {
+        if !given.is_object {
+            return Err(wrong("a stack is an object"));
         }
-        let request = Request::parse(json, None)?;
-        self.last = given.map(|given| (given.clone(), request.modules.clone()));
+        let text = given.modules.ok_or_else(|| wrong("a stack needs \"modules\", a list of objects"))?.get();
+        if let Some((known, modules)) = &self.last
+            && known == text
+        {
+            return Request::of_given(given, modules.clone());
+        }
+        let modules = given_modules(text)?;
+        let request = Request::of_given(given, modules.clone())?;
+        self.last = Some((text.to_owned(), modules));
         Ok(request)
+    }
+}
+
+/// The modules of a process, element by element.
+fn given_modules(text: &str) -> Result<Modules, RequestError> {
+    let list: List<'_, MAX_MODULES> =
+        serde_json::from_str(text).map_err(|_| wrong("\"modules\" is no list"))?;
+    if list.count > MAX_MODULES {
+        return Err(wrong(format!("more than {MAX_MODULES} modules")));
+    }
+    let read = |module: &&RawValue| read_module(&value(module)?);
+    list.elements.iter().map(read).collect::<Result<_, _>>().map(Modules::new)
+}
+
+/// A value whose tree is small.
+fn value(text: &RawValue) -> Result<Value, RequestError> {
+    let text = text.get();
+    if text.len() > MAX_ELEMENT {
+        return Err(wrong(format!("a module or a frame of {} bytes: at most {MAX_ELEMENT}", text.len())));
+    }
+    serde_json::from_str(text).map_err(|error| wrong(error.to_string()))
+}
+
+/// What the pointer to virtual functions holds.
+fn read_vptr(vptr: &Value, modules: &Modules) -> Result<Option<Place>, RequestError> {
+    match vptr {
+        Value::Null => Ok(None),
+        Value::Object(place) => Ok(Some(read_object(place, Kind::Exact, modules)?.place)),
+        number => unsigned(number, "vptr").map(Place::Memory).map(Some),
     }
 }
 
@@ -261,22 +309,28 @@ mod tests {
 
     use super::*;
 
+    /// The same request, read from its text.
+    fn of_text(json: &Value) -> Result<Request, RequestError> {
+        Requests::default().parse(&GivenStack::parse(json.to_string().as_bytes()).unwrap())
+    }
+
     #[test]
     fn lines_of_one_process_share_its_modules() {
         let line = |name: &str, at: u32| json!({"modules": [{"name": name, "base": "0x10"}], "frames": [at]});
         let mut requests = Requests::default();
-        let mut of = |json: &Value| requests.parse(json).unwrap();
+        let mut of =
+            |json: &Value| requests.parse(&GivenStack::parse(json.to_string().as_bytes()).unwrap()).unwrap();
         let (one, same, other) = (of(&line("a", 1)), of(&line("a", 2)), of(&line("b", 2)));
         assert_eq!(one.modules.serial(), same.modules.serial());
         assert_ne!(same.modules.serial(), other.modules.serial());
         assert_eq!((same.frames.len(), &*other.modules[0].name), (1, "b"));
-        assert!(requests.parse(&json!({"frames": [1]})).is_err());
+        let error = requests.parse(&GivenStack::parse(b"{\"frames\":[1]}").unwrap()).unwrap_err();
+        assert!(error.to_string().contains("needs \"modules\""), "{error}");
     }
 
     #[test]
     fn every_mapping_and_every_frame() {
-        let request = Request::parse(
-            &json!({
+        let json = json!({
                 "id": "x", "Frames": 1, "tags": {"a": [1]}, "vptr": "0x1008",
                 "modules": [
                     {"name": "a", "base": "0x1000", "size": 16},
@@ -286,10 +340,10 @@ mod tests {
                 ],
                 "frames": ["0x1001", 17, "=0x10", "?", {"address": "0x20", "kind": "adjusted"},
                     {"module": "c.so", "offset": 3}, {"module": "abcdef", "address": 4, "kind": "exact"}],
-            }),
-            None,
-        )
-        .unwrap();
+        });
+        let request = Request::parse(&json, None).unwrap();
+        let same = of_text(&json).unwrap();
+        assert_eq!((&same.frames, same.vptr, same.modules.len()), (&request.frames, request.vptr, 4));
         let mappings: Vec<Mapping> = request.modules.iter().map(|module| module.mapping).collect();
         assert_eq!(
             mappings,
@@ -353,8 +407,13 @@ mod tests {
         ] {
             let error = Request::parse(&json, None).unwrap_err().to_string();
             assert!(error.contains(says), "{json}: {error}");
+            assert_eq!(of_text(&json).unwrap_err().to_string(), error, "{json}");
         }
         let many = json!({"modules": [], "frames": vec![1; MAX_FRAMES + 1]});
         assert!(Request::parse(&many, None).unwrap_err().to_string().contains("more than"));
+        assert!(of_text(&many).unwrap_err().to_string().contains("more than"));
+        for large in [module(json!([vec![0; MAX_ELEMENT]])), frame(json!({"a": vec![0; MAX_ELEMENT]}))] {
+            assert!(of_text(&large).unwrap_err().to_string().contains("at most 262144"));
+        }
     }
 }

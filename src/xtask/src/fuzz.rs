@@ -17,9 +17,9 @@ const TARGETS: &[(&str, u32)] = &[
     ("convert_program", 40_000),
     ("convert_split", 20_000),
     ("round_trip", 6_000),
-    ("report_core", 4_000),
-    ("report_minidump", 32_000),
-    ("report_profile", 4_000),
+    ("report_core", 16_000),
+    ("report_minidump", 64_000),
+    ("report_profile", 16_000),
 ];
 
 /// Targets that `--seconds` was meant for: it bounds the whole run, so more targets have less time each.

@@ -1,8 +1,7 @@
 //! What a thread does with the body of a request: stacks of our own JSON, or a report of any format, to frames as JSON.
 
-use foldsym_reports::Trust;
-use foldsym_symbolize::{Form, Innermost, Query, Request, Requests, Symbolizer, Worker, json};
-use serde_json::Value;
+use foldsym_reports::{Options, Reader, ReportError, Trust};
+use foldsym_symbolize::{Form, GivenStack, Innermost, Query, Requests, Worker, json};
 
 use crate::log::Counts;
 use crate::refusal::Refusal;
@@ -16,7 +15,7 @@ pub(crate) struct Writing<'w> {
     /// Lines of one process repeat its modules.
     pub(crate) requests: Requests,
     /// Whether the client waits for it.
-    pub(crate) is_wanted: &'w dyn Fn() -> bool,
+    pub(crate) is_wanted: &'w (dyn Fn() -> bool + Sync),
 }
 
 /// Why writing ended early.
@@ -37,44 +36,38 @@ impl Writing<'_> {
     pub(crate) fn body(
         &mut self,
         body: &[u8],
-        symbolizer: &Symbolizer,
+        reader: &Reader<'_>,
         worker: &mut Worker<'_>,
     ) -> Result<(), Refusal> {
         match self.stacks(body, worker) {
             Ok(true) => Ok(()),
-            Ok(false) => self.report(body, symbolizer, worker),
+            Ok(false) => self.report(body, reader, worker),
             Err(Ended) => Err(self.refusal()),
         }
     }
 
     /// Answers JSON stacks: one object a line, or one object over many lines. `false` for what is something else.
     fn stacks(&mut self, body: &[u8], worker: &mut Worker<'_>) -> Result<bool, Ended> {
-        let is_stack = |json: &Value| json.get("frames").is_some_and(Value::is_array);
         let mut lines = body.split(|&byte| byte == b'\n').filter(|line| !line.trim_ascii().is_empty());
         let Some(first) = lines.next().filter(|line| line.trim_ascii_start().starts_with(b"{")) else {
             return Ok(false);
         };
-        let Ok(first) = serde_json::from_slice::<Value>(first) else {
-            return match serde_json::from_slice::<Value>(body) {
-                Ok(json) if is_stack(&json) => self.line(&json, worker).map(|()| true),
+        let Ok(first) = GivenStack::parse(first) else {
+            return match GivenStack::parse(body) {
+                Ok(given) if given.has_frames() => self.line(&given, worker).map(|()| true),
                 _ => Ok(false),
             };
         };
-        if !is_stack(&first) {
+        if !first.has_frames() {
             return Ok(false);
         }
         self.line(&first, worker)?;
         for line in lines {
-            // Text is checked once here, not string by string.
-            let json = match std::str::from_utf8(line) {
-                Ok(text) => serde_json::from_str::<Value>(text),
-                Err(_) => serde_json::from_slice::<Value>(line),
-            };
-            match json {
-                Ok(json) => self.line(&json, worker)?,
+            match GivenStack::parse(line) {
+                Ok(given) => self.line(&given, worker)?,
                 Err(error) => {
                     json::error(&mut self.out, None, &error.to_string());
-                    self.out.extend_from_slice(b"}\n");
+                    self.end_line()?;
                 }
             }
         }
@@ -82,8 +75,8 @@ impl Writing<'_> {
     }
 
     /// Puts the line that answers a stack: what `foldsym stack --json` prints.
-    fn line(&mut self, json: &Value, worker: &mut Worker<'_>) -> Result<(), Ended> {
-        match self.requests.parse(json) {
+    fn line(&mut self, given: &GivenStack<'_>, worker: &mut Worker<'_>) -> Result<(), Ended> {
+        match self.requests.parse(given) {
             Ok(request) => {
                 self.out.extend_from_slice(b"{\"Frames\":[");
                 let innermost = request.vptr.map_or(Innermost::Nothing, Innermost::Vtable);
@@ -93,12 +86,17 @@ impl Writing<'_> {
             }
             Err(error) => json::error(&mut self.out, None, &error.to_string()),
         }
-        for (key, value) in Request::echo(json) {
+        for (key, value) in given.echo() {
             self.out.push(b',');
             json::string(&mut self.out, key.as_bytes());
             self.out.push(b':');
-            self.out.extend_from_slice(value.to_string().as_bytes());
+            self.out.extend_from_slice(value.as_bytes());
         }
+        self.end_line()
+    }
+
+    /// Ends a line, with or without an answer.
+    fn end_line(&mut self) -> Result<(), Ended> {
         self.out.extend_from_slice(b"}\n");
         if self.goes_on(self.out.len()) { Ok(()) } else { Err(Ended) }
     }
@@ -128,14 +126,12 @@ impl Writing<'_> {
     }
 
     /// Answers a report: its threads, with the modules and what was lost.
-    fn report(
-        &mut self,
-        body: &[u8],
-        symbolizer: &Symbolizer,
-        worker: &mut Worker<'_>,
-    ) -> Result<(), Refusal> {
-        let report = foldsym_reports::read(body, symbolizer);
-        let report = report.map_err(|error| Refusal::bad(error.to_string()))?;
+    fn report(&mut self, body: &[u8], reader: &Reader<'_>, worker: &mut Worker<'_>) -> Result<(), Refusal> {
+        let report = match reader.read_while(body, &Options::default(), self.is_wanted) {
+            Ok(report) => report,
+            Err(ReportError::Stopped) => return Err(self.refusal()),
+            Err(error) => return Err(Refusal::bad(error.to_string())),
+        };
         self.out.push(b'{');
         foldsym_reports::json::begin(&mut self.out, &report);
         for (index, thread) in report.threads.iter().enumerate() {

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use axum::body::{Body, HttpBody as _};
 use bytes::Bytes;
+use foldsym_format::header::VERSION;
 use foldsym_store::{BuildId, ModuleId, Store, SymbolMap};
 use http_body_util::BodyExt;
 
@@ -99,6 +100,11 @@ pub(crate) fn find(stores: &[Store], id: &BuildId) -> Result<Option<SymbolMap>, 
         }
     }
     failed.map_or(Ok(None), Err)
+}
+
+/// Tells a file from others of its build id: by its version, its length, and its checksum, which covers those of its sections.
+pub(crate) fn tag(map: &SymbolMap, id: &BuildId) -> String {
+    format!("\"{id}-v{VERSION}-{:x}-{:08x}\"", map.bytes().len(), map.checksum())
 }
 
 /// The bytes of a file, which stays mapped as long as they are sent.

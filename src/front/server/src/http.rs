@@ -13,10 +13,8 @@ use tokio::sync::{Notify, Semaphore};
 
 use crate::log::event;
 use crate::routes::{self, Shared};
+use crate::stream::Stream;
 use crate::{Bound, ServeError};
-
-/// How long a client may take for the head of a request.
-const HEAD_TIME: Duration = Duration::from_secs(15);
 
 /// Answers until a signal says stop.
 pub(crate) async fn run(
@@ -56,9 +54,12 @@ pub(crate) async fn run(
         let _ = stream.set_nodelay(true);
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
-            .header_read_timeout(HEAD_TIME)
+            .header_read_timeout(limits.head)
             .max_buf_size(64 << 10)
-            .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router.clone()));
+            .serve_connection(
+                TokioIo::new(Stream::new(stream, limits.unread)),
+                TowerToHyperService::new(router.clone()),
+            );
         let connection = graceful.watch(connection);
         tokio::spawn(async move {
             // A client that breaks off has no one to tell.

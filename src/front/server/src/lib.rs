@@ -7,7 +7,8 @@
 //! - **No path comes from the network.** A client names a module by its identity, or by a name of which the last part counts.
 //! - **Bounded.** Bytes of a request, of an answer and of all requests together, time, requests at once, and connections have a limit
 //!   ([`Limits`]). What is over it is refused with a status that says which.
-//! - **A client that goes away costs nothing more.** Work stops at the next frame.
+//! - **A client that goes away costs nothing more.** Work stops at the next frame. One that reads nothing of its answer for a while is
+//!   sent away.
 //! - **A stop is graceful.** On SIGTERM and SIGINT requests that run are answered; no new ones are taken.
 //!
 //! # What the crate does not do
@@ -31,6 +32,7 @@ mod page;
 mod pool;
 mod refusal;
 mod routes;
+mod stream;
 
 use std::io;
 use std::net::SocketAddr;
@@ -46,16 +48,20 @@ use foldsym_symbolize::Symbolizer;
 pub struct Limits {
     /// Bytes of the body of a request.
     pub body: usize,
-    /// Bytes of all bodies that are being received or answered.
+    /// Bytes of all bodies that are being received or answered; at least those of one.
     pub bodies: usize,
     /// Bytes of an answer.
     pub answer: usize,
     /// From the first byte of a request to its answer.
     pub time: Duration,
-    /// Requests that are being answered or wait for it.
+    /// Requests that are being answered or wait for it, or whose answers are being sent.
     pub requests: usize,
     /// Connections that are open.
     pub connections: usize,
+    /// How long a client may take for the head of a request.
+    pub head: Duration,
+    /// How long a client may read nothing of an answer.
+    pub unread: Duration,
     /// Threads that answer; 0 for one a core.
     pub threads: usize,
     /// How long a graceful stop waits for requests that run.
@@ -71,6 +77,8 @@ impl Default for Limits {
             time: Duration::from_secs(60),
             requests: 256,
             connections: 1024,
+            head: Duration::from_secs(15),
+            unread: Duration::from_secs(30),
             threads: 0,
             stop: Duration::from_secs(20),
         }
@@ -148,7 +156,8 @@ impl Bound {
 ///
 /// # Errors
 /// The address cannot be bound, or the system refuses threads.
-pub fn serve(config: Config, ready: impl FnOnce(Bound)) -> Result<(), ServeError> {
+pub fn serve(mut config: Config, ready: impl FnOnce(Bound)) -> Result<(), ServeError> {
+    config.limits.bodies = config.limits.bodies.max(config.limits.body);
     let pool = pool::Pool::start(Arc::new(config.symbolizer), config.limits.threads)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         // They receive and send, which is little beside what the threads of the pool do.

@@ -1,15 +1,17 @@
-//! Threads that answer: each has an engine's worker of its own, which keeps names from request to request.
+//! Threads that answer: each has an engine's worker of its own, which keeps names from request to request. All of them share what was read
+//! to walk stacks.
 
 use std::io;
 use std::num::NonZeroUsize;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 
+use foldsym_reports::{Kept, Reader};
 use foldsym_symbolize::{Symbolizer, Worker};
 use tokio::sync::oneshot;
 
 /// What a thread does for a request.
-type Task = Box<dyn FnOnce(&Symbolizer, &mut Worker<'_>) + Send>;
+type Task = Box<dyn FnOnce(&Reader<'_>, &mut Worker<'_>) + Send>;
 
 /// The threads. They end when it is dropped.
 pub(crate) struct Pool {
@@ -31,14 +33,16 @@ impl Pool {
         let threads = if threads == 0 { available() } else { threads };
         let (sender, receiver) = mpsc::channel::<Task>();
         let receiver = Arc::new(Mutex::new(receiver));
+        let kept = Arc::<Kept>::default();
         for number in 0..threads {
-            let (symbolizer, receiver) = (symbolizer.clone(), receiver.clone());
+            let (symbolizer, receiver, kept) = (symbolizer.clone(), receiver.clone(), kept.clone());
             let work = move || {
                 let next = || receiver.lock().unwrap_or_else(PoisonError::into_inner).recv();
                 let mut worker = symbolizer.worker();
+                let reader = Reader::sharing(&symbolizer, kept);
                 while let Ok(task) = next() {
                     // A panic was printed where it happened; what the worker kept may be half of something.
-                    if catch_unwind(AssertUnwindSafe(|| task(&symbolizer, &mut worker))).is_err() {
+                    if catch_unwind(AssertUnwindSafe(|| task(&reader, &mut worker))).is_err() {
                         worker = symbolizer.worker();
                     }
                 }
@@ -52,14 +56,14 @@ impl Pool {
     /// Runs a task on the next free thread. `None` where it panicked.
     pub(crate) async fn run<T: Send + 'static>(
         &self,
-        task: impl FnOnce(&Symbolizer, &mut Worker<'_>, &Waiting<T>) -> T + Send + 'static,
+        task: impl FnOnce(&Reader<'_>, &mut Worker<'_>, &Waiting<T>) -> T + Send + 'static,
     ) -> Option<T> {
         let (sender, receiver) = oneshot::channel();
         let waiting = Waiting(sender);
-        let task: Task = Box::new(move |symbolizer, worker| {
+        let task: Task = Box::new(move |reader, worker| {
             // The client may have gone while the task waited for a thread.
             if waiting.is_there() {
-                let result = task(symbolizer, worker, &waiting);
+                let result = task(reader, worker, &waiting);
                 let _ = waiting.0.send(result);
             }
         });

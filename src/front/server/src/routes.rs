@@ -1,19 +1,25 @@
 //! The endpoints: what each takes from a request, and what it gives back.
 
+use std::convert::Infallible;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll};
 use std::time::Instant;
 
 use axum::Router;
-use axum::body::Body;
+use axum::body::{Body, HttpBody};
 use axum::extract::{MatchedPath, Path, Request, State};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
+use bytes::Bytes;
+use foldsym_reports::Reader;
 use foldsym_reports::symbolicate::{Jobs, JobsError};
 use foldsym_store::{BuildId, Store, SymbolMap};
 use foldsym_symbolize::Requests;
+use hyper::body::{Frame, SizeHint};
 use tower_http::cors::{Any, CorsLayer};
 
 use crate::answers::Writing;
@@ -54,10 +60,10 @@ pub(crate) fn router(shared: Arc<Shared>, origins: &[String]) -> Result<Router, 
             |origin: &String| HeaderValue::from_str(origin).map_err(|_| ServeError::Origin(origin.clone()));
         cors.allow_origin(origins.iter().map(parse).collect::<Result<Vec<_>, _>>()?)
     };
+    let limited = middleware::from_fn_with_state(shared.clone(), limited);
     let mut router = Router::new()
         .route("/", get(page::page))
         .route("/health", get(health))
-        .route("/symbolicate/v5", post(symbolicate_v5).options(no_method).layer(cors))
         .route("/symbolicate", post(symbolicate))
         .route("/store", get(store))
         .route("/buildid/{id}/layout", get(bytes_of))
@@ -65,33 +71,21 @@ pub(crate) fn router(shared: Arc<Shared>, origins: &[String]) -> Result<Router, 
     if shared.metrics.is_some() {
         router = router.route("/metrics", get(metrics));
     }
-    let router = router.fallback(nothing).method_not_allowed_fallback(no_method);
-    Ok(router.layer(middleware::from_fn_with_state(shared.clone(), around)).with_state(shared))
+    let router = router.fallback(nothing).method_not_allowed_fallback(no_method).layer(limited.clone());
+    // A page reads why it was refused only if that answer names it too.
+    let v5 = post(symbolicate_v5).options(no_method).fallback(no_method);
+    let v5 = v5.layer::<_, Infallible>(limited).layer(cors);
+    let router = router.route("/symbolicate/v5", v5);
+    Ok(router.layer(middleware::from_fn_with_state(shared.clone(), noted)).with_state(shared))
 }
 
-/// Around every request: how many there may be, how long one may take, and what is said of it.
-async fn around(State(shared): App, request: Request, next: Next) -> Response {
+/// Around every request: what is said of it.
+async fn noted(State(shared): App, request: Request, next: Next) -> Response {
     let start = Instant::now();
     let method = request.method().clone();
     let route = request.extensions().get::<MatchedPath>().map(|route| route.as_str().to_owned());
     let path = request.uri().path().to_owned();
-    let running = Running::new(&shared);
-    let host = request.headers().get(header::HOST).map(HeaderValue::as_bytes);
-    let mut response = if !shared.hosts.allow(host) {
-        let what = "this server has another name (--allow-host)";
-        Refusal::new(StatusCode::MISDIRECTED_REQUEST, what).into_response()
-    } else if running.before >= shared.limits.requests && route.as_deref() != Some("/health") {
-        Refusal::busy().into_response()
-    } else {
-        match tokio::time::timeout(shared.limits.time, next.run(request)).await {
-            Ok(response) => response,
-            Err(_) => {
-                let what = format!("not done within {} seconds", shared.limits.time.as_secs());
-                Refusal::new(StatusCode::REQUEST_TIMEOUT, what).into_response()
-            }
-        }
-    };
-    drop(running);
+    let mut response = next.run(request).await;
     let headers = response.headers_mut();
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     let counts = response.extensions().get::<Counts>().copied().unwrap_or_default();
@@ -103,27 +97,91 @@ async fn around(State(shared): App, request: Request, next: Next) -> Response {
     response
 }
 
-/// A request that runs, counted until it is dropped.
-struct Running<'s> {
-    shared: &'s Shared,
+/// Around every request: by which name it may call the server, how many there may be, and how long one may take.
+async fn limited(State(shared): App, request: Request, next: Next) -> Response {
+    let is_health =
+        request.extensions().get::<MatchedPath>().is_some_and(|route| route.as_str() == "/health");
+    let running = Running::new(&shared);
+    let host = request.headers().get(header::HOST).map(HeaderValue::as_bytes);
+    let response = if !shared.hosts.allow(host) {
+        let what = "this server has another name (--allow-host)";
+        Refusal::new(StatusCode::MISDIRECTED_REQUEST, what).into_response()
+    } else if running.before >= shared.limits.requests && !is_health {
+        Refusal::busy().into_response()
+    } else {
+        match tokio::time::timeout(shared.limits.time, next.run(request)).await {
+            Ok(response) => response,
+            Err(_) => {
+                let what = format!("not done within {} seconds", shared.limits.time.as_secs());
+                Refusal::new(StatusCode::REQUEST_TIMEOUT, what).into_response()
+            }
+        }
+    };
+    response.map(|body| Body::new(Sending { body, running: Arc::new(running) }))
+}
+
+/// A request that runs, counted until its answer was sent.
+struct Running {
+    shared: Arc<Shared>,
     before: usize,
 }
 
-impl<'s> Running<'s> {
-    fn new(shared: &'s Shared) -> Self {
+impl Running {
+    fn new(shared: &Arc<Shared>) -> Self {
         if let Some(metrics) = &shared.metrics {
             metrics.running.inc();
         }
-        Self { shared, before: shared.running.fetch_add(1, Ordering::Relaxed) }
+        Self { before: shared.running.fetch_add(1, Ordering::Relaxed), shared: shared.clone() }
     }
 }
 
-impl Drop for Running<'_> {
+impl Drop for Running {
     fn drop(&mut self) {
         self.shared.running.fetch_sub(1, Ordering::Relaxed);
         if let Some(metrics) = &self.shared.metrics {
             metrics.running.dec();
         }
+    }
+}
+
+/// A body whose request runs until the last of its bytes was sent: the connection holds bytes that the client does not read.
+struct Sending {
+    body: Body,
+    running: Arc<Running>,
+}
+
+/// Bytes of such a body.
+struct SentBytes {
+    bytes: Bytes,
+    _running: Arc<Running>,
+}
+
+impl AsRef<[u8]> for SentBytes {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl HttpBody for Sending {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        let frame = Pin::new(&mut self.body).poll_frame(context);
+        let running = &self.running;
+        let held = |bytes| Bytes::from_owner(SentBytes { bytes, _running: running.clone() });
+        frame.map(|frame| frame.map(|frame| frame.map(|frame| frame.map_data(held))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
     }
 }
 
@@ -165,7 +223,7 @@ async fn symbolicate_v5(State(shared): App, body: Body) -> Result<Response, Refu
 }
 
 async fn symbolicate(State(shared): App, body: Body) -> Result<Response, Refusal> {
-    answer(&shared, body, |body, symbolizer, worker, writing| writing.body(body, symbolizer, worker)).await
+    answer(&shared, body, |body, reader, worker, writing| writing.body(body, reader, worker)).await
 }
 
 /// Receives a body, lets a thread answer it, and makes the answer a response.
@@ -174,7 +232,7 @@ async fn answer(
     body: Body,
     write: impl FnOnce(
         &[u8],
-        &foldsym_symbolize::Symbolizer,
+        &Reader<'_>,
         &mut foldsym_symbolize::Worker<'_>,
         &mut Writing<'_>,
     ) -> Result<(), Refusal>
@@ -185,14 +243,14 @@ async fn answer(
     let received = shared.bodies.receive(body, one, all).await?;
     let bytes = received.bytes.len() as u64;
     let buffers = shared.buffers.clone();
-    let answered = shared.pool.run(move |symbolizer, worker, waiting| {
+    let answered = shared.pool.run(move |reader, worker, waiting| {
         let is_wanted = || waiting.is_there();
         let counts = Counts { received: bytes, ..Counts::default() };
         let requests = Requests::default();
         // Answers are longer than their requests.
         let out = buffers.take(received.bytes.len().min(1 << 20));
         let mut writing = Writing { out, counts, limit, requests, is_wanted: &is_wanted };
-        write(&received.bytes, symbolizer, worker, &mut writing)?;
+        write(&received.bytes, reader, worker, &mut writing)?;
         writing.counts.sent = writing.out.len() as u64;
         Ok((writing.out, writing.counts))
     });
@@ -204,11 +262,11 @@ async fn answer(
     Ok(response)
 }
 
-/// The file of a build id, which never changes: one identity has one content.
+/// The file of a build id. It changes only where somebody replaces it, as with one that was converted with more options.
 async fn fsym(State(shared): App, Path(id): Path<String>, headers: HeaderMap) -> Result<Response, Refusal> {
     let id = BuildId::parse(&id).map_err(|error| Refusal::bad(error.to_string()))?;
-    let etag = format!("\"{id}-v{}\"", foldsym_format::header::VERSION);
     let map = find(&shared, &id).await?;
+    let etag = files::tag(&map, &id);
     let fixed = [
         (header::CONTENT_TYPE, "application/octet-stream".to_owned()),
         (header::CACHE_CONTROL, "public, max-age=86400".to_owned()),

@@ -48,6 +48,24 @@ fn json_lines_are_answered_as_the_engine_answers_them() {
     }
 }
 
+/// What is repeated is copied, not read: a tree of its values would take a hundred times its bytes, and have a depth.
+#[test]
+fn keys_that_are_not_known_are_repeated_as_they_are() {
+    let programs = Programs::of(&[]);
+    let server = programs.server(Limits::default());
+    let deep = format!("{}{}", "[".repeat(500), "]".repeat(500));
+    let body = format!(
+        "{{\"modules\":[],\n \"frames\": [], \"z\": {{\"b\": 1.50, \"a\": \"x y\"}}, \"deep\": {deep}}}"
+    );
+    let answer = server.post("/symbolicate", body.as_bytes());
+    assert_eq!(answer.status, 200);
+    let expected = format!("{{\"Frames\":[],\"deep\":{deep},\"z\":{{\"b\":1.50,\"a\":\"x y\"}}}}\n");
+    assert_eq!(String::from_utf8(answer.body).unwrap(), expected);
+    // Before it is known what a body is, nothing of it is read either.
+    let other = format!("{{\"x\": {deep}}}");
+    assert_eq!(server.post("/symbolicate", other.as_bytes()).status, 400);
+}
+
 /// A log of AddressSanitizer, as it is.
 #[test]
 fn a_report_of_another_program_is_answered_as_far_as_it_goes() {
@@ -103,6 +121,24 @@ fn files_go_out_by_their_build_id_alone() {
     );
     // What is no route has no label of its own.
     assert!(metrics.contains("route=\"none\"") && !metrics.contains("symbols"), "{metrics}");
+    // Converted with more, it is another file.
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let options =
+        foldsym_convert::Options { threads: 1, columns: true, ..foldsym_convert::Options::default() };
+    foldsym_convert::convert(&program("demo.elf"), file.path(), &options, &foldsym_convert::NoProgress)
+        .unwrap();
+    let mut info = foldsym_store::EntryInfo::default();
+    info.replace = true;
+    programs.store.add(file.path(), &info).unwrap();
+    let replaced = server.ask(&format!("GET /buildid/{id}/fsym HTTP/1.1\r\nIf-None-Match: {etag}"), b"");
+    assert!(replaced.status == 200 && replaced.header("etag") != Some(etag.as_str()), "{}", replaced.head);
+    // A list of files does without a report that cannot be read.
+    let report = programs.store.file_path(&programs.id(0)).with_extension("json");
+    assert!(report.is_file());
+    std::fs::remove_file(&report).unwrap();
+    std::fs::create_dir(&report).unwrap();
+    let listed = server.get("/store").json();
+    assert_eq!((&listed["Total"], &listed["Files"][0]["BuildId"]), (&1.into(), &id.as_str().into()));
 }
 
 #[test]
@@ -125,6 +161,11 @@ fn what_is_over_a_limit_is_refused() {
     let sparse = json!({"memoryMap": [], "stacks": vec![Vec::<u8>::new(); 300], "version": 5}).to_string();
     assert!(sparse.len() < 1000);
     let refused = server.post("/symbolicate", sparse.as_bytes());
+    assert_eq!(refused.status, 413, "{refused:?}");
+
+    // So is one of lines that are no stacks.
+    let wrong = format!("{{\"modules\":[],\"frames\":[]}}\n{}", "x\n".repeat(300));
+    let refused = server.post("/symbolicate", wrong.as_bytes());
     assert_eq!(refused.status, 413, "{refused:?}");
 
     // Clients that never send the rest: all places are taken, then given back.
@@ -151,6 +192,17 @@ fn what_is_over_a_limit_is_refused() {
     statuses.sort_unstable();
     assert_eq!(statuses, [408, 503]);
     assert_eq!(server.post("/symbolicate", line.as_bytes()).status, 200);
+}
+
+/// Whoever allows larger bodies than all together may have by default means it.
+#[test]
+fn one_body_may_have_what_it_may_have() {
+    let programs = Programs::of(&[]);
+    let mut limits = Limits::default();
+    (limits.body, limits.bodies) = (1000, 100);
+    let server = programs.server(limits);
+    let answer = server.post("/symbolicate/v5", format!("{{\"jobs\":[]}}{}", " ".repeat(900)).as_bytes());
+    assert_eq!((answer.status, answer.json()), (200, json!({"results": []})));
 }
 
 #[test]

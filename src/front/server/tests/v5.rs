@@ -2,6 +2,8 @@
 
 mod common;
 
+use std::io::Write;
+
 use common::{Programs, program};
 use foldsym_server::Limits;
 use foldsym_testbins::compare::{self, Frame, compare};
@@ -178,6 +180,39 @@ fn what_is_no_request_is_told_so() {
     let long = format!(r#"{{"memoryMap": [["{}", "0"]], "stacks": []}}"#, "a".repeat(2000));
     assert_eq!(server.post("/symbolicate/v5", long.as_bytes()).status, 400);
     assert_eq!(server.get("/symbolicate/v5").status, 405);
+}
+
+/// A page may read an answer only if that names the page: also where it says why there is none.
+#[test]
+fn refusals_name_the_page_that_may_read_them() {
+    let programs = Programs::of(&[]);
+    let mut limits = Limits::default();
+    (limits.requests, limits.body) = (1, 100);
+    limits.time = std::time::Duration::from_millis(500);
+    let server = programs.server(limits);
+    let profiler = "https://profiler.firefox.com";
+    let asked = |more: &str, body: &[u8]| {
+        server.ask(&format!("POST /symbolicate/v5 HTTP/1.1\r\nOrigin: {profiler}{more}"), body)
+    };
+    let stranger = asked("\r\nHost: evil.example", b"{\"jobs\":[]}");
+    let large = asked("", &[b' '; 101]);
+    // One that never sends its body takes the only place, until its time is over.
+    let mut slow = server.connect();
+    let head = format!("POST /symbolicate/v5 HTTP/1.1\r\nHost: localhost\r\nOrigin: {profiler}\r\n");
+    slow.write_all(format!("{head}Content-Length: 9\r\n\r\n").as_bytes()).unwrap();
+    let end = std::time::Instant::now() + std::time::Duration::from_secs(20);
+    let busy = loop {
+        let answer = asked("", b"{\"jobs\":[]}");
+        if answer.status == 503 || std::time::Instant::now() > end {
+            break answer;
+        }
+    };
+    let late = common::read(&mut slow);
+    for (refused, status) in [(stranger, 421), (large, 413), (busy, 503), (late, 408)] {
+        assert_eq!(refused.status, status, "{refused:?}");
+        assert_eq!(refused.header("access-control-allow-origin"), Some(profiler), "{refused:?}");
+        assert_eq!(refused.header("x-content-type-options"), Some("nosniff"), "{refused:?}");
+    }
 }
 
 #[test]

@@ -6,13 +6,13 @@
 use std::collections::HashMap;
 
 use foldsym_symbolize::{BuildId, Mapping, Module, Modules, Symbolizer};
+use minidump::Endian;
 use minidump::system_info::{Cpu, Os};
-use minidump::{Endian, MinidumpModule, MinidumpModuleList};
 use object::elf::{self, FileHeader32, FileHeader64};
 use object::read::elf::{FileHeader, ProgramHeader};
 use object::{Endian as _, Endianness};
 
-use crate::unwind::{MAX_STACK, Programs, Walker};
+use crate::unwind::{Process, Programs, Walker};
 use crate::{Format, Options, Report, ReportError, Thread};
 
 mod registers;
@@ -22,6 +22,8 @@ use registers::number;
 /// Threads and mapped files that a core may have; no process has more.
 const MAX_THREADS: usize = 1 << 16;
 const MAX_FILES: usize = 1 << 18;
+/// Bytes from the start of a mapped file in which its notes are looked for.
+const FIRST_PAGE: usize = 1 << 12;
 
 const NT_PRSTATUS: u32 = 1;
 const NT_FILE: u32 = 0x4649_4c45;
@@ -67,6 +69,7 @@ pub(crate) fn read(
     symbolizer: &Symbolizer,
     programs: &Programs,
     options: &Options,
+    is_wanted: &(dyn Fn() -> bool + Sync),
 ) -> Result<Report, ReportError> {
     let core = match bytes.get(4) {
         Some(1) => parse::<FileHeader32<Endianness>>(bytes)?,
@@ -80,51 +83,57 @@ pub(crate) fn read(
         (elf::EM_AARCH64, true) => Cpu::Arm64,
         (machine, _) => return Err(damaged(format!("processor {} at offset 18 is not known", machine.0))),
     };
-    let found = modules(&core, options);
-    let list = found.iter().filter_map(|module| match module.mapping {
-        Mapping::LoadAddress { address, size } => {
-            let size = u32::try_from(size.unwrap_or(0)).unwrap_or(u32::MAX);
-            Some(MinidumpModule::new(address, size, &module.name))
-        }
-        _ => None,
-    });
-    let list = MinidumpModuleList::from_modules(list.collect());
-    let modules = Modules::new(found);
+    let modules = Modules::new(modules(&core, options));
     let mut report = Report::new(Format::ElfCore, modules.clone(), Vec::new());
     report.warnings.extend(core.warnings.iter().cloned());
     if core.files.is_empty() {
         report.warnings.push("no list of mapped files (NT_FILE): addresses have no modules".to_owned());
     }
     let executable = |address| core.segment(address).map(|segment| segment.executable);
-    let os = Os::Linux;
-    let walker =
-        Walker { symbolizer, programs, modules: &modules, list: &list, os, cpu, executable: &executable };
-    let endian = if core.endian.is_big_endian() { Endian::Big } else { Endian::Little };
+    let memory = |address| {
+        let segment = core.segment(address).filter(|segment| !segment.bytes.is_empty());
+        segment.map(|segment| (segment.start, segment.bytes))
+    };
+    let process = Process {
+        modules: &modules,
+        os: Os::Linux,
+        cpu,
+        endian: if core.endian.is_big_endian() { Endian::Big } else { Endian::Little },
+        executable: &executable,
+        memory: &memory,
+    };
+    let walker = Walker::new(process, (symbolizer, programs), (options, is_wanted), bytes.len());
     for (index, status) in core.threads.iter().enumerate() {
+        if !is_wanted() {
+            return Err(ReportError::Stopped);
+        }
         let Some((id, signal, context)) = registers::read(status, cpu, core.endian) else {
             report.warnings.push(format!("thread {index}: its registers are cut off"));
             continue;
         };
         // The kernel and gdb write the thread that got the signal first.
         let mut thread = Thread { id: Some(id), crashed: index == 0 && signal != 0, ..Thread::default() };
-        let stack = core.segment(context.get_stack_pointer());
-        let stack = stack.filter(|stack| !stack.bytes.is_empty()).map(|stack| (stack.start, stack.bytes));
+        let stack = memory(context.get_stack_pointer());
         if stack.is_none() {
             report.warnings.push(format!("thread {id}: no memory of its stack"));
         }
-        let walked = walker.walk(&context, stack, endian);
+        let walked = walker.walk(&context, stack);
         if walked.is_cut {
-            report.warnings.push(format!("thread {id}: of its stack {MAX_STACK} bytes were walked"));
+            report.warnings.push(format!("thread {id}: its stack was not walked to its end"));
         }
-        (thread.frames, thread.trust) = (walked.frames, walked.trust);
+        (thread.frames, thread.trust, thread.registers) = (walked.frames, walked.trust, walked.registers);
         if thread.crashed {
             report.reason = registers::signal_name(signal);
         }
         report.threads.push(thread);
     }
+    if !is_wanted() {
+        return Err(ReportError::Stopped);
+    }
     if report.threads.is_empty() {
         return Err(damaged("no thread's registers (NT_PRSTATUS)"));
     }
+    report.warnings.extend(walker.warnings());
     report.crash_address = core.crash_address();
     Ok(report)
 }
@@ -145,6 +154,8 @@ fn parse<'c, H: FileHeader<Endian = Endianness>>(bytes: &'c [u8]) -> Result<Core
     let headers = header.program_headers(endian, bytes);
     let headers = headers.map_err(|error| damaged(format!("program headers: {error}")))?;
     let mut cut = 0;
+    // Headers may all name the same bytes; those of a core that somebody wrote have no more notes together than the file has bytes.
+    let mut notes_left = bytes.len() as u64;
     for header in headers {
         match header.p_type(endian) {
             elf::PT_LOAD => {
@@ -162,6 +173,11 @@ fn parse<'c, H: FileHeader<Endian = Endianness>>(bytes: &'c [u8]) -> Result<Core
             }
             elf::PT_NOTE => {
                 let offset: u64 = header.p_offset(endian).into();
+                notes_left = notes_left.checked_sub(header.p_filesz(endian).into()).ok_or_else(|| {
+                    damaged(format!(
+                        "notes at offset {offset:#x}: headers name more notes than the file has bytes"
+                    ))
+                })?;
                 let notes = header.notes(endian, bytes);
                 let mut notes = match notes {
                     Ok(Some(notes)) => notes,
@@ -283,7 +299,9 @@ fn modules(core: &Core<'_>, options: &Options) -> Vec<Module> {
 
 /// The build id of the file whose first byte is at an address, from the memory of the process.
 fn build_id(core: &Core<'_>, start: u64) -> Option<BuildId> {
+    // Notes are in the first page, where file offsets are offsets in memory.
     let memory = core.memory(start)?;
+    let memory = &memory[..memory.len().min(FIRST_PAGE)];
     if core.is_64 {
         note_of::<FileHeader64<Endianness>>(memory)
     } else {
@@ -294,8 +312,13 @@ fn build_id(core: &Core<'_>, start: u64) -> Option<BuildId> {
 fn note_of<H: FileHeader<Endian = Endianness>>(memory: &[u8]) -> Option<BuildId> {
     let header = H::parse(memory).ok()?;
     let endian = header.endian().ok()?;
+    let mut left = memory.len() as u64;
     for header in header.program_headers(endian, memory).ok()? {
-        // Notes are in the first page, where file offsets are offsets in memory.
+        if header.p_type(endian) != elf::PT_NOTE {
+            continue;
+        }
+        // Headers may all name the same notes.
+        left = left.checked_sub(header.p_filesz(endian).into())?;
         let Ok(Some(mut notes)) = header.notes(endian, memory) else { continue };
         while let Ok(Some(note)) = notes.next() {
             if note.name() == elf::ELF_NOTE_GNU && note.n_type(endian) == elf::NT_GNU_BUILD_ID {

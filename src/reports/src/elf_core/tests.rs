@@ -4,7 +4,7 @@ use super::*;
 
 fn read_bytes(bytes: &[u8]) -> Result<Report, ReportError> {
     let symbolizer = Symbolizer::builder().build().unwrap();
-    read(bytes, &symbolizer, &Programs::default(), &Options::default())
+    read(bytes, &symbolizer, &Programs::default(), &Options::default(), &|| true)
 }
 
 /// A header with one program header, of notes.

@@ -263,14 +263,14 @@ impl Profile {
                 values.clone().map(|(kind, value)| format!("{kind}={value}")).collect::<Vec<_>>().join(" ");
             let values: Map<String, Value> =
                 values.map(|(kind, value)| (kind.clone(), json!(value))).collect();
-            thread.echo.insert("Values".to_owned(), values.into());
+            thread.echo.push(("Values".to_owned(), Value::from(values).to_string()));
             if !sample.label.is_empty() {
                 let label = |label: &profile::Label| {
                     let value = if label.str == 0 { json!(label.num) } else { json!(self.text(label.str)) };
                     (self.text(label.key).to_owned(), value)
                 };
                 let labels: Map<String, Value> = sample.label.iter().map(label).collect();
-                thread.echo.insert("Labels".to_owned(), labels.into());
+                thread.echo.insert(0, ("Labels".to_owned(), Value::from(labels).to_string()));
             }
             report.threads.push(thread);
         }

@@ -1,31 +1,48 @@
 //! Walks stacks: by section UNWIND of the files that the engine finds, or by call frame information of the programs that are at hand; else by the
 //! frame pointer, else by looking for anything on the stack that may be a return address. The last two are those of `minidump-unwind`.
+//!
+//! `minidump-unwind` reads one range of memory, and looks up each caller inside of a call. So a walk has parts: one ends at a frame that a
+//! signal made, or whose caller is on another stack, and the next begins with the registers of that caller.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap};
 use std::future::Future;
 use std::path::PathBuf;
 use std::pin::pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{self, Waker};
+use std::time::{Duration, Instant};
 
-use foldsym_symbolize::{Kind, Modules, Place, Stack, StackFrame, Symbolizer, Unknown};
+use foldsym_symbolize::{Kind, Mapping, Modules, Place, Stack, StackFrame, Symbolizer, Unknown};
 use minidump::system_info::{Cpu, Os};
-use minidump::{Endian, MinidumpContext, MinidumpMemory, MinidumpModuleList, Module, UnifiedMemory};
+use minidump::{
+    Endian, MinidumpContext, MinidumpMemory, MinidumpModule, MinidumpModuleList, Module, UnifiedMemory,
+};
 use minidump_unwind::{
     CallStack, FileError, FileKind, FillSymbolError, FrameSymbolizer, FrameTrust, FrameWalker,
     SymbolProvider, SystemInfo,
 };
 
-use crate::Trust;
+use crate::{MAX_NAME, Options, Trust, cut};
 
 mod program;
+mod registers;
 mod rows;
 
 use program::{Caller, Program, ThreadState};
+use registers::names;
 use rows::Rows;
 
-/// Bytes of a stack that are walked, from the stack pointer on: each frame found costs some kilobytes until the stack is done.
+/// Bytes of a stack that a part of a walk reads, from the stack pointer on: each frame found costs some kilobytes until the part is done.
 pub(crate) const MAX_STACK: usize = 1 << 20;
+/// Bytes of a stack that a frame has at least: a return address.
+const MIN_FRAME: usize = 8;
+/// Frames that the stacks of a small report may have together.
+const MIN_FRAMES: usize = 1 << 16;
+/// Parts of a walk. A stack that leads to itself would have any number.
+const MAX_PARTS: usize = 64;
+/// Modules that warnings name.
+const MAX_TOLD: usize = 20;
 /// What a function that calls nobody may use below its stack pointer.
 const RED_ZONE: u64 = 128;
 /// Programs whose call frame information is kept; then all are forgotten.
@@ -34,14 +51,22 @@ const MAX_PROGRAMS: usize = 512;
 /// A module, as its report names it.
 type Key = (String, Option<foldsym_symbolize::ModuleId>);
 
+/// How long it is believed that a module has no call frame information: a store may get it.
+const ABSENCE: Duration = Duration::from_secs(10);
+
 /// Call frame information of programs, kept from report to report.
 #[derive(Default)]
 pub(crate) struct Programs {
-    known: Mutex<HashMap<Key, Option<Arc<Source>>>>,
+    known: Mutex<HashMap<Key, (Option<Arc<Source>>, Instant)>>,
 }
 
 /// Of each module that was asked for: what says how its frames are left.
 type Sources = HashMap<usize, Option<Arc<Source>>>;
+
+/// Locks what no panic leaves half done.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// What says how the frames of a module are left.
 enum Source {
@@ -76,11 +101,12 @@ impl Source {
 }
 
 impl Programs {
-    /// What says how the frames of a module are left. That there is nothing is kept too, unless a place failed that may have it later.
+    /// What says how the frames of a module are left. That there is nothing is kept for a while too, unless a place failed.
     fn get(&self, module: &foldsym_symbolize::Module, symbolizer: &Symbolizer) -> Option<Arc<Source>> {
         let key = (module.name.to_string(), module.id.clone());
-        let known = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(source) = known().get(&key) {
+        if let Some((source, when)) = lock(&self.known).get(&key)
+            && (source.is_some() || when.elapsed() < ABSENCE)
+        {
             return source.clone();
         }
         // Nobody else waits while a file is fetched or converted.
@@ -96,26 +122,51 @@ impl Programs {
         if source.is_none() && has_failed {
             return None;
         }
-        let mut known = known();
+        let mut known = lock(&self.known);
         if known.len() >= MAX_PROGRAMS {
             known.clear();
         }
+        let new = (source, Instant::now());
         // Another thread may have been faster.
-        known.entry(key).or_insert(source).clone()
+        let entry = known.entry(key).or_insert_with(|| new.clone());
+        if entry.0.is_none() {
+            *entry = new;
+        }
+        entry.0.clone()
     }
 }
 
-/// The process whose stacks are walked.
-pub(crate) struct Walker<'w> {
-    pub(crate) symbolizer: &'w Symbolizer,
-    pub(crate) programs: &'w Programs,
+/// A range of the process's memory: where it begins, and its bytes.
+pub(crate) type Range<'m> = (u64, &'m [u8]);
+
+/// What a report says of its process.
+pub(crate) struct Process<'w> {
     pub(crate) modules: &'w Modules,
-    /// The same modules, as `minidump-unwind` wants them.
-    pub(crate) list: &'w MinidumpModuleList,
     pub(crate) os: Os,
     pub(crate) cpu: Cpu,
+    pub(crate) endian: Endian,
     /// Whether the memory at an address may be run, where the report says so of it.
     pub(crate) executable: &'w (dyn Fn(u64) -> Option<bool> + Sync),
+    /// The range of memory that has an address, as far as the report holds it.
+    pub(crate) memory: &'w (dyn Fn(u64) -> Option<Range<'w>> + Sync),
+}
+
+/// Walks the stacks of a process.
+pub(crate) struct Walker<'w> {
+    symbolizer: &'w Symbolizer,
+    programs: &'w Programs,
+    process: Process<'w>,
+    /// The modules' ranges. Each frame that `minidump-unwind` finds has a copy of its module, so they have no names here.
+    list: MinidumpModuleList,
+    is_wanted: &'w (dyn Fn() -> bool + Sync),
+    registers: bool,
+    /// Frames that the stacks may have together, and how many of them are left.
+    frames: usize,
+    left: AtomicUsize,
+    /// A module whose file cannot be had is tried once for a report, not for each word that is looked at.
+    sources: Mutex<Sources>,
+    /// Modules whose frames could not be left.
+    without_rows: Mutex<BTreeSet<usize>>,
 }
 
 /// Frames of a stack, and how each was found.
@@ -123,27 +174,91 @@ pub(crate) struct Walker<'w> {
 pub(crate) struct Walked {
     pub(crate) frames: Vec<StackFrame>,
     pub(crate) trust: Vec<Trust>,
+    pub(crate) registers: Vec<Vec<(&'static str, String)>>,
     /// The stack was longer than what is walked.
     pub(crate) is_cut: bool,
 }
 
-impl Walker<'_> {
-    /// Walks a stack from its registers. `memory` begins at `base`.
-    pub(crate) fn walk(
-        &self,
-        context: &MinidumpContext,
-        memory: Option<(u64, &[u8])>,
-        endian: Endian,
-    ) -> Walked {
+impl Walked {
+    fn push(&mut self, frame: StackFrame, trust: Trust) {
+        self.frames.push(frame);
+        self.trust.push(trust);
+    }
+
+    fn gap(&mut self, registers: bool) {
+        if self.trust.last() != Some(&Trust::Gap) {
+            self.push(StackFrame::UNKNOWN, Trust::Gap);
+            self.registers.extend(registers.then(Vec::new));
+        }
+    }
+}
+
+/// A frame at which a part of a walk begins.
+struct Start {
+    context: MinidumpContext,
+    trust: Trust,
+    kind: Kind,
+}
+
+impl<'w> Walker<'w> {
+    /// A walker of the stacks of a report of so many bytes: what its frames cost follows from that, also where many threads have one stack.
+    pub(crate) fn new(
+        process: Process<'w>,
+        (symbolizer, programs): (&'w Symbolizer, &'w Programs),
+        (options, is_wanted): (&Options, &'w (dyn Fn() -> bool + Sync)),
+        bytes: usize,
+    ) -> Self {
+        let list = process.modules.iter().filter_map(|module| match module.mapping {
+            Mapping::LoadAddress { address, size } => {
+                let size = u32::try_from(size.unwrap_or(0)).unwrap_or(u32::MAX);
+                Some(MinidumpModule::new(address, size, ""))
+            }
+            _ => None,
+        });
+        let list = MinidumpModuleList::from_modules(list.collect());
+        let frames = (bytes / MIN_FRAME).max(MIN_FRAMES);
+        Self {
+            symbolizer,
+            programs,
+            process,
+            list,
+            is_wanted,
+            registers: options.registers,
+            frames,
+            left: AtomicUsize::new(frames),
+            sources: Mutex::default(),
+            without_rows: Mutex::default(),
+        }
+    }
+
+    /// Walks a stack from its registers. `memory` is where it begins.
+    pub(crate) fn walk(&self, context: &MinidumpContext, mut memory: Option<Range<'w>>) -> Walked {
         let mut walked = Walked::default();
-        let from = context.get_stack_pointer().saturating_sub(RED_ZONE);
+        let mut start = Start { context: context.clone(), trust: Trust::Context, kind: Kind::Exact };
+        for _ in 0..MAX_PARTS {
+            let Some(next) = self.part(&start, memory, &mut walked) else { return walked };
+            memory = (self.process.memory)(next.context.get_stack_pointer());
+            start = next;
+        }
+        walked.is_cut = true;
+        walked
+    }
+
+    /// Walks a part of a stack. Gives where the next one begins, if there is one.
+    fn part(&self, start: &Start, memory: Option<Range<'w>>, walked: &mut Walked) -> Option<Start> {
+        let left = self.left.load(Ordering::Relaxed);
+        let most = left.saturating_mul(MIN_FRAME).min(MAX_STACK);
+        let from = start.context.get_stack_pointer().saturating_sub(RED_ZONE);
+        walked.is_cut = false;
+        let base = memory.map_or(0, |(base, _)| base);
         let memory = memory.and_then(|(base, bytes)| {
             let skip = usize::try_from(from.saturating_sub(base)).ok()?;
             let bytes = bytes.get(skip..)?;
-            walked.is_cut = bytes.len() > MAX_STACK;
-            let bytes = &bytes[..bytes.len().min(MAX_STACK)];
+            walked.is_cut = bytes.len() > most;
+            let bytes = &bytes[..bytes.len().min(most)];
             let base_address = base.checked_add(skip as u64)?;
             let size = bytes.len() as u64;
+            let endian = self.process.endian;
             (size > 0).then_some(MinidumpMemory {
                 desc: Default::default(),
                 base_address,
@@ -153,38 +268,66 @@ impl Walker<'_> {
             })
         });
         let info = SystemInfo {
-            os: self.os,
+            os: self.process.os,
             os_version: None,
             os_build: None,
-            cpu: self.cpu,
+            cpu: self.process.cpu,
             cpu_info: None,
             cpu_microcode_version: None,
             cpu_count: 1,
         };
-        let provider = Provider { walker: self, after_signal: Mutex::default(), sources: Mutex::default() };
-        let mut stack = CallStack::with_context(context.clone());
-        let memory = memory.as_ref().map(UnifiedMemory::Memory);
-        run(minidump_unwind::walk_stack(0, (), &mut stack, memory, self.list, &info, &provider));
-        let after_signal = provider.after_signal.into_inner().unwrap_or_else(PoisonError::into_inner);
-        for (index, frame) in stack.frames.iter().enumerate() {
-            let address = frame.resume_address;
-            let trust = match frame.trust {
-                FrameTrust::Context => Trust::Context,
-                FrameTrust::CallFrameInfo => Trust::Cfi,
-                FrameTrust::FramePointer => Trust::FramePointer,
-                _ => Trust::Scan,
-            };
-            // A frame pointer may be that of an outer frame: a function that calls nobody has none of its own.
-            if matches!(trust, Trust::Scan | Trust::FramePointer) {
-                walked.frames.push(StackFrame::UNKNOWN);
-                walked.trust.push(Trust::Gap);
-            }
-            let is_exact = index == 0 || after_signal.contains(&address);
-            let kind = if is_exact { Kind::Exact } else { Kind::Return };
-            walked.frames.push(StackFrame { place: Place::Memory(address), kind });
-            walked.trust.push(trust);
+        let end = memory.as_ref().map_or(0, |memory| memory.base_address.saturating_add(memory.size));
+        let provider = Provider {
+            walker: self,
+            stack: base..end,
+            left: AtomicUsize::new(left.min(MAX_STACK / MIN_FRAME)),
+            next: Mutex::default(),
+        };
+        let mut stack = CallStack::with_context(start.context.clone());
+        if let (Kind::Return, Some(first)) = (start.kind, stack.frames.first_mut()) {
+            first.instruction = first.instruction.saturating_sub(1);
         }
-        walked
+        let memory = memory.as_ref().map(UnifiedMemory::Memory);
+        run(minidump_unwind::walk_stack(0, (), &mut stack, memory, &self.list, &info, &provider));
+        self.left.store(left.saturating_sub(stack.frames.len()), Ordering::Relaxed);
+        for (index, frame) in stack.frames.iter().enumerate() {
+            let place = Place::Memory(frame.resume_address);
+            let (kind, trust) = match (index, frame.trust) {
+                (0, _) => (start.kind, start.trust),
+                (_, FrameTrust::CallFrameInfo) => (Kind::Return, Trust::Cfi),
+                (_, FrameTrust::FramePointer) => (Kind::Return, Trust::FramePointer),
+                _ => (Kind::Return, Trust::Scan),
+            };
+            // A frame pointer may be that of an outer frame: a function that calls nobody has none of its own. What scanning finds may be
+            // left from a call that returned: then it called nobody on this stack, and nobody there called it.
+            let is_scanned = trust == Trust::Scan || walked.trust.last() == Some(&Trust::Scan);
+            if is_scanned || trust == Trust::FramePointer {
+                walked.gap(self.registers);
+            }
+            walked.push(StackFrame { place, kind }, trust);
+            walked.registers.extend(self.registers.then(|| registers::known(&frame.context)));
+        }
+        lock(&provider.next).take()
+    }
+
+    /// What was lost in all walks, a sentence each.
+    pub(crate) fn warnings(&self) -> Vec<String> {
+        let mut warnings = Vec::new();
+        if self.left.load(Ordering::Relaxed) == 0 {
+            warnings.push(format!(
+                "the walks ended early: a report of this size has at most {} frames",
+                self.frames
+            ));
+        }
+        let without = lock(&self.without_rows);
+        for module in without.iter().take(MAX_TOLD).filter_map(|index| self.process.modules.get(*index)) {
+            let name = cut(&module.name, MAX_NAME);
+            warnings.push(format!("no call frame information for {name}: convert it with --unwind"));
+        }
+        if without.len() > MAX_TOLD {
+            warnings.push(format!("nor for {} more modules", without.len() - MAX_TOLD));
+        }
+        warnings
     }
 }
 
@@ -197,34 +340,48 @@ fn run(future: impl Future<Output = ()>) {
     }
 }
 
-/// Answers `minidump-unwind`.
-struct Provider<'w> {
-    walker: &'w Walker<'w>,
-    /// Return addresses at which a frame stands that a signal interrupted.
-    after_signal: Mutex<HashSet<u64>>,
-    /// Modules of this stack, so that one whose file cannot be had is tried once for a stack, not for each word that is looked at.
-    sources: Mutex<Sources>,
+/// Answers `minidump-unwind` in one part of a walk.
+struct Provider<'p, 'w> {
+    walker: &'p Walker<'w>,
+    /// Where a caller's stack pointer may be: the memory of this stack, up to where it is read.
+    stack: std::ops::Range<u64>,
+    /// Frames that may still be found.
+    left: AtomicUsize,
+    /// Where the next part begins.
+    next: Mutex<Option<Start>>,
 }
 
-impl Provider<'_> {
-    /// The program of an address of the process, and what runtime addresses are more than its own.
-    fn program(&self, address: u64) -> Option<(Arc<Source>, u64)> {
-        let index = self.walker.modules.find(address)?;
-        let module = &self.walker.modules[index];
-        let mut sources = self.sources.lock().unwrap_or_else(PoisonError::into_inner);
-        let get = || self.walker.programs.get(module, self.walker.symbolizer);
-        let program = sources.entry(index).or_insert_with(get).clone()?;
+impl Provider<'_, '_> {
+    /// The program of an address of the process, and what runtime addresses are more than its own; its module alone, where there is none.
+    fn program(&self, address: u64) -> Option<(usize, Option<(Arc<Source>, u64)>)> {
+        let walker = self.walker;
+        let index = walker.process.modules.find(address)?;
+        let module = &walker.process.modules[index];
+        let get = || walker.programs.get(module, walker.symbolizer);
+        let program = lock(&walker.sources).entry(index).or_insert_with(get).clone();
         let base = match module.mapping {
-            foldsym_symbolize::Mapping::LoadAddress { address, .. } => address,
+            Mapping::LoadAddress { address, .. } => address,
             _ => return None,
         };
-        let bias = base.wrapping_sub(program.first());
-        Some((program, bias))
+        Some((
+            index,
+            program.map(|program| {
+                let bias = base.wrapping_sub(program.first());
+                (program, bias)
+            }),
+        ))
+    }
+
+    /// Whether to look for one more frame.
+    fn goes_on(&self) -> bool {
+        let left = self.left.load(Ordering::Relaxed);
+        self.left.store(left.saturating_sub(1), Ordering::Relaxed);
+        left > 0 && (self.walker.is_wanted)()
     }
 }
 
 #[async_trait::async_trait]
-impl SymbolProvider for Provider<'_> {
+impl SymbolProvider for Provider<'_, '_> {
     /// Says whether there is code at an address: stacks are scanned by that.
     async fn fill_symbol(
         &self,
@@ -232,13 +389,16 @@ impl SymbolProvider for Provider<'_> {
         frame: &mut (dyn FrameSymbolizer + Send),
     ) -> Result<(), FillSymbolError> {
         let address = frame.get_instruction();
-        if let Some((program, bias)) = self.program(address) {
+        if !(self.walker.is_wanted)() {
+            return Ok(());
+        }
+        if let Some((_, Some((program, bias)))) = self.program(address) {
             if program.covers(address.wrapping_sub(bias)) {
                 frame.set_function("?", address, 0);
             }
             return Ok(());
         }
-        let stack = Stack::new(self.walker.modules, vec![StackFrame::exact(address)]);
+        let stack = Stack::new(self.walker.process.modules, vec![StackFrame::exact(address)]);
         let answers = self.walker.symbolizer.symbolize(&stack);
         match answers.first() {
             Some(answer) if answer.certainty.is_some() => frame.set_function("?", address, 0),
@@ -253,18 +413,28 @@ impl SymbolProvider for Provider<'_> {
         _module: &(dyn Module + Sync),
         walker: &mut (dyn FrameWalker + Send),
     ) -> Option<()> {
-        let mut at = walker.get_instruction();
-        let step = if matches!(self.walker.cpu, Cpu::Arm64) { 4 } else { 1 };
-        {
-            let after_signal = self.after_signal.lock().unwrap_or_else(PoisonError::into_inner);
-            if walker.has_grand_callee() && after_signal.contains(&at.wrapping_add(step)) {
-                at = at.wrapping_add(step);
-            }
+        if !self.goes_on() {
+            return walker.set_ra(0);
         }
-        let (program, bias) = self.program(at)?;
-        let names = names(self.walker.cpu)?;
-        let caller = program.leave(at.wrapping_sub(bias), &Frame { walker, names })?;
+        let process = &self.walker.process;
+        let at = walker.get_instruction();
+        let (index, found) = self.program(at)?;
+        let Some((program, bias)) = found else {
+            lock(&self.walker.without_rows).insert(index);
+            return None;
+        };
+        let names = names(process.cpu)?;
+        let caller = program.leave(at.wrapping_sub(bias), &Frame { walker: &*walker, names, process })?;
         let Caller { cfa, return_address, registers, is_signal } = caller;
+        // Nor does a function return to memory that is not run: a program's first function has rows like any other, and what is above it on
+        // the stack is no return address.
+        let return_address = return_address.filter(|address| (process.executable)(*address) != Some(false));
+        if let Some(address) = return_address.filter(|_| is_signal || !self.stack.contains(&cfa)) {
+            let kind = if is_signal { Kind::Exact } else { Kind::Return };
+            let context = registers::of_caller(process.cpu, walker, &registers, cfa, address)?;
+            *lock(&self.next) = Some(Start { context, trust: Trust::Cfi, kind });
+            return walker.set_ra(0);
+        }
         for (register, value) in registers {
             let Some(name) = usize::try_from(register).ok().and_then(|register| names.get(register)) else {
                 continue;
@@ -275,15 +445,8 @@ impl SymbolProvider for Provider<'_> {
             }
         }
         walker.set_cfa(cfa)?;
-        // Where the entry says that nobody called, 0 ends the walk. Nor does a function return to memory that is not run: a program's first
-        // function has rows like any other, and what is above it on the stack is no return address.
-        let return_address =
-            return_address.filter(|address| (self.walker.executable)(*address) != Some(false));
-        walker.set_ra(return_address.unwrap_or(0))?;
-        if let Some(address) = return_address.filter(|_| is_signal) {
-            self.after_signal.lock().unwrap_or_else(PoisonError::into_inner).insert(address);
-        }
-        Some(())
+        // Where the entry says that nobody called, 0 ends the walk.
+        walker.set_ra(return_address.unwrap_or(0))
     }
 
     async fn get_file_path(
@@ -295,36 +458,36 @@ impl SymbolProvider for Provider<'_> {
     }
 }
 
-/// The registers by DWARF's numbers.
-fn names(cpu: Cpu) -> Option<&'static [&'static str]> {
-    Some(match cpu {
-        Cpu::X86_64 => &[
-            "rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp", "r8", "r9", "r10", "r11", "r12", "r13",
-            "r14", "r15", "rip",
-        ],
-        Cpu::X86 => &["eax", "ecx", "edx", "ebx", "esp", "ebp", "esi", "edi", "eip"],
-        Cpu::Arm64 => &[
-            "x0", "x1", "x2", "x3", "x4", "x5", "x6", "x7", "x8", "x9", "x10", "x11", "x12", "x13", "x14",
-            "x15", "x16", "x17", "x18", "x19", "x20", "x21", "x22", "x23", "x24", "x25", "x26", "x27", "x28",
-            "fp", "lr", "sp",
-        ],
-        _ => return None,
-    })
-}
-
 /// The frame that is left, by the names of its registers.
-struct Frame<'w> {
-    walker: &'w (dyn FrameWalker + Send),
+struct Frame<'f, 'w> {
+    walker: &'f (dyn FrameWalker + Send),
     names: &'static [&'static str],
+    process: &'f Process<'w>,
 }
 
-impl ThreadState for Frame<'_> {
+impl ThreadState for Frame<'_, '_> {
     fn register(&self, number: u64) -> Option<u64> {
         self.walker.get_callee_register(self.names.get(usize::try_from(number).ok()?)?)
     }
 
+    /// The walk has the memory of its part at hand; what a signal saved may be elsewhere.
     fn memory(&self, address: u64) -> Option<u64> {
-        self.walker.get_register_at_address(address)
+        self.walker.get_register_at_address(address).or_else(|| self.process.word(address))
+    }
+}
+
+impl Process<'_> {
+    /// A word of the processor's size, anywhere in the process.
+    fn word(&self, address: u64) -> Option<u64> {
+        let (base, bytes) = (self.memory)(address)?;
+        let bytes = bytes.get(usize::try_from(address.checked_sub(base)?).ok()?..)?;
+        let is_big = matches!(self.endian, Endian::Big);
+        if matches!(self.cpu, Cpu::X86) {
+            let word = *bytes.first_chunk()?;
+            return Some(u64::from(if is_big { u32::from_be_bytes(word) } else { u32::from_le_bytes(word) }));
+        }
+        let word = *bytes.first_chunk()?;
+        Some(if is_big { u64::from_be_bytes(word) } else { u64::from_le_bytes(word) })
     }
 }
 

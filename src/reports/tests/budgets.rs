@@ -1,0 +1,95 @@
+//! Small reports that name the same bytes many times: what reading them takes follows from their size.
+#![cfg(feature = "unwind")]
+
+mod common;
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use common::{STACK, core, core_of_notes, dump_of_names};
+use foldsym_reports::{Options, Reader, Report, ReportError, read};
+use foldsym_symbolize::Symbolizer;
+
+fn none() -> Symbolizer {
+    Symbolizer::builder().build().unwrap()
+}
+
+fn frames(report: &Report) -> usize {
+    report.threads.iter().map(|thread| thread.frames.len()).sum()
+}
+
+/// Stacks may follow each other without a line between them: each has the name of the line above the first.
+#[test]
+fn stacks_under_one_long_heading() {
+    for letter in ["h", "\u{20ac}"] {
+        let log = format!("{}\n{}", letter.repeat(100_000), "#0 0x1 (a+0x1)\n".repeat(1000));
+        let report = read(log.as_bytes(), &none()).unwrap();
+        assert_eq!(report.threads.len(), 1000);
+        let names: usize = report.threads.iter().map(|thread| thread.name.len()).sum();
+        assert!((1000..=1_024_000).contains(&names), "{names}");
+    }
+}
+
+#[test]
+fn modules_and_threads_that_share_one_name() {
+    let whole = read(&dump_of_names(100, 20, 20), &none()).unwrap();
+    assert_eq!((whole.modules.len(), whole.modules[0].name.len()), (20, 100));
+    assert_eq!(whole.threads[0].name, "a".repeat(100));
+    for (modules, threads) in [(1000, 0), (0, 1000)] {
+        let dump = dump_of_names(100_000, modules, threads);
+        assert!(dump.len() < 400_000);
+        let error = read(&dump, &none()).unwrap_err().to_string();
+        assert!(
+            error.starts_with("minidump: streams 4 and 24: ") && error.ends_with("share them"),
+            "{error}"
+        );
+    }
+}
+
+/// Frame pointers in a chain of 6,000 frames, which 100 threads walk.
+fn shared_stack() -> Vec<u8> {
+    let stack: Vec<u64> = (0..6000).flat_map(|nth| [STACK + 16 * (nth + 2), 0x40_1000]).collect();
+    let stack = [&[0, 0], &stack[..]].concat();
+    core(100, 0x40_1000, &stack, (0x100_0000, 0x100_1000), "/a")
+}
+
+#[test]
+fn threads_that_share_one_stack() {
+    let bytes = shared_stack();
+    let report = read(&bytes, &none()).unwrap();
+    assert_eq!(report.threads.len(), 100);
+    assert!(report.threads[0].frames.len() > 6000, "{}", report.threads[0].frames.len());
+    // A gap in front of each frame that a frame pointer found is no frame.
+    assert!(frames(&report) <= 2 * (1 << 16) + 200, "{}", frames(&report));
+    let told = |text: &str| report.warnings.iter().filter(|warning| warning.contains(text)).count();
+    assert_eq!(told("at most 65536 frames"), 1, "{:?}", report.warnings);
+    assert!(told("was not walked to its end") > 80);
+}
+
+#[test]
+fn headers_that_name_the_same_notes() {
+    let one = read(&core_of_notes(1, 1000), &none()).unwrap();
+    assert_eq!(one.threads.len(), 1);
+    let error = read(&core_of_notes(1000, 100_000), &none()).unwrap_err().to_string();
+    assert!(
+        error.starts_with("core: notes at offset 0x")
+            && error.ends_with("more notes than the file has bytes"),
+        "{error}"
+    );
+}
+
+#[test]
+fn reading_ends_when_nobody_waits() {
+    let symbolizer = none();
+    let reader = Reader::new(&symbolizer);
+    let asked = AtomicUsize::new(0);
+    let dump = std::fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/reports/crash.dmp")).unwrap();
+    for bytes in [shared_stack(), dump] {
+        asked.store(0, Ordering::Relaxed);
+        let is_wanted = || asked.fetch_add(1, Ordering::Relaxed) < 2;
+        let error = reader.read_while(&bytes, &Options::default(), &is_wanted).unwrap_err();
+        assert!(matches!(error, ReportError::Stopped), "{error}");
+        assert!(asked.load(Ordering::Relaxed) < 2000);
+        let error = reader.read_while(&bytes, &Options::default(), &|| false).unwrap_err();
+        assert!(matches!(error, ReportError::Stopped), "{error}");
+    }
+}

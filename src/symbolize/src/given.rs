@@ -1,0 +1,199 @@
+//! A stack that is a JSON object to its keys, whose values stay text.
+//!
+//! A tree of values takes up to a hundred times the bytes of their text. So of a request that a stranger sends, lists are read element by
+//! element, and what the answer repeats is copied as it stands.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
+
+/// The keys of a stack that is a JSON object.
+///
+/// ```
+/// use foldsym_symbolize::GivenStack;
+/// let given = GivenStack::parse(br#"{"frames": [1], "modules": [], "tag": {"a": [1, 2]}, "id": 7}"#)?;
+/// assert!(given.has_frames());
+/// let echo: Vec<(&str, String)> = given.echo().collect();
+/// assert_eq!(echo, [("id", "7".to_owned()), ("tag", "{\"a\":[1,2]}".to_owned())]);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct GivenStack<'t> {
+    pub(crate) is_object: bool,
+    pub(crate) modules: Option<&'t RawValue>,
+    pub(crate) frames: Option<&'t RawValue>,
+    pub(crate) vptr: Option<&'t RawValue>,
+    /// By key.
+    echo: Vec<(Cow<'t, str>, &'t RawValue)>,
+}
+
+impl<'t> GivenStack<'t> {
+    /// Reads the keys of a text that is one JSON value. One that is no object has none.
+    ///
+    /// # Errors
+    /// It is no JSON.
+    pub fn parse(text: &'t [u8]) -> Result<Self, serde_json::Error> {
+        let is_object = text.trim_ascii_start().starts_with(b"{");
+        // Text is checked once here, not string by string.
+        match std::str::from_utf8(text) {
+            Ok(text) if is_object => serde_json::from_str(text),
+            Err(_) if is_object => serde_json::from_slice(text),
+            Ok(text) => serde_json::from_str::<IgnoredAny>(text).map(|_| Self::default()),
+            Err(_) => serde_json::from_slice::<&RawValue>(text).map(|_| Self::default()),
+        }
+    }
+
+    /// Whether there is a list of frames.
+    pub fn has_frames(&self) -> bool {
+        self.frames.is_some_and(|frames| frames.get().starts_with('['))
+    }
+
+    /// What the answer repeats, also where the object is no stack: `id`, and all keys that are not known here, by key. Values are text
+    /// without spaces and line ends.
+    pub fn echo(&self) -> impl Iterator<Item = (&str, String)> {
+        self.echo.iter().map(|(key, value)| (&**key, compact(value.get())))
+    }
+}
+
+/// Leaves out what is between the tokens of a text that is JSON.
+fn compact(json: &str) -> String {
+    let (mut in_string, mut is_escaped) = (false, false);
+    let mut keep = |letter: &char| {
+        if in_string {
+            (in_string, is_escaped) = (is_escaped || *letter != '"', !is_escaped && *letter == '\\');
+            return true;
+        }
+        in_string = *letter == '"';
+        !letter.is_ascii_whitespace()
+    };
+    json.chars().filter(|letter| keep(letter)).collect()
+}
+
+impl<'de> Deserialize<'de> for GivenStack<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(Keys)
+    }
+}
+
+/// A key that is copied only if it has escapes.
+struct Key<'k>(Cow<'k, str>);
+
+impl<'de> Deserialize<'de> for Key<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_str(Text)
+    }
+}
+
+struct Text;
+
+impl<'de> Visitor<'de> for Text {
+    type Value = Key<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a key")
+    }
+
+    fn visit_borrowed_str<E>(self, key: &'de str) -> Result<Key<'de>, E> {
+        Ok(Key(key.into()))
+    }
+
+    fn visit_str<E>(self, key: &str) -> Result<Key<'de>, E> {
+        Ok(Key(key.to_owned().into()))
+    }
+}
+
+struct Keys;
+
+impl<'de> Visitor<'de> for Keys {
+    type Value = GivenStack<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Self::Value, M::Error> {
+        let mut given = GivenStack { is_object: true, ..GivenStack::default() };
+        while let Some(Key(key)) = map.next_key()? {
+            let value: &RawValue = map.next_value()?;
+            match &*key {
+                "modules" => given.modules = Some(value),
+                "frames" => given.frames = Some(value),
+                // Keys of the answer are not repeated: an object has each key once.
+                "Frames" | "Error" => {}
+                _ => {
+                    if key == "vptr" {
+                        given.vptr = Some(value);
+                    }
+                    given.echo.push((key, value));
+                }
+            }
+        }
+        // Of a key that is there twice the last one counts.
+        given.echo.reverse();
+        given.echo.sort_by(|one, other| one.0.cmp(&other.0));
+        given.echo.dedup_by(|next, kept| next.0 == kept.0);
+        Ok(given)
+    }
+}
+
+/// The first elements of a list, and how many there are.
+pub(crate) struct List<'t, const MAX: usize> {
+    pub(crate) elements: Vec<&'t RawValue>,
+    pub(crate) count: usize,
+}
+
+impl<'de, const MAX: usize> Deserialize<'de> for List<'de, MAX> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_seq(Elements::<MAX>)
+    }
+}
+
+struct Elements<const MAX: usize>;
+
+impl<'de, const MAX: usize> Visitor<'de> for Elements<MAX> {
+    type Value = List<'de, MAX>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list")
+    }
+
+    fn visit_seq<S: SeqAccess<'de>>(self, mut list: S) -> Result<Self::Value, S::Error> {
+        let mut read = List { elements: Vec::new(), count: 0 };
+        while read.count < MAX {
+            let Some(element) = list.next_element()? else { return Ok(read) };
+            read.elements.push(element);
+            read.count += 1;
+        }
+        while list.next_element::<IgnoredAny>()?.is_some() {
+            read.count += 1;
+        }
+        Ok(read)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_read_and_values_are_not() {
+        let text = "{ \"b\" : [ 1 , {\"x y\":\" \\\" \\\\\"} ],\n \"frames\": [ 1 ], \"a\": 1.50, \"Frames\": 1, \"a\":2, \"\\u0063\": null}";
+        let given = GivenStack::parse(text.as_bytes()).unwrap();
+        assert!(given.has_frames() && given.modules.is_none() && given.is_object);
+        let echo: Vec<(&str, String)> = given.echo().collect();
+        let expected = [("a", "2"), ("b", "[1,{\"x y\":\" \\\" \\\\\"}]"), ("c", "null")];
+        assert_eq!(echo, expected.map(|(key, value)| (key, value.to_owned())));
+        for text in ["5", "[{}]", " null"] {
+            assert!(!GivenStack::parse(text.as_bytes()).unwrap().is_object);
+        }
+        for text in ["", "{", "{\"a\":}", "[", "{} {}", "{\"a\":1"] {
+            assert!(GivenStack::parse(text.as_bytes()).is_err(), "{text}");
+        }
+        assert!(GivenStack::parse(b"{\"a\":\"\xff\"}").is_err() && GivenStack::parse(b"\"\xff\"").is_err());
+        // Values inside of values: their text has any depth.
+        let deep = format!("{{\"a\":{}{}}}", "[".repeat(1 << 20), "]".repeat(1 << 20));
+        assert_eq!(GivenStack::parse(deep.as_bytes()).unwrap().echo().count(), 1);
+    }
+}
