@@ -83,8 +83,9 @@ impl Store {
             None => BuildId::new(&identity.build_id)
                 .map_err(|error| Trouble::Other(format!("{}: {error}", program.display())))?,
         };
-        // A damaged file is converted again.
-        match self.inner.get_module(&id.clone().into()) {
+        // Of several processes with one program one converts it. A damaged file is converted again.
+        let lock = self.inner.lock(&id)?;
+        match lock.get() {
             Ok(Some(_)) => return Ok(id.to_string()),
             Ok(None) => {}
             Err(error) if error.is_damage() => {}
@@ -97,7 +98,7 @@ impl Store {
         let make = |to: &Path| {
             foldsym_convert::convert(program, to, &options, &NoProgress).map(drop).map_err(Trouble::from)
         };
-        self.inner.publish(&info, make)?;
+        lock.publish(&info, make)?;
         Ok(id.to_string())
     }
 }
