@@ -62,7 +62,6 @@ mod parse;
 mod program;
 mod query;
 mod quote;
-mod rank;
 mod request;
 mod resolve;
 mod running;
@@ -71,6 +70,8 @@ mod symbolize;
 mod symbolizer;
 mod unknown;
 mod worker;
+
+use foldsym_resolve as rank;
 
 pub use answer::{Answer, Member, Symbol};
 pub use batch::{Batch, BatchFrame};

@@ -1,30 +1,16 @@
 //! An address of a file to its answer: the one place that turns what the reader gives into frames, candidates and certainty.
 
 use foldsym_lookup::{
-    Answer as Found, Error, Frames, FunctionId, ImageAddr, Lookup, Resolved, SectionId, StackAddr,
-    SymbolFile, What,
+    Answer as Found, Error, Frames, FunctionId, ImageAddr, Lookup, Resolved, SectionId, SymbolFile, What,
 };
+use foldsym_resolve::behind;
+pub(crate) use foldsym_resolve::frame;
 
 use crate::answer::{Answer, Member, Symbol};
 
 /// Frames, other names and candidates that an answer may have, besides one for each byte of its file: records of constants take no
 /// byte of it.
 const MIN_ITEMS: usize = 1 << 16;
-
-/// Says which functions of folded code a frame may be, by its caller: what the compiler recorded of the call, else the word of a table
-/// that the call goes through.
-///
-/// # Errors
-/// Damage at a place that it reads.
-pub(crate) fn frame(
-    file: &SymbolFile<'_>,
-    address: StackAddr,
-    caller: Option<(StackAddr, &Resolved)>,
-) -> Result<Resolved, Error> {
-    let mut resolved = file.resolve_one(address, caller)?;
-    file.resolve_slot(&mut resolved, caller.map(|caller| caller.0))?;
-    Ok(resolved)
-}
 
 /// Looks addresses up, with memory that is used again.
 pub(crate) struct Resolver {
@@ -141,13 +127,4 @@ fn take(
         }
     }
     Ok(())
-}
-
-/// The candidate that stands at an index where candidate `front` stands before the others.
-fn behind(front: u32, index: u32) -> u32 {
-    match index {
-        0 => front,
-        index if index <= front => index - 1,
-        index => index,
-    }
 }
