@@ -10,8 +10,9 @@
 //! - **A file of another build is never used.** Where a module has an identity, the file must have the same one inside.
 //! - **No answer has a reason.** A frame without a function says whether the file is absent, damaged, or could not be read
 //!   ([`Unknown`]), with the module's name and the places that were looked at.
-//! - **The chain of callers breaks at the border of a module.** A caller in another module tells nothing about the functions that may have
-//!   run: its file records calls by addresses of its own. So does a frame whose caller is not known.
+//! - **At the border of a module, names of calls count and nothing else.** A caller's file records calls by addresses of its own, which
+//!   tell nothing about the functions of another module. If it was converted with its imports, it has the name that the call was linked to,
+//!   which says who is likeliest; nothing is ruled out. A frame whose caller is not known may be any function of its code.
 //! - **One [`Symbolizer`] serves all threads.** It is `Send` and `Sync`; a [`Worker`] is what one thread has for itself.
 //! - **A stranger's report opens no file by its path.** Of a module's name only the last part counts, and that only within the folders of
 //!   [`Builder::search`].
