@@ -7,15 +7,15 @@
 //!
 //! # What the crate promises
 //!
-//! - **A file of another build is never used.** If a module has an identity, the file must have the same one inside.
-//! - **A missing answer has a reason.** A frame without a function says whether the file is absent, damaged, or could not be read
-//!   ([`Unknown`]), with the module's name and the places that were searched.
-//! - **The chain of callers breaks at the border of a module.** The call keys of a file are for its own calls. So a caller in another
-//!   module does not narrow the functions that may have run, except by the name that its call was linked to (an import). An
-//!   unknown caller does not narrow them either.
-//! - **One [`Symbolizer`] serves all threads.** It is `Send` and `Sync`; each thread has a [`Worker`] of its own.
-//! - **A report from an untrusted source opens no file by its path.** Only the last part of a module's name counts, and only within the
-//!   folders of [`Builder::search`].
+//! - **A file of another build is never used.** Where a module has an identity, the file must have the same one inside.
+//! - **No answer has a reason.** A frame without a function says whether the file is absent, damaged, or could not be read
+//!   ([`Unknown`]), with the module's name and the places that were looked at.
+//! - **At the border of a module, names of calls count and nothing else.** A caller's file records calls by addresses of its own, which
+//!   tell nothing about the functions of another module. If it was converted with its imports, it has the name that the call was linked to,
+//!   which says who is likeliest; nothing is ruled out. A frame whose caller is not known may be any function of its code.
+//! - **One [`Symbolizer`] serves all threads.** It is `Send` and `Sync`; a [`Worker`] is what one thread has for itself.
+//! - **A stranger's report opens no file by its path.** Of a module's name only the last part counts, and that only within the folders of
+//!   [`Builder::search`].
 //!
 //! # What the crate does not do
 //!
@@ -65,7 +65,6 @@ mod parse;
 mod program;
 mod query;
 mod quote;
-mod rank;
 mod request;
 mod resolve;
 mod running;
@@ -74,6 +73,8 @@ mod symbolize;
 mod symbolizer;
 mod unknown;
 mod worker;
+
+use foldsym_resolve as rank;
 
 pub use answer::{Answer, Member, Symbol};
 pub use batch::{Batch, BatchFrame};

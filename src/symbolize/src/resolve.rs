@@ -1,9 +1,10 @@
 //! Turns an address of a file into an answer. Only this module turns the reader's results into frames, candidates and certainty.
 
 use foldsym_lookup::{
-    Answer as Found, Error, Frames, FunctionId, ImageAddr, Lookup, Resolved, SectionId, StackAddr,
-    SymbolFile, What,
+    Answer as Found, Error, Frames, FunctionId, ImageAddr, Lookup, Resolved, SectionId, SymbolFile, What,
 };
+use foldsym_resolve::behind;
+pub(crate) use foldsym_resolve::frame;
 
 use crate::answer::{Answer, Member, Symbol};
 
@@ -11,22 +12,7 @@ use crate::answer::{Answer, Member, Symbol};
 /// bytes.
 const MIN_ITEMS: usize = 1 << 16;
 
-/// The functions of folded code that a frame may be, by its caller: by the recorded callee of the call, or else by the vtable slot
-/// that the call goes through.
-///
-/// # Errors
-/// The file is damaged in a place that this reads.
-pub(crate) fn frame(
-    file: &SymbolFile<'_>,
-    address: StackAddr,
-    caller: Option<(StackAddr, &Resolved)>,
-) -> Result<Resolved, Error> {
-    let mut resolved = file.resolve_one(address, caller)?;
-    file.resolve_slot(&mut resolved, caller.map(|caller| caller.0))?;
-    Ok(resolved)
-}
-
-/// Looks addresses up, with buffers that are reused.
+/// Looks addresses up, with memory that is used again.
 pub(crate) struct Resolver {
     /// Answers list all candidates, not only the first.
     candidates: bool,
@@ -141,13 +127,4 @@ fn take(
         }
     }
     Ok(())
-}
-
-/// The candidate at an index of the order in which candidate `front` comes first.
-fn behind(front: u32, index: u32) -> u32 {
-    match index {
-        0 => front,
-        index if index <= front => index - 1,
-        index => index,
-    }
 }

@@ -263,7 +263,8 @@ int32_t foldsym_frame_at(const foldsym_file *file, const foldsym_frames *frames,
 
 /*
  * Says for each frame of a stack which of the functions that share its code ran; look each up with
- * foldsym_query.resolved then. A frame is told by its caller: the next entry, where that is a FOLDSYM_RETURN.
+ * foldsym_query.resolved then. A frame is told by its caller: the next entry, where that is a FOLDSYM_RETURN. What tier 2
+ * knows besides is not looked at: slots of virtual calls, names of calls into other modules, and who is likeliest.
  * On FOLDSYM_E_DAMAGED the frames further in are FOLDSYM_UNKNOWN.
  */
 int32_t foldsym_resolve_stack(const foldsym_file *file, const foldsym_stack *stack);
@@ -385,7 +386,9 @@ int32_t foldsym_symbolize(const foldsym_file *file, const foldsym_addresses *add
 
 /*
  * Answers a whole stack over the modules of a table: a symbol for each entry, in order. Which function of folded code ran
- * is told by the caller, the next entry, where that is a FOLDSYM_RETURN in the same module. A frame without an answer says
+ * is told by the caller, the next entry, where that is a FOLDSYM_RETURN: in the same module by what is recorded of its
+ * call, in another one by the name that the call was linked to (`foldsym convert --imports`). Of several functions that
+ * are left the likeliest comes first, by the order of calls, names and files. Tier 1 looks at neither. A frame without an answer says
  * why in `status`: FOLDSYM_NO_MODULE (that of FOLDSYM_FOREIGN too), FOLDSYM_NO_SYMBOLS, FOLDSYM_E_OTHER_BUILD,
  * FOLDSYM_E_DAMAGED, FOLDSYM_OUTSIDE_CODE or FOLDSYM_NO_FUNCTION. Takes as many steps as there are entries times modules.
  * Bounds and errors are those of foldsym_symbolize. Nobody may add to the table meanwhile.

@@ -8,6 +8,7 @@ use std::vec::Vec;
 use foldsym_lookup::{
     Frames, FunctionId, How, ImageAddr, Lookup, NotFoundReason, Resolved, StackAddr, SymbolFile,
 };
+use foldsym_resolve::{Frame, Known, Ranker, behind};
 
 use crate::texts::{Stop, Texts};
 use crate::tier1::{self, Status};
@@ -79,8 +80,8 @@ pub(crate) fn symbolize(
     Ok(builder.finish())
 }
 
-/// Answers a stack: folded functions are resolved from the outermost frame in, by the caller, where that is in the same
-/// module; then each frame is answered.
+/// Answers a stack: folded functions are resolved from the outermost frame in, by the caller, as the engine does; then each frame is
+/// answered.
 ///
 /// # Errors
 /// As for [`symbolize`].
@@ -93,25 +94,32 @@ pub(crate) fn symbolize_stack(
     let bytes = modules.iter().filter_map(|module| module.file);
     let bytes = bytes.fold(0, |sum: usize, file| sum.saturating_add(file.bytes().len()));
     let mut builder = Builder::new(entries.len(), bytes, flags)?;
-    let mut placed: Vec<(Option<(usize, Module<'_>)>, Resolved)> = Vec::new();
+    let mut placed: Vec<Placed<'_>> = Vec::new();
     placed.try_reserve_exact(entries.len())?;
-    placed.extend(entries.iter().map(|entry| (find(modules, entry), Resolved::NONE)));
-    resolve(&mut placed, entries, vptr);
-    for (entry, (place, resolved)) in entries.iter().zip(&placed) {
+    placed.extend(entries.iter().map(|entry| Placed { module: find(modules, entry), known: None }));
+    resolve(&mut placed, entries, vptr)?;
+    for (entry, place) in entries.iter().zip(&placed) {
         let mut symbol = nothing(entry.address);
         symbol.status = FOLDSYM_NO_MODULE;
-        let spot = place.and_then(|(index, module)| {
+        let spot = place.module.and_then(|(index, module)| {
             let number = u32::try_from(index).unwrap_or(FOLDSYM_NONE);
             (symbol.module, symbol.module_index, symbol.status) = (module.name, number, module.status);
             let at = tier1::stack_addr(entry.kind, entry.address, module.load_bias)?;
             Some(Spot { file: module.file?, number, load_bias: module.load_bias, at })
         });
         match spot {
-            Some(spot) => builder.answer(&spot, Some(*resolved), &mut symbol)?,
+            Some(spot) => builder.answer(&spot, place.known, &mut symbol)?,
             None => builder.push(symbol, 0..0, 0..0),
         }
     }
     Ok(builder.finish())
+}
+
+/// A frame, with its module, and what its callers tell of it.
+struct Placed<'f> {
+    module: Option<(usize, Module<'f>)>,
+    /// `None` where it has no caller.
+    known: Option<Known>,
 }
 
 /// The module of a frame: of several at its address the last, since a library that is unloaded leaves its place to others.
@@ -133,32 +141,49 @@ fn find<'f>(modules: &[Module<'f>], entry: &StackEntry) -> Option<(usize, Module
 }
 
 /// Says which functions of folded code each frame may be. Damage is told by the answer, which reads the same places.
-fn resolve(placed: &mut [(Option<(usize, Module<'_>)>, Resolved)], entries: &[StackEntry], vptr: u64) {
-    let mut caller: Option<(Module<'_>, StackAddr, Resolved)> = None;
-    for (index, ((place, out), entry)) in placed.iter_mut().zip(entries).enumerate().rev() {
-        let outer = caller.take();
-        let Some((module, file)) = place.and_then(|(_, module)| Some((module, module.file?))) else {
-            continue;
-        };
-        let Some(at) = tier1::stack_addr(entry.kind, entry.address, module.load_bias) else { continue };
-        let outer = outer.as_ref().filter(|(other, ..)| {
-            other.load_bias == module.load_bias && other.file.is_some_and(|other| core::ptr::eq(other, file))
-        });
-        let outer = outer.map(|(_, at, resolved)| (*at, resolved));
-        let Ok(mut resolved) = file.resolve_one(at, outer) else { continue };
-        if file.resolve_slot(&mut resolved, outer.map(|caller| caller.0)).is_err() {
-            continue;
-        }
-        if vptr != 0 && index == 0 {
-            // As the addresses: the bias may wrap.
-            let table = ImageAddr(vptr.wrapping_sub(module.load_bias));
-            if file.resolve_object(&mut resolved, table, outer.map(|caller| caller.0)).is_err() {
-                continue;
-            }
-        }
-        *out = resolved;
-        caller = Some((module, at, resolved));
+fn resolve(placed: &mut [Placed<'_>], entries: &[StackEntry], vptr: u64) -> Result<(), NoMemory> {
+    let mut frames: Vec<Option<Frame<'_>>> = Vec::new();
+    frames.try_reserve_exact(placed.len())?;
+    frames.extend(placed.iter().zip(entries).map(|(placed, entry)| {
+        let (_, module) = placed.module?;
+        let file = module.file?;
+        let address = tier1::stack_addr(entry.kind, entry.address, module.load_bias)?;
+        Some(Frame { file, number: core::ptr::from_ref(file).addr(), load: module.load_bias, address })
+    }));
+    let mut known: Vec<Known> = Vec::new();
+    known.try_reserve_exact(placed.len())?;
+    known.resize(placed.len(), (Resolved::NONE, 0));
+    foldsym_resolve::stack(&frames, &mut Ranker::default(), &mut known);
+    if placed.len() > 1 {
+        placed.iter_mut().zip(&known).for_each(|(placed, known)| placed.known = Some(*known));
     }
+    if let (true, Some(Some(innermost)), Some(placed)) = (vptr != 0, frames.first(), placed.first_mut()) {
+        let caller = frames.get(1).copied().flatten();
+        let caller =
+            caller.filter(|caller| (caller.number, caller.load) == (innermost.number, innermost.load));
+        placed.known = by_object(innermost, caller, placed.known, vptr).or(placed.known);
+    }
+    Ok(())
+}
+
+/// Lets the object of the innermost function tell which function it is. `None` where the file is damaged there.
+fn by_object(
+    innermost: &Frame<'_>,
+    caller: Option<Frame<'_>>,
+    known: Option<Known>,
+    vptr: u64,
+) -> Option<Known> {
+    let file = innermost.file;
+    let (before, first) = match known {
+        Some(known) => known,
+        None => (file.resolve_one(innermost.address, None).ok()?, 0),
+    };
+    // As the addresses: the bias may wrap.
+    let table = ImageAddr(vptr.wrapping_sub(innermost.load));
+    let mut resolved = before;
+    file.resolve_object(&mut resolved, table, caller.map(|caller| caller.address)).ok()?;
+    // What the object tells comes before what names suggest.
+    Some((resolved, if resolved == before { first } else { 0 }))
 }
 
 /// What is looked up, and in which file.
@@ -237,12 +262,12 @@ impl Builder {
     fn answer(
         &mut self,
         spot: &Spot<'_, '_>,
-        resolved: Option<Resolved>,
+        known: Option<Known>,
         symbol: &mut Symbol,
     ) -> Result<(), NoMemory> {
         let (frames, candidates, aliases) = (self.frames.len(), self.candidates.len(), self.aliases.len());
         let empty = *symbol;
-        match self.fill(spot, resolved, symbol) {
+        match self.fill(spot, known, symbol) {
             Ok((status, own)) => {
                 symbol.status = status;
                 self.push(*symbol, own, candidates..self.candidates.len());
@@ -263,7 +288,7 @@ impl Builder {
     fn fill(
         &mut self,
         spot: &Spot<'_, '_>,
-        resolved: Option<Resolved>,
+        known: Option<Known>,
         symbol: &mut Symbol,
     ) -> Result<(Status, Range<usize>), Stop> {
         let none = 0..0;
@@ -275,11 +300,14 @@ impl Builder {
             Lookup::Found(found) => found,
         };
         // That of a frame in padding says nothing.
-        let resolved = resolved.filter(|resolved| {
+        let known = known.filter(|(resolved, _)| {
             found.group.is_some() && resolved.group == found.group && resolved.certainty.is_some()
         });
+        let front = known.map_or(0, |(_, front)| front);
+        let resolved = known.map(|(resolved, _)| resolved);
         let count = resolved.map_or(found.member_count(), |resolved| resolved.candidate_count());
-        let member = |index| resolved.map_or(Some(index), |resolved| resolved.candidate(index));
+        let member =
+            |index| resolved.map_or(Some(index), |resolved| resolved.candidate(behind(front, index)));
         (symbol.certainty, symbol.evidence) = match &resolved {
             Some(resolved) => (tier1::certainty(resolved.certainty), tier1::evidence(resolved.evidence)),
             None => (tier1::certainty(Some(found.certainty)), tier1::evidence(found.evidence)),

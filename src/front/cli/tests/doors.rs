@@ -1,5 +1,5 @@
 //! One answer by every door: the same addresses asked in text and in JSON, through Rust and C, by both drop-ins, and of the
-//! exported GSYM file as `llvm-symbolizer` reads it.
+//! exported GSYM file as `llvm-symbolizer` reads it; and the same stacks over several modules in text, in JSON, through Rust and C.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -33,8 +33,11 @@ fn addresses(program: &Path) -> Vec<u64> {
 }
 
 fn output(command: &mut Command, addresses: &[u64]) -> String {
+    fed(command, addresses.iter().map(|address| format!("{address:#x}\n")).collect())
+}
+
+fn fed(command: &mut Command, input: String) -> String {
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-    let input: String = addresses.iter().map(|address| format!("{address:#x}\n")).collect();
     let mut pipe = child.stdin.take().unwrap();
     let writer = std::thread::spawn(move || pipe.write_all(input.as_bytes()).unwrap());
     let output = child.wait_with_output().unwrap();
@@ -49,9 +52,10 @@ fn foldsym(folder: &Path, args: &[&str]) -> Command {
     command
 }
 
-/// What is unknown is empty, and a place is no column.
+/// What is unknown is empty, also where it is said why, and a place is no column.
 fn frame(name: &str, file: &str, line: u64) -> (String, String) {
-    let known = |text: &str| if text == "??" { String::new() } else { text.to_owned() };
+    let is_unknown = |text: &str| text == "??" || text.starts_with("?? [no_");
+    let known = |text: &str| if is_unknown(text) { String::new() } else { text.to_owned() };
     (known(name), format!("{}:{line}", known(file)))
 }
 
@@ -115,10 +119,15 @@ fn in_rust(file: &Path, addresses: &[u64]) -> Vec<Frames> {
 
 /// The program of the tests in C, with the library of both tiers.
 fn program_in_c(folder: &Path) -> Option<PathBuf> {
+    linked(folder, "cc", "tier2.c")
+}
+
+/// A program of the C interface's own tests, with the library of both tiers.
+fn linked(folder: &Path, compiler: &str, source: &str) -> Option<PathBuf> {
     static LIBRARY: OnceLock<PathBuf> = OnceLock::new();
-    if Command::new("cc").arg("--version").output().is_err() {
-        println!("skipped: needs a C compiler");
-        assert!(std::env::var("CI").as_deref() != Ok("true"), "a C compiler is missing");
+    if Command::new(compiler).arg("--version").output().is_err() {
+        println!("skipped: needs {compiler}");
+        assert!(std::env::var("CI").as_deref() != Ok("true"), "{compiler} is missing");
         return None;
     }
     let capi = root("src/front/capi");
@@ -132,9 +141,9 @@ fn program_in_c(folder: &Path) -> Option<PathBuf> {
         assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
         target.join("debug/libfoldsym_capi.a")
     });
-    let program = folder.join("tier2");
-    let mut cc = Command::new("cc");
-    cc.arg("-I").arg(capi.join("include")).arg(capi.join("tests/c/tier2.c")).arg(library);
+    let program = folder.join(format!("{source}.program"));
+    let mut cc = Command::new(compiler);
+    cc.arg("-I").arg(capi.join("include")).arg(capi.join("tests/c").join(source)).arg(library);
     let linked = cc.args(["-lm", "-lpthread", "-ldl", "-o"]).arg(&program).output().unwrap();
     assert!(linked.status.success(), "{}", String::from_utf8_lossy(&linked.stderr));
     Some(program)
@@ -196,6 +205,137 @@ fn every_door_gives_one_answer() {
             }
         }
         exported(name, folder.path(), &file, &program, &asked, &linkage);
+    }
+}
+
+/// What a door says of a frame: the word of its certainty, and its functions.
+type Told = (String, Frames);
+
+/// A module of a process: its name and file, where it is linked to, and where it is loaded.
+struct Loaded {
+    name: &'static str,
+    file: PathBuf,
+    linked: u64,
+    base: u64,
+}
+
+/// The answers of `foldsym_symbolize_stack`, as the program `wrapper.cpp` prints them.
+fn stacks_in_c(folder: &Path, modules: &[Loaded], stacks: &[Vec<u64>]) -> Option<Vec<Vec<Told>>> {
+    let program = linked(folder, "c++", "wrapper.cpp")?;
+    let mut command = Command::new(program);
+    for Loaded { name, file, linked, base } in modules {
+        let end = base + 0x100_0000;
+        command.arg(format!("{name}:{}:{base:x}:{end:x}:{:x}", file.display(), base.wrapping_sub(*linked)));
+    }
+    let line = |stack: &Vec<u64>| {
+        let word = |(at, address): (usize, &u64)| format!("{}{address:x} ", if at == 0 { "=" } else { "" });
+        stack.iter().enumerate().map(word).collect::<String>() + "\n"
+    };
+    let text = fed(&mut command, stacks.iter().map(line).collect());
+    let told = |line: &str| {
+        let answer = line.split(" ~ ").next().unwrap();
+        let mut parts = answer.split(" = ").next().unwrap().split(" | ");
+        let certainty = parts.next().unwrap().split(' ').nth(3).unwrap().trim_matches('-').to_owned();
+        let one = |part: &str| {
+            let mut words = part.split('@');
+            let (name, place) = (words.next().unwrap(), words.nth(1).unwrap());
+            let mut numbers = place.rsplit(':');
+            let (_column, line) = (numbers.next(), numbers.next().unwrap().parse().unwrap());
+            frame(name, place.rsplitn(3, ':').nth(2).unwrap(), line)
+        };
+        (certainty, known(parts.map(one).collect()))
+    };
+    let stacks = text.split_terminator("--\n").map(|stack| stack.lines().map(told).collect());
+    Some(stacks.collect())
+}
+
+/// Folded functions that are told apart by a caller in their own module, by one in another, and by none.
+#[test]
+fn every_door_gives_one_answer_for_stacks_over_modules() {
+    let folder = tempfile::tempdir().unwrap();
+    let built = root("testbins/built");
+    let module = |name: &'static str, program: &str, linked: u64, base: u64| {
+        let file = folder.path().join(format!("{name}.fsym"));
+        let (program, text) = (built.join(program), file.to_str().unwrap());
+        let args = ["convert", "--quiet", "--imports", program.to_str().unwrap(), "-o", text];
+        assert!(foldsym(folder.path(), &args).status().unwrap().success(), "{name}");
+        Loaded { name, file, linked, base }
+    };
+    let modules = [
+        module("callee", "imports.callee", 0, 0x7f00_0000_0000),
+        module("caller", "imports.caller", 0, 0x7f10_0000_0000),
+        module("ordered", "first_use.clang", 0x20_0000, 0x5000_0000),
+        module("folded", "fold.clang-lld.set/program", 0x20_0000, 0x6000_0000),
+    ];
+    let search = folder.path().to_str().unwrap();
+    let symbolizer = Symbolizer::builder().search([search]).build().unwrap();
+    let process = Modules::new(modules.iter().map(|one| Module::new(one.name).at(one.base)).collect());
+    let ask = |addresses: &[u64]| {
+        let frame = |(at, &address): (usize, &u64)| match at {
+            0 => StackFrame::exact(address),
+            _ => StackFrame::returns_to(address),
+        };
+        symbolizer.symbolize(&Stack::new(&process, addresses.iter().enumerate().map(frame).collect()))
+    };
+    let callee = modules[0].base;
+    let shared = (callee..callee + 0x2000).find(|address| ask(&[*address])[0].candidates.len() == 2).unwrap();
+    let is_told = |returns_to: &u64| ask(&[shared, *returns_to])[0].evidence.is_some();
+    let calls: Vec<u64> = (modules[1].base..modules[1].base + 0x2000).filter(is_told).collect();
+    assert_eq!(calls.len(), 2);
+    let mut stacks: Vec<Vec<u64>> = calls.iter().map(|returns_to| vec![shared, *returns_to]).collect();
+    stacks.push(vec![0x5000_1220, 0x5000_11ae]);
+    stacks.push(vec![shared, 0x10, shared]);
+    let recorded = std::fs::read_to_string(built.join("fold.clang-lld.set/stacks")).unwrap();
+    for line in recorded.lines().take(40) {
+        let stack = foldsym_testbins::stacks::Stack::parse(line).unwrap().unwrap();
+        let inside = stack.addresses.iter().map(|address| address - stack.bias - 0x20_0000 + 0x6000_0000);
+        // A stack of one module, called from another, which goes on in the first.
+        stacks.push(inside.chain([calls[0], shared]).collect());
+    }
+
+    let in_rust: Vec<Vec<Told>> = stacks
+        .iter()
+        .map(|stack| {
+            let told = |one: &foldsym_symbolize::Frame| {
+                let functions =
+                    one.functions.iter().map(|one| frame(&one.function, &one.file, one.line.into()));
+                let certainty = one.certainty.map_or("", |certainty| certainty.text());
+                (certainty.to_owned(), known(functions.collect()))
+            };
+            ask(stack).iter().map(told).collect()
+        })
+        .collect();
+    let sure = in_rust.iter().flatten().filter(|(certainty, _)| certainty == "exact").count();
+    let likely = in_rust.iter().flatten().filter(|(certainty, _)| certainty == "likely").count();
+    assert!(sure > 40 && likely >= 2, "{sure} {likely}");
+
+    let list: Vec<Value> = modules
+        .iter()
+        .map(|one| serde_json::json!({"name": one.name, "base": one.base, "size": 0x100_0000}))
+        .collect();
+    let input: String = stacks
+        .iter()
+        .map(|stack| format!("{}\n", serde_json::json!({"modules": list, "frames": stack})))
+        .collect();
+    let json = fed(&mut foldsym(folder.path(), &["stack", "--json", "--search", search]), input.clone());
+    for (number, (line, expected)) in json.lines().zip(&in_rust).enumerate() {
+        let value: Value = serde_json::from_str(line).unwrap();
+        let frames = value["Frames"].as_array().unwrap();
+        let certainties =
+            frames.iter().map(|frame| frame["Certainty"].as_str().unwrap_or_default().to_owned());
+        let lines: String = frames.iter().map(|frame| format!("{frame}\n")).collect();
+        let told: Vec<Told> = certainties.zip(in_json(&lines)).collect();
+        assert_eq!(told, *expected, "JSON, stack {number}");
+    }
+    let text = fed(&mut foldsym(folder.path(), &["stack", "--search", search]), input);
+    let expected: Vec<&Frames> = in_rust.iter().flatten().map(|(_, frames)| frames).collect();
+    // An empty line ends a frame, and another a stack.
+    let told: Vec<Frames> = in_text(&text.replace("\n\n\n", "\n\n"));
+    assert_eq!(told.iter().collect::<Vec<_>>(), expected, "text");
+    let Some(in_c) = stacks_in_c(folder.path(), &modules, &stacks) else { return };
+    assert_eq!(in_c.len(), in_rust.len());
+    for (number, (told, expected)) in in_c.iter().zip(&in_rust).enumerate() {
+        assert_eq!(told, expected, "C, stack {number}");
     }
 }
 

@@ -1,7 +1,7 @@
 //! Why an answer of a drop-in may differ from the tool's: what a symbol file does not hold and what ours adds, by name, and,
 //! where the two know different things of an address, the named causes of `cargo xtask diff`.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::path::Path;
 use std::process::Command;
 
@@ -33,8 +33,8 @@ const FOLDED: &str = "folded code: ours says in JSON how sure it is, and of how 
 const GNU_FRAMES: &str = "GNU addr2line finds other inlined functions; llvm-symbolizer answers as we do";
 const GNU_NAME: &str = "GNU addr2line has another name; llvm-symbolizer answers as we do";
 const GNU_PLACE: &str = "GNU addr2line has another file or line; llvm-symbolizer answers as we do";
-
-const MIXED: &str = "an offset that several sections of a relocatable program have: LLVM's tools take names out of all, ours of the first";
+const MIXED: &str = "a relocatable program with code in several sections, which all begin at 0: LLVM's tools mix their functions";
+const MIXED_GNU: &str = "a relocatable program with code in several sections: GNU addr2line finds other inlined functions of the same function";
 
 /// What is known of the addresses of a program, by the tools and by us.
 pub(super) struct Knowledge {
@@ -43,8 +43,8 @@ pub(super) struct Knowledge {
     gnu: HashMap<u64, Vec<Frame>>,
     /// The causes by which ours and llvm-symbolizer's answers differ.
     named: HashMap<u64, Vec<&'static str>>,
-    /// Offsets that several sections of a relocatable program have.
-    mixed: HashSet<u64>,
+    /// The program is relocatable, and has code in several sections.
+    mixed: bool,
     /// Where the code begins.
     lowest: u64,
 }
@@ -81,7 +81,6 @@ impl Knowledge {
                 named.insert(*address, causes);
             }
         }
-        let is_mixed = |address: &u64| program.relocatable && program.sections_at(*address).count() > 1;
         let by_address = |answers: Vec<Answer>| addresses.iter().copied().zip(answers).collect();
         let gnu = gnu(program, addresses, scratch).unwrap_or_default();
         Ok(Knowledge {
@@ -89,7 +88,7 @@ impl Knowledge {
             llvm: by_address(llvm),
             gnu,
             named,
-            mixed: addresses.iter().copied().filter(is_mixed).collect(),
+            mixed: program.relocatable && program.code.len() > 1,
             lowest: program.code.iter().map(|code| code.start).min().unwrap_or(0),
         })
     }
@@ -149,12 +148,12 @@ impl Knowledge {
             causes.extend(self.named.get(&address).into_iter().flatten());
             return Some(causes);
         }
-        if let (true, Some((own, _))) = (self.mixed.contains(&address), known.0.zip(known.1)) {
-            let says = shown::says(line, &ours, &own.frames, true);
+        if let (true, Some(own)) = (self.mixed, known.0) {
+            let says = shown::says(line, &ours, &own.frames, tool != Personality::GnuAddr2line);
             let outermost = |frames: &[Frame]| frames.last().map(|frame| frame.name.clone());
             let gnu = self.gnu.get(&address).and_then(|frames| outermost(frames));
             if says && (tool != Personality::GnuAddr2line || gnu == outermost(&own.frames)) {
-                causes.push(MIXED);
+                causes.push(if tool == Personality::GnuAddr2line { MIXED_GNU } else { MIXED });
                 return Some(causes);
             }
         }

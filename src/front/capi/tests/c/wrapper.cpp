@@ -90,11 +90,13 @@ static void compare(const foldsym_symbol &symbol, const foldsym_stack_entry &ent
         CHECK(!module || found(*module, entry, &resolved) == module->status);
         return;
     }
-    // What a word of a table of virtual functions makes likely is known to tier 2 alone: it puts that first.
-    const bool by_slot = symbol.certainty == FOLDSYM_IS_LIKELY && symbol.evidence == FOLDSYM_BY_VIRTUAL_SLOT;
+    // What a word of a table of virtual functions makes likely, or the name of a call into another module, is known to tier 2 alone: it puts
+    // that first.
+    const bool by_more = symbol.certainty == FOLDSYM_IS_LIKELY &&
+                         (symbol.evidence == FOLDSYM_BY_VIRTUAL_SLOT || symbol.evidence == FOLDSYM_BY_RELOCATION);
     for (std::uint32_t index = 0; index == 0 || index < symbol.listed_count; index++) {
         const auto frames = symbol.listed_count ? foldsym::frames(symbol.candidates[index]) : foldsym::frames(symbol);
-        // The order of the others is kept, but for those that such words lead to.
+        // The order of the others is kept, but for those that such words lead to, and for the likeliest.
         std::uint32_t other = symbol.listed_count > 1 ? 0 : index;
         while (other < symbol.listed_count && !is_candidate(*module, entry, resolved, other, frames))
             other++;
@@ -104,7 +106,7 @@ static void compare(const foldsym_symbol &symbol, const foldsym_stack_entry &ent
         if (status != FOLDSYM_OK)
             return;
         const foldsym_answer &answer = found.answer();
-        if (by_slot)
+        if (by_more)
             CHECK(answer.certainty == FOLDSYM_IS_AMBIGUOUS && answer.evidence == FOLDSYM_BY_NOTHING);
         else
             CHECK(answer.certainty == symbol.certainty && answer.evidence == symbol.evidence && answer.reason == symbol.reason);

@@ -117,9 +117,14 @@ pub fn text(path: &Path) -> &str {
 
 /// Converts a committed program; returns the symbol file.
 pub fn symbol_file(program: &str, folder: &Path) -> PathBuf {
+    symbol_file_with(program, folder, false)
+}
+
+/// The same, with the calls to functions of other modules where that is wanted.
+pub fn symbol_file_with(program: &str, folder: &Path, imports: bool) -> PathBuf {
     let from = foldsym_testbins::root().join("built").join(program);
     let to = folder.join(format!("{}.fsym", program.replace('/', ".")));
-    convert(&from, &to, &Options { threads: 1, ..Options::default() }, &NoProgress)
+    convert(&from, &to, &Options { threads: 1, imports, ..Options::default() }, &NoProgress)
         .unwrap_or_else(|error| panic!("{program}: {error}"));
     to
 }

@@ -99,9 +99,6 @@ fn dry_run(plan: &Plan) -> Result<u8, Failure> {
         push_escaped(&mut text, job.output.as_os_str().as_encoded_bytes());
         text.push(b'\n');
     }
-    for companion in &plan.companions {
-        text.extend_from_slice(&companion.line());
-    }
     std::io::stdout().lock().write_all(&text)?;
     for refused in &plan.refused {
         refused.failure.print();

@@ -26,10 +26,13 @@ const MAX_KEPT: usize = 1 << 13;
 
 /// A caller: its address, its candidates, and the index of the one that comes first.
 #[derive(Clone, Copy)]
-pub(crate) struct Caller<'r> {
-    pub(crate) address: StackAddr,
-    pub(crate) resolved: &'r Resolved,
-    pub(crate) first: u32,
+pub struct Caller<'r> {
+    /// Its address.
+    pub address: StackAddr,
+    /// What is known of it.
+    pub resolved: &'r Resolved,
+    /// The candidate that is taken for it: an index for [`Resolved::candidate`].
+    pub first: u32,
 }
 
 /// The number of a file, a group, a caller's return address, and the member that the caller is taken for.
@@ -37,14 +40,15 @@ type Call = (usize, u32, u64, Option<u32>);
 
 /// Makes guesses, and keeps them for equal calls.
 #[derive(Default)]
-pub(crate) struct Ranker {
+pub struct Ranker {
     kept: FxHashMap<Call, (Resolved, u32)>,
     frames: Frames,
 }
 
 impl Ranker {
-    /// The candidate of a frame that comes first, as an index for [`Resolved::candidate`]; 0 if nothing speaks for another one.
-    pub(crate) fn first(
+    /// The candidate of a frame that stands first: an index for [`Resolved::candidate`]. 0 where nothing tells. The frame's file comes
+    /// with a number that no other file has until [`Ranker::clear`].
+    pub fn first(
         &mut self,
         (number, file): (usize, &SymbolFile<'_>),
         address: StackAddr,
@@ -72,7 +76,7 @@ impl Ranker {
     }
 
     /// Forgets the files.
-    pub(crate) fn clear(&mut self) {
+    pub fn clear(&mut self) {
         self.kept.clear();
     }
 
