@@ -62,6 +62,20 @@ fn entries_that_are_damaged_or_of_another_build() {
     assert!(ran.code == 2 && ran.out.contains("../../etc"), "{ran:?}");
 }
 
+/// The answer about a program needs no cache.
+#[test]
+fn a_folder_in_the_place_of_an_entry_of_the_cache() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_, entry) = store(folder.path());
+    std::fs::remove_file(&entry).unwrap();
+    std::fs::create_dir(&entry).unwrap();
+    // The store serves as the cache.
+    let cache = folder.path().join("store");
+    let program = program("demo.elf");
+    let ran = foldsym(&["lookup", program.to_str().unwrap(), "0x2012b0", "--cache", cache.to_str().unwrap()]);
+    assert!(ran.code == 0 && ran.out.contains("demo::crash()"), "{ran:?}");
+}
+
 #[test]
 fn a_stack_of_100_000_frames() {
     let fsym = Fsym::of("demo.elf", &[]);

@@ -56,3 +56,35 @@ fn a_server_from_its_start_to_a_signal() {
     assert_eq!(lines.last().unwrap()["event"], "stopping");
     assert_eq!(foldsym(&["serve", "--listen", "127.0.0.1:0"]).code, 2);
 }
+
+/// Built with the feature `remote` of `foldsym-store`, as the command is.
+#[test]
+fn files_of_remote_stores_are_kept_in_the_cache_that_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let location = |name: &str| {
+        let stores = std::fs::read_dir(folder.path().join(name).join("remote")).ok()?;
+        let one = stores.map(|store| store.unwrap().path().join("location")).next()?;
+        std::fs::read_to_string(one).ok()
+    };
+    // Nobody answers there.
+    let store = ["--store", "http://127.0.0.1:1/symbols"];
+    let lookup = ["lookup", "--cache", &path("lookup"), "0123456789abcdef:0x10"];
+    let ran = command().args(lookup).args(store).env("FOLDSYM_CACHE", path("own")).output().unwrap();
+    let text = String::from_utf8_lossy(&ran.stderr).into_owned();
+    if text.contains("feature `remote`") {
+        return println!("skipped: needs the feature remote");
+    }
+    let serve = ["serve", "--listen", "127.0.0.1:0", "--cache", &path("serve")];
+    let mut child = command();
+    child.args(serve).args(store).env("FOLDSYM_CACHE", path("own")).stdout(Stdio::piped());
+    let mut child = child.spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    for name in ["lookup", "serve"] {
+        assert_eq!(location(name).as_deref(), Some("http://127.0.0.1:1/symbols\n"), "{name}: {text}");
+    }
+    assert!(!folder.path().join("own").exists());
+}

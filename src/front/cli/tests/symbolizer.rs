@@ -152,6 +152,26 @@ fn links_speak_as_the_tools_whose_names_they_have() {
     assert_eq!(std::fs::read(links.join("addr2line")).unwrap(), b"own");
 }
 
+/// The cache is used with other options of a conversion first, and then without.
+#[test]
+fn options_of_a_conversion_leave_a_cache_that_works() {
+    let folder = tempfile::tempdir().unwrap();
+    let (cache, program) = (folder.path().join("cache"), built().join("inline.clang-dwarf4"));
+    let run = |args: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_foldsym"));
+        command.args(args).arg(&program).arg("0x201400").env("FOLDSYM_CACHE", &cache);
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let folder = folder.path().to_str().unwrap();
+    assert!(run(&["llvm-symbolizer", "--debug-file-directory", folder, "-e"]).starts_with("step6\n"));
+    assert!(run(&["lookup", "--cache", cache.to_str().unwrap()]).starts_with("step6\n"));
+    let checked = Command::new(env!("CARGO_BIN_EXE_foldsym")).args(["store", "check"]).arg(&cache).output();
+    let checked = String::from_utf8(checked.unwrap().stdout).unwrap();
+    assert!(checked.starts_with("2 sound files, "), "{checked}");
+}
+
 /// A `.fsym` is a module as its program is, and a folded function says so in JSON.
 #[test]
 fn a_symbol_file_in_the_place_of_a_program() {

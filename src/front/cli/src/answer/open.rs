@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use foldsym_lookup::{NameId, Names, SymbolFile};
-use foldsym_store::{Store, StoreOptions, default_cache};
+use foldsym_store::{Store, StoreError, StoreOptions, default_cache};
 #[cfg(feature = "convert")]
 use foldsym_symbolize::LoadError;
 use foldsym_symbolize::{SymbolMap, Symbolizer};
@@ -63,7 +63,7 @@ pub(crate) fn symbolizer(args: &Answering, sources: &Sources) -> Result<Symboliz
     };
     builder = builder.search(&sources.search);
     for location in &sources.store {
-        builder = builder.store(Store::open(location, StoreOptions::default())?);
+        builder = builder.store(store(location, sources.cache.as_deref())?);
     }
     #[cfg(feature = "debuginfod")]
     if !sources.no_debuginfod
@@ -72,6 +72,16 @@ pub(crate) fn symbolizer(args: &Answering, sources: &Sources) -> Result<Symboliz
         builder = builder.debuginfod(servers);
     }
     builder.build().map_err(|error| Failure { message: error.to_string(), code: exit::BAD_INPUT })
+}
+
+/// Opens a store. `cache` is the folder for what comes from another machine.
+///
+/// # Errors
+/// The store or the folder cannot be used.
+pub(crate) fn store(location: &str, cache: Option<&Path>) -> Result<Store, StoreError> {
+    let mut options = StoreOptions::default();
+    options.cache = cache.map(Path::to_owned);
+    Store::open(location, options)
 }
 
 /// A file that answers, which stays mapped.

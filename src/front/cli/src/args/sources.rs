@@ -26,7 +26,8 @@ pub(crate) struct Sources {
     /// Opens programs at the paths that --maps and lines name (of a process that runs, those of --maps are opened anyhow)
     #[arg(long)]
     pub(crate) open_paths: bool,
-    /// Folder in which converted programs are kept (default: $FOLDSYM_CACHE, else ~/.cache/foldsym)
+    /// Folder for converted programs and for files of stores elsewhere (default: $FOLDSYM_CACHE, else ~/.cache/foldsym), of at most
+    /// $FOLDSYM_CACHE_BYTES (default: 10G)
     #[arg(long, value_name = "DIR")]
     pub(crate) cache: Option<PathBuf>,
     /// Asks no server of $DEBUGINFOD_URLS for modules that are found nowhere else

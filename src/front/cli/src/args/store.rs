@@ -88,11 +88,7 @@ fn duration(text: &str) -> Result<Duration, String> {
 
 /// `1000`, `500M`, `10G`: K, M, G and T are powers of 1024.
 fn bytes(text: &str) -> Result<u64, String> {
-    let units = [("K", 10), ("M", 20), ("G", 30), ("T", 40)];
-    let (digits, shift) =
-        units.iter().find_map(|(unit, shift)| Some((text.strip_suffix(unit)?, *shift))).unwrap_or((text, 0));
-    let count: Option<u64> = digits.parse().ok();
-    let parsed = count.and_then(|count| count.checked_mul(1 << shift));
+    let parsed = foldsym_store::parse_bytes(text);
     parsed.ok_or_else(|| "expected a number of bytes, or a number and K, M, G or T".to_owned())
 }
 

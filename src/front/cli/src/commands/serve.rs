@@ -4,9 +4,10 @@ use std::io::Write;
 use std::time::Duration;
 
 use foldsym_server::{Bound, Config, serve};
-use foldsym_store::{Store, StoreOptions, default_cache};
+use foldsym_store::default_cache;
 use foldsym_symbolize::Symbolizer;
 
+use crate::answer::open::store;
 use crate::args::serve::Serve;
 use crate::io::failure::{Failure, complain, exit};
 
@@ -14,7 +15,7 @@ use crate::io::failure::{Failure, complain, exit};
 #[inline(never)] // see `perform`
 pub(crate) fn run(args: &Serve) -> Result<u8, Failure> {
     let failed = |message: String| Failure { message, code: exit::BAD_INPUT };
-    let open = |location: &String| Store::open(location, StoreOptions::default());
+    let open = |location: &String| store(location, args.cache.as_deref());
     let stores = args.store.iter().map(open).collect::<Result<Vec<_>, _>>()?;
     let mut builder = Symbolizer::builder().search(&args.search).convert_programs(!args.read_only);
     for store in &stores {

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use foldsym_convert::{Options, Report};
-use foldsym_store::{BuildId, EntryInfo, EntryLock, Store, StoreError, StoreOptions, text_id};
+use foldsym_store::{BuildId, EntryInfo, Store, StoreError, StoreLock, StoreOptions, text_id};
 
 use super::plan::Job;
 use crate::io::failure::{Failure, exit};
@@ -75,11 +75,8 @@ impl Target {
         info.converter = Some(concat!("foldsym ", env!("CARGO_PKG_VERSION")).to_owned());
         (info.derived_id, info.replace) = (derived, self.force);
         // Held until the file is there.
-        let lock: Option<EntryLock<'_>> = match &self.store {
-            Store::Local(store) => Some(store.lock(&id)?),
-            _ => None,
-        };
-        if !self.force && self.has(&id)? {
+        let lock = self.store.lock(&id)?;
+        if !self.force && has(&lock)? {
             return Ok(Stored { report: None, output: self.place(&id), identity: id });
         }
         let mut report = None;
@@ -88,21 +85,8 @@ impl Target {
             report = Some(converted.map_err(Trouble::Convert)?);
             Ok(())
         };
-        let published = match &lock {
-            Some(lock) => lock.publish(&info, make),
-            None => self.store.publish(&info, make),
-        };
-        published.map_err(|trouble: Trouble| Failure::from(trouble))?;
+        lock.publish(&info, make).map_err(|trouble: Trouble| Failure::from(trouble))?;
         Ok(Stored { report, output: self.place(&id), identity: id })
-    }
-
-    /// Whether the store has a sound file. One that is damaged is converted again.
-    fn has(&self, id: &BuildId) -> Result<bool, Failure> {
-        match self.store.get_module(&id.clone().into()) {
-            Ok(found) => Ok(found.is_some()),
-            Err(error) if error.is_damage() => Ok(false),
-            Err(error) => Err(error.into()),
-        }
     }
 
     fn place(&self, id: &BuildId) -> PathBuf {
@@ -110,5 +94,14 @@ impl Target {
             Store::Local(store) => store.file_path(id),
             _ => format!("{}/{id}", self.location.trim_end_matches('/')).into(),
         }
+    }
+}
+
+/// Whether the store has a sound file. One that is damaged is converted again.
+fn has(lock: &StoreLock<'_>) -> Result<bool, Failure> {
+    match lock.get() {
+        Ok(found) => Ok(found.is_some()),
+        Err(error) if error.is_damage() => Ok(false),
+        Err(error) => Err(error.into()),
     }
 }
