@@ -27,7 +27,9 @@ fn a_server_from_its_start_to_a_signal() {
     let store = store.to_str().unwrap();
     let added = foldsym(&["store", "add", store, fsym.str(), "--json"]);
     let id = added.json()[0]["BuildId"].as_str().unwrap().to_owned();
-    let serve = ["serve", "--store", store, "--read-only", "--listen", "127.0.0.1:0"];
+    let unused = fsym.folder.path().join("unused");
+    let unused = unused.to_str().unwrap();
+    let serve = ["serve", "--store", store, "--read-only", "--cache", unused, "--listen", "127.0.0.1:0"];
     let mut child = command().args(serve).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut line = String::new();
     BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
@@ -55,6 +57,10 @@ fn a_server_from_its_start_to_a_signal() {
     assert_eq!((&lines[0]["path"], &lines[0]["frames"]), (&"/symbolicate".into(), &4.into()));
     assert_eq!(lines.last().unwrap()["event"], "stopping");
     assert_eq!(foldsym(&["serve", "--listen", "127.0.0.1:0"]).code, 2);
+    assert!(!std::path::Path::new(unused).exists());
+    // Files of a remote store go into a folder, which is not to be one that nobody named.
+    let remote = foldsym(&["serve", "--store", "https://127.0.0.1:9/symbols", "--read-only"]);
+    assert!(remote.code == 2 && remote.err.contains("--cache DIR"), "{remote:?}");
 }
 
 /// Built with the feature `remote` of `foldsym-store`, as the command is.

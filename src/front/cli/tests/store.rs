@@ -135,9 +135,18 @@ fn programs_are_converted_into_a_store_once() {
 
     let (ran, lines) = run(&[]);
     assert!(ran.code == 0 && lines.iter().all(|line| line["existing"] == true), "{ran:?}");
-    // With other options the bytes differ: the store keeps its own, unless it is told otherwise.
-    let (ran, _) = run(&["--columns"]);
-    assert!(ran.out.contains("0 converted"), "{ran:?}");
+    // What a file lacks it is converted for, and it keeps what it had.
+    let (ran, lines) = run(&["--columns"]);
+    assert!(ran.out.contains(": replaces one without columns: "), "{ran:?}");
+    assert!(ran.out.contains("3 converted") && ran.out.contains("1 in the store already"), "{ran:?}");
+    assert_eq!(lines.iter().filter(|line| line["lacked"] == serde_json::json!(["columns"])).count(), 3);
+    let (ran, lines) = run(&["--unwind"]);
+    assert!(ran.out.contains(": replaces one without rows for unwinding: "), "{ran:?}");
+    let info = foldsym(&["info", lines[0]["output"].as_str().unwrap()]);
+    assert!(info.out.contains("UNWIND"), "{info:?}");
+    for options in [&[][..], &["--columns"], &["--unwind", "--columns"]] {
+        assert!(run(options).0.out.contains("0 converted"), "{options:?}");
+    }
     let (ran, lines) = run(&["--columns", "--force"]);
     assert!(ran.code == 0 && lines.iter().all(|line| line.get("existing").is_none()), "{ran:?}");
     assert_eq!(run(&["-o", "x.fsym"]).0.code, 2);

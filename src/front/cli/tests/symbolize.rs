@@ -97,7 +97,80 @@ fn stacks_are_printed_as_gdb_and_minidump_stackwalk_print_them() {
     assert!(line(text, " 1  crash!save_world(int) [crash.cpp : ").ends_with(']'), "{text}");
     assert!(text.contains("    Found by: given as instruction pointer in context\n"), "{text}");
     assert!(text.contains("    Found by: call frame info\n"), "{text}");
+    // How far the instruction is in the code of its line, where no other function has that code.
+    let own = line(text, " 0  crash!write_to_target(int) [crash.cpp : ");
+    assert!(own.contains(" + 0x") && own.ends_with(']'), "{own}");
+    // Registers of each frame, as many in a line as 80 letters hold.
+    let lines: Vec<&str> = text.lines().collect();
+    let first = lines.iter().position(|line| line.starts_with(" 0  ")).unwrap();
+    assert!(
+        lines[first + 1].starts_with("     rax = 0x") && lines[first + 1].len() <= 81,
+        "{}",
+        lines[first + 1]
+    );
+    assert_eq!(lines[first + 1].matches(" = 0x").count(), 2, "{}", lines[first + 1]);
+    let second = &lines[lines.iter().position(|line| line.starts_with(" 1  ")).unwrap()..];
+    assert!(second[..8].iter().any(|line| line.contains("    rsp = 0x")), "{:?}", &second[..8]);
     assert_eq!(foldsym(&["symbolize", "--style", "gdb", "--json", &dump]).code, 2);
+}
+
+/// Functions and lines of a backtrace from the handler on, without what gdb knows of arguments. In the C library it makes frames of tail
+/// calls.
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+fn frames_of(text: &str) -> Vec<String> {
+    let frames = text.lines().filter(|line| line.starts_with('#')).map(|line| {
+        let rest = line.split_once(' ').unwrap().1.trim_start();
+        let rest = rest
+            .split_once(" in ")
+            .filter(|(address, _)| address.starts_with("0x"))
+            .map_or(rest, |(_, name)| name);
+        let place = rest.rsplit_once(" at ").map_or("", |(_, place)| place.rsplit('/').next().unwrap());
+        format!("{} {place}", rest.split(" (").next().unwrap())
+    });
+    frames.skip_while(|frame| !frame.starts_with("handler ")).collect()
+}
+
+/// gdb's own backtrace of the core that it writes, through a signal handler.
+#[test]
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+fn gdb_s_style_is_what_gdb_prints() {
+    let folder = tempfile::tempdir().unwrap();
+    let (program, core) = (folder.path().join("signal"), folder.path().join("core"));
+    let needs = |what: &str| {
+        assert!(std::env::var("CI").as_deref() != Ok("true"), "needs {what}");
+        println!("skipped: needs {what}");
+    };
+    let made = std::process::Command::new("gcc")
+        .args(["-g", "-O1", "-fomit-frame-pointer", "-pthread", "-o"])
+        .args([program.to_str().unwrap(), &report("signal.c")])
+        .status();
+    if !made.is_ok_and(|made| made.success()) {
+        return needs("gcc");
+    }
+    let mut gdb = std::process::Command::new("gdb");
+    gdb.args([
+        "-batch",
+        "-nx",
+        "-ex",
+        "set debuginfod enabled off",
+        "-ex",
+        "handle SIGSEGV nostop noprint pass",
+    ]);
+    gdb.args(["-ex", "run", "-ex"]).arg(format!("generate-core-file {}", core.display()));
+    let ran = gdb.args(["-ex", "bt"]).arg(&program).output();
+    let Some(ran) = ran.ok().filter(|_| core.exists()) else { return needs("gdb") };
+    let theirs = frames_of(&String::from_utf8_lossy(&ran.stdout));
+    let search = program.to_str().unwrap();
+    let ours =
+        foldsym(&["symbolize", "--search", search, "--open-paths", "--style", "gdb", core.to_str().unwrap()]);
+    let ours = frames_of(&ours.out);
+    assert!(
+        theirs[1] == "<signal handler called> " && theirs[2].starts_with("inner signal.c:"),
+        "{theirs:?}"
+    );
+    // gdb ends at `main`.
+    assert!(theirs.last().unwrap().starts_with("main signal.c:"), "{theirs:?}");
+    assert_eq!(ours[..theirs.len()], theirs);
 }
 
 #[test]

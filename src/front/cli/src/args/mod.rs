@@ -211,7 +211,8 @@ pub(crate) struct Convert {
     /// Folder to write NAME.fsym into, for each input
     #[arg(long, value_name = "DIR")]
     pub(crate) out_dir: Option<PathBuf>,
-    /// Folder or address of a store, in which each program is published under its build id; one that is there is not converted
+    /// Folder or address of a store, in which each program is published under its build id; one that is there is converted only if its
+    /// file lacks what --unwind, --columns or --name-index ask for
     #[arg(long, value_name = "STORE", conflicts_with_all = ["output", "out_dir", "dry_run"])]
     pub(crate) store: Option<String>,
     /// Converts programs that the store has already, and replaces their files

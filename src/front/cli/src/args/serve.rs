@@ -21,14 +21,13 @@ pub(crate) struct Serve {
     /// Folder of .fsym files, programs and debug files, or one file: modules are found there by build id and name
     #[arg(long, value_name = "DIR", num_args = 1..)]
     pub(crate) search: Vec<PathBuf>,
-    /// Folder for converted programs and for files of stores elsewhere (default: $FOLDSYM_CACHE, else ~/.cache/foldsym), of at most
-    /// $FOLDSYM_CACHE_BYTES (default: 10G)
-    #[arg(long, value_name = "DIR", conflicts_with = "read_only")]
+    /// Folder in which converted programs and files of remote stores are kept (default: $FOLDSYM_CACHE, else ~/.cache/foldsym)
+    #[arg(long, value_name = "DIR")]
     pub(crate) cache: Option<PathBuf>,
     /// Address to listen on; port 0 takes a free one
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:3977")]
     pub(crate) listen: SocketAddr,
-    /// Converts no program, keeps nothing
+    /// Converts no program and writes nothing, but for the files of remote stores, which need --cache
     #[arg(long)]
     pub(crate) read_only: bool,
     /// Answers /metrics, in Prometheus' text format

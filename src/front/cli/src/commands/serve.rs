@@ -15,15 +15,22 @@ use crate::io::failure::{Failure, complain, exit};
 #[inline(never)] // see `perform`
 pub(crate) fn run(args: &Serve) -> Result<u8, Failure> {
     let failed = |message: String| Failure { message, code: exit::BAD_INPUT };
-    let open = |location: &String| store(location, args.cache.as_deref());
+    let mut options = StoreOptions::default();
+    options.cache.clone_from(&args.cache);
+    let is_remote = |location: &&String| location.contains("://");
+    if let (true, None, Some(remote)) = (args.read_only, &args.cache, args.store.iter().find(is_remote)) {
+        let what = "what is fetched from it is kept in a folder: with --read-only give one, --cache DIR";
+        return Err(Failure::usage(format!("{remote}: {what}")));
+    }
+    let open = |location: &String| Store::open(location, options.clone());
     let stores = args.store.iter().map(open).collect::<Result<Vec<_>, _>>()?;
     let mut builder = Symbolizer::builder().search(&args.search).convert_programs(!args.read_only);
     for store in &stores {
         builder = builder.store(store.clone());
     }
     builder = match &args.cache {
+        _ if args.read_only => builder,
         Some(folder) => builder.cache(folder),
-        None if args.read_only => builder,
         None => builder.cache_if_usable(default_cache()),
     };
     let symbolizer = builder.build().map_err(|error| failed(error.to_string()))?;

@@ -165,8 +165,12 @@ impl<'a> Ledger<'a> {
         let mut entry = report.to_json();
         entry["input"] = json!(job.input.to_string_lossy());
         entry["output"] = json!(output.to_string_lossy());
+        let lacked = stored.map_or(&[][..], |stored| &stored.lacked);
         if let Some(stored) = stored {
             entry["identity"] = json!(stored.identity.to_string());
+        }
+        if !lacked.is_empty() {
+            entry["lacked"] = json!(lacked);
         }
         if let Some(part) = job.which.name() {
             entry["part"] = json!(part);
@@ -175,6 +179,9 @@ impl<'a> Ledger<'a> {
         // What is printed is in the report already.
         let mut line = Vec::new();
         push_escaped(&mut line, output.as_os_str().as_encoded_bytes());
+        if !lacked.is_empty() {
+            line.extend_from_slice(format!(": replaces one without {}", lacked.join(", ")).as_bytes());
+        }
         line.extend_from_slice(format!(": {}\n", report.summary()).as_bytes());
         self.print(&line);
         let refused = self.args.strict && has_losses || self.args.require_debug_info && has_none;

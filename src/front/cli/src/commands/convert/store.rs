@@ -1,9 +1,11 @@
-//! `convert --store`: each program is published under its identity, and one that is there already is not converted again.
+//! `convert --store`: each program is published under its identity, and one that is there already is not converted again, unless its file
+//! lacks something that is asked for.
 
 use std::path::PathBuf;
 
 use foldsym_convert::{Options, Report};
-use foldsym_store::{BuildId, EntryInfo, Store, StoreError, StoreLock, StoreOptions, text_id};
+use foldsym_lookup::{SectionId, SymbolFile, features};
+use foldsym_store::{BuildId, EntryInfo, EntryLock, Store, StoreError, StoreOptions, SymbolMap, text_id};
 
 use super::plan::Job;
 use crate::io::failure::{Failure, exit};
@@ -21,6 +23,8 @@ pub(super) struct Target {
 pub(super) struct Stored {
     /// `None` where the store has the file already.
     pub(super) report: Option<Report>,
+    /// What the file lacked that the store had.
+    pub(super) lacked: Vec<&'static str>,
     pub(super) identity: BuildId,
     /// The file, or its address.
     pub(super) output: PathBuf,
@@ -75,18 +79,42 @@ impl Target {
         info.converter = Some(concat!("foldsym ", env!("CARGO_PKG_VERSION")).to_owned());
         (info.derived_id, info.replace) = (derived, self.force);
         // Held until the file is there.
-        let lock = self.store.lock(&id)?;
-        if !self.force && has(&lock)? {
-            return Ok(Stored { report: None, output: self.place(&id), identity: id });
+        let lock: Option<EntryLock<'_>> = match &self.store {
+            Store::Local(store) => Some(store.lock(&id)?),
+            _ => None,
+        };
+        let mut lacked = Vec::new();
+        let mut options = options.clone();
+        if !self.force
+            && let Some(there) = self.sound(&id)?
+        {
+            lacked = complete(&mut options, there.file());
+            if lacked.is_empty() {
+                return Ok(Stored { report: None, lacked, output: self.place(&id), identity: id });
+            }
+            info.replace = true;
         }
         let mut report = None;
         let make = |to: &std::path::Path| {
-            let converted = foldsym_convert::convert(&job.input, to, options, bar);
+            let converted = foldsym_convert::convert(&job.input, to, &options, bar);
             report = Some(converted.map_err(Trouble::Convert)?);
             Ok(())
         };
-        lock.publish(&info, make).map_err(|trouble: Trouble| Failure::from(trouble))?;
-        Ok(Stored { report, output: self.place(&id), identity: id })
+        let published = match &lock {
+            Some(lock) => lock.publish(&info, make),
+            None => self.store.publish(&info, make),
+        };
+        published.map_err(|trouble: Trouble| Failure::from(trouble))?;
+        Ok(Stored { report, lacked, output: self.place(&id), identity: id })
+    }
+
+    /// The file that the store has. One that is damaged is converted again.
+    fn sound(&self, id: &BuildId) -> Result<Option<SymbolMap>, Failure> {
+        match self.store.get_module(&id.clone().into()) {
+            Ok(found) => Ok(found),
+            Err(error) if error.is_damage() => Ok(None),
+            Err(error) => Err(error.into()),
+        }
     }
 
     fn place(&self, id: &BuildId) -> PathBuf {
@@ -97,11 +125,23 @@ impl Target {
     }
 }
 
-/// Whether the store has a sound file. One that is damaged is converted again.
-fn has(lock: &StoreLock<'_>) -> Result<bool, Failure> {
-    match lock.get() {
-        Ok(found) => Ok(found.is_some()),
-        Err(error) if error.is_damage() => Ok(false),
-        Err(error) => Err(error.into()),
+/// Says what options ask for that a file lacks, and asks for what it has too: the file that takes its place has both. Locations and imports
+/// tell nothing where they are absent: the program may have none.
+fn complete(options: &mut Options, there: &SymbolFile<'_>) -> Vec<&'static str> {
+    let has = |id| there.section_bytes(id).is_some();
+    let columns = there.header().features & features::COLUMNS != 0;
+    let mut lacked = Vec::new();
+    for (option, has, name) in [
+        (&mut options.columns, columns, "columns"),
+        (&mut options.unwind, has(SectionId::UNWIND), "rows for unwinding"),
+        (&mut options.name_index, has(SectionId::NAME_INDEX), "an index of names"),
+    ] {
+        if *option && !has {
+            lacked.push(name);
+        }
+        *option |= has;
     }
+    options.locations |= has(SectionId::LOCATED);
+    options.imports |= has(SectionId::IMPORTS) && !options.readable_names;
+    lacked
 }

@@ -39,6 +39,7 @@ pub(crate) fn run(args: &Symbolize) -> Result<u8, Failure> {
     let mut options = Options::default();
     options.format = args.format;
     options.open_paths = args.sources.open_paths;
+    options.registers = args.style == Style::Stackwalk;
     options.callers = Some(match args.callers {
         Callers::Adjusted => Kind::Adjusted,
         Callers::Return => Kind::Return,
@@ -48,6 +49,7 @@ pub(crate) fn run(args: &Symbolize) -> Result<u8, Failure> {
     }
     let mut collapsed = args.collapsed.as_ref().map(|kind| (collapsed::Collapsed::default(), kind.as_str()));
     let mut printer = StackPrinter {
+        symbolizer: &symbolizer,
         worker: symbolizer.worker(),
         out: Output::new(),
         json: args.json,
@@ -167,6 +169,7 @@ fn read<T>(path: &Path, parse: impl FnOnce(&[u8]) -> Result<T, String>) -> Resul
 }
 
 struct StackPrinter<'s> {
+    symbolizer: &'s Symbolizer,
     worker: Worker<'s>,
     out: Output,
     json: bool,
@@ -208,6 +211,7 @@ impl StackPrinter<'_> {
         let query = Query { modules, frames: &thread.frames, innermost: Innermost::Nothing };
         let form = if self.json { Form::Json } else { Form::Plain };
         let (out, is_json, marks, style) = (&mut self.out.text, self.json, self.marks, self.style);
+        let symbolizer = self.symbolizer;
         let (mut index, mut number) = (0, 0);
         let put = |answer: &Answer, names: &mut Names<'_>| {
             let trust = thread.trust.get(index).copied();
@@ -225,7 +229,14 @@ impl StackPrinter<'_> {
                         (marks, trust),
                     );
                 } else {
-                    let printed = style::Printed { answer, frame, modules, trust };
+                    let registers = thread.registers.get(index).map_or(&[][..], Vec::as_slice);
+                    let is_signal = style::is_signal(thread, index);
+                    let line_offset = match style {
+                        Style::Stackwalk => style::line_offset(symbolizer, modules, answer),
+                        _ => None,
+                    };
+                    let printed =
+                        style::Printed { answer, frame, modules, trust, registers, is_signal, line_offset };
                     style::frame(out, style, &mut number, &printed, names);
                 }
             }

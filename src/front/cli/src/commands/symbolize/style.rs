@@ -1,8 +1,9 @@
 //! Stacks as gdb's `backtrace` and as `minidump-stackwalk` print them, for scripts that read those.
 
+use foldsym_lookup::{Frames, ImageAddr, Lookup};
 use foldsym_reports::{Report, Thread, Trust};
 use foldsym_symbolize::json::{hex, number};
-use foldsym_symbolize::{Answer, Kind, Mapping, Modules, Names, Place, StackFrame};
+use foldsym_symbolize::{Answer, Kind, Mapping, Modules, Names, Place, StackFrame, Symbolizer};
 
 use crate::args::Style;
 use crate::io::escape::push_escaped;
@@ -50,6 +51,28 @@ pub(super) struct Printed<'p> {
     pub(super) frame: StackFrame,
     pub(super) modules: &'p Modules,
     pub(super) trust: Option<Trust>,
+    pub(super) registers: &'p [(&'static str, String)],
+    /// A signal made it.
+    pub(super) is_signal: bool,
+    /// Bytes from where the code of its line begins.
+    pub(super) line_offset: Option<u64>,
+}
+
+/// How far an address is in the code of its line; `None` where that differs between functions that share the code.
+pub(super) fn line_offset(symbolizer: &Symbolizer, modules: &Modules, answer: &Answer) -> Option<u64> {
+    let map = symbolizer.file_of(modules.get(answer.module?)?).ok()?;
+    let file = map.file();
+    let found = file.lookup(ImageAddr(answer.image_address?), &mut Frames::new()).ok()?;
+    let Lookup::Found(found) = found else { return None };
+    let rows = file.records().piece(found.piece).ok()?.rows?;
+    let row = file.records().rows(rows).ok()?.find(found.offset).ok()?;
+    found.offset.checked_sub(row.offset)
+}
+
+/// Whether a signal made a frame of a stack that was walked: the one outside of it was interrupted where it stands.
+pub(super) fn is_signal(thread: &Thread, index: usize) -> bool {
+    let outside = thread.frames.get(index + 1).filter(|_| !thread.trust.is_empty());
+    outside.is_some_and(|frame| frame.kind == Kind::Exact && frame.place != Place::Unknown)
 }
 
 /// Puts the lines of one frame, inlined functions first, each with a number.
@@ -77,6 +100,11 @@ pub(super) fn frame(
 
 fn gdb(out: &mut Vec<u8>, count: &mut usize, printed: &Printed<'_>, known: bool, names: &mut Names<'_>) {
     let Printed { answer, frame, modules, .. } = printed;
+    if printed.is_signal {
+        out.extend_from_slice(format!("#{count:<2} <signal handler called>\n").as_bytes());
+        *count += 1;
+        return;
+    }
     let frames = if known { answer.symbol.frames.as_slice() } else { &[] };
     let given = |out: &mut Vec<u8>| {
         if let Some(address) = number_of(frame.place) {
@@ -155,7 +183,7 @@ fn stackwalk(
     known: bool,
     names: &mut Names<'_>,
 ) {
-    let Printed { answer, frame, modules, trust } = printed;
+    let Printed { answer, frame, modules, trust, .. } = printed;
     let frames = if known { answer.symbol.frames.as_slice() } else { &[] };
     let module = answer.module.and_then(|module| modules.get(module));
     let back = u64::from(frame.kind == Kind::Return);
@@ -176,7 +204,10 @@ fn stackwalk(
                 out.extend_from_slice(b" [");
                 let name = path.rsplit(|byte| matches!(byte, b'/' | b'\\')).next().unwrap_or(path);
                 push_escaped(out, name);
-                out.extend_from_slice(format!(" : {line}]").as_bytes());
+                match printed.line_offset.filter(|_| is_outermost) {
+                    Some(offset) => out.extend_from_slice(format!(" : {line} + {offset:#x}]").as_bytes()),
+                    None => out.extend_from_slice(format!(" : {line}]").as_bytes()),
+                }
             }
             _ => {
                 if let (true, Some(address), Some(start)) = (is_outermost, answer.image_address, answer.start)
@@ -211,6 +242,7 @@ fn stackwalk(
         }
         out.push(b'\n');
     }
+    registers(out, printed.registers);
     out.extend_from_slice(match trust {
         Some(Trust::Context) => b"    Found by: given as instruction pointer in context\n".as_slice(),
         Some(Trust::Cfi) => b"    Found by: call frame info\n",
@@ -218,6 +250,22 @@ fn stackwalk(
         Some(Trust::Scan) => b"    Found by: stack scanning\n",
         _ => b"    Found by: recovered by external stack walker\n",
     });
+}
+
+/// Puts lines of registers, as many in each as 80 letters hold.
+fn registers(out: &mut Vec<u8>, registers: &[(&str, String)]) {
+    let mut line = String::new();
+    for (name, value) in registers {
+        let next = format!(" {name: >6} = {value}");
+        if line.len() + next.len() > 80 {
+            out.extend_from_slice(format!(" {line}\n").as_bytes());
+            line.clear();
+        }
+        line += &next;
+    }
+    if !line.is_empty() {
+        out.extend_from_slice(format!(" {line}\n").as_bytes());
+    }
 }
 
 /// The number that the report gave.
