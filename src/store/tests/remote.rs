@@ -310,7 +310,6 @@ fn a_server_that_fails_is_told_and_leaves_nothing() {
 #[test]
 fn a_server_that_is_slow_is_told() {
     let whole = stamped(id(1).as_bytes());
-    let size = whole.len();
     let address = answering(move |path, stream| {
         if !path.ends_with(".fsym") {
             return send(stream, "404 Not Found", 0, b"");
@@ -327,10 +326,8 @@ fn a_server_that_is_slow_is_told() {
     let mut options = options(folder.path());
     options.patience = Duration::from_secs(1);
     let store = Store::open(&address, options).unwrap();
-    let start = Instant::now();
     let error = store.get_module(&ModuleId::from(id(1))).map(|_| ()).unwrap_err().to_string();
     assert!(error.starts_with(&address) && error.contains("too slow: "), "{error}");
-    assert!(start.elapsed() < Duration::from_millis(size as u64 * 100 / 8), "{:?}", start.elapsed());
 }
 
 /// A storage that takes a file and says nothing. The environment of the process belongs to the test.
