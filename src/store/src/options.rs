@@ -30,7 +30,8 @@ impl Default for StoreOptions {
     }
 }
 
-/// The folder of the cache: `FOLDSYM_CACHE`, else `$XDG_CACHE_HOME/foldsym`, else `~/.cache/foldsym`. `None` where none of the three variables is set.
+/// The folder of the cache: `FOLDSYM_CACHE`, else `$XDG_CACHE_HOME/foldsym`, else `~/.cache/foldsym`. `None` where none of the
+/// three variables is set.
 pub fn default_cache() -> Option<PathBuf> {
     let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     variable("FOLDSYM_CACHE")
@@ -38,7 +39,8 @@ pub fn default_cache() -> Option<PathBuf> {
         .or_else(|| variable("HOME").map(|folder| folder.join(".cache/foldsym")))
 }
 
-/// How many bytes the cache has at most: `FOLDSYM_CACHE_BYTES`, as [`parse_bytes`] reads it, else 10 GiB. A text that is no number counts as not set.
+/// How many bytes the cache has at most: `FOLDSYM_CACHE_BYTES`, as [`parse_bytes`] reads it, else 10 GiB. A text that is no number counts
+/// as not set.
 pub fn default_cache_bytes() -> u64 {
     let set = std::env::var("FOLDSYM_CACHE_BYTES").ok();
     set.and_then(|text| parse_bytes(text.trim())).unwrap_or(10 << 30)
@@ -52,12 +54,23 @@ pub fn parse_bytes(text: &str) -> Option<u64> {
     digits.parse::<u64>().ok()?.checked_mul(1 << shift)
 }
 
-/// The folder in which debuginfod's clients keep what they fetched: `DEBUGINFOD_CACHE_PATH`, else `debuginfod_client` in `$XDG_CACHE_HOME` or `~/.cache`.
-/// `None` where none of the variables is set.
+/// The folder in which debuginfod's clients keep what they fetched: `DEBUGINFOD_CACHE_PATH`, else `debuginfod_client` in
+/// `$XDG_CACHE_HOME` or `~/.cache`. `None` where none of the variables is set.
 pub fn debuginfod_cache() -> Option<PathBuf> {
     let set = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let below = |folder: PathBuf| folder.join("debuginfod_client");
     set("DEBUGINFOD_CACHE_PATH")
         .or_else(|| set("XDG_CACHE_HOME").map(below))
         .or_else(|| set("HOME").map(|home| below(home.join(".cache"))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::parse_bytes;
+
+    #[test]
+    fn bytes_have_units_of_1024() {
+        assert_eq!(["7", "2K", "10G"].map(parse_bytes), [Some(7), Some(2048), Some(10 << 30)]);
+        assert_eq!(["", "G", "1g", "-1", "1.5G", "18446744073709551615K"].map(parse_bytes), [None; 6]);
+    }
 }

@@ -52,8 +52,8 @@ impl Store {
         }
     }
 
-    /// Waits for the right to convert or replace the file of a build id. Of a remote store it is the lock of its cache: processes that share
-    /// the cache do the work once.
+    /// Waits for the right to convert or replace the file of a build id. Of a remote store it is the lock of its cache: processes that
+    /// share the cache do the work once.
     ///
     /// # Errors
     /// As [`LocalStore::lock`].
