@@ -94,7 +94,7 @@ pub fn modules_of_process(entries: &[MapsEntry], folder: Option<&Path>) -> Modul
     let with_program = |(module, entry): (Module, &MapsEntry)| match folder {
         _ if entry.deleted => module.noted("the file was removed or replaced since the process mapped it"),
         None => module.with_program(Path::new(&entry.path)),
-        Some(folder) => match running::program(entry, folder) {
+        Some(folder) => match running::program(&entry.path, (entry.device, entry.inode), folder) {
             Ok(program) => module.with_program(&program),
             Err(why) => module.noted(&why),
         },

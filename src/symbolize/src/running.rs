@@ -6,21 +6,22 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use crate::maps::MapsEntry;
+/// A file as a line of `maps` tells it: major and minor number of its device, and its inode.
+pub(crate) type MappedFile = ((u32, u32), u64);
 
-/// Where the file of a mapping can be opened. `folder` is `/proc/PID`.
+/// Where a mapped file can be opened; `path` is that of the line. `folder` is `/proc/PID`.
 ///
 /// # Errors
 /// Why it cannot, for the user.
-pub(crate) fn program(entry: &MapsEntry, folder: &Path) -> Result<PathBuf, String> {
-    let own = PathBuf::from(&entry.path);
+pub(crate) fn program(path: &str, mapped: MappedFile, folder: &Path) -> Result<PathBuf, String> {
+    let own = PathBuf::from(path);
     let theirs = folder.join("root").join(own.strip_prefix("/").unwrap_or(&own));
     let mut why = None;
     for path in [own, theirs] {
         // A pipe would wait for its writer.
         let is_file = path.metadata().map(|there| there.is_file());
         match is_file.and_then(|is_file| Ok(is_file.then_some(File::open(&path)?))) {
-            Ok(Some(file)) if is_mapped(&file, entry, folder) => return Ok(path),
+            Ok(Some(file)) if is_mapped(&file, mapped, folder) => return Ok(path),
             Ok(_) => {
                 why =
                     Some(format!("{}: another file is there now than the process has mapped", path.display()))
@@ -32,17 +33,16 @@ pub(crate) fn program(entry: &MapsEntry, folder: &Path) -> Result<PathBuf, Strin
 }
 
 #[cfg(unix)]
-fn is_mapped(file: &File, entry: &MapsEntry, folder: &Path) -> bool {
+fn is_mapped(file: &File, mapped: MappedFile, folder: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
     let Ok(there) = file.metadata() else { return false };
-    let mapped = (entry.device, entry.inode);
     (numbers(there.dev()), there.ino()) == mapped
         || as_listed(file, folder)
             .is_some_and(|(device, inode)| (device, inode.unwrap_or(there.ino())) == mapped)
 }
 
 #[cfg(not(unix))]
-fn is_mapped(_: &File, _: &MapsEntry, _: &Path) -> bool {
+fn is_mapped(_: &File, _: MappedFile, _: &Path) -> bool {
     false
 }
 
@@ -76,28 +76,29 @@ fn as_listed(file: &File, folder: &Path) -> Option<((u32, u32), Option<u64>)> {
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;
-    use crate::maps::parse_maps;
 
     #[test]
     fn numbers_are_those_of_maps() {
         let folder = Path::new("/proc/self");
-        let entries = parse_maps(&std::fs::read_to_string("/proc/self/maps").unwrap()).unwrap();
         let path = std::env::current_exe().unwrap();
-        let entry = entries.iter().find(|entry| Path::new(&entry.path) == path).unwrap();
+        let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+        let line = maps.lines().find(|line| line.ends_with(path.to_str().unwrap())).unwrap();
+        let mut words = line.split_whitespace().skip(3);
+        let (major, minor) = words.next().unwrap().split_once(':').unwrap();
+        let hex = |text: &str| u32::from_str_radix(text, 16).unwrap();
+        let mapped = ((hex(major), hex(minor)), words.next().unwrap().parse().unwrap());
         let file = File::open(&path).unwrap();
         let (device, inode) = as_listed(&file, folder).unwrap();
-        assert_eq!((device, inode.unwrap_or(entry.inode)), (entry.device, entry.inode));
-        assert!(is_mapped(&file, entry, folder));
-        assert!(!is_mapped(&File::open("/proc/self/maps").unwrap(), entry, folder));
+        assert_eq!((device, inode.unwrap_or(mapped.1)), mapped);
+        assert!(is_mapped(&file, mapped, folder));
+        assert!(!is_mapped(&File::open("/proc/self/maps").unwrap(), mapped, folder));
         assert_eq!(numbers(0xfe01), (0xfe, 1));
         assert_eq!(numbers(0x1000_0010_0812), (0x1008, 0x112));
     }
 
     #[test]
     fn a_file_that_is_not_there_says_so() {
-        let line = "1000-2000 r-xp 0 fe:01 7 /none/at/all";
-        let entry = parse_maps(line).unwrap().remove(0);
-        let why = program(&entry, Path::new("/proc/self")).unwrap_err();
+        let why = program("/none/at/all", ((0xfe, 1), 7), Path::new("/proc/self")).unwrap_err();
         assert!(why.contains("/none/at/all"), "{why}");
     }
 }

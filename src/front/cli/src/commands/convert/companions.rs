@@ -4,31 +4,11 @@
 //! has one file for both.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 
 use foldsym_convert::open::{Holdings, holdings};
 
 use super::inputs::begins_like_elf;
-use super::plan::{Job, Which};
-use crate::io::escape::push_escaped;
-
-/// A debug file that is converted with its program.
-pub(crate) struct Companion {
-    pub(crate) input: PathBuf,
-    pub(crate) program: PathBuf,
-}
-
-impl Companion {
-    /// What became of it, for people.
-    pub(super) fn line(&self) -> Vec<u8> {
-        let mut line = Vec::new();
-        push_escaped(&mut line, self.input.as_os_str().as_encoded_bytes());
-        line.extend_from_slice(b": debug file of ");
-        push_escaped(&mut line, self.program.as_os_str().as_encoded_bytes());
-        line.extend_from_slice(b", converted with it\n");
-        line
-    }
-}
+use super::plan::{Companion, Job, Which};
 
 /// Gives each program without debug information the file of its build that has it. Where outputs are of builds, as in a store, debug files
 /// with a program among the inputs are conversions no longer; they are returned.

@@ -8,8 +8,7 @@ use foldsym_convert::Report;
 use foldsym_convert::report::DebugInfo;
 use serde_json::{Value, json};
 
-use super::companions::Companion;
-use super::plan::{Job, Plan, Refused, is_stdout};
+use super::plan::{Companion, Job, Plan, Refused, is_stdout};
 use super::run::Done;
 use super::store::Stored;
 use crate::args::Convert;

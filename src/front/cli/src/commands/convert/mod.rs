@@ -25,10 +25,11 @@ use plan::{Plan, is_stdout};
 #[inline(never)] // see `perform`
 pub(crate) fn run(args: &Convert) -> Result<u8, Failure> {
     refuse_stdout(args)?;
-    let plan = Plan::new(args)?;
+    let mut plan = Plan::new(args)?;
     if args.dry_run {
         return dry_run(&plan);
     }
+    plan.companions = companions::join(&mut plan.jobs, args.store.is_some());
     let store = args.store.as_deref().map(|store| store::Target::open(store, args.force)).transpose()?;
     let bar = Bar::new(plan.jobs.len(), args.quiet);
     let options = Options {

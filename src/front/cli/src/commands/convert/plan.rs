@@ -6,9 +6,9 @@ use std::path::{Component, Path, PathBuf};
 
 use foldsym_convert::open::{DeviceCode, DevicePlace, Files, Part, device_code, parts};
 
-use super::companions::{self, Companion};
 use super::inputs::{self, Found, InputFilter, begins_like_elf, is_archive, is_folder};
 use crate::args::Convert;
+use crate::io::escape::push_escaped;
 use crate::io::failure::{Failure, complain, exit};
 
 /// Which program of a file that has several.
@@ -70,6 +70,24 @@ pub(crate) struct Refused {
     pub(crate) unreadable: bool,
 }
 
+/// A debug file that is converted with its program.
+pub(crate) struct Companion {
+    pub(crate) input: PathBuf,
+    pub(crate) program: PathBuf,
+}
+
+impl Companion {
+    /// What became of it, for people.
+    pub(super) fn line(&self) -> Vec<u8> {
+        let mut line = Vec::new();
+        push_escaped(&mut line, self.input.as_os_str().as_encoded_bytes());
+        line.extend_from_slice(b": debug file of ");
+        push_escaped(&mut line, self.program.as_os_str().as_encoded_bytes());
+        line.extend_from_slice(b", converted with it\n");
+        line
+    }
+}
+
 /// Everything that one command converts.
 #[derive(Default)]
 pub(crate) struct Plan {
@@ -105,12 +123,10 @@ impl Plan {
         if args.store.is_some() {
             // The store gives names: outputs cannot collide.
             plan.fill(args, &inputs, Path::new(""))?;
-            plan.companions = companions::join(&mut plan.jobs, true);
             return Ok(plan);
         }
         if let Some(out_dir) = &args.out_dir {
             plan.fill(args, &inputs, out_dir)?;
-            plan.companions = companions::join(&mut plan.jobs, false);
         } else {
             plan.jobs.push(single(args, &inputs)?);
         }
