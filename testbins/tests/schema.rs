@@ -78,7 +78,8 @@ fn schema() -> PathBuf {
 fn converted(program: &str, arch: Option<&str>, columns: bool, folder: &Path) -> PathBuf {
     let output = folder.join(format!("{program}.{columns}.fsym"));
     let arch = arch.map(str::to_owned);
-    let options = Options { threads: 2, arch, columns, name_index: true, ..Options::default() };
+    let options =
+        Options { threads: 2, arch, columns, unwind: columns, name_index: true, ..Options::default() };
     let built = root().join("built").join(program);
     // Away from `built`, so that no separate debug file is found beside the program.
     let input = if built.is_file() { folder.join(program) } else { built.clone() };

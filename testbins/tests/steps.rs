@@ -13,7 +13,7 @@ use foldsym_testkit::checks::{convert as bench, fsym};
 
 fn converted(name: &str, folder: &Path) -> Vec<u8> {
     let output = folder.join("out.fsym");
-    let options = Options { threads: 1, columns: true, locations: true, ..Options::default() };
+    let options = Options { threads: 1, columns: true, locations: true, unwind: true, ..Options::default() };
     convert(&root().join("built").join(name), &output, &options, &NoProgress).unwrap();
     std::fs::read(output).unwrap()
 }
@@ -84,6 +84,7 @@ fn steps_have_bounds() {
             seen.lookup_steps, seen.frame_steps, seen.object_steps, seen.blocks, seen.locations
         );
         assert_eq!(seen.blocks > 0, name.starts_with("blocks"), "{name}");
+        assert!(seen.unwind_rows > 0 || !name.ends_with("/program"), "{name}");
         assert_eq!(seen.locations > 0, name.starts_with("fold"), "{name}");
     }
     most_steps_of_an_object();

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use common::foldsym;
+use foldsym_lookup::{SectionId, SymbolFile};
 
 /// Rows: first address, the address behind the last, and what holds.
 type Rows = BTreeMap<u64, (u64, String)>;
@@ -147,6 +148,119 @@ fn rows_are_those_of_llvm_dwarfdump() {
         }
         println!("{}: {} rows, {asked} addresses", program.display(), ours.len());
     }
+}
+
+/// A row of `reader.py --unwind` as `dump --unwind` prints it.
+fn of_reader(row: &serde_json::Value) -> String {
+    let text = |value: &serde_json::Value| value.as_str().unwrap().to_owned();
+    let what = |rule: &[serde_json::Value]| match (rule[0].as_str().unwrap(), rule.get(1)) {
+        ("offset", Some(offset)) => format!("[CFA{:+}]", offset.as_i64().unwrap()),
+        ("value_offset", Some(offset)) => format!("CFA{:+}", offset.as_i64().unwrap()),
+        ("register", Some(register)) => match rule.get(2) {
+            Some(offset) => format!("reg{register}{:+}", offset.as_i64().unwrap()),
+            None => format!("reg{register}"),
+        },
+        ("expression", Some(bytes)) => format!("[expression {}]", text(bytes)),
+        ("value_expression", Some(bytes)) => format!("expression {}", text(bytes)),
+        (word, _) => word.to_owned(),
+    };
+    // The frame's address is not in memory.
+    let cfa = what(row["cfa"].as_array().unwrap()).replace(['[', ']'], "");
+    let mut line =
+        format!("{}..{}: return reg{}: CFA={cfa}", text(&row["start"]), text(&row["end"]), row["return"]);
+    for rule in row["registers"].as_array().unwrap() {
+        let rule = rule.as_array().unwrap();
+        line += &format!(" reg{}={}", rule[0], what(&rule[1..]));
+    }
+    if row["signal"] == true { line + " signal" } else { line }
+}
+
+/// The reader that knows the text of the format alone.
+#[test]
+fn rows_are_those_of_the_independent_reader() {
+    let folder = tempfile::tempdir().unwrap();
+    let reader = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../schema/reader.py");
+    let mut programs = ["symbols.clang", "inline.arm-thumb", "inline.s390x-be", "fold.clang-lld.set/program"]
+        .map(common::program)
+        .to_vec();
+    programs.push("/lib/x86_64-linux-gnu/libc.so.6".into());
+    let symbols = folder.path().join("out.fsym");
+    for program in programs.iter().filter(|program| program.exists()) {
+        let ran = foldsym(&[
+            "convert",
+            "--quiet",
+            "--unwind",
+            program.to_str().unwrap(),
+            "-o",
+            symbols.to_str().unwrap(),
+        ]);
+        assert_eq!(ran.code, 0, "{ran:?}");
+        let read = |option: &str| Command::new("python3").arg(&reader).arg(&symbols).arg(option).output();
+        let Ok(theirs) = read("--unwind") else {
+            assert!(std::env::var("CI").as_deref() != Ok("true"), "needs python3");
+            return println!("skipped: needs python3");
+        };
+        let theirs = String::from_utf8(theirs.stdout).unwrap();
+        let theirs = theirs.lines().map(|line| of_reader(&serde_json::from_str(line).unwrap()));
+        let ours = foldsym(&["dump", symbols.to_str().unwrap(), "--unwind"]).out;
+        assert!(ours.lines().count() > 1, "{}", program.display());
+        for (ours, theirs) in ours.lines().zip(theirs.clone()) {
+            assert_eq!(ours, theirs, "{}", program.display());
+        }
+        assert_eq!(theirs.count(), ours.lines().count());
+        // A large program takes it long to check whole.
+        if program.starts_with(foldsym_testbins::root()) {
+            let checked = read("--check").unwrap();
+            assert!(checked.status.success(), "{}", String::from_utf8_lossy(&checked.stderr));
+        }
+    }
+}
+
+/// Each bit of the section changed: whatever is read of it is an answer or an error, and the whole file is known to be damaged.
+#[test]
+fn a_damaged_section_is_no_more_than_wrong() {
+    let folder = tempfile::tempdir().unwrap();
+    ours(&common::program("symbols.clang"), folder.path());
+    let bytes = std::fs::read(folder.path().join("out.fsym")).unwrap();
+    let file = SymbolFile::open(&bytes).unwrap();
+    let section = file.section_bytes(SectionId::UNWIND).unwrap();
+    let start = section.as_ptr() as usize - bytes.as_ptr() as usize;
+    let mut addresses = Vec::new();
+    let rows = file
+        .unwind()
+        .unwrap()
+        .unwrap()
+        .each_row(&mut |row| addresses.extend([row.start, row.end - 1]))
+        .unwrap();
+    assert!(rows > 4);
+    let (mut opened, mut refused, mut changed) = (0, 0, bytes.clone());
+    for at in start..start + section.len() {
+        for bit in 0..8 {
+            changed[at] ^= 1 << bit;
+            let file = SymbolFile::open(&changed).unwrap();
+            assert!(file.verify().is_err(), "bit {bit} of byte {at}");
+            match file.unwind() {
+                Ok(unwind) => {
+                    opened += 1;
+                    let unwind = unwind.unwrap();
+                    let holds = unwind.verify().is_ok();
+                    for &address in &addresses {
+                        let Ok(Some(row)) = unwind.row(address) else { continue };
+                        let inside = address.wrapping_sub(row.start);
+                        let is_in_row = inside < row.end.wrapping_sub(row.start);
+                        assert!(is_in_row || !holds, "bit {bit} of byte {at}");
+                        // As many as there are bytes, at most.
+                        assert!(row.rules().count() <= section.len());
+                    }
+                    let all = unwind.each_row(&mut |_| ());
+                    assert!(!holds || all.is_ok(), "bit {bit} of byte {at}");
+                }
+                Err(_) => refused += 1,
+            }
+            changed[at] ^= 1 << bit;
+        }
+    }
+    assert!(opened > 500 && refused > 100, "{opened} {refused}");
 }
 
 #[test]

@@ -57,11 +57,15 @@ const ABSENCE: Duration = Duration::from_secs(10);
 /// Call frame information of programs, kept from report to report.
 #[derive(Default)]
 pub(crate) struct Programs {
-    known: Mutex<HashMap<Key, (Option<Arc<Source>>, Instant)>>,
+    known: Mutex<HashMap<Key, (Found, Instant)>>,
 }
 
-/// Of each module that was asked for: what says how its frames are left.
-type Sources = HashMap<usize, Option<Arc<Source>>>;
+/// What says how the frames of a module are left, if anything does.
+type Found = Option<Arc<Source>>;
+/// The same of each module that was asked for.
+type Sources = HashMap<usize, Found>;
+/// A source, and what runtime addresses are more than its own.
+type Biased = (Arc<Source>, u64);
 
 /// Locks what no panic leaves half done.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -102,7 +106,7 @@ impl Source {
 
 impl Programs {
     /// What says how the frames of a module are left. That there is nothing is kept for a while too, unless a place failed.
-    fn get(&self, module: &foldsym_symbolize::Module, symbolizer: &Symbolizer) -> Option<Arc<Source>> {
+    fn get(&self, module: &foldsym_symbolize::Module, symbolizer: &Symbolizer) -> Found {
         let key = (module.name.to_string(), module.id.clone());
         if let Some((source, when)) = lock(&self.known).get(&key)
             && (source.is_some() || when.elapsed() < ABSENCE)
@@ -352,8 +356,8 @@ struct Provider<'p, 'w> {
 }
 
 impl Provider<'_, '_> {
-    /// The program of an address of the process, and what runtime addresses are more than its own; its module alone, where there is none.
-    fn program(&self, address: u64) -> Option<(usize, Option<(Arc<Source>, u64)>)> {
+    /// The module of an address of the process, and what says how its frames are left.
+    fn program(&self, address: u64) -> Option<(usize, Option<Biased>)> {
         let walker = self.walker;
         let index = walker.process.modules.find(address)?;
         let module = &walker.process.modules[index];

@@ -66,7 +66,14 @@ impl Bench {
 
 /// Options that keep everything.
 pub fn options() -> Options {
-    Options { threads: 1, columns: true, locations: true, name_index: true, ..Options::default() }
+    Options {
+        threads: 1,
+        columns: true,
+        locations: true,
+        unwind: true,
+        name_index: true,
+        ..Options::default()
+    }
 }
 
 /// Sections that a made program may have, in the order in which an input lists them.

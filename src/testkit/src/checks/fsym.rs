@@ -75,6 +75,8 @@ pub struct Seen {
     /// Basic blocks and entries of location lists.
     pub blocks: u64,
     pub locations: u64,
+    /// Addresses with a row for unwinding.
+    pub unwind_rows: u64,
 }
 
 /// Asks everything of a file; `None` where it does not open.
@@ -93,6 +95,7 @@ pub fn check(bytes: &[u8]) -> Option<Seen> {
     entities(&file, &mut seen);
     blocks(&file, &addresses, &mut seen);
     locations(&file, &addresses, &mut seen);
+    unwinding(&file, &addresses, &mut seen);
     names(&file, &mut seen);
     assert!(!seen.sound || seen.whole, "verify accepts what a question finds damaged");
     Some(seen)
@@ -422,6 +425,28 @@ fn locations(file: &SymbolFile<'_>, addresses: &[ImageAddr], seen: &mut Seen) {
                 seen.whole &= locations.is_unknown_call(function, call).is_ok();
             }
         }
+    }
+}
+
+/// What a walk reads: the row of an address, and its registers.
+fn unwinding(file: &SymbolFile<'_>, addresses: &[ImageAddr], seen: &mut Seen) {
+    let unwind = file.unwind();
+    seen.whole &= unwind.is_ok();
+    let Ok(Some(unwind)) = unwind else { return };
+    for &address in addresses {
+        let row = unwind.row(address.0);
+        seen.whole &= row.is_ok();
+        let Ok(Some(row)) = row else { continue };
+        let inside = address.0.wrapping_sub(row.start);
+        let is_in_row = inside < row.end.wrapping_sub(row.start);
+        assert!(is_in_row || !seen.sound, "{address:?} is in its row");
+        let registers: Vec<u64> = row.rules().take(LOOKED_AT).map(|(register, _)| register).collect();
+        assert!(!seen.sound || registers.is_sorted(), "{registers:?}");
+        seen.unwind_rows += 1;
+    }
+    if seen.sound {
+        let rows = unwind.each_row(&mut |row| assert!(row.start < row.end));
+        seen.whole &= rows.is_ok_and(|rows| seen.unwind_rows == 0 || rows > 0);
     }
 }
 
