@@ -632,7 +632,9 @@ fn golden(name: &str) -> PathBuf {
 #[test]
 fn the_golden_file_is_what_we_write_and_its_listing_is_its_own() {
     let folder = tempfile::tempdir().unwrap();
-    let path = converted("demo.elf", None, true, folder.path());
+    let path = folder.path().join("demo.fsym");
+    let options = Options { threads: 2, columns: true, name_index: true, ..Options::default() };
+    convert(&root().join("built/demo.elf"), &path, &options, &NoProgress).unwrap();
     let bytes = fs::read(&path).unwrap();
     let update = std::env::var("UPDATE_GOLDEN").as_deref() == Ok("1");
     if update {
