@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use foldsym_convert::{
-    ConvertError, DebugInfo, Kind, NoProgress, Options, Progress, WarningKind, convert, convert_bytes, convert_to,
+    ConvertError, DebugInfo, Kind, NoProgress, Options, Progress, WarningKind, convert, convert_bytes,
+    convert_to,
 };
 
 fn built(name: &str) -> PathBuf {
@@ -70,7 +71,9 @@ fn a_conversion_that_nobody_wants_ends_before_its_next_step() {
         if step == "write" {
             assert!(ended.is_ok() && !out.is_empty());
         } else {
-            assert!(matches!(ended, Err(ConvertError::Cancelled { path }) if path == input) && out.is_empty());
+            assert!(
+                matches!(ended, Err(ConvertError::Cancelled { path }) if path == input) && out.is_empty()
+            );
         }
     }
 }

@@ -12,6 +12,8 @@ use std::time::Duration;
 use foldsym_store::{BuildId, debuginfod_cache};
 use ureq::Agent;
 
+use crate::program::build_id_in;
+
 /// Larger files are refused, unless `DEBUGINFOD_MAXSIZE` sets another limit.
 const MAX_BYTES: u64 = 16 << 30;
 /// The seconds for which no server is asked again for a file that none had, unless the cache sets another number.
@@ -224,10 +226,9 @@ impl Debuginfod {
 
 /// What a server sent is kept only if it is of the build that was asked for: what is kept is never asked for again. `Ok(true)` if it is.
 fn expect(path: &Path, id: &BuildId) -> Result<bool, String> {
-    let sent = foldsym_convert::identify(path, &foldsym_convert::Options::default());
-    let sent =
-        sent.map_err(|error| format!("sent no program: {}", without_path(path, &error.to_string())))?;
-    match BuildId::new(&sent.build_id) {
+    let sent = build_id_in(path);
+    let sent = sent.map_err(|error| format!("sent no program: {}", without_path(path, &error)))?;
+    match BuildId::new(&sent) {
         Ok(sent) if sent == *id => Ok(true),
         Ok(sent) => Err(format!("sent another build: build id {sent}, expected {id}")),
         Err(_) => Err(format!("sent another build: no build id, expected {id}")),

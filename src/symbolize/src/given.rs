@@ -78,9 +78,9 @@ impl<'de> Deserialize<'de> for GivenStack<'de> {
 }
 
 /// A key that is copied only if it has escapes.
-struct Key<'k>(Cow<'k, str>);
+struct JsonKey<'k>(Cow<'k, str>);
 
-impl<'de> Deserialize<'de> for Key<'de> {
+impl<'de> Deserialize<'de> for JsonKey<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_str(Text)
     }
@@ -89,18 +89,18 @@ impl<'de> Deserialize<'de> for Key<'de> {
 struct Text;
 
 impl<'de> Visitor<'de> for Text {
-    type Value = Key<'de>;
+    type Value = JsonKey<'de>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a key")
     }
 
-    fn visit_borrowed_str<E>(self, key: &'de str) -> Result<Key<'de>, E> {
-        Ok(Key(key.into()))
+    fn visit_borrowed_str<E>(self, key: &'de str) -> Result<JsonKey<'de>, E> {
+        Ok(JsonKey(key.into()))
     }
 
-    fn visit_str<E>(self, key: &str) -> Result<Key<'de>, E> {
-        Ok(Key(key.to_owned().into()))
+    fn visit_str<E>(self, key: &str) -> Result<JsonKey<'de>, E> {
+        Ok(JsonKey(key.to_owned().into()))
     }
 }
 
@@ -115,7 +115,7 @@ impl<'de> Visitor<'de> for Keys {
 
     fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Self::Value, M::Error> {
         let mut given = GivenStack { is_object: true, ..GivenStack::default() };
-        while let Some(Key(key)) = map.next_key()? {
+        while let Some(JsonKey(key)) = map.next_key()? {
             let value: &RawValue = map.next_value()?;
             match &*key {
                 "modules" => given.modules = Some(value),

@@ -43,6 +43,7 @@
 #![warn(missing_docs)]
 #![forbid(unsafe_code)]
 
+mod address;
 mod answer;
 mod batch;
 mod cache;

@@ -121,11 +121,21 @@ impl Conversion {
     }
 }
 
+/// The build id of a program or a debug file; empty if it has none.
+///
+/// # Errors
+/// The file is neither.
+#[cfg(feature = "debuginfod")]
+pub(crate) fn build_id_in(path: &Path) -> Result<Vec<u8>, String> {
+    let identity = foldsym_convert::identify(path, &Options::default());
+    identity.map(|identity| identity.build_id).map_err(|error| error.to_string())
+}
+
 #[cfg(feature = "debuginfod")]
 impl Conversion {
     /// Makes the conversion look for debug files in the cache of debuginfod.
-    pub(crate) fn reads_cache_of(&mut self, servers: &crate::debuginfod::Debuginfod) {
-        self.options.debuginfod_dirs.push(servers.cache().to_owned());
+    pub(crate) fn reads_cache(&mut self, cache: &Path) {
+        self.options.debuginfod_dirs.push(cache.to_owned());
     }
 }
 

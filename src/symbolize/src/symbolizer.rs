@@ -209,7 +209,7 @@ impl Builder {
         }
         finder.cache = cache;
         #[cfg(feature = "debuginfod")]
-        finder.debuginfod.iter().for_each(|servers| finder.conversion.reads_cache_of(servers));
+        finder.debuginfod.iter().for_each(|servers| finder.conversion.reads_cache(servers.cache()));
         let open_files = NonZeroUsize::new(self.open_files).unwrap_or(NonZeroUsize::MIN);
         Ok(Symbolizer {
             finder,

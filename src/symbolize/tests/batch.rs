@@ -7,7 +7,8 @@ use std::path::Path;
 
 use foldsym_convert::{NoProgress, Options};
 use foldsym_symbolize::{
-    Answer, Batch, Form, Innermost, Kind, Module, Modules, NameId, Names, Place, Query, StackFrame, Symbolizer,
+    Answer, Batch, Form, Innermost, Kind, Module, Modules, NameId, Names, Place, Query, StackFrame,
+    Symbolizer,
 };
 
 /// Where the programs are loaded, in this order.

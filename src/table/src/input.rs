@@ -5,9 +5,9 @@ use arrow_array::types::{Int64Type, UInt64Type};
 use arrow_array::{Array, ArrayRef, Int64Array, ListArray, RecordBatch, StringArray, StructArray};
 use arrow_buffer::{NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::{DataType, Field, Fields};
+use foldhash::HashMap;
 use foldsym_store::ModuleId;
 use foldsym_symbolize::{Innermost, Kind, Module, Modules, Place, Query, StackFrame};
-use foldhash::HashMap;
 use std::sync::Arc;
 
 use crate::TableError;
@@ -55,7 +55,9 @@ fn numbers(column: &str, array: &dyn Array) -> Result<Int64Array, TableError> {
 
 fn texts(column: &str, array: &dyn Array) -> Result<StringArray, TableError> {
     match array.data_type() {
-        kind if is_text(kind) || *kind == DataType::Null => Ok(arrow_cast::cast(array, &DataType::Utf8)?.as_string::<i32>().clone()),
+        kind if is_text(kind) || *kind == DataType::Null => {
+            Ok(arrow_cast::cast(array, &DataType::Utf8)?.as_string::<i32>().clone())
+        }
         kind => Err(wrong(column, format!("expected text, found {kind}"))),
     }
 }

@@ -8,8 +8,8 @@ use arrow_array::{
 };
 use arrow_buffer::{NullBuffer, OffsetBuffer};
 use arrow_schema::{ArrowError, DataType, Field, Fields};
-use foldsym_symbolize::{Answer, Batch, Modules, Names, Place, Symbolizer};
 use foldhash::HashMap;
+use foldsym_symbolize::{Answer, Batch, Modules, Names, Place, Symbolizer};
 
 use crate::input::Stacks;
 use crate::{SYMBOLS, SymbolFields, TableError, TableOptions};
@@ -192,11 +192,9 @@ impl Symbols {
         let texts = &mut self.texts;
         let mut of_process = |(process, modules): (usize, &Modules)| {
             let each = (0..modules.len()).map_while(|module| Some((module, modules.get(module)?)));
-            let each = each.map(|(module, known)| {
-                match stacks.fault(process, module) {
-                    Some(fault) => (texts.of(&fault.name), Some(texts.of(&fault.why))),
-                    None => (texts.of(&known.name), None),
-                }
+            let each = each.map(|(module, known)| match stacks.fault(process, module) {
+                Some(fault) => (texts.of(&fault.name), Some(texts.of(&fault.why))),
+                None => (texts.of(&known.name), None),
             });
             each.collect()
         };
@@ -281,7 +279,12 @@ impl Part {
                         message,
                     };
                     let candidates = if lists_candidates { made.candidates.clone() } else { 0..0 };
-                    columns.frame(place, made, &symbols.elements[made.elements.clone()], &symbols.candidates[candidates]);
+                    columns.frame(
+                        place,
+                        made,
+                        &symbols.elements[made.elements.clone()],
+                        &symbols.candidates[candidates],
+                    );
                 }
             }
             columns.lengths.push(columns.frame.len() - before);

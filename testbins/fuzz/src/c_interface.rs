@@ -100,7 +100,9 @@ unsafe fn at(c: &File, c_frames: &mut Frames, file: &SymbolFile<'_>, address: Im
 /// `c` is open over the bytes of `file`.
 unsafe fn stacks(c: &File, file: &SymbolFile<'_>) {
     const BIAS: u64 = 0_u64.wrapping_sub(0x1000);
-    let pieces = (0..file.records().piece_count()).take(40).filter_map(|id| Some(file.records().piece(PieceId(id)).ok()?.start));
+    let pieces = (0..file.records().piece_count())
+        .take(40)
+        .filter_map(|id| Some(file.records().piece(PieceId(id)).ok()?.start));
     let points: Vec<u64> = file.methods().take(40).filter_map(|method| Some(method.ok()?.point.0)).collect();
     let calls: Vec<u64> = file.calls().take(40).filter_map(|call| Some(call.ok()?.address.0)).collect();
     for (at, pc) in pieces.enumerate() {

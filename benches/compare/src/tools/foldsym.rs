@@ -84,7 +84,8 @@ impl FoldsymReader {
 
 impl super::reader::Reader for FoldsymReader {
     fn open(path: &Path, _base: u64) -> Result<Self, String> {
-        let file = SymbolFile::open(super::mapping::map(path)?).map_err(|error| format!("foldsym: {error}"))?;
+        let file =
+            SymbolFile::open(super::mapping::map(path)?).map_err(|error| format!("foldsym: {error}"))?;
         // For the rest of the process's life, as the map is.
         let file: &'static SymbolFile<'static> = Box::leak(Box::new(file));
         Ok(Self {

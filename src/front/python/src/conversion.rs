@@ -100,7 +100,9 @@ struct Output<'a> {
 impl Write for Output<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if self.watch.is_cancelled() {
-            return Err(io::Error::other("the progress callback or the handler of a signal raised an exception"));
+            return Err(io::Error::other(
+                "the progress callback or the handler of a signal raised an exception",
+            ));
         }
         self.file.write(bytes)
     }
@@ -110,12 +112,7 @@ impl Write for Output<'_> {
     }
 }
 
-fn write(
-    source: &Source,
-    output: &Path,
-    options: &Options,
-    watch: &Watch<'_>,
-) -> Result<Report, String> {
+fn write(source: &Source, output: &Path, options: &Options, watch: &Watch<'_>) -> Result<Report, String> {
     let unwritable = |error: io::Error| format!("{}: cannot write: {error}", output.display());
     // Before the work, which may take long.
     replaceable(output, MAGIC, "symbol file").map_err(unwritable)?;

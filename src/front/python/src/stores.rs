@@ -130,7 +130,11 @@ impl std::fmt::Display for Trouble {
             Self::Store(error) => error.fmt(f),
             Self::Convert(error) => error.fmt(f),
             Self::NoIdentity(program) => {
-                write!(f, "{}: has neither a build id nor code in .text to derive one from", program.display())
+                write!(
+                    f,
+                    "{}: has neither a build id nor code in .text to derive one from",
+                    program.display()
+                )
             }
             Self::Other(message) => f.write_str(message),
         }

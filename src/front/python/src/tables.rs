@@ -94,7 +94,8 @@ fn taken(py: Python<'_>, stacks: &Bound<'_, PyAny>) -> PyResult<arrow_array::Rec
         let (batches, schema) = stacks.extract::<pyo3_arrow::PyTable>()?.into_inner();
         py.detach(|| {
             // Several are copied into one, with the columns that are not read.
-            let validate = if batches.len() > 1 { foldsym_table::validate_all } else { foldsym_table::validate };
+            let validate =
+                if batches.len() > 1 { foldsym_table::validate_all } else { foldsym_table::validate };
             batches.iter().try_for_each(validate)?;
             foldsym_table::concat(&schema, &batches)
         })

@@ -57,13 +57,13 @@ const ABSENCE: Duration = Duration::from_secs(10);
 /// Call frame information of programs, kept from report to report.
 #[derive(Default)]
 pub(crate) struct Programs {
-    known: Mutex<HashMap<Key, (Found, Instant)>>,
+    known: Mutex<HashMap<Key, (FoundSource, Instant)>>,
 }
 
 /// What says how the frames of a module are left, if anything does.
-type Found = Option<Arc<Source>>;
+type FoundSource = Option<Arc<Source>>;
 /// The same of each module that was asked for.
-type Sources = HashMap<usize, Found>;
+type Sources = HashMap<usize, FoundSource>;
 /// A source, and what runtime addresses are more than its own.
 type Biased = (Arc<Source>, u64);
 
@@ -106,7 +106,7 @@ impl Source {
 
 impl Programs {
     /// What says how the frames of a module are left. That there is nothing is kept for a while too, unless a place failed.
-    fn get(&self, module: &foldsym_symbolize::Module, symbolizer: &Symbolizer) -> Found {
+    fn get(&self, module: &foldsym_symbolize::Module, symbolizer: &Symbolizer) -> FoundSource {
         let key = (module.name.to_string(), module.id.clone());
         if let Some((source, when)) = lock(&self.known).get(&key)
             && (source.is_some() || when.elapsed() < ABSENCE)
