@@ -15,14 +15,12 @@ use crate::io::failure::{Failure, complain, exit};
 #[inline(never)] // see `perform`
 pub(crate) fn run(args: &Serve) -> Result<u8, Failure> {
     let failed = |message: String| Failure { message, code: exit::BAD_INPUT };
-    let mut options = StoreOptions::default();
-    options.cache.clone_from(&args.cache);
     let is_remote = |location: &&String| location.contains("://");
     if let (true, None, Some(remote)) = (args.read_only, &args.cache, args.store.iter().find(is_remote)) {
         let what = "what is fetched from it is kept in a folder: with --read-only give one, --cache DIR";
         return Err(Failure::usage(format!("{remote}: {what}")));
     }
-    let open = |location: &String| Store::open(location, options.clone());
+    let open = |location: &String| store(location, args.cache.as_deref());
     let stores = args.store.iter().map(open).collect::<Result<Vec<_>, _>>()?;
     let mut builder = Symbolizer::builder().search(&args.search).convert_programs(!args.read_only);
     for store in &stores {

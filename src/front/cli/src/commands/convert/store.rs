@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use foldsym_convert::{Options, Report};
 use foldsym_lookup::{SectionId, SymbolFile, features};
-use foldsym_store::{BuildId, EntryInfo, EntryLock, Store, StoreError, StoreOptions, SymbolMap, text_id};
+use foldsym_store::{BuildId, EntryInfo, Store, StoreError, StoreLock, StoreOptions, SymbolMap, text_id};
 
 use super::plan::Job;
 use crate::io::failure::{Failure, exit};
@@ -79,14 +79,11 @@ impl Target {
         info.converter = Some(concat!("foldsym ", env!("CARGO_PKG_VERSION")).to_owned());
         (info.derived_id, info.replace) = (derived, self.force);
         // Held until the file is there.
-        let lock: Option<EntryLock<'_>> = match &self.store {
-            Store::Local(store) => Some(store.lock(&id)?),
-            _ => None,
-        };
+        let lock = self.store.lock(&id)?;
         let mut lacked = Vec::new();
         let mut options = options.clone();
         if !self.force
-            && let Some(there) = self.sound(&id)?
+            && let Some(there) = sound(&lock)?
         {
             lacked = complete(&mut options, there.file());
             if lacked.is_empty() {
@@ -100,21 +97,8 @@ impl Target {
             report = Some(converted.map_err(Trouble::Convert)?);
             Ok(())
         };
-        let published = match &lock {
-            Some(lock) => lock.publish(&info, make),
-            None => self.store.publish(&info, make),
-        };
-        published.map_err(|trouble: Trouble| Failure::from(trouble))?;
+        lock.publish(&info, make).map_err(|trouble: Trouble| Failure::from(trouble))?;
         Ok(Stored { report, lacked, output: self.place(&id), identity: id })
-    }
-
-    /// The file that the store has. One that is damaged is converted again.
-    fn sound(&self, id: &BuildId) -> Result<Option<SymbolMap>, Failure> {
-        match self.store.get_module(&id.clone().into()) {
-            Ok(found) => Ok(found),
-            Err(error) if error.is_damage() => Ok(None),
-            Err(error) => Err(error.into()),
-        }
     }
 
     fn place(&self, id: &BuildId) -> PathBuf {
@@ -122,6 +106,15 @@ impl Target {
             Store::Local(store) => store.file_path(id),
             _ => format!("{}/{id}", self.location.trim_end_matches('/')).into(),
         }
+    }
+}
+
+/// The file that the store has. One that is damaged is converted again.
+fn sound(lock: &StoreLock<'_>) -> Result<Option<SymbolMap>, Failure> {
+    match lock.get() {
+        Ok(found) => Ok(found),
+        Err(error) if error.is_damage() => Ok(None),
+        Err(error) => Err(error.into()),
     }
 }
 
