@@ -74,7 +74,7 @@ impl CachedStore {
         }
         let found = self.fetch(&lock)?;
         drop(lock);
-        self.hold_bound(found.as_ref())?;
+        self.hold_bound(found.as_ref());
         Ok(found)
     }
 
@@ -100,7 +100,7 @@ impl CachedStore {
             _ => {}
         }
         let found = self.fetch(lock)?;
-        self.hold_bound(found.as_ref())?;
+        self.hold_bound(found.as_ref());
         Ok(found)
     }
 
@@ -170,7 +170,7 @@ impl CachedStore {
         // The cache has what the remote store has.
         let info = EntryInfo { replace: true, ..info.clone() };
         lock.commit(made, &info)?;
-        self.hold_bound(Some(&made.map))?;
+        self.hold_bound(Some(&made.map));
         Ok(published)
     }
 
@@ -252,10 +252,11 @@ impl CachedStore {
         StoreError::Remote { location: self.inner.remote.location().to_owned(), problem: format!("no {id}") }
     }
 
-    /// Counts what was written into the cache, a file or a note, and holds the cache to its bound at times.
-    fn hold_bound(&self, written: Option<&SymbolMap>) -> Result<(), StoreError> {
+    /// Counts what was written into the cache, a file or a note, and holds the cache to its bound at times. What was fetched or
+    /// published stays so if that fails: `gc` tells of the cause.
+    fn hold_bound(&self, written: Option<&SymbolMap>) {
         let bytes = written.map_or(1, |map| map.bytes().len() as u64);
-        self.inner.root.hold_bound(bytes, self.inner.options.cache_bytes)
+        let _ = self.inner.root.hold_bound(bytes, self.inner.options.cache_bytes);
     }
 
     fn remote<T>(&self, result: Result<T, crate::remote::RemoteError>) -> Result<T, StoreError> {

@@ -390,8 +390,9 @@ int32_t foldsym_symbolize(const foldsym_file *file, const foldsym_addresses *add
  * call, in another one by the name that the call was linked to (`foldsym convert --imports`). Of several functions that
  * are left the likeliest comes first, by the order of calls, names and files. Tier 1 looks at neither. A frame without an answer says
  * why in `status`: FOLDSYM_NO_MODULE (that of FOLDSYM_FOREIGN too), FOLDSYM_NO_SYMBOLS, FOLDSYM_E_OTHER_BUILD,
- * FOLDSYM_E_DAMAGED, FOLDSYM_OUTSIDE_CODE or FOLDSYM_NO_FUNCTION. Takes as many steps as there are entries times modules.
- * Bounds and errors are those of foldsym_symbolize. Nobody may add to the table meanwhile.
+ * FOLDSYM_E_DAMAGED, FOLDSYM_OUTSIDE_CODE or FOLDSYM_NO_FUNCTION. Takes as many steps as there are entries times modules,
+ * and to rank reads the names of up to 128 functions for each distinct call of folded code; where memory for that is gone, the process
+ * is aborted, as it is by any allocation of Rust. Bounds and other errors are those of foldsym_symbolize. Nobody may add to the table meanwhile.
  */
 int32_t foldsym_symbolize_stack(const foldsym_modules *table, const foldsym_stack_request *request, foldsym_symbols **out);
 

@@ -67,3 +67,59 @@ fn a_program_in_a_folder_takes_its_debug_file() {
     assert!(ran.code == 0 && ran.out.contains("2 converted"), "{ran:?}");
     assert!(functions(out.join("usr/bin/app.fsym").to_str().unwrap()) > 5);
 }
+
+/// A store had the program before its debug file was there.
+#[test]
+fn a_file_of_symbols_alone_is_replaced_once_the_debug_file_is_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().join("root");
+    let (app, debug) = packages(&root);
+    let store = folder.path().join("store");
+    let convert =
+        |input: &Path| foldsym(&["convert", input.to_str().unwrap(), "--store", store.to_str().unwrap()]);
+    let alone = folder.path().join("alone");
+    std::fs::create_dir(&alone).unwrap();
+    std::fs::copy(&app, alone.join("app")).unwrap();
+    assert_eq!(convert(&alone).code, 0);
+    let said = format!("{}: debug file of {}, converted with it\n", debug.display(), app.display());
+    let ran = convert(&root);
+    assert!(ran.code == 0 && ran.out.contains(&said) && ran.out.contains("debug information"), "{ran:?}");
+    // Then nothing is left to do, and nothing is said to be done.
+    let again = convert(&root);
+    assert!(
+        again.out.contains("in the store already") && !again.out.contains("converted with it"),
+        "{again:?}"
+    );
+}
+
+/// Two programs with one build id, which a linker takes as it is given: the code of the second is elsewhere.
+#[test]
+fn a_debug_file_of_other_code_is_no_companion() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().join("root");
+    let (app, debug) = packages(&root);
+    let moved = root.join("usr/bin/moved");
+    let mut bytes = std::fs::read(&app).unwrap();
+    // Each section of code is a page further, as in a program that was rewritten.
+    let word = |bytes: &[u8], at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap());
+    let table = word(&bytes, 0x28) as usize;
+    let count = usize::from(u16::from_le_bytes(bytes[0x3c..0x3e].try_into().unwrap()));
+    for section in (0..count).map(|index| table + 64 * index) {
+        if word(&bytes, section + 8) & 4 != 0 {
+            let address = word(&bytes, section + 16) + 0x1000;
+            bytes[section + 16..section + 24].copy_from_slice(&address.to_le_bytes());
+        }
+    }
+    std::fs::write(&moved, bytes).unwrap();
+    let (out, report) = (folder.path().join("out"), folder.path().join("report"));
+    let paths = [&root, &out, &report].map(|path| path.to_str().unwrap());
+    let ran = foldsym(&["convert", paths[0], "--out-dir", paths[1], "--report", paths[2]]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let lines = std::fs::read_to_string(&report).unwrap();
+    let kind = |input: &Path| {
+        let mut values = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        values.find(|value| value["input"] == input.to_str().unwrap()).unwrap()["debug_info"].clone()
+    };
+    // The `.dwo` files are missing.
+    assert_eq!((kind(&app), kind(&moved)), ("partial".into(), "none".into()), "{}", debug.display());
+}

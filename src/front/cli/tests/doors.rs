@@ -318,6 +318,7 @@ fn every_door_gives_one_answer_for_stacks_over_modules() {
         .map(|stack| format!("{}\n", serde_json::json!({"modules": list, "frames": stack})))
         .collect();
     let json = fed(&mut foldsym(folder.path(), &["stack", "--json", "--search", search]), input.clone());
+    assert_eq!(json.lines().count(), in_rust.len());
     for (number, (line, expected)) in json.lines().zip(&in_rust).enumerate() {
         let value: Value = serde_json::from_str(line).unwrap();
         let frames = value["Frames"].as_array().unwrap();

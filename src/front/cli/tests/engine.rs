@@ -237,3 +237,16 @@ fn a_caller_in_another_module_rules_nothing_out() {
     println!("{exact} calls, {apart} across parts");
     assert!(exact > 0);
 }
+
+/// A mask that lets the group write, as many systems have it: the folders of a cache are made without that right.
+#[cfg(unix)]
+#[test]
+fn a_cache_is_made_under_any_mask() {
+    let folder = tempfile::tempdir().unwrap();
+    let cache = folder.path().join("new/cache");
+    let script = "umask 002 && exec \"$0\" lookup --cache \"$1\" \"$2\" 0x20129b";
+    let mut shell = std::process::Command::new("sh");
+    shell.args(["-c", script, env!("CARGO_BIN_EXE_foldsym")]).arg(&cache).arg(common::program("demo.elf"));
+    let ran = shell.output().unwrap();
+    assert!(ran.status.success() && cache.join("format").exists(), "{ran:?}");
+}

@@ -33,10 +33,14 @@ fn who_reads_nothing_has_a_place_for_a_while_alone() {
     let programs = Programs::of(&[]);
     let mut limits = Limits::default();
     (limits.requests, limits.unread) = (2, Duration::from_secs(4));
+    let unread = limits.unread;
     let server = programs.server(limits);
+    let begun = Instant::now();
     let mut waiting = [ask_and_leave(&server), ask_and_leave(&server)];
     let status = || server.post("/symbolicate/v5", b"{\"jobs\":[]}").status;
-    assert_eq!(status(), 503);
+    let busy = status();
+    // A machine may be so slow that the first client was sent away before.
+    assert!(busy == 503 || begun.elapsed() >= unread, "{busy}");
     // The one that asks is counted too.
     let is_alone = || {
         let metrics = server.get("/metrics");

@@ -281,6 +281,7 @@ impl<'w> Walker<'w> {
             cpu_count: 1,
         };
         let end = memory.as_ref().map_or(0, |memory| memory.base_address.saturating_add(memory.size));
+        let base_of_walk = memory.as_ref().map_or(0, |memory| memory.base_address);
         let provider = Provider {
             walker: self,
             stack: base..end,
@@ -294,6 +295,10 @@ impl<'w> Walker<'w> {
         let memory = memory.as_ref().map(UnifiedMemory::Memory);
         run(minidump_unwind::walk_stack(0, (), &mut stack, memory, &self.list, &info, &provider));
         self.left.store(left.saturating_sub(stack.frames.len()), Ordering::Relaxed);
+        // A walk that ended far from the end of what it had ended by itself.
+        let last = stack.frames.last().map_or(0, |frame| frame.context.get_stack_pointer());
+        let is_near_end = end.saturating_sub(last) <= (end - base_of_walk) / 8;
+        walked.is_cut &= is_near_end || provider.left.load(Ordering::Relaxed) == 0;
         for (index, frame) in stack.frames.iter().enumerate() {
             let place = Place::Memory(frame.resume_address);
             let (kind, trust) = match (index, frame.trust) {

@@ -58,6 +58,12 @@ impl LocalStore {
     /// # Errors
     /// As [`LocalStore::create`]; or the folder belongs to another user, or its group may write to it.
     pub fn create_private(root: &Path) -> Result<Self, StoreError> {
+        // A mask of 002 would let the group write to the folders. An error comes back from what follows.
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::DirBuilderExt;
+            let _ = fs::DirBuilder::new().recursive(true).mode(0o755).create(root);
+        }
         let store = Self::create(root)?;
         check_root(root, 0o022)?;
         #[cfg(unix)]

@@ -165,6 +165,9 @@ pub struct Holdings {
     pub code: bool,
     /// Debug information.
     pub units: bool,
+    /// Name, address and size of the sections of code, also where their bytes are in another file. A build id does not change where a
+    /// program is rewritten after it was linked, and a linker takes any build id that it is given.
+    pub layout: Vec<(Vec<u8>, u64, u64)>,
 }
 
 /// Says what an ELF file holds of its build.
@@ -180,7 +183,12 @@ pub fn holdings(path: &Path) -> Result<Holdings, OpenError> {
         tables.sections.iter().filter(|section| section.kind != elf::SHT_NOBITS.0 && section.size > 0);
     let code = there.clone().any(|section| section.is_loaded() && section.flags & elf::SHF_EXECINSTR.0 != 0);
     let units = there.any(|section| matches!(section.name, b".debug_info" | b".zdebug_info"));
-    Ok(Holdings { build_id, code, units })
+    let of_code = tables
+        .sections
+        .iter()
+        .filter(|section| section.is_loaded() && section.flags & elf::SHF_EXECINSTR.0 != 0);
+    let layout = of_code.map(|section| (section.name.to_vec(), section.address, section.size)).collect();
+    Ok(Holdings { build_id, code, units, layout })
 }
 
 /// The build id of an ELF file; empty where it has none.

@@ -21,7 +21,8 @@ pub(crate) struct Serve {
     /// Folder of .fsym files, programs and debug files, or one file: modules are found there by build id and name
     #[arg(long, value_name = "DIR", num_args = 1..)]
     pub(crate) search: Vec<PathBuf>,
-    /// Folder in which converted programs and files of remote stores are kept (default: $FOLDSYM_CACHE, else ~/.cache/foldsym)
+    /// Folder in which converted programs and files of remote stores are kept (default: $FOLDSYM_CACHE, else ~/.cache/foldsym), of at
+    /// most $FOLDSYM_CACHE_BYTES (default: 10G)
     #[arg(long, value_name = "DIR")]
     pub(crate) cache: Option<PathBuf>,
     /// Address to listen on; port 0 takes a free one

@@ -123,8 +123,10 @@ class Metrics:
         if len(modules):
             for accumulator, values in ((self.unknown_modules, modules), (self.unknown, symbols.field("unknown").filter(without_file))):
                 counts = pc.value_counts(values)
-                names, numbers = counts.field("values").to_pylist(), counts.field("counts").to_pylist()
-                accumulator.add(dict(zip([name or "?" for name in names], numbers, strict=True)))
+                named: dict[str, int] = {}
+                for name, number in zip(counts.field("values").to_pylist(), counts.field("counts").to_pylist(), strict=True):
+                    named[name or "?"] = named.get(name or "?", 0) + number
+                accumulator.add(named)
 
 
 @functools.cache

@@ -16,7 +16,8 @@ pub(super) fn join(jobs: &mut Vec<Job>, by_build: bool) -> Vec<Companion> {
     if jobs.len() < 2 {
         return Vec::new();
     }
-    let mut builds: BTreeMap<Vec<u8>, Vec<(usize, Holdings)>> = BTreeMap::new();
+    // By build id and by where code is: a file with its code elsewhere is of another program, whatever its build id.
+    let mut builds: BTreeMap<_, Vec<(usize, Holdings)>> = BTreeMap::new();
     for (at, job) in jobs.iter().enumerate() {
         if !matches!(job.which, Which::Whole) || !begins_like_elf(&job.input) {
             continue;
@@ -24,7 +25,8 @@ pub(super) fn join(jobs: &mut Vec<Job>, by_build: bool) -> Vec<Companion> {
         // The conversion says what is wrong with a file.
         let Ok(holds) = holdings(&job.input) else { continue };
         if !holds.build_id.is_empty() {
-            builds.entry(holds.build_id.clone()).or_default().push((at, holds));
+            let key = (holds.build_id.clone(), holds.layout.clone());
+            builds.entry(key).or_default().push((at, holds));
         }
     }
     let mut joined = BTreeMap::new();

@@ -37,8 +37,10 @@ pub(super) struct Ledger<'a> {
     converted: u64,
     /// Programs that the store had already.
     existing: u64,
-    /// Debug files that are converted with their programs.
-    companions: u64,
+    /// Debug files whose programs are not done yet.
+    companions: Vec<Companion>,
+    /// Debug files that were converted with their programs.
+    joined: u64,
     failed: u64,
     unreadable: u64,
     passed_over: u64,
@@ -84,7 +86,8 @@ impl<'a> Ledger<'a> {
             several: plan.several,
             converted: 0,
             existing: 0,
-            companions: 0,
+            companions: plan.companions.clone(),
+            joined: 0,
             failed: 0,
             unreadable: 0,
             passed_over: plan.passed_over,
@@ -109,16 +112,30 @@ impl<'a> Ledger<'a> {
         }
     }
 
-    /// A debug file that is converted with its program.
-    pub(super) fn companion(&mut self, companion: &Companion) {
-        self.companions += 1;
-        let Companion { input, program } = companion;
-        self.manifest(&json!({"input": input.to_string_lossy(), "debug_file_of": program.to_string_lossy()}));
-        self.print(&companion.line());
+    /// The debug files of a program that is done. A store may have had the program already, and it may have failed.
+    fn joined(&mut self, job: &Job, is_converted: bool) {
+        let of_job = |companion: &mut Companion| companion.program == job.input;
+        let companions: Vec<Companion> = self.companions.extract_if(.., of_job).collect();
+        for companion in companions {
+            let Companion { input, program } = &companion;
+            self.manifest(
+                &json!({"input": input.to_string_lossy(), "debug_file_of": program.to_string_lossy()}),
+            );
+            if is_converted {
+                self.joined += 1;
+                self.print(&companion.line());
+            }
+        }
     }
 
     /// A program that was converted, or could not be.
     pub(super) fn done(&mut self, job: &Job, result: Result<Done, Failure>) {
+        let is_converted = match &result {
+            Ok(Done::Written(_)) => true,
+            Ok(Done::Stored(stored)) => stored.report.is_some(),
+            Err(_) => false,
+        };
+        self.joined(job, is_converted);
         match result {
             Ok(Done::Written(report)) => self.converted(job, &report, (&job.output, None)),
             Ok(Done::Stored(stored)) => match &stored.report {
@@ -227,8 +244,8 @@ impl<'a> Ledger<'a> {
         if self.existing > 0 {
             text += &format!(", {} in the store already", self.existing);
         }
-        if self.companions > 0 {
-            text += &format!(", {} debug files converted with their programs", self.companions);
+        if self.joined > 0 {
+            text += &format!(", {} debug files converted with their programs", self.joined);
         }
         text += &format!(", {} failed", self.failed);
         if self.unreadable > 0 {

@@ -46,9 +46,6 @@ pub(crate) fn run(args: &Convert) -> Result<u8, Failure> {
     for refused in &plan.refused {
         lock().refused(refused);
     }
-    for companion in &plan.companions {
-        lock().companion(companion);
-    }
     run::all(&plan.jobs, (&options, store.as_ref()), &bar, &|job, result| lock().done(job, result));
     bar.clear();
     Ok(ledger.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner).end())

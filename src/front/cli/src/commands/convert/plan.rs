@@ -71,6 +71,7 @@ pub(crate) struct Refused {
 }
 
 /// A debug file that is converted with its program.
+#[derive(Clone)]
 pub(crate) struct Companion {
     pub(crate) input: PathBuf,
     pub(crate) program: PathBuf,

@@ -86,6 +86,10 @@ impl Target {
             && let Some(there) = sound(&lock)?
         {
             lacked = complete(&mut options, there.file());
+            // The file may have been made before the debug file was there.
+            if job.debug_file.is_some() && !has_lines(there.file()) {
+                lacked.push("debug information");
+            }
             if lacked.is_empty() {
                 return Ok(Stored { report: None, lacked, output: self.place(&id), identity: id });
             }
@@ -116,6 +120,11 @@ fn sound(lock: &StoreLock<'_>) -> Result<Option<SymbolMap>, Failure> {
         Err(error) if error.is_damage() => Ok(None),
         Err(error) => Err(error.into()),
     }
+}
+
+/// Whether any function has rows. Without one, section ROWS has the byte of offset 0 and the bytes behind its end.
+fn has_lines(file: &SymbolFile<'_>) -> bool {
+    file.section_bytes(SectionId::ROWS).is_some_and(|rows| rows.len() > 1 + foldsym_format::bits::TAIL)
 }
 
 /// Says what options ask for that a file lacks, and asks for what it has too: the file that takes its place has both. Locations and imports
