@@ -250,6 +250,20 @@ pub fn text_id(text: &[u8]) -> Option<BuildId> {
     BuildId::new(&id).ok()
 }
 
+/// The id under which a store keeps a program, and that id once more for [`EntryInfo::derived_id`] if it is derived: the build id, else
+/// the [`text_id`] of the program's code. `Ok(None)` if the program has neither.
+///
+/// # Errors
+/// The build id is longer than a store takes.
+///
+/// [`EntryInfo::derived_id`]: crate::EntryInfo::derived_id
+pub fn id_of_program(build_id: &[u8], text: &[u8]) -> Result<Option<(BuildId, Option<BuildId>)>, IdError> {
+    if build_id.is_empty() {
+        return Ok(text_id(text).map(|id| (id.clone(), Some(id))));
+    }
+    BuildId::new(build_id).map(|id| Some((id, None)))
+}
+
 /// The first 16 bytes of an id, padded with zeros.
 fn head(id: &BuildId) -> [u8; 16] {
     let mut head = [0; 16];
@@ -374,5 +388,10 @@ mod tests {
         assert_eq!(text_id(&text), None);
         text[17] = 0;
         assert_eq!(text_id(&text).unwrap().to_string(), "005a0000000000000000000000000000");
+        let (own, derived) = (BuildId::new(&[7; 20]).unwrap(), text_id(&text).unwrap());
+        assert_eq!(id_of_program(&[7; 20], &text), Ok(Some((own, None))));
+        assert_eq!(id_of_program(&[], &text), Ok(Some((derived.clone(), Some(derived)))));
+        assert_eq!(id_of_program(&[], &[]), Ok(None));
+        assert!(id_of_program(&[7; 1 << 20], &text).is_err());
     }
 }

@@ -87,7 +87,7 @@ mod symbol_map;
 
 pub use cache::CachedStore;
 pub use error::StoreError;
-pub use id::{BuildId, DebugId, IdError, ModuleId, text_id};
+pub use id::{BuildId, DebugId, IdError, ModuleId, id_of_program, text_id};
 pub use local::{
     Checked, EntryInfo, EntryLock, GcOptions, GcReport, Listed, LocalStore, Pin, Problem, Published,
 };

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use foldsym_convert::{ConvertError, NoProgress, Options};
-use foldsym_store::{BuildId, EntryInfo, ModuleId, StoreError, StoreOptions, text_id};
+use foldsym_store::{EntryInfo, ModuleId, StoreError, StoreOptions, id_of_program};
 use foldsym_symbolize::{Request, Stack};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -76,13 +76,9 @@ impl Store {
     fn converted(&self, program: &Path, threads: usize) -> Result<String, Trouble> {
         let options = Options { threads, ..Options::default() };
         let identity = foldsym_convert::identify(program, &options)?;
-        let derived = if identity.build_id.is_empty() { text_id(&identity.text) } else { None };
-        let id = match &derived {
-            Some(id) => id.clone(),
-            None if identity.build_id.is_empty() => return Err(Trouble::NoIdentity(program.to_owned())),
-            None => BuildId::new(&identity.build_id)
-                .map_err(|error| Trouble::Other(format!("{}: {error}", program.display())))?,
-        };
+        let found = id_of_program(&identity.build_id, &identity.text)
+            .map_err(|error| Trouble::Other(format!("{}: {error}", program.display())))?;
+        let Some((id, derived)) = found else { return Err(Trouble::NoIdentity(program.to_owned())) };
         // Of several processes with one program one converts it. A damaged file is converted again.
         let lock = self.inner.lock(&id)?;
         match lock.get() {

@@ -5,7 +5,9 @@ use std::path::PathBuf;
 
 use foldsym_convert::{Options, Report};
 use foldsym_lookup::{SectionId, SymbolFile, features};
-use foldsym_store::{BuildId, EntryInfo, Store, StoreError, StoreLock, StoreOptions, SymbolMap, text_id};
+use foldsym_store::{
+    BuildId, EntryInfo, Store, StoreError, StoreLock, StoreOptions, SymbolMap, id_of_program,
+};
 
 use super::plan::Job;
 use crate::io::failure::{Failure, exit};
@@ -64,15 +66,12 @@ impl Target {
     /// Converts a program, unless the store has it. Of several processes with one program, one converts it.
     pub(super) fn convert(&self, job: &Job, options: &Options, bar: &Bar) -> Result<Stored, Failure> {
         let identity = foldsym_convert::identify(&job.input, options)?;
-        let derived = if identity.build_id.is_empty() { text_id(&identity.text) } else { None };
-        let id = match &derived {
-            Some(id) => id.clone(),
-            None if identity.build_id.is_empty() => {
-                let message =
-                    format!("{}: has neither a build id nor code in .text to derive one from", job.named());
-                return Err(Failure { message, code: exit::BAD_INPUT });
-            }
-            None => BuildId::new(&identity.build_id).map_err(|error| Failure::input(&job.input, error))?,
+        let found = id_of_program(&identity.build_id, &identity.text)
+            .map_err(|error| Failure::input(&job.input, error))?;
+        let Some((id, derived)) = found else {
+            let message =
+                format!("{}: has neither a build id nor code in .text to derive one from", job.named());
+            return Err(Failure { message, code: exit::BAD_INPUT });
         };
         let mut info = EntryInfo::default();
         info.name = job.input.file_name().and_then(|name| name.to_str()).map(str::to_owned);
