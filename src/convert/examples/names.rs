@@ -1,6 +1,6 @@
 //! Prints sizes and times of the name table for files of sorted lines: `names FILE...`
 
-use foldsym_convert::encode::names::encode;
+use foldsym_convert::internal::encode::names::encode;
 use foldsym_format::names::Names;
 use std::hint::black_box;
 use std::time::Instant;

@@ -9,7 +9,7 @@ fn main() {
         std::process::exit(2);
     };
     let threads = arguments.next().and_then(|n| n.parse().ok()).unwrap_or(1);
-    let options = Options { threads, ..Options::default() };
+    let options = Options::default().with(|options| options.threads = threads);
     match convert(input.as_ref(), output.as_ref(), &options, &NoProgress) {
         Ok(report) => println!("{:#}", report.to_json()),
         Err(error) => {

@@ -1,10 +1,10 @@
-//! Why a program was not converted.
+//! Why a program was not converted: [`ConvertError`], and the errors that it is made of.
 
 use std::path::PathBuf;
 
-use crate::encode::EncodeError;
-use crate::open::OpenError;
-use crate::util::budget::TooMuch;
+pub use crate::encode::EncodeError;
+pub use crate::open::OpenError;
+pub use crate::util::budget::TooMuch;
 
 /// Why a program was not converted.
 #[derive(Debug, thiserror::Error)]
@@ -29,7 +29,8 @@ pub enum ConvertError {
         /// How much memory that is.
         source: TooMuch,
     },
-    /// The output could not be written; no part of it is left.
+    /// The output could not be written. [`convert`](crate::convert()) leaves no part of it;
+    /// [`convert_to`](crate::convert_to) and [`convert_bytes`](crate::convert_bytes) may have written a part.
     #[error("{}: cannot write: {source}", path.display())]
     Write {
         /// The output.
@@ -44,8 +45,11 @@ pub enum ConvertError {
         path: PathBuf,
     },
     /// The threads could not be started.
-    #[error("cannot start threads: {0}")]
-    Threads(#[from] rayon::ThreadPoolBuildError),
+    #[error("cannot start threads: {problem}")]
+    Threads {
+        /// The problem.
+        problem: String,
+    },
     /// The file to verify is not a readable `.fsym`.
     #[error("{}: {problem}", path.display())]
     Fsym {

@@ -26,6 +26,17 @@ pub struct Identity {
 /// Reads a program's identity. `options` say which part of a container is meant, as for [`convert`](crate::convert). No separate debug
 /// file is opened.
 ///
+/// ```
+/// use std::path::Path;
+///
+/// use foldsym_convert::{Options, identify};
+///
+/// let identity = identify(Path::new("../../testbins/built/demo.elf"), &Options::default())?;
+/// assert_eq!(identity.build_id.len(), 20);
+/// assert!(!identity.mach_o);
+/// # Ok::<(), foldsym_convert::ConvertError>(())
+/// ```
+///
 /// # Errors
 /// The program cannot be opened, or is damaged.
 pub fn identify(input: &Path, options: &Options) -> Result<Identity, ConvertError> {

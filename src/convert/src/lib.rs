@@ -4,9 +4,19 @@
 //! [`verify_against`] compares a file with its program. None of them prints; the [`Report`] shows what was read, decided and
 //! lost. There is no network access, and only the program and the files that its debug information names are opened.
 //!
+//! | name | what |
+//! |---|---|
+//! | [`convert`], [`convert_to`], [`convert_bytes`] | convert a program: to a file, to a writer, from its bytes |
+//! | [`verify_against`] | compares a file with its program and returns the [`Mismatches`] |
+//! | [`identify`] | reads the [`Identity`] by which a store names a program, without converting it |
+//! | [`Options`], [`DevicePlace`], [`Progress`], [`NoProgress`] | what to convert and how, and who is told of the progress |
+//! | [`Report`], and the module [`report`] | what was kept, decided and lost |
+//! | [`ConvertError`], and the module [`error`] | why a program was not converted |
+//!
 //! ```
 //! use std::path::Path;
-//! use foldsym_convert::{DebugInfo, NoProgress, Options, convert_bytes};
+//! use foldsym_convert::report::DebugInfo;
+//! use foldsym_convert::{NoProgress, Options, convert_bytes};
 //!
 //! let program = std::fs::read("../../testbins/built/demo.elf")?;
 //! let mut symbols = Vec::new();
@@ -23,24 +33,27 @@
 //! The modules are the steps in order. `open` finds and maps files, `read` decodes DWARF one unit at a time, `merge`
 //! gives equal names of several units one id, `recover` finds the code of erased functions, `place` decides who owns
 //! each range of code, `keys` finds which folded function a call or an object runs, and `encode` writes the file.
-//! `pipeline` calls them. Only `open` names the `object` crate. Only `read`, and `verify::by_addr2line` for the
-//! second reader, name `gimli`.
+//! `pipeline` calls them; `loaded` runs `keys` beside `encode`. Only `open` names the `object` crate. Only `read`, and
+//! `verify::by_addr2line` for the second reader, name `gimli`.
 
 #![warn(missing_docs)]
 
+mod convert;
 mod diagnostics;
-// The public modules with hidden documentation are for the command and the tests of this workspace: they change with
-// the code.
+// `encode`, `model` and `open` have public items for the module `internal`. Their documentation is that of the code.
 #[doc(hidden)]
-pub mod encode;
-mod error;
+mod encode;
+pub mod error;
 mod identity;
+#[doc(hidden)]
+pub mod internal;
 mod keys;
+mod loaded;
 mod merge;
 #[doc(hidden)]
-pub mod model;
+mod model;
 #[doc(hidden)]
-pub mod open;
+mod open;
 mod options;
 mod pipeline;
 mod place;
@@ -48,18 +61,16 @@ mod program;
 mod read;
 mod recover;
 pub mod report;
+mod toolchain;
 mod util;
 mod verify;
 
-pub use diagnostics::{Cap, Diagnostics, Kind, Seen};
-pub use encode::{Demangle, EncodeError, EncodeStats};
+pub use convert::{convert, convert_bytes, convert_to};
 pub use error::ConvertError;
+// A store asks for the identity of a program before it converts the program.
 pub use identity::{Identity, identify};
-pub use open::{DevicePlace, OpenDiagnostic, OpenDiagnosticKind, OpenError};
-pub use options::{MAX_THREADS, NoProgress, Options, Progress};
-pub use pipeline::{convert, convert_bytes, convert_to};
-pub use report::{Counts, DebugInfo, Decided, Report, Step, Steps, Warning, WarningKind};
-pub use util::budget::TooMuch;
-#[doc(hidden)]
-pub use util::output::{output_file, replaceable, write_whole};
-pub use verify::{Mismatches, verify_against, verify_by_addr2line};
+// The type of `Options::device`.
+pub use open::DevicePlace;
+pub use options::{NoProgress, Options, Progress};
+pub use report::Report;
+pub use verify::{Mismatches, verify_against};

@@ -1,21 +1,34 @@
 //! The options of a conversion, and how a caller observes its progress.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::encode::Demangle;
+use crate::error::ConvertError;
 use crate::open::{DevicePlace, OpenOptions};
 
-/// What to convert and how. The default keeps no columns and writes no name index. Fields may be added: set the ones
-/// you need and take the rest with `..Options::default()`.
+/// What to convert and how. The default keeps no columns and writes no name index. Fields may be added, so other
+/// crates begin with the default and set the fields that they need.
+///
+/// ```
+/// use foldsym_convert::Options;
+///
+/// let options = Options::default().with(|options| {
+///     options.columns = true;
+///     options.threads = 1;
+/// });
+/// assert!(options.columns && !options.name_index);
+/// ```
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct Options {
-    /// Number of threads; 0 for one per core, at most [`MAX_THREADS`]. The bytes of the file do not depend on it.
+    /// Number of threads; 0 for one per core, at most [`Options::MAX_THREADS`]. The bytes of the file do not depend on it.
     pub threads: usize,
     /// The architecture to take from a fat Mach-O file; a program of another is refused.
     pub arch: Option<String>,
     /// The device target to take from a GPU bundle.
     pub target: Option<String>,
-    /// The file in which [`crate::open::device_code`] found that target, if there are several.
+    /// Where in the program's file that target is, if several containers have it. The command's list of device targets
+    /// gives it; other callers name the target alone.
     pub device: Option<DevicePlace>,
     /// The `.dwp` to use instead of the one beside the program.
     pub dwp: Option<PathBuf>,
@@ -27,7 +40,7 @@ pub struct Options {
     pub debug_file: Option<PathBuf>,
     /// Caches of debuginfod (`DIR/BUILDID/debuginfo`), searched last.
     pub debuginfod_dirs: Vec<PathBuf>,
-    /// The archive member to take, counted from 0: [`crate::open::parts`] lists them.
+    /// The archive member to take, counted from 0 in the order of the archive.
     pub member: Option<usize>,
     /// Prefixes of paths in the debug information, with where they are on this machine.
     pub map_prefix: Vec<(PathBuf, PathBuf)>,
@@ -50,10 +63,30 @@ pub struct Options {
     pub readable_names: bool,
 }
 
-/// More threads than this are not started: they would wait for each other for minutes.
-pub const MAX_THREADS: usize = 1024;
-
 /// Receives the progress of a conversion. Called from several threads.
+///
+/// ```
+/// use std::path::Path;
+/// use std::sync::Mutex;
+///
+/// use foldsym_convert::{Options, Progress, convert_to};
+///
+/// #[derive(Default)]
+/// struct Steps(Mutex<Vec<&'static str>>);
+///
+/// impl Progress for Steps {
+///     fn step(&self, name: &'static str, _total: u64) {
+///         self.0.lock().unwrap().push(name);
+///     }
+///     fn advance(&self, _units: u64) {}
+/// }
+///
+/// let steps = Steps::default();
+/// let program = Path::new("../../testbins/built/demo.elf");
+/// convert_to(program, &mut Vec::new(), &Options::default(), &steps)?;
+/// assert_eq!(steps.0.into_inner()?, ["open", "read", "recover", "place", "encode", "write"]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub trait Progress: Sync {
     /// A step begins that has `total` units of work (bytes of debug information; 0 if unknown).
     fn step(&self, name: &'static str, total: u64);
@@ -67,6 +100,20 @@ pub trait Progress: Sync {
     }
 }
 
+/// Begins a step, unless the conversion was cancelled.
+pub(crate) fn begin(
+    progress: &dyn Progress,
+    path: &Path,
+    step: &'static str,
+    total: u64,
+) -> Result<(), ConvertError> {
+    if progress.is_cancelled() {
+        return Err(ConvertError::Cancelled { path: path.to_owned() });
+    }
+    progress.step(step, total);
+    Ok(())
+}
+
 /// Ignores progress.
 pub struct NoProgress;
 
@@ -76,6 +123,24 @@ impl Progress for NoProgress {
 }
 
 impl Options {
+    /// More threads than this are not started: they would wait for each other for minutes.
+    pub const MAX_THREADS: usize = 1024;
+
+    /// These options with some fields set.
+    #[must_use]
+    pub fn with(mut self, set: impl FnOnce(&mut Options)) -> Options {
+        set(&mut self);
+        self
+    }
+
+    /// Runs `work` on a thread pool of its own, so that simultaneous conversions do not share one.
+    pub(crate) fn on_threads<T: Send>(&self, work: impl FnOnce() -> T + Send) -> Result<T, ConvertError> {
+        let pool =
+            rayon::ThreadPoolBuilder::new().num_threads(self.threads.min(Options::MAX_THREADS)).build();
+        let pool = pool.map_err(|problem| ConvertError::Threads { problem: problem.to_string() })?;
+        Ok(pool.install(work))
+    }
+
     /// The options of `open`.
     pub(crate) fn open(&self) -> OpenOptions {
         OpenOptions {

@@ -4,10 +4,8 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use foldsym_convert::{
-    ConvertError, DebugInfo, Kind, NoProgress, Options, Progress, WarningKind, convert, convert_bytes,
-    convert_to,
-};
+use foldsym_convert::report::{DebugInfo, Kind, WarningKind};
+use foldsym_convert::{ConvertError, NoProgress, Options, Progress, convert, convert_bytes, convert_to};
 
 fn built(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testbins/built").join(name)
@@ -17,7 +15,7 @@ fn built(name: &str) -> PathBuf {
 fn the_bytes_are_those_of_a_file() {
     let folder = tempfile::tempdir().unwrap();
     let (input, output) = (built("demo.elf"), folder.path().join("demo.fsym"));
-    let options = Options { columns: true, ..Options::default() };
+    let options = Options::default().with(|options| options.columns = true);
     convert(&input, &output, &options, &NoProgress).unwrap();
     let file = std::fs::read(&output).unwrap();
     let bytes = std::fs::read(&input).unwrap();
@@ -62,7 +60,7 @@ impl Progress for Until {
 
 #[test]
 fn a_conversion_that_nobody_wants_ends_before_its_next_step() {
-    let (input, steps) = (built("demo.elf"), ["open", "read", "resolve", "encode", "write"]);
+    let (input, steps) = (built("demo.elf"), ["open", "read", "recover", "place", "encode", "write"]);
     for (at, step) in steps.into_iter().enumerate() {
         let (until, mut out) = (Until(step, Mutex::default()), Vec::new());
         let ended = convert_to(&input, &mut out, &Options::default(), &until);

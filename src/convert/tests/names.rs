@@ -1,6 +1,6 @@
 //! The name table: what goes in comes out, and damage never panics.
 
-use foldsym_convert::encode::names::encode;
+use foldsym_convert::internal::encode::names::encode;
 use foldsym_format::names::{MAX_NAME, Names};
 use proptest::prelude::*;
 use std::collections::BTreeSet;

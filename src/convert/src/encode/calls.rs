@@ -28,7 +28,8 @@ pub(super) fn sections(keys: &Keys, outline: &Outline, image_base: u64) -> (Vec<
         .filter_map(|key| {
             let point = offset(key.point)?;
             let slot = key.slot.map_or(0, |slot| i64::from(slot) + 1);
-            Some([point, rank(key.function), slot, i64::from(key.doubtful)])
+            let doubtful = i64::from(key.doubtful) + i64::from(key.guessed);
+            Some([point, rank(key.function), slot, doubtful])
         })
         .collect();
     let through: Vec<[i64; 2]> =

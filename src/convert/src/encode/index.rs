@@ -29,7 +29,8 @@ pub(super) fn section(
         uses.map(|(id, name)| (plan.name(name), outline.function_ranks[id.index()])).collect();
     uses.par_sort_unstable();
     uses.dedup();
-    let bytes_of = |name: u32| -> &[u8] { &program.names[NameId(plan.names.order[name as usize]).index()] };
+    let bytes_of =
+        |name: u32| -> &[u8] { &program.names[NameId::new(plan.names.order[name as usize]).index()] };
 
     // The threads sort the demangled names by themselves first. The sort below only merges them with the others.
     let mut demangled: Vec<(Vec<u8>, u32)> = match options.demangle {
@@ -53,7 +54,8 @@ pub(super) fn section(
     keys.dedup();
     // Nobody can search for an empty name.
     keys.retain(|(name, _)| !name.is_empty());
-    build(&keys).map(|bytes| Some(Section::new(SectionId::NAME_INDEX, bytes))).map_err(EncodeError::NameIndex)
+    let bytes = build(&keys).map_err(|problem| EncodeError::NameIndex { problem: problem.to_string() })?;
+    Ok(Some(Section::new(SectionId::NAME_INDEX, bytes)))
 }
 
 /// Builds the map from sorted pairs of name and function.

@@ -1,7 +1,7 @@
 //! The inputs of the encoder, other than the program.
 
 /// The readable form of a mangled name; `None` for a name that is not mangled.
-pub type Demangle = fn(&[u8]) -> Option<String>;
+pub(crate) type Demangle = fn(&[u8]) -> Option<String>;
 
 /// What goes into the file.
 #[derive(Clone, Debug, Default)]

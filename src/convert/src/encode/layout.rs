@@ -51,6 +51,12 @@ impl Encoded {
             .fold(front, |at, section| at.next_multiple_of(ALIGN) + section.bytes.len() as u64)
     }
 
+    /// The name of each section, and its bytes.
+    pub(crate) fn section_lens(&self) -> Vec<(String, u64)> {
+        let len = |section: &Section| (section.id.name().to_owned(), section.bytes.len() as u64);
+        self.sections.iter().map(len).collect()
+    }
+
     /// Writes the whole file to `out`.
     ///
     /// # Errors

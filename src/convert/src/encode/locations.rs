@@ -6,21 +6,12 @@ use super::section::Section;
 use super::tables::Table;
 use crate::model::{
     FuncId, ImageAddr, Keys, Located, LocatedValue, LocationEntry, LocationKind, LocationList,
-    LocationReference, Program, UnitLocations,
+    LocationReference, ObjectCounts, Program, UnitLocations,
 };
 use crate::util::hash::HashMap;
 use foldsym_format::SectionId;
 use foldsym_format::records::locations as code;
 use foldsym_format::sections::located;
-
-/// Counts the methods in groups whose object pointer the file can locate.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ObjectCounts {
-    /// Methods with a location list.
-    pub kept: u64,
-    /// Methods whose object pointer has no known location: the debug information gives none, or the linker erased its addresses.
-    pub lost: u64,
-}
 
 /// The sections; none if no function of the file has expressions.
 pub(super) fn sections(

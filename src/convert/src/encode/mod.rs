@@ -34,16 +34,18 @@ mod tables;
 mod unwind;
 mod usage;
 
-use crate::model::{Block, Keys, Program};
-pub use encoded::{EncodeStats, Encoded, LeftOut};
+use crate::model::{Block, EncodeStats, Keys, LeftOut, Program};
+use crate::util::pages::{NAME_WINDOWS, ReadWindows};
+pub use encoded::Encoded;
 use foldsym_format::{Header, SectionId, header};
-pub use input::{Demangle, EncodeOptions, ImageInfo, LoadedSection, ProgramSegment};
-pub use locations::ObjectCounts;
+pub(crate) use input::Demangle;
+pub use input::{EncodeOptions, ImageInfo, LoadedSection};
 use outline::Outline;
 use plan::{Plan, stored};
 use rows::{RowCounts, RowSection, RowSource};
 use scopes::{TreeCounts, Trees};
-pub use section::{EncodeError, Section};
+pub use section::EncodeError;
+pub(crate) use section::Section;
 use section::{MAX_SPAN, MAX_TEXT_BYTES};
 use sections::RecordTables;
 use usage::{NeededNodes, Usage};
@@ -58,11 +60,16 @@ pub struct Body {
 
 /// Encodes a program without its keys: no other section depends on them.
 ///
-/// Uses the threads of the current `rayon` pool.
+/// Uses the threads of the current `rayon` pool. Calls `names_done` when many texts of names were read and few, or none, will be.
 ///
 /// # Errors
 /// The code spans too many addresses, there are too many records, the names are too long, or an optional section cannot be built.
-pub fn body(program: &Program<'_>, image: &ImageInfo, options: &EncodeOptions) -> Result<Body, EncodeError> {
+pub fn body(
+    program: &Program<'_>,
+    image: &ImageInfo,
+    options: &EncodeOptions,
+    names_done: &(dyn Fn() + Sync),
+) -> Result<Body, EncodeError> {
     let image_base = check(program, image)?;
     let outline = Outline::of(program);
     let mut usage = Usage::of(program, &outline);
@@ -72,15 +79,22 @@ pub fn body(program: &Program<'_>, image: &ImageInfo, options: &EncodeOptions) -
     let needed = std::mem::take(&mut usage.nodes);
     let unit_log2 = if usage.offsets == 0 { 0 } else { usage.offsets.trailing_zeros().min(MAX_UNIT_LOG2) };
 
-    let ((names, index), (code, sources)) = rayon::join(
-        || {
-            rayon::join(
-                || encode_strings(program, &plan),
-                || index::section(program, &outline, &plan, options),
-            )
-        },
-        || rayon::join(|| encode_code(&tables, needed, usage.stray_scopes, unit_log2), || tables.sources()),
-    );
+    let strings = || {
+        let strings = rayon::join(
+            || encode_strings(program, &plan, names_done),
+            || index::section(program, &outline, &plan, options),
+        );
+        names_done();
+        strings
+    };
+    let code =
+        || rayon::join(|| encode_code(&tables, needed, usage.stray_scopes, unit_log2), || tables.sources());
+    // The texts of names and the trees of a large program are not in memory together.
+    let is_large = program.scratch().is_some();
+    let ((names, index), (code, sources)) = match is_large {
+        true => (strings(), code()),
+        false => rayon::join(strings, code),
+    };
     let mut sections = code.sections;
     sections.extend(sources);
     sections.extend(names);
@@ -207,16 +221,25 @@ fn check(program: &Program<'_>, image: &ImageInfo) -> Result<u64, EncodeError> {
 }
 
 /// NAMES and FILES.
-fn encode_strings(program: &Program<'_>, plan: &Plan) -> [Section; 2] {
+fn encode_strings(program: &Program<'_>, plan: &Plan, names_done: &(dyn Fn() + Sync)) -> [Section; 2] {
+    // The names of a large program are all over its files, and each is read once.
+    let (is_large, names_read) = (program.scratch().is_some(), ReadWindows::default());
+    let name = |i: usize| {
+        let name = &*program.names[plan.names.order[i] as usize];
+        if is_large && names_read.is_over(name, NAME_WINDOWS) {
+            names_read.clear();
+            names_done();
+        }
+        name
+    };
+    let file = |i: usize| &program.files[plan.files.order[i] as usize][..];
     let names = || {
-        let names: Vec<&[u8]> =
-            plan.names.order.iter().map(|&id| stored(&program.names[id as usize])).collect();
-        Section::new(SectionId::NAMES, names::encode(&names))
+        let names = names::encode_list(plan.names.order.len(), name, names_done);
+        Section::new(SectionId::NAMES, names)
     };
     let files = || {
-        let files: Vec<&[u8]> =
-            plan.files.order.iter().map(|&id| stored(&program.files[id as usize])).collect();
-        Section::new(SectionId::FILES, names::encode(&files))
+        let files = names::encode_list(plan.files.order.len(), file, &|| ());
+        Section::new(SectionId::FILES, files)
     };
     let (names, files) = rayon::join(names, files);
     [names, files]

@@ -22,7 +22,7 @@
 
 mod blocks;
 mod code;
-mod keys;
+mod distinct;
 mod lex;
 mod pair_place;
 mod train;
@@ -50,9 +50,22 @@ const MAX_START: usize = (1 << 24) - 1;
 /// There are more than 2^32 - 1 names, or the table has 4 GiB or more.
 #[must_use]
 pub fn encode(names: &[&[u8]]) -> Vec<u8> {
-    debug_assert!(names.windows(2).all(|pair| pair[0] < pair[1]), "names are sorted and distinct");
-    let names: Vec<&[u8]> = names.iter().map(|name| &name[..name.len().min(MAX_NAME)]).collect();
-    let mut lexed = lex::lex(&names, BLOCK);
+    encode_list(names.len(), |i| names[i], &|| ())
+}
+
+/// As [`encode`], for `count` names. Calls `texts_done` when it does not read the texts any more: the rest takes the most memory.
+pub(super) fn encode_list<'n>(
+    count: usize,
+    name: impl Fn(usize) -> &'n [u8],
+    texts_done: &dyn Fn(),
+) -> Vec<u8> {
+    debug_assert!((1..count).all(|i| name(i - 1) < name(i)), "names are sorted and distinct");
+    let stored = |i| {
+        let name = name(i);
+        &name[..name.len().min(MAX_NAME)]
+    };
+    let mut lexed = lex::lex(count, stored, BLOCK);
+    texts_done();
     let keeps = std::mem::take(&mut lexed.keeps);
     let grammar = train::train(lexed, keeps.len());
     let tokens = (0..)

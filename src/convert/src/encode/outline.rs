@@ -4,19 +4,39 @@
 //! the rows of a function's piece or of a member of a group, cut to the piece.
 
 use super::sort::Buckets;
-use crate::model::{FuncId, Member, NameId, Owner, Program, Row, Rows, UnitCode};
+use crate::model::{FuncId, Member, NameId, Owner, Program, Row, Rows};
 
 /// The rank of an item that the file does not keep.
 pub(super) const ABSENT: u32 = u32::MAX;
 
-/// The rows of one function for one piece.
+/// The rows of one function for one piece. A large program has a million.
 #[derive(Clone, Copy)]
 pub(super) struct Job {
     /// Index of the function in the file.
     pub(super) function: u32,
-    pub(super) rows: Option<Rows>,
+    pub(super) piece: u32,
+    /// If the piece belongs to a group: the number of the member.
+    member: u32,
+}
+
+impl Job {
+    pub(super) fn rows(self, program: &Program<'_>) -> Option<Rows> {
+        match self.member(program) {
+            Some(member) => member.rows,
+            None => program.pieces[self.piece as usize].rows,
+        }
+    }
+
+    /// The member of the group that the piece belongs to.
+    pub(super) fn member<'p>(self, program: &'p Program<'_>) -> Option<&'p Member> {
+        members(program, program.pieces[self.piece as usize].owner).get(self.member as usize)
+    }
+
     /// Bytes of the piece, padding included.
-    pub(super) span: u64,
+    fn span(self, program: &Program<'_>) -> u64 {
+        let piece = &program.pieces[self.piece as usize];
+        u64::from(piece.body) + u64::from(piece.pad)
+    }
 }
 
 /// The functions and row records of the file, in its order.
@@ -55,15 +75,17 @@ impl Outline {
 
         let mut jobs = Vec::with_capacity(program.pieces.len());
         let mut piece_jobs = Vec::with_capacity(program.pieces.len() + 1);
-        for piece in &program.pieces {
+        for (piece, found) in (0..).zip(&program.pieces) {
             piece_jobs.push(jobs.len() as u32);
-            let span = u64::from(piece.body) + u64::from(piece.pad);
-            let mut job = |id: FuncId, rows| {
-                jobs.push(Job { function: function_ranks[id.index()], rows, span });
+            let mut job = |id: FuncId, member| {
+                jobs.push(Job { function: function_ranks[id.index()], piece, member });
             };
-            match piece.owner {
-                Owner::Function(id) => job(id, piece.rows),
-                owner => members(program, owner).iter().for_each(|member| job(member.function, member.rows)),
+            match found.owner {
+                Owner::Function(id) => job(id, 0),
+                owner => {
+                    let members = (0..).zip(members(program, owner));
+                    members.for_each(|(number, member)| job(member.function, number));
+                }
             }
         }
         piece_jobs.push(jobs.len() as u32);
@@ -73,8 +95,8 @@ impl Outline {
     }
 
     /// The jobs of one function of the file.
-    pub(super) fn jobs_of(&self, function: usize) -> impl Iterator<Item = &Job> {
-        self.function_jobs.bucket(function).iter().map(|&job| &self.jobs[job as usize])
+    pub(super) fn jobs_of(&self, function: usize) -> impl Iterator<Item = Job> {
+        self.function_jobs.bucket(function).iter().map(|&job| self.jobs[job as usize])
     }
 }
 
@@ -109,10 +131,10 @@ pub(super) fn extra_names<'p>(
 }
 
 /// The rows of a unit that cover a job's piece; the first row may begin before the piece.
-pub(super) fn window<'r>(units: &'r [UnitCode<'_>], job: &Job) -> &'r [Row] {
-    let Some(Rows { unit, range, skip }) = job.rows else { return &[] };
-    let rows = units[unit.index()].rows_of(range);
-    let end = u64::from(skip) + job.span;
+pub(super) fn window<'r>(program: &'r Program<'_>, job: Job, found: Option<Rows>) -> &'r [Row] {
+    let Some(Rows { unit, range, skip }) = found else { return &[] };
+    let rows = program.code[unit.index()].rows_of(range);
+    let end = u64::from(skip) + job.span(program);
     let first = if skip == 0 { 0 } else { rows.partition_point(|row| row.offset <= skip).saturating_sub(1) };
     // Nearly always all rows begin before the end of the piece.
     let last = match rows.last() {

@@ -94,16 +94,16 @@ impl Plan {
             let Edge { caller, callee, file, .. } = program.edges[edge as usize];
             origins.set(caller.0);
             origins.set(callee.0);
-            file.iter().for_each(|file| usage.files.set(file.0));
+            file.iter().for_each(|file| usage.files.set(file.number()));
         }
         let names = Marks::new(program.names.len());
         for id in origins.iter() {
             let origin = program.origins[id as usize];
-            names.set(origin.name.0);
-            origin.file.iter().for_each(|file| usage.files.set(file.0));
+            names.set(origin.name.number());
+            origin.file.iter().for_each(|file| usage.files.set(file.number()));
         }
-        extra_names(program, outline).for_each(|(_, name)| names.set(name.0));
-        program.imports.iter().for_each(|(_, name)| names.set(name.0));
+        extra_names(program, outline).for_each(|(_, name)| names.set(name.number()));
+        program.imports.iter().for_each(|(_, name)| names.set(name.number()));
 
         let (names, files) = rayon::join(
             || Strings::of(program.names.len(), &names, |id| &program.names[id as usize]),
@@ -154,7 +154,8 @@ impl Plan {
             };
             (caller, (ranked, id))
         };
-        let mut callers = Buckets::of(self.origins.len(), used.iter().map(ranked));
+        let caller = |id: &u32| self.origin_ranks[program.edges[*id as usize].caller.index()];
+        let mut callers = Buckets::by(self.origins.len(), used.iter(), caller, ranked);
         let mut edges: Vec<RankedEdge> = Vec::with_capacity(callers.items.len());
         let mut first_edges = Vec::with_capacity(self.origins.len() + 1);
         for caller in 0..self.origins.len() {
@@ -187,7 +188,8 @@ fn rank_origins(
         let file = origin.file.map_or(0, |file| files.ranks[file.index()] + 1);
         (name, (RankedOrigin { name, file, line: origin.line }, id))
     };
-    let mut by_name = Buckets::of(names.order.len(), used.iter().map(ranked));
+    let name = |id: &u32| names.ranks[program.origins[*id as usize].name.index()];
+    let mut by_name = Buckets::by(names.order.len(), used.iter(), name, ranked);
     let mut origins: Vec<RankedOrigin> = Vec::with_capacity(by_name.items.len());
     let mut ranks = vec![ABSENT; program.origins.len()];
     for name in 0..names.order.len() {

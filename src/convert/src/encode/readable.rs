@@ -10,8 +10,8 @@ use rayon::prelude::*;
 
 use crate::model::{NameId, Program};
 
-/// Demangles every name. A name stays as it is if it is not mangled, or exceeds the demangler's limits.
-pub(crate) fn rename(program: &mut Program<'_>) {
+/// The program with every name demangled. A name stays as it is if it is not mangled, or exceeds the demangler's limits.
+pub(crate) fn renamed(mut program: Program<'_>) -> Program<'_> {
     program.names.par_iter_mut().for_each(|name| {
         if let Some(readable) = short(name) {
             *name = Cow::Owned(readable.into_bytes());
@@ -28,4 +28,5 @@ pub(crate) fn rename(program: &mut Program<'_>) {
         function.aliases.sort_by(|&a, &b| names[a.index()].cmp(&names[b.index()]));
         function.aliases.dedup_by(|a, b| same(*a, *b));
     }
+    program
 }

@@ -25,9 +25,31 @@ pub(super) struct Cell {
     pub(super) column: u16,
 }
 
-/// The width of values from `least` to `most` when they are stored relative to `least`, and `least`.
-fn band((least, most): (u64, u64)) -> (u32, u64) {
-    (width_of(most - least), least)
+/// The least and the largest of some values.
+#[derive(Clone, Copy)]
+struct Span {
+    least: u64,
+    most: u64,
+}
+
+impl Span {
+    const EMPTY: Span = Span { least: u64::MAX, most: 0 };
+
+    fn add(&mut self, value: u64) {
+        (self.least, self.most) = (self.least.min(value), self.most.max(value));
+    }
+
+    /// How the values are stored: relative to the least one.
+    fn stored(self) -> StoredSpan {
+        StoredSpan { width: width_of(self.most - self.least), base: self.least }
+    }
+}
+
+/// How values are stored: bits for each, which hold what is to be added to the base.
+#[derive(Clone, Copy)]
+struct StoredSpan {
+    width: u32,
+    base: u64,
 }
 
 /// The width of the low parts with which low and high parts of `rows` offsets up to `last` take the fewest bits, among the
@@ -43,22 +65,29 @@ fn low_width(last: u32, rows: usize) -> u32 {
     (0..PART_BITS).find(shortest).unwrap_or(PART_BITS)
 }
 
+/// The widths of the parts of line codes.
+struct LineWidths {
+    low: u32,
+    high: u32,
+}
+
 /// The widths of low and high parts with which the line codes take the fewest bits; neither is above [`PART_BITS`]. Every
 /// row has a low part. Only rows with a longer code have a high part, and one bit per row tells which rows these are.
-fn line_widths(codes: &[u64]) -> (u32, u32) {
+fn line_widths(codes: &[u64]) -> LineWidths {
     // How many codes have each width.
     let mut counts = [0u32; LINE_BITS as usize + 1];
     codes.iter().for_each(|&code| counts[width_of(code) as usize] += 1);
     let rows = codes.len() as u32;
     let widest = counts.iter().rposition(|&count| count > 0).unwrap_or(0) as u32;
     // Without high parts, unless the low parts would be too wide.
-    let (mut best, mut least) = ((widest, 0), if widest > PART_BITS { u32::MAX } else { rows * widest });
+    let (mut best, mut least) =
+        (LineWidths { low: widest, high: 0 }, if widest > PART_BITS { u32::MAX } else { rows * widest });
     let mut wider = 0;
     for width in (0..widest).rev() {
         wider += counts[width as usize + 1];
         let bits = rows * width + rows + wider * (widest - width);
         if bits < least && width.max(widest - width) <= PART_BITS {
-            (best, least) = ((width, widest - width), bits);
+            (best, least) = (LineWidths { low: width, high: widest - width }, bits);
         }
     }
     best
@@ -73,9 +102,8 @@ struct Head {
     more_width: u32,
     scope_base: u64,
     line_base: i64,
-    /// Width and base.
-    files: Option<(u32, u64)>,
-    columns: Option<(u32, u64)>,
+    files: Option<StoredSpan>,
+    columns: Option<StoredSpan>,
     back: Option<u64>,
 }
 
@@ -83,8 +111,11 @@ impl Head {
     fn put(&self, out: &mut Vec<u8>) {
         let widths = [self.low_width, self.scope_width, self.line_width, self.more_width];
         let base = zigzag(self.line_base);
-        let bases =
-            [Some(self.scope_base), self.files.map(|file| file.1), self.columns.map(|column| column.1)];
+        let bases = [
+            Some(self.scope_base),
+            self.files.map(|files| files.base),
+            self.columns.map(|columns| columns.base),
+        ];
         let wide = base > records::MAX_LINE_BASE
             || widths.iter().any(|&width| width > records::WIDTH_MASK)
             || bases.into_iter().flatten().any(|base| base >> records::BASE_BITS != 0);
@@ -117,7 +148,7 @@ impl Head {
         if self.scope_base != 0 {
             put_base(self.scope_base, out);
         }
-        for (width, base) in [self.files, self.columns].into_iter().flatten() {
+        for StoredSpan { width, base } in [self.files, self.columns].into_iter().flatten() {
             out.push(width as u8);
             put_base(base, out);
         }
@@ -129,23 +160,22 @@ impl Head {
 
 /// The least and the largest value of each column of a block.
 struct Spans {
-    scope: (u64, u64),
-    /// Only of the rows whose file is not the origin's. If there are none, the first value is above the second.
-    file: (u64, u64),
-    column: (u64, u64),
+    scope: Span,
+    /// Only of the rows whose file is not the origin's; [`Span::EMPTY`] if there are none.
+    file: Span,
+    column: Span,
     least_line: i64,
 }
 
 impl Spans {
     fn of(cells: &[Cell]) -> Spans {
-        let none = (u64::MAX, 0);
+        let none = Span::EMPTY;
         let mut spans = Spans { scope: none, file: none, column: none, least_line: i64::MAX };
-        let add = |span: &mut (u64, u64), value: u64| *span = (span.0.min(value), span.1.max(value));
         for cell in cells {
-            add(&mut spans.scope, cell.scope.into());
-            add(&mut spans.column, cell.column.into());
+            spans.scope.add(cell.scope.into());
+            spans.column.add(cell.column.into());
             if u64::from(cell.file) != file_code::ORIGIN {
-                add(&mut spans.file, cell.file.into());
+                spans.file.add(cell.file.into());
             }
             spans.least_line = spans.least_line.min(cell.line.unwrap_or(i64::MAX));
         }
@@ -159,9 +189,10 @@ pub(super) fn put_block(cells: &[Cell], columns: bool, back: Option<u64>, out: &
     let start = cells[0].offset;
     let low_width = low_width(cells[cells.len() - 1].offset - start, cells.len() - 1);
     let spans = Spans::of(cells);
-    let (scope_width, scope_base) = band(spans.scope);
-    let files = (spans.file.0 <= spans.file.1).then(|| band(spans.file));
-    let columns = columns.then(|| band(spans.column)).filter(|&(width, base)| base != 0 || width != 0);
+    let StoredSpan { width: scope_width, base: scope_base } = spans.scope.stored();
+    let files = (spans.file.least <= spans.file.most).then(|| spans.file.stored());
+    let columns =
+        columns.then(|| spans.column.stored()).filter(|columns| columns.base != 0 || columns.width != 0);
     let line_base = if spans.least_line == i64::MAX { 0 } else { spans.least_line };
     let mut codes = [line_code::NONE; records::BLOCK_ROWS as usize];
     let codes = &mut codes[..cells.len()];
@@ -170,7 +201,7 @@ pub(super) fn put_block(cells: &[Cell], columns: bool, back: Option<u64>, out: &
             *code = (line - line_base) as u64 + line_code::FIRST;
         }
     }
-    let (line_width, more_width) = line_widths(codes);
+    let LineWidths { low: line_width, high: more_width } = line_widths(codes);
     Head { low_width, scope_width, line_width, more_width, scope_base, line_base, files, columns, back }
         .put(out);
 
@@ -200,10 +231,10 @@ pub(super) fn put_block(cells: &[Cell], columns: bool, back: Option<u64>, out: &
         let more = codes.iter().map(|code| code >> line_width);
         more.filter(|&more| more != 0).for_each(|more| bits.put(more, more_width));
     }
-    if let Some((width, base)) = columns {
+    if let Some(StoredSpan { width, base }) = columns {
         cells.iter().for_each(|cell| bits.put(u64::from(cell.column) - base, width));
     }
-    if let Some((width, base)) = files {
+    if let Some(StoredSpan { width, base }) = files {
         let own = cells.iter().map(|cell| u64::from(cell.file)).filter(|&file| file != file_code::ORIGIN);
         own.for_each(|file| bits.put(file - base, width));
     }
@@ -228,9 +259,10 @@ fn put_high(cells: &[Cell], start: u32, low_width: u32, bits: &mut BitWriter<'_>
     }
 }
 
-/// Appends the directory of a record: for each block the offset of its first row, and the block's place relative to the first
-/// block. Both are 0 for the first block, which is left out.
-pub(super) fn put_directory(blocks: impl Iterator<Item = (u32, u64)> + Clone, out: &mut Vec<u8>) {
+/// Appends the directory of a record: for each block the offset of its first row, from `starts`, and the block's place relative to
+/// the first block. Both are 0 for the first block, which is left out.
+pub(super) fn put_directory(starts: impl Iterator<Item = u32> + Clone, places: &[u64], out: &mut Vec<u8>) {
+    let blocks = starts.zip(places.iter().copied());
     let (start, place) = blocks.clone().last().unwrap_or((0, 0));
     let (start_width, place_width) = (width_of(u64::from(start)), width_of(place));
     out.extend_from_slice(&[start_width as u8, place_width as u8]);

@@ -32,7 +32,7 @@ pub(super) struct RowSource<'e> {
     pub(super) program: &'e Program<'e>,
     pub(super) outline: &'e Outline,
     pub(super) plan: &'e Plan,
-    pub(super) trees: &'e Trees,
+    pub(super) trees: &'e Trees<'e>,
     pub(super) columns: bool,
     pub(super) unit_log2: u32,
 }
@@ -100,12 +100,13 @@ impl RowSource<'_> {
     fn task(&self, jobs: &[Job]) -> RowTask {
         let mut task = RowTask::default();
         let mut cells = Vec::new();
+        let mut blocks = BlockList::default();
         // For each hash the range of the first record that has it.
         let mut seen: HashMap<u64, (usize, usize)> = HashMap::default();
         for job in jobs {
             let start = task.bytes.len();
-            self.cells(job, &mut cells);
-            put_record(&cells, self.columns, &mut task);
+            self.cells(*job, &mut cells);
+            put_record(&cells, self.columns, &mut blocks, &mut task);
             let (Record { hash, .. }, end) = (Record::of(&task.bytes[start..]), task.bytes.len());
             let first = *seen.entry(hash).or_insert((start, end));
             let is_known = first.0 < start && task.bytes[first.0..first.1] == task.bytes[start..];
@@ -119,13 +120,14 @@ impl RowSource<'_> {
     }
 
     /// Turns a job's rows into cells.
-    fn cells(&self, job: &Job, cells: &mut Vec<Cell>) {
+    fn cells(&self, job: Job, cells: &mut Vec<Cell>) {
         cells.clear();
-        let Some(Rows { unit, skip, .. }) = job.rows else { return };
+        let found = job.rows(self.program);
+        let Some(Rows { unit, skip, .. }) = found else { return };
         let files = &self.program.maps[unit.index()].files;
         let tree = self.trees.of(job.function);
         let (mut scope, mut file) = (ScopeOrigin::of(0, tree, self.plan), (NONE16, 0));
-        for row in window(&self.program.code, job) {
+        for row in window(self.program, job, found) {
             // The first row may begin before the piece, and holds from the start of the piece on.
             let offset = if cells.is_empty() { 0 } else { (row.offset - skip) >> self.unit_log2 };
             // Adjacent rows mostly have the same scope and file.
@@ -151,7 +153,7 @@ impl RowSource<'_> {
     /// The blocks of a job whose record is at `offset` and stores its own offsets.
     fn pattern(&self, job: usize, offset: u64) -> Pattern {
         let mut cells = Vec::new();
-        self.cells(&self.outline.jobs[job], &mut cells);
+        self.cells(self.outline.jobs[job], &mut cells);
         let (mut blocks, mut places) = (Vec::new(), Vec::new());
         for block in cells.chunks(ROWS_PER_BLOCK) {
             places.push(blocks.len() as u64);
@@ -168,7 +170,7 @@ impl RowSource<'_> {
     /// does not settle: the distances depend on that length, and it depends on the lengths of their codes.
     fn with_offsets_of(&self, job: usize, pattern: &Pattern, at: u64) -> Option<(Vec<u8>, u64)> {
         let mut cells = Vec::new();
-        self.cells(&self.outline.jobs[job], &mut cells);
+        self.cells(self.outline.jobs[job], &mut cells);
         let mut head_len = varint_len((cells.len() as u64) << records::HEAD_SHIFT);
         let (mut head, mut blocks, mut places) = (Vec::new(), Vec::new(), Vec::new());
         let mut candidate = Vec::new();
@@ -301,8 +303,15 @@ impl Pattern {
     }
 }
 
-/// Appends the record of the rows with their own offsets; nothing if there are no rows.
-fn put_record(cells: &[Cell], columns: bool, task: &mut RowTask) {
+/// The blocks of a record, and the place of each relative to the first.
+#[derive(Default)]
+struct BlockList {
+    bytes: Vec<u8>,
+    places: Vec<u64>,
+}
+
+/// Appends the record of the rows with their own offsets; nothing if there are no rows. `blocks` is a buffer.
+fn put_record(cells: &[Cell], columns: bool, blocks: &mut BlockList, task: &mut RowTask) {
     if cells.len() <= ROWS_PER_BLOCK {
         if !cells.is_empty() {
             put_head(cells, &[], &mut task.bytes);
@@ -310,13 +319,15 @@ fn put_record(cells: &[Cell], columns: bool, task: &mut RowTask) {
         }
         return;
     }
-    let (mut blocks, mut places) = (Vec::new(), Vec::new());
+    let BlockList { bytes, places } = blocks;
+    bytes.clear();
+    places.clear();
     for block in cells.chunks(ROWS_PER_BLOCK) {
-        places.push(blocks.len() as u64);
-        put_block(block, columns, None, &mut blocks);
+        places.push(bytes.len() as u64);
+        put_block(block, columns, None, bytes);
     }
-    put_head(cells, &places, &mut task.bytes);
-    task.bytes.extend_from_slice(&blocks);
+    put_head(cells, places, &mut task.bytes);
+    task.bytes.extend_from_slice(bytes);
 }
 
 /// Appends the part of a record before its first block; `places` are the blocks' places relative to the first block.
@@ -325,9 +336,6 @@ fn put_head(cells: &[Cell], places: &[u64], out: &mut Vec<u8>) {
     let head = ((cells.len() as u64) << records::HEAD_SHIFT) | if many { records::HEAD_MANY } else { 0 };
     put_varint(out, head);
     if many {
-        put_directory(
-            cells.chunks(ROWS_PER_BLOCK).map(|block| block[0].offset).zip(places.iter().copied()),
-            out,
-        );
+        put_directory(cells.chunks(ROWS_PER_BLOCK).map(|block| block[0].offset), places, out);
     }
 }

@@ -16,6 +16,9 @@ use super::outline::{ABSENT, Outline};
 use super::plan::Plan;
 use super::usage::{FUNCTIONS_PER_TASK, NeededNodes};
 use crate::model::{Program, Scope};
+use crate::util::fit::fit;
+use crate::util::scratch::{ScratchFile, ScratchPart};
+use crate::util::spill::SpillVec;
 use foldsym_format::header::MAX_DEPTH;
 use foldsym_format::records::scopes as records;
 use rayon::prelude::*;
@@ -24,24 +27,27 @@ use rayon::prelude::*;
 const NODES_PER_BLOCK: usize = records::BLOCK_NODES as usize;
 
 /// The reduced trees of all functions.
-pub(super) struct Trees {
-    tasks: Vec<TreeTask>,
+pub(super) struct Trees<'f> {
+    tasks: Vec<TreeTask<'f>>,
 }
+
+/// Tasks of a large program whose trees move to the scratch file together.
+const TASKS_PER_WAVE: usize = 64;
 
 /// The trees of [`FUNCTIONS_PER_TASK`] functions, one after the other.
 #[derive(Default)]
-struct TreeTask {
+struct TreeTask<'f> {
     /// New node by old node, for functions with fewer than 2^16 old nodes: nearly all.
-    narrow: Vec<u16>,
+    narrow: SpillVec<'f, u16>,
     /// The same for the other functions.
-    wide: Vec<u32>,
+    wide: SpillVec<'f, u32>,
     /// Origin by new node.
-    origins: Vec<u32>,
+    origins: SpillVec<'f, u32>,
     /// For each function the start of its part of `narrow`, of `wide` and of `origins`.
-    starts: Vec<[usize; 3]>,
-    bytes: Vec<u8>,
+    starts: SpillVec<'f, [usize; 3]>,
+    bytes: SpillVec<'f, u8>,
     /// For each function the end of its record in `bytes`, and the record's hash.
-    records: Vec<(usize, u64)>,
+    records: SpillVec<'f, (usize, u64)>,
     counts: TreeCounts,
 }
 
@@ -78,7 +84,7 @@ impl Tree<'_> {
     }
 }
 
-impl Trees {
+impl<'f> Trees<'f> {
     /// The tree of a function of the file.
     pub(super) fn of(&self, function: u32) -> Tree<'_> {
         let task = &self.tasks[function as usize / FUNCTIONS_PER_TASK];
@@ -95,35 +101,44 @@ impl Trees {
 
     /// Reduces the trees of all functions to the nodes that are needed.
     pub(super) fn build(
-        program: &Program<'_>,
+        program: &Program<'f>,
         outline: &Outline,
         needed: Vec<NeededNodes>,
         plan: &Plan,
-    ) -> Trees {
-        let tasks = outline
-            .functions
-            .par_chunks(FUNCTIONS_PER_TASK)
-            .zip(needed)
-            .map(|(functions, needed)| {
+    ) -> Trees<'f> {
+        let scratch_file = program.scratch();
+        let (mut tasks, mut needed) = (Vec::with_capacity(needed.len()), needed.into_iter());
+        let at_once = if scratch_file.is_some() { TASKS_PER_WAVE } else { needed.len().max(1) };
+        for wave in outline.functions.chunks(at_once * FUNCTIONS_PER_TASK) {
+            let needed: Vec<NeededNodes> = needed.by_ref().take(at_once).collect();
+            let made = wave.par_chunks(FUNCTIONS_PER_TASK).zip(needed).map(|(functions, needed)| {
                 let mut task = TreeTask::default();
                 let mut scratch = Scratch::default();
-                for (i, id) in functions.iter().enumerate() {
+                let (mut reader, mut nodes) = (needed.reader(), Vec::new());
+                for id in functions {
                     let function = &program.functions[id.index()];
                     let root = plan.origin_ranks[function.origin.index()];
                     let (scopes, edges) = match function.source {
-                        None => (&[][..], &[][..]),
+                        None => Default::default(),
                         Some(source) => {
                             let unit = &program.code[source.unit.index()];
                             let edges = &program.maps[source.unit.index()].edges;
-                            (unit.scopes_of(&unit.functions[source.function.index()]), &edges[..])
+                            (unit.scopes_of(&unit.functions[source.function.index()]), edges.whole())
                         }
                     };
                     let edge = |scope: &Scope| plan.edge_ranks[edges[scope.edge.index()].index()];
-                    task.add(root, scopes, edge, needed.of(i), plan, &mut scratch);
+                    reader.read(scopes.len() + 1, &mut nodes);
+                    task.add(root, scopes, edge, &nodes, plan, &mut scratch);
                 }
+                task.fit();
                 task
-            })
-            .collect();
+            });
+            let mut made: Vec<TreeTask<'_>> = made.collect();
+            if let Some(scratch) = scratch_file {
+                spill(&mut made, scratch);
+            }
+            tasks.append(&mut made);
+        }
         Trees { tasks }
     }
 
@@ -133,7 +148,7 @@ impl Trees {
         let mut offsets = Vec::new();
         for task in &self.tasks {
             let mut start = 0;
-            for &(end, hash) in &task.records {
+            for &(end, hash) in task.records.iter() {
                 offsets.push(store.add(Record { bytes: &task.bytes[start..end], hash }));
                 start = end;
             }
@@ -151,6 +166,27 @@ impl Trees {
     }
 }
 
+/// Moves the trees to the scratch file. If the disk is full, they stay in memory.
+fn spill<'f>(tasks: &mut [TreeTask<'f>], scratch: &'f ScratchFile) {
+    let bytes = tasks.iter().map(|TreeTask { narrow, wide, origins, starts, bytes, records, .. }| {
+        ScratchPart::bytes_of(narrow.own())
+            + ScratchPart::bytes_of(wide.own())
+            + ScratchPart::bytes_of(origins.own())
+            + ScratchPart::bytes_of(starts.own())
+            + ScratchPart::bytes_of(bytes.own())
+            + ScratchPart::bytes_of(records.own())
+    });
+    let Ok(mut part) = scratch.part(bytes.sum()) else { return };
+    for task in tasks {
+        task.narrow.spill(&mut part, scratch);
+        task.wide.spill(&mut part, scratch);
+        task.origins.spill(&mut part, scratch);
+        task.starts.spill(&mut part, scratch);
+        task.bytes.spill(&mut part, scratch);
+        task.records.spill(&mut part, scratch);
+    }
+}
+
 /// Up to this many children are compared pairwise, not sorted.
 const FEW: usize = 8;
 
@@ -162,6 +198,15 @@ struct MergedNodes {
     /// New node of the parent.
     parent: u32,
     depth: u32,
+    edge: u32,
+}
+
+/// A node as the file has it.
+#[derive(Clone, Copy)]
+struct StoredNode {
+    /// Its number, minus its parent's, minus 1.
+    above: u32,
+    /// The index of its edge among those of the parent's origin.
     edge: u32,
 }
 
@@ -177,8 +222,7 @@ struct Scratch {
     gathered: Vec<(u32, u32)>,
     /// Runs of `gathered` with one edge: the first old node, the range.
     runs: Vec<(u32, usize, usize)>,
-    /// The new nodes: node - parent - 1, and the index of the edge among those of the parent's origin.
-    nodes: Vec<(u32, u32)>,
+    nodes: Vec<StoredNode>,
     /// New node by old node.
     new: Vec<u32>,
 }
@@ -211,7 +255,8 @@ impl Scratch {
     fn push_children(
         &mut self,
         olds: std::ops::Range<usize>,
-        (parent, depth): (u32, u32),
+        parent: u32,
+        depth: u32,
         edges: std::ops::Range<u32>,
         edge: impl Fn(u32) -> u32,
     ) {
@@ -227,8 +272,11 @@ impl Scratch {
                 }
             }
         }
-        // Most nodes have few children, all from different calls, in the order of their DIEs already.
+        // Most nodes have no child, or few children, all from different calls, in the order of their DIEs already.
         let gathered = &self.gathered[..];
+        if gathered.is_empty() {
+            return;
+        }
         let repeats = |i: usize| gathered[..i].iter().any(|child| child.0 == gathered[i].0);
         if single && gathered.len() <= FEW && !(1..gathered.len()).any(repeats) {
             for &(edge, child) in gathered.iter().rev() {
@@ -255,7 +303,17 @@ impl Scratch {
     }
 }
 
-impl TreeTask {
+impl TreeTask<'_> {
+    /// No tree is added any more.
+    fn fit(&mut self) {
+        fit(self.narrow.own_mut());
+        fit(self.wide.own_mut());
+        fit(self.origins.own_mut());
+        fit(self.starts.own_mut());
+        fit(self.bytes.own_mut());
+        fit(self.records.own_mut());
+    }
+
     /// Reduces the tree of the next function, whose origin is `root`.
     fn add(
         &mut self,
@@ -281,11 +339,12 @@ impl TreeTask {
             let edge_of = |node: u32| edge(&scopes[node as usize - 1]);
             let edges =
                 |origin: u32| plan.first_edges[origin as usize]..plan.first_edges[origin as usize + 1];
-            scratch.push_children(0..1, (0, 1), edges(root), edge_of);
+            scratch.push_children(0..1, 0, 1, edges(root), edge_of);
             while let Some(MergedNodes { start, end, parent, depth, edge }) = scratch.stack.pop() {
                 let node = scratch.nodes.len() as u32 + 1;
                 let caller = self.origins[origins_at + parent as usize];
-                scratch.nodes.push((node - parent - 1, edge - edges(caller).start));
+                let first_edge = edges(caller).start;
+                scratch.nodes.push(StoredNode { above: node - parent - 1, edge: edge - first_edge });
                 for &old in &scratch.arena[start..end] {
                     scratch.new[old as usize] = node;
                 }
@@ -293,7 +352,7 @@ impl TreeTask {
                 self.origins.push(origin);
                 deepest = deepest.max(depth);
                 if depth < MAX_DEPTH {
-                    scratch.push_children(start..end, (node, depth + 1), edges(origin), edge_of);
+                    scratch.push_children(start..end, node, depth + 1, edges(origin), edge_of);
                 }
             }
         }
@@ -306,22 +365,22 @@ impl TreeTask {
             }
         }
         match new.len() <= usize::from(u16::MAX) {
-            true => self.narrow.extend(new.iter().map(|&node| node as u16)),
-            false => self.wide.extend_from_slice(new),
+            true => self.narrow.own_mut().extend(new.iter().map(|&node| node as u16)),
+            false => self.wide.own_mut().extend_from_slice(new),
         }
         let counts = &mut self.counts;
         *if deepest == MAX_DEPTH { &mut counts.too_deep } else { &mut counts.foreign } += lost;
         counts.max_depth = counts.max_depth.max(deepest);
         counts.nodes += scratch.nodes.len() as u64;
         let start = self.bytes.len();
-        put_tree(&scratch.nodes, &mut self.bytes);
-        let Record { hash, .. } = Record::of(&self.bytes[start..]);
+        put_tree(&scratch.nodes, self.bytes.own_mut());
+        let Record { hash, .. } = Record::of(&self.bytes.own()[start..]);
         self.records.push((self.bytes.len(), hash));
     }
 }
 
 /// Appends the record of a tree; nothing for a function without nodes.
-fn put_tree(nodes: &[(u32, u32)], out: &mut Vec<u8>) {
+fn put_tree(nodes: &[StoredNode], out: &mut Vec<u8>) {
     if nodes.is_empty() {
         return;
     }
@@ -347,17 +406,17 @@ fn put_places(places: &[u64], out: &mut Vec<u8>) {
     bits.finish();
 }
 
-fn put_block(nodes: &[(u32, u32)], out: &mut Vec<u8>) {
+fn put_block(nodes: &[StoredNode], out: &mut Vec<u8>) {
     let widest =
-        |column: fn(&(u32, u32)) -> u32| width_of(u64::from(nodes.iter().map(column).max().unwrap_or(0)));
-    let (parent_width, edge_width) = (widest(|node| node.0), widest(|node| node.1));
+        |column: fn(&StoredNode) -> u32| width_of(u64::from(nodes.iter().map(column).max().unwrap_or(0)));
+    let (parent_width, edge_width) = (widest(|node| node.above), widest(|node| node.edge));
     out.extend_from_slice(
         &((parent_width << records::PARENT_WIDTH_SHIFT | edge_width << records::EDGE_WIDTH_SHIFT) as u16)
             .to_le_bytes(),
     );
     let mut bits = BitWriter::new(out);
-    for &(parent, edge) in nodes {
-        bits.put(u64::from(parent), parent_width);
+    for &StoredNode { above, edge } in nodes {
+        bits.put(u64::from(above), parent_width);
         bits.put(u64::from(edge), edge_width);
     }
     bits.finish();

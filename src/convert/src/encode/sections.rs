@@ -3,12 +3,12 @@
 
 use super::bits::put_varint;
 use super::input::ImageInfo;
-use super::outline::{Outline, members};
+use super::outline::{ABSENT, Outline};
 use super::plan::Plan;
 use super::section::Section;
 use super::starts;
 use super::tables::Table;
-use crate::model::{FuncId, Function, Member, NameId, Owner, Piece, Program, Reason};
+use crate::model::{FuncId, Function, NameId, Owner, Piece, Program, Reason};
 use foldsym_format::SectionId;
 use foldsym_format::sections::functions::{PARTIAL, REASON};
 
@@ -22,13 +22,13 @@ pub(super) struct RecordTables<'e> {
 }
 
 /// Members of groups, in the order of the file.
-struct Groups<'p> {
+struct Groups {
     /// Index of each group's first member.
     firsts: Vec<u32>,
-    /// Each member with the index of its job.
-    members: Vec<(&'p Member, usize)>,
-    /// For each piece its group.
-    of_piece: Vec<Option<u32>>,
+    /// The index of each member's job.
+    members: Vec<u32>,
+    /// For each piece its group, or [`ABSENT`].
+    of_piece: Vec<u32>,
     counts: GroupCounts,
 }
 
@@ -99,14 +99,11 @@ impl RecordTables<'_> {
             let table = Table { count: groups.firsts.len(), record };
             sections.push(Section::new(SectionId::GROUPS, table.encode()));
             let record = |i: usize| {
-                let (member, job) = groups.members[i];
-                let function = i64::from(self.outline.jobs[job].function);
-                [
-                    function,
-                    rows[job] as i64,
-                    member.how as i64,
-                    self.piece_name(member.function, member.symbol),
-                ]
+                let at = groups.members[i] as usize;
+                let job = self.outline.jobs[at];
+                let member = job.member(self.program);
+                let name = member.map_or(0, |member| self.piece_name(member.function, member.symbol));
+                [i64::from(job.function), rows[at] as i64, member.map_or(0, |member| member.how as i64), name]
             };
             let table = Table { count: groups.members.len(), record };
             sections.push(Section::new(SectionId::MEMBERS, table.encode()));
@@ -114,16 +111,16 @@ impl RecordTables<'_> {
         (sections, groups.counts)
     }
 
-    fn groups(&self) -> Groups<'_> {
+    fn groups(&self) -> Groups {
         let (mut firsts, mut listed, mut largest) = (Vec::new(), Vec::new(), 0);
-        let mut of_piece = vec![None; self.program.pieces.len()];
+        let mut of_piece = vec![ABSENT; self.program.pieces.len()];
         for (i, piece) in self.program.pieces.iter().enumerate() {
             if let Owner::Group(_) = piece.owner {
-                let members = members(self.program, piece.owner);
-                of_piece[i] = Some(firsts.len() as u32);
+                let jobs = self.outline.piece_jobs[i]..self.outline.piece_jobs[i + 1];
+                of_piece[i] = firsts.len() as u32;
                 firsts.push(listed.len() as u32);
-                listed.extend(members.iter().zip(self.outline.piece_jobs[i] as usize..));
-                largest = largest.max(members.len() as u32);
+                largest = largest.max(jobs.end - jobs.start);
+                listed.extend(jobs);
             }
         }
         let counts = GroupCounts { groups: firsts.len() as u64, members: listed.len() as u64, largest };
@@ -140,7 +137,7 @@ impl RecordTables<'_> {
         }
     }
 
-    fn pieces_table(&self, groups: &Groups<'_>, rows: &[u64]) -> Vec<u8> {
+    fn pieces_table(&self, groups: &Groups, rows: &[u64]) -> Vec<u8> {
         let record = |i: usize| {
             let piece = &self.program.pieces[i];
             let job = self.outline.piece_jobs[i] as usize;
@@ -148,7 +145,7 @@ impl RecordTables<'_> {
                 (Owner::Function(id), _) => {
                     (self.outline.jobs[job].function * 2, rows[job], self.piece_name(id, piece.symbol))
                 }
-                (Owner::Group(_), group) => (group.unwrap_or(0) * 2 + 1, 0, 0),
+                (Owner::Group(_), group) => (group * 2 + 1, 0, 0),
             };
             let gap = self.next_start(i) - piece_end(piece);
             let [pad, skip, owner] = [piece.pad, piece.skip, owner].map(i64::from);

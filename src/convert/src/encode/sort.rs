@@ -95,16 +95,27 @@ pub(super) struct Buckets<T> {
 impl<T: Copy + Default> Buckets<T> {
     /// Puts each item into its bucket.
     pub(super) fn of(count: usize, items: impl Iterator<Item = (u32, T)> + Clone) -> Self {
+        Self::by(count, items, |item| item.0, |item| item)
+    }
+
+    /// Puts an item into a bucket for each of `sources`: `bucket` gives the bucket, `item` both. Few instructions are needed for the bucket
+    /// alone, which is asked for twice.
+    pub(super) fn by<S>(
+        count: usize,
+        sources: impl Iterator<Item = S> + Clone,
+        bucket: impl Fn(&S) -> u32,
+        item: impl Fn(S) -> (u32, T),
+    ) -> Self {
         let mut starts = vec![0u32; count + 1];
-        for (bucket, _) in items.clone() {
-            starts[bucket as usize + 1] += 1;
+        for source in sources.clone() {
+            starts[bucket(&source) as usize + 1] += 1;
         }
         for bucket in 0..count {
             starts[bucket + 1] += starts[bucket];
         }
         let mut next = starts.clone();
         let mut placed = vec![T::default(); starts[count] as usize];
-        for (bucket, item) in items {
+        for (bucket, item) in sources.map(item) {
             let at = &mut next[bucket as usize];
             placed[*at as usize] = item;
             *at += 1;
@@ -125,6 +136,14 @@ impl<T: Copy + Default> Buckets<T> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn items_of_a_bucket_keep_their_order() {
+        let of = Buckets::of(4, [(2, 'a'), (0, 'b'), (2, 'c')].into_iter());
+        assert_eq!((&of.starts[..], &of.items[..]), (&[0, 1, 1, 3, 3][..], &['b', 'a', 'c'][..]));
+        let by = Buckets::by(4, 5..9u32, |source| source % 2, |source| (source % 2, source));
+        assert_eq!([by.bucket(0), by.bucket(1), by.bucket(2)], [&[6, 8][..], &[5, 7], &[]]);
+    }
 
     proptest! {
         #[test]

@@ -32,27 +32,49 @@ impl Band {
         Column { width: self.width, slope: self.slope as u32, base: self.base }.pack()
     }
 
-    /// The band with a given slope around `values`.
-    fn of(values: &[i64], slope: i64) -> Band {
-        let (mut least, mut most, mut line) = (i64::MAX, i64::MIN, 0);
-        for value in values {
-            let height = value - line;
-            (least, most) = (least.min(height), most.max(height));
-            line += slope;
-        }
-        Band { base: least, slope, width: width_of((most - least) as u64) }
+    /// The band with a given slope around values whose heights above the line have this span.
+    fn around(span: HeightSpan, slope: i64) -> Band {
+        Band { base: span.least, slope, width: width_of((span.most - span.least) as u64) }
     }
 
-    fn best(values: &[i64]) -> Band {
-        let flat = Band::of(values, 0);
+    /// The best band around `values`, which have this span.
+    fn best(values: &[i64], span: HeightSpan) -> Band {
+        let flat = Band::around(span, 0);
         let (first, last) = (values[0], values[values.len() - 1]);
         if flat.width == 0 || last <= first {
             return flat;
         }
         let slope = ((last - first) / (values.len() as i64 - 1)).min(MAX_SLOPE - 1);
-        let [down, up] = [slope, slope + 1].map(|slope| Band::of(values, slope));
+        let [down, up] =
+            [slope, slope + 1].map(|slope| Band::around(HeightSpan::above(values, slope), slope));
         let steep = if up.width < down.width { up } else { down };
         if steep.width < flat.width { steep } else { flat }
+    }
+}
+
+/// The least and the largest of some numbers.
+#[derive(Clone, Copy)]
+struct HeightSpan {
+    least: i64,
+    most: i64,
+}
+
+impl HeightSpan {
+    const NONE: HeightSpan = HeightSpan { least: i64::MAX, most: i64::MIN };
+
+    /// The span of the heights of values above the line with this slope from 0 on.
+    fn above(values: &[i64], slope: i64) -> HeightSpan {
+        let (mut span, mut line) = (HeightSpan::NONE, 0);
+        for value in values {
+            let height = value - line;
+            span = span.and(HeightSpan { least: height, most: height });
+            line += slope;
+        }
+        span
+    }
+
+    fn and(self, other: HeightSpan) -> HeightSpan {
+        HeightSpan { least: self.least.min(other.least), most: self.most.max(other.most) }
     }
 }
 
@@ -82,8 +104,15 @@ impl<const K: usize, R: Fn(usize) -> [i64; K] + Sync> Table<K, R> {
         let blocks: Vec<_> = self.blocks(*BLOCK_LOG2.end()).collect();
         let tasks: Vec<Vec<Vec<[Band; K]>>> =
             blocks.par_chunks(BLOCKS_PER_TASK).map(|blocks| self.bands_of(blocks)).collect();
-        let of_size = |size| tasks.iter().flat_map(|task| &task[size]).copied().collect();
-        (0..BLOCK_LOG2.count()).map(of_size).collect()
+        let mut all: Vec<Vec<[Band; K]>> = BLOCK_LOG2.map(|_| Vec::new()).collect();
+        for (size, all) in all.iter_mut().enumerate() {
+            all.reserve_exact(tasks.iter().map(|task| task[size].len()).sum());
+        }
+        // Each task's bands are freed as soon as they are joined.
+        for task in tasks {
+            all.iter_mut().zip(task).for_each(|(all, bands)| all.extend(bands));
+        }
+        all
     }
 
     /// The same for some blocks of the largest size. Each record is made once, for the block of the largest size and for the
@@ -99,10 +128,26 @@ impl<const K: usize, R: Fn(usize) -> [i64; K] + Sync> Table<K, R> {
                     column.push(value);
                 }
             }
+            // The values of each block of the smallest size; those of a larger block have the span of its halves together.
+            let mut spans: [Vec<HeightSpan>; K] = std::array::from_fn(|k| {
+                columns[k]
+                    .chunks(1 << BLOCK_LOG2.start())
+                    .map(|values| HeightSpan::above(values, 0))
+                    .collect()
+            });
             for (block_log2, bands) in BLOCK_LOG2.zip(&mut bands) {
-                for start in (0..block.len()).step_by(1 << block_log2) {
+                if block_log2 > *BLOCK_LOG2.start() {
+                    for spans in &mut spans {
+                        *spans = spans
+                            .chunks(2)
+                            .map(|halves| halves.iter().fold(HeightSpan::NONE, |all, half| all.and(*half)))
+                            .collect();
+                    }
+                }
+                for (number, start) in (0..block.len()).step_by(1 << block_log2).enumerate() {
                     let end = (start + (1 << block_log2)).min(block.len());
-                    bands.push(std::array::from_fn(|k| Band::best(&columns[k][start..end])));
+                    bands
+                        .push(std::array::from_fn(|k| Band::best(&columns[k][start..end], spans[k][number])));
                 }
             }
         }

@@ -5,6 +5,7 @@
 
 use super::outline::{Job, Outline, window};
 use crate::model::{NONE16, Program, Source};
+use crate::util::fit::fit;
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -40,18 +41,44 @@ impl Marks {
     }
 }
 
-/// The nodes that are needed, for [`FUNCTIONS_PER_TASK`] functions.
+/// The nodes that are needed, for [`FUNCTIONS_PER_TASK`] functions. The functions of a large program have 25 million nodes.
 #[derive(Default)]
 pub(super) struct NeededNodes {
-    /// For each function a flag for each of its nodes, from node 0 on.
-    nodes: Vec<bool>,
-    starts: Vec<usize>,
+    /// For each function a bit for each of its nodes, from node 0 on. Each function begins with a byte of its own.
+    bits: Vec<u8>,
 }
 
 impl NeededNodes {
-    /// Nodes of the `i`th function of the task, indexed by their numbers in the model.
-    pub(super) fn of(&self, i: usize) -> &[bool] {
-        &self.nodes[self.starts[i]..self.starts.get(i + 1).copied().unwrap_or(self.nodes.len())]
+    /// Adds the nodes of the next function.
+    fn push(&mut self, nodes: &[bool]) {
+        let bits = nodes.chunks(8).map(|nodes| {
+            nodes.iter().zip(0..).fold(0, |bits, (&is_needed, bit)| bits | u8::from(is_needed) << bit)
+        });
+        self.bits.extend(bits);
+    }
+
+    /// The nodes of the functions, in their order.
+    pub(super) fn reader(&self) -> NeededReader<'_> {
+        NeededReader { bits: &self.bits }
+    }
+}
+
+/// Reads [`NeededNodes`].
+pub(super) struct NeededReader<'b> {
+    /// The nodes of the functions that were not read yet.
+    bits: &'b [u8],
+}
+
+impl NeededReader<'_> {
+    /// Fills `nodes` with the flags of the next function, which has `count` nodes: they are indexed by their numbers in the model.
+    pub(super) fn read(&mut self, count: usize, nodes: &mut Vec<bool>) {
+        let (of_function, rest) = self.bits.split_at(count.div_ceil(8));
+        self.bits = rest;
+        nodes.clear();
+        for bits in of_function {
+            nodes.extend([0, 1, 2, 3, 4, 5, 6, 7].map(|bit| bits >> bit & 1 != 0));
+        }
+        nodes.truncate(count);
     }
 }
 
@@ -94,9 +121,12 @@ impl Usage {
                     stray_scopes: 0,
                 };
                 let first = task * FUNCTIONS_PER_TASK;
+                let mut nodes = Vec::new();
                 for function in first..first + functions.len() {
-                    function_needs(program, outline, function, (&edges, &files), &mut sums);
+                    function_needs(program, outline, function, &edges, &files, &mut nodes, &mut sums);
+                    sums.nodes.push(&nodes);
                 }
+                fit(&mut sums.nodes.bits);
                 sums
             })
             .collect();
@@ -113,11 +143,14 @@ impl Usage {
     }
 }
 
+/// Marks the nodes, edges and files that a function's rows refer to. Fills `nodes` with a flag for each node of the function.
 fn function_needs(
     program: &Program<'_>,
     outline: &Outline,
     function: usize,
-    (edges, files): (&Marks, &Marks),
+    edges: &Marks,
+    files: &Marks,
+    nodes: &mut Vec<bool>,
     sums: &mut UsageTask,
 ) {
     let source = program.functions[outline.functions[function].index()].source;
@@ -125,21 +158,19 @@ fn function_needs(
         let unit = &program.code[source.unit.index()];
         unit.scopes_of(&unit.functions[source.function.index()])
     });
-    let start = sums.nodes.nodes.len();
-    sums.nodes.starts.push(start);
-    sums.nodes.nodes.resize(start + scopes.len() + 1, false);
+    nodes.clear();
+    nodes.resize(scopes.len() + 1, false);
     sums.scopes += scopes.len() as u64;
-    let nodes = &mut sums.nodes.nodes[start..];
     nodes[0] = true;
 
     for job in outline.jobs_of(function) {
-        let (offsets, rows, stray) = job_needs(program, job, nodes, files);
-        sums.offsets |= offsets;
-        sums.rows += rows;
-        sums.stray_scopes += stray;
+        let needs = job_needs(program, job, nodes, files);
+        sums.offsets |= needs.offsets;
+        sums.rows += needs.rows;
+        sums.stray_scopes += needs.stray;
     }
     // A parent precedes its children: one walk from the last node up carries every mark to the root.
-    let map = source.map(|Source { unit, .. }| &program.maps[unit.index()].edges);
+    let map = source.map(|Source { unit, .. }| program.maps[unit.index()].edges.whole());
     for (node, scope) in scopes.iter().enumerate().rev() {
         if nodes[node + 1] {
             if let Some(parent) = nodes.get_mut(scope.parent as usize) {
@@ -152,12 +183,22 @@ fn function_needs(
     }
 }
 
-/// Marks the nodes and files that a job's rows refer to. Returns the offsets of the rows combined by OR, the number of rows, and how
-/// many of them refer to a node that the function does not have.
-fn job_needs(program: &Program<'_>, job: &Job, nodes: &mut [bool], files: &Marks) -> (u32, u64, u64) {
-    let rows = window(&program.code, job);
+/// What the rows of a job are.
+struct JobNeeds {
+    /// Their offsets, combined by OR.
+    offsets: u32,
+    /// How many they are.
+    rows: u64,
+    /// How many of them refer to a node that the function does not have.
+    stray: u64,
+}
+
+/// Marks the nodes and files that a job's rows refer to.
+fn job_needs(program: &Program<'_>, job: Job, nodes: &mut [bool], files: &Marks) -> JobNeeds {
+    let found = job.rows(program);
+    let rows = window(program, job, found);
     let (mut offsets, mut stray, mut last_file) = (0, 0, NONE16);
-    let skip = job.rows.map_or(0, |rows| rows.skip);
+    let skip = found.map_or(0, |rows| rows.skip);
     for row in rows {
         offsets |= row.offset.saturating_sub(skip);
         match nodes.get_mut(row.scope as usize) {
@@ -167,11 +208,29 @@ fn job_needs(program: &Program<'_>, job: &Job, nodes: &mut [bool], files: &Marks
         if row.file != last_file {
             last_file = row.file;
             if let Some(file) =
-                job.rows.and_then(|r| program.maps[r.unit.index()].files.get(row.file as usize))
+                found.and_then(|rows| program.maps[rows.unit.index()].files.get(row.file as usize))
             {
-                files.set(file.0);
+                files.set(file.number());
             }
         }
     }
-    (offsets, rows.len() as u64, stray)
+    JobNeeds { offsets, rows: rows.len() as u64, stray }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::NeededNodes;
+
+    #[test]
+    fn nodes_are_read_as_they_were_pushed() {
+        let functions: Vec<Vec<bool>> =
+            [1, 7, 8, 9, 0, 16, 21].map(|count| (0..count).map(|node| node % 3 == 0).collect()).into();
+        let mut needed = NeededNodes::default();
+        functions.iter().for_each(|nodes| needed.push(nodes));
+        let (mut reader, mut nodes) = (needed.reader(), vec![true; 3]);
+        for function in functions {
+            reader.read(function.len(), &mut nodes);
+            assert_eq!(nodes, function);
+        }
+    }
 }

@@ -2,29 +2,35 @@
 
 use crate::merge::units::Records;
 use crate::model::{
-    Calls, DieOffset, FuncId, Function, GroupId, ImageAddr, NameId, Owner, Piece, Program, UnitCall,
+    AddressRange, Calls, DieOffset, FuncId, Function, GroupId, ImageAddr, NameId, Owner, Piece, Program,
+    UnitCall,
 };
 use crate::place::Placed;
 use crate::program::machine::Machine;
 use crate::program::names::itanium::{is_mangled, is_program_wide};
+use crate::util::hash::HashMap;
+use crate::util::pages::{NAME_WINDOWS, ReadWindows};
 
 pub(crate) struct Functions<'p, 'f> {
     pub(crate) program: &'p Program<'f>,
     pub(crate) placed: &'p Placed<'f>,
     pub(crate) records: &'p Records<'f>,
     pub(crate) machine: &'p Machine<'p, 'f>,
-    /// Start and end of the ranges of all functions, sorted by function, then by address.
-    ranges: Vec<(u64, u64)>,
+    /// The pieces of all functions, sorted by function, then by address: indexes into the program's pieces.
+    ranges: Vec<u32>,
     /// By function, with one more at the end: the index of its first range in `ranges`.
     first_ranges: Vec<u32>,
-    /// By unit: functions by DIE.
-    by_die: Vec<Vec<(DieOffset, FuncId)>>,
-    /// By name: its function; `Some(None)` if several functions have it.
-    by_name: Vec<Option<Option<FuncId>>>,
-    /// Described functions that other units can call by name.
+    /// By name: its function.
+    by_name: Vec<NameOwner>,
+    /// Described functions that other units can call by name; empty once an index is made of the functions.
     pub(crate) shared: Vec<FuncId>,
     /// The group of each function. A function with several pieces may be in several groups: this is the first.
-    groups: Vec<Option<GroupId>>,
+    groups: Vec<FirstGroup>,
+    /// The other groups of functions that are in several.
+    more_groups: HashMap<FuncId, Vec<GroupId>>,
+    /// The windows of mapped files that names were read from.
+    names_read: ReadWindows,
+    is_large: bool,
     /// The entry of each function. It is not always the lowest address: a part may lie before the entry.
     pub(crate) starts: Vec<u64>,
 }
@@ -37,10 +43,17 @@ impl<'p, 'f> Functions<'p, 'f> {
     ) -> Self {
         let program = &placed.program;
         let (by_name, shared) = by_name(program);
-        let mut groups = vec![None; program.functions.len()];
+        let mut groups = vec![FirstGroup::NONE; program.functions.len()];
+        let mut more_groups: HashMap<FuncId, Vec<GroupId>> = HashMap::default();
         for (index, found) in program.groups.iter().enumerate() {
+            let group = GroupId(index as u32);
             for member in &found.members {
-                groups[member.function.index()].get_or_insert(GroupId(index as u32));
+                let first = &mut groups[member.function.index()];
+                match first.get() {
+                    None => *first = FirstGroup(group.0),
+                    Some(first) if first == group => {}
+                    Some(_) => more_groups.entry(member.function).or_default().push(group),
+                }
             }
         }
         let (ranges, first_ranges) = ranges(program);
@@ -50,10 +63,12 @@ impl<'p, 'f> Functions<'p, 'f> {
                 let entry = unit.functions[source.function.index()].pieces.start;
                 unit.pieces[entry as usize].start.0
             }
-            None => ranges[own[0] as usize..own[1] as usize].first().map_or(u64::MAX, |range| range.0),
+            None => match ranges[own[0] as usize..own[1] as usize] {
+                [first, ..] => program.pieces[first as usize].start.0,
+                [] => u64::MAX,
+            },
         };
         let starts = program.functions.iter().zip(first_ranges.windows(2)).map(start).collect();
-        let by_die = by_die(program, &placed.numbers);
         Functions {
             program,
             placed,
@@ -61,29 +76,52 @@ impl<'p, 'f> Functions<'p, 'f> {
             machine,
             ranges,
             first_ranges,
-            by_die,
             by_name,
             shared,
             groups,
+            more_groups,
+            names_read: ReadWindows::default(),
+            is_large: program.scratch().is_some(),
             starts,
         }
     }
 
-    /// The group that a function is in.
+    /// The text of a name. Those of a large program are anywhere in its files, so their pages are counted, and released when they are
+    /// many.
+    pub(crate) fn text(&self, name: NameId) -> &'p [u8] {
+        let text = &*self.program.names[name.index()];
+        if self.is_large && self.names_read.is_over(text, NAME_WINDOWS) {
+            self.names_read.clear();
+            self.machine.release_pages();
+        }
+        text
+    }
+
+    /// All groups that a function is in: its parts may be folded with those of different functions.
+    pub(crate) fn groups(&self, function: FuncId) -> impl Iterator<Item = GroupId> {
+        let more = self.more_groups.get(&function).into_iter().flatten().copied();
+        self.group(function).into_iter().chain(more)
+    }
+
+    /// The group that a function is in, the first of several.
     pub(crate) fn group(&self, function: FuncId) -> Option<GroupId> {
-        self.groups[function.index()]
+        self.groups[function.index()].get()
     }
 
     /// The function that a unit describes by a DIE.
     pub(crate) fn described(&self, unit: usize, die: DieOffset) -> Option<FuncId> {
-        let by_die = &self.by_die[unit];
+        let by_die = &self.placed.by_die[unit];
         let before = by_die.partition_point(|known| known.0 <= die).checked_sub(1)?;
         (by_die[before].0 == die).then_some(by_die[before].1)
     }
 
     /// The function of a name; `Some(None)` if several have it.
     pub(crate) fn of_name(&self, name: NameId) -> Option<Option<FuncId>> {
-        self.by_name[name.index()]
+        match self.by_name[name.index()] {
+            NameOwner::NOBODY => None,
+            NameOwner::SEVERAL => Some(None),
+            NameOwner(function) => Some(Some(FuncId(function))),
+        }
     }
 
     /// True if a function has an unmangled name besides its own: an alias, or a folded function that no DIE
@@ -91,7 +129,7 @@ impl<'p, 'f> Functions<'p, 'f> {
     pub(crate) fn is_plain_alias(&self, name: NameId, function: FuncId) -> bool {
         let function = &self.program.functions[function.index()];
         let own = self.program.origins[function.origin.index()].name == name || function.symbol == Some(name);
-        !own && !is_mangled(&self.program.names[name.index()])
+        !own && !is_mangled(self.text(name))
     }
 
     /// The unit and the calls of a function.
@@ -108,7 +146,7 @@ impl<'p, 'f> Functions<'p, 'f> {
         let pieces = &self.program.pieces;
         let after = pieces.partition_point(|piece| piece.start.0 < return_addr.0);
         let piece = &pieces[after.checked_sub(1)?];
-        (return_addr.0 <= piece.start.0 + u64::from(piece.body)).then_some(piece.owner)
+        (return_addr.0 <= piece.code().end).then_some(piece.owner)
     }
 
     /// The group that owns the code before a return address.
@@ -120,9 +158,21 @@ impl<'p, 'f> Functions<'p, 'f> {
     }
 
     /// The ranges of a function, by address.
-    pub(crate) fn ranges_of(&self, function: FuncId) -> &[(u64, u64)] {
+    pub(crate) fn ranges_of(&self, function: FuncId) -> FunctionRanges<'_> {
         let at = function.index();
-        &self.ranges[self.first_ranges[at] as usize..self.first_ranges[at + 1] as usize]
+        let own = &self.ranges[self.first_ranges[at] as usize..self.first_ranges[at + 1] as usize];
+        FunctionRanges { pieces: &self.program.pieces, own }
+    }
+
+    /// The entries of all functions, sorted, each once.
+    pub(crate) fn distinct_starts(&self) -> Vec<u64> {
+        // Functions are numbered by their pieces: those with one entry mostly follow each other.
+        let runs = self.starts.chunk_by(|a, b| a == b).map(|same| same[0]);
+        let mut starts = Vec::with_capacity(self.starts.chunk_by(|a, b| a == b).count());
+        starts.extend(runs);
+        starts.sort_unstable();
+        starts.dedup();
+        starts
     }
 
     /// The piece that begins at an address, otherwise the index of the first piece behind it.
@@ -131,25 +181,66 @@ impl<'p, 'f> Functions<'p, 'f> {
     }
 }
 
-/// By unit: the functions that it describes and that have code, by DIE.
-fn by_die(program: &Program<'_>, numbers: &[Option<FuncId>]) -> Vec<Vec<(DieOffset, FuncId)>> {
-    let mut rest = numbers;
-    let of_unit = program.code.iter().map(|unit| {
-        let (own, later) = rest.split_at(unit.functions.len());
-        rest = later;
-        let functions = unit.functions.iter().zip(own);
-        let mut by_die: Vec<_> =
-            functions.filter_map(|(function, id)| Some((function.die, (*id)?))).collect();
-        by_die.sort_by_key(|(die, _)| *die);
-        by_die
-    });
-    of_unit.collect()
+/// The ranges of a function, by address.
+#[derive(Clone, Copy)]
+pub(crate) struct FunctionRanges<'p> {
+    /// Those of the program.
+    pieces: &'p [Piece],
+    /// Indexes into `pieces`, ascending.
+    own: &'p [u32],
 }
 
-/// By name: the function that every unit means by it, `Some(None)` if several have it. Also returns the described
-/// functions among these.
-fn by_name(program: &Program<'_>) -> (Vec<Option<Option<FuncId>>>, Vec<FuncId>) {
-    let mut by_name: Vec<Option<Option<FuncId>>> = vec![None; program.names.len()];
+impl<'p> FunctionRanges<'p> {
+    pub(crate) fn len(self) -> usize {
+        self.own.len()
+    }
+
+    pub(crate) fn iter(self) -> impl Iterator<Item = AddressRange> + use<'p> {
+        self.own.iter().map(move |at| self.pieces[*at as usize].code())
+    }
+
+    /// The last range that begins below an address.
+    pub(crate) fn last_below(self, address: u64) -> Option<AddressRange> {
+        let after = self.own.partition_point(|at| self.pieces[*at as usize].start.0 < address);
+        Some(self.pieces[self.own[after.checked_sub(1)?] as usize].code())
+    }
+
+    /// True if one of the ranges begins at an address.
+    pub(crate) fn begin_at(self, address: u64) -> bool {
+        self.own.binary_search_by_key(&address, |at| self.pieces[*at as usize].start.0).is_ok()
+    }
+}
+
+/// The group of a function, or none, in the bytes of an id: a large program has millions of functions.
+#[derive(Clone, Copy)]
+struct FirstGroup(u32);
+
+impl FirstGroup {
+    const NONE: FirstGroup = FirstGroup(u32::MAX);
+
+    fn get(self) -> Option<GroupId> {
+        (self.0 != FirstGroup::NONE.0).then_some(GroupId(self.0))
+    }
+}
+
+/// The function that every unit means by a name: its id, unless nobody or several have the name.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct NameOwner(u32);
+
+impl NameOwner {
+    const NOBODY: NameOwner = NameOwner(u32::MAX);
+    const SEVERAL: NameOwner = NameOwner(u32::MAX - 1);
+
+    /// With a further function of the name.
+    fn and(self, function: FuncId) -> NameOwner {
+        let owner = NameOwner(function.0);
+        if self == NameOwner::NOBODY || self == owner { owner } else { NameOwner::SEVERAL }
+    }
+}
+
+/// By name: the function that every unit means by it. Also returns the described functions among these.
+fn by_name(program: &Program<'_>) -> (Vec<NameOwner>, Vec<FuncId>) {
+    let mut by_name = vec![NameOwner::NOBODY; program.names.len()];
     let mut shared = Vec::new();
     for (index, function) in program.functions.iter().enumerate() {
         let id = FuncId(index as u32);
@@ -163,15 +254,15 @@ fn by_name(program: &Program<'_>) -> (Vec<Option<Option<FuncId>>>, Vec<FuncId>) 
         }
         shared.extend(function.source.is_some().then_some(id));
         for name in [own].into_iter().chain(function.symbol).chain(function.aliases.iter().copied()) {
-            let known = by_name[name.index()];
-            by_name[name.index()] = Some(known.map_or(Some(id), |known| known.filter(|known| *known == id)));
+            let owner = &mut by_name[name.index()];
+            *owner = owner.and(id);
         }
     }
     (by_name, shared)
 }
 
-/// The ranges of all functions, and by function, with one more at the end, the index of its first range.
-fn ranges(program: &Program<'_>) -> (Vec<(u64, u64)>, Vec<u32>) {
+/// The pieces of all functions, and by function, with one more at the end, the index of its first.
+fn ranges(program: &Program<'_>) -> (Vec<u32>, Vec<u32>) {
     let owners = |piece: &Piece, add: &mut dyn FnMut(FuncId)| match piece.owner {
         Owner::Function(function) => add(function),
         Owner::Group(group) => {
@@ -188,12 +279,12 @@ fn ranges(program: &Program<'_>) -> (Vec<(u64, u64)>, Vec<u32>) {
         *next = sum;
     }
     let first = next.clone();
-    let mut ranges = vec![(0, 0); sum as usize];
+    let mut ranges = vec![0; sum as usize];
     // Pieces are sorted.
-    for piece in &program.pieces {
+    for (number, piece) in (0..).zip(&program.pieces) {
         owners(piece, &mut |function| {
             let at = &mut next[function.index()];
-            ranges[*at as usize] = (piece.start.0, piece.start.0 + u64::from(piece.body));
+            ranges[*at as usize] = number;
             *at += 1;
         });
     }

@@ -1,59 +1,51 @@
 //! The callee of each recorded call, and what compilers and linkers put in the places of callees.
 
-use std::ops::Deref;
-
 use crate::keys::callee::Callee;
+use crate::keys::folded_parts::AmbiguousParts;
 use crate::keys::functions::Functions;
 use crate::keys::merged_units::{MergedUnits, SymbolMembers};
 use crate::keys::overrides;
 use crate::keys::thunks::Passing;
-use crate::model::{CalleePlace, FuncId, ImageAddr, LocalCallee, UnitCallee};
+use crate::model::{CalleePlace, FuncId, ImageAddr, LocalCallee, UnitCallee, UnitId};
 use crate::program::names::itanium::is_program_wide;
 use crate::util::hash::HashSet;
 
 /// The functions of a program, with the callees that its units record. It is built in two stages: callees are looked
 /// up among the functions.
 pub(crate) struct Index<'p, 'f> {
-    functions: Functions<'p, 'f>,
+    pub(crate) functions: Functions<'p, 'f>,
     /// Any caller may hide a folded function that nothing names, so no call rules a member out.
     pub(crate) has_forgotten_callers: bool,
     pub(crate) passing: Passing,
     pub(crate) merged_units: MergedUnits,
+    pub(crate) ambiguous_parts: AmbiguousParts,
     /// By unit: the callee of each local callee id.
     pub(crate) callees: Vec<Vec<Callee>>,
     /// By group.
     pub(crate) undescribed: Vec<SymbolMembers>,
 }
 
-/// An index is also used as the functions that it was made of.
-impl<'p, 'f> Deref for Index<'p, 'f> {
-    type Target = Functions<'p, 'f>;
-
-    fn deref(&self) -> &Functions<'p, 'f> {
-        &self.functions
-    }
-}
-
 impl<'p, 'f> Index<'p, 'f> {
-    pub(crate) fn new(functions: Functions<'p, 'f>) -> Self {
+    pub(crate) fn new(mut functions: Functions<'p, 'f>) -> Self {
         let (program, placed, records) = (functions.program, functions.placed, functions.records);
         // If a name has several definitions, a call of it calls the definition that prevailed.
-        let several = overrides::functions(program, records, &functions.shared);
+        let several = overrides::functions(program, records, std::mem::take(&mut functions.shared));
         let of_unit = |unit: usize| callees_of(&functions, &several, unit);
         let callees = (0..program.code.len()).map(of_unit).collect();
         Index {
             has_forgotten_callers: placed.has_forgotten_callers,
             passing: Passing::new(program, functions.machine),
             merged_units: MergedUnits::new(program, records, &placed.merging),
+            ambiguous_parts: AmbiguousParts::new(&functions),
             callees,
-            undescribed: program.groups.iter().map(|group| SymbolMembers::of(program, group)).collect(),
+            undescribed: program.groups.iter().map(|group| SymbolMembers::of(&functions, group)).collect(),
             functions,
         }
     }
 
     /// True if a call goes to code that a linker put in the place of the callee.
     pub(crate) fn calls_made(&self, return_addr: ImageAddr, callee: FuncId) -> bool {
-        let target = self.machine.call_before(return_addr.0);
+        let target = self.functions.machine.call_before(return_addr.0);
         target.and_then(|target| self.passing.made_for(target)) == Some(callee)
     }
 
@@ -66,7 +58,8 @@ impl<'p, 'f> Index<'p, 'f> {
 /// The callees of a unit, by their local ids.
 fn callees_of(functions: &Functions<'_, '_>, several: &HashSet<FuncId>, unit_index: usize) -> Vec<Callee> {
     let resolve = |(index, callee): (u32, &UnitCallee)| {
-        let doubtful = functions.placed.doubtful_callees.contains(&(unit_index, LocalCallee(index)));
+        let doubtful =
+            functions.placed.doubtful_callees.contains(&(UnitId::new(unit_index as u32), LocalCallee(index)));
         let owner = match callee.place {
             _ if doubtful => None,
             CalleePlace::Here => Some(unit_index),
@@ -80,7 +73,7 @@ fn callees_of(functions: &Functions<'_, '_>, several: &HashSet<FuncId>, unit_ind
         }
         let name =
             functions.program.origins[functions.program.origin_of(unit_index, callee.origin).index()].name;
-        let bytes = &functions.program.names[name.index()];
+        let bytes = functions.text(name);
         if bytes.is_empty() || !(callee.external || is_program_wide(bytes)) {
             return Callee::Unknown;
         }
@@ -90,5 +83,8 @@ fn callees_of(functions: &Functions<'_, '_>, several: &HashSet<FuncId>, unit_ind
             None => functions.variant(bytes).unwrap_or(Callee::OtherModule(name)),
         }
     };
-    (0..).zip(&functions.records.units[unit_index].callees).map(resolve).collect()
+    let listed = &functions.records.units[unit_index].callees;
+    let mut callees = Vec::with_capacity(listed.len());
+    callees.extend((0..).zip(listed.iter()).map(resolve));
+    callees
 }

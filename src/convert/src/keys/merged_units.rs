@@ -1,24 +1,32 @@
 //! Units whose compiler merged functions and rewrote the calls of them.
 
+use crate::keys::functions::Functions;
 use crate::merge::units::Records;
 use crate::model::{FuncId, Group, How, NameId, Program, Together, UnitId};
 use crate::program::names::itanium::is_mangled;
-use crate::util::hash::HashSet;
+use crate::util::fit::fit;
+use crate::util::hash::{HashMap, HashSet};
 
 /// Merged functions, and the units in which calls of them were rewritten.
 pub(crate) struct MergedUnits {
     /// Names of functions for which the compiler may have substituted others, even if another unit has the copy that
-    /// was kept.
-    pub(crate) defined: HashSet<(Within, NameId)>,
+    /// was kept; sorted.
+    defined: Vec<(WithinId, NameId)>,
     /// By unit: the range of units in which its calls were rewritten.
-    pub(crate) within: Vec<Option<Within>>,
+    pub(crate) within: Vec<Option<WithinId>>,
+    /// By [`WithinId`].
+    ranges: Vec<Within>,
     /// gcc's units in which functions jump to others of the same code.
     pub(crate) jumping: HashSet<UnitId>,
 }
 
+/// Index into [`MergedUnits::ranges`]. A large program has millions of names with such an id.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct WithinId(u32);
+
 /// The units in which calls of a merged function are rewritten.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Within {
+enum Within {
     Unit(UnitId),
     Units(Together),
 }
@@ -36,15 +44,37 @@ impl MergedUnits {
                 within[unit.index()].get_or_insert(Within::Unit(unit));
             }
         }
-        let mut defined = HashSet::default();
+        let (mut ranges, mut ids) = (Vec::new(), HashMap::default());
+        let mut number = |within: Within| {
+            *ids.entry(within).or_insert_with(|| {
+                ranges.push(within);
+                WithinId(ranges.len() as u32 - 1)
+            })
+        };
+        let within: Vec<Option<WithinId>> =
+            within.into_iter().map(|within| within.map(&mut number)).collect();
+        let mut defined = Vec::new();
         for (unit, within) in within.iter().enumerate() {
             let Some(within) = *within else { continue };
             let functions = program.code[unit].functions.iter().map(|function| function.origin);
             for origin in functions.chain(records.units[unit].erased.iter().map(|erased| erased.origin)) {
-                defined.insert((within, program.origins[program.origin_of(unit, origin).index()].name));
+                defined.push((within, program.origins[program.origin_of(unit, origin).index()].name));
             }
         }
-        MergedUnits { defined, within, jumping }
+        defined.sort_unstable();
+        defined.dedup();
+        fit(&mut defined);
+        MergedUnits { defined, within, ranges, jumping }
+    }
+
+    /// True if a unit among these defines a function of this name.
+    pub(crate) fn defines(&self, within: WithinId, name: NameId) -> bool {
+        self.defined.binary_search(&(within, name)).is_ok()
+    }
+
+    /// True if these units are several: an object, or all of the program.
+    pub(crate) fn are_several(&self, within: WithinId) -> bool {
+        matches!(self.ranges[within.0 as usize], Within::Units(_))
     }
 }
 
@@ -57,9 +87,10 @@ pub(crate) struct SymbolMembers {
 }
 
 impl SymbolMembers {
-    pub(crate) fn of(program: &Program<'_>, group: &Group) -> SymbolMembers {
+    pub(crate) fn of(functions: &Functions<'_, '_>, group: &Group) -> SymbolMembers {
+        let program = functions.program;
         let name = |function: FuncId| {
-            &program.names[program.origins[program.functions[function.index()].origin.index()].name.index()]
+            functions.text(program.origins[program.functions[function.index()].origin.index()].name)
         };
         let mut by_symbol = group.members.iter().filter(|member| member.how == How::SymbolOnly).peekable();
         SymbolMembers {

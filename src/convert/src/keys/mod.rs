@@ -17,7 +17,9 @@
 //! compiler recorded are compared with the jumps in the code, since it omits some.
 
 mod callee;
+mod callee_trust;
 mod calls;
+mod folded_parts;
 mod functions;
 mod index;
 mod merged_units;
@@ -31,15 +33,39 @@ use crate::keys::calls::CallResults;
 use crate::keys::calls::key_builder::MAX_MATCHING_STEPS;
 use crate::keys::functions::Functions;
 use crate::keys::index::Index;
+use crate::keys::objects::class_units::{is_of_method, is_of_object, is_table};
 use crate::merge::units::Records;
 use crate::model::{ClassUnit, Keys};
 use crate::open::Image;
 use crate::place::Placed;
 use crate::program::machine::Machine;
+use crate::program::symbols::Symbols;
+use crate::toolchain::functions::is_added;
+use crate::toolchain::itanium_abi::is_construction_vtable;
+use crate::util::fit::fit;
 
-pub(crate) use objects::wanted::wanted_classes;
+pub(crate) use objects::class_units::units_with_needed_classes;
 
-/// Finds the keys of the program. `classes` are the classes of the units that [`wanted_classes`] returns; `None` if
+/// The image without the symbols that no step after reading needs beside [`Symbols`], to save memory in a large program. It keeps
+/// those of vtables, those of code that a toolchain adds, those of methods that share their address with another function, and one that
+/// is local to its object: the search for keys asks whether there is any.
+pub(crate) fn with_needed_symbols<'f>(mut image: Image<'f>, symbols: &Symbols<'f>) -> Image<'f> {
+    if Machine::reads_all_symbols(&image) {
+        return image;
+    }
+    let mut has_local = false;
+    image.symbols.retain(|symbol| {
+        is_table(symbol)
+            || is_construction_vtable(symbol.name)
+            || is_added(symbol.name)
+            || (is_of_method(symbol) && symbols.at(symbol.address).len() > 1)
+            || (is_of_object(symbol) && !std::mem::replace(&mut has_local, true))
+    });
+    fit(&mut image.symbols);
+    image
+}
+
+/// Finds the keys of the program. `classes` are the classes of the units that [`units_with_needed_classes`] returns; `None` if
 /// it returns `None`.
 pub(crate) fn keys<'f>(
     placed: &Placed<'f>,
@@ -53,10 +79,11 @@ pub(crate) fn keys<'f>(
     }
     let machine = Machine::new(image);
     let index = Index::new(Functions::new(placed, records, &machine));
+    let may_lead_into_group = index.may_lead_into_group();
     // Keys of objects and keys of calls do not depend on each other.
     let (found, CallResults { calls, tails, counts, guesses, unknown_calls, capped }) = rayon::join(
-        || objects::classes::keys(&index, image, classes, diagnostics),
-        || CallResults::of(&index),
+        || objects::classes::keys(&index, &may_lead_into_group, image, classes, diagnostics),
+        || CallResults::of(&index, &may_lead_into_group),
     );
     if capped {
         diagnostics.add(Kind::Cap(Cap::CallMatching), 0, || {

@@ -8,7 +8,11 @@ use crate::model::{FuncId, NameId, OriginId, Program};
 use crate::util::hash::HashSet;
 
 /// The functions with such names among `shared`, the described functions that other units can call by name.
-pub(crate) fn functions(program: &Program<'_>, records: &Records<'_>, shared: &[FuncId]) -> HashSet<FuncId> {
+pub(crate) fn functions(
+    program: &Program<'_>,
+    records: &Records<'_>,
+    shared: Vec<FuncId>,
+) -> HashSet<FuncId> {
     let mut defined: Vec<Option<OriginId>> = vec![None; program.names.len()];
     let mut names: HashSet<NameId> = HashSet::default();
     let name_of = |origin: OriginId| program.origins[origin.index()].name;
@@ -34,5 +38,5 @@ pub(crate) fn functions(program: &Program<'_>, records: &Records<'_>, shared: &[
     if names.is_empty() {
         return HashSet::default();
     }
-    shared.iter().filter(|function| names.contains(&name_of(origin_of(function)))).copied().collect()
+    shared.into_iter().filter(|function| names.contains(&name_of(origin_of(function)))).collect()
 }

@@ -7,8 +7,9 @@ use rayon::prelude::*;
 
 use crate::keys::callee::Callee;
 use crate::keys::index::Index;
-use crate::model::{FuncId, Owner, Piece, TailKey};
+use crate::model::{AddressRange, FuncId, Owner, Piece, TailKey};
 use crate::program::machine::Jumps;
+use crate::toolchain::libraries::ends_outside;
 use crate::util::budget::Budget;
 use crate::util::hash::{HashMap, HashSet};
 
@@ -45,6 +46,12 @@ pub(crate) type JumpsOf = HashMap<u64, Option<Rc<Jumps>>>;
 const TASKS: usize = 16;
 const AT_ONCE: usize = 256;
 
+/// What may be a jump between two pieces, by their indexes.
+struct PieceJump {
+    to: u32,
+    from: u32,
+}
+
 /// Lists of numbers, each list under a number.
 struct Lists {
     /// By list: one more than the index of its last number in `all`; 0 for an empty list.
@@ -74,39 +81,60 @@ impl Lists {
 const PIECES_AT_ONCE: usize = 2048;
 
 impl Index<'_, '_> {
-    /// What each called function reaches, for the functions that may lead into groups.
+    /// What each called function reaches, for the functions that may lead into groups and are no members of any: whether calls of
+    /// these need keys depends on it.
     pub(crate) fn reach_of_callees(&self, may_lead: &[bool]) -> HashMap<FuncId, Reach> {
         let mut called = Vec::new();
         for callees in &self.callees {
             called.extend(callees.iter().filter_map(|callee| match callee {
-                Callee::Function(function) if may_lead[function.index()] => Some(*function),
+                Callee::Function(function) if may_lead[function.index()] => {
+                    Some(*function).filter(|function| self.functions.group(*function).is_none())
+                }
                 _ => None,
             }));
         }
         called.sort_unstable();
         called.dedup();
-        let tasks = called.par_chunks((called.len() / TASKS).max(AT_ONCE)).map(|some| {
-            let mut jumps = JumpsOf::default();
-            some.iter().map(|&function| self.reach(&mut jumps, function)).collect::<Vec<_>>()
-        });
-        let found: Vec<Vec<Reach>> = tasks.collect();
+        let found = self.in_tasks(&called, |function, jumps| self.reach(jumps, function));
         called.into_iter().zip(found.into_iter().flatten()).collect()
+    }
+
+    /// The keys of what these functions reach. `known`: what some of them reach.
+    pub(crate) fn tail_keys(&self, functions: &[FuncId], known: &HashMap<FuncId, Reach>) -> Vec<TailKey> {
+        let found = self.in_tasks(functions, |function, jumps| {
+            let new = || self.reach(jumps, function);
+            known.get(&function).cloned().unwrap_or_else(new).keys(function).collect::<Vec<_>>()
+        });
+        found.into_iter().flatten().flatten().collect()
+    }
+
+    /// Calls `work` for each of these functions, in a few tasks. Returns the results in the order of the functions, by task.
+    fn in_tasks<T: Send>(
+        &self,
+        functions: &[FuncId],
+        work: impl Fn(FuncId, &mut JumpsOf) -> T + Sync,
+    ) -> Vec<Vec<T>> {
+        let tasks = functions.par_chunks((functions.len() / TASKS).max(AT_ONCE)).map(|some| {
+            let mut jumps = JumpsOf::default();
+            some.iter().map(|&function| work(function, &mut jumps)).collect()
+        });
+        tasks.collect()
     }
 
     /// By function: whether it is a member of a group or may reach one by tail calls. In most programs few functions
     /// do, and only for them is [`Index::reach`] needed. So this accepts everything that may be a jump, and reads all
     /// code once.
     pub(crate) fn may_lead_into_group(&self) -> Vec<bool> {
-        let program = self.program;
+        let program = self.functions.program;
         let mut jumps_into = Lists::new(program.pieces.len());
-        for (to, from) in self.jumps_between_pieces().into_iter().flatten() {
+        for PieceJump { to, from } in self.jumps_between_pieces().into_iter().flatten() {
             jumps_into.add(to, from);
         }
         let mut tails_to = Lists::new(program.functions.len());
         for function in (0..program.functions.len() as u32).map(FuncId) {
-            let Some((unit, _, listed)) = self.calls(function) else { continue };
-            for call in listed.iter().filter(|call| call.tail) {
-                if let Callee::Function(callee) = self.callee(unit, call.callee) {
+            let Some((unit, _, listed)) = self.functions.calls(function) else { continue };
+            for call in listed.iter().filter(|call| call.is_tail()) {
+                if let Callee::Function(callee) = self.callee(unit, call.callee()) {
                     tails_to.add(callee.0, function.0);
                 }
             }
@@ -128,8 +156,8 @@ impl Index<'_, '_> {
             for tail in tails_to.of(function.index()) {
                 add(FuncId(tail), &mut may_lead, &mut next);
             }
-            for &(start, _) in self.ranges_of(function) {
-                let Ok(piece) = self.entry(start) else { continue };
+            for AddressRange { start, .. } in self.functions.ranges_of(function).iter() {
+                let Ok(piece) = self.functions.entry(start) else { continue };
                 if std::mem::replace(&mut followed[piece], true) {
                     continue;
                 }
@@ -147,23 +175,21 @@ impl Index<'_, '_> {
         may_lead
     }
 
-    /// Everything that may be a jump from one piece to another, as (target piece, source piece), in one list per
-    /// task. Jumps of group members and jumps within one function are left out.
-    fn jumps_between_pieces(&self) -> Vec<Vec<(u32, u32)>> {
-        let pieces = &self.program.pieces;
+    /// Everything that may be a jump from one piece to another, in one list per task. Jumps of group members and jumps within one function are left out.
+    fn jumps_between_pieces(&self) -> Vec<Vec<PieceJump>> {
+        let pieces = &self.functions.program.pieces;
         let end = pieces.last().map_or(0, end_of);
         let all = pieces.first().map_or(0, |piece| piece.start.0)..end;
         let tasks = pieces.par_chunks(PIECES_AT_ONCE).enumerate().map(|(task, some)| {
             let (mut found, mut jumps) = (Vec::new(), Jumps::default());
             for (from, piece) in ((task * PIECES_AT_ONCE) as u32..).zip(some) {
                 match piece.owner {
-                    Owner::Function(function) if self.group(function).is_none() => {}
+                    Owner::Function(function) if self.functions.group(function).is_none() => {}
                     _ => continue,
                 }
                 jumps.targets.clear();
                 jumps.short.clear();
-                let (start, end) = (piece.start.0, piece.start.0 + u64::from(piece.body));
-                self.machine.add_direct_jumps(start, end, &mut jumps);
+                self.functions.machine.add_direct_jumps(piece.code(), &mut jumps);
                 // The jumps of a function to one part of it are mostly neighbours.
                 let mut last = from as usize;
                 for &target in jumps.targets.iter().chain(&jumps.short) {
@@ -171,7 +197,7 @@ impl Index<'_, '_> {
                         let Some(piece) = self.piece_at(target) else { continue };
                         last = piece;
                         if pieces[piece].owner != pieces[from as usize].owner {
-                            found.push((piece as u32, from));
+                            found.push(PieceJump { to: piece as u32, from });
                         }
                     }
                 }
@@ -183,7 +209,7 @@ impl Index<'_, '_> {
 
     /// The piece that contains an address, including the padding behind it.
     fn piece_at(&self, address: u64) -> Option<usize> {
-        let at = match self.entry(address) {
+        let at = match self.functions.entry(address) {
             Ok(piece) => return Some(piece),
             Err(after) => after.checked_sub(1)?,
         };
@@ -191,13 +217,13 @@ impl Index<'_, '_> {
     }
 
     fn is_in(&self, piece: usize, address: u64) -> bool {
-        let piece = &self.program.pieces[piece];
+        let piece = &self.functions.program.pieces[piece];
         (piece.start.0..end_of(piece)).contains(&address)
     }
 
     pub(crate) fn reach(&self, jumps_of: &mut JumpsOf, function: FuncId) -> Reach {
         let mut reach = Reach { unknown: self.has_forgotten_callers, ..Reach::default() };
-        let part = MAX_TAIL_STEPS / (self.program.functions.len() as u64).max(1);
+        let part = MAX_TAIL_STEPS / (self.functions.program.functions.len() as u64).max(1);
         let steps = Budget::new(part.clamp(*STEPS.start(), *STEPS.end()));
         let mut seen = vec![function];
         let mut next = 0;
@@ -210,7 +236,7 @@ impl Index<'_, '_> {
             let mut found = recorded;
             // Code that no compiler described may leave in any way, for example by a return to an address that it
             // pushed.
-            reach.unknown |= self.program.functions[at.index()].source.is_none();
+            reach.unknown |= self.functions.program.functions[at.index()].source.is_none();
             match self.jumps(jumps_of, at, &steps) {
                 Some(jumps) => {
                     // Compilers never record some jumps: clang omits jumps through a table of function addresses, and
@@ -231,54 +257,79 @@ impl Index<'_, '_> {
                     Callee::Function(callee) if seen.contains(&callee) => {}
                     Callee::Function(callee) if seen.len() < MAX_REACH => seen.push(callee),
                     // A function of another module may jump to any address that it was given.
-                    Callee::OtherModule(name) if ends_outside(&self.program.names[name.index()]) => {}
+                    Callee::OtherModule(name) if ends_outside(self.functions.text(name)) => {}
                     _ => reach.unknown = true,
                 }
             }
         }
         reach.members =
-            seen[1..].iter().copied().filter(|function| self.group(*function).is_some()).collect();
+            seen[1..].iter().copied().filter(|function| self.functions.group(*function).is_some()).collect();
         reach
     }
 
     /// True if a tail call that a function records may mean another callee.
     fn records_other(&self, function: FuncId, callee: FuncId) -> bool {
-        self.calls(function).is_some_and(|(unit, ..)| self.may_be_other(unit, callee))
+        self.functions.calls(function).is_some_and(|(unit, ..)| self.may_be_other(unit, callee))
     }
 
     /// The callees of the tail calls that the compiler recorded, and whether it promises that the list is complete.
     fn recorded_tails(&self, function: FuncId, steps: &Budget, unknown: &mut bool) -> (Vec<Callee>, bool) {
-        let Some((unit, calls, listed)) = self.calls(function) else { return (Vec::new(), false) };
+        let Some((unit, calls, listed)) = self.functions.calls(function) else { return (Vec::new(), false) };
         if !steps.spend(listed.len()) {
             return (Vec::new(), false);
         }
-        let tails = listed.iter().filter(|call| call.tail).map(|call| self.callee(unit, call.callee));
+        let tails = listed.iter().filter(|call| call.is_tail()).map(|call| self.callee(unit, call.callee()));
         let tails: Vec<Callee> = tails.collect();
         *unknown |= tails.iter().any(|callee| matches!(callee, Callee::Indirect | Callee::Unknown));
         (tails, calls.all_tail_calls)
     }
 
-    /// The jumps out of a function, by range; `None` if its code is missing.
+    /// The jumps out of a function, by part; `None` if some of its code is missing. Where the linker folded parts of the function
+    /// into each other, a jump of their code is one jump of each.
     fn jumps(&self, known: &mut JumpsOf, function: FuncId, steps: &Budget) -> Option<Vec<Rc<Jumps>>> {
-        let ranges = self.ranges_of(function);
-        let ranges = if steps.spend(ranges.len()) { ranges } else { &[] };
-        let read = |&(start, end): &(u64, u64)| {
+        let ranges = self.functions.ranges_of(function);
+        let count = if steps.spend(ranges.len()) { ranges.len() } else { 0 };
+        let read = |code: AddressRange| {
             let read = || {
-                let jumps = self.machine.jumps(start, end, |target| self.entry(target).is_ok())?;
+                let jumps =
+                    self.functions.machine.jumps(code, |target| self.functions.entry(target).is_ok())?;
                 Some(Rc::new(jumps))
             };
-            known.entry(start).or_insert_with(read).clone()
+            known.entry(code.start).or_insert_with(read).clone()
         };
-        ranges.iter().map(read).collect()
+        let mut jumps: Vec<Rc<Jumps>> = ranges.iter().take(count).map(read).collect::<Option<_>>()?;
+        if self.ambiguous_parts.is_missing(function) {
+            return None;
+        }
+        for (at, AddressRange { start, .. }) in ranges.iter().take(count).enumerate() {
+            let more = self.ambiguous_parts.more_at(function, start) as usize;
+            if !steps.spend(more) {
+                return None;
+            }
+            let again = jumps[at].clone();
+            jumps.extend(std::iter::repeat_n(again, more));
+        }
+        Some(jumps)
+    }
+
+    /// True if another function begins at a piece: a jump to it may be a tail call of that function, although the piece is a part of
+    /// this one, too.
+    fn is_entry_of_another(&self, piece: usize, function: FuncId, steps: &Budget) -> bool {
+        let piece = &self.functions.program.pieces[piece];
+        let Owner::Group(group) = piece.owner else { return false };
+        let members = &self.functions.program.groups[group.index()].members;
+        let begins =
+            |other: FuncId| other != function && self.functions.starts[other.index()] == piece.start.0;
+        steps.spend(members.len()) && members.iter().any(|member| begins(member.function))
     }
 
     /// Adds the functions of a piece. Of a folded piece it adds all members, since the jump does not show which is
     /// meant.
     fn owners(&self, piece: usize, steps: &Budget, found: &mut Vec<Callee>) {
-        match self.program.pieces[piece].owner {
+        match self.functions.program.pieces[piece].owner {
             Owner::Function(function) => found.push(Callee::Function(function)),
             Owner::Group(group) => {
-                let members = &self.program.groups[group.index()].members;
+                let members = &self.functions.program.groups[group.index()].members;
                 if steps.spend(members.len()) {
                     found.extend(members.iter().map(|member| Callee::Function(member.function)));
                 }
@@ -299,10 +350,11 @@ impl Index<'_, '_> {
         if !steps.spend(jumps.iter().map(|jumps| jumps.targets.len() + jumps.short.len()).sum()) {
             return;
         }
-        let own = self.ranges_of(function);
-        let is_part = |start: u64| own.binary_search_by_key(&start, |range| range.0).is_ok();
-        let through =
-            |target: u64| self.passing.made_for(target).map_or(target, |made| self.starts[made.index()]);
+        let own = self.functions.ranges_of(function);
+        let is_part = |start: u64| own.begin_at(start);
+        let through = |target: u64| {
+            self.passing.made_for(target).map_or(target, |made| self.functions.starts[made.index()])
+        };
         let mut targets: Vec<u64> =
             jumps.iter().flat_map(|jumps| &jumps.targets).map(|&target| through(target)).collect();
         targets.sort_unstable();
@@ -312,8 +364,8 @@ impl Index<'_, '_> {
         let slots: HashSet<u64> = jumps.iter().flat_map(|jumps| &jumps.slots).copied().collect();
         let mut names = NameUse { used: 0, needed: slots.len() };
         for target in short() {
-            if let Ok(piece) = self.entry(target)
-                && !is_part(target)
+            if let Ok(piece) = self.functions.entry(target)
+                && (!is_part(target) || self.is_entry_of_another(piece, function, steps))
             {
                 self.owners(piece, steps, found);
             }
@@ -334,7 +386,7 @@ impl Index<'_, '_> {
         for &callee in recorded {
             match callee {
                 Callee::Function(function) => {
-                    let start = self.starts[function.index()];
+                    let start = self.functions.starts[function.index()];
                     *tails.by_address.entry(start).or_default() += 1;
                     if !direct.contains(&start) {
                         tails.by_name.insert(callee);
@@ -356,14 +408,17 @@ impl Index<'_, '_> {
         found: &mut Vec<Callee>,
         names: &mut NameUse,
     ) {
-        match self.entry(target) {
+        match self.functions.entry(target) {
             // mold gives stubs of the linker symbols, too.
-            _ if self.machine.is_stub(target) => names.needed += 1,
+            _ if self.functions.machine.is_stub(target) => names.needed += 1,
             // A jump to a part of the function, or to its own entry if it shares that with no other function, is no tail
             // call.
             Ok(piece) => {
-                let folded = matches!(self.program.pieces[piece].owner, Owner::Group(_));
-                if !is_part(target) || (folded && self.starts[function.index()] == target) {
+                let folded = matches!(self.functions.program.pieces[piece].owner, Owner::Group(_));
+                if !is_part(target)
+                    || (folded && self.functions.starts[function.index()] == target)
+                    || self.is_entry_of_another(piece, function, steps)
+                {
                     self.owners(piece, steps, found);
                     // The linker may have replaced a recorded callee by this function (`--wrap`).
                     names.used += 1;
@@ -371,10 +426,10 @@ impl Index<'_, '_> {
             }
             Err(_) => {
                 if let Some(around) = self.piece_at(target) {
-                    if !is_part(self.program.pieces[around].start.0) {
+                    if !is_part(self.functions.program.pieces[around].start.0) {
                         self.owners(around, steps, found);
                     }
-                } else if self.machine.is_code(target) {
+                } else if self.functions.machine.is_code(target) {
                     names.needed += 1;
                 }
             }
@@ -400,53 +455,4 @@ struct NameUse {
 /// The end of a piece, including its padding.
 fn end_of(piece: &Piece) -> u64 {
     piece.start.0 + u64::from(piece.body) + u64::from(piece.pad)
-}
-
-/// True for functions of the C and C++ libraries, by linkage name, that never end in a jump to code that a caller
-/// gave them: functions that allocate and free memory, and functions on strings and memory. Functions of other
-/// libraries have names with the same beginnings, so whole names are compared.
-fn ends_outside(name: &[u8]) -> bool {
-    const MEMORY: [&str; 4] = ["free", "malloc", "calloc", "realloc"];
-    const OF_BOTH: [&str; 31] = [
-        "casecmp", "cat", "chr", "chrnul", "cmp", "coll", "cpy", "cspn", "dup", "ftime", "lcat", "lcpy",
-        "len", "ncasecmp", "ncat", "ncmp", "ncpy", "nlen", "pbrk", "rchr", "spn", "str", "tod", "tof", "tok",
-        "tol", "told", "toll", "toul", "toull", "xfrm",
-    ];
-    const OF_STRINGS: [&str; 8] = ["casestr", "error", "fmon", "ndup", "ptime", "sep", "signal", "verscmp"];
-    const OF_WIDE: [&str; 4] = ["nrtombs", "rtombs", "tombs", "width"];
-    const OF_MEMORY: [&str; 9] = ["ccpy", "chr", "cmp", "cpy", "mem", "move", "pcpy", "rchr", "set"];
-    // Operators `new` and `delete` (C++20 17.6.3; Itanium C++ ABI 5.1.3), of both widths of a size.
-    const NEW: [&str; 4] = ["", "RKSt9nothrow_t", "St11align_val_t", "St11align_val_tRKSt9nothrow_t"];
-    let Ok(name) = str::from_utf8(name) else { return false };
-    let is = |prefixes: &[&str], rests: &[&str]| {
-        prefixes.iter().filter_map(|prefix| name.strip_prefix(prefix)).any(|rest| rests.contains(&rest))
-    };
-    MEMORY.contains(&name)
-        || is(&["str", "wcs"], &OF_BOTH)
-        || is(&["str"], &OF_STRINGS)
-        || is(&["wcs"], &OF_WIDE)
-        || is(&["mem"], &OF_MEMORY)
-        || is(&["_Znwm", "_Znwj", "_Znam", "_Znaj"], &NEW)
-        || is(&["_ZdlPv", "_ZdaPv"], &NEW)
-        || is(&["_ZdlPvm", "_ZdlPvj", "_ZdaPvm", "_ZdaPvj"], &["", "St11align_val_t"])
-}
-
-#[cfg(test)]
-mod tests {
-    use super::ends_outside;
-
-    #[test]
-    fn what_ends_in_a_library() {
-        for name in ["free", "memcpy", "strlen", "wcsncpy", "_ZdlPvm", "_ZnwmSt11align_val_t", "_ZdaPv"] {
-            assert!(ends_outside(name.as_bytes()), "{name}");
-        }
-        let others = [
-            ["apply", "mem", "str_apply", "freeze", "qsort", "_ZNSo5flushEv", "_Zd1f", ""],
-            // Functions of other programs, and an operator that takes a function.
-            ["memberapply", "streamrun", "strwidth", "memory", "str", "wcs", "_ZnwmPFvvE", "_ZdlPvPFvvE"],
-        ];
-        for name in others.concat() {
-            assert!(!ends_outside(name.as_bytes()), "{name}");
-        }
-    }
 }

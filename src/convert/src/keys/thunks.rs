@@ -5,7 +5,8 @@
 use crate::model::{FuncId, NameId, Owner, Piece, Program};
 use crate::place::thunks::bounds::MAX_THUNK;
 use crate::program::machine::Machine;
-use crate::program::names::toolchain::{checked_name, may_be_merged};
+use crate::toolchain::functions::may_be_merged;
+use crate::toolchain::suffixes::checked_name;
 use crate::util::hash::{HashMap, HashSet};
 
 /// Code that passes its calls on.
@@ -30,8 +31,7 @@ impl Passing {
             u64::from(piece.body) <= MAX_THUNK
                 && owners(program, piece).any(|owner| !is_described(program, owner))
         });
-        let target =
-            |piece: &Piece| machine.passes_on(piece.start.0, piece.start.0 + u64::from(piece.body), is_such);
+        let target = |piece: &Piece| machine.passes_on(piece.code(), is_such);
         let passing: Vec<(&Piece, u64)> = small.filter_map(|piece| Some((piece, target(piece)?))).collect();
         let targets: HashSet<u64> = passing.iter().map(|passing| passing.1).collect();
         if !machine.has_linkers_jumps() {

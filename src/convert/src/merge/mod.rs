@@ -4,14 +4,15 @@
 //! looked up by its place in the mapped file first, and by its content only once a place.
 
 pub(crate) mod names;
+pub(crate) mod spill;
 pub(crate) mod units;
 
 use std::borrow::Cow;
 
 use foldsym_format::names::MAX_NAME;
-use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 use crate::merge::names::{Names, shortened};
+use crate::merge::spill::{Spill, UnitLists};
 use crate::merge::units::{Records, Units};
 use crate::model::{
     Edge, EdgeId, FileId, LocalTables, NONE16, NameId, Origin, OriginId, SlotKey, Unit, UnitCode, UnitMap,
@@ -20,10 +21,9 @@ use crate::model::{
 use crate::open::{DebugSection, DebugSections, Files, Image};
 use crate::read::units::queue::Take;
 use crate::util::budget::{Allowance, TooMuch};
+use crate::util::fit::fit;
 use crate::util::hash::HashMap;
 use crate::util::numbers::{NumberedMap, Numbers};
-use crate::util::scratch::ScratchFile;
-use crate::util::spill::SpillVec;
 use crate::util::text::{MAX_TEXT, TOGETHER, soon, until_zero_within};
 
 /// What units are once their ids are those of the program: five values that live for different times.
@@ -40,6 +40,14 @@ pub(crate) struct Merged<'f> {
     pub(crate) empty_units: u64,
 }
 
+impl<'f> Merged<'f> {
+    /// The lists that may move to the scratch file.
+    fn lists(&mut self) -> UnitLists<'_, 'f> {
+        let Merged { units, records, code, .. } = self;
+        UnitLists { code, records: &mut records.units, maps: &mut units.maps }
+    }
+}
+
 /// Takes units while they are read.
 pub(crate) struct Merging<'f> {
     merged: Merged<'f>,
@@ -54,16 +62,6 @@ pub(crate) struct Merging<'f> {
     room: Room,
     too_much: Option<TooMuch>,
     spill: Spill<'f>,
-}
-
-/// Which units have their rows and scopes in the scratch file: those before `first`.
-struct Spill<'f> {
-    scratch: &'f ScratchFile,
-    first: usize,
-    /// Bytes of the rows and scopes of the units from `first` on.
-    in_memory: usize,
-    /// The scratch file cannot be written to.
-    failed: bool,
 }
 
 /// What names and paths may still take, and what the program does.
@@ -153,7 +151,7 @@ impl<'f> Merging<'f> {
                 kept: 0,
             },
             too_much: None,
-            spill: Spill { scratch: files.scratch(), first: 0, in_memory: 0, failed: false },
+            spill: Spill::new(files.scratch()),
         }
     }
 
@@ -161,24 +159,9 @@ impl<'f> Merging<'f> {
     ///
     /// # Errors
     /// The unit with which the program takes more memory than its bytes allow: units from it on were not taken.
-    pub(crate) fn finish(self) -> Result<Merged<'f>, TooMuch> {
+    pub(crate) fn finish(mut self) -> Result<Merged<'f>, TooMuch> {
+        self.spill.rest(self.merged.lists());
         self.too_much.map_or(Ok(self.merged), Err)
-    }
-
-    /// Moves the rows and scopes of all units to the scratch file. Where that cannot be written to, they stay.
-    fn spill(&mut self) {
-        let (spill, code) = (&mut self.spill, &mut self.merged.code);
-        let units = &mut code[spill.first..];
-        let lists = units.iter().flat_map(|unit| [unit.rows.own().as_bytes(), unit.scopes.own().as_bytes()]);
-        let Ok(mut kept) = spill.scratch.keep(lists) else {
-            spill.failed = true;
-            return;
-        };
-        for unit in units {
-            spilled(&mut unit.rows, &mut kept, spill.scratch);
-            spilled(&mut unit.scopes, &mut kept, spill.scratch);
-        }
-        (spill.first, spill.in_memory) = (code.len(), 0);
     }
 
     /// Bytes of memory that names, origins, edges and paths take.
@@ -260,7 +243,7 @@ impl<'f> Merging<'f> {
             }
         }
         names.cut += u64::from(is_cut);
-        let id = FileId(names.files.len() as u32);
+        let id = FileId::new(names.files.len() as u32);
         names.files.push(path.clone());
         self.files.insert(path, id);
         id
@@ -271,7 +254,7 @@ impl<'f> Merging<'f> {
     }
 
     /// The ids in the whole program of what a unit's own ids count in.
-    fn ids_of(&mut self, tables: LocalTables<'f>) -> UnitMap {
+    fn ids_of(&mut self, tables: LocalTables<'f>) -> UnitMap<'f> {
         let mut names = Vec::with_capacity(tables.names.len());
         let mut local = tables.names;
         for some in local.chunks_mut(TOGETHER) {
@@ -284,8 +267,7 @@ impl<'f> Merging<'f> {
             soon(new);
             names.extend(some.iter_mut().map(|name| match name {
                 UnitName::Begins(bytes) => self.begun_name(bytes),
-                UnitName::Text(Cow::Borrowed(bytes)) => self.shared_name(bytes),
-                UnitName::Text(Cow::Owned(owned)) => self.unit_name(Cow::Owned(std::mem::take(owned))),
+                UnitName::Text(bytes) => self.shared_name(bytes),
             }));
         }
         let files: Vec<FileId> = tables.files.into_iter().map(|path| self.file(path)).collect();
@@ -305,13 +287,13 @@ impl<'f> Merging<'f> {
         });
         let mut edges: Vec<EdgeId> = local.map(|edge| self.edge(edge)).collect();
         // They were collected in place: an id is a third of an origin, a fifth of an edge.
-        origins.shrink_to_fit();
-        edges.shrink_to_fit();
-        UnitMap { files, origins, edges }
+        fit(&mut origins);
+        fit(&mut edges);
+        UnitMap { files, origins: origins.into(), edges: edges.into() }
     }
 }
 
-/// Merges the unit's tables. The unit keeps its rows and scopes; its [`UnitMap`] translates their ids.
+/// Merges the unit's tables. The unit keeps its other lists; its [`UnitMap`] translates their ids.
 impl<'f> Take<'f> for Merging<'f> {
     fn take_slots(&mut self, slots: &[SlotKey]) {
         self.merged.records.slots.extend_from_slice(slots);
@@ -329,15 +311,14 @@ impl<'f> Take<'f> for Merging<'f> {
         let map = self.ids_of(tables);
         self.room.kept += unit.bytes() + map.bytes();
         let Unit { stopped_at, head, code, traces, records, .. } = unit;
-        self.spill.in_memory += size_of_val(code.rows.own()) + size_of_val(code.scopes.own());
+        let is_due = self.spill.is_due(&code, &records, &map);
         let offset = head.offset;
-        let Merged { units, code: all_code, traces: all_traces, records: all_records, .. } = &mut self.merged;
-        units.add(head, map);
-        all_code.push(code);
-        all_traces.push(traces);
-        all_records.units.push(records);
-        if ScratchFile::is_wanted(self.spill.in_memory) && !self.spill.failed {
-            self.spill();
+        self.merged.units.add(head, map);
+        self.merged.code.push(code);
+        self.merged.traces.push(traces);
+        self.merged.records.units.push(records);
+        if is_due {
+            self.spill.units(self.merged.lists());
         }
         let (kept, allowed) = (self.room.kept + self.tables_bytes(), self.room.allowance.kept());
         let kept = kept.max(stopped_at.unwrap_or(0));
@@ -349,19 +330,6 @@ impl<'f> Take<'f> for Merging<'f> {
 
     fn is_full(&self) -> bool {
         self.too_much.is_some()
-    }
-}
-
-/// Takes a list's elements from the front of what was kept of it.
-fn spilled<'f, T: FromBytes + Immutable + KnownLayout>(
-    list: &mut SpillVec<'f, T>,
-    kept: &mut &'f [u8],
-    scratch: &'f ScratchFile,
-) {
-    // The bytes are a list's own, and all sizes are multiples of the alignment.
-    if let Ok((elements, rest)) = <[T]>::ref_from_prefix_with_elems(kept, list.own().len()) {
-        list.spill(elements, scratch);
-        *kept = rest;
     }
 }
 

@@ -7,6 +7,7 @@ use foldsym_format::names::MAX_NAME;
 use hashbrown::HashTable;
 
 use crate::model::{FileId, Function, NameId, Origin, OriginId};
+use crate::util::fit::fit;
 use crate::util::hash::{HashMap, hash_of};
 use crate::util::text::{base_name, is_same_path};
 
@@ -35,7 +36,7 @@ impl NameIndex {
         if let Some(id) = self.find_hashed(texts, hash, &name) {
             return id;
         }
-        let id = NameId(texts.len() as u32);
+        let id = NameId::new(texts.len() as u32);
         texts.push(name);
         self.add(hash, id);
         id
@@ -86,7 +87,10 @@ impl<'f> Names<'f> {
 
     /// Frees the tables that are needed only for adding.
     pub(crate) fn into_tables(self) -> NameTables<'f> {
-        let Names { texts, index, files, origins, .. } = self;
+        let Names { mut texts, mut index, files, mut origins, .. } = self;
+        fit(&mut texts);
+        fit(&mut index.hashes);
+        fit(&mut origins);
         NameTables { texts, files, origins, index }
     }
 

@@ -13,7 +13,7 @@ use crate::util::text::base_name;
 pub(crate) struct Units<'f> {
     pub(crate) heads: Vec<UnitHead<'f>>,
     /// One for each unit.
-    pub(crate) maps: Vec<UnitMap>,
+    pub(crate) maps: Vec<UnitMap<'f>>,
     /// The inlined calls of all units.
     pub(crate) edges: Vec<Edge>,
     /// By unit: the names of its origins; computed at first use.
@@ -30,7 +30,7 @@ pub(crate) struct Records<'f> {
 }
 
 impl<'f> Units<'f> {
-    pub(super) fn add(&mut self, head: UnitHead<'f>, map: UnitMap) {
+    pub(super) fn add(&mut self, head: UnitHead<'f>, map: UnitMap<'f>) {
         self.heads.push(head);
         self.maps.push(map);
         self.described.push(OnceLock::new());
@@ -39,6 +39,11 @@ impl<'f> Units<'f> {
     /// The number of units.
     pub(crate) fn len(&self) -> usize {
         self.heads.len()
+    }
+
+    /// True if Go compiled all units, and there are some.
+    pub(crate) fn are_of_go(&self) -> bool {
+        !self.heads.is_empty() && self.heads.iter().all(|head| head.merges_nothing)
     }
 
     /// The program's id of a unit's origin.

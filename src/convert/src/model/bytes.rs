@@ -1,6 +1,7 @@
 //! The memory that units take, as charged to [`crate::util::budget`].
 
-use super::{ClassUnit, Row, Scope, Unit, UnitCode, UnitMap, UnitRecords, UnitTraces};
+use super::{ClassUnit, Unit, UnitCode, UnitMap, UnitRecords, UnitTraces};
+use crate::util::fit::fit;
 
 impl Unit<'_> {
     /// True for a unit of which only the offset is known: it has no name and no code, and no other unit refers to it.
@@ -23,10 +24,10 @@ impl Unit<'_> {
             size_of_val(&self.tables.edges[..]),
             size_of_val(&self.traces.lost[..]),
             size_of_val(&self.traces.lost_ranges[..]),
-            size_of_val(&self.records.calls[..]),
+            self.records.calls.bytes(),
             size_of_val(&self.records.listed[..]),
-            size_of_val(&self.records.callees[..]),
-            size_of_val(&self.records.erased[..]),
+            self.records.callees.bytes(),
+            self.records.erased.bytes(),
             size_of_val(&self.records.codeless[..]),
             size_of_val(&self.traces.bare[..]),
             size_of_val(&self.traces.unclaimed[..]),
@@ -40,54 +41,61 @@ impl Unit<'_> {
 impl UnitCode<'_> {
     /// Bytes of memory that its lists take.
     pub(crate) fn bytes(&self) -> u64 {
-        let lists = self.scopes.len() * size_of::<Scope>()
-            + self.rows.len() * size_of::<Row>()
-            + size_of_val(&self.pieces[..])
-            + size_of_val(&self.functions[..]);
-        lists as u64
+        (self.scopes.bytes() + self.rows.bytes() + self.pieces.bytes() + self.functions.bytes()) as u64
     }
 }
 
 /// A unit's lists do not grow any more, and a list has room for up to as many elements again.
 impl UnitCode<'_> {
-    pub(crate) fn shrink_to_fit(&mut self) {
-        self.rows.own_mut().shrink_to_fit();
-        self.scopes.own_mut().shrink_to_fit();
-        self.pieces.shrink_to_fit();
-        self.functions.shrink_to_fit();
+    pub(crate) fn fit(&mut self) {
+        fit(self.rows.own_mut());
+        fit(self.scopes.own_mut());
+        fit(self.pieces.own_mut());
+        fit(self.functions.own_mut());
     }
 }
 
 impl UnitRecords<'_> {
-    pub(crate) fn shrink_to_fit(&mut self) {
-        self.calls.shrink_to_fit();
-        self.callees.shrink_to_fit();
-        self.erased.shrink_to_fit();
-        self.codeless.shrink_to_fit();
+    pub(crate) fn fit(&mut self) {
+        fit(self.calls.own_mut());
+        fit(self.callees.own_mut());
+        fit(self.erased.own_mut());
+        fit(&mut self.codeless);
     }
 }
 
 impl UnitTraces {
-    pub(crate) fn shrink_to_fit(&mut self) {
-        self.lost.shrink_to_fit();
-        self.lost_ranges.shrink_to_fit();
+    pub(crate) fn fit(&mut self) {
+        fit(&mut self.lost);
+        fit(&mut self.lost_ranges);
     }
 }
 
-impl UnitMap {
+impl UnitMap<'_> {
     /// Bytes of memory that the map takes.
     pub(crate) fn bytes(&self) -> u64 {
-        let lists =
-            size_of_val(&self.files[..]) + size_of_val(&self.origins[..]) + size_of_val(&self.edges[..]);
+        let lists = size_of_val(&self.files[..]) + self.origins.bytes() + self.edges.bytes();
         (size_of::<Self>() + lists) as u64
     }
 }
 
 impl ClassUnit<'_> {
+    /// As [`UnitCode::fit`].
+    pub(crate) fn fit(&mut self) {
+        fit(self.names.own_mut());
+        fit(self.classes.own_mut());
+        fit(self.bases.own_mut());
+        fit(self.methods.own_mut());
+        fit(self.vtables.own_mut());
+    }
+
     /// Bytes of memory that the classes take, with the places of their names.
     pub(crate) fn bytes(&self) -> u64 {
-        let lists =
-            size_of_val(&self.names[..]) + size_of_val(&self.classes[..]) + size_of_val(&self.vtables[..]);
+        let lists = self.names.bytes()
+            + self.classes.bytes()
+            + self.bases.bytes()
+            + self.methods.bytes()
+            + self.vtables.bytes();
         (size_of::<Self>() + lists) as u64
     }
 }

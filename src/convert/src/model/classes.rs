@@ -1,24 +1,29 @@
 //! Classes with vtables, as units describe them, and the keys that follow from them.
 
+use std::ops::Range;
+
 use super::{FuncId, ImageAddr, Instance, UnitName};
 use crate::diagnostics::Diagnostics;
+use crate::util::spill::{SpillList, SpillVec};
 
 /// A class of the unit, as far as virtual calls need it (DWARF 5 5.7).
 #[derive(Clone, Debug)]
-pub struct UnitClass {
+pub(crate) struct UnitClass {
     /// Index into [`ClassUnit::names`].
     pub name: u32,
     /// Only its name is known here (`DW_AT_declaration`).
     pub declared: bool,
     /// It is in an unnamed namespace, for which gcc writes no linkage names.
     pub unnamed: bool,
-    pub bases: Vec<UnitBase>,
-    pub methods: Vec<UnitMethod>,
+    /// Index range into [`ClassUnit::bases`].
+    pub bases: Range<u32>,
+    /// Index range into [`ClassUnit::methods`].
+    pub methods: Range<u32>,
 }
 
 /// A base class (`DW_TAG_inheritance`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct UnitBase {
+pub(crate) struct UnitBase {
     /// Index into [`ClassUnit::classes`]; `None` if the class is not in the unit.
     pub class: Option<u32>,
     /// Bytes from the start of the object; `None` for a virtual base.
@@ -27,7 +32,7 @@ pub struct UnitBase {
 
 /// A method as its class declares it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct UnitMethod {
+pub(crate) struct UnitMethod {
     /// Index into [`ClassUnit::names`]: the linkage name.
     pub linkage_name: u32,
     /// Index into [`ClassUnit::names`]: the name in the source.
@@ -43,7 +48,7 @@ pub struct UnitMethod {
 
 /// A vtable that the unit describes (clang's `_vtable$`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct UnitVtable {
+pub(crate) struct UnitVtable {
     /// The address of the table's symbol, which an object's pointer does not hold.
     pub address: ImageAddr,
     /// Index into [`ClassUnit::classes`].
@@ -76,13 +81,15 @@ pub struct VtableKey {
     pub function: FuncId,
     /// The key holds only for calls through this word of the table; `None`: for any caller.
     pub slot: Option<u16>,
-    /// Other members may have run; this is the most probable one.
+    /// Other members may have run.
     pub doubtful: bool,
+    /// Several members have a doubtful key for this call, and this one comes first. It is a guess.
+    pub guessed: bool,
 }
 
 /// The places in a unit of classes whose vtable the program may have from this unit.
 #[derive(Clone, Debug, Default)]
-pub struct ClassPlaces {
+pub(crate) struct ClassPlaces {
     /// Vtables, each with the offset of its class's DIE in the unit.
     pub tables: Vec<(ImageAddr, usize)>,
     /// Offsets of gcc's classes with a vtable pointer.
@@ -105,15 +112,29 @@ impl ClassPlaces {
 /// A unit, by its offset, and its classes.
 pub(crate) type UnitClasses<'a> = (u64, &'a ClassPlaces);
 
-/// The classes of a unit.
+/// The classes of a unit. `merge` moves the lists of a large program to the scratch file.
 #[derive(Default)]
-pub struct ClassUnit<'f> {
+pub(crate) struct ClassUnit<'f> {
     /// Offset of the unit's header in `.debug_info`.
     pub offset: u64,
-    pub names: Vec<UnitName<'f>>,
+    pub names: SpillList<'f, UnitName<'f>>,
     /// Classes that have a vtable, and their bases.
-    pub classes: Vec<UnitClass>,
-    pub vtables: Vec<UnitVtable>,
+    pub classes: SpillVec<'f, UnitClass>,
+    pub bases: SpillVec<'f, UnitBase>,
+    pub methods: SpillVec<'f, UnitMethod>,
+    pub vtables: SpillVec<'f, UnitVtable>,
     /// The diagnostics of reading the classes. They count only if the classes are used.
     pub(crate) skipped: Diagnostics,
+}
+
+impl ClassUnit<'_> {
+    /// The bases of one of its classes.
+    pub(crate) fn bases_of(&self, class: &UnitClass) -> &[UnitBase] {
+        &self.bases[class.bases.start as usize..class.bases.end as usize]
+    }
+
+    /// The methods of one of its classes.
+    pub(crate) fn methods_of(&self, class: &UnitClass) -> &[UnitMethod] {
+        &self.methods[class.methods.start as usize..class.methods.end as usize]
+    }
 }

@@ -4,7 +4,7 @@ use super::{DieOffset, Instance, LocalOrigin};
 
 /// A subprogram that is described and has no code: the compiler merged it with another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Codeless {
+pub(crate) struct Codeless {
     pub die: DieOffset,
     pub origin: LocalOrigin,
     pub instance: Instance,

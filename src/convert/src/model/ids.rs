@@ -1,54 +1,87 @@
 //! Ids and addresses, each a type of its own, and the evidence by which a function's address is known.
 
-use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+use std::num::NonZeroU32;
 
 /// Marks the absence of an id in a packed field.
 pub const NONE16: u16 = u16::MAX;
 
 /// The longest piece of code, in bytes: offsets in it fit 31 bits. Longer code is cut, and counted.
-pub const MAX_PIECE: u64 = (u32::MAX >> 1) as u64;
+pub(crate) const MAX_PIECE: u64 = (u32::MAX >> 1) as u64;
 
 macro_rules! ids {
-    ($($(#[$doc:meta])* $name:ident;)*) => {$(
+    ($($(#[$doc:meta])* $vis:vis $name:ident;)*) => {$(
         $(#[$doc])*
-        #[derive(
-            Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, FromBytes, IntoBytes, KnownLayout, Immutable,
-        )]
-        #[repr(transparent)]
-        pub struct $name(pub u32);
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        $vis struct $name(pub u32);
 
         impl $name {
             /// The id as an index into the table that it numbers.
-            pub fn index(self) -> usize {
+            $vis fn index(self) -> usize {
                 self.0 as usize
             }
         }
     )*};
 }
 
-ids! {
+/// Ids of which an `Option` takes no more bytes: a large program has millions.
+macro_rules! packed_ids {
+    ($($(#[$doc:meta])* $name:ident;)*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(NonZeroU32);
+
+        impl $name {
+            /// The id of this number, less than `u32::MAX`.
+            pub const fn new(number: u32) -> $name {
+                debug_assert!(number < u32::MAX);
+                $name(NonZeroU32::MIN.saturating_add(number))
+            }
+
+            /// The number of the id.
+            pub const fn number(self) -> u32 {
+                self.0.get() - 1
+            }
+
+            /// The id as an index into the table that it numbers.
+            pub const fn index(self) -> usize {
+                self.number() as usize
+            }
+        }
+
+        impl std::fmt::Debug for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                write!(f, "{}({})", stringify!($name), self.number())
+            }
+        }
+    )*};
+}
+
+packed_ids! {
     /// A name in [`super::Program::names`].
     NameId;
     /// A source file in [`super::Program::files`].
     FileId;
-    /// An origin in [`super::Program::origins`].
-    OriginId;
-    /// A call edge in [`super::Program::edges`].
-    EdgeId;
-    /// A function in [`super::Program::functions`].
-    FuncId;
-    /// A group of folded functions in [`super::Program::groups`].
-    GroupId;
     /// A unit in [`super::Program::code`], in the order of the file.
     UnitId;
-    /// An origin in [`super::LocalTables::origins`].
-    LocalOrigin;
-    /// A call edge in [`super::LocalTables::edges`].
-    LocalEdge;
+}
+
+ids! {
+    /// An origin in [`super::Program::origins`].
+    pub OriginId;
+    /// A call edge in [`super::Program::edges`].
+    pub EdgeId;
+    /// A function in [`super::Program::functions`].
+    pub FuncId;
+    /// A group of folded functions in [`super::Program::groups`].
+    pub GroupId;
+    /// An origin in `LocalTables::origins`.
+    pub LocalOrigin;
+    /// A call edge in `LocalTables::edges`.
+    pub LocalEdge;
     /// A callee in [`super::UnitRecords::callees`].
-    LocalCallee;
+    pub(crate) LocalCallee;
     /// A function in [`super::UnitCode::functions`].
-    LocalFunc;
+    pub LocalFunc;
 }
 
 /// A link-time virtual address, as the image's section headers give it.

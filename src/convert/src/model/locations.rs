@@ -30,7 +30,7 @@ pub struct LocationEntry {
 }
 
 /// In place of an expression that cannot be read: an operation that does not exist.
-pub const OPAQUE: [u8; 1] = [0];
+pub(crate) const OPAQUE: [u8; 1] = [0];
 
 /// A location list (DWARF 5 2.6.2) with its addresses, or a single expression.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -15,33 +15,42 @@ mod keys;
 mod locations;
 mod name;
 mod program;
+mod range;
+mod stats;
 mod unit;
 mod unwind;
 
 pub(crate) use crate::model::classes::UnitClasses;
-pub use blocks::{Block, BlockCounts, BlockMap, BlockRange, SharedBlock};
-pub use calls::{CalleePlace, Calls, UnitCall, UnitCallee};
-pub use classes::{
-    ClassPlaces, ClassUnit, OverriderKey, SlotKey, UnitBase, UnitClass, UnitMethod, UnitVtable, VtableKey,
+pub use blocks::{Block, BlockCounts};
+pub(crate) use blocks::{BlockMap, BlockRange, SharedBlock};
+pub use calls::Calls;
+pub(crate) use calls::{CalleePlace, UnitCall, UnitCallee};
+pub use classes::VtableKey;
+pub(crate) use classes::{
+    ClassPlaces, ClassUnit, OverriderKey, SlotKey, UnitBase, UnitClass, UnitMethod, UnitVtable,
 };
-pub use codeless::Codeless;
+pub(crate) use codeless::Codeless;
 pub use foldsym_format::Reason;
 pub use ids::{
-    DieOffset, EdgeId, FileId, FuncId, GroupId, How, ImageAddr, LocalCallee, LocalEdge, LocalFunc,
-    LocalOrigin, MAX_PIECE, NONE16, NameId, OriginId, UnitId,
+    DieOffset, EdgeId, FileId, FuncId, GroupId, How, ImageAddr, LocalEdge, LocalFunc, LocalOrigin, NONE16,
+    NameId, OriginId, UnitId,
 };
+pub(crate) use ids::{LocalCallee, MAX_PIECE};
 pub use instance::Instance;
 pub use keys::{CallCounts, CallHow, CallKey, Keys, TailKey};
-pub use locations::{
+pub(crate) use locations::{
     Located, LocatedValue, LocationEntry, LocationKind, LocationList, LocationReference, OPAQUE,
     UnitLocations,
 };
-pub use name::UnitName;
+pub(crate) use name::UnitName;
 pub use program::{
     Edge, Function, Group, InlineCounts, Member, Origin, Owner, Piece, Program, Rows, Source, UnitMap,
 };
-pub use unit::{
-    BareLines, LocalTables, Lost, LostScope, Row, RowRange, Scope, Together, Unit, UnitCode, UnitEdge,
-    UnitErased, UnitFunction, UnitHead, UnitOrigin, UnitPiece, UnitRecords, UnitTraces,
+pub(crate) use range::AddressRange;
+pub use stats::{EncodeStats, LeftOut, ObjectCounts};
+pub(crate) use unit::{
+    BareLines, LocalTables, LostScope, OffsetRange, Together, Unit, UnitEdge, UnitErased, UnitHead,
+    UnitOrigin, UnitPiece, UnitRecords, UnitTraces,
 };
-pub use unwind::{UnwindCfa, UnwindRow, UnwindRows, UnwindRule};
+pub use unit::{Lost, Row, RowRange, Scope, UnitCode, UnitFunction};
+pub(crate) use unwind::{UnwindCfa, UnwindRow, UnwindRows, UnwindRule};

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use foldsym_format::Reason;
+use thin_vec::ThinVec;
 
 use super::blocks::BlockMap;
 use super::ids::{
@@ -10,6 +11,8 @@ use super::ids::{
 };
 use super::unit::{RowRange, UnitCode, UnitHead};
 use super::unwind::UnwindRows;
+use crate::util::scratch::ScratchFile;
+use crate::util::spill::SpillVec;
 
 /// The source identity of a subprogram, whether it was compiled on its own or inlined
 /// (`DW_AT_linkage_name` or `DW_AT_name`, `DW_AT_decl_file`, `DW_AT_decl_line`; DWARF 5 2.14).
@@ -37,12 +40,13 @@ pub struct Edge {
     pub column: u16,
 }
 
-/// Ids of a unit's names, files, origins and edges in the whole program; indexed by the local id.
+/// Ids of a unit's names, files, origins and edges in the whole program; indexed by the local id. `merge` moves those of a large program
+/// to the scratch file.
 #[derive(Default)]
-pub struct UnitMap {
+pub struct UnitMap<'f> {
     pub files: Vec<FileId>,
-    pub origins: Vec<OriginId>,
-    pub edges: Vec<EdgeId>,
+    pub origins: SpillVec<'f, OriginId>,
+    pub edges: SpillVec<'f, EdgeId>,
 }
 
 /// Where a function's inline tree and rows are.
@@ -59,12 +63,12 @@ pub struct Function {
     /// The `FUNC` symbol that starts its entry piece, where that differs from the origin's name.
     pub symbol: Option<NameId>,
     /// Other names of the same function, sorted by bytes.
-    pub aliases: Vec<NameId>,
+    pub aliases: ThinVec<NameId>,
     /// `None` for a function known by its symbol alone.
     pub source: Option<Source>,
     pub how: How,
     pub partial: bool,
-    /// Where its code has no group: why it is not certain that it is the only function there.
+    /// Why it is not certain that no other function has this code, if it has no group.
     pub reason: Option<Reason>,
 }
 
@@ -78,7 +82,7 @@ pub struct Rows {
     pub skip: u32,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Owner {
     Function(FuncId),
     Group(GroupId),
@@ -129,21 +133,27 @@ pub struct Program<'f> {
     pub edges: Vec<Edge>,
     pub heads: Vec<UnitHead<'f>>,
     /// One for each unit.
-    pub maps: Vec<UnitMap>,
+    pub maps: Vec<UnitMap<'f>>,
     /// One for each unit, in the order of the file.
     pub code: Vec<UnitCode<'f>>,
     pub functions: Vec<Function>,
     pub pieces: Vec<Piece>,
     pub groups: Vec<Group>,
     pub blocks: BlockMap,
-    /// Where that was asked for.
+    /// `None` unless the options ask for it (`--unwind`).
     pub unwind: Option<UnwindRows>,
-    /// Calls of functions of other modules: the return address, and the name that the call was linked to. Where that was asked for.
+    /// Calls of functions of other modules: the return address, and the name that the call was linked to. Empty unless the options ask
+    /// for them (`--imports`).
     pub imports: Vec<(ImageAddr, NameId)>,
     pub inlines: InlineCounts,
 }
 
-impl Program<'_> {
+impl<'f> Program<'f> {
+    /// The scratch file, if lists of units are in it: the program is large.
+    pub(crate) fn scratch(&self) -> Option<&'f ScratchFile> {
+        self.code.iter().find_map(|unit| unit.rows.scratch())
+    }
+
     /// The name of a function: its symbol's, else that of its entry.
     pub fn name_of(&self, function: &Function) -> NameId {
         function.symbol.unwrap_or(self.origins[function.origin.index()].name)
@@ -155,13 +165,31 @@ impl Program<'_> {
     }
 }
 
-/// How many functions whose addresses the linker erased were given what is inlined into them.
+/// How many erased functions got their inlined code back, by the proof of its place.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct InlineCounts {
-    /// There is only one way to lay it over their lines.
+    /// By their rows: there is only one way to lay the inlined code over them.
     pub by_rows: u64,
-    /// A function of the same code and source has it.
+    /// By a twin: a function with the same code and source.
     pub by_twin: u64,
-    /// Nothing is proved: lines alone.
+    /// No proof: they keep only lines.
     pub lost: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Edge, Function, Member, Origin, Piece};
+
+    /// A large program has millions of each: one more field costs megabytes.
+    #[test]
+    fn what_a_program_has_many_of_is_small() {
+        let bytes = [
+            size_of::<Function>(),
+            size_of::<Piece>(),
+            size_of::<Member>(),
+            size_of::<Origin>(),
+            size_of::<Edge>(),
+        ];
+        assert_eq!(bytes, [32, 48, 28, 12, 20]);
+    }
 }

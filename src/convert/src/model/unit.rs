@@ -2,8 +2,6 @@
 
 use std::borrow::Cow;
 
-use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
-
 use super::calls::{Calls, UnitCall, UnitCallee};
 use super::classes::{ClassPlaces, ClassUnit};
 use super::codeless::Codeless;
@@ -15,29 +13,34 @@ use crate::util::spill::SpillVec;
 
 /// A node of a function's inline tree. Node 0 is the function itself and is not stored; the scopes of a
 /// function are its nodes 1, 2, ... in the order of their DIEs, so that a parent precedes its children.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable)]
-#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scope {
     /// Node number of the parent: less than this node's own.
     pub parent: u32,
     pub edge: LocalEdge,
 }
 
-/// An inlined subroutine of a function that was folded: the linker erased its address with the function's. A node
-/// of its inline tree as [`Scope`] is one.
+/// Half-open range of a function's code, in bytes from the start of the function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct OffsetRange {
+    pub start: u32,
+    pub end: u32,
+}
+
+/// An inlined subroutine of a folded function, whose address the linker erased with the function's. It is a node of
+/// the function's inline tree, as [`Scope`] is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LostScope {
+pub(crate) struct LostScope {
     pub parent: u32,
     pub edge: LocalEdge,
     /// Bytes of its only range; 0 where `ranges` has them.
     pub len: u32,
-    /// Index range into [`UnitTraces::lost_ranges`]: what a range list still says of it.
+    /// Index range into [`UnitTraces::lost_ranges`]: the ranges that its range list still has.
     pub ranges: std::ops::Range<u32>,
 }
 
 /// From `offset` on (up to the next row of the piece), code belongs to this scope, file and line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, FromBytes, IntoBytes, KnownLayout, Immutable)]
-#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Row {
     /// Bytes from the start of the piece. The first row of a piece has 0; offsets increase strictly.
     pub offset: u32,
@@ -45,7 +48,7 @@ pub struct Row {
     pub scope: u32,
     /// Line, from 1; 0 where the compiler gave none.
     pub line: u32,
-    /// Index into [`LocalTables::files`]; [`NONE16`](crate::model::NONE16) where no row of the line table covers the address.
+    /// Index into `LocalTables::files`; [`NONE16`](crate::model::NONE16) where no row of the line table covers the address.
     pub file: u16,
     /// Column, from 1; 0 where unknown or columns are not kept.
     pub column: u16,
@@ -64,14 +67,14 @@ pub struct UnitPiece {
     pub start: ImageAddr,
     /// Bytes that belong to the function; more than 0.
     pub len: u32,
-    /// How its address became known: not always as that of the function's entry.
+    /// The evidence for its address, which may differ from the evidence for the function's entry.
     pub how: How,
     pub rows: RowRange,
 }
 
 /// An origin with ids local to the unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct UnitOrigin {
+pub(crate) struct UnitOrigin {
     /// Index into [`LocalTables::names`].
     pub name: u32,
     /// Index into [`LocalTables::files`], or [`NONE16`](crate::model::NONE16).
@@ -81,7 +84,7 @@ pub struct UnitOrigin {
 
 /// A call edge with ids local to the unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct UnitEdge {
+pub(crate) struct UnitEdge {
     pub caller: LocalOrigin,
     pub callee: LocalOrigin,
     pub line: u32,
@@ -110,9 +113,9 @@ pub struct UnitFunction {
 /// What is inlined into a function whose address the linker erased.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Lost {
-    /// Index range into [`UnitTraces::lost`].
+    /// Index range into `UnitTraces::lost`.
     pub scopes: std::ops::Range<u32>,
-    /// Something is inlined into it of which not even a length is left: `scopes` is empty.
+    /// Some inlined code does not even have a length any more: `scopes` is empty.
     pub beyond: bool,
 }
 
@@ -125,13 +128,13 @@ impl Lost {
 
 /// A subprogram, or one range of it, whose address the linker erased, for `recover` to find again.
 #[derive(Clone, Debug)]
-pub struct UnitErased {
+pub(crate) struct UnitErased {
     pub die: DieOffset,
     pub origin: LocalOrigin,
     pub instance: Instance,
-    /// Bytes of code (`DW_AT_high_pc` as an offset survives); 0 where they are gone as well.
+    /// Bytes of code (`DW_AT_high_pc` as an offset survives); 0 if that is lost too.
     pub size: u64,
-    /// A range of the function behind its first (`foo.cold`).
+    /// A range of the function other than its first (`foo.cold`).
     pub part: bool,
     pub external: bool,
     /// Its own line sequence is dead as well: it was not folded.
@@ -142,19 +145,19 @@ pub struct UnitErased {
 
 /// Code that the unit's line table covers and no function of the unit claims (assembly without DIEs).
 #[derive(Clone, Copy, Debug)]
-pub struct BareLines {
+pub(crate) struct BareLines {
     pub start: ImageAddr,
     pub len: u32,
     /// Rows of scope 0.
     pub rows: RowRange,
     /// The first row began before `start`: the line table has no row of its own here.
     pub continues: bool,
-    /// A sequence that no function has, and that may be of one which got none: it shows that another function is there,
-    /// and has no rows.
+    /// An unclaimed sequence that may belong to a function without a sequence: it shows that there is a further function, and
+    /// has no rows here.
     pub in_doubt: bool,
 }
 
-/// Units that a compiler may merge functions of.
+/// The units whose functions a compiler may merge with each other.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Together {
     /// Those of one object: LLVM gives them one table of abbreviations, at this offset (rustc, Swift).
@@ -165,9 +168,9 @@ pub enum Together {
 
 /// What was read of one compile unit: five parts, by how long each is needed.
 #[derive(Default)]
-pub struct Unit<'f> {
-    /// Bytes of memory that the unit had taken when the reader stopped in its middle, as they were more than the whole program may
-    /// take. The program is refused.
+pub(crate) struct Unit<'f> {
+    /// Set if the unit alone takes more memory than the whole program may: the bytes that it had taken when the reader stopped. The
+    /// program is refused.
     pub stopped_at: Option<u64>,
     pub head: UnitHead<'f>,
     pub tables: LocalTables<'f>,
@@ -176,17 +179,17 @@ pub struct Unit<'f> {
     pub records: UnitRecords<'f>,
 }
 
-/// What a unit is. Every step asks it.
+/// Facts about a unit that every step needs.
 #[derive(Default)]
 pub struct UnitHead<'f> {
     /// Offset of the unit's header in `.debug_info`.
     pub offset: u64,
     /// The last component of `DW_AT_name`, which is the path of the source file; its last 255 bytes.
     pub file_name: Cow<'f, [u8]>,
-    /// The compiler merges functions itself and keeps who was called (gcc's ipa-icf).
+    /// The compiler merges functions, and its call records keep the callee that the source names (gcc's ipa-icf).
     pub keeps_callees: bool,
-    /// The compiler merges functions by itself, and calls of those that it removed are calls of what it put in their places,
-    /// in what it records too: with which other units it may do so.
+    /// The compiler merges functions and rewrites calls of a removed function, also in its call records, to the one that it
+    /// kept. The value says between which units it may do so.
     pub rewrites: Option<Together>,
     /// The compiler merges no functions (Go's).
     pub merges_nothing: bool,
@@ -197,7 +200,7 @@ pub struct UnitHead<'f> {
 }
 
 impl UnitHead<'_> {
-    /// True where the compiler may merge functions and is not known to say who was called.
+    /// True if the compiler may merge functions and its call records may not keep the callee of the source.
     pub(crate) fn may_merge(&self) -> bool {
         !self.keeps_callees && !self.assembly && !self.merges_nothing
     }
@@ -216,15 +219,15 @@ impl UnitHead<'_> {
     }
 }
 
-/// What the ids of a unit count in. `merge` gives each entry its id in the whole program, and keeps a [`UnitMap`] instead.
+/// The tables that the local ids of a unit refer to. `merge` gives each entry its id in the whole program, and keeps a [`UnitMap`] instead.
 ///
 /// [`UnitMap`]: super::UnitMap
 #[derive(Default)]
-pub struct LocalTables<'f> {
+pub(crate) struct LocalTables<'f> {
     pub names: Vec<UnitName<'f>>,
-    /// Bytes of strings that no unit before had: its own, and those of its file, if that has it alone.
+    /// Bytes of strings that no earlier unit has: the unit's own, and those of its file if no other unit is in that file.
     pub strings: u64,
-    /// Bytes of the file that was opened for this unit alone (a `.dwo`), as the budget counts them; else 0.
+    /// Bytes of the file that was opened only for this unit (a `.dwo`), as the budget counts them; else 0.
     pub brings: u64,
     /// Full paths, spelled as `llvm-symbolizer` spells them.
     pub files: Vec<Vec<u8>>,
@@ -234,13 +237,13 @@ pub struct LocalTables<'f> {
 
 /// The functions of a unit, what is inlined into them, and their lines: what the file is made from.
 ///
-/// Scopes and rows are most of what is known of a large program: `merge` moves them to a scratch file there.
+/// `merge` moves the lists of a large program to the scratch file.
 #[derive(Default)]
 pub struct UnitCode<'f> {
     pub scopes: SpillVec<'f, Scope>,
     pub rows: SpillVec<'f, Row>,
-    pub pieces: Vec<UnitPiece>,
-    pub functions: Vec<UnitFunction>,
+    pub pieces: SpillVec<'f, UnitPiece>,
+    pub functions: SpillVec<'f, UnitFunction>,
     /// `None` where no function has any.
     pub locations: Option<Box<UnitLocations>>,
 }
@@ -258,32 +261,33 @@ impl UnitCode<'_> {
     }
 }
 
-/// What a linker that folds leaves of the functions that it folded. Nobody asks it once functions are placed.
+/// The traces of folded functions that a linker leaves. Not needed after `place`.
 #[derive(Default)]
-pub struct UnitTraces {
+pub(crate) struct UnitTraces {
     pub bare: Vec<BareLines>,
     /// Sequences of the line table that no function of the unit claims, where it has functions that were
     /// erased, or that begin with one of its functions; by start, then in the order of the line program.
     pub unclaimed: Vec<BareLines>,
     pub lost: Vec<LostScope>,
-    /// Start and end of ranges of [`UnitTraces::lost`], in bytes from the start of the function.
-    pub lost_ranges: Vec<(u32, u32)>,
+    /// The ranges of [`UnitTraces::lost`].
+    pub lost_ranges: Vec<OffsetRange>,
 }
 
-/// What a unit records of calls, of functions without code, and of classes. Nobody asks it once keys are found.
+/// Calls, functions without code, and classes of a unit. Not needed after `keys`. `merge` moves most lists of a large program to the
+/// scratch file.
 #[derive(Default)]
-pub struct UnitRecords<'f> {
-    pub calls: Vec<UnitCall>,
+pub(crate) struct UnitRecords<'f> {
+    pub calls: SpillVec<'f, UnitCall>,
     /// Calls of any functions that a table lists (`.debug_dcall`).
     pub listed: Vec<UnitCall>,
-    pub callees: Vec<UnitCallee>,
-    pub erased: Vec<UnitErased>,
+    pub callees: SpillVec<'f, UnitCallee>,
+    pub erased: SpillVec<'f, UnitErased>,
     /// Functions that are described and have no code: the compiler put others of the same code in their places
     /// (gcc's ipa-icf), or describes their code in another unit (LTO).
     pub codeless: Vec<Codeless>,
-    /// What a second look at the unit reads.
+    /// The classes that a second reading of the unit reads.
     pub class_places: ClassPlaces,
-    /// What such a look gives: alone, or, where it was taken with the first, in place of `class_places`.
+    /// The classes, if they were read together with the unit; `class_places` is empty then.
     pub described: Option<Box<ClassUnit<'f>>>,
 }
 
@@ -292,9 +296,19 @@ impl Unit<'_> {
     pub(crate) fn with_names<'n>(self, keep: impl Fn(&[UnitName<'_>]) -> Vec<UnitName<'n>>) -> Unit<'n> {
         let LocalTables { names, strings, brings, files, origins, edges } = self.tables;
         let UnitRecords { calls, listed, callees, erased, codeless, class_places, described } = self.records;
+        let (calls, callees, erased) =
+            (calls.into_own().into(), callees.into_own().into(), erased.into_own().into());
         let described = described.map(|unit| {
-            let ClassUnit { offset, names, classes, vtables, skipped } = *unit;
-            Box::new(ClassUnit { offset, names: keep(&names), classes, vtables, skipped })
+            let ClassUnit { offset, names, classes, bases, methods, vtables, skipped } = *unit;
+            Box::new(ClassUnit {
+                offset,
+                names: keep(names.own()).into(),
+                classes: classes.into_own().into(),
+                bases: bases.into_own().into(),
+                methods: methods.into_own().into(),
+                vtables: vtables.into_own().into(),
+                skipped,
+            })
         });
         let names = keep(&names);
         Unit {

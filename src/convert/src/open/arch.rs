@@ -5,8 +5,64 @@ use super::image::Arch;
 /// True if `wanted` is a name of the processor. Names that the Linux kernel, compilers and Apple use are accepted, in upper
 /// or lower case. A name that implies a byte order or an address size (`ppc64le`, `x32`) must match these too.
 pub(super) fn is_arch(arch: &Arch, wanted: &str) -> bool {
-    let wanted = wanted.to_ascii_lowercase().replace('-', "_");
-    let (name, big_endian, address_size) = match wanted.as_str() {
+    let wanted = plain(wanted);
+    let (name, big_endian, address_size) = meant(&wanted);
+    arch.name == name
+        && big_endian.is_none_or(|big| big == arch.big_endian)
+        && address_size.is_none_or(|size| size == arch.address_size)
+}
+
+/// True if some processor has this name: as [`is_arch`] accepts it, or Apple's name for it.
+pub(super) fn is_known(wanted: &str) -> bool {
+    let wanted = plain(wanted);
+    NAMES.contains(&meant(&wanted).0) || APPLE_NAMES.contains(&wanted.as_str())
+}
+
+/// The names of [`Arch`].
+const NAMES: [&str; 31] = [
+    "aarch64",
+    "alpha",
+    "amdgcn",
+    "arm",
+    "avr",
+    "bpf",
+    "csky",
+    "hexagon",
+    "hppa",
+    "hppa64",
+    "i386",
+    "ia64",
+    "loongarch32",
+    "loongarch64",
+    "m68k",
+    "mips",
+    "mips64",
+    "msp430",
+    "nvptx",
+    "ppc",
+    "ppc64",
+    "riscv32",
+    "riscv64",
+    "s390",
+    "s390x",
+    "sh",
+    "sparc",
+    "sparc64",
+    "x86_64",
+    "xtensa",
+    "unknown",
+];
+
+/// Names of variants, in fat files.
+const APPLE_NAMES: [&str; 5] = ["x86_64h", "arm64e", "arm64_32", "armv7s", "armv7k"];
+
+fn plain(wanted: &str) -> String {
+    wanted.to_ascii_lowercase().replace('-', "_")
+}
+
+/// The name of [`Arch`] that a name means, with the byte order and the address size if the name implies them.
+fn meant(wanted: &str) -> (&str, Option<bool>, Option<u8>) {
+    match wanted {
         "x64" | "amd64" => ("x86_64", None, None),
         "x32" => ("x86_64", None, Some(4)),
         "x86" | "i486" | "i586" | "i686" => ("i386", None, None),
@@ -25,10 +81,7 @@ pub(super) fn is_arch(arch: &Arch, wanted: &str) -> bool {
         "sparcv9" => ("sparc64", None, None),
         "amdgpu" => ("amdgcn", None, None),
         name => (name, None, None),
-    };
-    arch.name == name
-        && big_endian.is_none_or(|big| big == arch.big_endian)
-        && address_size.is_none_or(|size| size == arch.address_size)
+    }
 }
 
 #[cfg(test)]
@@ -53,6 +106,8 @@ mod tests {
         ] {
             assert!(yes.iter().all(|name| is_arch(arch, name)), "{arch:?}");
             assert!(no.iter().all(|name| !is_arch(arch, name)), "{arch:?}");
+            assert!(yes.iter().all(|name| is_known(name)), "{arch:?}");
         }
+        assert!(is_known("arm64e") && is_known("riscv32") && !is_known("x") && !is_known(""));
     }
 }

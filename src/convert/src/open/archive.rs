@@ -7,6 +7,7 @@ use object::read::archive::ArchiveFile;
 use super::error::OpenError;
 use super::files::Files;
 use super::macho::{self, fat};
+use super::magic::is_archive;
 
 /// A program inside a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,12 +15,12 @@ use super::macho::{self, fat};
 pub enum Part {
     /// A member of an archive, if it is an ELF or Mach-O file.
     Member {
-        /// Its position among all members, from 0: the value for [`super::OpenOptions::member`].
+        /// Its position among all members, from 0: the value for `OpenOptions::member`.
         index: usize,
         /// Its name in the archive. Several members may have the same name.
         name: String,
     },
-    /// An architecture of a fat file, by Apple's name: the value for [`super::OpenOptions::arch`].
+    /// An architecture of a fat file, by Apple's name: the value for `OpenOptions::arch`.
     Arch(String),
 }
 
@@ -48,11 +49,6 @@ pub fn parts(files: &Files, path: &Path) -> Result<Vec<Part>, OpenError> {
         }
     }
     Ok(parts)
-}
-
-/// True if the data begins with the magic of an archive, normal or thin.
-pub(super) fn is_archive(data: &[u8]) -> bool {
-    data.starts_with(b"!<arch>\n") || data.starts_with(b"!<thin>\n")
 }
 
 /// A member's bytes, and its path for messages: `libfoo.a(bar.o)`.

@@ -7,7 +7,7 @@ use object::endian::{Endianness, U32};
 use object::pod::{Pod, slice_from_all_bytes};
 use object::read::elf::{FileHeader, NoteIterator, ProgramHeader, SectionHeader, Sym};
 
-use crate::open::diagnostics::{OpenDiagnosticKind, OpenDiagnostics};
+use crate::diagnostics::opening::{OpenDiagnosticKind, OpenDiagnostics};
 use crate::open::error::OpenError;
 use crate::util::hash::HashMap;
 use crate::util::text;
@@ -101,6 +101,11 @@ impl<'f> Tables<'f> {
             return Err(OpenError::Unsupported { path: path.to_owned(), what });
         }
         let place = format!("section header table, offset {:#x}", header.e_shoff(endian).into());
+        if data.len() as u64 <= header.e_shoff(endian).into() {
+            let end = data.len();
+            let problem = format!("the file ends at {end:#x}, before this table");
+            return Err(OpenError::malformed(path, place, problem));
+        }
         let headers = header.section_headers(endian, data).map_err(malformed(place))?;
         // If the name table is damaged, sections have no names, and `note_damage` counts them.
         let names = header.section_strings_index(endian, data).ok();

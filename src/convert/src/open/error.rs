@@ -42,6 +42,10 @@ pub enum OpenError {
     #[error("{}: a program for {found}, expected one for {wanted}", path.display())]
     OtherArch { path: PathBuf, found: String, wanted: String },
 
+    /// The user asked for an architecture that has no such name.
+    #[error("{}: unknown architecture {wanted}; the program is for {found}", path.display())]
+    UnknownArch { path: PathBuf, found: String, wanted: String },
+
     /// A fat file of several architectures, and the user named none of them.
     #[error("{}: {}; it has: {}", path.display(), match wanted {
         Some(arch) => format!("no architecture {arch}"),
@@ -61,10 +65,6 @@ impl OpenError {
     /// True if another option would help (exit code 2 of the command), false if the input is bad.
     pub fn is_usage(&self) -> bool {
         matches!(self, Self::ChooseArch { .. } | Self::ChooseTarget { .. })
-    }
-
-    pub(super) fn other_arch(path: &Path, found: &str, wanted: &str) -> Self {
-        Self::OtherArch { path: path.to_owned(), found: found.to_owned(), wanted: wanted.to_owned() }
     }
 
     pub(super) fn malformed(path: &Path, place: impl Into<String>, problem: impl Into<String>) -> Self {

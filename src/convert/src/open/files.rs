@@ -3,14 +3,16 @@
 use std::fs::{File, FileType};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::Duration;
 
 use elsa::sync::FrozenVec;
 use memmap2::Mmap;
 
 use super::error::OpenError;
 use crate::util::budget::Allowance;
-use crate::util::pages::{map_file, release};
-use crate::util::scratch::{LEAST, ScratchFile};
+use crate::util::pages::{MappedBytes, map_file, release};
+use crate::util::scratch::ScratchFile;
 
 /// A section of this size is always allowed.
 const SECTION_FLOOR: u64 = 64 << 20;
@@ -20,6 +22,19 @@ const TOTAL_FLOOR: u64 = 128 << 20;
 const RATIO: u64 = 64;
 /// [`Files::was_read`] releases the pages of all mapped files after this many bytes.
 const RELEASE_AFTER: usize = 16 << 20;
+/// A read of fewer bytes counts as this many. The first read of a page maps the pages around it too, 16 in all on Linux
+/// (64 KiB). Neighbouring reads share these pages, so a read counts as a quarter of them.
+const LEAST: usize = 16 << 10;
+/// How often [`Files::while_releasing`] looks at a large program. A step maps at most some ten megabytes in this time.
+const LOOK_AFTER: Duration = Duration::from_millis(1);
+/// How often it looks whether the program is large.
+const LOOK_BEFORE: Duration = Duration::from_millis(5);
+/// The pages of a large program's files that may be in memory, in bytes. 36 MiB saved no memory at the peak, where other lists are the
+/// most; with 32 MiB a conversion took a quarter more time than with 64, since names are read again and again.
+const MAPPED: u64 = 48 << 20;
+/// How much the pages of others may have grown since pages were last released. Most of what is mapped then was mapped by the
+/// conversion meanwhile.
+const OTHERS_GREW: u64 = 4 << 20;
 /// The number of mapped files whose descriptors stay open.
 const OPEN_FILES: usize = 16;
 
@@ -41,7 +56,7 @@ pub struct Files {
     buffer_bytes: AtomicU64,
     /// Bytes counted by [`Files::was_read`] since all pages were last released.
     read: AtomicUsize,
-    /// The scratch file for rows and scopes of a large program.
+    /// The scratch file for the lists of a large program's units.
     scratch: ScratchFile,
 }
 
@@ -71,7 +86,7 @@ impl Files {
         Files { scratch: ScratchFile::in_folder(folder), ..Self::default() }
     }
 
-    /// The scratch file for rows and scopes of a large program.
+    /// The scratch file for the lists of a large program's units.
     pub(crate) fn scratch(&self) -> &ScratchFile {
         &self.scratch
     }
@@ -138,6 +153,37 @@ impl Files {
     /// Releases the pages of all mapped files, as [`Files::release`] does.
     pub fn release_all(&self) {
         self.maps.iter().for_each(|map| release(&map.bytes, 0, map.bytes.len()));
+    }
+
+    /// Runs `work` while another thread releases the pages of a large program's files whenever `work` mapped more than [`MAPPED`]: so
+    /// the memory that they take does not grow with the program. The system maps a page again when it is next used.
+    pub(crate) fn while_releasing<T>(&self, work: impl FnOnce() -> T) -> T {
+        let (done, is_done) = mpsc::channel::<()>();
+        std::thread::scope(|scope| {
+            let release = move || {
+                // Pages of others: of the program that runs this, and of its other files. Systems other than Linux do not tell.
+                let Some(pages) = MappedBytes::open() else { return };
+                let mut others = pages.now().unwrap_or_default();
+                let wait = || if self.scratch.is_used() { LOOK_AFTER } else { LOOK_BEFORE };
+                while is_done.recv_timeout(wait()) == Err(RecvTimeoutError::Timeout) {
+                    if !self.scratch.is_used() {
+                        continue;
+                    }
+                    let mapped = pages.now().unwrap_or_default();
+                    others = others.min(mapped);
+                    if mapped - others > MAPPED {
+                        self.release_all();
+                        self.scratch.release();
+                        others = pages.now().unwrap_or_default().min(others + OTHERS_GREW);
+                    }
+                }
+            };
+            // Without that thread the conversion only takes more memory.
+            drop(std::thread::Builder::new().spawn_scoped(scope, release));
+            let result = work();
+            drop(done);
+            result
+        })
     }
 
     /// Copies the first bytes of mapped bytes by a read from the file. Reading them through the mapping would also map

@@ -9,7 +9,8 @@ use super::decompress::{self, Compression};
 use super::error::OpenError;
 use super::files::Files;
 use super::image::DebugSection;
-use super::{elf, gpu};
+use super::magic::not_an_object;
+use super::{elf, gpu, macho};
 
 /// A section with call frame information.
 #[derive(Clone, Copy, Debug)]
@@ -30,7 +31,7 @@ pub struct FrameBytes<'f> {
 
 /// The sections with call frame information, `.eh_frame` first. A program may have none.
 ///
-/// `target` is as in [`super::OpenOptions::target`].
+/// `target` is as in `OpenOptions::target`.
 ///
 /// # Errors
 /// The file cannot be read, is neither an ELF file nor a linked Mach-O program, or has a damaged section.
@@ -41,8 +42,11 @@ pub fn frame_sections<'f>(
 ) -> Result<Vec<FrameBytes<'f>>, OpenError> {
     let data = files.map(path)?;
     let data = gpu::choose(files, path, data, target, None)?.map_or(data, |(data, _)| data);
+    if !data.starts_with(b"\x7fELF") && !macho::is_macho(data) {
+        return Err(not_an_object(path, data));
+    }
     let file = object::File::parse(data)
-        .map_err(|error| OpenError::NotAnObject { path: path.to_owned(), found: error.to_string() })?;
+        .map_err(|error| OpenError::malformed(path, "file header, offset 0x0", error.to_string()))?;
     if file.kind() == ObjectKind::Relocatable {
         return relocated(files, path, data, &file);
     }

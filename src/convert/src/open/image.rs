@@ -1,19 +1,23 @@
 //! One program or object file as plain data: its code sections, symbols and debug sections.
 
-use super::diagnostics::OpenDiagnostic;
 use super::files::Files;
 use super::relocations::{KeptRelocations, KeptSection};
+use crate::diagnostics::opening::OpenDiagnostic;
+use crate::model::AddressRange;
+
+/// ELF's number of AMD's GPUs.
+const EM_AMDGPU: u16 = 224;
 
 /// The container of an [`Image`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
+pub(crate) enum Format {
     Elf,
     MachO,
 }
 
 /// The kind of an image. It decides whether addresses are final.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ImageKind {
+pub(crate) enum ImageKind {
     /// `ET_EXEC`, or a Mach-O executable that is not position-independent: addresses are final.
     Executable,
     /// `ET_DYN`, or any other linked Mach-O file: addresses are link-time.
@@ -27,7 +31,7 @@ pub enum ImageKind {
 
 /// The processor of an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Arch {
+pub(crate) struct Arch {
     /// ELF `e_machine`, or the ELF number of the same processor for Mach-O.
     pub machine: u16,
     /// `x86_64`, `aarch64`, `arm`, `i386`, `ppc64`, `s390x`, `mips`, `riscv64`, `amdgcn`, ...; else `unknown`.
@@ -38,16 +42,9 @@ pub struct Arch {
     pub big_endian: bool,
 }
 
-/// Half-open range of image addresses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct AddressRange {
-    pub start: u64,
-    pub end: u64,
-}
-
 /// One loaded section.
 #[derive(Clone, Debug)]
-pub struct CodeSection {
+pub(crate) struct CodeSection {
     pub name: String,
     /// The section's index in the file, which symbols refer to.
     pub index: usize,
@@ -58,7 +55,7 @@ pub struct CodeSection {
 
 /// A part of the file that the loader maps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LoadedSegment {
+pub(crate) struct LoadedSegment {
     /// First image address.
     pub start: u64,
     /// Size in memory.
@@ -70,7 +67,7 @@ pub struct LoadedSegment {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SymbolKind {
+pub(crate) enum SymbolKind {
     /// `STT_FUNC`, or a Mach-O symbol in an executable section.
     Function,
     /// `STT_GNU_IFUNC`: its address is the resolver's, which chooses a function of this name at start-up.
@@ -82,7 +79,7 @@ pub enum SymbolKind {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Binding {
+pub(crate) enum Binding {
     Local,
     Global,
     Weak,
@@ -90,7 +87,7 @@ pub enum Binding {
 
 /// One defined symbol. Section, file, undefined, absolute, TLS and mapping symbols (`$x`, `$d`, `$a`, `$t`) are not kept.
 #[derive(Clone, Copy, Debug)]
-pub struct Symbol<'f> {
+pub(crate) struct Symbol<'f> {
     /// The name in the file, without a version suffix (`@GLIBC_2.2.5`); on Mach-O also without the leading `_`.
     pub name: &'f [u8],
     /// Image address (the Thumb bit cleared).
@@ -113,7 +110,7 @@ pub struct Symbol<'f> {
 
 /// A place in an executable section at which, by the symbol table, data or code begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct CodeMark {
+pub(crate) struct CodeMark {
     /// Image address.
     pub address: u64,
     pub kind: MarkKind,
@@ -121,7 +118,7 @@ pub struct CodeMark {
 
 /// What begins at a [`CodeMark`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum MarkKind {
+pub(crate) enum MarkKind {
     /// `STT_OBJECT` with a size.
     Object,
     /// Data, by a mapping symbol (`$d`). This includes constants inside a function (literal pools).
@@ -134,7 +131,7 @@ pub enum MarkKind {
 
 /// The debug sections that `read` knows, by DWARF's names without `.debug_`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum DebugSection {
+pub(crate) enum DebugSection {
     Abbrev,
     Addr,
     Aranges,
@@ -208,32 +205,34 @@ impl DebugSection {
 
 /// The bytes of each debug section, uncompressed and relocated; empty if the file does not have the section.
 #[derive(Clone, Default)]
-pub struct DebugSections<'f> {
+pub(crate) struct DebugSections<'f> {
     sections: [&'f [u8]; DebugSection::Vcall as usize + 1],
 }
 
 impl<'f> DebugSections<'f> {
     /// The bytes of one section; empty if absent.
-    pub fn get(&self, id: DebugSection) -> &'f [u8] {
+    pub(crate) fn get(&self, id: DebugSection) -> &'f [u8] {
         self.sections[id as usize]
     }
 
     /// Sets one section's bytes.
-    pub fn set(&mut self, id: DebugSection, bytes: &'f [u8]) {
+    pub(crate) fn set(&mut self, id: DebugSection, bytes: &'f [u8]) {
         self.sections[id as usize] = bytes;
     }
 }
 
 /// What is known about the linker that made a program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Linker {
+pub(crate) enum Linker {
     /// The file does not say.
     #[default]
     Unknown,
     /// The file does not say, but Go's tools built it: with Go's own linker, which folds nothing, or with an external linker.
     PerhapsOfGo,
-    /// It can fold identical functions: lld and mold, which leave their names, and BOLT.
+    /// It can fold identical functions: lld, which leaves their names, and BOLT.
     MayFold,
+    /// It can fold identical functions, leaves their names, and makes global symbols of a program local: mold.
+    MayFoldAndLocalize,
     /// It can fold identical functions, and drops the symbols of folded local functions: gold.
     MayFoldAndForget,
     /// It cannot fold: `.comment` has the names of compilers, and of none of these linkers.
@@ -244,7 +243,7 @@ impl Linker {
     /// What is known about the linker after all units were read. `all_of_go` is true if Go compiled all of them. Then nothing
     /// was folded even by an external linker: Go gives it all its functions in one section, and linkers fold whole sections.
     /// With units of other compilers, an external linker may have folded their functions.
-    pub fn with_units(self, all_of_go: bool) -> Linker {
+    pub(crate) fn with_units(self, all_of_go: bool) -> Linker {
         match self {
             Linker::PerhapsOfGo if all_of_go => Linker::NeverFolds,
             Linker::PerhapsOfGo => Linker::Unknown,
@@ -253,14 +252,14 @@ impl Linker {
     }
 
     /// True for a linker that can fold functions, with or without the option that makes it do so.
-    pub fn is_folding(self) -> bool {
-        matches!(self, Linker::MayFold | Linker::MayFoldAndForget)
+    pub(crate) fn is_folding(self) -> bool {
+        matches!(self, Linker::MayFold | Linker::MayFoldAndLocalize | Linker::MayFoldAndForget)
     }
 }
 
 /// The offsets in debug sections at which `open` replaced a tombstone by the address in a kept relocation.
 #[derive(Clone, Debug, Default)]
-pub struct Restored {
+pub(crate) struct Restored {
     /// Sorted offsets, by section.
     places: Vec<(DebugSection, Vec<u64>)>,
 }
@@ -272,12 +271,12 @@ impl Restored {
     }
 
     /// True if no address was restored.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.places.is_empty()
     }
 
     /// True if an address was restored at an offset in `start..end` of a section.
-    pub fn any(&self, section: DebugSection, start: u64, end: u64) -> bool {
+    pub(crate) fn any(&self, section: DebugSection, start: u64, end: u64) -> bool {
         self.places.iter().filter(|(id, _)| *id == section).any(|(_, places)| {
             let first = places.partition_point(|&place| place < start);
             places.get(first).is_some_and(|&place| place < end)
@@ -287,7 +286,7 @@ impl Restored {
 
 /// One section of the basic-block address map (`SHT_LLVM_BB_ADDR_MAP`), uncompressed; relocated in `ET_REL`.
 #[derive(Clone, Copy, Debug)]
-pub struct BlockMapSection<'f> {
+pub(crate) struct BlockMapSection<'f> {
     pub bytes: &'f [u8],
     /// True for `SHT_LLVM_BB_ADDR_MAP_V0`, whose records have no version.
     pub without_version: bool,
@@ -297,7 +296,7 @@ pub struct BlockMapSection<'f> {
 
 /// One opened program or object file: everything that later steps need from it. DWARF is not decoded yet.
 #[derive(Clone)]
-pub struct Image<'f> {
+pub(crate) struct Image<'f> {
     /// The path that the caller gave, for messages. For a dSYM bundle it is the file in the bundle.
     pub path: std::path::PathBuf,
     /// The separate file that `debug` comes from; `None` if that is the program itself.
@@ -346,6 +345,12 @@ pub struct Image<'f> {
 }
 
 impl<'f> Image<'f> {
+    /// True for a program that the linker should have given a build id. A device program has none: its host program contains
+    /// it, so it can be found without one.
+    pub(crate) fn is_linked(&self) -> bool {
+        self.kind != ImageKind::Relocatable && self.arch.machine != EM_AMDGPU
+    }
+
     /// Releases the pages of all mapped files, before a step that reads other pages.
     pub(crate) fn release_pages(&self) {
         if let Some(files) = self.files {
@@ -356,12 +361,13 @@ impl<'f> Image<'f> {
 
     /// The kept relocation sections that apply to the section with this name (`.debug_addr`, `.text`). There are none in
     /// a program linked without `--emit-relocs`, and none for `ET_REL`, where `open` applies the relocations.
-    pub fn kept_relocations(&self, section: &str) -> impl Iterator<Item = &KeptSection<'f>> {
+    #[cfg(test)]
+    pub(crate) fn kept_relocations(&self, section: &str) -> impl Iterator<Item = &KeptSection<'f>> {
         self.relocations.sections().iter().filter(move |kept| kept.target_name == section.as_bytes())
     }
 
     /// The kept relocation sections that apply to executable sections, each with the image address of its section.
-    pub fn kept_code_relocations(&self) -> impl Iterator<Item = (u64, &KeptSection<'f>)> {
+    pub(crate) fn kept_code_relocations(&self) -> impl Iterator<Item = (u64, &KeptSection<'f>)> {
         self.relocations.sections().iter().filter_map(|kept| {
             let section = self.sections.iter().find(|section| section.index == kept.target_index)?;
             (section.executable && section.name.as_bytes() == kept.target_name)
@@ -370,7 +376,7 @@ impl<'f> Image<'f> {
     }
 
     /// The loaded section that holds an image address, by its position in [`Image::sections`].
-    pub fn section_at(&self, image_addr: u64) -> Option<usize> {
+    pub(crate) fn section_at(&self, image_addr: u64) -> Option<usize> {
         let after = self.sections.partition_point(|section| section.range.start <= image_addr);
         // Sections of size 0 may begin between the start of that section and the address.
         (0..after).rev().take(8).find(|&position| image_addr < self.sections[position].range.end)
@@ -379,7 +385,7 @@ impl<'f> Image<'f> {
 
 impl DebugSections<'_> {
     /// True if there is a `.debug_info` or a `.debug_types`.
-    pub fn has_units(&self) -> bool {
+    pub(crate) fn has_units(&self) -> bool {
         !self.get(DebugSection::Info).is_empty() || !self.get(DebugSection::Types).is_empty()
     }
 }

@@ -6,7 +6,6 @@
 mod arch;
 mod archive;
 mod decompress;
-mod diagnostics;
 mod elf;
 mod elf_tables;
 mod error;
@@ -15,28 +14,29 @@ mod frames;
 mod gpu;
 mod image;
 mod macho;
-mod objects;
+mod magic;
 mod options;
 mod program;
+mod relocate_check;
 mod relocations;
 mod separate;
 mod split;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use crate::model::AddressRange;
 pub use archive::{Part, parts};
-pub use diagnostics::{OpenDiagnostic, OpenDiagnosticKind};
 pub use elf::{Holdings, holdings};
 pub use error::OpenError;
 pub use files::Files;
 pub use frames::{FrameBytes, frame_sections};
-pub use gpu::{CodeObject, DeviceCode, DevicePlace, device_code};
-pub use image::{
-    AddressRange, Arch, Binding, BlockMapSection, CodeMark, CodeSection, DebugSection, DebugSections, Format,
-    Image, ImageKind, Linker, LoadedSegment, MarkKind, Restored, Symbol, SymbolKind,
+pub use gpu::{DeviceCode, DevicePlace, device_code};
+pub(crate) use image::{
+    Arch, Binding, BlockMapSection, CodeMark, DebugSection, DebugSections, Format, Image, ImageKind, Linker,
+    LoadedSegment, MarkKind, Restored, Symbol, SymbolKind,
 };
-pub(crate) use objects::{needs_relocation, relocated_by_object};
-pub use options::OpenOptions;
-pub use program::{image_from_bytes, open_image};
-pub use relocations::{KeptRelocation, KeptRelocations, KeptSection, RelocationSymbol};
-pub use split::{DwoCandidates, DwoFinder, SplitFile, find_dwp, open_dwo, open_dwp, open_package};
+pub(crate) use options::OpenOptions;
+pub(crate) use program::{ProgramSource, open_image, open_program};
+pub(crate) use relocate_check::{needs_relocation, relocated_by_object};
+pub(crate) use relocations::{KeptRelocation, KeptSection, RelocationSymbol};
+pub(crate) use split::{DwoFinder, SplitFile, open_dwo};

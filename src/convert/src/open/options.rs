@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 /// Where to look for the files of a program. The default looks next to the program and in `/usr/lib/debug`.
 #[derive(Clone, Debug)]
-pub struct OpenOptions {
+pub(crate) struct OpenOptions {
     /// The architecture to open in a fat file, by Apple's name or the ELF name (`arm64` and `aarch64` mean the same). A
     /// program of another architecture is refused.
     pub arch: Option<String>,

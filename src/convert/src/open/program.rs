@@ -2,17 +2,49 @@
 
 use std::path::Path;
 
-use super::arch::is_arch;
+use super::arch::{is_arch, is_known};
 use super::archive;
-use super::diagnostics::{OpenDiagnostic, OpenDiagnosticKind};
 use super::elf::{self, Links};
 use super::error::OpenError;
 use super::files::Files;
 use super::gpu;
 use super::image::{Image, ImageKind};
 use super::macho::{self, fat};
+use super::magic::not_an_object;
 use super::options::OpenOptions;
 use super::separate;
+use super::split::{SplitFile, open_package};
+use crate::diagnostics::opening::{OpenDiagnostic, OpenDiagnosticKind};
+
+/// The source of a program.
+#[derive(Clone, Copy)]
+pub(crate) enum ProgramSource<'s> {
+    Path(&'s Path),
+    /// A name for messages, and the bytes.
+    Bytes(&'s Path, &'s [u8]),
+}
+
+impl<'s> ProgramSource<'s> {
+    pub(crate) fn name(self) -> &'s Path {
+        match self {
+            ProgramSource::Path(name) | ProgramSource::Bytes(name, _) => name,
+        }
+    }
+}
+
+/// Opens a program and the package of its `.dwo` files.
+pub(crate) fn open_program<'f>(
+    files: &'f Files,
+    source: ProgramSource<'f>,
+    options: &OpenOptions,
+) -> Result<(Image<'f>, Option<SplitFile<'f>>), OpenError> {
+    let mut image = match source {
+        ProgramSource::Path(path) => open_image(files, path, options)?,
+        ProgramSource::Bytes(name, bytes) => image_from_bytes(files, name, bytes, options)?,
+    };
+    let package = open_package(files, options, &mut image)?;
+    Ok((image, package))
+}
 
 /// Opens a program, with its separate debug file, dSYM and dwz file if it has them.
 ///
@@ -21,7 +53,11 @@ use super::separate;
 /// # Errors
 /// The path is not a regular file, has no known format, is damaged, or claims more than [`Files`] allows. A missing
 /// separate file is not an error but a diagnostic of the image.
-pub fn open_image<'f>(files: &'f Files, path: &Path, options: &OpenOptions) -> Result<Image<'f>, OpenError> {
+pub(crate) fn open_image<'f>(
+    files: &'f Files,
+    path: &Path,
+    options: &OpenOptions,
+) -> Result<Image<'f>, OpenError> {
     let path = &macho::bundle::resolve(path)?;
     let data = files.map(path)?;
     let mut opened = open_alone(files, path, data, options)?;
@@ -48,7 +84,7 @@ pub fn open_image<'f>(files: &'f Files, path: &Path, options: &OpenOptions) -> R
 ///
 /// # Errors
 /// As [`open_image`].
-pub fn image_from_bytes<'f>(
+pub(crate) fn image_from_bytes<'f>(
     files: &'f Files,
     path: &Path,
     bytes: &'f [u8],
@@ -104,7 +140,7 @@ fn open_alone<'f>(
         let (mut image, links) = elf::read(files, path, data)?;
         image.diagnostics.extend(note);
         if let Some(wanted) = wanted.filter(|wanted| !is_arch(&image.arch, wanted)) {
-            return Err(OpenError::other_arch(path, image.arch.name, wanted));
+            return Err(other_arch(path, image.arch.name, wanted));
         }
         return Ok(Opened::Elf(image, links));
     }
@@ -115,16 +151,15 @@ fn open_alone<'f>(
     if let (Some(wanted), Some(arch)) = (wanted, fat::arch_of(thin).filter(|_| !fat::is_fat(data)))
         && !fat::same_arch(&arch, wanted)
     {
-        return Err(OpenError::other_arch(path, &arch, wanted));
+        return Err(other_arch(path, &arch, wanted));
     }
     macho::read(files, path, thin).map(|(image, has_debug_map)| Opened::MachO(image, has_debug_map))
 }
 
-fn not_an_object(path: &Path, bytes: &[u8]) -> OpenError {
-    let found = match bytes {
-        [] => "an empty file".to_owned(),
-        _ if archive::is_archive(bytes) => "an archive; --out-dir takes a file for each member".to_owned(),
-        _ => format!("begins with \"{}\"", bytes[..bytes.len().min(4)].escape_ascii()),
-    };
-    OpenError::NotAnObject { path: path.to_owned(), found }
+fn other_arch(path: &Path, found: &str, wanted: &str) -> OpenError {
+    let (path, found, wanted) = (path.to_owned(), found.to_owned(), wanted.to_owned());
+    match is_known(&wanted) {
+        true => OpenError::OtherArch { path, found, wanted },
+        false => OpenError::UnknownArch { path, found, wanted },
+    }
 }

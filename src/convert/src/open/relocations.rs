@@ -9,7 +9,7 @@ use super::elf_tables::{RelocationRows, SymbolPlace, SymbolTable, Tables};
 
 /// One relocation. If it is not for the loader, the linker has already applied it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct KeptRelocation {
+pub(crate) struct KeptRelocation {
     /// Offset in the section that it applies to. For the loader's relocations it is an address.
     pub section_off: u64,
     /// The processor's type number (`R_X86_64_64`, ...).
@@ -22,7 +22,7 @@ pub struct KeptRelocation {
 
 /// The symbol that a relocation names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RelocationSymbol<'f> {
+pub(crate) struct RelocationSymbol<'f> {
     /// Empty for section symbols.
     pub name: &'f [u8],
     /// Image address; `None` if the symbol is undefined.
@@ -39,7 +39,7 @@ pub struct RelocationSymbol<'f> {
 
 /// One relocation section of a linked file.
 #[derive(Clone, Copy)]
-pub struct KeptSection<'f> {
+pub(crate) struct KeptSection<'f> {
     /// The name of the section that it applies to; empty for the loader's relocations.
     pub target_name: &'f [u8],
     /// The index of that section in the file.
@@ -55,7 +55,7 @@ pub struct KeptSection<'f> {
 
 impl<'f> KeptSection<'f> {
     /// All relocations, in file order, which need not be the order of offsets. Ends at the first damaged `SHT_CREL` entry.
-    pub fn iter(&self) -> impl Iterator<Item = KeptRelocation> + use<'f> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = KeptRelocation> + use<'f> {
         let base = self.target_address;
         decode(self.rows, self.endian, self.mips64el).map(move |row| KeptRelocation {
             // In a linked file `r_offset` is an address. Debug sections have address 0.
@@ -67,7 +67,8 @@ impl<'f> KeptSection<'f> {
     }
 
     /// The number of relocations. For `SHT_CREL` it is the claimed number, but at most one per byte of the section.
-    pub fn len(&self) -> usize {
+    #[cfg(test)]
+    pub(crate) fn len(&self) -> usize {
         match self.rows {
             RelocationRows::Rel32(rows) => rows.len(),
             RelocationRows::Rel64(rows) => rows.len(),
@@ -79,19 +80,14 @@ impl<'f> KeptSection<'f> {
         }
     }
 
-    /// True if there are no relocations.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
     /// The image address of the symbol with this index; `None` if the symbol is undefined, for index 0 and outside the table.
-    pub fn symbol_address(&self, index: u32) -> Option<u64> {
+    pub(crate) fn symbol_address(&self, index: u32) -> Option<u64> {
         let raw = self.symbols.as_ref().filter(|_| index != 0)?.get(index as usize)?;
         (raw.place != SymbolPlace::Undefined).then_some(raw.value)
     }
 
     /// The symbol with this index; `None` for index 0 and outside the table.
-    pub fn symbol(&self, index: u32) -> Option<RelocationSymbol<'f>> {
+    pub(crate) fn symbol(&self, index: u32) -> Option<RelocationSymbol<'f>> {
         let table = self.symbols.as_ref().filter(|_| index != 0)?;
         let raw = table.get(index as usize)?;
         let kind = elf::SymbolType(raw.kind);
@@ -107,7 +103,7 @@ impl<'f> KeptSection<'f> {
 
     /// The image address that a relocation refers to: symbol + addend. `None` if the symbol is undefined or the encoding has
     /// no addend.
-    pub fn target(&self, relocation: &KeptRelocation) -> Option<u64> {
+    pub(crate) fn target(&self, relocation: &KeptRelocation) -> Option<u64> {
         let address = match relocation.symbol {
             0 => 0,
             index => self.symbol(index)?.address?,
@@ -118,13 +114,13 @@ impl<'f> KeptSection<'f> {
 
 /// Relocation sections of one linked file.
 #[derive(Clone, Default)]
-pub struct KeptRelocations<'f> {
+pub(crate) struct KeptRelocations<'f> {
     sections: Vec<KeptSection<'f>>,
 }
 
 impl<'f> KeptRelocations<'f> {
     /// The relocation sections, in file order.
-    pub fn sections(&self) -> &[KeptSection<'f>] {
+    pub(crate) fn sections(&self) -> &[KeptSection<'f>] {
         &self.sections
     }
 

@@ -7,12 +7,12 @@ use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 
 use super::decompress;
-use super::diagnostics::{OpenDiagnosticKind, OpenDiagnostics};
 use super::elf::{self, Links};
 use super::error::OpenError;
 use super::files::{Files, is_regular, path_from_bytes};
 use super::image::{DebugSections, Image, ImageKind, Linker, Symbol};
 use super::options::OpenOptions;
+use crate::diagnostics::opening::{OpenDiagnosticKind, OpenDiagnostics};
 use crate::util::hash::HashSet;
 
 /// What must hold before a candidate is used as the program's debug file.
@@ -336,6 +336,7 @@ fn join_symbols<'f>(image: &mut Image<'f>, other: Image<'f>) {
         .extend(ours.into_iter().map(|name| if theirs.contains(name) { &[][..] } else { name }));
     image.linker = match (image.linker, other.linker) {
         (Linker::MayFoldAndForget, _) | (_, Linker::MayFoldAndForget) => Linker::MayFoldAndForget,
+        (Linker::MayFoldAndLocalize, _) | (_, Linker::MayFoldAndLocalize) => Linker::MayFoldAndLocalize,
         (Linker::MayFold, _) | (_, Linker::MayFold) => Linker::MayFold,
         (Linker::Unknown, theirs) => theirs,
         (ours, _) => ours,

@@ -7,18 +7,18 @@
 use std::ffi::{OsStr, OsString};
 use std::path::{Component, Path, PathBuf};
 
-use super::diagnostics::{OpenDiagnostic, OpenDiagnosticKind};
 use super::elf;
 use super::error::OpenError;
 use super::files::{Files, is_regular, path_from_bytes};
 use super::image::{Arch, DebugSection, DebugSections, Image};
 use super::options::OpenOptions;
+use crate::diagnostics::opening::{OpenDiagnostic, OpenDiagnosticKind};
 
 /// In `--dwo-dir`, a path with more components than this is looked up by its file name only.
 const MAX_COMPONENTS: usize = 128;
 
 /// One opened file of split DWARF.
-pub struct SplitFile<'f> {
+pub(crate) struct SplitFile<'f> {
     pub path: PathBuf,
     pub arch: Arch,
     /// The sections whose names end in `.dwo`, and the indices of a package.
@@ -32,7 +32,7 @@ pub struct SplitFile<'f> {
 ///
 /// # Errors
 /// As [`super::open_image`]; also if the file has no `.debug_info.dwo` or `.debug_types.dwo`.
-pub fn open_dwo<'f>(files: &'f Files, path: &Path) -> Result<SplitFile<'f>, OpenError> {
+pub(crate) fn open_dwo<'f>(files: &'f Files, path: &Path) -> Result<SplitFile<'f>, OpenError> {
     let file = open_split(files, path)?;
     if !file.debug.has_units() {
         let what = "no section .debug_info.dwo, expected a file of split DWARF".to_owned();
@@ -45,7 +45,7 @@ pub fn open_dwo<'f>(files: &'f Files, path: &Path) -> Result<SplitFile<'f>, Open
 ///
 /// # Errors
 /// As [`super::open_image`]; also if the file has neither `.debug_cu_index` nor `.debug_tu_index`.
-pub fn open_dwp<'f>(files: &'f Files, path: &Path) -> Result<SplitFile<'f>, OpenError> {
+pub(crate) fn open_dwp<'f>(files: &'f Files, path: &Path) -> Result<SplitFile<'f>, OpenError> {
     let file = open_split(files, path)?;
     if file.debug.get(DebugSection::CuIndex).is_empty() && file.debug.get(DebugSection::TuIndex).is_empty() {
         let what = "no section .debug_cu_index, expected a package of split DWARF".to_owned();
@@ -59,7 +59,7 @@ pub fn open_dwp<'f>(files: &'f Files, path: &Path) -> Result<SplitFile<'f>, Open
 ///
 /// # Errors
 /// The package that the user gave cannot be opened.
-pub fn open_package<'f>(
+pub(crate) fn open_package<'f>(
     files: &'f Files,
     options: &OpenOptions,
     image: &mut Image<'f>,
@@ -88,7 +88,7 @@ fn open_split<'f>(files: &'f Files, path: &Path) -> Result<SplitFile<'f>, OpenEr
 
 /// The path of a program's package: the one that the user gave, which need not exist; else the first existing file of
 /// `PROGRAM.dwp`, `DEBUGFILE.dwp` and the same names in each `--dwo-dir`. `None` if there is none.
-pub fn find_dwp(options: &OpenOptions, image: &Image<'_>) -> Option<PathBuf> {
+pub(crate) fn find_dwp(options: &OpenOptions, image: &Image<'_>) -> Option<PathBuf> {
     if !options.separate {
         return None;
     }
@@ -113,7 +113,7 @@ fn with_dwp(path: &Path) -> PathBuf {
 }
 
 /// Finds the `.dwo` files of one program.
-pub struct DwoFinder<'a> {
+pub(crate) struct DwoFinder<'a> {
     options: &'a OpenOptions,
     program_dir: PathBuf,
     /// The real paths of the `--dwo-dir` directories that exist.
@@ -122,7 +122,7 @@ pub struct DwoFinder<'a> {
 
 impl<'a> DwoFinder<'a> {
     /// Prepares the search for the `.dwo` files that this program names.
-    pub fn new(options: &'a OpenOptions, program_path: &Path) -> Self {
+    pub(crate) fn new(options: &'a OpenOptions, program_path: &Path) -> Self {
         let allowed = options.dwo_dirs.iter().filter_map(|dir| dir.canonicalize().ok()).collect();
         let program_dir = program_path.parent().unwrap_or(Path::new("")).to_owned();
         Self { options, program_dir, allowed }
@@ -133,7 +133,7 @@ impl<'a> DwoFinder<'a> {
     /// Order: the whole path (the name if absolute, else the name below `comp_dir`), first with its prefix mapped and then
     /// as it is; in the program's directory the name and its file name; in each `--dwo-dir` the name, then each suffix of the
     /// whole path, longest first. A relative path is never resolved against the current directory.
-    pub fn find(&self, comp_dir: &[u8], dwo_name: &[u8]) -> DwoCandidates<'_> {
+    pub(crate) fn find(&self, comp_dir: &[u8], dwo_name: &[u8]) -> DwoCandidates<'_> {
         let mut paths = Vec::new();
         let name = path_from_bytes(dwo_name).filter(|name| name.file_name().is_some());
         if let Some(name) = name.filter(|_| self.options.separate) {
@@ -204,7 +204,7 @@ fn suffixes(path: &Path) -> Vec<PathBuf> {
 }
 
 /// Existing files that a `.dwo` name may mean. See [`DwoFinder::find`].
-pub struct DwoCandidates<'a> {
+pub(crate) struct DwoCandidates<'a> {
     finder: &'a DwoFinder<'a>,
     paths: std::vec::IntoIter<PathBuf>,
     seen: Vec<PathBuf>,
@@ -214,12 +214,12 @@ pub struct DwoCandidates<'a> {
 
 impl DwoCandidates<'_> {
     /// The first file so far that exists but was not opened, because it is outside of the `--dwo-dir` directories.
-    pub fn refused(&self) -> Option<&Path> {
+    pub(crate) fn refused(&self) -> Option<&Path> {
         self.refused.as_deref()
     }
 
     /// The first path so far that exists but was not opened, because it is a directory, FIFO, socket or device.
-    pub fn irregular(&self) -> Option<&Path> {
+    pub(crate) fn irregular(&self) -> Option<&Path> {
         self.irregular.as_deref()
     }
 }

@@ -3,8 +3,12 @@
 
 use std::cmp::Ordering;
 
+use thin_vec::ThinVec;
+
 use crate::merge::names::Names;
-use crate::model::{FuncId, Function, How, Member, NameId, Origin, OriginId, Reason, RowRange, Rows, UnitId};
+use crate::model::{
+    AddressRange, FuncId, Function, How, Member, NameId, Origin, OriginId, Reason, RowRange, Rows, UnitId,
+};
 use crate::util::hash::HashMap;
 
 /// A range of code with the functions that have it: more than one if they were folded.
@@ -14,8 +18,16 @@ pub(crate) struct Candidate {
     /// The order of [`crate::model::Group::members`]; functions are in [`Candidates::functions`].
     pub(crate) members: Vec<Member>,
     /// Why a single member is not certain to be the only function there. A rule sets it if it leaves out a second
-    /// function that it cannot exclude and that [`crate::place::certainty`] does not notice by itself.
+    /// function that it cannot exclude and that [`crate::place::certainty`] does not notice by itself. If several
+    /// members are known by name alone: why the lines of their code are not known to be those of any of them.
     pub(crate) doubt: Option<Reason>,
+}
+
+impl Candidate {
+    /// The addresses of its code.
+    pub(crate) fn range(&self) -> AddressRange {
+        AddressRange { start: self.start, end: self.end }
+    }
 }
 
 /// Every range that may become a piece.
@@ -32,11 +44,6 @@ pub(crate) struct Candidates {
     pub(crate) symbols: Vec<Candidate>,
     /// Code after labels of assembly code.
     pub(crate) labels: Vec<Candidate>,
-    /// Units whose compiler is taken to have merged functions and rewritten the calls of them; sorted.
-    /// [`crate::place::thunks::add`] fills it.
-    pub(crate) merging: Vec<UnitId>,
-    /// Why code that has lines and no name is not certain to belong to one function only.
-    pub(crate) nameless: Option<Reason>,
 }
 
 /// Makes a function of which only a name is known.
@@ -67,10 +74,14 @@ pub(crate) fn order(names: &Names<'_>, members: &mut [Member], functions: &mut [
 }
 
 fn symbol_function(functions: &mut Vec<Function>, origin: OriginId) -> FuncId {
+    // The functions of all units are in the list already, and few are added.
+    if functions.len() == functions.capacity() {
+        functions.reserve_exact(functions.len() / 8 + 1);
+    }
     functions.push(Function {
         origin,
         symbol: None,
-        aliases: Vec::new(),
+        aliases: ThinVec::new(),
         source: None,
         how: How::SymbolOnly,
         partial: false,
@@ -81,5 +92,5 @@ fn symbol_function(functions: &mut Vec<Function>, origin: OriginId) -> FuncId {
 
 /// Rows that begin at `skip` bytes into a range of rows.
 pub(crate) fn rows_from(unit: u32, range: RowRange, skip: u32) -> Rows {
-    Rows { unit: UnitId(unit), range, skip }
+    Rows { unit: UnitId::new(unit), range, skip }
 }

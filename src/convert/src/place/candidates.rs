@@ -5,64 +5,57 @@
 //! is the symbol of the function itself (`foo.isra.0` of `foo`), an alias of it, or the name of a function that no
 //! DIE describes. Code without a subprogram belongs to the symbol that starts it.
 
-use std::cell::OnceCell;
 use std::ops::Range;
 
 use rayon::prelude::*;
 
 use crate::diagnostics::{Cap, Diagnostics, Kind};
-use crate::model::{FuncId, Function, Member, NameId, Reason};
-use crate::place::aliases::{AliasRules, DescribedFunctions, add_nameless};
+use crate::model::{FuncId, Function, Reason, UnitId};
+use crate::place::aliases::{
+    EntryMembers, SymbolMatch, adopt_unclaimed_symbol, assign_clones, classify_symbols, fits,
+    place_unexplained,
+};
 use crate::place::candidate::{Candidate, Candidates, by_name_alone, order};
-use crate::place::linkage_names::{name_plain, sole};
+use crate::place::folding_evidence::{FoldingEvidence, SymbolEvidence};
+use crate::place::linkage_names::name_plain;
 use crate::place::named_functions::NamedFunctions;
-use crate::place::namesakes::Namesakes;
-use crate::place::part_names::{EntryFunctions, PartRange};
+use crate::place::nameless::add_nameless;
+use crate::place::part_owners::{EntryFunctions, PartRange};
 use crate::place::placing::Placing;
 use crate::place::shared_range::{SharedRange, share};
 use crate::place::subprograms::{DiePiece, settled};
 use crate::place::surplus::surplus;
-use crate::place::symbol_ranges::{padding, symbol_candidates};
+use crate::place::symbol_ranges::{padding, symbol_candidate};
 use crate::place::thunks;
 use crate::program::machine::Machine;
-use crate::program::names::itanium::is_mangled;
-use crate::program::names::relation::Relation;
-use crate::program::names::toolchain::numbered;
-use crate::program::symbols::{CodeSymbol, Symbols};
+use crate::program::symbols::{CodeSymbol, Symbols, principal};
 use crate::util::budget::Budget;
-use crate::util::hash::{HashMap, HashSet};
-
-/// The symbols of the program, and the rules for the names among them that no DIE explains.
-#[derive(Clone, Copy)]
-struct SymbolEvidence<'e, 'f> {
-    symbols: &'e Symbols<'f>,
-    alias_rules: &'e AliasRules,
-}
+use crate::util::fit::fit;
 
 /// Joins subprograms and symbols. The order of the steps is the decision: later steps rely on the members that the
-/// earlier ones found.
+/// earlier ones found. Also returns the units whose compiler is taken to have merged functions ([`thunks::add`]).
 pub(crate) fn build<'f>(
     placing: &mut Placing<'_, 'f>,
     (functions, pieces): (Vec<Function>, Vec<DiePiece>),
     symbols: &Symbols<'f>,
-    alias_rules: &AliasRules,
+    folding: &FoldingEvidence,
     machine: &Machine<'_, 'f>,
     diagnostics: &mut Diagnostics,
-) -> Candidates {
+) -> (Candidates, Vec<UnitId>) {
     let mut candidates = Candidates { functions, ..Candidates::default() };
     candidates.dies.reserve(pieces.len());
-    let evidence = SymbolEvidence { symbols, alias_rules };
-    let compared = compare_ranges(placing, &pieces, &candidates.functions, evidence);
+    let evidence = SymbolEvidence { symbols, folding };
     let caps = ComparisonCaps::new(symbols);
-    let parts = name_ranges(placing, (&pieces, compared), evidence, &caps, &mut candidates, diagnostics);
+    let parts = name_ranges(placing, &pieces, evidence, &caps, &mut candidates, diagnostics);
+    drop(pieces);
     // After all ranges: a part adds its own names to the name that the symbol at the entry gave the function.
-    name_parts(placing, parts, alias_rules, &caps, &mut candidates, diagnostics);
-    add_symbol_candidates(placing, evidence, &mut candidates, diagnostics);
-    candidates.merging = thunks::add(placing, machine, alias_rules, symbols, &mut candidates, diagnostics);
+    name_parts(placing, parts, folding, &caps, &mut candidates, diagnostics);
+    add_symbol_candidates(placing, evidence, machine, &mut candidates, diagnostics);
+    let merging = thunks::add(placing, machine, folding, symbols, &mut candidates, diagnostics);
     for candidate in &mut candidates.dies {
         order(&placing.names, &mut candidate.members, &mut candidates.functions);
     }
-    candidates
+    (candidates, merging)
 }
 
 /// A range with the functions that share it.
@@ -74,19 +67,22 @@ struct ComparedRange {
     fits: Option<Vec<SymbolMatch>>,
 }
 
-/// Compares the pieces of each range with each other and with the symbols at its start. The ranges do not depend on each
+/// Ranges that are compared before the first of them is named: of a large program the results for all ranges are as large as its
+/// functions.
+const RANGES_AT_ONCE: usize = 1 << 14;
+
+/// Compares the pieces of each of some ranges with each other and with the symbols at its start. The ranges do not depend on each
 /// other.
 fn compare_ranges<'f>(
     placing: &Placing<'_, 'f>,
     pieces: &[DiePiece],
+    (ranges, some): (&[Range<usize>], Range<usize>),
     functions: &[Function],
-    SymbolEvidence { symbols, alias_rules }: SymbolEvidence<'_, 'f>,
+    SymbolEvidence { symbols, folding }: SymbolEvidence<'_, 'f>,
 ) -> Vec<ComparedRange> {
-    let settled = settled(placing, pieces, symbols, alias_rules);
-    let ranges = ranges(pieces, &settled);
     let compare = |at: usize| {
         let here = &pieces[ranges[at].clone()];
-        let shared = share(placing, here, functions, alias_rules.may_fold());
+        let shared = share(placing, here, functions, folding.may_fold());
         // Any number of ranges may begin at an address with any number of symbols. The serial loop compares those, under
         // its budgets.
         let beside = [at.checked_sub(1), Some(at + 1)].into_iter().flatten().filter_map(|at| ranges.get(at));
@@ -96,7 +92,7 @@ fn compare_ranges<'f>(
         let fits = at_start.map(|at_start| fits(placing, at_start, &shared.known));
         ComparedRange { pieces: ranges[at].clone(), shared, fits }
     };
-    (0..ranges.len()).into_par_iter().map(compare).collect()
+    some.into_par_iter().map(compare).collect()
 }
 
 /// The bounds on comparisons with symbols: a large program has more ranges and more symbols.
@@ -125,48 +121,56 @@ impl ComparisonCaps {
 /// of its candidate.
 fn name_ranges<'f>(
     placing: &mut Placing<'_, 'f>,
-    (pieces, compared): (&[DiePiece], Vec<ComparedRange>),
+    pieces: &[DiePiece],
     evidence: SymbolEvidence<'_, 'f>,
     caps: &ComparisonCaps,
     candidates: &mut Candidates,
     diagnostics: &mut Diagnostics,
 ) -> Vec<(usize, PartRange<'f>)> {
-    let SymbolEvidence { symbols, alias_rules } = evidence;
+    let SymbolEvidence { symbols, folding } = evidence;
     let mut short_at = None;
     let mut done = 0;
     let mut by_address = symbols.by_address().peekable();
     let mut parts = Vec::new();
-    for ComparedRange { pieces: range, mut shared, fits: fits_at_start } in compared {
-        push_settled(candidates, &pieces[done..range.start]);
-        done = range.end;
-        let here = &pieces[range];
-        let Candidates { functions, same, dies, .. } = candidates;
-        shared.apply(placing, functions, same, diagnostics);
-        let SharedRange { mut candidate, mut known, .. } = shared;
-        while by_address.next_if(|symbols| symbols[0].start < candidate.start).is_some() {}
-        let symbols_here = by_address.peek().filter(|symbols| symbols[0].start == candidate.start);
-        let again = dies.last().is_some_and(|before| before.start == candidate.start);
-        let within = |symbols: &&&[CodeSymbol<'f>]| {
-            let is_part = || !PartRange::are_none(symbols, here);
-            let comparisons = || PartRange::comparisons(symbols, &candidate);
-            !again || (caps.names.spend(symbols.len()) && (!is_part() || caps.compared.spend(comparisons())))
-        };
-        let at_start = symbols_here.filter(within).map_or(&[][..], |symbols| symbols);
-        let is_short = symbols_here.is_some() && at_start.is_empty();
-        let part = PartRange::new(placing, at_start, here, &candidate, functions);
-        let of_entries = part.as_ref().map(|part| part.of_entries(at_start));
-        if let Some(entries) = of_entries.as_ref().map_or(Some(at_start), |entries| entries.as_deref()) {
-            let fits = fits_at_start.unwrap_or_else(|| fits(placing, entries, &known));
-            name_entry(placing, (entries, fits), evidence, &mut candidate, functions, &mut known);
-            known.report(candidate.start, diagnostics);
-            alias_rules.report(&candidate, placing, functions, diagnostics);
+    let settled = settled(placing, pieces, symbols, folding);
+    let ranges = ranges(pieces, &settled);
+    for first in (0..ranges.len()).step_by(RANGES_AT_ONCE) {
+        let some = first..ranges.len().min(first + RANGES_AT_ONCE);
+        let compared = compare_ranges(placing, pieces, (&ranges, some), &candidates.functions, evidence);
+        for ComparedRange { pieces: range, mut shared, fits: fits_at_start } in compared {
+            push_settled(candidates, &pieces[done..range.start]);
+            done = range.end;
+            let here = &pieces[range];
+            let Candidates { functions, same, dies, .. } = candidates;
+            shared.apply(placing, functions, same, diagnostics);
+            let SharedRange { mut candidate, mut known, .. } = shared;
+            while by_address.next_if(|symbols| symbols[0].start < candidate.start).is_some() {}
+            let symbols_here = by_address.peek().filter(|symbols| symbols[0].start == candidate.start);
+            let again = dies.last().is_some_and(|before| before.start == candidate.start);
+            let within = |symbols: &&&[CodeSymbol<'f>]| {
+                let is_part = || !PartRange::are_none(symbols, here);
+                let comparisons = || PartRange::comparisons(symbols, &candidate);
+                !again
+                    || (caps.names.spend(symbols.len()) && (!is_part() || caps.compared.spend(comparisons())))
+            };
+            let at_start = symbols_here.filter(within).map_or(&[][..], |symbols| symbols);
+            let is_short = symbols_here.is_some() && at_start.is_empty();
+            let part = PartRange::new(placing, at_start, here, &candidate, functions);
+            let of_entries = part.as_ref().map(|part| part.of_entries(at_start));
+            if let Some(entries) = of_entries.as_ref().map_or(Some(at_start), |entries| entries.as_deref()) {
+                let fits = fits_at_start.unwrap_or_else(|| fits(placing, entries, &known));
+                name_entry(placing, (entries, fits), evidence, &mut candidate, functions, &mut known);
+                known.report(candidate.start, diagnostics);
+                folding.report(&candidate, placing, functions, diagnostics);
+            }
+            if is_short {
+                short_at.get_or_insert(candidate.start);
+                add_unknown(placing, folding, &mut candidate, functions);
+            }
+            fit(&mut candidate.members);
+            parts.extend(part.map(|part| (candidates.dies.len(), part)));
+            candidates.dies.push(candidate);
         }
-        if is_short {
-            short_at.get_or_insert(candidate.start);
-            add_unknown(placing, alias_rules, &mut candidate, functions);
-        }
-        parts.extend(part.map(|part| (candidates.dies.len(), part)));
-        candidates.dies.push(candidate);
     }
     push_settled(candidates, &pieces[done..]);
     report_symbol_cap(caps, short_at, diagnostics);
@@ -194,7 +198,7 @@ fn report_symbol_cap(caps: &ComparisonCaps, short_at: Option<u64>, diagnostics: 
                 false => format!("{max_compared} comparisons of symbols with functions of parts"),
             };
             format!(
-                "over {what}: from {address:#x} on they are compared with the first range at an address alone"
+                "limit of {what} reached at {address:#x}: later symbols are compared only with the first range at their address"
             )
         });
     }
@@ -204,12 +208,12 @@ fn report_symbol_cap(caps: &ComparisonCaps, short_at: Option<u64>, diagnostics: 
 fn name_parts<'f>(
     placing: &mut Placing<'_, 'f>,
     parts: Vec<(usize, PartRange<'f>)>,
-    alias_rules: &AliasRules,
+    folding: &FoldingEvidence,
     &ComparisonCaps { max_compared, .. }: &ComparisonCaps,
     candidates: &mut Candidates,
     diagnostics: &mut Diagnostics,
 ) {
-    let entries = match alias_rules.may_be_forgotten() {
+    let entries = match folding.may_hide_functions() {
         true => EntryFunctions::new(&candidates.dies, parts.iter().map(|(_, part)| part)),
         false => EntryFunctions::default(),
     };
@@ -217,10 +221,10 @@ fn name_parts<'f>(
     let mut short_at = None;
     for (index, part) in parts {
         let Candidates { dies, functions, .. } = candidates;
-        part.assign_names(placing, alias_rules, &mut dies[index], functions, diagnostics);
+        part.assign_names(placing, folding, &mut dies[index], functions, diagnostics);
         if !entries.add(placing, &part, &mut dies[index], functions, &of_entries) {
             short_at.get_or_insert(dies[index].start);
-            add_unknown(placing, alias_rules, &mut dies[index], functions);
+            add_unknown(placing, folding, &mut dies[index], functions);
         }
     }
     if let Some(address) = short_at {
@@ -236,10 +240,12 @@ fn name_parts<'f>(
 /// Makes candidates of symbols whose code no subprogram covers. Most symbols only repeat a subprogram and make none.
 fn add_symbol_candidates<'f>(
     placing: &mut Placing<'_, 'f>,
-    SymbolEvidence { symbols, alias_rules }: SymbolEvidence<'_, 'f>,
+    evidence: SymbolEvidence<'_, 'f>,
+    machine: &Machine<'_, 'f>,
     candidates: &mut Candidates,
     diagnostics: &mut Diagnostics,
 ) {
+    let symbols = evidence.symbols;
     let mut before = 0;
     for at_address in symbols.by_address() {
         let first = at_address[0].start;
@@ -251,8 +257,14 @@ fn add_symbol_candidates<'f>(
         }
         // Mach-O symbols have no size: code between the end of a subprogram and the next symbol is padding.
         match last.filter(|die| die.start == first && at_address.iter().all(|symbol| !symbol.sized)) {
-            Some(die) => candidates.symbols.extend(padding(die, end)),
-            None => symbol_candidates(placing, at_address, alias_rules, candidates, diagnostics),
+            Some(die) => candidates.symbols.extend(padding(die, end, symbols, machine)),
+            None => {
+                let Some(first) = principal(at_address) else { continue };
+                let functions = &mut candidates.functions;
+                let found = symbol_candidate(placing, at_address, first, evidence, functions, diagnostics);
+                let list = if first.function { &mut candidates.symbols } else { &mut candidates.labels };
+                list.extend(found);
+            }
         }
     }
 }
@@ -282,18 +294,6 @@ fn ranges(pieces: &[DiePiece], settled: &[bool]) -> Vec<Range<usize>> {
     ranges
 }
 
-/// The function that a symbol names, and how; `None` for labels, and for symbols that name no function there.
-type SymbolMatch = Option<(Relation, FuncId)>;
-
-/// Matches the symbols at an address with the functions known there.
-fn fits(placing: &Placing<'_, '_>, symbols: &[CodeSymbol<'_>], known: &NamedFunctions) -> Vec<SymbolMatch> {
-    symbols.iter().map(|symbol| if symbol.function { best(known, placing, symbol) } else { None }).collect()
-}
-
-fn best(known: &NamedFunctions, placing: &Placing<'_, '_>, symbol: &CodeSymbol<'_>) -> SymbolMatch {
-    known.best(&placing.names, symbol.name, symbol.name_id, |relation| relation != Relation::Other)
-}
-
 /// Gives the symbols at the entry of functions to the members that they name, and adds the folded functions that they show.
 fn name_entry<'f>(
     placing: &mut Placing<'_, 'f>,
@@ -303,7 +303,7 @@ fn name_entry<'f>(
     functions: &mut Vec<Function>,
     known: &mut NamedFunctions,
 ) {
-    let alias_rules = evidence.alias_rules;
+    let folding = evidence.folding;
     let members = &mut candidate.members;
     let mut entry = classify_symbols(placing, at_start, fits, members, functions);
     assign_clones(placing, at_start, std::mem::take(&mut entry.clones), known, functions);
@@ -314,174 +314,29 @@ fn name_entry<'f>(
         let id = FuncId(functions.len() as u32);
         known.add(&placing.names, names[0], id);
         members.push(by_name_alone(&mut placing.names, functions, names[0]));
-        functions[id.index()].aliases.extend(&names[1..]);
+        functions[id.index()].aliases.extend_from_slice(&names[1..]);
     }
     let mut unexplained = entry.unexplained;
     // Assembly code may leave out types: a label is a function of its own or lies within one.
     let label = |symbol: &&CodeSymbol<'_>| !symbol.function && !symbol.of_linker;
-    unexplained.extend(at_start.iter().filter(|symbol| label(symbol) && alias_rules.may_fold()));
-    place_unexplained(placing, alias_rules, unexplained, candidate, functions, known, (described, folded));
-    add_surplus(placing, alias_rules, at_start, candidate, functions);
+    unexplained.extend(at_start.iter().filter(|symbol| label(symbol) && folding.may_fold()));
+    let entry = EntryMembers { described, folded };
+    place_unexplained(placing, folding, unexplained, candidate, functions, known, entry);
+    add_surplus(placing, folding, at_start, candidate, functions);
     if candidate.members.len() == described {
-        add_nameless(placing, alias_rules, candidate, functions);
-    }
-}
-
-/// The symbols at an entry by what they are to the functions there.
-#[derive(Default)]
-struct EntrySymbols<'s, 'f> {
-    unexplained: Vec<&'s CodeSymbol<'f>>,
-    /// Symbols of clones (`f.isra.0`), with the function that each was cloned from.
-    clones: Vec<(FuncId, NameId)>,
-    /// Mangled names of functions whose DIE has a plain name.
-    mangled: Vec<&'s CodeSymbol<'f>>,
-    /// Some symbol names a function here.
-    claimed: bool,
-}
-
-/// Sorts the symbols at an entry by their relation to the functions there. Constructor variants become aliases at once.
-fn classify_symbols<'s, 'f>(
-    placing: &mut Placing<'_, 'f>,
-    at_start: &'s [CodeSymbol<'f>],
-    fits: Vec<SymbolMatch>,
-    members: &[Member],
-    functions: &mut [Function],
-) -> EntrySymbols<'s, 'f> {
-    let mut entry = EntrySymbols::default();
-    let namesakes = OnceCell::new();
-    for (symbol, best) in at_start.iter().zip(fits).filter(|(symbol, _)| symbol.function) {
-        entry.claimed |= best.is_some();
-        match best {
-            Some((Relation::Same, _)) => {}
-            Some((Relation::Clone, function)) => {
-                let namesakes = namesakes.get_or_init(|| Namesakes::new(placing, members, functions));
-                let function = namesakes.owner(placing, symbol, function, functions);
-                entry.clones.push((function, placing.names.add(symbol.name)));
-            }
-            Some((Relation::Mangled, _)) => entry.mangled.push(symbol),
-            Some((Relation::Variant, function)) => {
-                let name = placing.names.add(symbol.name);
-                functions[function.index()].aliases.push(name);
-            }
-            _ => entry.unexplained.push(symbol),
-        }
-    }
-    entry
-}
-
-/// Makes the symbol of a clone the function's symbol, or an alias if the function has a symbol already.
-fn assign_clones(
-    placing: &Placing<'_, '_>,
-    at_start: &[CodeSymbol<'_>],
-    clones: Vec<(FuncId, NameId)>,
-    known: &NamedFunctions,
-    functions: &mut [Function],
-) {
-    // Functions that have a symbol of exactly their name, and how many numbered symbols each name has (`f.1` and
-    // `f.2`: two of `f`).
-    let mut exact: HashSet<FuncId> = HashSet::default();
-    let mut bases: HashMap<&[u8], usize> = HashMap::default();
-    // Only clones need these.
-    for symbol in at_start.iter().filter(|symbol| symbol.function && !clones.is_empty()) {
-        exact.extend(best(known, placing, symbol).filter(|best| best.0 == Relation::Same).map(|best| best.1));
-        let (base, number) = numbered(symbol.name);
-        if !number.is_empty() {
-            *bases.entry(base).or_default() += 1;
-        }
-    }
-    for (function, name) in clones {
-        let function_data = &mut functions[function.index()];
-        // Several files have a local function of this name: the numbers do not show which symbol belongs to which
-        // function.
-        let base = numbered(placing.names.text(name));
-        let several = !base.1.is_empty() && bases.get(base.0).is_some_and(|count| *count > 1);
-        if several || exact.contains(&function) || function_data.symbol.is_some() {
-            function_data.aliases.push(name);
-        } else {
-            function_data.symbol = Some(name);
-        }
-    }
-}
-
-/// Gives a single function whose own name is no symbol here (a C++ function without a linkage name) the symbol that no
-/// function explains. True if no symbol here may be the function's: then it was folded into the function of that symbol.
-fn adopt_unclaimed_symbol<'f>(
-    placing: &mut Placing<'_, 'f>,
-    SymbolEvidence { symbols, alias_rules }: SymbolEvidence<'_, 'f>,
-    entry: &mut EntrySymbols<'_, 'f>,
-    members: &[Member],
-    functions: &mut [Function],
-    known: &mut NamedFunctions,
-) -> bool {
-    let unexplained = &mut entry.unexplained;
-    let [Member { function, .. }] = *members else { return false };
-    if entry.claimed {
-        return false;
-    }
-    let origin = functions[function.index()].origin;
-    let own = placing.names.text(placing.names.of_origin(origin));
-    let own = (own, functions[function.index()].source.map(|source| source.unit));
-    let indirect = unexplained.iter().all(|symbol| symbol.indirect);
-    let may_name = |symbol: &CodeSymbol<'_>| {
-        symbol.indirect == indirect && alias_rules.may_name(placing, symbols, symbol, own)
-    };
-    let folded = !unexplained.iter().any(|symbol| alias_rules.may_name(placing, symbols, symbol, own));
-    if let Some(at) = sole(unexplained, may_name) {
-        let name = placing.names.add(unexplained.remove(at).name);
-        functions[function.index()].symbol = Some(name);
-        // Constructor variants of that symbol are aliases of this function.
-        known.add(&placing.names, name, function);
-    }
-    folded
-}
-
-/// The alias decision: makes each symbol that no function explains a member of its own or an alias. The first `described`
-/// members have DIEs; `folded`: see [`adopt_unclaimed_symbol`].
-fn place_unexplained<'f>(
-    placing: &mut Placing<'_, 'f>,
-    alias_rules: &AliasRules,
-    unexplained: Vec<&CodeSymbol<'f>>,
-    Candidate { end, members, .. }: &mut Candidate,
-    functions: &mut Vec<Function>,
-    known: &mut NamedFunctions,
-    (described, folded): (usize, bool),
-) {
-    let (end, first) = (*end, members[0].function);
-    let here = OnceCell::new();
-    for symbol in unexplained {
-        let whole = !symbol.sized || symbol.end == end;
-        let explained = best(known, placing, symbol);
-        let own = || {
-            let here =
-                here.get_or_init(|| DescribedFunctions::new(placing, &members[..described], functions));
-            match is_mangled(symbol.name) && !symbol.indirect {
-                true => !alias_rules.is_mangled_alias(placing, symbol, here),
-                false => {
-                    (folded && symbol.function && !symbol.indirect)
-                        || alias_rules.may_be_own_function(placing, symbol, end, here)
-                }
-            }
-        };
-        if whole && explained.is_none() && own() {
-            let name = placing.names.add(symbol.name);
-            known.add(&placing.names, name, FuncId(functions.len() as u32));
-            members.push(by_name_alone(&mut placing.names, functions, name));
-        } else if symbol.function && !matches!(explained, Some((Relation::Same, _))) {
-            let of = explained.map_or(first, |(_, function)| function);
-            functions[of.index()].aliases.push(placing.names.add(symbol.name));
-        }
+        add_nameless(placing, folding, candidate, functions);
     }
 }
 
 /// Adds the functions of names that more symbols have than members.
 fn add_surplus<'f>(
     placing: &mut Placing<'_, 'f>,
-    alias_rules: &AliasRules,
+    folding: &FoldingEvidence,
     at_start: &[CodeSymbol<'f>],
     Candidate { end, members, .. }: &mut Candidate,
     functions: &mut Vec<Function>,
 ) {
-    for (name, count) in surplus(placing, alias_rules, at_start, *end, members, functions) {
+    for (name, count) in surplus(placing, folding, at_start, *end, members, functions) {
         let name = placing.names.add(name);
         members.extend((0..count).map(|_| by_name_alone(&mut placing.names, functions, name)));
     }
@@ -491,12 +346,12 @@ fn add_surplus<'f>(
 /// lack members.
 fn add_unknown(
     placing: &mut Placing<'_, '_>,
-    alias_rules: &AliasRules,
+    folding: &FoldingEvidence,
     candidate: &mut Candidate,
     functions: &mut Vec<Function>,
 ) {
     match candidate.members.len() {
-        _ if !alias_rules.may_fold() => {}
+        _ if !folding.may_fold() => {}
         1 => candidate.doubt = Some(Reason::CapReached),
         _ => {
             let name = placing.names.add(b"");

@@ -16,9 +16,16 @@
 //! reason is `stripped`.
 //!
 //! A symbol table has its local symbols if at least one of them is not hidden. (Linkers make hidden symbols local,
-//! and keep them when they drop the local symbols of objects.) Every function that its DIE calls local must also have
-//! a symbol of its name. If one has none, its object was stripped before it was linked, or the table was stripped
-//! after it.
+//! and keep them when they drop the local symbols of objects. mold does so with other global symbols too, so its table
+//! also needs a file symbol, `STT_FILE`.) A program may have no local symbol at all. Then its table must have file
+//! symbols: linkers drop them together with local symbols, and each names an object, described or not.
+//!
+//! Every function that its DIE calls local must also have a symbol of its name. If one has none, its object was
+//! stripped before it was linked, or the table was stripped after it.
+//!
+//! An object without debug information shows by its file symbol, or by code that has neither a DIE nor lines. Nothing
+//! shows an object whose local symbols were stripped before the link if all its functions were folded into described
+//! ones.
 //!
 //! **The compiler.** rustc and Swift always run LLVM's MergeFunctions, clang only with an option. It removes
 //! functions that no other unit can call, with their symbols and DIEs. gcc does so with link-time optimization. They
@@ -31,9 +38,9 @@
 //! may be it: `merged_without_trace`. Code that no unit describes may come from any compiler: `undescribed_object`,
 //! or `merged_without_trace` if its name shows the compiler.
 //!
-//! The check reads units, symbols and code, but not the members that rules add to groups. A rule that leaves out a
-//! second function for lack of proof need not record that if one of the reasons above holds anyway. Otherwise it sets
-//! [`Candidate::doubt`]. These rules set it: caps on comparisons (`cap_reached`); a function whose address the linker
+//! The check reads units, symbols and code, but not the members that rules add to groups. If a rule drops a
+//! possible second member and no reason above applies, it must set [`Candidate::doubt`]. These rules set it: caps on
+//! comparisons (`cap_reached`); a function whose address the linker
 //! erased and that is the only function where it was found, since it was folded into a function without a description
 //! (`undescribed_object`); a line sequence that no function has, since it belongs to another function
 //! (`unclaimed_lines`).
@@ -42,50 +49,54 @@
 
 use crate::model::{DieOffset, Function, How, Member, NameId, Reason, UnitId};
 use crate::open::{Image, ImageKind, Linker};
-use crate::place::aliases::AliasRules;
+use crate::place::bare_lines::{UnitLines, lines, unit_of_lines};
 use crate::place::candidate::{Candidate, Candidates};
+use crate::place::folding_evidence::FoldingEvidence;
 use crate::place::placing::Placing;
 use crate::place::thunks::bounds::MAX_THUNK;
 use crate::program::machine::Machine;
 use crate::program::names::itanium::is_mangled;
 use crate::program::names::relation::{Relation, relation, spellings};
-use crate::program::names::toolchain::is_rust;
-use crate::program::names::toolchain::{START_UP_FILES, is_of_start, may_be_merged};
 use crate::program::symbols::{CodeSymbol, Symbols};
 use crate::recover::recovered::UnitView;
+use crate::toolchain::functions::{START_UP_FILES, is_of_start, is_rust, may_be_merged};
+use crate::toolchain::itanium_abi::is_special;
+use crate::toolchain::linkers::has_elf_stubs;
 use crate::util::budget::Budget;
 use crate::util::hash::{HashMap, HashSet};
 use crate::util::text::base_name;
 
-/// Gives each function of one-member candidates its reason.
+/// Gives each function of one-member candidates its reason. `merging`: the units that may have merged functions. Also
+/// returns why code that has lines and no name is not certain to belong to one function only.
 pub(crate) fn decide<'f>(
     image: &Image<'f>,
     placing: &Placing<'_, 'f>,
     symbols: &Symbols<'f>,
-    alias_rules: &AliasRules,
+    folding: &FoldingEvidence,
     machine: &Machine<'_, 'f>,
-    candidates: &mut Candidates,
-) {
-    let can_fold = image.linker != Linker::NeverFolds && image.kind != ImageKind::Relocatable;
+    mut candidates: Candidates,
+    merging: &[UnitId],
+) -> (Candidates, Option<Reason>) {
+    let can_fold = folding.linker != Linker::NeverFolds && image.kind != ImageKind::Relocatable;
     let count = symbols.iter().count() + candidates.dies.len() + candidates.symbols.len();
     let max_compared = MAX_COMPARED.max(COMPARED_A_SYMBOL * count as u64);
     let is_whole = !can_fold
-        || (is_whole(placing, symbols, candidates, max_compared) && !forgets(image, placing, candidates));
+        || (is_whole(placing, symbols, &candidates, max_compared) && !forgets(folding, placing, &candidates));
     let lines = lines(placing);
     let check = Check {
         placing,
         symbols,
-        alias_rules,
-        has_objects: alias_rules.has_undescribed_objects() || has_mangled(placing, &lines, candidates),
+        folding,
+        has_objects: folding.has_undescribed_objects() || has_mangled(image, placing, &lines, &candidates),
         image,
         can_fold,
         is_whole,
-        units: units(placing, symbols, machine, candidates),
+        units: units(placing, symbols, machine, &candidates, merging),
         lines,
         compared: Budget::new(max_compared),
     };
     let (mut found, mut here) = (Vec::new(), SymbolsHere::new(symbols));
-    let Candidates { dies, symbols: by_symbol, labels, functions, .. } = &mut *candidates;
+    let Candidates { dies, symbols: by_symbol, labels, functions, .. } = &mut candidates;
     for candidate in dies.iter().chain(&*by_symbol).chain(&*labels) {
         if let [member] = &candidate.members[..]
             && let Some(reason) =
@@ -98,7 +109,8 @@ pub(crate) fn decide<'f>(
         let own = &mut functions[function.index()].reason;
         *own = Some(own.map_or(reason, |other| other.min(reason)));
     }
-    candidates.nameless = check.of_linker();
+    let nameless = check.of_linker();
+    (candidates, nameless)
 }
 
 /// Comparisons of names with symbols at one address. The limit is the larger of this number and `COMPARED_A_SYMBOL`
@@ -106,7 +118,7 @@ pub(crate) fn decide<'f>(
 const MAX_COMPARED: u64 = 1 << 18;
 const COMPARED_A_SYMBOL: u64 = 16;
 
-/// The symbols at an address that mostly rises: several candidates may begin at one address.
+/// Looks up the symbols at an address. Callers ask in mostly ascending order, and several candidates may begin at one address.
 struct SymbolsHere<'a, 'f> {
     symbols: &'a Symbols<'f>,
     address: Option<u64>,
@@ -129,7 +141,7 @@ impl<'a, 'f> SymbolsHere<'a, 'f> {
 struct Check<'a, 'f> {
     placing: &'a Placing<'a, 'f>,
     symbols: &'a Symbols<'f>,
-    alias_rules: &'a AliasRules,
+    folding: &'a FoldingEvidence,
     image: &'a Image<'f>,
     /// Some object with code has no debug information.
     has_objects: bool,
@@ -139,7 +151,7 @@ struct Check<'a, 'f> {
     /// By unit: what its compiler may have done to functions.
     units: Vec<Option<Reason>>,
     /// Code that has lines and no DIE, by start: start, end, unit.
-    lines: Vec<(u64, u64, UnitId)>,
+    lines: Vec<UnitLines>,
     compared: Budget,
 }
 
@@ -184,8 +196,9 @@ impl Check<'_, '_> {
         let described = self.placing.names.text(self.placing.names.of_origin(function.origin));
         let is_further = |symbol: &CodeSymbol<'_>| {
             let explained = |name| relation(name, symbol.name) != Relation::Other;
-            // If the linker folds, `AliasRules::may_name` required proof before a symbol became the function's name.
-            let is_own = explained(described) || (self.image.linker.is_folding() && explained(own));
+            // If the linker folds, `is_possible_symbol` of `aliases/entry_symbols` required proof before a symbol
+            // became the function's name.
+            let is_own = explained(described) || (self.folding.linker.is_folding() && explained(own));
             // A global name without a type may be a function written in assembly.
             let may_be_function = symbol.function || !(symbol.local || symbol.of_linker);
             // A resolver of an indirect function has no code of its own.
@@ -205,18 +218,12 @@ impl Check<'_, '_> {
         }
         let of_start = is_of_start(name)
             || here.iter().any(|symbol| symbol.of_linker || START_UP_FILES.contains(&base_name(symbol.file)))
-            || self.is_of_linker(candidate.start);
+            || is_of_linker(self.image, candidate.start);
         match (of_start, self.symbols.has_table()) {
             (true, _) => None,
             (_, true) => Some(Reason::UndescribedObject),
             (_, false) => Some(Reason::Stripped),
         }
-    }
-
-    /// True for a stub that calls another module: the linker made it.
-    fn is_of_linker(&self, start: u64) -> bool {
-        let section = self.image.section_at(start).map(|at| self.image.sections[at].name.as_bytes());
-        section.is_some_and(|name| name.starts_with(b".plt") || name.starts_with(b".iplt"))
     }
 
     /// The unit of a function: the unit of its DIE, otherwise the unit with lines for its first byte.
@@ -236,9 +243,15 @@ impl Check<'_, '_> {
         if was_erased {
             return Some(Reason::UndescribedObject);
         }
-        let others = self.alias_rules.has_other_lines(candidate.start, candidate.end);
+        let others = self.folding.has_other_lines(candidate.range());
         others.then_some(Reason::UnclaimedLines)
     }
+}
+
+/// True for a stub that calls another module: the linker made it.
+fn is_of_linker(image: &Image<'_>, start: u64) -> bool {
+    let section = image.section_at(start).map(|at| image.sections[at].name.as_bytes());
+    section.is_some_and(has_elf_stubs)
 }
 
 /// True if the program has its symbol table with the local symbols.
@@ -254,9 +267,10 @@ fn is_whole(
         unit.records.erased.iter().any(|erased| !erased.external && !erased.removed)
             || (unit.code.functions.is_empty() && !unit.traces.bare.is_empty())
     };
-    if !symbols.has_table()
-        || (!symbols.has_locals() && (recovered.code.is_empty() || recovered.all().any(has_local)))
-    {
+    // Without a local symbol, only a file symbol for each object shows that none is missing.
+    let may_have_none =
+        || symbols.has_files() && !recovered.code.is_empty() && !recovered.all().any(has_local);
+    if !symbols.has_table() || !(symbols.has_locals() || may_have_none()) {
         return false;
     }
     let (mut here, compared) = (SymbolsHere::new(symbols), Budget::new(max_compared));
@@ -285,8 +299,8 @@ fn is_whole(
 
 /// True if a folded function may leave no trace: gold folded something in this program and drops the symbols of local
 /// functions that it folds, and clang may have been told not to describe some (`nodebug`).
-fn forgets(image: &Image<'_>, placing: &Placing<'_, '_>, candidates: &Candidates) -> bool {
-    image.linker == Linker::MayFoldAndForget
+fn forgets(folding: &FoldingEvidence, placing: &Placing<'_, '_>, candidates: &Candidates) -> bool {
+    folding.linker == Linker::MayFoldAndForget
         && candidates.dies.iter().chain(&candidates.symbols).any(|candidate| candidate.members.len() > 1)
         && placing.recovered.all().any(|unit| unit.head.may_merge())
 }
@@ -297,6 +311,7 @@ fn units(
     symbols: &Symbols<'_>,
     machine: &Machine<'_, '_>,
     candidates: &Candidates,
+    merging: &[UnitId],
 ) -> Vec<Option<Reason>> {
     let (unread, lost) = (UnreadCode::new(symbols, machine, candidates), with_lost(placing, symbols));
     let of_unit = |(index, unit): (usize, UnitView<'_, '_>)| {
@@ -304,7 +319,7 @@ fn units(
             Some(Reason::MergedWithoutTrace)
         } else if unread.may_be_of(placing, index, symbols) {
             Some(Reason::NoCode)
-        } else if unit.head.may_merge() && candidates.merging.binary_search(&UnitId(index as u32)).is_ok() {
+        } else if unit.head.may_merge() && merging.binary_search(&UnitId::new(index as u32)).is_ok() {
             Some(Reason::MergedWithoutTrace)
         } else {
             // The missing `.dwo` has the DIEs of functions that the compiler merged.
@@ -361,7 +376,7 @@ impl<'f> UnreadCode<'f> {
             let is_described =
                 |member: &Member| candidates.functions[member.function.index()].source.is_some();
             if candidate.end - candidate.start > MAX_THUNK
-                || machine.can_read(candidate.start, candidate.end)
+                || machine.can_read(candidate.range())
                 || candidate.members.iter().any(is_described)
             {
                 continue;
@@ -399,38 +414,23 @@ impl<'f> UnreadCode<'f> {
     }
 }
 
-/// Code that has lines and no DIE, by start.
-fn lines(placing: &Placing<'_, '_>) -> Vec<(u64, u64, UnitId)> {
-    let of_unit = |(index, unit): (usize, UnitView<'_, '_>)| {
-        let range = move |lines: &crate::model::BareLines| {
-            (lines.start.0, lines.start.0 + u64::from(lines.len), UnitId(index as u32))
-        };
-        unit.traces.bare.iter().map(range).collect::<Vec<_>>()
-    };
-    let mut lines: Vec<_> = placing.recovered.all().enumerate().flat_map(of_unit).collect();
-    lines.sort_unstable();
-    lines
-}
-
-/// The unit that has lines for an address. Few lines overlap: the last range that begins at or before an address
-/// mostly holds it.
-fn unit_of_lines(lines: &[(u64, u64, UnitId)], address: u64) -> Option<UnitId> {
-    const TRIED: usize = 8;
-    let after = lines.partition_point(|lines| lines.0 <= address);
-    let mut before = lines[..after].iter().rev().take(TRIED);
-    before.find(|lines| address < lines.1).map(|lines| lines.2)
-}
-
-/// True if a function of C++ or Rust has neither a DIE nor lines: no linker and no C library uses such a name. (gcc
-/// gives none to the thunks of virtual calls, `_ZThn`.)
-fn has_mangled(placing: &Placing<'_, '_>, lines: &[(u64, u64, UnitId)], candidates: &Candidates) -> bool {
+/// True if a function of C++ or Rust has neither a DIE nor lines: no linker and no C library uses such a name, but for
+/// mold's stubs. (gcc gives none to the thunks of virtual calls, `_ZThn`.)
+fn has_mangled(
+    image: &Image<'_>,
+    placing: &Placing<'_, '_>,
+    lines: &[UnitLines],
+    candidates: &Candidates,
+) -> bool {
     let is_mangled = |member: &Member| {
         let function = &candidates.functions[member.function.index()];
         let name = placing.names.text(placing.names.of_function(function));
-        function.source.is_none() && is_mangled(name) && !name.starts_with(b"_ZT")
+        function.source.is_none() && is_mangled(name) && !is_special(name)
     };
     let undescribed = |candidate: &Candidate| {
-        candidate.members.iter().any(is_mangled) && unit_of_lines(lines, candidate.start).is_none()
+        candidate.members.iter().any(is_mangled)
+            && unit_of_lines(lines, candidate.start).is_none()
+            && !is_of_linker(image, candidate.start)
     };
     !placing.recovered.code.is_empty() && candidates.symbols.iter().any(undescribed)
 }

@@ -135,14 +135,8 @@ fn assign<'f>(
     let fitted = |at: &usize| open.iter().any(|(_, fitting)| fitting.contains(at));
     let rest: Vec<usize> = (0..names.len()).filter(|&at| !given[at]).collect();
     let contested = rest.iter().copied().filter(|at| fitted(at)).count();
-    // There are as many functions as names: each function has one of them.
+    // There are as many functions as names: each name is that of one of them, and nothing shows of which.
     let accounted = contested <= open.len();
-    for (function, fitting) in &open {
-        for symbol in fitting.iter().filter(|at| accounted && !given[**at]).flat_map(|at| names[*at]) {
-            let name = placing.names.add(symbol.name);
-            functions[function.index()].aliases.push(name);
-        }
-    }
     let unaccounted = rest.into_iter().filter(|at| !(accounted && fitted(at)));
     unaccounted.map(|at| variants(placing, names[at])).collect()
 }

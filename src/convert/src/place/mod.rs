@@ -2,20 +2,25 @@
 //! by a group of folded functions.
 //!
 //! `subprograms` lists the subprograms of all units by address. `candidates` joins them with symbols: each candidate
-//! is a range of code with the functions that have it. `aliases` weighs whether a symbol that no DIE explains is an
-//! alias of a function there or the name of a folded function. `part_names` names function parts placed away from
-//! their entry (`f.cold`) and adds folded functions whose part is known only by a symbol. DWARF supplies the owner.
+//! is a range of code with the functions that have it. `aliases/decision` decides whether a further symbol is an alias of a
+//! function there or the name of a folded function, by the facts in `folding_evidence`. `part_owners` handles
+//! function parts placed away from
+//! their entry (`f.cold`): DWARF gives the function that a part belongs to (`DW_AT_ranges`), a symbol gives the part its
+//! name, and a symbol without a described function adds a folded function.
 //! `thunks` finds functions that the compiler merged. `certainty` decides, for a function that shares its code with
 //! no other, whether that is certain. `pieces` cuts candidates that overlap.
 
 mod aliases;
+mod bare_lines;
 mod candidate;
 mod candidates;
 mod certainty;
+mod folding_evidence;
 mod linkage_names;
 mod named_functions;
+mod nameless;
 mod namesakes;
-mod part_names;
+mod part_owners;
 pub(crate) mod pieces;
 mod placing;
 mod shared_range;
@@ -29,12 +34,16 @@ use foldsym_format::names::MAX_NAME;
 use crate::diagnostics::{Cap, Diagnostics, Kind};
 use crate::merge::names::{NameIndex, NameTables, Names};
 use crate::merge::units::Units;
-use crate::model::{FuncId, ImageAddr, LocalCallee, NameId, Piece, Program, UnitId};
-use crate::open::Image;
+use crate::model::{
+    AddressRange, BlockMap, DieOffset, FuncId, LocalCallee, NameId, Piece, Program, UnitCode, UnitId,
+    UnwindRows,
+};
+use crate::open::{Image, Linker};
 use crate::place::placing::Placing;
 use crate::program::machine::Machine;
 use crate::program::symbols::Symbols;
 use crate::recover::recovered::Recovered;
+use crate::util::fit::fit;
 use crate::util::hash::HashSet;
 
 /// The program with its final pieces, and what the search for keys needs besides.
@@ -42,12 +51,12 @@ pub(crate) struct Placed<'f> {
     pub(crate) program: Program<'f>,
     /// Finds the id of a name of the program.
     pub(crate) names: NameIndex,
-    /// By function, in the order of the units: its id in the program, if it has any code there.
-    pub(crate) numbers: Vec<Option<FuncId>>,
+    /// By unit: the functions that it describes and that have code in the program, by DIE.
+    pub(crate) by_die: Vec<Vec<(DieOffset, FuncId)>>,
     /// Units whose compiler is taken to have merged functions and rewritten the calls of them; sorted.
     pub(crate) merging: Vec<UnitId>,
     /// As [`Recovered::doubtful_callees`].
-    pub(crate) doubtful_callees: HashSet<(usize, LocalCallee)>,
+    pub(crate) doubtful_callees: HashSet<(UnitId, LocalCallee)>,
     /// The linker dropped the symbols of local functions that it folded, in objects without debug information. Any
     /// caller may be such a function.
     pub(crate) has_forgotten_callers: bool,
@@ -56,21 +65,23 @@ pub(crate) struct Placed<'f> {
 /// Places the functions of the units and the symbols. The program has no units yet: [`Placed::with_units`] adds them.
 pub(crate) fn place<'f>(
     image: &Image<'f>,
+    linker: Linker,
     machine: &Machine<'_, 'f>,
     names: Names<'f>,
     recovered: Recovered<'_, 'f>,
-    symbols: &Symbols<'f>,
+    symbols: Symbols<'f>,
     diagnostics: &mut Diagnostics,
 ) -> Placed<'f> {
     let mut placing = Placing { names, recovered: &recovered };
-    let (alias_rules, subprograms) = rayon::join(
-        || aliases::AliasRules::new(image, &placing, symbols),
+    let (folding, subprograms) = rayon::join(
+        || folding_evidence::FoldingEvidence::new(image, linker, &placing, &symbols),
         || subprograms::by_address(&placing),
     );
-    let mut candidates =
-        candidates::build(&mut placing, subprograms, symbols, &alias_rules, machine, diagnostics);
+    let (candidates, merging) =
+        candidates::build(&mut placing, subprograms, &symbols, &folding, machine, diagnostics);
     image.release_pages();
-    certainty::decide(image, &placing, symbols, &alias_rules, machine, &mut candidates);
+    let (candidates, nameless) =
+        certainty::decide(image, &placing, &symbols, &folding, machine, candidates, &merging);
     if placing.names.cut > 0 {
         diagnostics.add(Kind::Cap(Cap::NameBytes), 0, || {
             format!("{} names are longer than {MAX_NAME} bytes: cut", placing.names.cut)
@@ -79,19 +90,23 @@ pub(crate) fn place<'f>(
     if placing.names.without_room > 0 {
         diagnostics.add(Kind::Cap(Cap::NamesTogether), 0, || {
             format!(
-                "names and paths have more bytes than the program's strings: {} are cut",
+                "{} names were cut: names and paths together exceed the size of the program's strings",
                 placing.names.without_room
             )
         });
     }
-    let has_forgotten_callers = alias_rules.may_be_forgotten();
+    let has_forgotten_callers = folding.may_hide_functions();
+    drop((symbols, folding));
     image.release_pages();
-    let (cut, used) = pieces::cut(&mut placing, candidates, diagnostics);
+    let (cut, used) = pieces::cut(&mut placing, candidates, nameless, diagnostics);
     let Placing { names, .. } = placing;
     let Recovered { code, traces, doubtful_callees, inlines, .. } = recovered;
     let (NameTables { texts, files, origins, index }, ()) =
         rayon::join(|| names.into_tables(), || drop((used, traces)));
-    let pieces::Cut { pieces, groups, functions, numbers, merging } = cut;
+    let pieces::Cut { pieces, groups, mut functions, numbers } = cut;
+    fit(&mut functions);
+    let by_die = by_die(&code, &numbers);
+    drop(numbers);
     let program = Program {
         names: texts,
         files,
@@ -103,37 +118,66 @@ pub(crate) fn place<'f>(
         inlines,
         ..Program::default()
     };
-    Placed { program, names: index, numbers, merging, doubtful_callees, has_forgotten_callers }
+    Placed { program, names: index, by_die, merging, doubtful_callees, has_forgotten_callers }
+}
+
+/// By unit: the functions that it describes and that have code, by DIE. `numbers`: by function, in the order of the units, its id in
+/// the program, if it has any code there.
+fn by_die(code: &[UnitCode<'_>], numbers: &[Option<FuncId>]) -> Vec<Vec<(DieOffset, FuncId)>> {
+    let mut rest = numbers;
+    let of_unit = code.iter().map(|unit| {
+        let (own, later) = rest.split_at(unit.functions.len());
+        rest = later;
+        let functions = unit.functions.iter().zip(own);
+        let mut by_die = Vec::with_capacity(own.iter().flatten().count());
+        by_die.extend(functions.filter_map(|(function, id)| Some((function.die, (*id)?))));
+        by_die.sort_by_key(|(die, _)| *die);
+        by_die
+    });
+    of_unit.collect()
 }
 
 impl<'f> Placed<'f> {
-    /// Adds the units to the program.
-    pub(crate) fn with_units(mut self, units: Units<'f>) -> Placed<'f> {
+    /// Adds the units to the program, its basic blocks, and its rows for unwinding.
+    pub(crate) fn with_units(
+        mut self,
+        units: Units<'f>,
+        blocks: BlockMap,
+        unwind: Option<UnwindRows>,
+    ) -> Placed<'f> {
         let Units { heads, maps, edges, .. } = units;
         (self.program.heads, self.program.maps, self.program.edges) = (heads, maps, edges);
+        (self.program.blocks, self.program.unwind) = (blocks, unwind);
         self
     }
 
     /// Adds the calls of functions of other modules.
-    pub(crate) fn add_imports(&mut self, machine: &Machine<'_, 'f>, diagnostics: &mut Diagnostics) {
-        let piece = |piece: &Piece| (piece.start.0, piece.start.0 + u64::from(piece.body));
-        let ranges: Vec<(u64, u64)> = self.program.pieces.iter().map(piece).collect();
+    pub(crate) fn with_imports(
+        mut self,
+        machine: &Machine<'_, 'f>,
+        diagnostics: &mut Diagnostics,
+    ) -> Placed<'f> {
+        let ranges: Vec<AddressRange> = self.program.pieces.iter().map(Piece::code).collect();
         let Some(found) = machine.imports(&ranges) else {
             diagnostics.add(Kind::NoImports, 0, || {
-                "calls of other modules were asked for, and are not read of this format or processor".into()
+                "calls into other modules are not kept: they cannot be read for this format or processor"
+                    .into()
             });
-            return;
+            return self;
         };
-        for (start, end) in found.unread {
+        for AddressRange { start, end } in found.unread {
             diagnostics.add(Kind::UnreadImports, start, || {
-                format!("code at {start:#x}..{end:#x} is not all instructions: no calls of other modules")
+                format!(
+                    "code at {start:#x}..{end:#x} contains data: its calls into other modules are not kept"
+                )
             });
         }
         for (return_addr, name) in found.calls {
             let name = &name[..name.len().min(MAX_NAME)];
             let id = self.names.intern(&mut self.program.names, name.into());
-            self.program.imports.push((ImageAddr(return_addr), id));
+            self.program.imports.push((return_addr, id));
         }
+        self
     }
 
     /// The id of a name, if anything in the program has it.

@@ -11,8 +11,9 @@ use std::cell::Cell;
 use crate::diagnostics::{Cap, Diagnostics, Kind};
 use crate::merge::names::Names;
 use crate::model::{FuncId, NameId};
-use crate::program::names::itanium::{own_name, plain_base};
+use crate::program::names::itanium::{is_itanium, own_name, plain_base};
 use crate::program::names::relation::{Relation, relation};
+use crate::toolchain::suffixes::beginnings;
 use crate::util::hash::{HashMap, hash_of};
 
 /// Up to this many names are compared one by one.
@@ -100,9 +101,9 @@ impl NamedFunctions {
         let best = if few {
             (0..self.entries.len()).filter_map(compare).min_by_key(|found| (found.0, found.1))
         } else {
-            let clone_of = clone_hashes(symbol);
-            let dots = symbol.iter().filter(|byte| **byte == b'.').nth(MAX_TRIED).is_some();
-            self.capped.set(self.capped.get() + u64::from(dots));
+            let clone_of = beginnings(symbol).take(MAX_TRIED).map(hash_of);
+            let has_more = beginnings(symbol).nth(MAX_TRIED).is_some();
+            self.capped.set(self.capped.get() + u64::from(has_more));
             let plain = own_name(symbol).map(|name| hash_of(&name));
             let own = [Some(hash_of(symbol)), variant_hash(symbol), plain];
             let hashes = own.into_iter().flatten().chain(clone_of);
@@ -120,7 +121,7 @@ impl NamedFunctions {
             diagnostics.add(Kind::Cap(Cap::AliasComparisons), address, || {
                 let count = self.capped.get();
                 format!(
-                    "{count} names at {address:#x} are like over {MAX_TRIED} others: not all were compared"
+                    "{count} names at {address:#x} resemble more than {MAX_TRIED} others and were not all compared"
                 )
             });
         }
@@ -130,7 +131,7 @@ impl NamedFunctions {
 /// A hash of an Itanium name that ignores the digits of constructors and destructors and the letter that begins an
 /// argument pack.
 fn variant_hash(name: &[u8]) -> Option<u64> {
-    if !name.starts_with(b"_Z") {
+    if !is_itanium(name) {
         return None;
     }
     let mut blank: Vec<u8> = name.iter().map(|byte| if *byte == b'J' { b'I' } else { *byte }).collect();
@@ -141,12 +142,6 @@ fn variant_hash(name: &[u8]) -> Option<u64> {
         }
     }
     Some(hash_of(&blank))
-}
-
-/// The hashes of the text before each dot.
-fn clone_hashes(name: &[u8]) -> impl Iterator<Item = u64> {
-    let dots = name.iter().enumerate().filter(|(_, byte)| **byte == b'.').map(|(at, _)| at);
-    dots.take(MAX_TRIED).map(|at| hash_of(&name[..at]))
 }
 
 #[cfg(test)]

@@ -3,12 +3,15 @@
 //! The kinds of ranges in rising order of trust: bare lines, labels, function symbols, subprograms. The more trusted
 //! range wins. Among equals the inner one wins: the range that starts later, or ends earlier.
 
+use thin_vec::ThinVec;
+
 use crate::diagnostics::{Cap, Diagnostics, Kind};
 use crate::model::{
-    FuncId, Function, Group, GroupId, How, ImageAddr, Member, Origin, Owner, Piece, Rows, UnitId,
+    FuncId, Function, Group, GroupId, How, ImageAddr, Member, Origin, Owner, Piece, Reason, Rows,
 };
 use crate::place::candidate::{Candidate, Candidates, rows_from};
 use crate::place::placing::Placing;
+use crate::util::fit::fit;
 use crate::util::paint::{PaintRange, Painter, Segment};
 
 /// A range of bare lines of one unit.
@@ -70,14 +73,14 @@ pub(crate) struct Cut {
     pub(crate) functions: Vec<Function>,
     /// By function of the candidates: its id, if it has any code.
     pub(crate) numbers: Vec<Option<FuncId>>,
-    /// As [`Candidates::merging`].
-    pub(crate) merging: Vec<UnitId>,
 }
 
-/// Cuts the candidates into pieces. Returns the rest of the candidates for the caller to free, which takes a while.
+/// Cuts the candidates into pieces. `reason`: why code without a name is not certain to be one function's. Returns
+/// the rest of the candidates for the caller to free, which takes a while.
 pub(crate) fn cut(
     placing: &mut Placing<'_, '_>,
     mut candidates: Candidates,
+    reason: Option<Reason>,
     diagnostics: &mut Diagnostics,
 ) -> (Cut, Candidates) {
     let mut bare = bare_lines(placing);
@@ -108,6 +111,7 @@ pub(crate) fn cut(
         renumbered: vec![None; candidates.functions.len()],
         candidates,
         nameless: [None; 2],
+        reason,
         members_left: MAX_MEMBERS,
         left_out: 0,
     };
@@ -117,11 +121,11 @@ pub(crate) fn cut(
         cutter.segment(placing, *segment, end, diagnostics);
     }
     let Cutter { mut pieces, groups, numbered, renumbered, mut candidates, left_out, .. } = cutter;
-    pieces.shrink_to_fit();
+    fit(&mut pieces);
     if left_out > 0 {
         diagnostics.add(Kind::Cap(Cap::FoldedRanges), 0, || {
             format!(
-                "{left_out} ranges of folded code are unknown: others have {MAX_MEMBERS} members together"
+                "{left_out} ranges of folded code name no function: the limit of {MAX_MEMBERS} group members is used up"
             )
         });
     }
@@ -133,11 +137,11 @@ pub(crate) fn cut(
             numbers[other.index()].get_or_insert(number);
         }
     }
-    let merging = std::mem::take(&mut candidates.merging);
-    (Cut { pieces, groups, functions, numbers, merging }, candidates)
+    (Cut { pieces, groups, functions, numbers }, candidates)
 }
 
-/// Moves each function to its number, in place, and drops the functions without one. The others have the numbers below `numbered`.
+/// Moves each function to its number, in place, and drops the functions without one. The list keeps its memory. The
+/// others have the numbers below `numbered`.
 fn reorder(functions: &mut Vec<Function>, numbers: &[Option<FuncId>], numbered: u32) {
     let mut free = numbered..;
     let mut to: Vec<u32> =
@@ -151,7 +155,6 @@ fn reorder(functions: &mut Vec<Function>, numbers: &[Option<FuncId>], numbered: 
         }
     }
     functions.truncate(numbered as usize);
-    functions.shrink_to_fit();
 }
 
 fn bare_lines(placing: &Placing<'_, '_>) -> Vec<Bare> {
@@ -226,6 +229,8 @@ struct Cutter {
     /// The functions that code without a name belongs to: one for units that are whole, one for units whose `.dwo` is
     /// missing.
     nameless: [Option<FuncId>; 2],
+    /// The reason of these functions.
+    reason: Option<Reason>,
     members_left: usize,
     /// Ranges that got no group because `members_left` ran out.
     left_out: u64,
@@ -279,6 +284,7 @@ impl Cutter {
     fn symbol_pieces(&mut self, start: u64, end: u64, pick: impl Fn(&mut Candidates) -> &mut Candidate) {
         let candidate = pick(&mut self.candidates);
         let (origin, members) = (candidate.start, std::mem::take(&mut candidate.members));
+        let has_own_lines = members.len() == 1 || candidate.doubt.is_none();
         let mut at = start;
         while at < end {
             let covering = self.sweep.to(&self.bare, at);
@@ -290,7 +296,7 @@ impl Cutter {
             // One function may have several names. If several sequences cover the code, nothing shows whose lines
             // apply.
             let rows = covering
-                .filter(|_| members.len() == 1 || self.sweep.is_alone(&self.bare, at))
+                .filter(|_| members.len() == 1 || (has_own_lines && self.sweep.is_alone(&self.bare, at)))
                 .map(|b| rows_from(b.unit, b.rows, (at - b.start) as u32));
             if self.sweep.partial_end > at {
                 self.mark_partial(&members);
@@ -333,11 +339,11 @@ impl Cutter {
                 self.candidates.functions.push(Function {
                     origin,
                     symbol: None,
-                    aliases: Vec::new(),
+                    aliases: ThinVec::new(),
                     source: None,
                     how: How::SymbolOnly,
                     partial: bare.partial,
-                    reason: self.candidates.nameless,
+                    reason: self.reason,
                 });
                 self.renumbered.push(None);
                 let function = FuncId(self.candidates.functions.len() as u32 - 1);
@@ -353,8 +359,8 @@ impl Cutter {
     /// The unit whose rows a piece has.
     fn rows_unit(&self, piece: &Piece) -> Option<u32> {
         match piece.owner {
-            Owner::Function(_) => piece.rows.map(|rows| rows.unit.0),
-            Owner::Group(group) => self.groups[group.index()].members[0].rows.map(|rows| rows.unit.0),
+            Owner::Function(_) => piece.rows.map(|rows| rows.unit.number()),
+            Owner::Group(group) => self.groups[group.index()].members[0].rows.map(|rows| rows.unit.number()),
         }
     }
 
@@ -416,7 +422,7 @@ mod tests {
         let function = |at| Function {
             origin: OriginId(at),
             symbol: None,
-            aliases: Vec::new(),
+            aliases: Default::default(),
             source: None,
             how: How::LiveRange,
             partial: false,

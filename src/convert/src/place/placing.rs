@@ -2,9 +2,11 @@
 //! unchanged.
 
 use crate::merge::names::Names;
+use crate::model::Function;
 use crate::program::symbols::Symbols;
 use crate::recover::recovered::{Recovered, UnitView};
 
+/// What the files of `place` share.
 pub(crate) struct Placing<'r, 'f> {
     pub(crate) names: Names<'f>,
     pub(crate) recovered: &'r Recovered<'r, 'f>,
@@ -26,4 +28,9 @@ impl Placing<'_, '_> {
         };
         self.recovered.all().map(of_unit).collect()
     }
+}
+
+/// The name of a function: its symbol's, else the name of its origin.
+pub(crate) fn name_of<'m>(placing: &'m Placing<'_, '_>, function: &Function) -> &'m [u8] {
+    placing.names.text(placing.names.of_function(function))
 }

@@ -1,14 +1,16 @@
 //! The subprograms of all units by address, and which of them need no comparison with symbols or other subprograms.
 
 use rayon::prelude::*;
+use thin_vec::ThinVec;
 
 use crate::model::{
-    DieOffset, FuncId, Function, How, Instance, LocalFunc, Member, NameId, RowRange, Rows, Source, UnitId,
+    AddressRange, DieOffset, FuncId, Function, How, Instance, LocalFunc, Member, NameId, RowRange, Rows,
+    Source, UnitId,
 };
-use crate::place::aliases::AliasRules;
+use crate::place::folding_evidence::FoldingEvidence;
 use crate::place::placing::Placing;
-use crate::program::names::toolchain::names_part;
 use crate::program::symbols::Symbols;
+use crate::toolchain::suffixes::names_part;
 
 /// One range of one subprogram, before ranges are compared.
 #[derive(Clone, Copy)]
@@ -26,14 +28,26 @@ pub(crate) struct DiePiece {
     pub(crate) entry: bool,
 }
 
+/// Where the unit's range is that begins at an address.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct RangePlace {
+    start: u64,
+    unit: u32,
+    /// Index into the unit's functions.
+    function: u32,
+    /// Index into the unit's pieces.
+    piece: u32,
+}
+
 /// Makes one function per subprogram, and the list of all their ranges, sorted by address.
 pub(crate) fn by_address(placing: &Placing<'_, '_>) -> (Vec<Function>, Vec<DiePiece>) {
     let recovered = placing.recovered;
-    // The start of each range, and where it is: its unit, its function, and its number among the unit's ranges. These are sorted,
-    // and not the ranges themselves, which are large.
-    let mut places: Vec<(u64, u32, u32, u32)> =
+    // These are sorted, and not the ranges themselves, which are large.
+    let mut places: Vec<RangePlace> =
         Vec::with_capacity(recovered.code.iter().map(|unit| unit.pieces.len()).sum());
-    let mut functions = Vec::with_capacity(recovered.code.iter().map(|unit| unit.functions.len()).sum());
+    // Symbols add a few functions. The list is large, so growing it would take twice its memory.
+    let count: usize = recovered.code.iter().map(|unit| unit.functions.len()).sum();
+    let mut functions = Vec::with_capacity(count + count / 8);
     // By unit: the number of its first function.
     let mut firsts = Vec::with_capacity(recovered.code.len());
     for (unit_index, unit) in recovered.all().enumerate() {
@@ -43,20 +57,23 @@ pub(crate) fn by_address(placing: &Placing<'_, '_>) -> (Vec<Function>, Vec<DiePi
             functions.push(Function {
                 origin,
                 symbol: None,
-                aliases: Vec::new(),
-                source: Some(Source { unit: UnitId(unit_index as u32), function: LocalFunc(index as u32) }),
+                aliases: ThinVec::new(),
+                source: Some(Source {
+                    unit: UnitId::new(unit_index as u32),
+                    function: LocalFunc(index as u32),
+                }),
                 how: function.how,
                 partial: unit.head.partial,
                 reason: None,
             });
             for piece in function.pieces.clone() {
                 let start = unit.code.pieces[piece as usize].start.0;
-                places.push((start, unit_index as u32, index as u32, piece));
+                places.push(RangePlace { start, unit: unit_index as u32, function: index as u32, piece });
             }
         }
     }
     places.sort_unstable();
-    let die_piece = |(start, unit_index, index, piece): (u64, u32, u32, u32)| {
+    let die_piece = |RangePlace { start, unit: unit_index, function: index, piece }: RangePlace| {
         let unit = recovered.unit(unit_index as usize);
         let function = &unit.code.functions[index as usize];
         let found = unit.code.pieces[piece as usize];
@@ -69,7 +86,7 @@ pub(crate) fn by_address(placing: &Placing<'_, '_>) -> (Vec<Function>, Vec<DiePi
             instance: function.instance,
             how: found.how,
             rows: found.rows,
-            unit: UnitId(unit_index),
+            unit: UnitId::new(unit_index),
             entry: piece == function.pieces.start,
         }
     };
@@ -90,7 +107,7 @@ pub(crate) fn settled<'f>(
     placing: &Placing<'_, 'f>,
     pieces: &[DiePiece],
     symbols: &Symbols<'f>,
-    alias_rules: &AliasRules,
+    folding: &FoldingEvidence,
 ) -> Vec<bool> {
     let range = |piece: &DiePiece| (piece.start, piece.end);
     let task = |first: usize| {
@@ -121,12 +138,12 @@ pub(crate) fn settled<'f>(
                 && piece.entry
                 && piece.how == How::LiveRange
                 && others.all(|other| range(other) != range(piece))
-                && alias_rules.sequences(piece.start, piece.end).is_empty()
+                && folding.sequences(AddressRange { start: piece.start, end: piece.end }).is_empty()
         };
         some.map(is_settled).collect::<Vec<bool>>()
     };
     // If the linker drops the symbols of folded functions, a single symbol proves nothing.
-    if alias_rules.drops_symbols() {
+    if folding.drops_symbols() {
         return vec![false; pieces.len()];
     }
     let firsts: Vec<usize> = (0..pieces.len()).step_by(PIECES_AT_ONCE).collect();

@@ -1,38 +1,38 @@
 //! Counts folded functions of one name from several files, by the symbols of that name at one range.
 
 use crate::model::{Function, Member};
-use crate::place::aliases::{AliasRules, name_of};
-use crate::place::placing::Placing;
-use crate::program::names::toolchain::numbered;
+use crate::place::folding_evidence::FoldingEvidence;
+use crate::place::placing::{Placing, name_of};
 use crate::program::symbols::CodeSymbol;
+use crate::toolchain::suffixes::split_number;
 use crate::util::hash::{HashMap, HashSet};
 use crate::util::text::base_name;
 
 /// Distinguishes functions of one name: the number that a compiler added, and the order of a local symbol.
-type Namesake<'f> = (&'f [u8], Option<u32>);
+type NumberAndObject<'f> = (&'f [u8], Option<u32>);
 
-/// Names with more symbols at a range than functions, each with how many more: functions of one name in several
+/// The surplus: names with more symbols at a range than functions, each with how many more. They are functions of one name in several
 /// files. Link-time optimization numbers them when it joins files (`f.lto_priv.1`, `f.llvm.17`, `f.1`) and may merge
 /// them.
 pub(crate) fn surplus<'f>(
     placing: &Placing<'_, 'f>,
-    alias_rules: &AliasRules,
+    folding: &FoldingEvidence,
     at_start: &[CodeSymbol<'f>],
     end: u64,
     members: &[Member],
     functions: &[Function],
 ) -> Vec<(&'f [u8], usize)> {
     let whole = || at_start.iter().filter(|s| s.function && s.sized && !s.indirect && s.end == end);
-    let mut files = folded_without_symbol(placing, alias_rules, whole(), members, functions);
+    let mut files = folded_without_symbol(placing, folding, whole(), members, functions);
     if files.is_empty() && all_differ(whole()) {
         return Vec::new();
     }
     // A name may belong to one global function and to one local function of each object.
-    let mut named: HashMap<&'f [u8], HashSet<Namesake<'f>>> = HashMap::default();
+    let mut named: HashMap<&'f [u8], HashSet<NumberAndObject<'f>>> = HashMap::default();
     for symbol in whole() {
-        let (name, number) = numbered(symbol.name);
+        let (name, number) = split_number(symbol.name);
         // An object has a local symbol of a name only once, even if the table no longer gives its file.
-        let object = (symbol.local && alias_rules.may_fold()).then_some(symbol.order);
+        let object = (symbol.local && folding.may_fold()).then_some(symbol.order);
         if object.is_some() || !symbol.local || !number.is_empty() {
             named.entry(name).or_default().insert((number, object));
         }
@@ -48,7 +48,7 @@ pub(crate) fn surplus<'f>(
     several.sort_unstable();
     let mut have: HashMap<&[u8], usize> = HashMap::default();
     for member in members {
-        *have.entry(numbered(name_of(placing, &functions[member.function.index()])).0).or_default() += 1;
+        *have.entry(split_number(name_of(placing, &functions[member.function.index()])).0).or_default() += 1;
     }
     several.retain_mut(|(name, count)| {
         let have = have.get(*name).copied().unwrap_or(0);
@@ -65,7 +65,7 @@ const FEW: usize = 8;
 fn all_differ<'s, 'f: 's>(symbols: impl Iterator<Item = &'s CodeSymbol<'f>>) -> bool {
     let mut names: [&[u8]; FEW] = [b""; FEW];
     for (at, symbol) in symbols.enumerate() {
-        let (name, _) = numbered(symbol.name);
+        let (name, _) = split_number(symbol.name);
         if at == FEW || names[..at].contains(&name) {
             return false;
         }
@@ -79,7 +79,7 @@ fn all_differ<'s, 'f: 's>(symbols: impl Iterator<Item = &'s CodeSymbol<'f>>) -> 
 /// linker's. `whole`: the symbols of the range.
 fn folded_without_symbol<'f, 's>(
     placing: &Placing<'_, 'f>,
-    alias_rules: &AliasRules,
+    folding: &FoldingEvidence,
     whole: impl Iterator<Item = &'s CodeSymbol<'f>>,
     members: &[Member],
     functions: &[Function],
@@ -88,7 +88,7 @@ where
     'f: 's,
 {
     let mut counts = HashMap::default();
-    if !alias_rules.drops_symbols() {
+    if !folding.drops_symbols() {
         return counts;
     }
     let mut files: HashMap<&[u8], HashSet<&[u8]>> = HashMap::default();
@@ -102,7 +102,7 @@ where
         let Some(source) = function.source else { continue };
         let (name, file) =
             (name_of(placing, function), &*placing.recovered.unit(source.unit.index()).head.file_name);
-        if alias_rules.has_symbols_of(file) && files.get(name).is_some_and(|files| !files.contains(file)) {
+        if folding.has_symbols_of(file) && files.get(name).is_some_and(|files| !files.contains(file)) {
             *counts.entry(name.to_vec()).or_default() += 1;
         }
     }

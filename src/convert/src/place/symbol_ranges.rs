@@ -1,36 +1,50 @@
-//! Code that only symbols name: ranges without a subprogram, and the gaps behind subprograms.
+//! Code that only symbols name: ranges without a subprogram, and the gaps after subprograms.
 
 use crate::diagnostics::Diagnostics;
-use crate::model::{FuncId, Member};
-use crate::place::aliases::AliasRules;
-use crate::place::candidate::{Candidate, Candidates, by_name_alone, order};
+use crate::model::{AddressRange, BareLines, FuncId, Function, Member, Reason, Rows, UnitId};
+use crate::place::aliases::is_own_function_without_die;
+use crate::place::candidate::{Candidate, by_name_alone, order, rows_from};
+use crate::place::folding_evidence::{FoldingEvidence, SymbolEvidence};
 use crate::place::named_functions::NamedFunctions;
 use crate::place::placing::Placing;
-use crate::program::names::itanium::is_mangled;
+use crate::program::machine::Machine;
+use crate::program::names::itanium::{is_mangled, is_program_wide};
 use crate::program::names::relation::Relation;
-use crate::program::symbols::{CodeSymbol, principal};
+use crate::program::symbols::{CodeSymbol, Symbols, principal};
 
 /// The bytes between the end of a subprogram and the next symbol, under the subprogram's name, as `llvm-symbolizer`
-/// answers. Folded functions get no such range.
-pub(crate) fn padding(die: &Candidate, end: u64) -> Option<Candidate> {
+/// answers. Folded functions get no such range. If the local symbols were removed, these bytes may be functions of
+/// their own: then only padding counts, and nothing does if the code is missing.
+pub(crate) fn padding(
+    die: &Candidate,
+    end: u64,
+    symbols: &Symbols<'_>,
+    machine: &Machine<'_, '_>,
+) -> Option<Candidate> {
     let [member] = die.members[..] else { return None };
+    if !symbols.has_locals() && !machine.is_padding(AddressRange { start: die.end, end }) {
+        return None;
+    }
     Some(Candidate { start: die.start, end, members: vec![Member { rows: None, ..member }], doubt: None })
 }
 
-/// Makes candidates of the symbols at one address, for code that no subprogram covers.
-pub(crate) fn symbol_candidates<'f>(
+/// Makes a candidate of the symbols at one address, for code that no subprogram covers, and adds its functions to
+/// `functions`. `None` if the symbols have no code. `first` is the [`principal`] of the symbols.
+pub(crate) fn symbol_candidate<'f>(
     placing: &mut Placing<'_, 'f>,
     at_address: &[CodeSymbol<'f>],
-    alias_rules: &AliasRules,
-    candidates: &mut Candidates,
+    first: &CodeSymbol<'f>,
+    SymbolEvidence { symbols, folding }: SymbolEvidence<'_, 'f>,
+    functions: &mut Vec<Function>,
     diagnostics: &mut Diagnostics,
-) {
-    let Some(first) = principal(at_address) else { return };
+) -> Option<Candidate> {
     if first.end <= first.start {
-        return;
+        return None;
     }
     let name = placing.names.add(first.name);
-    let mut members = vec![by_name_alone(&mut placing.names, &mut candidates.functions, name)];
+    let mut members = vec![by_name_alone(&mut placing.names, functions, name)];
+    // By member: the symbol that names it.
+    let mut named_by = vec![Some(first)];
     let function = members[0].function;
     let mut known = NamedFunctions::default();
     known.add(&placing.names, name, function);
@@ -40,36 +54,142 @@ pub(crate) fn symbol_candidates<'f>(
     if let Some(base) = base {
         let name = placing.names.add(base.name);
         known.add(&placing.names, name, function);
-        candidates.functions[function.index()].aliases.push(name);
+        functions[function.index()].aliases.push(name);
     }
     let base = base.unwrap_or(*first);
     for symbol in at_address {
         let name = placing.names.add(symbol.name);
-        let folded = alias_rules.may_be_two_functions(placing, &base, symbol);
-        if symbol.name == first.name && !folded {
-            continue;
-        }
         let same = |relation| matches!(relation, Relation::Same | Relation::Variant);
         let explained = known.best(&placing.names, symbol.name, None, same);
-        let own = !symbol.indirect
-            && is_mangled(symbol.name)
-            && ((symbol.function && symbol.end == first.end)
-                || (alias_rules.may_fold() && base.may_share(symbol)));
-        let of_another = folded && (explained.is_none() || symbol.of_another_object(&base));
-        if (own && explained.is_none()) || of_another {
-            known.add(&placing.names, name, FuncId(candidates.functions.len() as u32));
-            members.push(by_name_alone(&mut placing.names, &mut candidates.functions, name));
+        if is_own_function_without_die(folding, placing, symbol, first, &base, explained.is_some()) {
+            known.add(&placing.names, name, FuncId(functions.len() as u32));
+            members.push(by_name_alone(&mut placing.names, functions, name));
+            named_by.push(Some(symbol));
         } else if !matches!(explained, Some((Relation::Same, _))) {
             let of = explained.map_or(function, |(_, function)| function);
-            candidates.functions[of.index()].aliases.push(name);
+            functions[of.index()].aliases.push(name);
         }
     }
-    if first.function && alias_rules.has_lines_of_another(placing, at_address) {
+    if first.function && folding.has_lines_of_another(placing, at_address) {
         let name = placing.names.add(b"");
-        members.push(by_name_alone(&mut placing.names, &mut candidates.functions, name));
+        members.push(by_name_alone(&mut placing.names, functions, name));
+        named_by.push(None);
     }
     known.report(first.start, diagnostics);
-    order(&placing.names, &mut members, &mut candidates.functions);
-    let candidate = Candidate { start: first.start, end: first.end, members, doubt: None };
-    if first.function { candidates.symbols.push(candidate) } else { candidates.labels.push(candidate) }
+    let mut doubt = None;
+    if members.len() > 1 {
+        let owners = LineOwners { placing, symbols, folding, named_by: &named_by };
+        let lines = owners.lines(first.range());
+        doubt = lines.as_ref().map(|_| Reason::UnclaimedLines);
+        members.iter_mut().zip(lines.unwrap_or_default()).for_each(|(member, rows)| member.rows = rows);
+    }
+    order(&placing.names, &mut members, functions);
+    Some(Candidate { start: first.start, end: first.end, members, doubt })
+}
+
+/// Names and line sequences at one address that are compared with each other. If there are more, no name has lines.
+const MAX_TOGETHER: usize = 256;
+
+/// Which of several names at one address has which of the line sequences there.
+struct LineOwners<'p, 's, 'f> {
+    placing: &'p Placing<'p, 'f>,
+    symbols: &'p Symbols<'f>,
+    folding: &'p FoldingEvidence,
+    /// By function: the symbol that names it; `None` for a function that only its lines prove.
+    named_by: &'p [Option<&'s CodeSymbol<'f>>],
+}
+
+impl LineOwners<'_, '_, '_> {
+    /// By function: the rows that are certainly its own. `None` if the lines of the code are those of all the names.
+    fn lines(&self, range: AddressRange) -> Option<Vec<Option<Rows>>> {
+        let AddressRange { start, end } = range;
+        let sequences = self.folding.bare_lines(start);
+        let alone = !self.folding.has_other_lines(range);
+        let of_all = match sequences {
+            [] => self.folding.unit_of_lines_over(start).is_none_or(|unit| self.are_of_all(unit)),
+            [(unit, _)] => self.are_of_all(*unit),
+            _ => false,
+        };
+        if alone && of_all {
+            return None;
+        }
+        let mut rows = vec![None; self.named_by.len()];
+        if sequences.len().max(rows.len()) > MAX_TOGETHER {
+            return Some(vec![None; rows.len()]);
+        }
+        let files = self.files();
+        // The file of a local symbol identifies its unit, and each unit with lines has a sequence for each of its functions here.
+        let mut open = Vec::new();
+        let mut twice = vec![false; rows.len()];
+        for (unit, lines) in sequences {
+            let told = self.told(*unit, &files);
+            let of_file = sequences.iter().filter(|other| self.file(other.0) == self.file(*unit)).count();
+            let mut own = (0..told.len()).filter(|&index| told[index] == Some(true));
+            match (own.next(), own.next()) {
+                (Some(index), None) if of_file == 1 => {
+                    twice[index] |= rows[index].is_some();
+                    rows[index] = Some((*unit, *lines));
+                }
+                (own, _) => open.push((*unit, *lines, own.is_some())),
+            }
+        }
+        // These linkers keep the names of folded functions. So the function of the last sequence has one of the names.
+        let all_named = self.folding.keeps_symbols() && self.symbols.has_locals();
+        if let ([(unit, lines, false)], true) = (&open[..], all_named) {
+            let told = self.told(*unit, &files);
+            let mut possible =
+                (0..told.len()).filter(|&index| told[index].is_none() && rows[index].is_none());
+            if let (Some(index), None) = (possible.next(), possible.next()) {
+                rows[index] = Some((*unit, *lines));
+            }
+        }
+        let whole = |(unit, lines): (UnitId, BareLines)| {
+            (end <= lines.range().end).then(|| rows_from(unit.number(), lines.rows, 0))
+        };
+        let sure = rows.into_iter().zip(twice).map(|(rows, twice)| rows.filter(|_| !twice));
+        Some(sure.map(|rows| rows.and_then(whole)).collect())
+    }
+
+    /// True if all names are names of the code that has the one line sequence of this unit. Otherwise one of them may be that
+    /// of an object without debug information, whose function was folded with the one that has lines.
+    fn are_of_all(&self, unit: UnitId) -> bool {
+        // An assembler gives one piece of code several names.
+        let assembly = || {
+            self.placing.recovered.unit(unit.index()).head.assembly
+                && self.named_by.iter().flatten().all(|symbol| !is_mangled(symbol.name))
+        };
+        !self.folding.may_fold() || !self.folding.has_undescribed_objects() || assembly()
+    }
+
+    fn file(&self, unit: UnitId) -> &[u8] {
+        &self.placing.recovered.unit(unit.index()).head.file_name
+    }
+
+    /// By function: the base name of the file that the symbol table gives for its name; `None` if it gives none for certain.
+    fn files(&self) -> Vec<Option<&[u8]>> {
+        let mut files = Vec::with_capacity(self.named_by.len());
+        for symbol in self.named_by {
+            let local = symbol.filter(|symbol| symbol.local && !is_program_wide(symbol.name));
+            files.push(local.and_then(|symbol| self.symbols.sure_file(symbol)));
+        }
+        files
+    }
+
+    /// By function: whether it is of this unit; `None` if unknown. A function known only from its lines belongs to the unit
+    /// that no symbol matches.
+    fn told(&self, unit: UnitId, files: &[Option<&[u8]>]) -> Vec<Option<bool>> {
+        let of_unit = |file: &Option<&[u8]>| match (*file)? {
+            file if file != self.file(unit) => Some(false),
+            file => self.folding.has_one_file(file).then_some(true),
+        };
+        let mut told: Vec<Option<bool>> = files.iter().map(of_unit).collect();
+        let no_name =
+            self.named_by.iter().zip(&told).all(|(symbol, told)| symbol.is_none() || *told == Some(false));
+        for (told, symbol) in told.iter_mut().zip(self.named_by) {
+            if symbol.is_none() {
+                *told = Some(no_name);
+            }
+        }
+        told
+    }
 }

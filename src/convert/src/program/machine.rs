@@ -3,8 +3,8 @@
 //! Code is decoded forward from a known start, by decoder crates for x86 and ARM and by a small table for RISC-V. It
 //! is decoded only if an answer depends on it: in functions that reach folded ones, and in small code that may pass a
 //! call on. To find those functions, cheaper checks run over all code of the program. They miss no jump to an address
-//! and find a few places that are no jumps; a false jump can make an answer less sure but never wrong. If bytes are
-//! no instructions, x86 code is only checked so; on other processors unknown instructions are skipped, since their
+//! and find a few places that are no jumps; a false jump can make an answer less sure but never wrong. If some bytes
+//! are not instructions, x86 code gets only the cheap check; on other processors unknown instructions are skipped, since their
 //! lengths are known. Some ways of leaving code do not show, for example a return to an address that the code pushed.
 //! So code that no compiler described counts as code that may jump anywhere.
 
@@ -12,23 +12,26 @@ mod aarch64;
 mod arm;
 mod code;
 mod flow;
+mod follower;
 mod imports;
 mod inst;
+mod padding;
+mod passed_calls;
 mod reader;
+mod register_thunks;
 mod riscv;
 mod run;
 mod slots;
-mod ways;
 mod x86;
 
+use crate::model::{AddressRange, ImageAddr};
 use crate::open::{KeptRelocation, KeptSection};
 use crate::util::hash::HashMap;
 pub(crate) use flow::Jumps;
 use flow::{Flow, Target};
+pub(crate) use follower::SlotCall;
 use reader::{EM_386, EM_ARM, EM_RISCV, Processor};
 pub(crate) use reader::{EM_AARCH64, EM_X86_64, Machine};
-pub(crate) use slots::SlotCall;
-pub(crate) use ways::is_added;
 
 const R_X86_64_PC32: u32 = 2;
 const R_X86_64_PLT32: u32 = 4;
@@ -47,9 +50,15 @@ const R_RISCV_CALL: u32 = 18;
 const R_RISCV_CALL_PLT: u32 = 19;
 const R_RISCV_RVC_JUMP: u32 = 45;
 
+/// A call whose instruction has the address of its target.
+pub(crate) struct CallInCode {
+    pub(crate) return_addr: ImageAddr,
+    pub(crate) target: u64,
+}
+
 /// A call with a relocation that names its callee.
 pub(crate) struct NamedCall<'f> {
-    pub(crate) return_addr: u64,
+    pub(crate) return_addr: ImageAddr,
     /// The callee's own symbol, and its address.
     pub(crate) name: &'f [u8],
     pub(crate) callee: u64,
@@ -57,7 +66,8 @@ pub(crate) struct NamedCall<'f> {
 
 impl<'f> Machine<'_, 'f> {
     /// True if the program has code of a supported instruction set.
-    pub(crate) fn can_read(&self, start: u64, end: u64) -> bool {
+    pub(crate) fn can_read(&self, code: AddressRange) -> bool {
+        let AddressRange { start, end } = code;
         match self.processor {
             None => false,
             Some(Processor::Arm) => self.has_instruction_set(start, end),
@@ -65,9 +75,9 @@ impl<'f> Machine<'_, 'f> {
         }
     }
 
-    /// Adds everything that may be a direct jump out of `start..end`; nothing if the code is missing or not
-    /// supported.
-    pub(crate) fn add_direct_jumps(&self, start: u64, end: u64, jumps: &mut Jumps) {
+    /// Adds everything that may be a direct jump out of `code`; nothing if the code is missing or not supported.
+    pub(crate) fn add_direct_jumps(&self, code: AddressRange, jumps: &mut Jumps) {
+        let AddressRange { start, end } = code;
         match self.processor {
             None => {}
             Some(Processor::X86 { .. }) => {
@@ -88,9 +98,10 @@ impl<'f> Machine<'_, 'f> {
         }
     }
 
-    /// The jumps out of `start..end`; `None` if the code is missing or not supported. If not all of it is
+    /// The jumps out of `code`; `None` if the code is missing or not supported. If not all of it is
     /// instructions, every place that looks like a jump counts, and a short one only if `is_entry` accepts its target.
-    pub(crate) fn jumps(&self, start: u64, end: u64, is_entry: impl Fn(u64) -> bool) -> Option<Jumps> {
+    pub(crate) fn jumps(&self, code: AddressRange, is_entry: impl Fn(u64) -> bool) -> Option<Jumps> {
+        let AddressRange { start, end } = code;
         let mut jumps = Jumps::default();
         if let Processor::X86 { .. } = self.processor? {
             let counting = x86::scan::jumps(self.bytes(start, end)?, start, &mut jumps);
@@ -121,14 +132,14 @@ impl<'f> Machine<'_, 'f> {
         Some(jumps)
     }
 
-    /// How many calls of `start..end` go directly to each accepted address; `None` if the code is missing or not
+    /// How many calls of `code` go directly to each accepted address; `None` if the code is missing or not
     /// supported.
     pub(crate) fn calls(
         &self,
-        start: u64,
-        end: u64,
+        code: AddressRange,
         such: impl Fn(u64) -> bool,
     ) -> Option<HashMap<u64, usize>> {
+        let AddressRange { start, end } = code;
         let mut targets = HashMap::default();
         let mut add = |target: u64| {
             if such(target) {
@@ -156,11 +167,11 @@ impl<'f> Machine<'_, 'f> {
         }
     }
 
-    /// Those of them that go straight to an address; none where the calls are not known.
-    pub(crate) fn direct_calls(&self, start: u64, end: u64) -> impl Iterator<Item = (u64, u64)> {
-        let calls = self.calls_in_order(start, end, &[]).into_iter().flatten();
+    /// The direct calls of `code`; none if its calls are not known.
+    pub(crate) fn direct_calls(&self, code: AddressRange) -> impl Iterator<Item = CallInCode> {
+        let calls = self.calls_in_order(code.start, code.end, &[]).into_iter().flatten();
         calls.filter_map(|(return_addr, target)| match target {
-            Target::To(target) => Some((return_addr, target)),
+            Target::To(target) => Some(CallInCode { return_addr: ImageAddr(return_addr), target }),
             _ => None,
         })
     }
@@ -244,7 +255,7 @@ impl<'f> Machine<'_, 'f> {
         let symbol = kept.symbol(relocation.symbol)?;
         let named = symbol.is_function && !symbol.is_local && !symbol.name.is_empty();
         let callee = self.without_mode(symbol.address?);
-        named.then_some(NamedCall { return_addr, name: symbol.name, callee })
+        named.then_some(NamedCall { return_addr: ImageAddr(return_addr), name: symbol.name, callee })
     }
 }
 

@@ -3,9 +3,10 @@
 use rayon::prelude::*;
 
 use crate::diagnostics::{Cap, Diagnostics, Kind};
-use crate::model::{MAX_PIECE, NameId};
-use crate::open::{Binding, CodeMark, Image, MarkKind, Symbol, SymbolKind};
-use crate::program::names::toolchain::{SECTION_ENDS, bounded_section, names_part};
+use crate::model::{AddressRange, MAX_PIECE, NameId};
+use crate::open::{Binding, CodeMark, Image, Linker, MarkKind, Symbol, SymbolKind};
+use crate::toolchain::linkers::{SECTION_ENDS, bounded_section};
+use crate::toolchain::suffixes::{is_stub_of_mold, names_part};
 use crate::util::hash::HashSet;
 use crate::util::text::{TOGETHER, base_name, soon};
 
@@ -13,7 +14,7 @@ use crate::util::text::{TOGETHER, base_name, soon};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CodeSymbol<'f> {
     pub(crate) name: &'f [u8],
-    /// The id of its name, if a unit has that name and [`Symbols::number`] has looked it up.
+    /// The id of its name, if a unit has that name and [`Symbols::numbered`] has looked it up.
     pub(crate) name_id: Option<NameId>,
     pub(crate) start: u64,
     /// The symbol's own size; for size 0, up to the next symbol, to data (see [`data_after`]) or the end of the section.
@@ -63,7 +64,7 @@ impl<'f> Symbols<'f> {
             files: image.symbol_files.iter().map(|file| base_name(file)).collect(),
             last_file: (image.symbol_files.len() as u32).checked_sub(1),
             has_table: image.symbols.iter().any(|symbol| !symbol.dynamic),
-            has_locals: image.symbols.iter().any(is_kept),
+            has_locals: has_locals(image),
         };
         (symbols, diagnostics)
     }
@@ -74,17 +75,24 @@ impl<'f> Symbols<'f> {
     }
 
     /// True if the table has symbols that are local to their object, so that no tool removed these. Hidden symbols do
-    /// not count: linkers make them local, and keep them.
+    /// not count: linkers make them local, and keep them. mold does so with other global symbols of a program too, so
+    /// its table must also have file symbols.
     pub(crate) fn has_locals(&self) -> bool {
         self.has_locals
     }
 
+    /// True if the table has file symbols (`STT_FILE`).
+    pub(crate) fn has_files(&self) -> bool {
+        self.last_file.is_some()
+    }
+
     /// Looks up the names of all symbols, each once, since later steps need the ids several times.
-    pub(crate) fn number(&mut self, name_of: impl Fn(&[u8]) -> Option<NameId> + Sync) {
+    pub(crate) fn numbered(mut self, name_of: impl Fn(&[u8]) -> Option<NameId> + Sync) -> Symbols<'f> {
         self.sorted.par_chunks_mut(TOGETHER).for_each(|some| {
             soon(some.iter().map(|symbol| symbol.name));
             some.iter_mut().for_each(|symbol| symbol.name_id = name_of(symbol.name));
         });
+        self
     }
 
     /// True if the symbol table has a file of this base name. The local symbols of an object without a file symbol
@@ -201,6 +209,16 @@ fn set_ends<'f>(image: &Image<'f>, sorted: &mut [CodeSymbol<'f>], diagnostics: &
     }
 }
 
+fn has_locals(image: &Image<'_>) -> bool {
+    // With an option that drops local symbols, mold drops file symbols too.
+    let is_mold = || {
+        image.linker == Linker::MayFoldAndLocalize
+            || image.symbols.iter().any(|symbol| is_stub_of_mold(symbol.name))
+    };
+    image.symbols.iter().any(|symbol| is_kept(symbol) && !is_stub_of_mold(symbol.name))
+        && (!image.symbol_files.is_empty() || !is_mold())
+}
+
 /// True for the symbol of a function that is local to its object.
 fn is_kept(symbol: &Symbol<'_>) -> bool {
     symbol.binding == Binding::Local && !symbol.dynamic && !symbol.hidden && symbol.kind != SymbolKind::Data
@@ -236,6 +254,11 @@ pub(crate) fn sorted_by_start<T: Copy>(list: &[T], start: impl Fn(&T) -> u64) ->
 }
 
 impl CodeSymbol<'_> {
+    /// The addresses of its code.
+    pub(crate) fn range(&self) -> AddressRange {
+        AddressRange { start: self.start, end: self.end }
+    }
+
     /// True if the symbol has exactly this name; `bytes` returns the bytes of the name.
     pub(crate) fn is_named<'n>(&self, name: NameId, bytes: impl FnOnce() -> &'n [u8]) -> bool {
         match self.name_id {

@@ -1,6 +1,7 @@
 //! The executable sections of a program, which distinguish a live address from a tombstone.
 
 use crate::open::{AddressRange, Image, Restored, SymbolKind};
+use crate::program::names::relation::may_be_symbol_of;
 
 /// The executable sections of an image. An address outside of them is a tombstone.
 #[derive(Default)]
@@ -49,7 +50,7 @@ impl CodeSections {
     pub(crate) fn believes_zero(&self, name: &[u8], len: u64) -> bool {
         self.zero_is_code
             || self.at_zero.is_empty()
-            || self.at_zero.iter().any(|(symbol, size)| is_symbol_of(symbol, *size, name, len))
+            || self.at_zero.iter().any(|(symbol, size)| may_be_symbol_of(symbol, *size, name, len))
     }
 
     /// True if `address` is in an executable section.
@@ -63,25 +64,6 @@ impl CodeSections {
         let range = *self.ranges.get(after.checked_sub(1)?)?;
         (address < range.end).then_some(range)
     }
-}
-
-/// True if this may be the symbol of a function. `name` is the function's linkage name or, if it has none, its name in the
-/// source. Mangled names (Itanium, Rust, Swift, D) have the length before each identifier: `_ZNK1W2upEi` contains `2up`.
-fn is_symbol_of(symbol: &[u8], size: u64, name: &[u8], len: u64) -> bool {
-    if symbol.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest[0] == b'.') {
-        return true;
-    }
-    if size != 0 && size != len {
-        return false;
-    }
-    if name.starts_with(b"operator") {
-        // The mangled name of an operator has a code (`pl` for `+`) instead of an identifier.
-        return size != 0 && symbol.starts_with(b"_Z");
-    }
-    let name = name.strip_prefix(b"~").unwrap_or(name);
-    let identifier = name.split(|&byte| byte == b'<').next().unwrap_or_default();
-    let mangled = [identifier.len().to_string().as_bytes(), identifier].concat();
-    !identifier.is_empty() && memchr::memmem::find(symbol, &mangled).is_some()
 }
 
 #[cfg(test)]

@@ -48,7 +48,7 @@ pub(crate) fn read_unwind(image: &Image<'_>, diagnostics: &mut Diagnostics) -> U
         if fde.start < end {
             diagnostics.add(Kind::OverlappingFrames, fde.offset, || {
                 format!(
-                    "call frame entry for {:#x}..{to:#x}, of which {end:#x} is the end of another",
+                    "the call frame entry for {:#x}..{to:#x} overlaps an earlier one and is used only from {end:#x} on",
                     fde.start
                 )
             });
@@ -148,11 +148,13 @@ impl Reader {
                 }
             });
         if let Err(error) = walked {
-            diagnostics.add(Kind::BadFrame, error.entry, || error.to_string());
+            diagnostics.add(Kind::BadFrameRows, error.entry, || error.to_string());
             self.rows.rows.truncate(begun);
         } else if foreign {
-            diagnostics
-                .add(Kind::BadFrame, fde.offset, || "a frame address in another address space".to_owned());
+            diagnostics.add(Kind::UnheldFrame, fde.offset, || {
+                "a frame address that a .fsym cannot hold: in another address space, or a large offset"
+                    .to_owned()
+            });
         }
         if self.rows.rows.len() == begun {
             self.rows.rows.push(UnwindRow { start: range.start, rule: 0, first: true });

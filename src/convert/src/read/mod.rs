@@ -19,7 +19,7 @@ pub(crate) mod units;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::diagnostics::{Diagnostics, Kind};
+use crate::diagnostics::Diagnostics;
 use crate::model::{BlockMap, ClassUnit, Unit, UnitClasses};
 use crate::open::{DebugSection, Image};
 use crate::read::code::CodeSections;
@@ -29,7 +29,7 @@ use crate::read::sections::bytes::Endianity;
 use crate::read::sections::call_tables::CallTables;
 use crate::read::sections::{basic_blocks, call_tables};
 use crate::read::space::Space;
-use crate::read::units::done;
+use crate::read::units::one_unit;
 use crate::read::units::queue::{self, Queue, Take};
 use crate::read::units::supply::{SplitFiles, Supply};
 use crate::read::units::task::{UnitTask, UnitWalk};
@@ -71,7 +71,7 @@ pub(crate) fn read_classes<'f>(
     } else {
         read_with(image, split, gimli::LittleEndian, how, &mut read)
     };
-    diagnostics.merge(counted.only(Kind::SkippedClasses));
+    diagnostics.merge(counted.of_classes());
     // The offset of a split unit is the one of its skeleton.
     let classes = |unit: Unit<'f>| {
         let described = unit.records.described?;
@@ -120,7 +120,7 @@ fn read_with<'f, E: Endianity>(
         if !how.split {
             supply.close();
         }
-        done::read(&UnitTask { limit: how.limit, ..task }, index)
+        one_unit::read(&UnitTask { limit: how.limit, ..task }, index)
     };
     let package = split.package.as_ref().map(|package| &package.debug);
     let held = [&image.debug].into_iter().chain(package).map(held_by_lists).sum();
@@ -147,7 +147,7 @@ fn read_with<'f, E: Endianity>(
                 give_back();
             }
             let Some(header) = space.main.headers.get(index).filter(|_| !queue.is_full()) else { break };
-            let unit = queue.read(|| done::read(&task, index));
+            let unit = queue.read(|| one_unit::read(&task, index));
             // A unit is read once, except for references from other units.
             split.files.release(space.main.read_by(index));
             advance(header.length_including_self() as u64);

@@ -1,6 +1,6 @@
 //! Functions whose address the linker erased, and the addresses at which they were found.
 
-use crate::model::How;
+use crate::model::{AddressRange, How};
 
 /// An erased function: its unit and its index in [`crate::model::UnitRecords::erased`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -9,10 +9,9 @@ pub(crate) struct Erased {
     pub(crate) index: usize,
 }
 
-/// The address of a recovered function.
+/// The code of a recovered function.
 pub(crate) struct FoundAt {
-    pub(crate) start: u64,
-    pub(crate) end: u64,
+    pub(crate) range: AddressRange,
     pub(crate) how: How,
     /// Index into [`crate::model::UnitTraces::unclaimed`] of its line sequence.
     pub(crate) sequence: Option<usize>,

@@ -18,8 +18,8 @@ use rayon::prelude::*;
 
 use crate::merge::names::Names;
 use crate::model::{
-    CalleePlace, Codeless, DieOffset, How, ImageAddr, Instance, LocalCallee, OriginId, RowRange,
-    UnitFunction, UnitPiece,
+    AddressRange, CalleePlace, Codeless, DieOffset, How, ImageAddr, Instance, LocalCallee, OriginId,
+    RowRange, UnitFunction, UnitId, UnitPiece,
 };
 use crate::program::machine::Machine;
 use crate::program::names::itanium::is_program_wide;
@@ -29,8 +29,23 @@ use crate::recover::recovered::{Recovered, UnitView};
 use crate::util::hash::{HashMap, HashSet};
 use crate::util::text::base_name;
 
-/// A codeless function: its unit, and its index in [`crate::model::UnitRecords::codeless`].
-type UnitIndex = (usize, usize);
+/// A codeless function.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+struct CodelessId {
+    unit: usize,
+    /// Index into [`crate::model::UnitRecords::codeless`].
+    index: usize,
+}
+
+/// The addresses at which each codeless function may be.
+type CodelessAt = HashMap<CodelessId, HashSet<u64>>;
+
+/// An address at which a codeless function is.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct CodelessEntry {
+    codeless: CodelessId,
+    address: u64,
+}
 
 /// Functions at one address that are compared with each codeless function that may be there.
 const MAX_HERE: usize = 256;
@@ -44,30 +59,31 @@ struct CodeHere {
 }
 
 /// Gives codeless functions the code that calls of them go to.
-pub(crate) fn find(
+pub(crate) fn find<'u, 'f>(
     names: &Names<'_>,
-    recovered: &mut Recovered<'_, '_>,
+    mut recovered: Recovered<'u, 'f>,
     symbols: &Symbols<'_>,
     machine: &Machine<'_, '_>,
-) {
+) -> Recovered<'u, 'f> {
     if recovered.records.units.iter().all(|unit| unit.codeless.is_empty()) {
-        return;
+        return recovered;
     }
-    let (called, named) = called(names, recovered, machine);
+    let (called, named) = called(names, &recovered, machine);
     let mut found = called;
-    let instances = by_declaration(recovered, &found);
-    let by_die: HashSet<UnitIndex> = found.keys().chain(instances.keys()).copied().collect();
-    by_symbol(names, recovered, symbols, &named, &by_die, &mut found);
+    let (instances, doubtful_callees) = by_declaration(&recovered, &found);
+    let by_die: HashSet<CodelessId> = found.keys().chain(instances.keys()).copied().collect();
+    by_symbol(names, &recovered, symbols, &named, &by_die, &mut found);
     found.retain(|_, addresses| addresses.len() == 1);
     found.extend(instances);
-    let here = here(recovered, &found);
-    let mut list: Vec<(UnitIndex, u64)> = found
-        .into_iter()
-        .flat_map(|(codeless, addresses)| addresses.into_iter().map(move |address| (codeless, address)))
-        .collect();
+    let here = here(&recovered, &found);
+    let entries = |(codeless, addresses): (CodelessId, HashSet<u64>)| {
+        addresses.into_iter().map(move |address| CodelessEntry { codeless, address })
+    };
+    let mut list: Vec<CodelessEntry> = found.into_iter().flat_map(entries).collect();
     list.sort_unstable();
-    let lines = FoldedLines::new(recovered, &list);
-    for ((unit_index, index), address) in list {
+    let lines = FoldedLines::new(&recovered, &list);
+    for CodelessEntry { codeless: id, address } in list {
+        let CodelessId { unit: unit_index, index } = id;
         let Some(here) = here.get(&address).filter(|here| here.len() <= MAX_HERE) else { continue };
         let codeless = recovered.records.units[unit_index].codeless[index];
         let origin = recovered.units.origin_of(unit_index, codeless.origin);
@@ -75,7 +91,7 @@ pub(crate) fn find(
         let shared = codeless.external || is_program_wide(names.text(name));
         let own = |other: &CodeHere| {
             // A function of another unit with this declaration is its own copy, and a symbol may belong to either.
-            let same = match (other.unit == unit_index, by_die.contains(&(unit_index, index))) {
+            let same = match (other.unit == unit_index, by_die.contains(&id)) {
                 (true, _) => other.instance == codeless.instance,
                 (false, true) => other.instance.is_same_elsewhere(codeless.instance),
                 (false, false) => true,
@@ -89,10 +105,12 @@ pub(crate) fn find(
         let Some(remains) = here.iter().find(|other| other.unit == unit_index).or(here.first()) else {
             continue;
         };
-        let rows = lines.of(recovered.unit(unit_index), unit_index, (address, remains.len));
+        let start = ImageAddr(address);
+        let range = AddressRange::of(start, remains.len);
+        let rows = lines.of(recovered.unit(unit_index), unit_index, range);
         let code = &mut recovered.code[unit_index];
         let (first, scopes) = (code.pieces.len() as u32, code.scopes.len() as u32);
-        let (start, how) = (ImageAddr(address), How::CallSite);
+        let how = How::CallSite;
         code.pieces.push(UnitPiece { start, len: remains.len, how, rows });
         code.functions.push(UnitFunction {
             die: codeless.die,
@@ -106,6 +124,7 @@ pub(crate) fn find(
             calls: Default::default(),
         });
     }
+    Recovered { doubtful_callees, ..recovered }
 }
 
 /// Codeless functions that may have had code after all, folded by the linker: gcc replaces a function by a jump to
@@ -119,13 +138,13 @@ struct FoldedLines {
 
 impl FoldedLines {
     /// `found`: sorted, each function once per address.
-    fn new(recovered: &Recovered<'_, '_>, found: &[(UnitIndex, u64)]) -> FoldedLines {
+    fn new(recovered: &Recovered<'_, '_>, found: &[CodelessEntry]) -> FoldedLines {
         let mut lines = FoldedLines { found: HashMap::default(), here: HashMap::default() };
-        for same in found.chunk_by(|a, b| a.0 == b.0) {
-            *lines.found.entry(same[0].0.0).or_default() += 1;
+        for same in found.chunk_by(|a, b| a.codeless == b.codeless) {
+            *lines.found.entry(same[0].codeless.unit).or_default() += 1;
         }
-        for &((unit, _), address) in found {
-            *lines.here.entry((unit, address)).or_default() += 1;
+        for &CodelessEntry { codeless, address } in found {
+            *lines.here.entry((codeless.unit, address)).or_default() += 1;
         }
         lines.found.retain(|unit, found| *found == recovered.records.units[*unit].codeless.len());
         lines
@@ -133,7 +152,8 @@ impl FoldedLines {
 
     /// The rows of the only sequence of a range that no function of its unit has, if no other function of the unit
     /// may have it.
-    fn of(&self, unit: UnitView<'_, '_>, index: usize, (start, len): (u64, u32)) -> RowRange {
+    fn of(&self, unit: UnitView<'_, '_>, index: usize, range: AddressRange) -> RowRange {
+        let AddressRange { start, .. } = range;
         if !unit.records.erased.is_empty()
             || !self.found.contains_key(&index)
             || self.here.get(&(index, start)) != Some(&1)
@@ -142,7 +162,7 @@ impl FoldedLines {
         }
         let first = unit.traces.unclaimed.partition_point(|lines| lines.start.0 < start);
         let at_start = unit.traces.unclaimed[first..].iter().take_while(|lines| lines.start.0 == start);
-        let mut of_range = at_start.filter(|lines| lines.len == len && !lines.continues);
+        let mut of_range = at_start.filter(|lines| lines.range() == range && !lines.continues);
         match (of_range.next(), of_range.next()) {
             (Some(only), None) if !only.in_doubt => only.rows,
             _ => RowRange::default(),
@@ -155,14 +175,14 @@ fn called(
     names: &Names<'_>,
     recovered: &Recovered<'_, '_>,
     machine: &Machine<'_, '_>,
-) -> (HashMap<UnitIndex, HashSet<u64>>, Vec<AtomicBool>) {
+) -> (CodelessAt, Vec<AtomicBool>) {
     let named: Vec<AtomicBool> = (0..names.len()).map(|_| AtomicBool::new(false)).collect();
     let of_unit = |(unit_index, unit): (usize, UnitView<'_, '_>)| {
-        for callee in &unit.records.callees {
+        for callee in unit.records.callees.iter() {
             let name = names.of_origin(unit.origin_of(callee.origin));
             named[name.index()].store(true, Ordering::Relaxed);
         }
-        let mut targets: Vec<(UnitIndex, u64)> = Vec::new();
+        let mut targets: Vec<CodelessEntry> = Vec::new();
         if unit.records.codeless.is_empty() {
             return targets;
         }
@@ -173,37 +193,38 @@ fn called(
             .enumerate()
             .map(|(index, codeless)| (codeless.die.0, index))
             .collect();
-        for call in unit.records.calls.iter().filter(|call| !call.tail) {
-            let (Some(return_addr), Some(callee)) = (call.return_addr, call.callee) else { continue };
+        for call in unit.records.calls.iter().filter(|call| !call.is_tail()) {
+            let (Some(return_addr), Some(callee)) = (call.return_addr(), call.callee()) else { continue };
             let callee = unit.records.callees[callee.index()];
             if let Some(&index) = by_die.get(&callee.die.0).filter(|_| callee.place == CalleePlace::Here)
                 && let Some(target) = machine.call_before(return_addr.0)
             {
-                targets.push(((unit_index, index), target));
+                let codeless = CodelessId { unit: unit_index, index };
+                targets.push(CodelessEntry { codeless, address: target });
             }
         }
         targets
     };
-    let found: Vec<Vec<(UnitIndex, u64)>> = recovered.par_all().map(of_unit).collect();
-    let mut targets: HashMap<UnitIndex, HashSet<u64>> = HashMap::default();
-    for (codeless, target) in found.into_iter().flatten() {
-        targets.entry(codeless).or_default().insert(target);
+    let found: Vec<Vec<CodelessEntry>> = recovered.par_all().map(of_unit).collect();
+    let mut targets: CodelessAt = HashMap::default();
+    for CodelessEntry { codeless, address } in found.into_iter().flatten() {
+        targets.entry(codeless).or_default().insert(address);
     }
     (targets, named)
 }
 
-/// The entries of other instances of a codeless function's declaration, if no call names the function. From here on
-/// the callee of a call of such an instance is unknown.
+/// The entries of other instances of a codeless function's declaration, if no call names the function; and the callees
+/// that are such instances: which function a call of them runs is unknown.
 fn by_declaration(
-    recovered: &mut Recovered<'_, '_>,
-    called: &HashMap<UnitIndex, HashSet<u64>>,
-) -> HashMap<UnitIndex, HashSet<u64>> {
-    let mut found: HashMap<UnitIndex, HashSet<u64>> = HashMap::default();
-    let mut doubtful_callees: HashSet<(usize, LocalCallee)> = HashSet::default();
+    recovered: &Recovered<'_, '_>,
+    called: &CodelessAt,
+) -> (CodelessAt, HashSet<(UnitId, LocalCallee)>) {
+    let mut found: CodelessAt = HashMap::default();
+    let mut doubtful_callees: HashSet<(UnitId, LocalCallee)> = HashSet::default();
     for (unit_index, unit) in recovered.all().enumerate() {
         let is_uncalled = |index: usize| {
             unit.records.codeless[index].instance != Instance::NAMED
-                && !called.contains_key(&(unit_index, index))
+                && !called.contains_key(&CodelessId { unit: unit_index, index })
         };
         let uncalled: Vec<usize> =
             (0..unit.records.codeless.len()).filter(|&index| is_uncalled(index)).collect();
@@ -230,16 +251,16 @@ fn by_declaration(
             doubtful.extend(instances.iter().map(|other| other.die));
             let entries =
                 instances.iter().filter_map(|other| unit.code.pieces.get(other.pieces.start as usize));
-            found.insert((unit_index, index), entries.map(|entry| entry.start.0).collect());
+            found
+                .insert(CodelessId { unit: unit_index, index }, entries.map(|entry| entry.start.0).collect());
         }
         for (index, callee) in unit.records.callees.iter().enumerate() {
             if callee.place == CalleePlace::Here && doubtful.contains(&callee.die) {
-                doubtful_callees.insert((unit_index, LocalCallee(index as u32)));
+                doubtful_callees.insert((UnitId::new(unit_index as u32), LocalCallee(index as u32)));
             }
         }
     }
-    recovered.doubtful_callees = doubtful_callees;
-    found
+    (found, doubtful_callees)
 }
 
 /// Adds codeless functions that some call names, but no call with an address in their unit, and that have a symbol.
@@ -248,44 +269,43 @@ fn by_symbol(
     recovered: &Recovered<'_, '_>,
     symbols: &Symbols<'_>,
     named: &[AtomicBool],
-    known: &HashSet<UnitIndex>,
-    found: &mut HashMap<UnitIndex, HashSet<u64>>,
+    known: &HashSet<CodelessId>,
+    found: &mut CodelessAt,
 ) {
-    let mut by_name: HashMap<&[u8], Vec<UnitIndex>> = HashMap::default();
+    let mut by_name: HashMap<&[u8], Vec<CodelessId>> = HashMap::default();
     for (unit_index, unit) in recovered.all().enumerate() {
         for (index, codeless) in unit.records.codeless.iter().enumerate() {
             let name = names.of_origin(unit.origin_of(codeless.origin));
-            if named[name.index()].load(Ordering::Relaxed) && !known.contains(&(unit_index, index)) {
-                by_name.entry(names.text(name)).or_default().push((unit_index, index));
+            let id = CodelessId { unit: unit_index, index };
+            if named[name.index()].load(Ordering::Relaxed) && !known.contains(&id) {
+                by_name.entry(names.text(name)).or_default().push(id);
             }
         }
     }
     let of_symbol = |symbol: &CodeSymbol<'_>| {
         let of_name = spellings(symbol.name).find_map(|name| by_name.get(name));
         // If several units have the name, only the file of a local symbol shows whose symbol it is.
-        let &[(unit, index)] = &of_name?[..] else { return None };
+        let &[codeless] = &of_name?[..] else { return None };
+        let CodelessId { unit, index } = codeless;
         let file = !symbol.local
             || symbol.file.is_empty()
             || *base_name(symbol.file) == *recovered.units.heads[unit].file_name;
         let fits = file && symbol.local != recovered.records.units[unit].codeless[index].external;
-        fits.then_some(((unit, index), symbol.start))
+        fits.then_some(CodelessEntry { codeless, address: symbol.start })
     };
     let functions = symbols.par_iter().filter(|symbol| symbol.function && symbol.sized && !symbol.indirect);
-    let places: Vec<(UnitIndex, u64)> = functions.filter_map(of_symbol).collect();
-    for (codeless, address) in places {
+    let places: Vec<CodelessEntry> = functions.filter_map(of_symbol).collect();
+    for CodelessEntry { codeless, address } in places {
         found.entry(codeless).or_default().insert(address);
     }
 }
 
 /// The functions that begin at the found addresses.
-fn here(
-    recovered: &Recovered<'_, '_>,
-    found: &HashMap<UnitIndex, HashSet<u64>>,
-) -> HashMap<u64, Vec<CodeHere>> {
+fn here(recovered: &Recovered<'_, '_>, found: &CodelessAt) -> HashMap<u64, Vec<CodeHere>> {
     let addresses: HashSet<u64> = found.values().flatten().copied().collect();
     let mut here: HashMap<u64, Vec<CodeHere>> = HashMap::default();
     for (unit_index, unit) in recovered.all().enumerate() {
-        for function in &unit.code.functions {
+        for function in unit.code.functions.iter() {
             let Some(entry) = unit.code.pieces.get(function.pieces.start as usize) else { continue };
             if addresses.contains(&entry.start.0) {
                 let of = here.entry(entry.start.0).or_default();

@@ -1,5 +1,5 @@
-//! Finds the code of functions without an address, because the linker folded them or the compiler merged them: from
-//! units and symbols to units that have those functions.
+//! Finds the code of functions that have no address, since the linker folded them or the compiler merged them. Takes
+//! units and symbols, and returns the units with these functions.
 //!
 //! A folded subprogram has a tombstone in place of its address. Its line sequence, its symbols and the call sites
 //! that name it show where its code is.
@@ -24,28 +24,42 @@ use crate::program::machine::Machine;
 use crate::program::symbols::Symbols;
 use crate::recover::recovered::Recovered;
 
-/// Adds the recovered functions to the units, with their lines and inlined calls.
+/// The units as they were read: what stays as it is, and what `recover` adds to and uses up.
+pub(crate) struct ReadUnits<'u, 'f> {
+    pub(crate) units: &'u Units<'f>,
+    pub(crate) records: &'u Records<'f>,
+    /// One for each unit.
+    pub(crate) code: Vec<UnitCode<'f>>,
+    /// One for each unit.
+    pub(crate) traces: Vec<UnitTraces>,
+}
+
+/// Adds the recovered functions to the units, with their lines and inlined calls. The symbols come back with the ids
+/// of their names, if the search needed them. Each step takes over the result of the step before.
 pub(crate) fn recover<'u, 'f>(
     image: &Image<'_>,
+    linker: Linker,
     machine: &Machine<'_, '_>,
     names: &Names<'_>,
-    (units, records): (&'u Units<'f>, &'u Records<'f>),
-    (code, traces): (Vec<UnitCode<'f>>, Vec<UnitTraces>),
-    symbols: &mut Symbols<'_>,
+    read: ReadUnits<'u, 'f>,
+    symbols: Symbols<'f>,
     diagnostics: &mut Diagnostics,
-) -> Recovered<'u, 'f> {
+) -> (Recovered<'u, 'f>, Symbols<'f>) {
+    let ReadUnits { units, records, code, traces } = read;
     let mut recovered = Recovered::new(units, records, code, traces);
-    let may_fold = image.linker != Linker::NeverFolds;
+    let may_fold = linker != Linker::NeverFolds;
     if may_fold {
-        section_lines::part(&mut recovered, diagnostics);
-        overrun::cut(&mut recovered);
-        let first = |start, end| machine.shortened_until(start, end);
-        relaxed::fit(image.arch.machine, &mut recovered.code, first, diagnostics);
+        recovered = section_lines::part(recovered, diagnostics);
+        recovered = overrun::cut(recovered);
+        let first = |code| machine.shortened_until(code);
+        recovered.code = relaxed::fit(image.arch.machine, recovered.code, first, diagnostics);
     }
-    tombstones::recover(names, &mut recovered, symbols, may_fold, diagnostics);
+    let (recovered, symbols) = tombstones::recover(names, recovered, symbols, may_fold, diagnostics);
     image.release_pages();
-    image.release_pages();
-    inlines::restore(names, &mut recovered, diagnostics);
-    gcc_icf::find(names, &mut recovered, symbols, machine);
-    recovered
+    let mut recovered = inlines::restore(names, recovered, diagnostics);
+    for traces in &mut recovered.traces {
+        // Nobody reads them after this.
+        (traces.lost, traces.lost_ranges) = Default::default();
+    }
+    (gcc_icf::find(names, recovered, &symbols, machine), symbols)
 }

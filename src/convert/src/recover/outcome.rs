@@ -18,11 +18,11 @@ pub(crate) fn count(
     recovered: &Recovered<'_, '_>,
     all: &[Erased],
     LiveFunctions { live, mut folded, .. }: LiveFunctions,
-    found: &HashMap<(usize, usize), FoundAt>,
+    found: &HashMap<Erased, FoundAt>,
     diagnostics: &mut Diagnostics,
 ) {
     let name = |unit: usize, origin: LocalOrigin| names.of_origin(recovered.units.origin_of(unit, origin));
-    let is_found = |at: &&Erased| found.contains_key(&(at.unit, at.index));
+    let is_found = |at: &&Erased| found.contains_key(*at);
     for at in all.iter().filter(is_found) {
         folded[name(at.unit, recovered.records.units[at.unit].erased[at.index].origin).index()] = true;
     }
@@ -31,10 +31,11 @@ pub(crate) fn count(
         let name = name(at.unit, erased.origin);
         let text = || String::from_utf8_lossy(names.text(name)).into_owned();
         let shared = erased.external || is_program_wide(names.text(name));
-        let kind = match found.get(&(at.unit, at.index)) {
+        let kind = match found.get(at) {
             Some(found) => {
-                diagnostics
-                    .add(Kind::FoldedFunction, erased.die.0, || format!("recovered at {:#x}", found.start));
+                diagnostics.add(Kind::FoldedFunction, erased.die.0, || {
+                    format!("recovered at {:#x}", found.range.start)
+                });
                 continue;
             }
             None if shared && live[name.index()] => Kind::CopyOfLive,
@@ -47,24 +48,24 @@ pub(crate) fn count(
 }
 
 /// Adds recovered functions to their units, and recovered parts to their functions.
-pub(crate) fn add(
-    recovered: &mut Recovered<'_, '_>,
+pub(crate) fn add<'u, 'f>(
+    mut recovered: Recovered<'u, 'f>,
     all: &[Erased],
-    mut found: HashMap<(usize, usize), FoundAt>,
-) {
+    mut found: HashMap<Erased, FoundAt>,
+) -> Recovered<'u, 'f> {
     for unit_erased in all.chunk_by(|a, b| a.unit == b.unit) {
         let unit = unit_erased[0].unit;
         let (records, traces) = (&recovered.records.units[unit], &recovered.traces[unit]);
         let UnitCode { pieces, functions, scopes, .. } = &mut recovered.code[unit];
         let mut of_die: Option<HashMap<DieOffset, usize>> = None;
         for at in unit_erased {
-            let Some(FoundAt { start, end, how, sequence }) = found.remove(&(at.unit, at.index)) else {
+            let Some(FoundAt { range, how, sequence }) = found.remove(at) else {
                 continue;
             };
             let erased = records.erased[at.index].clone();
             let rows = sequence.map_or(RowRange::default(), |index| traces.unclaimed[index].rows);
-            let piece =
-                UnitPiece { start: ImageAddr(start), len: (end - start).min(MAX_PIECE) as u32, how, rows };
+            let len = range.len().min(MAX_PIECE) as u32;
+            let piece = UnitPiece { start: ImageAddr(range.start), len, how, rows };
             let of_die = of_die.get_or_insert_with(|| {
                 functions.iter().enumerate().map(|(index, function)| (function.die, index)).collect()
             });
@@ -72,13 +73,14 @@ pub(crate) fn add(
             match of_die.get(&erased.die) {
                 Some(&index) => {
                     let old = functions[index].pieces.clone();
+                    let old = pieces[old.start as usize..old.end as usize].to_vec();
                     // The first piece of a function is its entry.
                     if erased.part {
-                        pieces.extend_from_within(old.start as usize..old.end as usize);
+                        pieces.own_mut().extend(old);
                         pieces.push(piece);
                     } else {
                         pieces.push(piece);
-                        pieces.extend_from_within(old.start as usize..old.end as usize);
+                        pieces.own_mut().extend(old);
                     }
                     functions[index].pieces = first..pieces.len() as u32;
                 }
@@ -100,4 +102,5 @@ pub(crate) fn add(
             }
         }
     }
+    recovered
 }

@@ -10,14 +10,14 @@ use crate::recover::recovered::Recovered;
 use crate::util::hash::HashMap;
 
 /// Cuts the unclaimed sequences.
-pub(crate) fn cut(recovered: &mut Recovered<'_, '_>) {
-    let Recovered { code, traces, .. } = recovered;
+pub(crate) fn cut<'u, 'f>(mut recovered: Recovered<'u, 'f>) -> Recovered<'u, 'f> {
+    let Recovered { code, traces, .. } = &mut recovered;
     if traces.iter().all(|unit| unit.unclaimed.is_empty()) {
-        return;
+        return recovered;
     }
     // By start: the length of the functions that kept their address; 0 if there are several lengths.
     let mut lens: HashMap<u64, u32> = HashMap::default();
-    for piece in code.iter().flat_map(|unit| &unit.pieces).filter(|piece| piece.how == How::LiveRange) {
+    for piece in code.iter().flat_map(|unit| unit.pieces.iter()).filter(|piece| piece.how == How::LiveRange) {
         let len = lens.entry(piece.start.0).or_insert(piece.len);
         if *len != piece.len {
             *len = 0;
@@ -37,4 +37,5 @@ pub(crate) fn cut(recovered: &mut Recovered<'_, '_>) {
             }
         }
     }
+    recovered
 }

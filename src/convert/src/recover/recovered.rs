@@ -4,8 +4,8 @@ use rayon::prelude::*;
 
 use crate::merge::units::{Records, Units};
 use crate::model::{
-    EdgeId, FileId, InlineCounts, LocalCallee, LocalEdge, LocalOrigin, OriginId, UnitCode, UnitHead, UnitMap,
-    UnitRecords, UnitTraces,
+    EdgeId, FileId, InlineCounts, LocalCallee, LocalEdge, LocalOrigin, OriginId, UnitCode, UnitHead, UnitId,
+    UnitMap, UnitRecords, UnitTraces,
 };
 use crate::util::hash::HashSet;
 
@@ -18,7 +18,7 @@ pub(crate) struct Recovered<'u, 'f> {
     /// One for each unit.
     pub(crate) traces: Vec<UnitTraces>,
     /// By unit: callees whose description does not show which instance of a template was called.
-    pub(crate) doubtful_callees: HashSet<(usize, LocalCallee)>,
+    pub(crate) doubtful_callees: HashSet<(UnitId, LocalCallee)>,
     pub(crate) inlines: InlineCounts,
 }
 
@@ -26,7 +26,7 @@ pub(crate) struct Recovered<'u, 'f> {
 #[derive(Clone, Copy)]
 pub(crate) struct UnitView<'r, 'f> {
     pub(crate) head: &'r UnitHead<'f>,
-    pub(crate) map: &'r UnitMap,
+    pub(crate) map: &'r UnitMap<'f>,
     pub(crate) records: &'r UnitRecords<'f>,
     pub(crate) code: &'r UnitCode<'f>,
     pub(crate) traces: &'r UnitTraces,

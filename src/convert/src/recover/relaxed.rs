@@ -6,12 +6,12 @@
 //! overlapping, and calls of it would count as calls of the survivor only. A folded function has the code of the
 //! survivor that begins at its address, and so the survivor's length.
 //!
-//! Its offsets are those of the longer code too. Rows are right up to the end of the first instruction that a linker may have made
-//! shorter; the code behind it has no lines, and nothing is said of what is inlined there. Its calls are dropped, since their return
+//! Its offsets still count the longer code. Rows are valid up to the end of the first instruction that a linker may have made
+//! shorter; the code after it has no lines and no inlined frames. Its calls are dropped, since their return
 //! addresses may be those of other calls.
 
 use crate::diagnostics::{Diagnostics, Kind};
-use crate::model::{Calls, How, Lost, NONE16, Row, UnitCode};
+use crate::model::{AddressRange, Calls, How, Lost, NONE16, Row, UnitCode};
 use crate::util::hash::HashMap;
 
 /// ELF `e_machine` of processors with linker relaxation.
@@ -22,31 +22,31 @@ const MIN_INSTRUCTION: u32 = 2;
 
 /// Shortens the functions that were folded into shorter code. `first` gives the end of the first instruction in a range that a linker
 /// may have made shorter, where it is known.
-pub(crate) fn fit(
+pub(crate) fn fit<'f>(
     machine: u16,
-    code: &mut [UnitCode<'_>],
-    first: impl Fn(u64, u64) -> Option<u64>,
+    mut code: Vec<UnitCode<'f>>,
+    first: impl Fn(AddressRange) -> Option<u64>,
     diagnostics: &mut Diagnostics,
-) {
+) -> Vec<UnitCode<'f>> {
     if !RELAXED.contains(&machine) {
-        return;
+        return code;
     }
     // By start: the length of the functions that kept their address; 0 if there are several lengths.
     let mut lens: HashMap<u64, u32> = HashMap::default();
-    for piece in code.iter().flat_map(|unit| &unit.pieces).filter(|piece| piece.how == How::LiveRange) {
+    for piece in code.iter().flat_map(|unit| unit.pieces.iter()).filter(|piece| piece.how == How::LiveRange) {
         let len = lens.entry(piece.start.0).or_insert(piece.len);
         if *len != piece.len {
             *len = 0;
         }
     }
-    for UnitCode { functions, pieces, rows, .. } in code {
+    for UnitCode { functions, pieces, rows, .. } in &mut code {
         for function in functions.iter_mut().filter(|function| function.how != How::LiveRange) {
             for piece in &mut pieces[function.pieces.start as usize..function.pieces.end as usize] {
                 let len = lens.get(&piece.start.0).filter(|len| (1..piece.len).contains(*len));
                 let Some(&len) = len else { continue };
                 let start = piece.start.0;
-                let same =
-                    first(start, start + u64::from(len)).map_or(MIN_INSTRUCTION, |at| (at - start) as u32);
+                let same = first(AddressRange::of(piece.start, len))
+                    .map_or(MIN_INSTRUCTION, |at| (at - start) as u32);
                 let own = piece.rows.start as usize..(piece.rows.start + piece.rows.len) as usize;
                 let kept = rows[own.clone()].partition_point(|row| row.offset < same.min(len));
                 piece.rows.len = kept as u32;
@@ -70,6 +70,7 @@ pub(crate) fn fit(
             }
         }
     }
+    code
 }
 
 #[cfg(test)]
@@ -113,17 +114,17 @@ mod tests {
             (0x2000, 0x44, How::Relocation),
             (0x3000, 0x44, How::Relocation),
         ]);
-        let mut units = [live, folded];
+        let units = vec![live, folded];
         let mut diagnostics = Diagnostics::default();
         // The first call is behind the second row, and becomes shorter.
-        let first = |start: u64, _| Some(start + 0x26);
-        fit(62, &mut units, first, &mut diagnostics);
+        let first = |code: AddressRange| Some(code.start + 0x26);
+        let units = fit(62, units, first, &mut diagnostics);
         assert_eq!(units[1].pieces[0].len, 0x44);
-        fit(243, &mut units, first, &mut diagnostics);
+        let units = fit(243, units, first, &mut diagnostics);
         let lens = |unit: &UnitCode| unit.pieces.iter().map(|piece| piece.len).collect::<Vec<_>>();
         // Of two lengths nothing tells which is that of the code, and where nothing remains there is none.
         assert_eq!((lens(&units[0]), lens(&units[1])), (vec![0x40, 0x40, 0x20], vec![0x40, 0x44, 0x44]));
-        let [shorter, same, _] = &units[1].functions[..] else { panic!() };
+        let [shorter, same, _] = units[1].functions.whole() else { panic!() };
         let lines = |piece: &UnitPiece| {
             let RowRange { start, len } = piece.rows;
             let rows = &units[1].rows[start as usize..(start + len) as usize];
@@ -140,8 +141,8 @@ mod tests {
     /// Where no instruction of the code tells what became shorter, the first one alone has the lines.
     #[test]
     fn without_a_call_that_may_be_shorter_the_first_instruction_has_lines() {
-        let mut units = [code(&[(0x1000, 0x40, How::LiveRange)]), code(&[(0x1000, 0x44, How::Relocation)])];
-        fit(258, &mut units, |_, _| None, &mut Diagnostics::default());
+        let units = vec![code(&[(0x1000, 0x40, How::LiveRange)]), code(&[(0x1000, 0x44, How::Relocation)])];
+        let units = fit(258, units, |_| None, &mut Diagnostics::default());
         let RowRange { start, len } = units[1].pieces[0].rows;
         let rows = &units[1].rows[start as usize..(start + len) as usize];
         assert_eq!(rows.iter().map(|row| (row.offset, row.line)).collect::<Vec<_>>(), [(0, 1), (2, 0)]);

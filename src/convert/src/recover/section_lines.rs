@@ -8,7 +8,7 @@
 //! functions here: with `-g1` clang describes only functions with inlined calls.
 
 use crate::diagnostics::{Cap, Diagnostics, Kind};
-use crate::model::{BareLines, How, ImageAddr, Row, RowRange, UnitCode, UnitTraces};
+use crate::model::{AddressRange, BareLines, How, ImageAddr, Row, RowRange, UnitCode, UnitTraces};
 use crate::recover::recovered::{Recovered, UnitView};
 use crate::util::budget::Budget;
 use crate::util::hash::{HashMap, HashSet};
@@ -25,8 +25,7 @@ const MAX_STEPS: u64 = 1 << 26;
 /// A range of a unit: of a function that kept its address, or of bare lines.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Standing {
-    start: u64,
-    end: u64,
+    range: AddressRange,
     described: bool,
 }
 
@@ -34,10 +33,13 @@ struct Standing {
 type Parted = (BareLines, Vec<Standing>);
 
 /// Splits the sequences of units whose sections were folded.
-pub(crate) fn part(recovered: &mut Recovered<'_, '_>, diagnostics: &mut Diagnostics) {
+pub(crate) fn part<'u, 'f>(
+    mut recovered: Recovered<'u, 'f>,
+    diagnostics: &mut Diagnostics,
+) -> Recovered<'u, 'f> {
     let begun: HashSet<u64> = recovered.all().flat_map(lines_of).map(|lines| lines.start.0).collect();
     if begun.is_empty() {
-        return;
+        return recovered;
     }
     // Units with a function at the start of one of these sequences, in the order of the program.
     let mut there: HashMap<u64, Vec<usize>> = HashMap::default();
@@ -80,6 +82,7 @@ pub(crate) fn part(recovered: &mut Recovered<'_, '_>, diagnostics: &mut Diagnost
             format!("over {MAX_STEPS} steps to find sections that were folded: not all were compared")
         });
     }
+    recovered
 }
 
 /// The unclaimed sequences of a unit.
@@ -91,14 +94,10 @@ fn lines_of<'u>(unit: UnitView<'u, '_>) -> impl Iterator<Item = &'u BareLines> +
 
 /// The ranges of a unit, sorted by address.
 fn ranges(unit: UnitView<'_, '_>) -> Vec<Standing> {
-    let range = |start: ImageAddr, len: u32, described: bool| Standing {
-        start: start.0,
-        end: start.0 + u64::from(len),
-        described,
-    };
     let live = unit.code.pieces.iter().filter(|piece| piece.how == How::LiveRange);
-    let live = live.map(|piece| range(piece.start, piece.len, true));
-    let bare = unit.traces.bare.iter().map(|lines| range(lines.start, lines.len, false));
+    let live = live.map(|piece| Standing { range: piece.range(), described: true });
+    let bare = unit.traces.bare.iter();
+    let bare = bare.map(|lines| Standing { range: lines.range(), described: false });
     let mut ranges: Vec<Standing> = live.chain(bare).collect();
     ranges.sort_unstable();
     ranges.dedup();
@@ -113,19 +112,20 @@ fn covered(
     standing: &[Standing],
     steps: &Budget,
 ) -> Option<Vec<Standing>> {
-    let (start, end) = (lines.start.0, lines.start.0 + u64::from(lines.len));
-    let ranges = &standing[standing.partition_point(|range| range.start < start)..];
-    let ranges = &ranges[..ranges.partition_point(|range| range.start < end)];
-    let ([first, .., last], true) = (ranges, steps.spend(ranges.len() + 1)) else { return None };
-    let apart = ranges.windows(2).all(|pair| pair[0].end <= pair[1].start);
-    let whole = first.start == start && last.end <= end && end - last.end < MAX_PADDING;
+    let AddressRange { start, end } = lines.range();
+    let there = &standing[standing.partition_point(|standing| standing.range.start < start)..];
+    let there = &there[..there.partition_point(|standing| standing.range.start < end)];
+    let ([first, .., last], true) = (there, steps.spend(there.len() + 1)) else { return None };
+    let apart = there.windows(2).all(|pair| pair[0].range.end <= pair[1].range.start);
+    let last = last.range.end;
+    let whole = first.range.start == start && last <= end && end - last < MAX_PADDING;
     let rows = unit.code.rows_of(lines.rows);
-    let begins = |range: &&Standing| {
-        let offset = u32::try_from(range.start - start);
+    let begins = |standing: &&Standing| {
+        let offset = u32::try_from(standing.range.start - start);
         offset.is_ok_and(|offset| rows.binary_search_by_key(&offset, |row| row.offset).is_ok())
     };
-    let functions = || ranges.iter().filter(|range| range.described);
-    (apart && whole && steps.spend(rows.len()) && functions().all(|range| begins(&range)))
+    let functions = || there.iter().filter(|standing| standing.described);
+    (apart && whole && steps.spend(rows.len()) && functions().all(|standing| begins(&standing)))
         .then(|| functions().copied().collect())
         .filter(|functions: &Vec<Standing>| !functions.is_empty())
 }
@@ -134,7 +134,7 @@ fn covered(
 fn cut(code: &mut UnitCode<'_>, traces: &mut UnitTraces, parted: &[Parted]) {
     let mut parts: HashMap<(ImageAddr, u32), Vec<BareLines>> = HashMap::default();
     for (lines, ranges) in parted {
-        let of_lines = ranges.iter().map(|range| clip(code, lines, range)).collect();
+        let of_lines = ranges.iter().map(|standing| clip(code, lines, standing.range)).collect();
         parts.insert((lines.start, lines.rows.start), of_lines);
     }
     let whole = |lines: &BareLines| (lines.start, lines.rows.start);
@@ -153,8 +153,8 @@ fn cut(code: &mut UnitCode<'_>, traces: &mut UnitTraces, parted: &[Parted]) {
 }
 
 /// The part of a sequence that covers a function.
-fn clip(code: &mut UnitCode<'_>, lines: &BareLines, &Standing { start, end, .. }: &Standing) -> BareLines {
-    let (from, len) = ((start - lines.start.0) as u32, (end - start) as u32);
+fn clip(code: &mut UnitCode<'_>, lines: &BareLines, range: AddressRange) -> BareLines {
+    let (from, len) = ((range.start - lines.start.0) as u32, range.len() as u32);
     let rows = code.rows_of(lines.rows);
     let first = rows.partition_point(|row| row.offset < from);
     let own: Vec<Row> = rows[first..]
@@ -162,7 +162,7 @@ fn clip(code: &mut UnitCode<'_>, lines: &BareLines, &Standing { start, end, .. }
         .take_while(|row| row.offset - from < len)
         .map(|row| Row { offset: row.offset - from, ..*row })
         .collect();
-    let range = RowRange { start: code.rows.len() as u32, len: own.len() as u32 };
+    let kept = RowRange { start: code.rows.len() as u32, len: own.len() as u32 };
     code.rows.own_mut().extend(own);
-    BareLines { start: ImageAddr(start), len, rows: range, continues: false, in_doubt: false }
+    BareLines { start: ImageAddr(range.start), len, rows: kept, continues: false, in_doubt: false }
 }

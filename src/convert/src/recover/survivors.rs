@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::merge::names::Names;
-use crate::model::{DieOffset, How, Instance, NameId, OriginId, UnitFunction};
+use crate::model::{AddressRange, DieOffset, How, Instance, NameId, OriginId, UnitFunction};
 use crate::program::names::itanium::is_program_wide;
 use crate::recover::recovered::Recovered;
 use crate::util::hash::{HashMap, Keyed};
@@ -13,7 +13,7 @@ pub(crate) struct LiveFunctions {
     /// Sorted by range, functions of one range in the order of the units.
     survivors: Vec<Survivor>,
     /// By range: the indexes of its functions in that list.
-    ranges: HashMap<(u64, u64), Range<u32>>,
+    ranges: HashMap<AddressRange, Range<u32>>,
     /// Known functions that other units may call.
     pub(crate) definitions: Definitions,
     /// By name: whether a function that units share kept its address (`live`), and whether one was folded (`folded`).
@@ -24,7 +24,7 @@ pub(crate) struct LiveFunctions {
 /// A function that kept its address: a possible survivor.
 pub(crate) struct Survivor {
     /// The range of its code.
-    range: (u64, u64),
+    range: AddressRange,
     pub(crate) unit: usize,
     pub(crate) die: DieOffset,
     pub(crate) origin: OriginId,
@@ -42,7 +42,7 @@ impl LiveFunctions {
         let mut definitions = Definitions::new(count);
         let (mut live, mut folded) = (vec![false; count], vec![false; count]);
         for (index, unit) in recovered.all().enumerate() {
-            for function in &unit.code.functions {
+            for function in unit.code.functions.iter() {
                 let origin = unit.origin_of(function.origin);
                 let name = names.of_origin(origin);
                 let shared = function.external || is_program_wide(names.text(name));
@@ -53,10 +53,9 @@ impl LiveFunctions {
                 }
                 let pieces = function.pieces.start as usize..function.pieces.end as usize;
                 for (at, piece) in unit.code.pieces[pieces].iter().enumerate() {
-                    let range = (piece.start.0, piece.start.0 + u64::from(piece.len));
                     let UnitFunction { die, instance, .. } = *function;
                     survivors.push(Survivor {
-                        range,
+                        range: piece.range(),
                         unit: index,
                         die,
                         origin,
@@ -80,7 +79,7 @@ impl LiveFunctions {
     }
 
     /// The functions of a range; `None` if there is none.
-    pub(crate) fn at(&self, range: (u64, u64)) -> Option<&[Survivor]> {
+    pub(crate) fn at(&self, range: AddressRange) -> Option<&[Survivor]> {
         let places = self.ranges.get(&range)?;
         Some(&self.survivors[places.start as usize..places.end as usize])
     }

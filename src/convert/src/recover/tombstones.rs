@@ -22,38 +22,41 @@ use rayon::prelude::*;
 
 use crate::diagnostics::{Cap, Diagnostics, Kind};
 use crate::merge::names::Names;
-use crate::model::{BareLines, DieOffset, How, Instance, NONE16, NameId, OriginId, Row, UnitErased};
+use crate::model::{
+    AddressRange, BareLines, DieOffset, How, Instance, NONE16, NameId, OriginId, Row, UnitErased,
+};
 use crate::program::names::itanium::{is_program_wide, own_spelling};
-use crate::program::names::toolchain::{has_suffix, names_part, whole_name, whole_suffixed};
 use crate::program::symbols::{CodeSymbol, Symbols};
 use crate::recover::erased::{Erased, FoundAt};
 use crate::recover::outcome::{add, count};
 use crate::recover::recovered::Recovered;
 use crate::recover::survivors::{Definition, LiveFunctions, Survivor};
+use crate::toolchain::suffixes::{has_suffix, names_part, whole_name, whole_suffixed};
 use crate::util::budget::Budget;
 use crate::util::hash::{HashMap, HashSet};
-use crate::util::pair::{Fit, pair};
+use crate::util::pair::{Fit, Paired, SourcePlace, pair};
 use crate::util::text::base_name;
 
 /// Gives erased functions that are found an address and counts the others; counts all if the linker cannot fold. In
-/// that case the name of a discarded function may be at another function's address, but only as an alias.
-pub(crate) fn recover(
+/// that case the name of a discarded function may be at another function's address, but only as an alias. The symbols
+/// come back with the ids of their names, if there are erased functions.
+pub(crate) fn recover<'u, 'f>(
     names: &Names<'_>,
-    recovered: &mut Recovered<'_, '_>,
-    symbols: &mut Symbols<'_>,
+    recovered: Recovered<'u, 'f>,
+    symbols: Symbols<'f>,
     may_fold: bool,
     diagnostics: &mut Diagnostics,
-) {
+) -> (Recovered<'u, 'f>, Symbols<'f>) {
     let records = &recovered.records.units;
     let all: Vec<Erased> = (0..records.len())
         .flat_map(|unit| (0..records[unit].erased.len()).map(move |index| Erased { unit, index }))
         .collect();
     if all.is_empty() {
-        return;
+        return (recovered, symbols);
     }
-    let (_, known) =
-        rayon::join(|| symbols.number(|name| names.find(name)), || LiveFunctions::new(names, recovered));
-    let mut finder = Finder::new(names, recovered, symbols, known);
+    let (symbols, known) =
+        rayon::join(|| symbols.numbered(|name| names.find(name)), || LiveFunctions::new(names, &recovered));
+    let mut finder = Finder::new(names, &recovered, &symbols, known);
     let mut by_name: ByName = HashMap::default();
     for &at in all.iter().filter(|at| !finder.erased(**at).removed) {
         by_name.entry(finder.name(at)).or_default().push(at);
@@ -71,8 +74,8 @@ pub(crate) fn recover(
     finder.count_ambiguous(diagnostics);
     let Finder { known, found, caps, .. } = finder;
     caps.report(diagnostics);
-    count(names, recovered, &all, known, &found, diagnostics);
-    add(recovered, &all, found);
+    count(names, &recovered, &all, known, &found, diagnostics);
+    (add(recovered, &all, found), symbols)
 }
 
 /// Erased functions by name, in their order.
@@ -123,14 +126,21 @@ fn keep_only<K: Eq + Hash, V: Copy + PartialEq>(map: &mut HashMap<K, Option<V>>,
     *known = known.filter(|known| *known == value);
 }
 
+/// A line sequence that no live function of its unit has: the unit, and the index in [`crate::model::UnitTraces::unclaimed`].
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Unclaimed {
+    unit: usize,
+    index: usize,
+}
+
 struct Finder<'m, 'f> {
     names: &'m Names<'f>,
     recovered: &'m Recovered<'m, 'f>,
     symbols: &'m Symbols<'f>,
     known: LiveFunctions,
-    found: HashMap<(usize, usize), FoundAt>,
-    /// Sequences already assigned to a function: unit and index.
-    taken: HashSet<(usize, usize)>,
+    found: HashMap<Erased, FoundAt>,
+    /// Sequences already assigned to a function.
+    taken: HashSet<Unclaimed>,
     /// How many parts of a function were found at the start of another part of the same function: by unit, DIE and
     /// address.
     into_own: HashMap<(usize, DieOffset, u64), usize>,
@@ -206,7 +216,7 @@ impl<'m, 'f> Finder<'m, 'f> {
             let fits = |at: &&Erased| self.symbol_fits(symbol, **at);
             // A symbol places one function: first one whose unit has a fitting line sequence there, then one whose
             // unit has any.
-            let lines = |at: &Erased| self.sequences(at.unit, symbol.start, symbol.end);
+            let lines = |at: &Erased| self.sequences(at.unit, symbol.range());
             let with_own = |at: &&Erased| self.fits_lines(symbol, **at);
             let with_any = |at: &&Erased| lines(at).next().is_some();
             let fitting: Vec<Erased> = erased.iter().take(MAX_TOGETHER).filter(fits).copied().collect();
@@ -216,9 +226,7 @@ impl<'m, 'f> Finder<'m, 'f> {
                 self.caps.together.set(self.caps.together.get() + 1);
             }
             if let Some(at) = chosen.filter(|_| !self.caps.steps.is_short()) {
-                let found =
-                    FoundAt { start: symbol.start, end: symbol.end, how: How::Symbol, sequence: None };
-                self.keep(at, found);
+                self.keep(at, FoundAt { range: symbol.range(), how: How::Symbol, sequence: None });
             }
         }
         open
@@ -227,26 +235,26 @@ impl<'m, 'f> Finder<'m, 'f> {
     /// Functions that have only a part of their name in their DIEs and that are not placed yet: places a function if
     /// it is the only one that the lines at one of these symbols fit. True if any was placed.
     fn by_own_name(&mut self, open: &[PartSymbol<'f>], by_name: &ByName) -> bool {
-        let mut places: HashMap<Erased, Option<(u64, u64)>> = HashMap::default();
-        let mut functions: HashMap<(usize, u64, u64), Option<Erased>> = HashMap::default();
+        let mut places: HashMap<Erased, Option<AddressRange>> = HashMap::default();
+        let mut functions: HashMap<(usize, AddressRange), Option<Erased>> = HashMap::default();
         for (symbol, name) in open {
             let fits = |at: &&Erased| self.symbol_fits(symbol, **at) && self.fits_lines(symbol, **at);
             for &at in by_name[name].iter().take(MAX_TOGETHER).filter(fits) {
-                keep_only(&mut places, at, (symbol.start, symbol.end));
-                keep_only(&mut functions, (at.unit, symbol.start, symbol.end), at);
+                keep_only(&mut places, at, symbol.range());
+                keep_only(&mut functions, (at.unit, symbol.range()), at);
             }
         }
-        let mut sure: Vec<(Erased, u64, u64)> = places
+        let mut sure: Vec<(Erased, AddressRange)> = places
             .into_iter()
-            .filter_map(|(at, place)| place.map(|(start, end)| (at, start, end)))
-            .filter(|&(at, start, end)| functions[&(at.unit, start, end)] == Some(at))
+            .filter_map(|(at, range)| Some((at, range?)))
+            .filter(|&(at, range)| functions[&(at.unit, range)] == Some(at))
             .collect();
         sure.sort_unstable();
         if self.caps.steps.is_short() {
             return false;
         }
-        for &(at, start, end) in &sure {
-            self.keep(at, FoundAt { start, end, how: How::Symbol, sequence: None });
+        for &(at, range) in &sure {
+            self.keep(at, FoundAt { range, how: How::Symbol, sequence: None });
         }
         !sure.is_empty()
     }
@@ -254,7 +262,7 @@ impl<'m, 'f> Finder<'m, 'f> {
     /// True if the function's unit has a sequence at a symbol that fits the function's declaration.
     fn fits_lines(&self, symbol: &CodeSymbol<'f>, at: Erased) -> bool {
         let unclaimed = &self.recovered.traces[at.unit].unclaimed;
-        let mut lines = self.sequences(at.unit, symbol.start, symbol.end);
+        let mut lines = self.sequences(at.unit, symbol.range());
         lines.any(|index| self.distance(at, &unclaimed[index]).is_some())
     }
 
@@ -264,9 +272,9 @@ impl<'m, 'f> Finder<'m, 'f> {
             self.known.definitions.add(name, (at.unit, origin));
         }
         if self.erased(at).part {
-            *self.into_own.entry((at.unit, self.erased(at).die, found.start)).or_default() += 1;
+            *self.into_own.entry((at.unit, self.erased(at).die, found.range.start)).or_default() += 1;
         }
-        self.found.insert((at.unit, at.index), found);
+        self.found.insert(at, found);
     }
 
     /// True if other units mean the same function by its name.
@@ -276,7 +284,7 @@ impl<'m, 'f> Finder<'m, 'f> {
 
     /// True if the linker discarded it as a copy of a known function.
     fn is_copy(&self, at: Erased) -> bool {
-        let known = self.found.contains_key(&(at.unit, at.index)) || !self.is_shared(at);
+        let known = self.found.contains_key(&at) || !self.is_shared(at);
         let same = |other: Definition| {
             let own = (at.unit, self.origin(at));
             !(self.names.are_apart(other.1, own.1)
@@ -289,11 +297,10 @@ impl<'m, 'f> Finder<'m, 'f> {
     fn has_lines(&self, at: Erased) -> bool {
         let unclaimed = self.recovered.traces[at.unit].unclaimed.iter().enumerate();
         let fits = |(index, lines): (usize, &BareLines)| {
-            let range = (lines.start.0, lines.start.0 + u64::from(lines.len));
             u64::from(lines.len) == self.erased(at).size
                 && !lines.in_doubt
-                && !self.taken.contains(&(at.unit, index))
-                && self.known.at(range).is_some()
+                && !self.taken.contains(&Unclaimed { unit: at.unit, index })
+                && self.known.at(lines.range()).is_some()
                 && self.distance(at, lines).is_some()
         };
         self.caps.steps.spend(unclaimed.len()) && { unclaimed }.any(fits)
@@ -306,13 +313,13 @@ impl<'m, 'f> Finder<'m, 'f> {
             let unit_index = unit[0].unit;
             let mut by_len: HashMap<u64, (Vec<Erased>, Vec<usize>)> = HashMap::default();
             for (index, lines) in self.recovered.traces[unit_index].unclaimed.iter().enumerate() {
-                if !lines.in_doubt && !self.taken.contains(&(unit_index, index)) {
+                if !lines.in_doubt && !self.taken.contains(&Unclaimed { unit: unit_index, index }) {
                     by_len.entry(lines.len.into()).or_default().1.push(index);
                 }
             }
             for &at in unit.iter().filter(|at| !self.erased(**at).removed && !self.is_copy(**at)) {
-                let found = self.found.get(&(at.unit, at.index));
-                let len = found.map_or(self.erased(at).size, |found| found.end - found.start);
+                let found = self.found.get(&at);
+                let len = found.map_or(self.erased(at).size, |found| found.range.len());
                 if found.is_none_or(|found| found.sequence.is_none())
                     && let Some(here) = by_len.get_mut(&len)
                 {
@@ -370,7 +377,7 @@ impl<'m, 'f> Finder<'m, 'f> {
         let mut room: Vec<usize> = kinds.iter().map(Vec::len).collect();
         let pairs = pair(fits, &mut room, &self.caps.steps);
         let mut paired = vec![false; functions.len()];
-        for (function, kind) in pairs {
+        for Paired { function, sequence: kind } in pairs {
             paired[function] = true;
             if let Some(index) = kinds[kind].pop() {
                 self.give(functions[function], index);
@@ -382,7 +389,7 @@ impl<'m, 'f> Finder<'m, 'f> {
             functions.iter().zip(paired).filter(|(_, paired)| !paired).map(|(at, _)| *at).collect();
         let free: Vec<usize> = kinds.concat();
         if let ([at], [index]) = (&left[..], &free[..])
-            && self.found.contains_key(&(at.unit, at.index))
+            && self.found.contains_key(at)
             && self.may_have(*at, &unclaimed[*index], None)
         {
             self.give(*at, *index);
@@ -391,7 +398,7 @@ impl<'m, 'f> Finder<'m, 'f> {
 
     /// The functions of a unit that keep the range of a sequence; `None` if there is none, or no steps are left.
     fn owners(&self, unit: usize, lines: &BareLines) -> Option<Owners> {
-        let remaining = self.known.at((lines.start.0, lines.start.0 + u64::from(lines.len)))?;
+        let remaining = self.known.at(lines.range())?;
         let own = remaining.iter().filter(|other| other.unit == unit);
         self.caps
             .steps
@@ -402,9 +409,8 @@ impl<'m, 'f> Finder<'m, 'f> {
     /// True if a function of this length and the sequence may be at one address; `owners` are the functions of the
     /// sequence's range.
     fn may_have(&self, at: Erased, lines: &BareLines, owners: Option<&Owners>) -> bool {
-        let range = (lines.start.0, lines.start.0 + u64::from(lines.len));
-        match self.found.get(&(at.unit, at.index)) {
-            Some(found) => (found.start, found.end) == range,
+        match self.found.get(&at) {
+            Some(found) => found.range == lines.range(),
             None => {
                 owners.is_some_and(|owners| !owners.contains(&(self.origin(at), self.erased(at).instance)))
             }
@@ -423,31 +429,31 @@ impl<'m, 'f> Finder<'m, 'f> {
     }
 
     fn give(&mut self, at: Erased, index: usize) {
-        self.taken.insert((at.unit, index));
-        if let Some(found) = self.found.get_mut(&(at.unit, at.index)) {
+        self.taken.insert(Unclaimed { unit: at.unit, index });
+        if let Some(found) = self.found.get_mut(&at) {
             found.sequence = Some(index);
             return;
         }
-        let lines = &self.recovered.traces[at.unit].unclaimed[index];
-        let (start, end) = (lines.start.0, lines.start.0 + u64::from(lines.len));
-        self.keep(at, FoundAt { start, end, how: How::LineSequence, sequence: Some(index) });
+        let range = self.recovered.traces[at.unit].unclaimed[index].range();
+        self.keep(at, FoundAt { range, how: How::LineSequence, sequence: Some(index) });
     }
 
     /// Counts sequences that fit several functions, or a function that a symbol places elsewhere; and sequences that
     /// begin at a recovered function and do not end with it.
     fn count_ambiguous(&self, diagnostics: &mut Diagnostics) {
         let without = self.found.iter().filter(|(_, found)| found.sequence.is_none());
-        let without: HashSet<(usize, u64)> = without.map(|(at, found)| (at.0, found.start)).collect();
+        let without: HashSet<(usize, u64)> =
+            without.map(|(at, found)| (at.unit, found.range.start)).collect();
         for (unit, found) in self.recovered.all().enumerate() {
             for (index, lines) in found.traces.unclaimed.iter().enumerate() {
-                let range = (lines.start.0, lines.start.0 + u64::from(lines.len));
+                let range = lines.range();
                 if !lines.in_doubt
                     && !found.records.erased.is_empty()
-                    && !self.taken.contains(&(unit, index))
-                    && (self.known.at(range).is_some() || without.contains(&(unit, range.0)))
+                    && !self.taken.contains(&Unclaimed { unit, index })
+                    && (self.known.at(range).is_some() || without.contains(&(unit, range.start)))
                 {
-                    diagnostics.add(Kind::AmbiguousSequence, range.0, || {
-                        format!("{:#x}..{:#x} fits several functions, or none", range.0, range.1)
+                    diagnostics.add(Kind::AmbiguousSequence, range.start, || {
+                        format!("{:#x}..{:#x} fits several functions, or none", range.start, range.end)
                     });
                 }
             }
@@ -455,17 +461,17 @@ impl<'m, 'f> Finder<'m, 'f> {
     }
 
     /// The unassigned sequences of a unit that cover a range.
-    fn sequences(&self, unit: usize, start: u64, end: u64) -> impl Iterator<Item = usize> {
+    fn sequences(&self, unit: usize, range: AddressRange) -> impl Iterator<Item = usize> {
         let unclaimed = &self.recovered.traces[unit].unclaimed;
-        let first = unclaimed.partition_point(|lines| lines.start.0 < start);
+        let first = unclaimed.partition_point(|lines| lines.start.0 < range.start);
         let at_start = unclaimed[first..]
             .iter()
-            .take_while(move |lines| lines.start.0 == start && self.caps.steps.spend(1));
+            .take_while(move |lines| lines.start.0 == range.start && self.caps.steps.spend(1));
         at_start
             .enumerate()
-            .filter(move |(_, lines)| u64::from(lines.len) == end - start)
+            .filter(move |(_, lines)| lines.range() == range)
             .map(move |(i, _)| first + i)
-            .filter(move |index| !self.taken.contains(&(unit, *index)))
+            .filter(move |index| !self.taken.contains(&Unclaimed { unit, index: *index }))
     }
 
     /// True if another function than this one kept the symbol's range.
@@ -473,7 +479,7 @@ impl<'m, 'f> Finder<'m, 'f> {
         let (own, name) = (self.origin(at), self.name(at));
         // A static function of a header is a different function in each unit, and differs from a global one of its
         // name. A function declared elsewhere is another definition, and no copy, if the linker left its lines.
-        let has_lines = || self.sequences(at.unit, symbol.start, symbol.end).next().is_some();
+        let has_lines = || self.sequences(at.unit, symbol.range()).next().is_some();
         let same = |other: &Survivor| match self.is_shared(at) {
             true => {
                 other.shared
@@ -486,7 +492,7 @@ impl<'m, 'f> Finder<'m, 'f> {
             }
             false => self.is_own(other, at),
         };
-        match self.known.at((symbol.start, symbol.end)) {
+        match self.known.at(symbol.range()) {
             Some(remaining) if self.erased(at).part => {
                 let of_own = |other: &Survivor| other.unit == at.unit && other.die == self.erased(at).die;
                 self.any(remaining, |other| same(other) && !of_own(other)) == Some(false)
@@ -524,7 +530,7 @@ impl<'m, 'f> Finder<'m, 'f> {
         self.caps.steps.spend(1)
             && (erased.size == symbol.end - symbol.start || erased.size == 0)
             && erased.part == self.is_of_part(symbol, at)
-            && !self.found.contains_key(&(at.unit, at.index))
+            && !self.found.contains_key(&at)
             && self.binding_fits(symbol, at)
             && self.folded_here(symbol, at)
     }
@@ -536,7 +542,7 @@ impl<'m, 'f> Finder<'m, 'f> {
             return false;
         }
         let into_part = || {
-            let here = self.known.at((symbol.start, symbol.end));
+            let here = self.known.at(symbol.range());
             here.is_some_and(|here| self.any(here, |other| !other.part) == Some(false))
         };
         names_part(symbol.name) || into_part()
@@ -546,9 +552,7 @@ impl<'m, 'f> Finder<'m, 'f> {
     /// address, unless no unit has lines there: another unit may have a function of that name.
     fn binding_fits(&self, symbol: &CodeSymbol<'f>, at: Erased) -> bool {
         let unit = self.recovered.unit(at.unit);
-        let lines = || {
-            unit.code.rows.is_empty() || self.sequences(at.unit, symbol.start, symbol.end).next().is_some()
-        };
+        let lines = || unit.code.rows.is_empty() || self.sequences(at.unit, symbol.range()).next().is_some();
         if !symbol.local {
             // A unit of `-g1` records neither which functions are global nor where they are declared.
             let undeclared = self.names.origin(self.origin(at)).line == 0;
@@ -560,17 +564,18 @@ impl<'m, 'f> Finder<'m, 'f> {
         (of_file || without()) && lines()
     }
 
-    /// Lines between the declaration of a function and the nearest row of a sequence; `None` if no row comes after it
-    /// in its file.
+    /// How near a sequence is to a function, in lines (see [`SourcePlace::distance`]).
     fn distance(&self, at: Erased, lines: &BareLines) -> Option<u32> {
         let unit = self.recovered.unit(at.unit);
         let origin = self.names.origin(self.origin(at));
-        let file = origin.file.filter(|_| origin.line > 0)?;
-        if !self.caps.steps.spend(lines.rows.len as usize + 1) {
+        let inlined = self.erased(at).lost.scopes.start as usize..self.erased(at).lost.scopes.end as usize;
+        let inlined = unit.traces.lost[inlined].first();
+        let call = inlined.map(|scope| self.recovered.units.edges[unit.edge_of(scope.edge).index()]);
+        let place = SourcePlace::of((origin.file, origin.line), call.map(|call| (call.file, call.line)));
+        if place == SourcePlace::Unknown || !self.caps.steps.spend(lines.rows.len as usize + 1) {
             return None;
         }
-        let rows = unit.code.rows_of(lines.rows);
-        let own = rows.iter().filter(|row| row.file != NONE16 && unit.file_of(row.file) == Some(file));
-        own.filter_map(|row| row.line.checked_sub(origin.line)).min()
+        let rows = unit.code.rows_of(lines.rows).iter().filter(|row| row.file != NONE16);
+        place.distance(rows.filter_map(|row| Some((unit.file_of(row.file)?, row.line))))
     }
 }

@@ -3,16 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use serde_json::{Value, json};
-
 use super::counts::Counts;
 use crate::diagnostics::Diagnostics;
-use crate::encode::{EncodeStats, Encoded};
-use crate::model::{BlockCounts, CallCounts, How, InlineCounts, Keys, Owner, Program, Reason};
-use crate::open::{Image, ImageKind, OpenDiagnostic};
-
-/// ELF's number of AMD's GPUs.
-const EM_AMDGPU: u16 = 224;
+use crate::diagnostics::opening::OpenDiagnostic;
+use crate::model::{BlockCounts, CallCounts, EncodeStats, How, InlineCounts, Keys, Owner, Program, Reason};
 
 /// What one step took.
 #[derive(Clone, Copy, Debug, Default)]
@@ -39,8 +33,10 @@ pub struct Steps {
     pub open: Step,
     /// Decoding units.
     pub read: Step,
-    /// Recovering erased functions, and placing functions and symbols.
-    pub resolve: Step,
+    /// Recovering erased functions.
+    pub recover: Step,
+    /// Placing functions and symbols.
+    pub place: Step,
     /// Finding keys: calls, objects and slots that tell folded functions apart.
     pub keys: Step,
     /// Encoding everything but the keys. With several threads it runs in parallel with the step `keys`.
@@ -51,11 +47,12 @@ pub struct Steps {
 
 impl Steps {
     /// The steps with the names that the report gives them; progress counts the keys as a part of `encode`.
-    pub fn named(&self) -> [(&'static str, Step); 6] {
+    pub fn named(&self) -> [(&'static str, Step); 7] {
         [
             ("open", self.open),
             ("read", self.read),
-            ("resolve", self.resolve),
+            ("recover", self.recover),
+            ("place", self.place),
             ("keys", self.keys),
             ("encode", self.encode),
             ("write", self.write),
@@ -106,6 +103,22 @@ pub struct Decided {
 }
 
 /// The report of one conversion.
+///
+/// ```
+/// use std::path::Path;
+///
+/// use foldsym_convert::report::{How, Kind};
+/// use foldsym_convert::{NoProgress, Options, convert_to};
+///
+/// let program = Path::new("../../testbins/built/fold.clang-lld.set/program");
+/// let report = convert_to(program, &mut Vec::new(), &Options::default(), &NoProgress)?;
+/// // lld erases the addresses of the functions that it folds.
+/// assert!(report.diagnostics.count(Kind::FoldedFunction) > 0);
+/// let by_evidence = report.decided.by_evidence;
+/// assert!(by_evidence[How::LiveRange as usize] < by_evidence.iter().sum());
+/// println!("{}", report.summary());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Report {
@@ -137,6 +150,18 @@ pub struct Report {
     pub peak_kib: u64,
 }
 
+/// What opening a program found.
+pub(crate) struct OpenedProgram {
+    /// As [`Report::arch`].
+    pub(crate) arch: &'static str,
+    /// As [`Report::build_id`].
+    pub(crate) build_id: Vec<u8>,
+    /// As [`Report::is_linked`].
+    pub(crate) is_linked: bool,
+    /// As [`Report::notes`].
+    pub(crate) notes: Vec<OpenDiagnostic>,
+}
+
 impl Report {
     pub(crate) fn new(input: &Path) -> Report {
         Report {
@@ -156,12 +181,10 @@ impl Report {
         }
     }
 
-    pub(crate) fn open(&mut self, image: &Image<'_>) {
-        self.arch = image.arch.name;
-        self.build_id = image.build_id.to_vec();
-        // A device program has no build id: its host program contains it, so it can be found without one.
-        self.is_linked = image.kind != ImageKind::Relocatable && image.arch.machine != EM_AMDGPU;
-        self.notes = image.diagnostics.clone();
+    /// Takes what opening the program found.
+    pub(crate) fn opened(&mut self, program: OpenedProgram) {
+        (self.arch, self.build_id) = (program.arch, program.build_id);
+        (self.is_linked, self.notes) = (program.is_linked, program.notes);
     }
 
     pub(crate) fn decided(&mut self, program: &Program<'_>, keys: &Keys) {
@@ -199,74 +222,10 @@ impl Report {
         }
     }
 
-    pub(crate) fn finish(&mut self, encoded: &Encoded) {
-        self.stats = encoded.stats;
-        self.file_len = encoded.file_len();
-        self.sections = encoded
-            .sections
-            .iter()
-            .map(|section| (section.id.name().to_owned(), section.bytes.len() as u64))
-            .collect();
+    /// Takes what the file stores, with its sections and its length.
+    pub(crate) fn finish(&mut self, stats: EncodeStats, sections: Vec<(String, u64)>, file_len: u64) {
+        (self.stats, self.sections, self.file_len) = (stats, sections, file_len);
         self.peak_kib = peak_kib();
-    }
-
-    /// The whole report as JSON, for `--report`.
-    pub fn to_json(&self) -> Value {
-        let by_step = |figure: fn(Step) -> Value| -> serde_json::Map<String, Value> {
-            self.steps.named().into_iter().map(|(name, step)| (name.to_owned(), figure(step))).collect()
-        };
-        let mut seconds = by_step(|step| json!(step.time.as_secs_f64()));
-        let total: Duration = self.steps.named().into_iter().map(|(_, step)| step.time).sum();
-        seconds.insert("total".to_owned(), json!(total.as_secs_f64()));
-        let warnings: Vec<Value> = self
-            .warnings()
-            .into_iter()
-            .map(|warning| json!({"kind": warning.kind.name(), "count": warning.count, "message": warning.message}))
-            .collect();
-        let sections: serde_json::Map<String, Value> =
-            self.sections.iter().map(|(name, len)| (name.clone(), json!(len))).collect();
-        let (stats, record) = (&self.stats, self.record().to_json());
-        json!({
-            "tool": concat!("foldsym ", env!("CARGO_PKG_VERSION")),
-            "input": self.input.to_string_lossy(),
-            "arch": self.arch,
-            "build_id": hex(&self.build_id),
-            "debug_info": self.debug_info().text(),
-            "warnings": warnings,
-            "counts": record["counts"],
-            "decided": record["decided"],
-            "stored": {
-                "pieces": stats.pieces, "functions": stats.functions, "groups": stats.groups,
-                "members": stats.members, "origins": stats.origins, "edges": stats.edges,
-                "names": stats.names, "files": stats.files, "rows": stats.rows,
-                "row_blocks": stats.row_blocks, "row_records": stats.row_records,
-                "row_records_shared": stats.row_records_shared, "scopes": stats.scopes,
-                "scope_records": stats.scope_records, "scope_records_shared": stats.scope_records_shared,
-                "objects": stats.objects.kept,
-            },
-            "left_out": {
-                "scopes_too_deep": stats.left_out.scopes_too_deep,
-                "scopes_foreign": stats.left_out.scopes_foreign,
-                "rows_stray": stats.left_out.rows_stray,
-                "tables_outside": stats.left_out.tables_outside,
-                "objects": stats.objects.lost,
-            },
-            "diagnostics": self.diagnostics_json(),
-            "notes": self.notes.iter().map(ToString::to_string).collect::<Vec<_>>(),
-            "seconds": seconds,
-            "peak_kib": self.peak_kib,
-            "peak_kib_after": by_step(|step| json!(step.peak_kib)),
-            "file_bytes": self.file_len,
-            "section_bytes": sections,
-        })
-    }
-
-    fn diagnostics_json(&self) -> Value {
-        let entries = self.diagnostics.iter().map(|(kind, seen)| {
-            let first = format!("{:#x}", seen.first);
-            (kind.name().to_owned(), json!({"count": seen.count, "first": first, "example": seen.example}))
-        });
-        Value::Object(entries.collect())
     }
 
     /// The report in one line of text.
@@ -282,10 +241,6 @@ impl Report {
         };
         format!("{debug}{} functions{folded}, {} bytes", self.decided.functions, self.file_len)
     }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// The largest resident set of the process so far, in KiB. If the process makes several conversions, it is that of all of them.

@@ -1,8 +1,8 @@
 //! Turns the counts of a conversion into what a user must know: how much debug information the program has, and which parts of
 //! it are not in the file.
 
+use crate::diagnostics::opening::{OpenDiagnostic, OpenDiagnosticKind};
 use crate::diagnostics::{Diagnostics, Kind};
-use crate::open::{OpenDiagnostic, OpenDiagnosticKind};
 use crate::report::Report;
 
 /// How much debug information a conversion found.
@@ -138,17 +138,17 @@ impl Report {
         let what = "the supplementary file that holds names and types was not found";
         add(WarningKind::MissingSupplementary, count, format!("{what}: {first}"));
         for (kind, seen, what) in [
-            (WarningKind::MissingDwo, Kind::MissingDwo, "not found"),
-            (WarningKind::WrongDwo, Kind::DwoMismatch, "of another build"),
+            (WarningKind::MissingDwo, &[Kind::MissingDwo], "not found"),
+            (WarningKind::WrongDwo, &[Kind::DwoMismatch], "of another build"),
         ] {
-            let (count, first) = counted(&self.diagnostics, &[seen]);
+            let (count, first) = counted(&self.diagnostics, &[&seen[..]]);
             let units = self.counts.units;
             let many = if count >= units { format!("all {count}") } else { format!("{count} of {units}") };
             let message = format!("the .dwo files of {many} units are {what}: {first}");
             add(kind, count, message);
         }
         let (unreadable, note) = noted(&self.notes, |kind| kind == OpenDiagnosticKind::PackageUnreadable);
-        let (bad, example) = counted(&self.diagnostics, &[Kind::BadPackage]);
+        let (bad, example) = counted(&self.diagnostics, &[&[Kind::BadPackage], &[Kind::BadPackageUnit]]);
         let first = if note.is_empty() { example } else { note };
         add(WarningKind::BadPackage, unreadable + bad, format!("the .dwp package cannot be used: {first}"));
         let (count, first) = counted(&self.diagnostics, LOST_UNITS);
@@ -195,17 +195,28 @@ impl Report {
     }
 }
 
-const LOST_UNITS: &[Kind] = &[Kind::BadUnit, Kind::BadEntries, Kind::BadLineProgram];
+/// The kinds of a warning, a row for each rank: the warning shows a case of the first row that has one. Of several kinds in
+/// a row, it shows the case with the lowest offset.
+type Ranked = [&'static [Kind]];
 
-const DAMAGED_PARTS: &[Kind] = &[
-    Kind::BadRanges,
-    Kind::BadReference,
-    Kind::OriginCycle,
-    Kind::BadFileIndex,
-    Kind::BadCallTable,
-    Kind::BadExpression,
-    Kind::BadBlockMap,
-    Kind::UnknownBlockMap,
+const LOST_UNITS: &Ranked = &[
+    &[Kind::BadUnit],
+    &[Kind::BadEntries],
+    &[Kind::BadLineHeader, Kind::BadLineProgram, Kind::UnendedSequence],
+];
+
+const DAMAGED_PARTS: &Ranked = &[
+    &[Kind::BadRanges, Kind::BadLowPc],
+    &[Kind::BadCallTable],
+    &[Kind::BadCallSlot],
+    &[Kind::BadCallee],
+    &[Kind::BadReference],
+    &[Kind::MissingEntry],
+    &[Kind::OriginCycle],
+    &[Kind::BadFileIndex],
+    &[Kind::UnknownBlockMap],
+    &[Kind::BadBlockMap],
+    &[Kind::BadExpression],
 ];
 
 fn is_relocation(kind: OpenDiagnosticKind) -> bool {
@@ -224,11 +235,12 @@ fn is_section(kind: OpenDiagnosticKind) -> bool {
     )
 }
 
-/// How often diagnostics of these kinds occurred, and the first case of the first of these kinds.
-fn counted(diagnostics: &Diagnostics, kinds: &[Kind]) -> (u64, String) {
-    let mut seen = diagnostics.iter().filter(|(kind, _)| kinds.contains(kind)).peekable();
-    let first = seen.peek().map(|(_, seen)| seen.example.clone()).unwrap_or_default();
-    (seen.map(|(_, seen)| seen.count).sum(), first)
+/// How often diagnostics of these kinds occurred, and the case that the warning shows.
+fn counted(diagnostics: &Diagnostics, ranked: &Ranked) -> (u64, String) {
+    let of_row = |row: &&'static [Kind]| diagnostics.iter().filter(|(kind, _)| row.contains(kind));
+    let shown = ranked.iter().find_map(|row| of_row(row).min_by_key(|(_, seen)| seen.first));
+    let count = ranked.iter().flat_map(of_row).map(|(_, seen)| seen.count).sum();
+    (count, shown.map(|(_, seen)| seen.example.clone()).unwrap_or_default())
 }
 
 /// The same for the diagnostics of `open`.

@@ -31,7 +31,7 @@ pub struct ConversionRecord {
     pub notes: Vec<String>,
 }
 
-/// [`Decided`](crate::Decided) with words in place of positions in arrays.
+/// [`Decided`](crate::report::Decided) with words in place of positions in arrays.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 #[expect(missing_docs, reason = "schema/report.md describes each key of `decided`")]
@@ -134,7 +134,7 @@ impl ConversionRecord {
         let (record, len) = bincode::serde::decode_from_slice(&bytes, codec())
             .map_err(|error| RecordError::Coding(error.to_string()))?;
         if len != bytes.len() {
-            return Err(RecordError::Coding(format!("{} bytes behind it", bytes.len() - len)));
+            return Err(RecordError::Coding(format!("{} trailing bytes", bytes.len() - len)));
         }
         Ok(record)
     }

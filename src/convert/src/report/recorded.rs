@@ -1,8 +1,9 @@
 //! Makes the conversion record from the report.
 
+use crate::diagnostics::opening::OpenDiagnostic;
+use crate::diagnostics::{Kind, Seen};
 use crate::model::{How, Reason};
-use crate::open::OpenDiagnostic;
-use crate::report::Report;
+use crate::report::conversion::Report;
 use crate::report::record::{
     ConversionRecord, RecordedBlocks, RecordedCase, RecordedDecisions, RecordedUnkept, SectionOffset,
 };
@@ -11,7 +12,7 @@ impl Report {
     /// The part of the report that the `.fsym` itself keeps. It does not depend on time, on threads, on the program's name, or on
     /// the folders of the program and of the files that belong to it.
     pub fn record(&self) -> ConversionRecord {
-        let case = |(kind, seen): (crate::Kind, &crate::Seen)| {
+        let case = |(kind, seen): (Kind, &Seen)| {
             let example = kind.portable_example(seen).map(str::to_owned);
             let case = RecordedCase { count: seen.count, first: SectionOffset(seen.first), example };
             (kind.name().to_owned(), case)

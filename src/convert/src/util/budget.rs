@@ -88,6 +88,7 @@ impl Default for Allowance {
     "unit at .debug_info+{unit:#x}: what is read of the units up to this one takes {kept} bytes of memory, and \
      {allowed} are allowed for {input} bytes of input"
 )]
+#[non_exhaustive]
 pub struct TooMuch {
     /// Offset of the unit in `.debug_info`.
     pub unit: u64,

@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 /// The file is not synced to the disk: it can be made again.
 ///
 /// # Errors
-/// Those of [`output_file`], and of creating, writing and renaming the file. They do not name a path: the caller knows the one
+/// Those of finding the file that `path` means (a device, a FIFO, a folder, or a symbolic link to such a thing or to nothing
+/// is refused), and of creating, writing and renaming the file. They do not name a path: the caller knows the one
 /// that matters.
 pub fn write_whole(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
     let path = &output_file(path)?;
@@ -38,7 +39,7 @@ pub fn write_whole(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>)
 /// # Errors
 /// The path is something other than a regular file (a device, a FIFO, a folder), or a symbolic link to such a thing or to
 /// nothing: renaming a file over it would destroy it.
-pub fn output_file(path: &Path) -> io::Result<PathBuf> {
+pub(crate) fn output_file(path: &Path) -> io::Result<PathBuf> {
     let refused = |what: &str| io::Error::new(io::ErrorKind::InvalidInput, what);
     let found = match std::fs::symlink_metadata(path) {
         Ok(found) => found.file_type(),
@@ -62,7 +63,7 @@ pub fn output_file(path: &Path) -> io::Result<PathBuf> {
 /// program, debug file, package or source file, whether or not that file is an input too.
 ///
 /// # Errors
-/// Those of [`output_file`]; the file cannot be read; or it is of another kind.
+/// As [`write_whole`] for the path; the file cannot be read; or it is of another kind.
 pub fn replaceable(path: &Path, magic: &[u8], kind: &str) -> io::Result<()> {
     let real = output_file(path)?;
     let mut head = Vec::new();
@@ -74,7 +75,7 @@ pub fn replaceable(path: &Path, magic: &[u8], kind: &str) -> io::Result<()> {
     if head.is_empty() || head == magic {
         return Ok(());
     }
-    let what = format!("it is there and is no {kind}, remove it first");
+    let what = format!("exists and is not a {kind}: remove it first");
     Err(io::Error::new(io::ErrorKind::AlreadyExists, what))
 }
 

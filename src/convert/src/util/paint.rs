@@ -25,12 +25,19 @@ pub(crate) struct Segment {
     pub(crate) node: u32,
 }
 
+/// A range that has begun.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct OpenRange {
+    node: u32,
+    end: u64,
+}
+
 /// Paints ranges over each other; memory is kept between functions.
 #[derive(Default)]
 pub(crate) struct Painter {
-    /// Nodes and ends of the open ranges, the innermost last.
-    nested: Vec<(u32, u64)>,
-    active: BinaryHeap<(u32, u64)>,
+    /// The innermost is last.
+    nested: Vec<OpenRange>,
+    active: BinaryHeap<OpenRange>,
 }
 
 impl Painter {
@@ -52,11 +59,11 @@ impl Painter {
         open.clear();
         for range in ranges {
             close(open, segments, range.start);
-            let fits = open.last().is_none_or(|&(node, end)| node <= range.node && range.end <= end);
+            let fits = open.last().is_none_or(|outer| outer.node <= range.node && range.end <= outer.end);
             if !fits || range.end <= range.start {
                 return false;
             }
-            open.push((range.node, range.end));
+            open.push(OpenRange { node: range.node, end: range.end });
             emit(segments, range.start, range.node);
         }
         close(open, segments, u64::MAX);
@@ -71,16 +78,16 @@ impl Painter {
         let mut next = 0;
         loop {
             while next < ranges.len() && ranges[next].start <= at {
-                self.active.push((ranges[next].node, ranges[next].end));
+                self.active.push(OpenRange { node: ranges[next].node, end: ranges[next].end });
                 next += 1;
             }
             // A range that ended under a higher node is dropped only now.
-            while self.active.peek().is_some_and(|&(_, end)| end <= at) {
+            while self.active.peek().is_some_and(|active| active.end <= at) {
                 self.active.pop();
             }
             let start = ranges.get(next).map(|range| range.start);
             match self.active.peek() {
-                Some(&(node, end)) => {
+                Some(&OpenRange { node, end }) => {
                     emit(segments, at, node);
                     at = start.map_or(end, |start| start.min(end));
                 }
@@ -97,13 +104,13 @@ impl Painter {
 }
 
 /// Closes the ranges that end at or before `start`. The next range begins there, so this does not paint `start` itself.
-fn close(open: &mut Vec<(u32, u64)>, segments: &mut Vec<Segment>, start: u64) {
-    while let Some(&(_, end)) = open.last()
+fn close(open: &mut Vec<OpenRange>, segments: &mut Vec<Segment>, start: u64) {
+    while let Some(&OpenRange { end, .. }) = open.last()
         && end <= start
     {
         open.pop();
-        if end < start && open.last().is_none_or(|&(_, outer)| outer > end) {
-            emit(segments, end, open.last().map_or(0, |&(node, _)| node));
+        if end < start && open.last().is_none_or(|outer| outer.end > end) {
+            emit(segments, end, open.last().map_or(0, |outer| outer.node));
         }
     }
 }

@@ -1,4 +1,5 @@
-//! Pairs functions with line sequences by the distance from a function's declaration to the nearest row of a sequence.
+//! Pairs functions with line sequences by the distance from a function's declaration to the nearest row of a sequence. A function
+//! without a declaration has the distance from the first row of a sequence to a call in the function's body.
 //!
 //! Inlined code has rows, too. If `g` only calls `f`, and `f` is inlined there, the sequence of `g` has rows as near to the
 //! declaration of `f` as the sequence of `f` itself has. So the nearest sequence is not always the function's own. A pair is
@@ -16,13 +17,53 @@ use crate::util::hash::{HashMap, HashSet};
 /// The steps that each turn takes for each fit: several hash lookups for the function and for the sequence.
 const STEPS_A_FIT: usize = 16;
 
+/// Where the source has a function, as far as its DIEs tell; `F` is the id of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SourcePlace<F> {
+    /// The file and line of its declaration.
+    Declared(F, u32),
+    /// The file and line of the first call in its body that was inlined. At `-g1` clang describes only functions with such calls,
+    /// and leaves out their declarations.
+    Calls(F, u32),
+    Unknown,
+}
+
+impl<F: Copy + PartialEq> SourcePlace<F> {
+    /// The place of a function that is declared there, unless the line is 0, and into which that call was inlined first.
+    pub(crate) fn of(declared: (Option<F>, u32), call: Option<(Option<F>, u32)>) -> SourcePlace<F> {
+        match (declared, call) {
+            ((Some(file), line), _) if line > 0 => SourcePlace::Declared(file, line),
+            ((None, 0), Some((Some(file), line))) if line > 0 => SourcePlace::Calls(file, line),
+            _ => SourcePlace::Unknown,
+        }
+    }
+
+    /// How near a sequence of rows, each with its file and line, is to the function: the lines from the declaration to the
+    /// nearest row at or after it, or the lines from the first row to the call, if the sequence ends at or after its line.
+    /// `None` if the sequence cannot be the function's.
+    pub(crate) fn distance(self, mut rows: impl Iterator<Item = (F, u32)>) -> Option<u32> {
+        match self {
+            SourcePlace::Unknown => None,
+            SourcePlace::Declared(file, line) => {
+                rows.filter(|row| row.0 == file).filter_map(|row| row.1.checked_sub(line)).min()
+            }
+            SourcePlace::Calls(file, line) => {
+                let (_, begin) = rows.next().filter(|row| row.0 == file)?;
+                let distance = line.checked_sub(begin)?;
+                let reaches = begin == line || rows.any(|row| row.0 == file && row.1 >= line);
+                reaches.then_some(distance)
+            }
+        }
+    }
+}
+
 /// A function may have been compiled to a sequence of rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Fit {
     pub(crate) function: usize,
     /// The number of all sequences with these rows.
     pub(crate) sequence: usize,
-    /// The lines from the declaration to the nearest row after it.
+    /// See [`SourcePlace::distance`].
     pub(crate) distance: u32,
 }
 
@@ -45,10 +86,18 @@ impl Nearest {
     }
 }
 
-/// The accepted pairs (function, sequence). A function is in at most one pair, a sequence in at most as many as `room` says. Each
+/// A function and the sequence that is its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Paired {
+    pub(crate) function: usize,
+    /// As [`Fit::sequence`].
+    pub(crate) sequence: usize,
+}
+
+/// The accepted pairs. A function is in at most one pair, a sequence in at most as many as `room` says. Each
 /// turn visits all remaining fits. If the steps run out, the remaining fits give no pairs.
-pub(crate) fn pair(mut fits: Vec<Fit>, room: &mut [usize], steps: &Budget) -> Vec<(usize, usize)> {
-    let mut pairs: Vec<(usize, usize)> = Vec::new();
+pub(crate) fn pair(mut fits: Vec<Fit>, room: &mut [usize], steps: &Budget) -> Vec<Paired> {
+    let mut pairs: Vec<Paired> = Vec::new();
     while steps.spend(fits.len().saturating_mul(STEPS_A_FIT)) {
         let (mut functions, mut sequences) = (HashMap::default(), HashMap::default());
         for fit in &fits {
@@ -73,13 +122,13 @@ pub(crate) fn pair(mut fits: Vec<Fit>, room: &mut [usize], steps: &Budget) -> Ve
             let nearest = fit.distance == functions[&fit.function].distance;
             (mutual(fit) && all) || (nearest && sequence.fits == 1 && alone[&fit.function] == 1)
         };
-        let found: Vec<(usize, usize)> =
-            fits.iter().filter(sure).map(|fit| (fit.function, fit.sequence)).collect();
+        let pair = |fit: &Fit| Paired { function: fit.function, sequence: fit.sequence };
+        let found: Vec<Paired> = fits.iter().filter(sure).map(pair).collect();
         if found.is_empty() {
             break;
         }
-        let done: HashSet<usize> = found.iter().map(|pair| pair.0).collect();
-        found.iter().for_each(|pair| room[pair.1] = room[pair.1].saturating_sub(1));
+        let done: HashSet<usize> = found.iter().map(|pair| pair.function).collect();
+        found.iter().for_each(|pair| room[pair.sequence] = room[pair.sequence].saturating_sub(1));
         fits.retain(|fit| !done.contains(&fit.function) && room[fit.sequence] > 0);
         pairs.extend(found);
     }
@@ -88,13 +137,30 @@ pub(crate) fn pair(mut fits: Vec<Fit>, room: &mut [usize], steps: &Budget) -> Ve
 
 #[cfg(test)]
 mod tests {
-    use super::{Budget, Fit, pair};
+    use super::{Budget, Fit, SourcePlace, pair};
 
     fn of(fits: &[(usize, usize, u32)], mut room: [usize; 2]) -> Vec<(usize, usize)> {
         let fits = fits.iter().map(|&(function, sequence, distance)| Fit { function, sequence, distance });
         let mut pairs = pair(fits.collect(), &mut room, &Budget::new(1 << 16));
         pairs.sort_unstable();
-        pairs
+        pairs.into_iter().map(|pair| (pair.function, pair.sequence)).collect()
+    }
+
+    #[test]
+    fn a_call_in_a_function_tells_how_near_a_sequence_is() {
+        let near = |rows: &[(u8, u32)]| {
+            SourcePlace::of((None, 0), Some((Some(1), 20))).distance(rows.iter().copied())
+        };
+        assert_eq!(near(&[(1, 15), (2, 90), (1, 21)]), Some(5));
+        assert_eq!(near(&[(1, 20)]), Some(0));
+        // It ends before the call, begins behind it, or begins in another file.
+        assert_eq!(
+            [&[(1, 15), (1, 19)][..], &[(1, 21), (1, 22)], &[(2, 15), (1, 25)], &[]].map(near),
+            [None; 4]
+        );
+        // A declaration counts for more than a call.
+        assert_eq!(SourcePlace::of((Some(1), 5), Some((Some(1), 20))), SourcePlace::Declared(1, 5));
+        assert_eq!(SourcePlace::<u8>::of((None, 0), None), SourcePlace::Unknown);
     }
 
     #[test]

@@ -15,7 +15,6 @@ use super::words::{Answer, FrameWords, MemberWords};
 use crate::error::ConvertError;
 use crate::open::{self, DebugSection, Files, Image};
 use crate::options::Options;
-use crate::pipeline::in_pool;
 use crate::read::sections::bytes::Bytes;
 use crate::util::text::base_name;
 
@@ -37,7 +36,7 @@ pub fn verify_by_addr2line(
     program: &std::path::Path,
     options: &Options,
 ) -> Result<Result<Mismatches, String>, ConvertError> {
-    in_pool(options.threads, || {
+    options.on_threads(|| {
         let files = Files::default();
         let damaged = |problem: String| ConvertError::Fsym { path: fsym.to_owned(), problem };
         let file = SymbolFile::open(files.map(fsym)?).map_err(|error| damaged(error.to_string()))?;

@@ -5,6 +5,7 @@ const SHOWN: usize = 20;
 
 /// The result of a comparison.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct Mismatches {
     /// Addresses and basic blocks that were compared.
     pub asked: u64,

@@ -21,11 +21,12 @@ use std::path::Path;
 
 use foldsym_lookup::{Frames, SymbolFile, features, flags};
 
+use crate::encode::readable::renamed;
 use crate::error::ConvertError;
 use crate::model::Program;
-use crate::open::{Files, Format, Image, ImageKind};
+use crate::open::{Files, Format, Image, ImageKind, ProgramSource};
 use crate::options::{NoProgress, Options};
-use crate::pipeline::{ProgramSource, in_pool, load};
+use crate::pipeline::load;
 use expected::Expected;
 use found::Answers;
 pub use mismatches::Mismatches;
@@ -34,10 +35,26 @@ use words::difference;
 /// Compares the file with the program: at every address every function with its names, how it was recovered, and its frames; then the
 /// facts about the whole program. Columns are compared if the file has them, whatever `options` says.
 ///
+/// ```
+/// use std::path::Path;
+///
+/// use foldsym_convert::{NoProgress, Options, convert, verify_against};
+///
+/// let folder = tempfile::tempdir()?;
+/// let symbols = folder.path().join("demo.fsym");
+/// let (program, options) = (Path::new("../../testbins/built/demo.elf"), Options::default());
+/// convert(program, &symbols, &options, &NoProgress)?;
+///
+/// let mismatches = verify_against(&symbols, program, &options)?;
+/// assert!(mismatches.asked > 0);
+/// assert_eq!(mismatches.count, 0, "{:?}", mismatches.examples);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Errors
 /// The file or the program cannot be read.
 pub fn verify_against(fsym: &Path, program: &Path, options: &Options) -> Result<Mismatches, ConvertError> {
-    in_pool(options.threads, || {
+    options.on_threads(|| {
         let files = Files::default();
         let damaged = |problem: String| ConvertError::Fsym { path: fsym.to_owned(), problem };
         let bytes = files.map(fsym)?;
@@ -49,13 +66,10 @@ pub fn verify_against(fsym: &Path, program: &Path, options: &Options) -> Result<
             ..options.clone()
         };
         let open_options = options.open();
-        let (mut loaded, _) =
-            load(&files, ProgramSource::Path(program), &options, &open_options, &NoProgress)?;
-        if options.readable_names {
-            crate::encode::readable::rename(&mut loaded.placed.program);
-        }
-        compare(fsym, &file, &loaded.image, &loaded.placed.program)
-            .map_err(|error| damaged(error.to_string()))
+        let (loaded, _) = load(&files, ProgramSource::Path(program), &options, &open_options, &NoProgress)?;
+        let program = loaded.placed.program;
+        let program = if options.readable_names { renamed(program) } else { program };
+        compare(fsym, &file, &loaded.image, &program).map_err(|error| damaged(error.to_string()))
     })?
 }
 

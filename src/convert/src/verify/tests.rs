@@ -9,10 +9,11 @@ use foldsym_testkit::writer;
 use super::{Mismatches, compare};
 use crate::encode::ImageInfo;
 use crate::encode::{self, EncodeOptions};
+use crate::loaded::Loaded;
 use crate::model::{GroupId, How, Keys, NameId, Owner, Piece, Program, Row};
-use crate::open::{Files, Image};
+use crate::open::{Files, Image, ProgramSource};
 use crate::options::{NoProgress, Options};
-use crate::pipeline::{Loaded, ProgramSource, load};
+use crate::pipeline::load;
 
 fn built(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testbins/built").join(name)
@@ -31,7 +32,7 @@ fn with_program(name: &str, columns: bool, test: impl FnOnce(&Image<'_>, &mut Pr
 fn encoded(image: &Image<'_>, program: &Program<'_>, columns: bool) -> Vec<u8> {
     let options = EncodeOptions { columns, ..EncodeOptions::default() };
     // Keys, record and name index have no answers at an address, so the file has none of them.
-    let body = encode::body(program, &ImageInfo::of(image), &options).unwrap();
+    let body = encode::body(program, &ImageInfo::of(image), &options, &|| ()).unwrap();
     body.finish(program, &Keys::default(), None).unwrap().to_bytes()
 }
 
@@ -165,7 +166,7 @@ fn the_second_member_of_a_group_is_compared() {
         let (group, _) = group(program);
         let function = program.groups[group.index()].members[1].function;
         program.names.push(b"another".into());
-        program.functions[function.index()].symbol = Some(NameId(program.names.len() as u32 - 1));
+        program.functions[function.index()].symbol = Some(NameId::new(program.names.len() as u32 - 1));
     });
     let line = &name.examples[0];
     assert!(
@@ -177,7 +178,7 @@ fn the_second_member_of_a_group_is_compared() {
         let (group, _) = group(program);
         let function = program.groups[group.index()].members[1].function;
         program.names.push(b"another".into());
-        program.functions[function.index()].aliases = vec![NameId(program.names.len() as u32 - 1)];
+        program.functions[function.index()].aliases = [NameId::new(program.names.len() as u32 - 1)].into();
     });
     assert!(alias.examples[0].ends_with(": expected the other names another, found none"), "{alias:?}");
 

@@ -1,7 +1,7 @@
 //! Small programs whose bytes, or whose limits, are worked out by hand.
 
-use foldsym_convert::model::*;
-use foldsym_convert::write_whole;
+use foldsym_convert::internal::model::*;
+use foldsym_convert::internal::write_whole;
 use foldsym_format::{Header, SectionId};
 use foldsym_testkit::models::made::image;
 
@@ -10,7 +10,7 @@ use super::*;
 /// `main` (line 10 of `a.c`) with `f` (line 3) inlined at line 12; rows at 0 (line 11), 2 (`f`, line 4) and
 /// 5 (line 13).
 fn main_with_f() -> Program<'static> {
-    let origin = |name, line| Origin { name: NameId(name), file: Some(FileId(0)), line };
+    let origin = |name, line| Origin { name: NameId::new(name), file: Some(FileId::new(0)), line };
     let row = |offset, scope, line| Row { offset, scope, line, file: 0, column: 0 };
     let unit = UnitCode {
         scopes: vec![Scope { parent: 0, edge: LocalEdge(0) }].into(),
@@ -25,14 +25,15 @@ fn main_with_f() -> Program<'static> {
             scopes: 0..1,
             lost: Lost::default(),
             calls: Calls::default(),
-        }],
+        }]
+        .into(),
         ..UnitCode::default()
     };
     let function = Function {
         origin: OriginId(0),
         symbol: None,
-        aliases: Vec::new(),
-        source: Some(Source { unit: UnitId(0), function: LocalFunc(0) }),
+        aliases: Default::default(),
+        source: Some(Source { unit: UnitId::new(0), function: LocalFunc(0) }),
         how: How::LiveRange,
         partial: false,
         reason: None,
@@ -42,11 +43,11 @@ fn main_with_f() -> Program<'static> {
         body: 8,
         pad: 0,
         owner: Owner::Function(FuncId(0)),
-        rows: Some(Rows { unit: UnitId(0), range: RowRange { start: 0, len: 3 }, skip: 0 }),
+        rows: Some(Rows { unit: UnitId::new(0), range: RowRange { start: 0, len: 3 }, skip: 0 }),
         skip: 0,
         symbol: None,
     };
-    let file = Some(FileId(0));
+    let file = Some(FileId::new(0));
     Program {
         names: vec![b"main".into(), b"f".into()],
         files: vec![b"a.c".to_vec()],
@@ -54,9 +55,9 @@ fn main_with_f() -> Program<'static> {
         edges: vec![Edge { caller: OriginId(0), callee: OriginId(1), file, line: 12, column: 0 }],
         code: vec![unit],
         maps: vec![UnitMap {
-            files: vec![FileId(0)],
-            origins: vec![OriginId(0), OriginId(1)],
-            edges: vec![EdgeId(0)],
+            files: vec![FileId::new(0)],
+            origins: vec![OriginId(0), OriginId(1)].into(),
+            edges: vec![EdgeId(0)].into(),
         }],
         functions: vec![function],
         pieces: vec![piece],
@@ -169,7 +170,13 @@ fn code_below_the_image_base_moves_the_base() {
 
 #[test]
 fn tables_below_the_image_base_are_left_out() {
-    let key = |point| VtableKey { point: ImageAddr(point), function: FuncId(0), slot: None, doubtful: false };
+    let key = |point| VtableKey {
+        point: ImageAddr(point),
+        function: FuncId(0),
+        slot: None,
+        doubtful: false,
+        guessed: false,
+    };
     let keys = Keys { vtables: vec![key(0x10), key(0x2000)], ..Keys::default() };
     let image = ImageInfo { image_base: 0x1000, ..image() };
     let encoded = encode(&main_with_f(), &keys, &image, &EncodeOptions::default()).unwrap();
@@ -177,8 +184,26 @@ fn tables_below_the_image_base_are_left_out() {
     let bytes = encoded.to_bytes();
     let file = foldsym_lookup::SymbolFile::open(&bytes).unwrap();
     file.verify().unwrap();
-    let points: Vec<u64> = file.methods().map(|method| method.unwrap().point.0).collect();
+    let points: Vec<u64> = file.records().methods().map(|method| method.unwrap().point.0).collect();
     assert_eq!(points, [0x2000]);
+}
+
+#[test]
+fn a_guess_is_marked_in_the_file() {
+    let key = |point, guessed| VtableKey {
+        point: ImageAddr(point),
+        function: FuncId(0),
+        slot: Some(1),
+        doubtful: true,
+        guessed,
+    };
+    let keys = Keys { vtables: vec![key(0x2000, false), key(0x3000, true)], ..Keys::default() };
+    let bytes = encode(&main_with_f(), &keys, &image(), &EncodeOptions::default()).unwrap().to_bytes();
+    let file = foldsym_lookup::SymbolFile::open(&bytes).unwrap();
+    file.verify().unwrap();
+    let methods: Vec<_> = file.records().methods().map(|method| method.unwrap()).collect();
+    let marks: Vec<(bool, bool)> = methods.iter().map(|method| (method.doubtful, method.guessed)).collect();
+    assert_eq!(marks, [(true, false), (true, true)]);
 }
 
 #[test]
@@ -201,7 +226,7 @@ fn the_index_finds_every_name_and_its_demangled_form() {
     let mut named = |name: &'static [u8], symbol: Option<&'static [u8]>| {
         let mut id = |name: &'static [u8]| {
             program.names.push(name.into());
-            NameId(program.names.len() as u32 - 1)
+            NameId::new(program.names.len() as u32 - 1)
         };
         let (name, symbol) = (id(name), symbol.map(&mut id));
         program.origins.push(Origin { name, file: None, line: 0 });

@@ -3,9 +3,8 @@
 
 mod by_hand;
 
-use foldsym_convert::EncodeStats;
-use foldsym_convert::encode::*;
-use foldsym_convert::model::{Keys, Program};
+use foldsym_convert::internal::encode::*;
+use foldsym_convert::internal::model::{EncodeStats, Keys, LeftOut, Program};
 use foldsym_lookup::SymbolFile;
 use foldsym_testkit::models::looked_up::look_up;
 use foldsym_testkit::models::made::{self, Choices, image};
@@ -19,7 +18,7 @@ fn encode(
     image: &ImageInfo,
     options: &EncodeOptions,
 ) -> Result<Encoded, EncodeError> {
-    body(program, image, options)?.finish(program, keys, None)
+    body(program, image, options, &|| ())?.finish(program, keys, None)
 }
 
 fn encode_in_pool(program: &Program<'_>, keys: &Keys, options: &EncodeOptions, threads: usize) -> Encoded {

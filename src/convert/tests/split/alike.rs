@@ -63,7 +63,14 @@ fn every_way_of_building_answers_alike() {
             let found = place.converted(program);
             assert_alike(&format!("{set}, {way}"), &plain, &found);
             assert_eq!(found.report.counts.partial_units, 0, "{set}, {way}");
-            for kind in [Kind::MissingDwo, Kind::DwoMismatch, Kind::BadPackage, Kind::DuplicateDwoId] {
+            for kind in [
+                Kind::MissingDwo,
+                Kind::DwoMismatch,
+                Kind::BadPackage,
+                Kind::BadPackageUnit,
+                Kind::DuplicateDwoId,
+                Kind::DuplicateDwoUnit,
+            ] {
                 assert_eq!(found.said(kind), (0, String::new()), "{set}, {way}");
             }
         }
@@ -95,13 +102,13 @@ fn a_package_and_folders_may_be_given() {
     let plain = Place::new(set, &["plain"]).converted("plain");
     let elsewhere = Place::new(set, &["split.dwp", "a.dwo", "b.dwo"]);
     let alone = Place::new(set, &["split"]);
-    let dwp = Options { dwp: Some(elsewhere.path("split.dwp")), ..Options::default() };
+    let dwp = Options::default().with(|options| options.dwp = Some(elsewhere.path("split.dwp")));
     assert_alike("--dwp", &plain, &alone.converted_with("split", dwp).unwrap());
-    let dirs = Options { dwo_dirs: vec![elsewhere.path("")], ..Options::default() };
+    let dirs = Options::default().with(|options| options.dwo_dirs = vec![elsewhere.path("")]);
     assert_alike("--dwo-dir", &plain, &alone.converted_with("split", dirs).unwrap());
     // The sources were compiled in /tmpdir.
     let mapped = vec![("/tmpdir".into(), elsewhere.path(""))];
-    let mapped = Options { map_prefix: mapped, ..Options::default() };
+    let mapped = Options::default().with(|options| options.map_prefix = mapped);
     assert_alike("--map-prefix", &plain, &alone.converted_with("split", mapped).unwrap());
 }
 
@@ -109,7 +116,7 @@ fn a_package_and_folders_may_be_given() {
 fn the_file_does_not_depend_on_threads() {
     let place = Place::new("gcc-dwarf4", &["split", "a.dwo", "b.dwo"]);
     let bytes = |threads| {
-        place.converted_with("split", Options { threads, ..Options::default() }).unwrap();
+        place.converted_with("split", Options::default().with(|options| options.threads = threads)).unwrap();
         std::fs::read(place.path("out.fsym")).unwrap()
     };
     let one = bytes(1);

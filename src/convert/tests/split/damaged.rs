@@ -164,7 +164,7 @@ fn a_damaged_index_is_refused_as_a_whole() {
 #[test]
 fn a_package_of_a_tool_that_does_not_know_dwarf_5_is_refused() {
     let place = Place::new("gnu-dwp5", &["split", "split.dwp"]);
-    let (count, words) = place.converted("split").said(Kind::BadPackage);
+    let (count, words) = place.converted("split").said(Kind::BadPackageUnit);
     assert_eq!(count, 1);
     assert!(words.ends_with("a package of version 2 cannot hold a unit of DWARF 5"), "{words}");
     place.copy("gcc-dwarf5", "a.dwo", "a.dwo");
@@ -195,7 +195,7 @@ fn offsets_past_4_gib_do_not_wrap() {
     let (.., header) = section(&bytes, ".debug_str_offsets.dwo");
     place.edit_at("split.dwp", header as u64 + 0x18, &new_offset.to_le_bytes());
     place.edit_at("split.dwp", header as u64 + 0x20, &(REACH + size as u64).to_le_bytes());
-    let (count, words) = place.converted("split").said(Kind::BadPackage);
+    let (count, words) = place.converted("split").said(Kind::BadPackageUnit);
     assert_eq!(count, 2);
     assert!(words.contains(".debug_str_offsets.dwo has 0x1000"), "{words}");
     assert!(words.ends_with("more than the 32-bit offsets of the index reach"), "{words}");

@@ -38,7 +38,7 @@ fn the_stripped_program_finds_both_files_below_a_debug_directory() {
         let (head, tail) = id.split_at(2);
         std::fs::create_dir_all(root.path(".build-id").join(head)).unwrap();
         root.copy(set, "stripped.debug", &format!(".build-id/{head}/{tail}.debug"));
-        let options = Options { debug_dirs: vec![root.path("")], ..Options::default() };
+        let options = Options::default().with(|options| options.debug_dirs = vec![root.path("")]);
         assert_all_alike(set, &plain, &alone.converted_with("stripped", options).unwrap());
     }
 }

@@ -31,7 +31,7 @@ fn the_stripped_library_answers_as_its_debug_file_does() {
     let place = tempfile::tempdir().unwrap();
     let path = |name: &str| place.path().join(name);
     std::fs::copy(&library, path("alone.so")).unwrap();
-    let options = Options { debug_dirs: vec!["/usr/lib/debug".into()], ..Options::default() };
+    let options = Options::default().with(|options| options.debug_dirs = vec!["/usr/lib/debug".into()]);
     let report = convert(&path("alone.so"), &path("alone.fsym"), &options, &NoProgress).unwrap();
     assert!(report.notes.is_empty(), "{:?}", report.notes);
     assert_eq!(report.counts.partial_units, 0);

@@ -65,7 +65,7 @@ fn a_file_outside_the_given_folders_is_left_alone() {
     let set = "clang-dwarf5";
     let place = Place::new(set, &["split", "a.dwo", "b.dwo"]);
     let given = Place::new(set, &["a.dwo"]);
-    let options = Options { dwo_dirs: vec![given.path("")], ..Options::default() };
+    let options = Options::default().with(|options| options.dwo_dirs = vec![given.path("")]);
     let found = place.converted_with("split", options).unwrap();
     let (count, words) = found.said(Kind::MissingDwo);
     assert_eq!(count, 1);
@@ -75,7 +75,7 @@ fn a_file_outside_the_given_folders_is_left_alone() {
 #[test]
 fn a_package_that_was_given_must_be_one() {
     let place = Place::new("clang-dwarf5", &["split", "a.dwo", "b.dwo"]);
-    let given = |name| Options { dwp: Some(place.path(name)), ..Options::default() };
+    let given = |name| Options::default().with(|options| options.dwp = Some(place.path(name)));
     let error = place.converted_with("split", given("none.dwp")).err().unwrap();
     assert!(!error.is_usage());
     let error = place.converted_with("split", given("a.dwo")).err().unwrap().to_string();

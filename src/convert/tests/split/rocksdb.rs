@@ -102,7 +102,7 @@ fn without_a_third_of_the_files_their_inlines_alone_are_lost() {
             }
         }
         // With folders given, the files where the program says are left alone.
-        let options = Options { dwo_dirs: vec![kept.path().to_owned()], ..Options::default() };
+        let options = Options::default().with(|options| options.dwo_dirs = vec![kept.path().to_owned()]);
         let (rest, report) = converted(&program, &options);
         let missing = report.diagnostics.iter().find(|(kind, _)| *kind == Kind::MissingDwo).unwrap().1.count;
         assert_eq!((missing, report.counts.partial_units), (removed, removed));

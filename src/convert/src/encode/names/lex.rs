@@ -8,7 +8,8 @@
 //! The table spells each word once, in *pieces*: `BlockBuilder` as `Block` and `Builder`. A piece is a word, too, and is
 //! spelled in bytes.
 
-use super::keys::KeyTable;
+use super::blocks::narrow;
+use super::distinct::KeyTable;
 use super::pair_place::PairPlace;
 use crate::util::text::{TOGETHER, soon};
 
@@ -16,28 +17,66 @@ use crate::util::text::{TOGETHER, soon};
 pub(super) const END: u32 = u32::MAX;
 
 /// The words of all suffixes.
-pub(super) struct Lexed<'n> {
+pub(super) struct Lexed {
     /// The symbols of the suffixes and then of each word's spelling, each ended by [`END`]. Below 256 they are bytes;
     /// `256 + i` is word `i`.
-    pub(super) places: Vec<PairPlace>,
+    pub(super) symbols: SymbolParts,
     /// For each name, how many bytes it keeps of the name before.
     pub(super) keeps: Vec<u32>,
-    /// The distinct words of more than a byte, in order of first use.
-    pub(super) words: Vec<&'n [u8]>,
+    /// The lengths of the distinct words of more than a byte, in order of first use.
+    pub(super) word_lens: Vec<u8>,
 }
 
-/// Cuts `names` into suffixes and words. Every `block`-th name keeps nothing of the name before.
-pub(super) fn lex<'n>(names: &[&'n [u8]], block: usize) -> Lexed<'n> {
-    let mut places = Vec::with_capacity(names.len() * 8);
-    let mut keeps = Vec::with_capacity(names.len());
+/// Symbols in the order in which they were appended, in parts: a list that grows takes three times its memory while it moves.
+#[derive(Default)]
+pub(super) struct SymbolParts {
+    /// All but the last have [`PART`] symbols.
+    parts: Vec<Vec<u32>>,
+}
+
+/// Symbols of a part: 256 KiB.
+const PART: usize = 1 << 16;
+
+impl SymbolParts {
+    #[inline(always)]
+    fn push(&mut self, symbol: u32) {
+        match self.parts.last_mut() {
+            Some(part) if part.len() < PART => part.push(symbol),
+            _ => self.add_part(symbol),
+        }
+    }
+
+    #[cold]
+    fn add_part(&mut self, symbol: u32) {
+        // The first part of few names grows as it is filled.
+        let mut part = if self.parts.is_empty() { Vec::new() } else { Vec::with_capacity(PART) };
+        part.push(symbol);
+        self.parts.push(part);
+    }
+
+    /// The places of the symbols, whose pairs are not known yet.
+    pub(super) fn into_places(self) -> Vec<PairPlace> {
+        let mut places = Vec::with_capacity(self.parts.iter().map(Vec::len).sum());
+        for part in self.parts {
+            places.extend(part.into_iter().map(PairPlace::of));
+        }
+        places
+    }
+}
+
+/// Cuts names, of which there are `count`, into suffixes and words. Every `block`-th name keeps nothing of the name before.
+pub(super) fn lex<'n>(count: usize, name: impl Fn(usize) -> &'n [u8], block: usize) -> Lexed {
+    let mut symbols = SymbolParts::default();
+    let mut keeps = Vec::with_capacity(count);
     let mut words = WordTable::default();
     // Ends and symbols of the words of the name before. The words that the next name keeps are not cut again.
     let mut cuts: Vec<(u32, u32)> = Vec::new();
     let mut before: &[u8] = &[];
-    for (i, &name) in names.iter().enumerate() {
+    for i in 0..count {
         if i % TOGETHER == 0 {
-            soon(names.iter().skip(i + TOGETHER).take(TOGETHER).copied());
+            soon((i + TOGETHER..count.min(i + 2 * TOGETHER)).map(&name));
         }
+        let name = name(i);
         let shared = shared_prefix(before, name);
         // A word that ends where the names begin to differ may be longer in this name.
         while cuts.last().is_some_and(|cut| cut.0 as usize >= shared) {
@@ -45,7 +84,7 @@ pub(super) fn lex<'n>(names: &[&'n [u8]], block: usize) -> Lexed<'n> {
         }
         let head = i % block == 0;
         if head {
-            places.extend(cuts.iter().map(|cut| PairPlace::of(cut.1)));
+            cuts.iter().for_each(|cut| symbols.push(cut.1));
         }
         let mut keep = cuts.last().map_or(0, |cut| cut.0 as usize);
         let mut at = keep;
@@ -56,16 +95,16 @@ pub(super) fn lex<'n>(names: &[&'n [u8]], block: usize) -> Lexed<'n> {
             if end <= shared && !head {
                 keep = end;
             } else {
-                places.push(PairPlace::of(symbol));
+                symbols.push(symbol);
             }
             at = end;
         }
-        places.push(PairPlace::of(END));
+        symbols.push(END);
         keeps.push(if head { 0 } else { keep as u32 });
         before = name;
     }
-    words.spell(&mut places);
-    Lexed { places, keeps, words: words.list }
+    words.spell(&mut symbols);
+    Lexed { symbols, keeps, word_lens: words.lens() }
 }
 
 /// The length of the longest common prefix of `a` and `b`.
@@ -162,17 +201,20 @@ fn substitution(rest: &[u8], end: usize) -> usize {
     }
 }
 
-/// The distinct words, and their numbers by content.
+/// The distinct words, and their numbers by content. The words are copied: the names lie all over the program's files.
 #[derive(Default)]
-struct WordTable<'n> {
-    list: Vec<&'n [u8]>,
+struct WordTable {
+    /// The words, end to end.
+    bytes: Vec<u8>,
+    /// The end of each in `bytes`. The bytes of all names together are below 2^32, and so are those of the words.
+    ends: Vec<u32>,
     /// By [`short_key`] or [`long_key`].
     keys: KeyTable,
 }
 
-impl<'n> WordTable<'n> {
+impl WordTable {
     /// The symbol of the word `name[at..end]`; a word of one byte is its own symbol.
-    fn symbol(&mut self, name: &'n [u8], at: usize, end: usize) -> u32 {
+    fn symbol(&mut self, name: &[u8], at: usize, end: usize) -> u32 {
         let word = &name[at..end];
         if let [byte] = *word {
             return byte.into();
@@ -181,10 +223,12 @@ impl<'n> WordTable<'n> {
         let mut key = if short { short_key(&name[at..], word.len()) } else { long_key(word) };
         loop {
             let number = self.keys.number(key) as usize;
-            if number > self.list.len() {
-                self.list.push(word);
+            if number > self.ends.len() {
+                self.bytes.extend_from_slice(word);
+                self.ends.push(narrow(self.bytes.len()));
+                return 255 + number as u32;
             }
-            if short || self.list[number - 1] == word {
+            if short || self.word(number - 1) == word {
                 return 255 + number as u32;
             }
             // Another word has the same hash.
@@ -192,23 +236,38 @@ impl<'n> WordTable<'n> {
         }
     }
 
+    /// Word `i`.
+    fn word(&self, i: usize) -> &[u8] {
+        let start = if i == 0 { 0 } else { self.ends[i - 1] };
+        &self.bytes[start as usize..self.ends[i] as usize]
+    }
+
+    fn lens(&self) -> Vec<u8> {
+        (0..self.ends.len()).map(|i| self.word(i).len() as u8).collect()
+    }
+
     /// Appends the spelling of each word, then of the pieces that are new words.
-    fn spell(&mut self, places: &mut Vec<PairPlace>) {
-        let whole = self.list.len();
+    fn spell(&mut self, symbols: &mut SymbolParts) {
+        let whole = self.ends.len();
+        let mut copy = [0; MAX_WORD];
         let mut next = 0;
-        while let Some(&word) = self.list.get(next) {
+        while next < self.ends.len() {
+            let word = self.word(next);
+            let word = &mut copy[..word.len()];
+            word.copy_from_slice(self.word(next));
+            let word = &*word;
             let mut end = if next < whole { piece_end(word, 0) } else { word.len() };
             if end == word.len() {
-                places.extend(word.iter().map(|&byte| PairPlace::of(byte.into())));
+                word.iter().for_each(|&byte| symbols.push(byte.into()));
             } else {
                 let mut at = 0;
                 while at < word.len() {
-                    places.push(PairPlace::of(self.symbol(word, at, end)));
+                    symbols.push(self.symbol(word, at, end));
                     at = end;
                     end = piece_end(word, at);
                 }
             }
-            places.push(PairPlace::of(END));
+            symbols.push(END);
             next += 1;
         }
     }
@@ -272,6 +331,15 @@ mod tests {
     }
 
     #[test]
+    fn symbols_of_several_parts_keep_their_order() {
+        let mut symbols = SymbolParts::default();
+        let count = 2 * PART as u32 + 1;
+        (0..count).for_each(|symbol| symbols.push(symbol));
+        assert_eq!(symbols.parts.iter().map(Vec::len).collect::<Vec<_>>(), [PART, PART, 1]);
+        assert!(symbols.into_places().iter().map(|place| place.symbol).eq(0..count));
+    }
+
+    #[test]
     fn pieces_are_the_words_of_an_identifier() {
         assert_eq!(parts("14BlockBuilder_v2", piece_end), ["1", "4", "Block", "Builder", "_v", "2"]);
         assert_eq!(parts("DBImpl__x", piece_end), ["DBImpl", "__x"]);
@@ -287,6 +355,7 @@ mod tests {
         assert!(a != b && long_key(&a) == long_key(&b));
         let mut words = WordTable::default();
         assert_eq!([&a, &b, &a, &b].map(|word| words.symbol(word, 0, 24)), [256, 257, 256, 257]);
-        assert_eq!(words.list, [&a[..], &b[..]]);
+        assert_eq!([words.word(0), words.word(1)], [&a[..], &b[..]]);
+        assert_eq!(words.lens(), [24, 24]);
     }
 }

@@ -19,7 +19,7 @@
 //! There is a fixed number of rounds, each linear in a sequence that never grows. This module does not bound how deep symbols
 //! nest: its caller spells out a symbol that is too deep for the format.
 
-use super::keys::{KeyTable, hash};
+use super::distinct::{KeyTable, hash};
 use super::lex::{END, Lexed};
 use super::pair_place::PairPlace;
 
@@ -67,23 +67,27 @@ impl Bodies {
 }
 
 /// Builds the grammar of the suffixes, of which there are `names`.
-pub(super) fn train(lexed: Lexed<'_>, names: usize) -> Grammar {
-    let words = lexed.words.len();
+pub(super) fn train(lexed: Lexed, names: usize) -> Grammar {
+    let words = lexed.word_lens.len();
     let mut text = TrainText::new(lexed);
     for bar in BARS {
         text.count_fresh();
         text.replace(bar);
     }
 
-    let mut symbols: Vec<u32> = text.places.iter().map(|place| place.symbol).collect();
+    let TrainText { places, pairs, fresh, seen, made, sizes, .. } = text;
+    // Freed before further lists are made.
+    drop((pairs, fresh, seen));
+    let mut symbols: Vec<u32> = places.into_iter().map(|place| place.symbol).collect();
     let mut lists = symbols.split(|&symbol| symbol == END);
     let suffixes_len = lists.by_ref().take(names).map(|suffix| suffix.len() + 1).sum();
     let mut bodies = Bodies::default();
     (0..256).for_each(|_| bodies.push(&[]));
     lists.take(words).for_each(|spelling| bodies.push(spelling));
-    text.made.iter().for_each(|pair| bodies.push(pair));
+    made.iter().for_each(|pair| bodies.push(pair));
     symbols.truncate(suffixes_len);
-    Grammar { bodies, sizes: text.sizes, suffixes: symbols }
+    symbols.shrink_to_fit();
+    Grammar { bodies, sizes, suffixes: symbols }
 }
 
 /// How often a pair occurs, and its symbol.
@@ -128,12 +132,39 @@ impl Pairs {
     }
 }
 
+/// Places of the sequence, a bit each. After the first round a half of all places is in it.
+struct PlaceSet {
+    bits: Vec<u64>,
+}
+
+impl PlaceSet {
+    fn new(places: usize) -> PlaceSet {
+        PlaceSet { bits: vec![0; places.div_ceil(64)] }
+    }
+
+    #[inline(always)]
+    fn add(&mut self, place: usize) {
+        self.bits[place / 64] |= 1 << (place % 64);
+    }
+
+    /// Removes each place, in order, and calls `take` with it.
+    fn take_all(&mut self, mut take: impl FnMut(usize)) {
+        for (word, bits) in self.bits.iter_mut().enumerate() {
+            let mut left = std::mem::take(bits);
+            while left != 0 {
+                take(word * 64 + left.trailing_zeros() as usize);
+                left &= left - 1;
+            }
+        }
+    }
+}
+
 /// The sequence of places during training, and the grammar so far.
 struct TrainText {
     places: Vec<PairPlace>,
     pairs: Pairs,
     /// The places whose pairs are fresh.
-    fresh: Vec<u32>,
+    fresh: PlaceSet,
     /// By the high bits of a pair's hash, how many places have such a fresh pair; saturates at 255.
     seen: Vec<u8>,
     /// The number of low bits of a hash that `seen` ignores.
@@ -146,12 +177,13 @@ struct TrainText {
 
 impl TrainText {
     /// The sequence as `lex` made it, with all its pairs counted.
-    fn new(lexed: Lexed<'_>) -> TrainText {
+    fn new(lexed: Lexed) -> TrainText {
         let mut sizes = vec![1; 256];
-        sizes.extend(lexed.words.iter().map(|word| word.len() as u32));
+        sizes.extend(lexed.word_lens.into_iter().map(u32::from));
+        let mut places = lexed.symbols.into_places();
         // The array fits a cache, and is large enough that few pairs share a counter.
-        let seen_bits = (lexed.places.len() / 4).checked_ilog2().unwrap_or(0).clamp(10, 20);
-        let (mut places, mut pairs) = (lexed.places, Pairs::default());
+        let seen_bits = (places.len() / 4).checked_ilog2().unwrap_or(0).clamp(10, 20);
+        let mut pairs = Pairs::default();
         let mut right = END;
         for place in places.iter_mut().rev() {
             if place.symbol.max(right) != END {
@@ -160,7 +192,8 @@ impl TrainText {
             right = place.symbol;
         }
         let (seen, seen_shift) = (vec![0; 1 << seen_bits], u32::BITS - seen_bits);
-        TrainText { places, pairs, fresh: Vec::new(), seen, seen_shift, made: Vec::new(), sizes }
+        let fresh = PlaceSet::new(places.len());
+        TrainText { places, pairs, fresh, seen, seen_shift, made: Vec::new(), sizes }
     }
 
     /// Replaces the pairs that occur at least `bar` times.
@@ -219,20 +252,19 @@ impl TrainText {
             left.pair = hash(key(left.symbol, right));
             let seen = &mut self.seen[(left.pair >> self.seen_shift) as usize];
             *seen = seen.saturating_add(1);
-            self.fresh.push(at as u32);
+            self.fresh.add(at);
         }
     }
 
     /// Counts the fresh pairs, except those that are too rare.
     fn count_fresh(&mut self) {
-        for at in std::mem::take(&mut self.fresh) {
-            let at = at as usize;
-            let (left, right) = (self.places[at], self.places[at + 1].symbol);
-            let seen = self.seen[(left.pair >> self.seen_shift) as usize];
-            self.places[at].pair =
-                if u32::from(seen) < MIN_SAVED { 0 } else { self.pairs.count(left.symbol, right) };
-        }
-        self.seen.fill(0);
+        let TrainText { places, pairs, fresh, seen, seen_shift, .. } = self;
+        fresh.take_all(|at| {
+            let (left, right) = (places[at], places[at + 1].symbol);
+            let seen = seen[(left.pair >> *seen_shift) as usize];
+            places[at].pair = if u32::from(seen) < MIN_SAVED { 0 } else { pairs.count(left.symbol, right) };
+        });
+        seen.fill(0);
     }
 
     /// The symbol of a pair, which is made if there is none.
@@ -250,4 +282,21 @@ impl TrainText {
 
 fn key(left: u32, right: u32) -> u64 {
     u64::from(left) << 32 | u64::from(right)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::PlaceSet;
+
+    #[test]
+    fn places_are_taken_in_order_and_once() {
+        let mut places = PlaceSet::new(200);
+        for place in [199, 0, 64, 63, 5, 64] {
+            places.add(place);
+        }
+        let mut taken = Vec::new();
+        places.take_all(|place| taken.push(place));
+        assert_eq!(taken, [0, 5, 63, 64, 199]);
+        places.take_all(|place| panic!("{place} is there still"));
+    }
 }

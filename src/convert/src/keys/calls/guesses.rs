@@ -23,9 +23,10 @@ struct UnitGroup {
 impl CallKeyBuilder<'_, '_, '_> {
     /// The guesses, by return address.
     pub(crate) fn guesses(&self) -> Vec<(ImageAddr, FuncId)> {
-        let program = self.index.program;
+        let program = self.index.functions.program;
         let records_none: Vec<bool> = self
             .index
+            .functions
             .records
             .units
             .iter()
@@ -38,7 +39,7 @@ impl CallKeyBuilder<'_, '_, '_> {
             let unit = source.unit.index();
             if records_none[unit] {
                 let die = program.code[unit].functions[source.function.index()].die;
-                let start = self.index.starts[member.function.index()];
+                let start = self.index.functions.starts[member.function.index()];
                 groups.entry((unit, start)).or_default().functions.push((die, member.function));
             }
         }
@@ -53,10 +54,9 @@ impl CallKeyBuilder<'_, '_, '_> {
         }
         for piece in &program.pieces {
             let Some(unit) = self.unit_alone(piece).filter(|unit| records_none[*unit]) else { continue };
-            let end = piece.start.0 + u64::from(piece.body);
-            for (return_addr, target) in self.index.machine.direct_calls(piece.start.0, end) {
-                if let Some(group) = groups.get_mut(&(unit, target)) {
-                    group.calls.push(ImageAddr(return_addr));
+            for call in self.index.functions.machine.direct_calls(piece.code()) {
+                if let Some(group) = groups.get_mut(&(unit, call.target)) {
+                    group.calls.push(call.return_addr);
                 }
             }
         }
@@ -79,7 +79,7 @@ impl CallKeyBuilder<'_, '_, '_> {
     /// The unit that describes a piece with one owner.
     fn unit_alone(&self, piece: &Piece) -> Option<usize> {
         let Owner::Function(function) = piece.owner else { return None };
-        Some(self.index.program.functions[function.index()].source?.unit.index())
+        Some(self.index.functions.program.functions[function.index()].source?.unit.index())
     }
 }
 

@@ -11,10 +11,10 @@ use crate::model::{FuncId, How, ImageAddr, NONE16};
 
 /// The return addresses of these calls, by function.
 pub(crate) fn calls(index: &Index<'_, '_>) -> Vec<(FuncId, Vec<ImageAddr>)> {
-    let program = index.program;
+    let program = index.functions.program;
     let mut found = Vec::new();
     for function in (0..program.functions.len() as u32).map(FuncId) {
-        let Some((unit, _, listed)) = index.calls(function) else { continue };
+        let Some((unit, _, listed)) = index.functions.calls(function) else { continue };
         // A folded function has the survivor's return addresses, or restored ones: its code is the same as the
         // survivor's.
         let remains = program.functions[function.index()].how == How::LiveRange;
@@ -23,11 +23,12 @@ pub(crate) fn calls(index: &Index<'_, '_>) -> Vec<(FuncId, Vec<ImageAddr>)> {
         if !remains || lines_alone {
             continue;
         }
-        let unknown =
-            listed.iter().filter(|call| !call.tail && index.callee(unit, call.callee) == Callee::Indirect);
+        let unknown = listed
+            .iter()
+            .filter(|call| !call.is_tail() && index.callee(unit, call.callee()) == Callee::Indirect);
         let through = unknown.filter_map(|call| {
-            let at = call.return_addr?;
-            (call.slot != NONE16 || index.machine.is_indirect_call(at.0)).then_some(at)
+            let at = call.return_addr()?;
+            (call.slot != NONE16 || index.functions.machine.is_indirect_call(at.0)).then_some(at)
         });
         let mut calls: Vec<ImageAddr> = through.collect();
         calls.sort_unstable();

@@ -3,13 +3,12 @@
 use std::cell::{OnceCell, RefCell};
 
 use crate::keys::callee::Callee;
-use crate::keys::calls::callee_trust::CalleeSource;
-use crate::keys::calls::folded_parts::AmbiguousParts;
+use crate::keys::callee_trust::CalleeSource;
 use crate::keys::index::Index;
 use crate::keys::tail_calls::{JumpsOf, Reach};
 use crate::model::{CallCounts, CallHow, CallKey, FuncId, ImageAddr, UnitCall};
 use crate::util::budget::Budget;
-use crate::util::hash::{HashMap, HashSet};
+use crate::util::hash::HashMap;
 
 /// Steps for matching calls: calls of the functions of each group.
 pub(crate) const MAX_MATCHING_STEPS: u64 = 1 << 28;
@@ -18,14 +17,13 @@ pub(crate) const MAX_MATCHING_STEPS: u64 = 1 << 28;
 pub(crate) struct CallKeyBuilder<'i, 'p, 'f> {
     pub(crate) index: &'i Index<'p, 'f>,
     pub(crate) calls: Vec<CallKey>,
-    /// By function that may lead into a group: what it reaches by tail calls.
+    /// By function that may lead into a group and is no member of any: what it reaches by tail calls.
     pub(crate) tails: HashMap<FuncId, Reach>,
     /// By function: whether it is a member of a group or may reach one by tail calls.
-    pub(crate) may_lead_into_group: Vec<bool>,
-    /// The entries of all functions; built at first use.
-    pub(crate) starts: OnceCell<HashSet<u64>>,
+    pub(crate) may_lead_into_group: &'i [bool],
+    /// The entries of all functions, sorted, each once; made at first use.
+    pub(crate) starts: OnceCell<Vec<u64>>,
     pub(crate) jumps: JumpsOf,
-    pub(crate) ambiguous_parts: AmbiguousParts,
     pub(crate) counts: CallCounts,
     /// By start of a piece: how many of its direct calls go to each address; `None` if its code cannot be read. A
     /// cache.
@@ -35,16 +33,14 @@ pub(crate) struct CallKeyBuilder<'i, 'p, 'f> {
 
 impl<'i, 'p, 'f> CallKeyBuilder<'i, 'p, 'f> {
     /// A builder without keys.
-    pub(crate) fn new(index: &'i Index<'p, 'f>) -> Self {
-        let may_lead_into_group = index.may_lead_into_group();
+    pub(crate) fn new(index: &'i Index<'p, 'f>, may_lead_into_group: &'i [bool]) -> Self {
         CallKeyBuilder {
             index,
             calls: Vec::new(),
-            tails: index.reach_of_callees(&may_lead_into_group),
+            tails: index.reach_of_callees(may_lead_into_group),
             may_lead_into_group,
             starts: OnceCell::new(),
             jumps: JumpsOf::default(),
-            ambiguous_parts: AmbiguousParts::new(index),
             counts: CallCounts::default(),
             in_code: RefCell::default(),
             steps: Budget::new(MAX_MATCHING_STEPS),
@@ -54,25 +50,28 @@ impl<'i, 'p, 'f> CallKeyBuilder<'i, 'p, 'f> {
     /// True if a call of the function bears on a frame in folded code.
     fn affects_folded_frame(&mut self, callee: FuncId) -> bool {
         let index = self.index;
+        if index.functions.group(callee).is_some() {
+            return true;
+        }
         if !self.may_lead_into_group[callee.index()] {
             return false;
         }
         let reach = self.tails.entry(callee).or_insert_with(|| index.reach(&mut self.jumps, callee));
-        index.group(callee).is_some() || !reach.members.is_empty()
+        !reach.members.is_empty()
     }
 
     /// Counts a call of the function; true if it needs a key. It needs none if a linker sent the call to other code
     /// (`--wrap`).
-    pub(crate) fn wants(&mut self, return_addr: ImageAddr, callee: FuncId, how: Option<CallHow>) -> bool {
-        let grouped = u64::from(self.index.group(callee).is_some());
-        let start = self.index.starts[callee.index()];
-        let wanted = how.is_some()
+    pub(crate) fn needs_key(&mut self, return_addr: ImageAddr, callee: FuncId, how: Option<CallHow>) -> bool {
+        let grouped = u64::from(self.index.functions.group(callee).is_some());
+        let start = self.index.functions.starts[callee.index()];
+        let needed = how.is_some()
             && self.affects_folded_frame(callee)
-            && (!self.index.machine.calls_other_code(return_addr.0, start)
+            && (!self.index.functions.machine.calls_other_code(return_addr.0, start)
                 || self.index.calls_made(return_addr, callee));
         self.counts.into_groups += grouped;
-        self.counts.keyed += if wanted { grouped } else { 0 };
-        wanted
+        self.counts.keyed += if needed { grouped } else { 0 };
+        needed
     }
 
     /// Adds the key of a call that the compiler recorded, if the call needs one.
@@ -84,13 +83,13 @@ impl<'i, 'p, 'f> CallKeyBuilder<'i, 'p, 'f> {
         callee: FuncId,
     ) {
         let how = self.index.how(Some(unit), callee, CalleeSource::Record);
-        if self.wants(return_addr, callee, how) {
+        if self.needs_key(return_addr, callee, how) {
             self.calls.extend(how.map(|how| CallKey { return_addr, caller, callee, how }));
         }
     }
 
     /// True for a call of a member of a group.
     pub(crate) fn grouped(&self, unit: usize, call: &UnitCall) -> bool {
-        matches!(self.index.callee(unit, call.callee), Callee::Function(callee) if self.index.group(callee).is_some())
+        matches!(self.index.callee(unit, call.callee()), Callee::Function(callee) if self.index.functions.group(callee).is_some())
     }
 }

@@ -1,13 +1,11 @@
 //! Keys of calls that lead into folded code: the callee of each, as compilers and linkers recorded it.
 
+pub(crate) mod call_site_keys;
 pub(crate) mod call_tables;
-pub(crate) mod callee_trust;
-pub(crate) mod folded_parts;
 pub(crate) mod guesses;
 pub(crate) mod indirect;
 pub(crate) mod key_builder;
 pub(crate) mod pairs;
-pub(crate) mod recorded_calls;
 pub(crate) mod relocations;
 pub(crate) mod structors;
 pub(crate) mod subsequence;
@@ -15,7 +13,6 @@ pub(crate) mod subsequence;
 use crate::keys::calls::key_builder::CallKeyBuilder;
 use crate::keys::index::Index;
 use crate::model::{CallCounts, CallKey, FuncId, ImageAddr, TailKey};
-use crate::util::hash::HashSet;
 
 /// The keys of calls, and what else calls show about groups.
 pub(crate) struct CallResults {
@@ -30,8 +27,9 @@ pub(crate) struct CallResults {
 }
 
 impl CallResults {
-    pub(crate) fn of(index: &Index<'_, '_>) -> CallResults {
-        let mut keys = CallKeyBuilder::new(index);
+    /// `may_lead_into_group`: see [`Index::may_lead_into_group`].
+    pub(crate) fn of(index: &Index<'_, '_>, may_lead_into_group: &[bool]) -> CallResults {
+        let mut keys = CallKeyBuilder::new(index, may_lead_into_group);
         keys.of_single_functions();
         keys.of_groups();
         keys.of_tables();
@@ -47,14 +45,12 @@ impl CallResults {
             .map(|same| same[same.len() - 1])
             .collect();
         let guesses = guesses::without_keys(guesses, &calls);
-        let used: HashSet<FuncId> = calls.iter().map(|key| key.callee).collect();
-        let mut listed: Vec<TailKey> = tails
-            .into_iter()
-            .filter(|(function, _)| used.contains(function))
-            .flat_map(|(function, reach)| reach.keys(function).collect::<Vec<_>>())
-            .collect();
+        let mut used: Vec<FuncId> = calls.iter().map(|key| key.callee).collect();
+        used.sort_unstable();
+        used.dedup();
+        let mut listed = index.tail_keys(&used, &tails);
         listed.sort_unstable();
-        let unknown_calls = match index.program.code.iter().any(|unit| unit.locations.is_some()) {
+        let unknown_calls = match index.functions.program.code.iter().any(|unit| unit.locations.is_some()) {
             true => indirect::calls(index),
             false => Vec::new(),
         };

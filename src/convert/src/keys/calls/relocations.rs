@@ -1,6 +1,6 @@
 //! Keys of calls that no DIE records and for which the linker kept a relocation.
 
-use crate::keys::calls::callee_trust::CalleeSource;
+use crate::keys::callee_trust::CalleeSource;
 use crate::keys::calls::key_builder::CallKeyBuilder;
 use crate::model::{CallKey, How, ImageAddr, Owner, UnitCall, UnitCode, UnitFunction, UnitRecords};
 use crate::util::hash::HashSet;
@@ -10,46 +10,50 @@ impl CallKeyBuilder<'_, '_, '_> {
     pub(crate) fn of_relocations(&mut self) {
         let index = self.index;
         // Only calls of these functions need keys.
-        let callees = index.starts.iter().zip(&self.may_lead_into_group).filter(|(_, leads)| **leads);
+        let callees =
+            index.functions.starts.iter().zip(self.may_lead_into_group).filter(|(_, leads)| **leads);
         let callees: HashSet<u64> = callees.map(|(start, _)| *start).collect();
-        let named = index.machine.named_calls(|address| callees.contains(&address));
-        let mut open: HashSet<u64> = named.iter().map(|call| call.return_addr).collect();
+        let named = index.functions.machine.named_calls(|address| callees.contains(&address));
+        let mut open: HashSet<ImageAddr> = named.iter().map(|call| call.return_addr).collect();
         if open.is_empty() {
             return;
         }
-        for (unit, code) in index.records.units.iter().zip(&index.program.code) {
+        for (unit, code) in index.functions.records.units.iter().zip(&index.functions.program.code) {
             for call in recorded(unit, code) {
-                call.return_addr.inspect(|address| _ = open.remove(&address.0));
+                call.return_addr().inspect(|address| _ = open.remove(address));
             }
         }
         for call in named.into_iter().filter(|call| open.contains(&call.return_addr)) {
-            let Some(name_id) = index.placed.name_of(call.name) else { continue };
-            let Some(Some(callee)) = index.of_name(name_id) else { continue };
-            if index.is_plain_alias(name_id, callee) || index.starts[callee.index()] != call.callee {
+            let Some(name_id) = index.functions.placed.name_of(call.name) else { continue };
+            let Some(Some(callee)) = index.functions.of_name(name_id) else { continue };
+            if index.functions.is_plain_alias(name_id, callee)
+                || index.functions.starts[callee.index()] != call.callee
+            {
                 continue;
             }
-            let return_addr = ImageAddr(call.return_addr);
+            let return_addr = call.return_addr;
             // The relocations in folded code are the survivor's.
-            let caller = match index.calling_group(return_addr) {
+            let caller = match index.functions.calling_group(return_addr) {
                 None => None,
                 Some(group) => {
-                    let members = &index.program.groups[group.index()].members;
+                    let members = &index.functions.program.groups[group.index()].members;
                     // If several members kept their addresses, nothing shows which is the survivor.
                     let mut live = members.iter().filter(|member| member.how == How::LiveRange);
                     let (Some(only), None) = (live.next(), live.next()) else { continue };
                     Some(only.function)
                 }
             };
-            let owner = caller.or(match index.owner_before(return_addr) {
+            let owner = caller.or(match index.functions.owner_before(return_addr) {
                 Some(Owner::Function(function)) => Some(function),
                 _ => None,
             });
-            if owner.is_some_and(|owner| self.ambiguous_parts.at(index, owner, return_addr)) {
+            if owner.is_some_and(|owner| self.index.ambiguous_parts.at(&index.functions, owner, return_addr))
+            {
                 continue;
             }
-            let unit = owner.and_then(|owner| index.calls(owner)).map(|(unit, ..)| unit);
+            let unit = owner.and_then(|owner| index.functions.calls(owner)).map(|(unit, ..)| unit);
             let how = index.how(unit, callee, CalleeSource::Relocation);
-            if self.wants(return_addr, callee, how) {
+            if self.needs_key(return_addr, callee, how) {
                 self.calls.extend(how.map(|how| CallKey { return_addr, caller, callee, how }));
             }
         }
@@ -73,12 +77,7 @@ mod tests {
 
     #[test]
     fn calls_that_were_dropped_are_not_recorded() {
-        let call = |address| UnitCall {
-            return_addr: Some(ImageAddr(address)),
-            callee: None,
-            tail: false,
-            slot: NONE16,
-        };
+        let call = |address| UnitCall::new(Some(ImageAddr(address)), None, false, NONE16);
         let function = |range| UnitFunction {
             die: DieOffset(0),
             origin: LocalOrigin(0),
@@ -91,16 +90,16 @@ mod tests {
             calls: Calls { range, all_tail_calls: false, all_calls: false },
         };
         let unit = UnitRecords {
-            calls: [1, 2, 3].map(call).to_vec(),
+            calls: [1, 2, 3].map(call).to_vec().into(),
             listed: vec![call(4)],
             ..UnitRecords::default()
         };
         let code = UnitCode {
-            functions: vec![function(0..1), function(1..1), function(2..3)],
+            functions: vec![function(0..1), function(1..1), function(2..3)].into(),
             ..UnitCode::default()
         };
         let addresses: Vec<u64> =
-            recorded(&unit, &code).filter_map(|call| call.return_addr).map(|address| address.0).collect();
+            recorded(&unit, &code).filter_map(UnitCall::return_addr).map(|address| address.0).collect();
         assert_eq!(addresses, [1, 3, 4]);
     }
 }

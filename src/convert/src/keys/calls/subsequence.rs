@@ -1,9 +1,16 @@
 //! Aligns two lists of calls when the shorter one is a subsequence of the longer.
 
+/// Two calls that belong together: the index of each in its list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct AlignedCalls {
+    pub(crate) left: usize,
+    pub(crate) right: usize,
+}
+
 /// Aligns two lists if the shorter one is a subsequence of the longer, and returns the pairs that every possible
 /// alignment has. Empty if there is no alignment. For example, `ab` aligns with `aab` in two ways, and only the pair
 /// of the `b`s is in both.
-pub(crate) fn embed(left: usize, right: usize, same: impl Fn(usize, usize) -> bool) -> Vec<(usize, usize)> {
+pub(crate) fn embed(left: usize, right: usize, same: impl Fn(usize, usize) -> bool) -> Vec<AlignedCalls> {
     let swapped = left > right;
     let (short, long) = (left.min(right), left.max(right));
     let same = |at: usize, other: usize| if swapped { same(other, at) } else { same(at, other) };
@@ -20,12 +27,16 @@ pub(crate) fn embed(left: usize, right: usize, same: impl Fn(usize, usize) -> bo
     }
     let pairs = first.into_iter().zip(last.into_iter().rev()).enumerate();
     let forced = pairs.filter(|(_, (first, last))| first == last);
-    forced.map(|(at, (other, _))| if swapped { (other, at) } else { (at, other) }).collect()
+    let aligned = |(at, (other, _))| match swapped {
+        true => AlignedCalls { left: other, right: at },
+        false => AlignedCalls { left: at, right: other },
+    };
+    forced.map(aligned).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::embed;
+    use super::{AlignedCalls, embed};
 
     #[test]
     fn only_pairs_that_every_way_has_are_pairs() {
@@ -40,6 +51,8 @@ mod tests {
             ("", "ab", vec![]),
         ] {
             let same = |at: usize, other: usize| left.as_bytes()[at] == right.as_bytes()[other];
+            let expected: Vec<AlignedCalls> =
+                expected.into_iter().map(|(left, right)| AlignedCalls { left, right }).collect();
             assert_eq!(embed(left.len(), right.len(), same), expected, "{left} {right}");
         }
     }

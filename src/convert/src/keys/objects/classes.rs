@@ -20,22 +20,27 @@
 
 use foldsym_demangle::demangle;
 
-use crate::diagnostics::{Diagnostics, Kind};
+use crate::diagnostics::{ClassCap, Diagnostics, Kind};
 use crate::keys::index::Index;
+use crate::keys::objects::class_units::{is_of_object, is_table};
 use crate::keys::objects::dispatch::{self, Dispatch, MAX_WORDS, Reached, TableRange, parts, points};
-use crate::keys::objects::hierarchy::{Classes, MAX_NAME, Method};
-use crate::keys::objects::members::{Members, is_unnamed};
-use crate::keys::objects::overriders::{self, Overriders, TableClass};
+use crate::keys::objects::hierarchy::{Classes, MAX_ANCESTORS, MAX_NAME, Method};
+use crate::keys::objects::meant_methods::TableClass;
+use crate::keys::objects::members::Members;
+use crate::keys::objects::overriders::{self, Overriders};
+use crate::keys::objects::slot_names::SlotNames;
+use crate::keys::objects::table_types::types_of_tables;
 use crate::keys::objects::vtables::{Word, Words};
-use crate::keys::objects::wanted::is_table;
 use crate::keys::tail_calls::JumpsOf;
-use crate::model::{ClassUnit, ImageAddr, NONE16, OverriderKey, SlotKey, VtableKey};
-use crate::open::{Binding, Image, Symbol, SymbolKind};
+use crate::model::{
+    AddressRange, ClassUnit, FuncId, GroupId, ImageAddr, NONE16, OverriderKey, SlotKey, VtableKey,
+};
+use crate::open::{Image, Symbol, SymbolKind};
+use crate::program::names::itanium::member_x;
+use crate::toolchain::itanium_abi::{class_of_vtable, is_construction_vtable, is_unnamed};
+use crate::util::fit::fit;
 use crate::util::hash::{HashMap, HashSet};
 use crate::util::text::base_name;
-
-/// Classes that a class may derive from, itself included. If there are more, the class is not used.
-const MAX_ANCESTORS: usize = 256;
 
 /// Words and methods that are compared, over all tables: a large program has a few millions.
 const MAX_WORK: usize = 1 << 28;
@@ -54,9 +59,10 @@ pub(crate) struct ObjectKeys {
     pub(crate) overriders: Vec<OverriderKey>,
 }
 
-/// Finds the keys of the program's classes.
+/// Finds the keys of the program's classes. `may_lead_into_group`: see [`Index::may_lead_into_group`].
 pub(crate) fn keys<'u, 'f>(
     index: &'u Index<'_, 'f>,
+    may_lead_into_group: &[bool],
     image: &Image<'f>,
     read: Option<&'u [ClassUnit<'f>]>,
     diagnostics: &mut Diagnostics,
@@ -68,27 +74,41 @@ pub(crate) fn keys<'u, 'f>(
         // Without tables no object gives a key, and the code need not be read. This is so for C and Rust programs.
         return ObjectKeys::default();
     }
-    let heads = &index.program.heads;
-    let classes = Classes::new(&units, |unit| !heads[unit as usize].keeps_callees);
-    let members = Members::new(index, &classes);
     let words = Words::new(image, &ranges);
     let width = u64::from(image.arch.address_size);
+    let mut classes = Classes::new(&units);
+    let types = types_of_tables(index, image, &classes, &words);
+    if types.is_cut {
+        diagnostics.add(Kind::SkippedClasses(ClassCap::Types), ranges[0].start, || {
+            "type information is read up to a cap: the bases of some classes are not known".into()
+        });
+    }
+    classes.add_types(&types);
+    let classes = classes;
+    let members = Members::new(index, &classes);
     let mut tables = tables(image, &units, &classes);
-    let has_methods =
-        |table: &(u64, u64, usize)| has_methods(index, &members, &classes, &words, width, *table);
+    let has_methods = |table: &ClassTable| has_methods(index, &members, &classes, &words, width, *table);
     tables.extend(unnamed_tables(index, image, &classes).into_iter().filter(has_methods));
+    // Of a class with an unknown base the methods are not all known. Its name shows some of them: see `unknown_tables`.
+    tables.retain(|table| classes.ancestors(table.class, MAX_ANCESTORS).is_some());
     let (slots, slot_calls) = slots_of_calls(index);
     let dispatch = Dispatch {
         index,
         classes: &classes,
         members: &members,
         words: &words,
+        image,
         width,
         slots: &slots,
+        slot_names: SlotNames::declared(&classes),
+        may_lead_into_group,
         reach: HashMap::default(),
         jumps: JumpsOf::default(),
         passed_on: HashMap::default(),
+        run_on: HashMap::default(),
         led: HashMap::default(),
+        symbol_numbers: None,
+        guessed_at: 0,
         looked_at: 0,
         lacks_words: false,
     };
@@ -105,13 +125,13 @@ fn class_units<'u, 'f>(
     read: &'u [ClassUnit<'f>],
     diagnostics: &mut Diagnostics,
 ) -> Vec<(u32, &'u ClassUnit<'f>)> {
-    let heads = &index.program.heads;
+    let heads = &index.functions.program.heads;
     let numbered = |unit: &'u ClassUnit<'f>| {
         let number = heads.binary_search_by_key(&unit.offset, |head| head.offset).ok()?;
         Some((number as u32, unit))
     };
     let mut units: Vec<(u32, &ClassUnit<'_>)> = read.iter().filter_map(numbered).collect();
-    for (number, unit) in (0..).zip(&index.records.units) {
+    for (number, unit) in (0..).zip(&index.functions.records.units) {
         let Some(described) = unit.described.as_deref() else { continue };
         diagnostics.merge(described.skipped.clone());
         units.push((number, described));
@@ -121,11 +141,14 @@ fn class_units<'u, 'f>(
 }
 
 /// The ranges of all vtables, including those of unknown classes and construction vtables; sorted, each once.
-fn table_ranges(image: &Image<'_>) -> Vec<(u64, u64)> {
-    let is_any = |symbol: &&Symbol<'_>| is_table(symbol) || symbol.name.starts_with(b"_ZTC");
+fn table_ranges(image: &Image<'_>) -> Vec<AddressRange> {
+    let is_any = |symbol: &&Symbol<'_>| is_table(symbol) || is_construction_vtable(symbol.name);
     let any = image.symbols.iter().filter(is_any);
-    let mut ranges: Vec<(u64, u64)> =
-        any.map(|symbol| (symbol.address, symbol.address.saturating_add(symbol.size))).collect();
+    let range = |symbol: &Symbol<'_>| AddressRange {
+        start: symbol.address,
+        end: symbol.address.saturating_add(symbol.size),
+    };
+    let mut ranges: Vec<AddressRange> = any.map(range).collect();
     ranges.sort_unstable();
     ranges.dedup();
     ranges
@@ -138,7 +161,7 @@ fn has_methods(
     classes: &Classes<'_>,
     words: &Words<'_, '_>,
     width: u64,
-    (address, size, class): (u64, u64, usize),
+    ClassTable { address, size, class }: ClassTable,
 ) -> bool {
     let code = |method: &&Method<'_>| method.is_virtual && !method.is_pure && !method.is_destructor();
     let mut methods = classes.list[class].methods.iter().filter(code);
@@ -149,7 +172,9 @@ fn has_methods(
         })
         .collect();
     let leads_to = |method: &Method<'_>| {
-        members.method(&classes.list[class], method).is_some_and(|f| here.contains(&index.starts[f.index()]))
+        members
+            .method(&classes.list[class], method)
+            .is_some_and(|f| here.contains(&index.functions.starts[f.index()]))
     };
     methods.all(leads_to)
 }
@@ -165,34 +190,70 @@ struct TableScan<'a, 'p, 'f> {
 
 impl TableScan<'_, '_, '_> {
     /// Reads the functions at the slots of all tables.
-    fn read_slots(&mut self, ranges: &[(u64, u64)]) {
+    fn read_slots(&mut self, ranges: &[AddressRange]) {
         let width = self.dispatch.width;
-        for &(address, end) in ranges.iter().filter(|_| matches!(width, 4 | 8)) {
-            self.work += ((end - address) / width).min(MAX_WORDS) as usize;
+        for range in ranges.iter().filter(|_| matches!(width, 4 | 8)) {
+            self.work += (range.len() / width).min(MAX_WORDS) as usize;
             if self.work > MAX_WORK {
                 break;
             }
-            self.dispatch.look_at(address, end - address);
+            self.dispatch.look_at(range.start, range.len());
+        }
+    }
+
+    /// Records the slots of methods of known classes, as far as the words of the tables show them.
+    fn learn_slots(&mut self, known: &[ClassTable]) {
+        let Dispatch { width, classes, .. } = self.dispatch;
+        if classes.list.iter().all(|class| class.described) {
+            return;
+        }
+        for &ClassTable { address, size, class } in known {
+            self.work += (size / width.max(1)).min(MAX_WORDS) as usize;
+            if self.is_full() {
+                break;
+            }
+            let table = dispatch::parts(self.dispatch.words, address, size, width);
+            if let Some(line) = self.dispatch.classes.ancestors(class, MAX_ANCESTORS)
+                && self.dispatch.classes.is_numbered(&line)
+            {
+                self.work += line.len() * line.len();
+                self.dispatch.learn_slots(class, &line, &table);
+            }
         }
     }
 
     /// Adds the keys of tables whose class no unit describes.
-    fn add_unknown(&mut self, image: &Image<'_>, known: &[(u64, u64, usize)]) {
+    fn add_unknown(&mut self, image: &Image<'_>, known: &[ClassTable]) {
         let width = self.dispatch.width;
-        for (address, size, key) in unknown_tables(image, known) {
+        self.learn_slots(known);
+        let unknown = unknown_tables(image, known);
+        let classes = self.dispatch.classes;
+        // With the bases of each class that is described, and whether these have no virtual bases.
+        let described = |key: &[u8]| {
+            let class = classes.by_key(key)?;
+            let line = classes.ancestors(class, MAX_ANCESTORS)?;
+            let numbered = classes.is_numbered(&line);
+            Some((class, line, numbered))
+        };
+        for UnknownTable { address, size, keys } in unknown {
             self.work += (size / width.max(1)).min(MAX_WORDS) as usize;
             if self.is_full() {
                 self.dispatch.lacks_words = true;
                 break;
             }
             let table = dispatch::parts(self.dispatch.words, address, size, width);
-            let class = TableClass::Named(key);
-            let most = MAX_KEYS * table.len();
-            let told = self.dispatch.overriders(&mut self.overriders, &class, &table, most);
-            // lld folded this table with that of another class: its objects may be of either class.
-            if key != SHARED {
-                self.vtables.extend(told);
+            let known: Vec<_> = keys.iter().map(|key| described(key)).collect();
+            self.work += known.iter().flatten().map(|(_, line, _)| line.len() * line.len()).sum::<usize>();
+            let mut of_table = Vec::new();
+            for (&key, known) in keys.iter().zip(&known) {
+                of_table.push(match known {
+                    &Some((class, ref line, numbered)) => TableClass::Known { class, line, numbered },
+                    None => TableClass::Named(key),
+                });
             }
+            let most = MAX_KEYS * table.len();
+            let told = self.dispatch.overriders(&mut self.overriders, &of_table, &table, most);
+            self.vtables.extend(told);
         }
     }
 
@@ -201,14 +262,12 @@ impl TableScan<'_, '_, '_> {
     }
 
     /// Adds the keys of tables of known classes.
-    fn add_known(&mut self, tables: &[(u64, u64, usize)], diagnostics: &mut Diagnostics) {
+    fn add_known(&mut self, tables: &[ClassTable], diagnostics: &mut Diagnostics) {
         let Dispatch { classes, words, width, slots, .. } = self.dispatch;
-        for &(address, size, class) in tables {
+        for &ClassTable { address, size, class } in tables {
             let Some(line) = classes.ancestors(class, MAX_ANCESTORS) else { continue };
-            // Virtual bases are found through the table: the slot numbers of its words depend on the complete object.
-            let numbered =
-                !line.iter().any(|&class| classes.list[class].bases.iter().any(|base| base.1.is_none()));
-            let parts = match width {
+            let numbered = classes.is_numbered(&line);
+            let parts: Vec<TableRange> = match width {
                 4 | 8 if numbered => parts(words, address, size, width),
                 4 | 8 => points(words, address, size, width),
                 _ => Vec::new(),
@@ -220,9 +279,14 @@ impl TableScan<'_, '_, '_> {
             self.work += line.iter().map(|&class| classes.list[class].methods.len()).sum::<usize>()
                 + line.len() * line.len()
                 + slots.len() * parts.len();
+            if classes.lacks_bases(&line) {
+                // The words of each part are counted by group, and parts of a class with virtual bases overlap.
+                self.work +=
+                    parts.iter().map(|part| ((part.end - part.point) / width) as usize).sum::<usize>();
+            }
             if self.is_full() {
                 self.dispatch.lacks_words = true;
-                diagnostics.add(Kind::SkippedClasses, address, || {
+                diagnostics.add(Kind::SkippedClasses(ClassCap::Tables), address, || {
                     format!(
                         "the tables of virtual functions from {address:#x} on are left out: there are too many"
                     )
@@ -234,7 +298,7 @@ impl TableScan<'_, '_, '_> {
             self.add_probable(first, &TableClass::Known { class, line: &line, numbered }, &parts);
             if self.vtables.len() - first > MAX_KEYS * parts.len() {
                 self.vtables.truncate(first);
-                diagnostics.add(Kind::SkippedClasses, address, || {
+                diagnostics.add(Kind::SkippedClasses(ClassCap::Keys), address, || {
                     format!(
                         "the table of virtual functions at {address:#x} has over {MAX_KEYS} keys: left out"
                     )
@@ -248,35 +312,75 @@ impl TableScan<'_, '_, '_> {
     fn add_proven(&mut self, class: usize, line: &[usize], parts: &[TableRange], numbered: bool) {
         let Dispatch { index, classes, members, .. } = self.dispatch;
         let lost = index.has_forgotten_callers || classes.is_open(line) || members.lost(classes, line);
+        // Each with whether others may have run.
+        let related = members.of(line);
+        let among: HashSet<FuncId> =
+            { related.iter().filter(|of| of.1.len() > 1) }.flat_map(|of| of.1.iter().copied()).collect();
+        let alone = related.into_iter().filter_map(|(group, related)| match related[..] {
+            // In no group another one is related: a key holds in all groups of its function.
+            [function] if !among.contains(&function) => {
+                Some((group, function, lost || members.unexcluded(group, &related)))
+            }
+            _ => None,
+        });
+        let alone: Vec<(GroupId, FuncId, bool)> = alone.collect();
+        // Methods may be missing, so two words that lead to a group are two methods of it, also if one alone is known.
+        let words = match alone.iter().any(|(.., doubtful)| *doubtful) {
+            true => self.dispatch.words_into_groups(parts),
+            false => HashMap::default(),
+        };
         let vtables = &mut self.vtables;
         let mut add = |function, slot, doubtful| {
-            let key =
-                |&(point, _): &TableRange| VtableKey { point: ImageAddr(point), function, slot, doubtful };
+            let key = |part: &TableRange| VtableKey {
+                point: ImageAddr(part.point),
+                function,
+                slot,
+                doubtful,
+                guessed: false,
+            };
             vtables.extend(parts.iter().map(key));
         };
-        for (group, related) in members.of(line) {
-            if let [function] = related[..] {
-                add(function, None, lost || members.unexcluded(group, &related));
+        let mut sure: HashSet<FuncId> = HashSet::default();
+        for (group, function, doubtful) in alone {
+            if !doubtful || words.get(&group).is_none_or(|words| *words < 2) {
+                add(function, None, doubtful);
+            }
+            if !doubtful {
+                sure.insert(function);
             }
         }
+        let undescribed = classes.has_undescribed(line);
         let reached = if numbered { self.dispatch.reached(class, line, parts) } else { Vec::new() };
         for Reached { slot, function, doubtful } in reached {
-            add(function, Some(slot), doubtful || index.has_forgotten_callers);
+            let doubtful = doubtful || index.has_forgotten_callers || undescribed;
+            // What is sure of any call is sure of a call through a slot.
+            if !doubtful || !sure.contains(&function) {
+                add(function, Some(slot), doubtful);
+            }
         }
     }
 
     /// Adds the doubtful keys of a class, unless a key from `first` on is proven for the slot, or for any call.
     fn add_probable(&mut self, first: usize, class: &TableClass<'_>, parts: &[TableRange]) {
         let index = self.dispatch.index;
-        let told = self.dispatch.overriders(&mut self.overriders, class, parts, MAX_KEYS * parts.len());
+        let told = self.dispatch.overriders(
+            &mut self.overriders,
+            std::slice::from_ref(class),
+            parts,
+            MAX_KEYS * parts.len(),
+        );
         let before = &self.vtables[first..];
-        let place = |key: &VtableKey| (key.point.0, key.slot, index.group(key.function));
-        let of_slots: HashSet<_> = before.iter().map(place).collect();
+        let places = |key: &VtableKey| {
+            let (point, slot) = (key.point.0, key.slot);
+            index.functions.groups(key.function).map(move |group| (point, slot, group)).collect::<Vec<_>>()
+        };
+        let of_slots: HashSet<_> = before.iter().flat_map(places).collect();
         let of_any = before.iter().filter(|key| key.slot.is_none() && !key.doubtful);
-        let of_any: HashSet<_> = of_any.map(place).collect();
+        let of_any: HashSet<_> = of_any.flat_map(places).collect();
         let proven = |key: &VtableKey| {
-            let (point, slot, group) = place(key);
-            of_slots.contains(&(point, slot, group)) || of_any.contains(&(point, None, group))
+            let is_proven =
+                |place: &(u64, _, _)| of_slots.contains(place) || of_any.contains(&(place.0, None, place.2));
+            places(key).iter().any(is_proven)
         };
         let told: Vec<VtableKey> = told.into_iter().filter(|key| !proven(key)).collect();
         self.vtables.extend(told);
@@ -290,36 +394,42 @@ impl TableScan<'_, '_, '_> {
         vtables.dedup_by(|next, kept| {
             let same = (next.point, next.function, next.slot) == (kept.point, kept.function, kept.slot);
             kept.doubtful |= same && next.doubtful;
+            kept.guessed &= !same || next.guessed;
             same
         });
         let sound = vtables.chunk_by(|a, b| a.point == b.point).filter(|same| same.len() <= MAX_KEYS);
         let vtables: Vec<VtableKey> = sound.flatten().copied().collect();
         // Tables of unnamed namespaces have local symbols. If those were dropped, there may be unknown tables, and any
         // word may lead to another function.
-        let has_locals = image
-            .symbols
-            .iter()
-            .any(|symbol| symbol.binding == Binding::Local && !symbol.dynamic && !symbol.hidden);
+        let has_locals = image.symbols.iter().any(is_of_object);
         let overriders = overriders.keys(!has_locals || dispatch.lacks_words);
         let used: HashSet<u16> = vtables.iter().filter_map(|key| key.slot).collect();
         let through: HashSet<u16> = overriders.iter().map(|key| key.slot).collect();
         let mut slots = slot_calls;
         slots.retain(|key| used.contains(&key.slot) || (key.by_object && through.contains(&key.slot)));
+        fit(&mut slots);
         ObjectKeys { slots, vtables, overriders }
     }
 }
 
-/// The vtables of known classes: address of the symbol, bytes, class. Each address appears once. An address is left
+/// The vtable of a known class.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct ClassTable {
+    /// The address of its symbol.
+    address: u64,
+    /// The bytes of the symbol.
+    size: u64,
+    /// Index into [`Classes::list`].
+    class: usize,
+}
+
+/// The vtables of known classes. Each address appears once. An address is left
 /// out if it has symbols of two classes, since lld folds equal read-only tables. It is also left out if it has no
 /// symbol, or only exported ones, since another name may then be missing.
-fn tables(
-    image: &Image<'_>,
-    units: &[(u32, &ClassUnit<'_>)],
-    classes: &Classes<'_>,
-) -> Vec<(u64, u64, usize)> {
+fn tables(image: &Image<'_>, units: &[(u32, &ClassUnit<'_>)], classes: &Classes<'_>) -> Vec<ClassTable> {
     let mut symbols: HashMap<u64, (&[u8], u64, bool)> = HashMap::default();
     for symbol in image.symbols.iter().filter(|symbol| symbol.kind == SymbolKind::Data) {
-        let Some(name) = symbol.name.strip_prefix(b"_ZTV") else { continue };
+        let Some(name) = class_of_vtable(symbol.name) else { continue };
         let known = symbols.entry(symbol.address).or_insert((name, symbol.size, !symbol.dynamic));
         known.2 &= known.0 == name;
     }
@@ -341,7 +451,7 @@ fn tables(
     let alone = found.chunk_by(|a, b| a.0 == b.0).filter(|same| same.len() == 1).map(|same| same[0]);
     let sized = alone.filter_map(|(address, class)| {
         let &(_, size, one_name) = symbols.get(&address)?;
-        one_name.then_some((address, size, class))
+        one_name.then_some(ClassTable { address, size, class })
     });
     sized.collect()
 }
@@ -349,25 +459,25 @@ fn tables(
 /// The vtables of classes without linkage names (gcc, unnamed namespaces). A table is assigned to a class by its
 /// local symbol if only one file of the symbol table and only one unit have that name, and if the unit has only one
 /// such class of that name.
-fn unnamed_tables(index: &Index<'_, '_>, image: &Image<'_>, classes: &Classes<'_>) -> Vec<(u64, u64, usize)> {
+fn unnamed_tables(index: &Index<'_, '_>, image: &Image<'_>, classes: &Classes<'_>) -> Vec<ClassTable> {
     let mut files: HashMap<&[u8], (u32, Vec<u32>)> = HashMap::default();
     for file in &image.symbol_files {
         files.entry(base_name(file)).or_default().0 += 1;
     }
-    for (number, unit) in (0..).zip(&index.program.heads) {
+    for (number, unit) in (0..).zip(&index.functions.program.heads) {
         files.entry(&unit.file_name).or_default().1.push(number);
     }
-    let mut found: Vec<(u64, u64, usize)> = Vec::new();
+    let mut found: Vec<ClassTable> = Vec::new();
     let mut at: HashMap<u64, u32> = HashMap::default();
     for symbol in image.symbols.iter().filter(|symbol| is_table(symbol)) {
         *at.entry(symbol.address).or_default() += 1;
         let file = symbol.file.and_then(|file| image.symbol_files.get(file as usize));
         let Some((1, units)) = file.and_then(|file| files.get(base_name(file))) else { continue };
         let &[unit] = &units[..] else { continue };
-        let class = symbol.name.strip_prefix(b"_ZTVN").and_then(|name| name.strip_suffix(b"E"));
+        let class = class_of_vtable(symbol.name).and_then(|name| name.strip_prefix(b"N")?.strip_suffix(b"E"));
         let class = class.filter(|class| is_unnamed(class) && class.len() <= MAX_NAME);
         // As demanglers write a function of the class: `(anonymous namespace)::C::x()`.
-        let text = class.and_then(|class| demangle(&[b"_ZN", class, b"1xEv"].concat()));
+        let text = class.and_then(|class| demangle(&member_x(class)));
         let own = text.as_deref().and_then(|text| text.split_once(UNNAMED)?.1.strip_suffix("::x()"));
         let Some(own) = own else { continue };
         // The name of a class in a template contains the template, and no class has that whole name.
@@ -376,25 +486,24 @@ fn unnamed_tables(index: &Index<'_, '_>, image: &Image<'_>, classes: &Classes<'_
         let apart = own.replace(">>", "> >").replace(">>", "> >");
         let class =
             classes.nameless(unit, own.as_bytes()).or_else(|| classes.nameless(unit, apart.as_bytes()));
-        found.extend(class.map(|class| (symbol.address, symbol.size, class)));
+        found.extend(class.map(|class| ClassTable { address: symbol.address, size: symbol.size, class }));
     }
     found.sort_unstable();
     // A class has one table, and a table's address has one class.
     let mut count: HashMap<usize, u32> = HashMap::default();
-    found.iter().for_each(|table| *count.entry(table.2).or_default() += 1);
-    found.retain(|table| count[&table.2] == 1 && at[&table.0] == 1);
+    found.iter().for_each(|table| *count.entry(table.class).or_default() += 1);
+    found.retain(|table| count[&table.class] == 1 && at[&table.address] == 1);
     found
 }
 
 /// How demanglers write an unnamed namespace, in front of its members.
 const UNNAMED: &str = "(anonymous namespace)::";
 
-/// The vtables of classes that no unit describes, or of which there are several: address, bytes, and the text that
-/// the linkage names of the class's methods begin with.
-fn unknown_tables<'i>(image: &'i Image<'_>, known: &[(u64, u64, usize)]) -> Vec<(u64, u64, &'i [u8])> {
-    let known: HashSet<u64> = known.iter().map(|table| table.0).collect();
+/// The vtables of classes that no unit describes with all its bases, or of which there are several.
+fn unknown_tables<'i>(image: &'i Image<'_>, known: &[ClassTable]) -> Vec<UnknownTable<'i>> {
+    let known: HashSet<u64> = known.iter().map(|table| table.address).collect();
     let named = |symbol: &'i Symbol<'_>| {
-        let name = symbol.name.strip_prefix(b"_ZTV").filter(|_| symbol.kind == SymbolKind::Data)?;
+        let name = class_of_vtable(symbol.name).filter(|_| symbol.kind == SymbolKind::Data)?;
         let nested = name.strip_prefix(b"N").and_then(|name| name.strip_suffix(b"E"));
         let key = nested.unwrap_or(name);
         let wanted = !known.contains(&symbol.address) && !key.is_empty() && key.len() <= MAX_NAME;
@@ -403,45 +512,69 @@ fn unknown_tables<'i>(image: &'i Image<'_>, known: &[(u64, u64, usize)]) -> Vec<
     let mut found: Vec<_> = image.symbols.iter().filter_map(named).collect();
     found.sort_unstable();
     found.dedup();
-    // lld may have folded equal tables: their words are of no certain class. If all symbols are exported ones,
-    // another name may be missing.
-    let alone = found.chunk_by(|a, b| a.0 == b.0).map(|same| match same {
-        [(address, size, key, false)] => (*address, *size, *key),
-        _ => (same[0].0, same[0].1, SHARED),
-    });
-    alone.collect()
+    // lld may have folded equal tables. If all symbols are exported ones, another name may be missing.
+    let of_table = |same: &[(u64, u64, &'i [u8], bool)]| {
+        let mut keys: Vec<&[u8]> = same.iter().map(|symbol| symbol.2).collect();
+        keys.sort_unstable();
+        keys.dedup();
+        if keys.len() > MAX_SHARING || same.iter().all(|symbol| symbol.3) {
+            keys.clear();
+        }
+        UnknownTable { address: same[0].0, size: same[0].1, keys }
+    };
+    found.chunk_by(|a, b| a.0 == b.0).map(of_table).collect()
 }
 
-/// In place of a class's name for a shared table: no linkage name begins with it.
-const SHARED: &[u8] = b"?";
+/// A vtable whose class no unit describes with all its bases.
+struct UnknownTable<'i> {
+    /// The address of its symbols.
+    address: u64,
+    /// The bytes of the smallest one.
+    size: u64,
+    /// The texts that the linkage names of the methods of its classes begin with; none, if a class is unknown.
+    keys: Vec<&'i [u8]>,
+}
+
+/// Classes that may share a table; of more, none is known.
+const MAX_SHARING: usize = 16;
 
 /// The slots that calls without a recorded callee go through, sorted, and these calls by return address.
 fn slots_of_calls(index: &Index<'_, '_>) -> (Vec<u16>, Vec<SlotKey>) {
-    let calls = || index.records.units.iter().flat_map(|unit| &unit.calls);
-    let through = calls().filter(|call| !call.tail && call.callee.is_none() && call.slot != NONE16);
+    let calls = || index.functions.records.units.iter().flat_map(|unit| unit.calls.iter());
+    let through = calls().filter(|call| !call.is_tail() && call.callee().is_none() && call.slot != NONE16);
     let key = |return_addr, slot, by_object| SlotKey { return_addr, slot, by_object };
-    let mut keys: Vec<SlotKey> = through
-        .filter_map(|call| Some(key(call.return_addr?, call.slot, false)))
-        .chain(index.records.slots.iter().copied())
-        .chain(overriders::decoded(index))
-        .collect();
+    let recorded = through.filter_map(|call| Some(key(call.return_addr()?, call.slot, false)));
+    let mut keys: Vec<SlotKey> = recorded.chain(index.functions.records.slots.iter().copied()).collect();
+    let mut decoded = overriders::decoded(index);
+    // A large program has a million of them: room for twice as many would be its peak.
+    keys.reserve_exact(decoded.len());
+    keys.append(&mut decoded);
+    drop(decoded);
     keys.sort_unstable();
     keys.dedup_by(|next, kept| {
         let same = (next.return_addr, next.slot) == (kept.return_addr, kept.slot);
         kept.by_object |= same && next.by_object;
         same
     });
-    // A call with a recorded callee needs no slot. If a call has two slots, neither counts.
-    let sound = keys.chunk_by(|a, b| a.return_addr == b.return_addr).filter(|same| same.len() == 1);
-    let mut keys: Vec<SlotKey> = sound.flatten().copied().collect();
-    let through: HashSet<ImageAddr> = keys.iter().map(|key| key.return_addr).collect();
-    let named: HashSet<ImageAddr> = calls()
-        .filter(|call| call.callee.is_some())
-        .filter_map(|call| call.return_addr.filter(|address| through.contains(address)))
-        .collect();
+    // If a call has two slots, neither counts.
+    let twice = keys.chunk_by(|a, b| a.return_addr == b.return_addr).filter(|same| same.len() > 1);
+    let twice: HashSet<ImageAddr> = twice.map(|same| same[0].return_addr).collect();
+    keys.retain(|key| !twice.contains(&key.return_addr));
+    // A call with a recorded callee needs no slot.
+    // Few calls with a recorded callee have a key. Most of the others are found by the low bits of their addresses.
+    let mut may_have_key = vec![false; (8 * keys.len()).next_power_of_two()];
+    let mask = may_have_key.len() - 1;
+    keys.iter().for_each(|key| may_have_key[key.return_addr.0 as usize & mask] = true);
+    let has_key = |address: &ImageAddr| {
+        may_have_key[address.0 as usize & mask]
+            && keys.binary_search_by_key(address, |key| key.return_addr).is_ok()
+    };
+    let named = calls().filter(|call| call.callee().is_some()).filter_map(|call| call.return_addr());
+    let named: HashSet<ImageAddr> = named.filter(has_key).collect();
     keys.retain(|key| !named.contains(&key.return_addr));
     let slots: HashSet<u16> = keys.iter().map(|key| key.slot).collect();
     let mut slots: Vec<u16> = slots.into_iter().collect();
     slots.sort_unstable();
+    fit(&mut keys);
     (slots, keys)
 }

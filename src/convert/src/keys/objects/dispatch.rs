@@ -20,10 +20,13 @@ use std::rc::Rc;
 use crate::keys::index::Index;
 use crate::keys::objects::hierarchy::Classes;
 use crate::keys::objects::members::Members;
+use crate::keys::objects::slot_names::SlotNames;
 use crate::keys::objects::vtables::{Word, Words};
 use crate::keys::tail_calls::{JumpsOf, Reach};
 use crate::model::{FuncId, GroupId, Owner};
-use crate::program::names::itanium::nested;
+use crate::open::Image;
+use crate::program::names::itanium::thunk_target;
+use crate::toolchain::itanium_abi::is_no_method;
 use crate::util::hash::{HashMap, HashSet};
 
 /// The largest offset of a subobject in its object.
@@ -41,8 +44,14 @@ const MAX_BEGINS: usize = 4;
 /// Members of groups that the functions at one slot reach; beyond it they count as unknown.
 const MAX_PASSED_ON: usize = 1024;
 
-/// A vtable of a class: the value of a pointer to it, and its end.
-pub(crate) type TableRange = (u64, u64);
+/// A vtable of a class.
+#[derive(Clone, Copy)]
+pub(crate) struct TableRange {
+    /// The value of a pointer to it: the address of its slot 0.
+    pub(crate) point: u64,
+    /// The address after it.
+    pub(crate) end: u64,
+}
 
 /// The vtables under a class's symbol; none if the first is not at its place. Each table follows two words. The first
 /// of these is the offset from the subobject with the pointer to the start of the object: negative in all tables but
@@ -55,7 +64,7 @@ pub(crate) fn parts(words: &Words<'_, '_>, address: u64, size: u64, width: u64) 
     if !matches!(words.at(address), None | Some(Word::Number(0))) {
         return parts;
     }
-    parts.push((address + 2 * width, end));
+    parts.push(TableRange { point: address + 2 * width, end });
     for at in 2..(size / width).saturating_sub(2) {
         let place = address + at * width;
         if let Some(Word::Number(above)) = words.at(place)
@@ -65,9 +74,9 @@ pub(crate) fn parts(words: &Words<'_, '_>, address: u64, size: u64, width: u64) 
                 return Vec::new();
             }
             if let Some(last) = parts.last_mut() {
-                last.1 = place;
+                last.end = place;
             }
-            parts.push((place + 2 * width, end));
+            parts.push(TableRange { point: place + 2 * width, end });
         }
     }
     parts
@@ -91,7 +100,7 @@ pub(crate) fn points(words: &Words<'_, '_>, address: u64, size: u64, width: u64)
             if points.len() >= MAX_PARTS {
                 return Vec::new();
             }
-            points.push((place + 2 * width, end));
+            points.push(TableRange { point: place + 2 * width, end });
         }
     }
     points
@@ -110,30 +119,43 @@ pub(crate) struct Dispatch<'a, 'p, 'f> {
     pub(crate) classes: &'a Classes<'a>,
     pub(crate) members: &'a Members<'a, 'p, 'f>,
     pub(crate) words: &'a Words<'a, 'f>,
+    pub(crate) image: &'a Image<'f>,
     pub(crate) width: u64,
     /// Slots that the program calls through.
     pub(crate) slots: &'a [u16],
+    pub(crate) slot_names: SlotNames<'a>,
+    /// By function: whether it is a member of a group or may reach one by tail calls.
+    pub(crate) may_lead_into_group: &'a [bool],
     pub(crate) reach: HashMap<FuncId, Rc<Reach>>,
     pub(crate) jumps: JumpsOf,
     /// By slot: the members that the functions at it reach, in all tables.
     pub(crate) passed_on: HashMap<u16, Reach>,
+    /// By group: the groups of all parts of its members.
+    pub(crate) run_on: HashMap<GroupId, Rc<Vec<GroupId>>>,
     /// By group: the groups that a word with its address may lead to.
     pub(crate) led: HashMap<GroupId, Rc<Vec<GroupId>>>,
+    /// The places in the symbol table of symbols of methods at code of groups, by address and name; read when they are needed.
+    pub(crate) symbol_numbers: Option<HashMap<(u64, &'f [u8]), u32>>,
+    /// Words and methods that were looked at for guesses.
+    pub(crate) guessed_at: u64,
     /// Members of groups visited for words of tables.
     pub(crate) looked_at: u64,
     /// Some words of tables were not read.
     pub(crate) lacks_words: bool,
 }
 
-impl Dispatch<'_, '_, '_> {
+impl<'a, 'p, 'f> Dispatch<'a, 'p, 'f> {
     /// The methods that calls through slots reach, if each is the only one of its group.
     pub(crate) fn reached(&mut self, class: usize, line: &[usize], parts: &[TableRange]) -> Vec<Reached> {
         let mut all = Vec::new();
         let longest =
-            parts.iter().map(|part| (part.1.saturating_sub(part.0)) / self.width).max().unwrap_or(0);
+            parts.iter().map(|part| part.end.saturating_sub(part.point) / self.width).max().unwrap_or(0);
         let slots = self.slots;
         for &slot in slots.iter().take_while(|&&slot| u64::from(slot) < longest) {
             let Some(direct) = self.direct(class, line, parts, slot) else { continue };
+            if !direct.iter().any(|function| self.may_lead_into_group[function.index()]) {
+                continue;
+            }
             let (mut functions, mut doubtful) = (direct.clone(), false);
             for function in direct {
                 let reach = self.reach_of(function);
@@ -142,21 +164,108 @@ impl Dispatch<'_, '_, '_> {
             }
             functions.sort_unstable();
             functions.dedup();
-            let mut grouped: Vec<_> = functions
-                .iter()
-                .filter_map(|function| Some((self.index.group(*function)?, *function)))
-                .collect();
-            grouped.sort_unstable();
-            for same in grouped.chunk_by(|a, b| a.0 == b.0) {
-                if let &[(group, function)] = same {
-                    let doubtful = doubtful
-                        || self.members.unexcluded(group, &[function])
-                        || self.is_passed_on(slot, group, function);
-                    all.push(Reached { slot, function, doubtful });
+            let mut count: HashMap<GroupId, u32> = HashMap::default();
+            let groups = functions.iter().flat_map(|function| self.index.functions.groups(*function));
+            groups.for_each(|group| *count.entry(group).or_default() += 1);
+            for &function in &functions {
+                let groups = || self.index.functions.groups(function);
+                // A key holds in all groups of its function.
+                if groups().next().is_none() || groups().any(|group| count[&group] > 1) {
+                    continue;
                 }
+                let others = |group| {
+                    self.members.unexcluded(group, &[function]) || self.is_passed_on(slot, group, function)
+                };
+                let doubtful = doubtful || groups().any(others);
+                all.push(Reached { slot, function, doubtful });
             }
         }
         all
+    }
+
+    /// The function or the group whose code begins at an address.
+    pub(crate) fn owner_at(&self, address: u64) -> Option<Owner> {
+        owner_at(self.index, address)
+    }
+
+    /// The function or the group to which the word of a table at `place` leads.
+    pub(crate) fn owner_at_word(&self, place: u64) -> Option<Owner> {
+        match self.words.at(place)? {
+            Word::Named(name) => self.members.program_wide(name).map(Owner::Function),
+            Word::Number(address) => self.owner_at(address.cast_unsigned()),
+            Word::Object(..) | Word::Unknown => None,
+        }
+    }
+
+    /// The method that a thunk leads to, or the function itself if it is no thunk.
+    pub(crate) fn behind_thunk(&self, function: FuncId) -> FuncId {
+        let method = self.names(function).find_map(thunk_target);
+        method.and_then(|method| self.members.program_wide(&method)).unwrap_or(function)
+    }
+
+    /// The groups of all parts of a function, or of all members of a group: code that begins there may run on in any of them. Each
+    /// once.
+    pub(crate) fn groups_of(&mut self, owner: Option<Owner>) -> Rc<Vec<GroupId>> {
+        match owner {
+            None => Rc::default(),
+            Some(Owner::Function(function)) => Rc::new(self.index.functions.groups(function).collect()),
+            Some(Owner::Group(group)) => {
+                let index = self.index;
+                let all = self.run_on.entry(group).or_insert_with(|| {
+                    let members = index.functions.program.groups[group.index()].members.iter();
+                    let mut groups: Vec<GroupId> =
+                        members.flat_map(|member| index.functions.groups(member.function)).collect();
+                    groups.sort_unstable();
+                    groups.dedup();
+                    Rc::new(groups)
+                });
+                all.clone()
+            }
+        }
+    }
+
+    /// The group, and the groups that its members give their frames to: a word that leads to folded thunks may mean
+    /// any of them.
+    pub(crate) fn led_to(&mut self, group: GroupId) -> Rc<Vec<GroupId>> {
+        if let Some(known) = self.led.get(&group) {
+            return known.clone();
+        }
+        let mut groups = self.groups_of(Some(Owner::Group(group))).to_vec();
+        let program = self.index.functions.program;
+        for member in &program.groups[group.index()].members {
+            let methods: Vec<FuncId> = self
+                .names(member.function)
+                .filter_map(thunk_target)
+                .filter_map(|method| self.members.program_wide(&method))
+                .collect();
+            let reach = self.reach_of(member.function);
+            let reached = methods.iter().chain(&reach.members);
+            groups.extend(reached.flat_map(|function| self.index.functions.groups(*function)));
+        }
+        groups.sort_unstable();
+        groups.dedup();
+        let groups = Rc::new(groups);
+        self.led.insert(group, groups.clone());
+        groups
+    }
+
+    /// How many words of a class's tables lead to each group. The tables follow each other, and may overlap.
+    pub(crate) fn words_into_groups(&mut self, parts: &[TableRange]) -> HashMap<GroupId, u32> {
+        let mut owners: HashMap<Owner, u32> = HashMap::default();
+        let start = parts.iter().map(|part| part.point).min().unwrap_or_default();
+        let end = parts.iter().map(|part| part.end).max().unwrap_or_default();
+        for place in (start..end).step_by(self.width.max(1) as usize) {
+            if let Some(owner) = self.owner_at_word(place) {
+                *owners.entry(owner).or_default() += 1;
+            }
+        }
+        let mut counts: HashMap<GroupId, u32> = HashMap::default();
+        for (owner, words) in owners {
+            for &group in &*self.groups_of(Some(owner)) {
+                *counts.entry(group).or_default() += words;
+            }
+        }
+        counts
     }
 
     /// Reads the function at each slot of a table of any class, known or not: functions follow words that are no
@@ -168,9 +277,9 @@ impl Dispatch<'_, '_, '_> {
         for at in 0..(size / self.width).min(MAX_WORDS) {
             let word = words.at(address.saturating_add(at * self.width));
             let is_function = match word {
-                Some(Word::Number(number)) => self.index.machine.is_code(number.cast_unsigned()),
+                Some(Word::Number(number)) => self.index.functions.machine.is_code(number.cast_unsigned()),
                 Some(Word::Named(_)) => true,
-                Some(Word::Unknown) | None => false,
+                Some(Word::Object(..) | Word::Unknown) | None => false,
             };
             if !is_function {
                 let gap = word == Some(Word::Number(0)) && !begins.is_empty() && !erased;
@@ -220,18 +329,17 @@ impl Dispatch<'_, '_, '_> {
     /// known.
     fn functions(&self, word: Word<'_>) -> Option<Vec<FuncId>> {
         let address = match word {
-            // The function at the slot of a pure method ends the program.
-            Word::Named(b"__cxa_pure_virtual" | b"__cxa_deleted_virtual") => return Some(Vec::new()),
+            // This function ends the program.
+            Word::Named(name) if is_no_method(name) => return Some(Vec::new()),
             Word::Named(name) => {
-                let method = target(name);
+                let method = thunk_target(name);
                 return Some(vec![self.members.program_wide(method.as_deref().unwrap_or(name))?]);
             }
             Word::Number(address) => address.cast_unsigned(),
-            Word::Unknown => return None,
+            Word::Object(..) | Word::Unknown => return None,
         };
-        let program = self.index.program;
-        let piece = program.pieces.binary_search_by_key(&address, |piece| piece.start.0).ok()?;
-        let members = match program.pieces[piece].owner {
+        let program = self.index.functions.program;
+        let members = match self.owner_at(address)? {
             Owner::Function(function) => vec![function],
             Owner::Group(group) => {
                 program.groups[group.index()].members.iter().map(|member| member.function).collect()
@@ -239,7 +347,7 @@ impl Dispatch<'_, '_, '_> {
         };
         let mut functions = Vec::new();
         for member in members {
-            let targets: Vec<Vec<u8>> = self.names(member).filter_map(target).collect();
+            let targets: Vec<Vec<u8>> = self.names(member).filter_map(thunk_target).collect();
             if targets.is_empty() {
                 functions.push(member);
             }
@@ -252,18 +360,21 @@ impl Dispatch<'_, '_, '_> {
 
     /// True if a call through a slot may be passed on to another member of the same group.
     fn is_passed_on(&self, slot: u16, group: GroupId, function: FuncId) -> bool {
-        let other = |&member: &FuncId| member != function && self.index.group(member) == Some(group);
+        let other = |&member: &FuncId| {
+            member != function && self.index.functions.groups(member).any(|of_member| of_member == group)
+        };
         let passed_on = self.passed_on.get(&slot);
         passed_on.is_some_and(|reach| reach.unknown || reach.members.iter().any(other))
     }
 
     /// All names of a function.
-    pub(crate) fn names(&self, function: FuncId) -> impl Iterator<Item = &[u8]> {
-        let program = self.index.program;
+    pub(crate) fn names(&self, function: FuncId) -> impl Iterator<Item = &'p [u8]> + use<'a, 'p, 'f> {
+        let index = self.index;
+        let program = index.functions.program;
         let function = &program.functions[function.index()];
         let own = program.origins[function.origin.index()].name;
         let names = [own].into_iter().chain(function.symbol).chain(function.aliases.iter().copied());
-        names.map(|name| &*program.names[name.index()])
+        names.map(|name| index.functions.text(name))
     }
 
     pub(crate) fn reach_of(&mut self, function: FuncId) -> Rc<Reach> {
@@ -275,15 +386,17 @@ impl Dispatch<'_, '_, '_> {
     /// The functions that calls through a slot call, in any of the tables; `None` if one of them is not known.
     fn direct(&self, class: usize, line: &[usize], parts: &[TableRange], slot: u16) -> Option<Vec<FuncId>> {
         let mut found: HashSet<FuncId> = HashSet::default();
-        for (number, &(start, end)) in parts.iter().enumerate() {
-            let place = start.checked_add(u64::from(slot) * self.width)?;
+        for (number, &TableRange { point, end }) in parts.iter().enumerate() {
+            let place = point.checked_add(u64::from(slot) * self.width)?;
             if place.checked_add(self.width)? > end {
                 continue;
             }
             let function = match self.words.at(place)? {
-                Word::Unknown => return None,
+                Word::Object(..) | Word::Unknown => return None,
                 Word::Number(0) => continue,
-                Word::Named(name) => self.named(line, name)?,
+                Word::Named(name) => {
+                    self.named(line, name).filter(|function| !self.replaces_of_line(line, *function))?
+                }
                 Word::Number(address) => {
                     let address = address.cast_unsigned();
                     let own = if number == 0 { self.declared(class, slot, address) } else { None };
@@ -299,7 +412,7 @@ impl Dispatch<'_, '_, '_> {
 
     /// The function of a name, or the function that a thunk of this name leads to.
     pub(crate) fn named(&self, line: &[usize], name: &[u8]) -> Option<FuncId> {
-        match target(name) {
+        match thunk_target(name) {
             Some(method) => self.method(line, &method),
             None => self.members.program_wide(name),
         }
@@ -315,27 +428,27 @@ impl Dispatch<'_, '_, '_> {
     pub(crate) fn declared(&self, class: usize, slot: u16, address: u64) -> Option<FuncId> {
         let (class, name) = self.classes.declared(class, slot)?;
         let function = self.members.function(&self.classes.list[class], name)?;
-        (self.index.starts[function.index()] == address).then_some(function)
+        (self.index.functions.starts[function.index()] == address).then_some(function)
     }
 
-    /// The only function of these classes at an address, or behind the thunks there.
+    /// The only function of these classes at an address, or behind the thunks there. `None` if LLVM may have put it in the place of
+    /// another one.
     pub(crate) fn alone(&self, line: &[usize], address: u64) -> Option<FuncId> {
-        let program = self.index.program;
-        let piece = program.pieces.binary_search_by_key(&address, |piece| piece.start.0).ok()?;
-        let members = match program.pieces[piece].owner {
+        let program = self.index.functions.program;
+        let members = match self.owner_at(address)? {
             Owner::Function(function) => vec![function],
             Owner::Group(group) => {
                 program.groups[group.index()].members.iter().map(|member| member.function).collect()
             }
         };
         if let [function] = members[..]
-            && !self.names(function).any(|name| target(name).is_some())
+            && !self.names(function).any(|name| thunk_target(name).is_some())
         {
             return Some(function);
         }
         let mut methods: Vec<Option<FuncId>> = Vec::new();
         for &member in &members {
-            let targets: Vec<Vec<u8>> = self.names(member).filter_map(target).collect();
+            let targets: Vec<Vec<u8>> = self.names(member).filter_map(thunk_target).collect();
             // The word may mean this function.
             if targets.is_empty() {
                 return None;
@@ -348,31 +461,33 @@ impl Dispatch<'_, '_, '_> {
         }
         methods.sort_unstable();
         methods.dedup();
-        if let [method] = methods[..] { method } else { None }
+        let [Some(method)] = methods[..] else { return None };
+        (!self.replaces_of_line(line, method)).then_some(method)
+    }
+
+    /// True if LLVM may have put this method in the place of another one of these classes.
+    fn replaces_of_line(&self, line: &[usize], method: FuncId) -> bool {
+        self.replaces_one_of(method, |group| self.members.of_group(line, group))
+    }
+
+    /// True if LLVM may have put a function in the place of another one that `related` returns for a group of the function.
+    pub(crate) fn replaces_one_of(&self, function: FuncId, related: impl Fn(GroupId) -> Vec<FuncId>) -> bool {
+        let has_other = |group| related(group).iter().any(|other| *other != function);
+        self.replaces_some(function) && self.index.functions.groups(function).any(has_other)
+    }
+
+    /// True if LLVM merged another function with this one, or with the method that this thunk leads to, and left the other as a jump. In
+    /// vtables LLVM puts the address of this function in the place of the other's.
+    pub(crate) fn replaces_some(&self, function: FuncId) -> bool {
+        let methods = self.names(function).filter_map(thunk_target);
+        let mut all = methods.filter_map(|method| self.members.program_wide(&method)).chain([function]);
+        all.any(|function| self.index.passing.leads_to(self.index.functions.starts[function.index()]))
     }
 }
 
-/// The linkage name of a thunk's target, from the thunk's name (Itanium C++ ABI 5.1.4).
-pub(crate) fn target(name: &[u8]) -> Option<Vec<u8>> {
-    let (b"_ZTh" | b"_ZTv" | b"_ZTc") = name.get(..4)? else { return None };
-    let rest = nested(name)?;
-    let before = &name[..name.len() - rest.len()];
-    let place = before.windows(2).position(|pair| pair == b"_N")?;
-    Some([b"_Z", &name[place + 1..]].concat())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_thunks_lead_to() {
-        let of = |name: &str| target(name.as_bytes()).map(|name| String::from_utf8(name).unwrap());
-        assert_eq!(of("_ZThn16_N1C2q1Ei").as_deref(), Some("_ZN1C2q1Ei"));
-        assert_eq!(of("_ZThn16_NK1C2q1Ei").as_deref(), Some("_ZNK1C2q1Ei"));
-        assert_eq!(of("_ZTv0_n24_N1CD1Ev").as_deref(), Some("_ZN1CD1Ev"));
-        assert_eq!(of("_ZTchn16_h16_N1C5cloneEv").as_deref(), Some("_ZN1C5cloneEv"));
-        assert_eq!(of("_ZN1C2_NEi"), None);
-        assert_eq!(of("_ZTV1C"), None);
-    }
+/// The function or the group whose code begins at an address.
+pub(crate) fn owner_at(index: &Index<'_, '_>, address: u64) -> Option<Owner> {
+    let pieces = &index.functions.program.pieces;
+    let piece = pieces.binary_search_by_key(&address, |piece| piece.start.0).ok()?;
+    Some(pieces[piece].owner)
 }

@@ -5,12 +5,18 @@
 //! namespace belongs to its unit. gcc writes no linkage names there, so such a class is identified by the DIEs of its
 //! methods. A class that a unit only declares is looked up by name, if only one class has that name.
 
+use std::cell::RefCell;
+
+use crate::keys::objects::type_info::{TypeId, TypeInfos};
 use crate::model::{ClassUnit, Instance, UnitClass, UnitMethod};
-use crate::program::names::itanium::{is_local_class, nested};
+use crate::program::names::itanium::{is_local_class, nested, qualified};
 use crate::util::hash::{HashMap, HashSet};
 
 /// Base classes followed from a class to the start of its first table.
 const MAX_CHAIN: usize = 64;
+
+/// Classes that a class may derive from, itself included. If there are more, the class is not used.
+pub(crate) const MAX_ANCESTORS: usize = 256;
 
 /// Longer names are not compared with those of classes.
 pub(crate) const MAX_NAME: usize = 2048;
@@ -38,11 +44,40 @@ pub(crate) struct Class<'n> {
     key: Option<&'n [u8]>,
     /// The unit, for a class that is local to one.
     pub(crate) local: Option<u32>,
-    /// Each with its offset, `None` for a virtual base. An unknown base is [`UNKNOWN`] or [`OPAQUE`].
-    pub(crate) bases: Vec<(usize, Option<u64>)>,
+    pub(crate) bases: Vec<ClassBase>,
     pub(crate) methods: Vec<Method<'n>>,
-    /// clang: the numbers of its methods count from the start of its first table.
-    lists_slots: bool,
+    /// False if only its type information is known: it may have any methods.
+    pub(crate) described: bool,
+    /// Its type information says that its vtable begins with the one of its only base.
+    pub(crate) extends: bool,
+}
+
+/// A base of a class.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ClassBase {
+    /// Index into [`Classes::list`]; [`UNKNOWN`] or [`OPAQUE`] for an unknown base.
+    class: usize,
+    /// `None` for a virtual base.
+    offset: Option<u64>,
+}
+
+/// The class without linkage names that declares a method.
+#[derive(Clone, Copy)]
+pub(crate) struct NamelessClass {
+    /// Index into [`Classes::list`].
+    pub(crate) class: usize,
+    /// The method is virtual in the sense of [`Classes::is_virtual`].
+    pub(crate) is_virtual: bool,
+}
+
+/// A part of an object that begins with the members of a class.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Subobject {
+    pub(crate) class: usize,
+    /// From the start of the object.
+    pub(crate) offset: u64,
+    /// The class that derives from it on the way to the whole object; the class itself for that.
+    pub(crate) within: usize,
 }
 
 const UNKNOWN: usize = usize::MAX;
@@ -56,10 +91,20 @@ impl Class<'_> {
         self.within(name).is_some()
     }
 
-    /// The rest of a method's name after the class: overriders of the method have the same rest.
-    pub(crate) fn within<'a>(&self, name: &'a [u8]) -> Option<&'a [u8]> {
-        nested(name)?.strip_prefix(self.key?)
+    /// The signature of a method with this linkage name; `None` if the method is of another class.
+    pub(crate) fn within<'a>(&self, name: &'a [u8]) -> Option<Signature<'a>> {
+        let (qualifiers, nested) = qualified(name)?;
+        Some(Signature { qualifiers, rest: nested.strip_prefix(self.key?)? })
     }
+}
+
+/// What the linkage names of a method and of its overriders have in common. `get() const` does not override `get()`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Signature<'n> {
+    /// `K` for a `const` method.
+    pub(crate) qualifiers: &'n [u8],
+    /// What follows the class (`5weighEv`).
+    pub(crate) rest: &'n [u8],
 }
 
 /// The key of classes: the text that the linkage names of their methods begin with.
@@ -79,10 +124,14 @@ pub(crate) struct Classes<'n> {
     of_units: HashMap<(u32, u32), usize>,
     /// Linkage names of virtual methods, each with the unit if its class is local.
     virtuals: HashSet<(Option<u32>, &'n [u8])>,
-    /// By unit and instance, methods without linkage names: their class, and whether they would be in `virtuals`.
-    instances: HashMap<(u32, Instance), (usize, bool)>,
+    /// The classes of methods without linkage names, by unit and instance.
+    instances: HashMap<(u32, Instance), NamelessClass>,
     /// Classes without linkage names by unit and name, [`UNKNOWN`] if several have one name.
     nameless: HashMap<(u32, &'n [u8]), usize>,
+    /// By class and slot number: the linkage name of the method there, `None` if several methods claim the slot.
+    numbered: HashMap<(usize, u16), Option<&'n [u8]>>,
+    /// By class: the class whose table its own begins with, as far as [`Classes::first_base`] was asked.
+    first_bases: RefCell<HashMap<usize, Option<usize>>>,
 }
 
 /// The key of a new class, the unit that it is local to, and its methods.
@@ -100,7 +149,7 @@ struct JoinedClasses<'n, 'c> {
 
 impl<'n> Classes<'n> {
     /// Joins the classes of these numbered units.
-    pub(crate) fn new(units: &[(u32, &'n ClassUnit<'_>)], lists_slots: impl Fn(u32) -> bool) -> Classes<'n> {
+    pub(crate) fn new(units: &[(u32, &'n ClassUnit<'_>)]) -> Classes<'n> {
         let mut classes = Classes {
             list: Vec::new(),
             keys: Vec::new(),
@@ -108,19 +157,23 @@ impl<'n> Classes<'n> {
             virtuals: HashSet::default(),
             instances: HashMap::default(),
             nameless: HashMap::default(),
+            numbered: HashMap::default(),
+            first_bases: RefCell::default(),
         };
         let mut joined = JoinedClasses::default();
         for &(unit_index, unit) in units {
-            for (local, class) in (0u32..).zip(&unit.classes).filter(|(_, class)| !class.declared) {
+            for (local, class) in (0u32..).zip(unit.classes.iter()).filter(|(_, class)| !class.declared) {
                 let added = classes.join(&mut joined, (unit_index, unit), (local, class));
                 if let Some((key, of, methods)) = added {
-                    let (bases, lists_slots) = (Vec::new(), lists_slots(unit_index));
-                    classes.list.push(Class { key, local: of, bases, methods, lists_slots });
+                    let bases = Vec::new();
+                    let class = Class { key, local: of, bases, methods, described: true, extends: false };
+                    classes.list.push(class);
                 }
             }
         }
         classes.find_bases(&joined);
         classes.sort_keys(joined.keys);
+        classes.number_methods();
         classes
     }
 
@@ -135,7 +188,7 @@ impl<'n> Classes<'n> {
         let name = |local: u32| unit.names[local as usize].bytes();
         let key = key(unit, class);
         let nameless = |method: &UnitMethod| method.instance != Instance::NAMED;
-        if key.is_none() && !(class.unnamed && class.methods.iter().all(nameless)) {
+        if key.is_none() && !(class.unnamed && unit.methods_of(class).iter().all(nameless)) {
             return None;
         }
         let of = key.is_none_or(is_local_class).then_some(unit_index);
@@ -146,7 +199,7 @@ impl<'n> Classes<'n> {
         if known.is_some() {
             return None;
         }
-        let methods = class.methods.iter().map(|method| Method {
+        let methods = unit.methods_of(class).iter().map(|method| Method {
             linkage_name: name(method.linkage_name),
             name: name(method.name),
             instance: method.instance,
@@ -164,8 +217,11 @@ impl<'n> Classes<'n> {
                 joined.keys.entry(key).or_default().push(id);
             }
             None => {
-                let own = methods.iter().map(|method| (method.instance, (id, fixed(&method))));
-                self.instances.extend(own.map(|(instance, of)| ((unit_index, instance), of)));
+                let own = |method: &Method<'n>| {
+                    let of = NamelessClass { class: id, is_virtual: fixed(&method) };
+                    ((unit_index, method.instance), of)
+                };
+                self.instances.extend(methods.iter().map(own));
                 let same = self.nameless.entry((unit_index, name(class.name)));
                 same.and_modify(|other| *other = UNKNOWN).or_insert(id);
             }
@@ -177,7 +233,7 @@ impl<'n> Classes<'n> {
     /// Finds the bases of all classes, once every class has its id.
     fn find_bases(&mut self, joined: &JoinedClasses<'n, '_>) {
         for &(id, unit_index, unit, class) in &joined.new {
-            let bases = class.bases.iter().map(|base| {
+            let bases = unit.bases_of(class).iter().map(|base| {
                 let whole = base.class.and_then(|class| self.of_units.get(&(unit_index, class)).copied());
                 let declared = || {
                     let class = unit.classes.get(base.class? as usize).filter(|class| class.declared)?;
@@ -185,10 +241,79 @@ impl<'n> Classes<'n> {
                     let missing = if name.is_empty() { UNKNOWN } else { OPAQUE };
                     Some(joined.named.get(name).copied().unwrap_or(missing))
                 };
-                (whole.or_else(declared).unwrap_or(UNKNOWN), base.offset)
+                ClassBase { class: whole.or_else(declared).unwrap_or(UNKNOWN), offset: base.offset }
             });
             self.list[id].bases = bases.collect();
         }
+    }
+
+    /// Lists the methods by their slots.
+    fn number_methods(&mut self) {
+        for (at, class) in self.list.iter().enumerate() {
+            let methods = class.methods.iter().filter(|method| method.is_virtual && !method.is_destructor());
+            for method in methods {
+                let several = |name: &mut Option<&[u8]>| *name = None;
+                self.numbered
+                    .entry((at, method.slot))
+                    .and_modify(several)
+                    .or_insert(Some(method.linkage_name));
+            }
+        }
+    }
+
+    /// Adds the classes that no unit describes with all bases, by their type information.
+    pub(crate) fn add_types(&mut self, types: &TypeInfos<'n>) {
+        if types.list.is_empty() {
+            return;
+        }
+        let keys = std::mem::take(&mut self.keys).into_iter();
+        let mut keys: HashMap<&[u8], Vec<usize>> = keys.map(|key| (key.text, key.classes)).collect();
+        let mut count: HashMap<&[u8], u32> = HashMap::default();
+        types.list.iter().for_each(|(_, info)| *count.entry(info.key).or_default() += 1);
+        let mut of: HashMap<TypeId<'_>, usize> = HashMap::default();
+        let elsewhere = types.list.iter().flat_map(|(_, info)| &info.bases).filter_map(|(id, _)| match id {
+            TypeId::Elsewhere(key) => Some((*id, *key)),
+            TypeId::At(_) => None,
+        });
+        for (id, key) in types.list.iter().map(|(id, info)| (*id, info.key)).chain(elsewhere) {
+            if of.contains_key(&id) {
+                continue;
+            }
+            let local = is_local_class(key);
+            let same = keys.entry(key).or_default();
+            let known = same.iter().copied().find(|&class| !local && self.list[class].local.is_none());
+            let class = known.unwrap_or(self.list.len());
+            if known.is_none() {
+                // Several units may have a local class of this name, and each its own methods.
+                let alone = same.is_empty() && count.get(key) == Some(&1) && !types.shared_keys.contains(key);
+                let named = key.len() <= MAX_NAME && (!local || alone);
+                // Another module has the bases of a class that is there.
+                let bases = match id {
+                    TypeId::At(_) => Vec::new(),
+                    TypeId::Elsewhere(_) => vec![ClassBase { class: OPAQUE, offset: Some(0) }],
+                };
+                let (key, methods) = (named.then_some(key), Vec::new());
+                self.list.push(Class { key, local: None, bases, methods, described: false, extends: false });
+                if named {
+                    same.push(class);
+                }
+            }
+            of.insert(id, class);
+        }
+        for (id, info) in &types.list {
+            let class = &mut self.list[of[id]];
+            if !class.described || class.bases.iter().any(|base| base.class >= OPAQUE) {
+                let base = |(id, offset): &(TypeId<'_>, _)| ClassBase {
+                    class: of.get(id).copied().unwrap_or(UNKNOWN),
+                    offset: *offset,
+                };
+                class.bases = info.bases.iter().map(base).collect();
+                class.extends = info.extends;
+            }
+        }
+        self.first_bases.get_mut().clear();
+        keys.retain(|_, classes| !classes.is_empty());
+        self.sort_keys(keys);
     }
 
     /// Sorts the keys, and links each to the longest other key that it begins with.
@@ -208,9 +333,8 @@ impl<'n> Classes<'n> {
         self.keys[at].classes.iter().copied().find(|&class| self.list[class].local.is_none())
     }
 
-    /// The class without linkage names that declares a method of a unit, and whether the method is virtual in the
-    /// sense of [`Classes::is_virtual`].
-    pub(crate) fn of_instance(&self, unit: u32, instance: Instance) -> Option<(usize, bool)> {
+    /// The class without linkage names that declares a method of a unit.
+    pub(crate) fn of_instance(&self, unit: u32, instance: Instance) -> Option<NamelessClass> {
         self.instances.get(&(unit, instance)).copied()
     }
 
@@ -230,7 +354,7 @@ impl<'n> Classes<'n> {
         let mut next = 0;
         while let Some(&at) = line.get(next) {
             next += 1;
-            for &(base, _) in &self.list[at].bases {
+            for &ClassBase { class: base, .. } in &self.list[at].bases {
                 if base == UNKNOWN || line.len() >= most {
                     return None;
                 }
@@ -242,9 +366,44 @@ impl<'n> Classes<'n> {
         Some(line)
     }
 
-    /// True if one of these classes has a base that is only declared, which may have any bases.
+    /// True if the slot numbers of the methods of a class with these ancestors are the numbers of words in its first table. Virtual
+    /// bases are found through the table: there the numbers depend on the complete object.
+    pub(crate) fn is_numbered(&self, line: &[usize]) -> bool {
+        !line.iter().any(|&class| self.list[class].bases.iter().any(|base| base.offset.is_none()))
+    }
+
+    /// True if one of these classes may have any methods, or a base that is only declared, which may have any bases.
     pub(crate) fn is_open(&self, line: &[usize]) -> bool {
-        line.iter().any(|&class| self.list[class].bases.iter().any(|base| base.0 == OPAQUE))
+        self.has_undescribed(line) || self.lacks_bases(line)
+    }
+
+    /// True if one of these classes has a base that is only declared, which may have any bases.
+    pub(crate) fn lacks_bases(&self, line: &[usize]) -> bool {
+        line.iter().any(|&class| self.list[class].bases.iter().any(|base| base.class == OPAQUE))
+    }
+
+    /// True if no unit describes one of these classes: it may have any methods.
+    pub(crate) fn has_undescribed(&self, line: &[usize]) -> bool {
+        line.iter().any(|&class| !self.list[class].described)
+    }
+
+    /// The parts of an object at fixed offsets: the object of a class itself, then those of its bases. None if there are too many.
+    pub(crate) fn subobjects(&self, class: usize) -> Vec<Subobject> {
+        let mut all = vec![Subobject { class, offset: 0, within: class }];
+        let mut next = 0;
+        while let Some(&Subobject { class: within, offset: at, .. }) = all.get(next) {
+            next += 1;
+            for &ClassBase { class, offset } in &self.list[within].bases {
+                let Some(offset) = offset.and_then(|offset| at.checked_add(offset)) else { continue };
+                if all.len() >= MAX_CHAIN {
+                    return Vec::new();
+                }
+                if class < OPAQUE {
+                    all.push(Subobject { class, offset, within });
+                }
+            }
+        }
+        all
     }
 
     /// Classes that a function of this name may be a method of, directly or in a member class.
@@ -268,14 +427,16 @@ impl<'n> Classes<'n> {
     /// The base at offset 0 that has a table: the class shares that table.
     fn primary(&self, class: usize) -> Option<usize> {
         let bases = self.list[class].bases.iter();
-        let first = bases.filter(|base| base.1 == Some(0)).map(|base| base.0);
+        let first = bases.filter(|base| base.offset == Some(0)).map(|base| base.class);
         first.filter(|&base| base < OPAQUE).find(|&base| self.is_dynamic(base))
     }
 
     fn is_dynamic(&self, class: usize) -> bool {
         let line = self.ancestors(class, 64);
         line.is_none_or(|line| {
-            line.iter().any(|&class| self.list[class].methods.iter().any(|method| method.is_virtual))
+            let has_table =
+                |class: &Class<'_>| !class.described || class.methods.iter().any(|method| method.is_virtual);
+            line.iter().any(|&class| has_table(&self.list[class]))
         })
     }
 
@@ -285,25 +446,29 @@ impl<'n> Classes<'n> {
         let mut at = class;
         for _ in 0..MAX_CHAIN {
             let class = &self.list[at];
-            let mut numbered = class
-                .methods
-                .iter()
-                .filter(|method| method.is_virtual && method.slot == slot && !method.is_destructor());
-            if !class.lists_slots {
+            if !class.described {
                 return None;
             }
-            match (numbered.next(), numbered.next()) {
-                (Some(method), None) => return Some((at, method.linkage_name)),
-                (Some(_), Some(_)) => return None,
-                (None, _) => {}
+            if let Some(name) = self.numbered.get(&(at, slot)) {
+                return name.map(|name| (at, name));
             }
-            // The table begins with the table of the base at offset 0.
-            if class.bases.iter().any(|base| base.1.is_none() || (base.0 >= OPAQUE && base.1 == Some(0))) {
-                return None;
-            }
-            at = self.primary(at)?;
+            at = self.first_base(at)?;
         }
         None
+    }
+
+    /// The base whose table the first table of a class begins with: the one at offset 0. `None` if there is none, or if an unknown
+    /// class may be it.
+    fn first_base(&self, class: usize) -> Option<usize> {
+        if let Some(known) = self.first_bases.borrow().get(&class) {
+            return *known;
+        }
+        let mut bases = self.list[class].bases.iter();
+        let is_unknown =
+            bases.any(|base| base.offset.is_none() || (base.class >= OPAQUE && base.offset == Some(0)));
+        let base = if is_unknown { None } else { self.primary(class) };
+        self.first_bases.borrow_mut().insert(class, base);
+        base
     }
 }
 
@@ -319,7 +484,7 @@ fn key<'u>(unit: &'u ClassUnit<'_>, class: &UnitClass) -> Option<&'u [u8]> {
     let text = |local: u32| unit.names[local as usize].bytes();
     let class_name = text(class.name);
     let mut possible: Option<Vec<&[u8]>> = None;
-    for method in &class.methods {
+    for method in unit.methods_of(class) {
         let Some(rest) = nested(text(method.linkage_name)).filter(|rest| rest.len() <= MAX_NAME) else {
             continue;
         };
@@ -357,154 +522,4 @@ fn key<'u>(unit: &'u ClassUnit<'_>, class: &UnitClass) -> Option<&'u [u8]> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::model::{NONE16, UnitBase, UnitMethod};
-
-    /// Units with these classes: name, methods (linkage name, name, slot), bases (class of the unit, offset).
-    type Described =
-        (&'static str, &'static [(&'static str, &'static str, u16)], &'static [(u32, Option<u64>)]);
-
-    fn numbered<'u>(units: &'u [(u32, ClassUnit<'static>)]) -> Vec<(u32, &'u ClassUnit<'static>)> {
-        units.iter().map(|(number, unit)| (*number, unit)).collect()
-    }
-
-    fn program(units: &[&[Described]]) -> Vec<(u32, ClassUnit<'static>)> {
-        let mut all = Vec::new();
-        for (number, classes) in (0..).zip(units) {
-            let mut unit = ClassUnit::default();
-            let mut name = |text: &'static str| {
-                unit.names.push(text.as_bytes().into());
-                (unit.names.len() - 1) as u32
-            };
-            for (class, methods, bases) in *classes {
-                let method = |&(linkage_name, own, slot): &(&'static str, &'static str, u16)| UnitMethod {
-                    linkage_name: name(linkage_name),
-                    name: name(own),
-                    instance: Instance::NAMED,
-                    is_virtual: slot != NONE16,
-                    is_pure: false,
-                    slot,
-                };
-                let methods = methods.iter().map(method).collect();
-                let base = |&(class, offset): &(u32, Option<u64>)| UnitBase { class: Some(class), offset };
-                let (name, declared) = (name(class), bases.is_empty() && class.is_empty());
-                let bases = bases.iter().map(base).collect();
-                unit.classes.push(UnitClass { name, declared, unnamed: false, bases, methods });
-            }
-            all.push((number, unit));
-        }
-        all
-    }
-
-    const BASE: Described = ("Base", &[("_ZN4Base2m0Ei", "m0", 0), ("_ZNK4Base2m1Ei", "m1", 1)], &[]);
-    const SIDE: Described = ("Side", &[("_ZN4Side2q0Ei", "q0", 0), ("_ZN4SideD4Ev", "~Side", 0)], &[]);
-
-    #[test]
-    fn a_class_is_known_by_its_methods() {
-        let of = |class: Described| {
-            let program = program(&[&[class]]);
-            let classes = Classes::new(&numbered(&program), |_| true);
-            classes.list.first().map(|class| String::from_utf8(class.key.unwrap().to_vec()).unwrap())
-        };
-        assert_eq!(of(BASE).as_deref(), Some("4Base"));
-        assert_eq!(of(SIDE).as_deref(), Some("4Side"));
-        let nested: Described =
-            ("C<a::m>", &[("_ZN1n1CIN1a1mEE1mEv", "m", 0), ("_ZN1n1CIN1a1mEE1kEv", "k", 1)], &[]);
-        assert_eq!(of(nested).as_deref(), Some("1n1CIN1a1mEE"));
-        // Only a constructor; an operator; names with different keys.
-        assert_eq!(of(("S", &[("_ZN1SC4Ev", "S", NONE16)], &[])).as_deref(), Some("1S"));
-        assert_eq!(of(("S", &[("_ZN1SplEi", "operator+", NONE16)], &[])), None);
-        assert_eq!(of(("S", &[("_ZN1S1mEv", "m", 0), ("_ZN1T1kEv", "k", 1)], &[])), None);
-    }
-
-    #[test]
-    fn a_name_is_of_each_class_that_it_stands_in() {
-        let class = |name, method| -> Described { (name, method, &[]) };
-        let classes = [
-            class("A", &[("_ZN1A1mEv", "m", 0)]),
-            class("B", &[("_ZN1A1B1mEv", "m", 0)]),
-            class("C", &[("_ZN1A1B1C1mEv", "m", 0)]),
-            class("D", &[("_ZN1A1D1mEv", "m", 0)]),
-            class("B", &[("_ZN1B1mEv", "m", 0)]),
-        ];
-        let program = program(&[&classes]);
-        let classes = Classes::new(&numbered(&program), |_| true);
-        for (name, expected) in [
-            ("_ZN1A1B1C1mEv", &[0, 1, 2][..]),
-            ("_ZN1A1B1D1mEv", &[0, 1]),
-            ("_ZN1A1D1B1mEv", &[0, 3]),
-            ("_ZN1A1AEv", &[0]),
-            ("_ZN1B1A1mEv", &[4]),
-            ("_ZN1Av", &[0]),
-            ("_ZN1a1mEv", &[]),
-            ("_ZN1", &[]),
-        ] {
-            let mut found = classes.named(name.as_bytes(), 0);
-            found.sort_unstable();
-            assert_eq!(found, expected, "{name}");
-        }
-    }
-
-    #[test]
-    fn classes_of_unnamed_namespaces_are_their_units_own() {
-        let local: Described = ("A", &[("_ZN12_GLOBAL__N_11A1mEv", "m", 0)], &[]);
-        let program = program(&[&[local, BASE], &[local, BASE]]);
-        let classes = Classes::new(&numbered(&program), |_| true);
-        assert_eq!(classes.list.len(), 3);
-        assert_ne!(classes.of_unit(0, 0), classes.of_unit(1, 0));
-        assert_eq!(classes.of_unit(0, 1), classes.of_unit(1, 1));
-        assert_eq!(classes.named(b"_ZN12_GLOBAL__N_11A1mEv", 1), [classes.of_unit(1, 0).unwrap()]);
-        assert_eq!(classes.named(b"_ZN12_GLOBAL__N_11A1mEv", u32::MAX).len(), 2);
-        assert_eq!(classes.by_key(b"12_GLOBAL__N_11A"), None);
-        assert!(classes.by_key(b"4Base").is_some());
-    }
-
-    #[test]
-    fn the_last_class_that_declares_a_slot() {
-        let derived: Described =
-            ("C", &[("_ZN1C2q0Ei", "q0", 2), ("_ZN1C2m0Ei", "m0", 0)], &[(0, Some(0)), (1, Some(16))]);
-        let program = program(&[&[BASE, SIDE, derived]]);
-        let classes = Classes::new(&numbered(&program), |_| true);
-        assert_eq!(classes.ancestors(2, 8), Some(vec![2, 0, 1]));
-        assert_eq!(classes.declared(2, 0), Some((2, &b"_ZN1C2m0Ei"[..])));
-        assert_eq!(classes.declared(2, 1), Some((0, &b"_ZNK4Base2m1Ei"[..])));
-        assert_eq!(classes.declared(2, 2), Some((2, &b"_ZN1C2q0Ei"[..])));
-        assert_eq!(classes.declared(2, 3), None);
-        // The slot number of a destructor means nothing: clang gives 0 to every one.
-        assert_eq!(classes.declared(1, 0), Some((1, &b"_ZN4Side2q0Ei"[..])));
-    }
-
-    #[test]
-    fn destructors_run_on_objects_of_any_class() {
-        let class: Described = (
-            "C",
-            &[("_ZN1C1mEv", "m", 1), ("_ZN1CD0Ev", "~C", 0), ("_ZN1CD1Ev", "~C", 0), ("_ZN1CD2Ev", "~C", 0)],
-            &[],
-        );
-        let declared: Described = ("E", &[("_ZN1E1mEv", "m", 1), ("_ZN1ED4Ev", "~E", 0)], &[]);
-        let program = program(&[&[class, declared]]);
-        let classes = Classes::new(&numbered(&program), |_| true);
-        let names = ["_ZN1CD0Ev", "_ZN1CD1Ev", "_ZN1CD2Ev", "_ZN1ED0Ev", "_ZN1ED4Ev"];
-        for destructor in names {
-            assert!(!classes.is_virtual(destructor.as_bytes(), 0), "{destructor}");
-        }
-        assert!(classes.is_virtual(b"_ZN1C1mEv", 0) && classes.is_virtual(b"_ZN1E1mEv", 0));
-    }
-
-    #[test]
-    fn what_derives_from_itself_or_from_nothing_known_has_no_answer() {
-        let own: Described = ("C", &[("_ZN1C1mEv", "m", 0)], &[(0, Some(0))]);
-        let program_of_one = program(&[&[own]]);
-        let classes = Classes::new(&numbered(&program_of_one), |_| true);
-        assert_eq!(classes.declared(0, 1), None);
-        assert_eq!(classes.ancestors(0, 8), Some(vec![0]));
-        let unknown: Described = ("C", &[("_ZN1C1mEv", "m", 0)], &[(7, Some(0))]);
-        let program_of_one = program(&[&[unknown]]);
-        let classes = Classes::new(&numbered(&program_of_one), |_| true);
-        assert_eq!(classes.ancestors(0, 8), None);
-        assert_eq!(classes.ancestors(0, 0), None);
-        assert_eq!(classes.declared(0, 0), Some((0, &b"_ZN1C1mEv"[..])));
-        assert_eq!(classes.declared(0, 1), None);
-    }
-}
+mod tests;

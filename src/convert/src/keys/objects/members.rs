@@ -1,8 +1,10 @@
 //! The members of groups that are methods of classes, and the members that may run on any object.
 
 use crate::keys::index::Index;
-use crate::keys::objects::hierarchy::{Class, Classes, MAX_NAME, Method};
+use crate::keys::objects::hierarchy::{Class, Classes, MAX_NAME, Method, NamelessClass};
 use crate::model::{FuncId, Function, GroupId, How, Instance, Member, NameId};
+use crate::toolchain::itanium_abi::is_unnamed;
+use crate::util::fit::fit;
 use crate::util::hash::{HashMap, HashSet};
 
 /// The relation of group members to classes.
@@ -10,12 +12,15 @@ pub(crate) struct Members<'a, 'p, 'f> {
     index: &'a Index<'p, 'f>,
     /// By class: members with a name that begins with the class's.
     of_class: HashMap<usize, Vec<(GroupId, FuncId)>>,
-    /// By group: members that may have run whatever the object is.
-    unexcluded: HashMap<GroupId, HashSet<FuncId>>,
+    /// For each member of each group, in order: whether it may have run whatever the object is.
+    unexcluded: Vec<bool>,
+    /// By group: the index of its first member in `unexcluded`.
+    first_members: Vec<u32>,
     /// Classes with a method that was erased and not recovered.
     lost: HashSet<usize>,
-    /// Functions by their unit and the name in their DIE.
-    functions: HashMap<(u32, NameId), FuncId>,
+    /// Functions by their unit and name, sorted: those of units with classes of their own, and those that no unit describes and whose
+    /// name several functions have. `Functions::of_name` finds the others.
+    functions: Vec<(u32, NameId, FuncId)>,
     /// Functions without linkage names, by unit and instance.
     instances: HashMap<(u32, Instance), FuncId>,
 }
@@ -25,52 +30,62 @@ const ANY_UNIT: u32 = u32::MAX;
 
 impl<'a, 'p, 'f> Members<'a, 'p, 'f> {
     pub(crate) fn new(index: &'a Index<'p, 'f>, classes: &Classes<'_>) -> Self {
-        let program = index.program;
-        let mut functions = HashMap::default();
+        let program = index.functions.program;
+        let local: HashSet<u32> = classes.list.iter().filter_map(|class| class.local).collect();
+        let mut functions = Vec::new();
         let mut instances = HashMap::default();
         for (number, function) in program.functions.iter().enumerate() {
             let id = FuncId(number as u32);
             instances.extend(instance_of(index, function).map(|instance| (instance, id)));
-            let unit = function.source.map_or(ANY_UNIT, |source| source.unit.0);
+            let unit = function.source.map_or(ANY_UNIT, |source| source.unit.number());
             let own = program.origins[function.origin.index()].name;
-            functions.insert((unit, own), id);
+            let is_needed = if unit == ANY_UNIT {
+                index.functions.of_name(own) != Some(Some(id))
+            } else {
+                local.contains(&unit)
+            };
+            if is_needed {
+                functions.push((unit, own, id));
+            }
         }
+        fit(&mut functions);
+        functions.sort_unstable();
         let mut members = Members {
             index,
             of_class: HashMap::default(),
-            unexcluded: HashMap::default(),
+            unexcluded: Vec::with_capacity(program.groups.iter().map(|group| group.members.len()).sum()),
+            first_members: Vec::with_capacity(program.groups.len()),
             lost: HashSet::default(),
             functions,
             instances,
         };
         for (number, group) in program.groups.iter().enumerate() {
+            members.first_members.push(members.unexcluded.len() as u32);
             for member in &group.members {
-                members.add_member(classes, GroupId(number as u32), member);
+                let is_excluded = members.add_member(classes, GroupId(number as u32), member);
+                members.unexcluded.push(!is_excluded);
             }
         }
         members.add_lost(classes);
         members
     }
 
-    /// Records the classes that a member is a method of, and whether it may run on any object.
-    fn add_member(&mut self, classes: &Classes<'_>, group: GroupId, member: &Member) {
-        let program = self.index.program;
-        let text = |name: NameId| &*program.names[name.index()];
+    /// Records the classes that a member is a method of. False if it may run on any object.
+    fn add_member(&mut self, classes: &Classes<'_>, group: GroupId, member: &Member) -> bool {
+        let index = self.index;
+        let program = index.functions.program;
+        let text = |name: NameId| index.functions.text(name);
         let function = &program.functions[member.function.index()];
-        let unit = function.source.map_or(ANY_UNIT, |source| source.unit.0);
+        let unit = function.source.map_or(ANY_UNIT, |source| source.unit.number());
         let own = program.origins[function.origin.index()].name;
         let others = function.symbol.into_iter().chain(function.aliases.iter().copied());
         let mut excluded = function.source.is_some() && member.how != How::SymbolOnly;
         let nameless = instance_of(self.index, function)
             .and_then(|(unit, instance)| classes.of_instance(unit, instance));
-        if let Some((class, is_virtual)) = nameless {
+        if let Some(NamelessClass { class, is_virtual }) = nameless {
             self.of_class.entry(class).or_default().push((group, member.function));
             // Its own symbol was found by its own name. If it has a symbol of another function, it may be that function.
-            excluded &= is_virtual && others.clone().all(|name| is_unnamed(text(name)));
-            if !excluded {
-                self.unexcluded.entry(group).or_default().insert(member.function);
-            }
-            return;
+            return excluded && is_virtual && others.clone().all(|name| is_unnamed(text(name)));
         }
         for name in [own].into_iter().chain(others) {
             let bytes = text(name);
@@ -79,30 +94,30 @@ impl<'a, 'p, 'f> Members<'a, 'p, 'f> {
             }
             excluded &= bytes.len() <= MAX_NAME && classes.is_virtual(bytes, unit);
         }
-        if !excluded {
-            self.unexcluded.entry(group).or_default().insert(member.function);
-        }
+        excluded
     }
 
     /// Records the classes of erased functions that were not recovered.
     fn add_lost(&mut self, classes: &Classes<'_>) {
         let index = self.index;
-        let program = index.program;
-        for (unit_index, unit) in index.records.units.iter().enumerate() {
+        let program = index.functions.program;
+        for (unit_index, unit) in index.functions.records.units.iter().enumerate() {
             for erased in unit.erased.iter().filter(|erased| !erased.removed) {
-                if index.described(unit_index, erased.die).is_some() {
+                if index.functions.described(unit_index, erased.die).is_some() {
                     continue;
                 }
-                if let Some((class, _)) = classes.of_instance(unit_index as u32, erased.instance) {
+                if let Some(NamelessClass { class, .. }) =
+                    classes.of_instance(unit_index as u32, erased.instance)
+                {
                     self.lost.insert(class);
                     continue;
                 }
                 let origin = program.origin_of(unit_index, erased.origin);
                 let name = program.origins[origin.index()].name;
-                if index.of_name(name).is_some() {
+                if index.functions.of_name(name).is_some() {
                     continue;
                 }
-                self.lost.extend(classes.named(&program.names[name.index()], unit_index as u32));
+                self.lost.extend(classes.named(index.functions.text(name), unit_index as u32));
             }
         }
     }
@@ -117,10 +132,26 @@ impl<'a, 'p, 'f> Members<'a, 'p, 'f> {
         groups.map(|same| (same[0].0, same.iter().map(|member| member.1).collect())).collect()
     }
 
+    /// The members of one group that a class and its bases have.
+    pub(crate) fn of_group(&self, line: &[usize], group: GroupId) -> Vec<FuncId> {
+        let of_class = |class: &usize| {
+            // Groups were added in their order.
+            let all = self.of_class.get(class).map(Vec::as_slice).unwrap_or_default();
+            let first = all.partition_point(|of| of.0 < group);
+            all[first..].iter().take_while(|of| of.0 == group).map(|of| of.1).collect::<Vec<_>>()
+        };
+        let mut members: Vec<FuncId> = line.iter().flat_map(of_class).collect();
+        members.sort_unstable();
+        members.dedup();
+        members
+    }
+
     /// True if a member that is not `related` may have run.
     pub(crate) fn unexcluded(&self, group: GroupId, related: &[FuncId]) -> bool {
-        let unexcluded = self.unexcluded.get(&group);
-        unexcluded.is_some_and(|members| members.iter().any(|member| !related.contains(member)))
+        let members = &self.index.functions.program.groups[group.index()].members;
+        let unexcluded = &self.unexcluded[self.first_members[group.index()] as usize..];
+        let mut left = members.iter().zip(unexcluded).filter(|(_, unexcluded)| **unexcluded);
+        left.any(|(member, _)| !related.contains(&member.function))
     }
 
     /// True if a method of the classes may be at any address: it was erased, or is not in the program.
@@ -141,9 +172,16 @@ impl<'a, 'p, 'f> Members<'a, 'p, 'f> {
 
     /// The function that every unit means by a name.
     pub(crate) fn program_wide(&self, name: &[u8]) -> Option<FuncId> {
-        let name = self.index.placed.name_of(name)?;
-        let any = || self.functions.get(&(ANY_UNIT, name)).copied();
-        self.index.of_name(name).flatten().or_else(any)
+        let name = self.index.functions.placed.name_of(name)?;
+        let any = || self.of_unit(ANY_UNIT, name);
+        self.index.functions.of_name(name).flatten().or_else(any)
+    }
+
+    /// The last function of a unit with this name in its DIE.
+    fn of_unit(&self, unit: u32, name: NameId) -> Option<FuncId> {
+        let after = self.functions.partition_point(|&(in_unit, own, _)| (in_unit, own) <= (unit, name));
+        let &(in_unit, own, function) = self.functions.get(after.checked_sub(1)?)?;
+        ((in_unit, own) == (unit, name)).then_some(function)
     }
 
     /// The function of a method that a class declares.
@@ -158,8 +196,8 @@ impl<'a, 'p, 'f> Members<'a, 'p, 'f> {
     pub(crate) fn function(&self, class: &Class<'_>, linkage_name: &[u8]) -> Option<FuncId> {
         match class.local {
             Some(unit) => {
-                let name = self.index.placed.name_of(linkage_name)?;
-                self.functions.get(&(unit, name)).copied()
+                let name = self.index.functions.placed.name_of(linkage_name)?;
+                self.of_unit(unit, name)
             }
             None => self.program_wide(linkage_name),
         }
@@ -169,11 +207,7 @@ impl<'a, 'p, 'f> Members<'a, 'p, 'f> {
 /// The unit and the instance of a function without a linkage name.
 fn instance_of(index: &Index<'_, '_>, function: &Function) -> Option<(u32, Instance)> {
     let source = function.source?;
-    let instance = index.program.code[source.unit.index()].functions[source.function.index()].instance;
-    Some((source.unit.0, instance)).filter(|(_, instance)| *instance != Instance::NAMED)
-}
-
-/// True for the mangled name of a member of an unnamed namespace.
-pub(crate) fn is_unnamed(name: &[u8]) -> bool {
-    name.windows(11).any(|part| part == b"_GLOBAL__N_")
+    let instance =
+        index.functions.program.code[source.unit.index()].functions[source.function.index()].instance;
+    Some((source.unit.number(), instance)).filter(|(_, instance)| *instance != Instance::NAMED)
 }

@@ -4,41 +4,43 @@
 //! word 2 leads to a group's code means the same member, that member probably ran. It is not proven: the table may be
 //! in another module, or a function may have given up its frame by a tail call.
 //!
-//! A word holds only an address. The class of the table shows which member the word means: by the slot number of the
-//! method if the class is described, otherwise by the only member whose linkage name begins with the name of the
-//! class or of one of its bases. A word without such evidence makes its slot doubtful for the group.
-
-use std::rc::Rc;
+//! A word holds only an address. The slot number of a described method shows which member the word means; `meant_methods` has the
+//! other evidence. A word without evidence makes its slot doubtful for the group.
 
 use rayon::prelude::*;
 
 use crate::keys::index::Index;
-use crate::keys::objects::dispatch::{Dispatch, TableRange, target};
+use crate::keys::objects::declaration_order::WordsOfGroups;
+use crate::keys::objects::dispatch::{Dispatch, TableRange};
+use crate::keys::objects::hierarchy::Subobject;
+use crate::keys::objects::meant_methods::{MAX_LOOKED_AT, TableClass, TableWord};
 use crate::keys::objects::vtables::Word;
 use crate::model::{FuncId, GroupId, ImageAddr, OverriderKey, Owner, Piece, SlotKey, VtableKey};
-use crate::program::names::itanium::nested;
-use crate::util::hash::HashMap;
+use crate::program::names::itanium::thunk_target;
+use crate::util::hash::{HashMap, HashSet};
 
 /// Pieces of code that one task reads.
 const PIECES_AT_ONCE: usize = 256;
 
-/// Members of groups visited for words of tables; beyond it every word may lead to other functions too.
-const MAX_LOOKED_AT: u64 = 1 << 26;
-
 /// Keys of one slot; beyond it the slot gives no key.
 const MAX_OF_SLOT: usize = 1 << 16;
 
-/// The class of a table, as far as it is known.
-pub(crate) enum TableClass<'c> {
-    Known {
-        class: usize,
-        /// The class and all its bases.
-        line: &'c [usize],
-        /// Slot numbers of methods are the numbers of words.
-        numbered: bool,
-    },
-    /// Unknown class: the text that the linkage names of its methods begin with.
-    Named(&'c [u8]),
+/// Members of a group that come first together; more tell too little.
+const MAX_RELATED: usize = 8;
+
+/// In place of the name of an unknown class: no linkage name begins with it.
+const NO_CLASS: &[u8] = b"?";
+
+/// A word of a table that leads to a group.
+struct ToldWord {
+    /// The index of the table among those of its class.
+    table: usize,
+    slot: u16,
+    group: GroupId,
+    /// The member that the word means, if that shows.
+    function: Option<FuncId>,
+    /// A thunk leads to it.
+    by_thunk: bool,
 }
 
 /// By slot and group: the functions that words lead to, and whether a word leads to others too.
@@ -78,7 +80,7 @@ impl Overriders {
 
 /// The calls of the program through a word of a vtable, as its code shows them.
 pub(crate) fn decoded(index: &Index<'_, '_>) -> Vec<SlotKey> {
-    let program = index.program;
+    let program = index.functions.program;
     let of_piece = |piece: &Piece| {
         let start = piece.start.0;
         let rows = match piece.owner {
@@ -95,7 +97,7 @@ pub(crate) fn decoded(index: &Index<'_, '_>) -> Vec<SlotKey> {
             let before = rows.partition_point(|row| from.wrapping_add(u64::from(row.offset)) <= address);
             before.checked_sub(1).map_or(start, |at| from.wrapping_add(u64::from(rows[at].offset)))
         };
-        let calls = index.machine.slot_calls(start, start + u64::from(piece.body), &begins);
+        let calls = index.functions.machine.slot_calls(piece.code(), &begins);
         // A function pointer in the object itself is in no table: the call may reach a method of its class by another
         // slot.
         calls.into_iter().filter(|call| call.by_object)
@@ -112,65 +114,186 @@ pub(crate) fn decoded(index: &Index<'_, '_>) -> Vec<SlotKey> {
     program.pieces.par_chunks(PIECES_AT_ONCE).flat_map_iter(of_pieces).collect()
 }
 
-impl Dispatch<'_, '_, '_> {
-    /// Adds the functions at the words of a class's tables that the program calls through. Returns the keys of
-    /// objects that point to one of these tables, all doubtful. Gives up beyond `most` keys.
+impl<'p> Dispatch<'_, 'p, '_> {
+    /// Adds the functions at the words of tables that the program calls through. Several classes may share the tables. Returns the
+    /// keys of objects that point to one of these tables, all doubtful. A slot gives none for a group if a word of it in any of the
+    /// tables leads to the group and does not show which member it means. Gives up beyond `most` words, and returns at most `most` keys and one.
     pub(crate) fn overriders(
         &mut self,
         found: &mut Overriders,
-        class: &TableClass<'_>,
+        classes: &[TableClass<'_>],
         tables: &[TableRange],
         most: usize,
     ) -> Vec<VtableKey> {
-        let mut keys = Vec::new();
         let slots = self.slots;
-        for (number, &(point, end)) in tables.iter().enumerate() {
+        let mut words: Vec<ToldWord> = Vec::new();
+        'tables: for (number, &TableRange { point, end }) in tables.iter().enumerate() {
+            let lacks_bases = classes.iter().any(|class| self.lacks_bases(class));
+            let crowded =
+                if lacks_bases { self.crowded(&tables[number..=number]) } else { HashSet::default() };
             for &slot in slots {
                 let Some(place) = point.checked_add(u64::from(slot) * self.width) else { break };
                 if place.checked_add(self.width).is_none_or(|after| after > end) {
                     break;
                 }
-                if keys.len() > most {
+                if words.len() > most {
                     self.lacks_words = true;
-                    return keys;
+                    break 'tables;
                 }
-                for (group, function) in self.told(class, number, slot, place) {
+                for (group, function) in
+                    self.told_by(classes, &TableWord { number, point, slot, place, crowded: &crowded })
+                {
                     found.add(slot, group, function);
-                    let key = |function| VtableKey {
-                        point: ImageAddr(point),
-                        function,
-                        slot: Some(slot),
-                        doubtful: true,
-                    };
-                    keys.extend(function.map(key));
+                    let by_thunk = function.is_some_and(|function| self.is_thunk(place, function));
+                    words.push(ToldWord { table: number, slot, group, function, by_thunk });
                 }
             }
         }
+        let untold = words.iter().filter(|word| word.function.is_none());
+        let untold: HashSet<(u16, GroupId)> = untold.map(|word| (word.slot, word.group)).collect();
+        let is_told = |word: &&ToldWord| {
+            let mut groups =
+                word.function.into_iter().flat_map(|function| self.index.functions.groups(function));
+            groups.all(|group| !untold.contains(&(word.slot, group)))
+        };
+        let keys = words.iter().filter(is_told).flat_map(|word| {
+            // Behind a thunk the function runs on another part of the object, which has another table.
+            let run_on = if word.by_thunk { tables } else { &tables[word.table..=word.table] };
+            let key = move |&TableRange { point, .. }: &TableRange| {
+                let function = word.function?;
+                let point = ImageAddr(point);
+                Some(VtableKey { point, function, slot: Some(word.slot), doubtful: true, guessed: false })
+            };
+            run_on.iter().filter_map(key)
+        });
+        // One more shows the caller that there are too many.
+        let mut keys: Vec<VtableKey> = keys.take(most + 1).collect();
+        let mut of_groups: Vec<Option<WordsOfGroups>> = Vec::new();
+        let mut untold: Vec<(u16, GroupId)> = untold.into_iter().collect();
+        untold.sort_unstable();
+        for (slot, group) in untold {
+            if keys.len() > most {
+                break;
+            }
+            let of_group = self.several_related(classes, group);
+            if of_group.is_empty() {
+                continue;
+            }
+            of_groups.resize_with(tables.len(), || None);
+            let here = words.iter().filter(|word| (word.slot, word.group) == (slot, group));
+            let guess = self.guess(classes, tables, here, &of_group, &mut of_groups);
+            keys.extend(tables.iter().flat_map(|&TableRange { point, .. }| {
+                let key = move |function| VtableKey {
+                    point: ImageAddr(point),
+                    function,
+                    slot: Some(slot),
+                    doubtful: true,
+                    guessed: guess == Some(function),
+                };
+                of_group.iter().copied().map(key)
+            }));
+        }
+        // A function in several groups has a word for each.
+        keys.sort_unstable();
+        keys.dedup();
         keys
     }
 
-    /// The groups that a word leads to, each with the member that it means, if that shows.
-    fn told(
+    /// The groups of a function, and of those that it gives its frame to, where nothing shows which member a word means.
+    fn led_to_by(&mut self, function: FuncId) -> Vec<(GroupId, Option<FuncId>)> {
+        let mut all = vec![function];
+        all.extend(self.reach_of(function).members.iter().copied());
+        let groups = all.into_iter().flat_map(|function| self.index.functions.groups(function));
+        let mut groups: Vec<(GroupId, Option<FuncId>)> = groups.map(|group| (group, None)).collect();
+        groups.sort_unstable();
+        groups.dedup();
+        groups
+    }
+
+    /// Which of several members probably runs: the method that the order of declarations gives for each of these words, which have one slot
+    /// and lead to one group. `of_groups`: by table, filled where needed.
+    fn guess<'w>(
         &mut self,
-        class: &TableClass<'_>,
-        number: usize,
-        slot: u16,
-        place: u64,
+        classes: &[TableClass<'_>],
+        tables: &[TableRange],
+        words: impl Iterator<Item = &'w ToldWord>,
+        related: &[FuncId],
+        of_groups: &mut [Option<WordsOfGroups>],
+    ) -> Option<FuncId> {
+        let [class] = classes else { return None };
+        // Words of tables of a class with virtual bases have no known numbers.
+        if matches!(class, TableClass::Known { numbered: false, .. }) {
+            return None;
+        }
+        let mut guess = None;
+        for word in words {
+            let of_table = &mut of_groups[word.table];
+            let of_table = of_table.get_or_insert_with(|| self.words_of_groups(tables[word.table]));
+            let in_group = of_table.get(&word.group)?;
+            let function = word.function.or_else(|| self.by_order(class, in_group, word.slot, related))?;
+            if *guess.get_or_insert(function) != function {
+                return None;
+            }
+        }
+        guess
+    }
+
+    /// The groups that a word leads to, each with the members that it means on objects of these classes, which share the table;
+    /// `None` if some class does not show which member it is.
+    fn told_by(
+        &mut self,
+        classes: &[TableClass<'_>],
+        word: &TableWord<'_>,
     ) -> Vec<(GroupId, Option<FuncId>)> {
+        match classes {
+            [class] => self.told(class, word),
+            [] => self.told(&TableClass::Named(NO_CLASS), word),
+            _ => {
+                let each: Vec<_> = classes.iter().map(|class| self.told(class, word)).collect();
+                // Where nothing is known of one class, its objects may lead anywhere in the same groups.
+                let untold = each.iter().any(Vec::is_empty);
+                let mut all: Vec<_> = each.into_iter().flatten().collect();
+                let groups: Vec<GroupId> = all.iter().filter(|_| untold).map(|of| of.0).collect();
+                all.extend(groups.into_iter().map(|group| (group, None)));
+                all.sort_unstable();
+                all.dedup();
+                all
+            }
+        }
+    }
+
+    /// True if a word leads to a function by a thunk, which changes the pointer to the object.
+    fn is_thunk(&self, place: u64, function: FuncId) -> bool {
+        match self.words.at(place) {
+            Some(Word::Named(name)) => thunk_target(name).is_some(),
+            Some(Word::Number(address)) => {
+                self.index.functions.starts[function.index()] != address.cast_unsigned()
+            }
+            _ => false,
+        }
+    }
+
+    /// The groups that a word leads to, each with the member that it means, if that shows.
+    fn told(&mut self, class: &TableClass<'_>, word: &TableWord<'_>) -> Vec<(GroupId, Option<FuncId>)> {
+        let &TableWord { number, point, slot, place, .. } = word;
         let none: &[usize] = &[];
         let line = match class {
             TableClass::Known { line, .. } => line,
             TableClass::Named(_) => none,
         };
-        let program = self.index.program;
+        let program = self.index.functions.program;
         let first = match self.words.at(place) {
-            Some(Word::Named(name)) => self.named(line, name),
+            Some(Word::Named(name)) => {
+                let function = self.named(line, name);
+                if let Some(function) = function.filter(|function| self.may_replace(class, *function)) {
+                    return self.led_to_by(function);
+                }
+                function
+            }
             Some(Word::Number(address)) => {
                 let address = address.cast_unsigned();
-                let Ok(piece) = program.pieces.binary_search_by_key(&address, |piece| piece.start.0) else {
-                    return Vec::new();
-                };
-                match program.pieces[piece].owner {
+                let Some(owner) = self.owner_at(address) else { return Vec::new() };
+                match owner {
                     Owner::Group(group) => {
                         self.looked_at += program.groups[group.index()].members.len() as u64;
                         if self.looked_at > MAX_LOOKED_AT {
@@ -185,97 +308,122 @@ impl Dispatch<'_, '_, '_> {
                         };
                         let function = declared
                             .or_else(|| self.alone(line, address))
-                            .or_else(|| self.by_thunk(line, group))
-                            .or_else(|| self.only_related(class, group));
+                            .or_else(|| self.by_slot_name(class, group, slot, point))
+                            .or_else(|| {
+                                let related = self
+                                    .by_thunk(class, group, number)
+                                    .or_else(|| self.only_related(class, group, word));
+                                related.filter(|function| !self.may_replace(class, *function))
+                            });
                         if function.is_none() {
                             return self.led_to(group).iter().map(|group| (*group, None)).collect();
                         }
                         function
                     }
                     Owner::Function(function) => {
-                        let method = self.names(function).find_map(target);
-                        method.and_then(|method| self.members.program_wide(&method)).or(Some(function))
+                        let function = self.behind_thunk(function);
+                        if self.may_replace(class, function) {
+                            return self.led_to_by(function);
+                        }
+                        Some(function)
                     }
                 }
             }
             _ => None,
         };
         let Some(function) = first else { return Vec::new() };
-        let mut all = vec![function];
         // A thunk, or a method that ends in a tail call, gives its frame to the function that it jumps to.
-        all.extend(self.reach_of(function).members.iter().copied());
+        let mut all = vec![function];
+        if self.may_lead_into_group[function.index()] {
+            all.extend(self.reach_of(function).members.iter().copied());
+        }
         all.sort_unstable();
         all.dedup();
-        all.into_iter().filter_map(|function| Some((self.index.group(function)?, Some(function)))).collect()
+        let groups =
+            |function| self.index.functions.groups(function).map(move |group| (group, Some(function)));
+        all.into_iter().flat_map(groups).collect()
     }
 
-    /// The group, and the groups that its members give their frames to: a word that leads to folded thunks may mean
-    /// any of them.
-    fn led_to(&mut self, group: GroupId) -> Rc<Vec<GroupId>> {
-        if let Some(known) = self.led.get(&group) {
-            return known.clone();
+    /// Records the slots of methods as the words of a class's tables show them, for classes that do not declare them. `line`: the class
+    /// and its bases, none of them virtual.
+    pub(crate) fn learn_slots(&mut self, class: usize, line: &[usize], tables: &[TableRange]) {
+        let subobjects = self.classes.subobjects(class);
+        let is_described = |of: &Subobject| self.classes.list[of.class].described;
+        if subobjects.iter().all(is_described) {
+            return;
         }
-        let mut groups = vec![group];
-        let program = self.index.program;
-        for member in &program.groups[group.index()].members {
-            let methods: Vec<FuncId> = self
-                .names(member.function)
-                .filter_map(target)
-                .filter_map(|method| self.members.program_wide(&method))
-                .collect();
-            let reach = self.reach_of(member.function);
-            let reached = methods.iter().chain(&reach.members);
-            groups.extend(reached.filter_map(|function| self.index.group(*function)));
-        }
-        groups.sort_unstable();
-        groups.dedup();
-        let groups = Rc::new(groups);
-        self.led.insert(group, groups.clone());
-        groups
-    }
-
-    /// The method that folded thunks lead to, of the class or of its nearest base that has one in the group.
-    fn by_thunk(&self, line: &[usize], group: GroupId) -> Option<FuncId> {
-        let members = &self.index.program.groups[group.index()].members;
-        let targets: Vec<Vec<u8>> = members
-            .iter()
-            .flat_map(|member| self.names(member.function).filter_map(target).collect::<Vec<_>>())
-            .collect();
-        // Thunks of different methods may have been folded because their methods were: then nothing shows which
-        // method the word means.
-        let (mut nearest, mut method) = (None, None);
-        for &class in line {
-            for name in &targets {
-                let Some(within) = self.classes.list[class].within(name) else { continue };
-                if *method.get_or_insert(within) != within {
-                    return None;
+        let offsets: Vec<Option<u64>> = tables.iter().map(|table| self.offset_of(table.point)).collect();
+        for (number, &TableRange { point, end }) in tables.iter().enumerate() {
+            let mut here = subobjects.iter().filter(|of| Some(of.offset) == offsets[number]);
+            // Classes add methods only to their first table, so all methods of another table are those of the base it is for.
+            let own = here.next().filter(|own| !is_described(own));
+            let others = here.filter(|of| !is_described(of) && self.has_table(of, &subobjects, &offsets));
+            let others: Vec<Subobject> = others.copied().collect();
+            if own.is_none() && others.is_empty() {
+                continue;
+            }
+            for &slot in self.slots {
+                let place = point.saturating_add(u64::from(slot) * self.width);
+                if place.saturating_add(self.width) > end {
+                    break;
                 }
-                let function = self.method(&[class], name)?;
-                nearest.get_or_insert(function);
+                let Some(Word::Number(address)) = self.words.at(place) else { continue };
+                let address = address.cast_unsigned();
+                if !self.looks_at(self.owner_at(address), line.len()) {
+                    return;
+                }
+                let declared = if number == 0 { self.declared(class, slot, address) } else { None };
+                let found = || {
+                    let function =
+                        self.alone(line, address).or_else(|| self.only_here(class, line, address, point));
+                    function.filter(|function| !self.replaces_some(*function))
+                };
+                let function = declared.or_else(found);
+                let Some(function) = function else { continue };
+                let rest =
+                    |name: &'p [u8]| line.iter().find_map(|&class| self.classes.list[class].within(name));
+                let Some(rest) = self.names(function).find_map(rest) else { continue };
+                if let Some(own) = own {
+                    self.slot_names.add_own(own.class, slot, rest);
+                }
+                for of in &others {
+                    self.slot_names.add_derived(of.class, slot, rest, of.within);
+                }
             }
         }
-        nearest
     }
 
-    /// The only member of a group that the class or one of its bases has.
-    fn only_related(&self, class: &TableClass<'_>, group: GroupId) -> Option<FuncId> {
-        match class {
-            TableClass::Known { line, .. } => {
-                let related = self.members.of(line);
-                let here = related.iter().find(|of| of.0 == group)?;
-                if let [function] = here.1[..] { Some(function) } else { None }
-            }
-            TableClass::Named(key) => {
-                let members = &self.index.program.groups[group.index()].members;
-                let is_related = |function: FuncId| {
-                    self.names(function).any(|name| {
-                        let rest = nested(name).and_then(|name| name.strip_prefix(*key));
-                        rest.is_some_and(|rest| rest.first().is_some_and(u8::is_ascii_digit))
-                    })
-                };
-                let mut related = members.iter().map(|member| member.function).filter(|f| is_related(*f));
-                related.next().filter(|_| related.next().is_none())
-            }
+    /// True if a base at the start of a class is known to have a table. If it had none, another base with a table would be there.
+    /// `offsets`: those of the tables of the whole object.
+    fn has_table(&self, base: &Subobject, subobjects: &[Subobject], offsets: &[Option<u64>]) -> bool {
+        let has_other = |of: &Subobject| {
+            of.within == base.within && of.offset != base.offset && offsets.contains(&Some(of.offset))
+        };
+        self.classes.list[base.within].extends || subobjects.iter().any(has_other)
+    }
+
+    /// The groups to which several words of a table lead.
+    fn crowded(&mut self, table: &[TableRange]) -> HashSet<GroupId> {
+        let words = self.words_into_groups(table).into_iter();
+        words.filter(|words| words.1 > 1).map(|words| words.0).collect()
+    }
+
+    /// The members of a group that these classes have, if there are several: each may be at a word that does not show which it means.
+    /// None if their parts are not in the same groups, as a key holds in all groups of its function, or if there are more than
+    /// [`MAX_RELATED`].
+    fn several_related(&self, classes: &[TableClass<'_>], group: GroupId) -> Vec<FuncId> {
+        let mut all: Vec<FuncId> = classes.iter().flat_map(|class| self.related(class, group)).collect();
+        all.sort_unstable();
+        all.dedup();
+        if !(2..=MAX_RELATED).contains(&all.len()) {
+            return Vec::new();
         }
+        let groups_of = |function: FuncId| {
+            let mut groups: Vec<GroupId> = self.index.functions.groups(function).collect();
+            groups.sort_unstable();
+            groups
+        };
+        let groups = groups_of(all[0]);
+        if all.iter().all(|&function| groups_of(function) == groups) { all } else { Vec::new() }
     }
 }

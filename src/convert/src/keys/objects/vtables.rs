@@ -1,6 +1,7 @@
-//! The words of vtables at run time: the words of the file, and the loader's values for relocated ones.
+//! The words of vtables and type information at run time: the words of the file, and the loader's values for relocated ones.
 
-use crate::open::Image;
+use crate::model::AddressRange;
+use crate::open::{Image, RelocationSymbol};
 use crate::program::machine::{EM_AARCH64, EM_X86_64};
 use crate::util::hash::HashMap;
 
@@ -9,13 +10,15 @@ const R_X86_64_RELATIVE: u32 = 8;
 const R_AARCH64_ABS64: u32 = 257;
 const R_AARCH64_RELATIVE: u32 = 1027;
 
-/// A word of a table.
+/// A word of a table or of type information.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Word<'f> {
     /// Signed: tables contain small negative numbers besides addresses.
     Number(i64),
     /// The address of the function of this name, in whichever module.
     Named(&'f [u8]),
+    /// A number plus the address of an object of this name. The last is the sum, if the program itself has the object.
+    Object(&'f [u8], i64, Option<u64>),
     /// The loader writes a value that is not known.
     Unknown,
 }
@@ -26,9 +29,21 @@ pub(crate) struct Words<'i, 'f> {
     written: HashMap<u64, Word<'f>>,
 }
 
+/// The word that the loader makes of a symbol's address and a number.
+fn named<'f>(symbol: &RelocationSymbol<'f>, addend: i64) -> Word<'f> {
+    match (symbol.is_function, addend) {
+        (true, 0) => Word::Named(symbol.name),
+        (true, _) => Word::Unknown,
+        (false, _) => {
+            let value = symbol.address.map(|address| address.wrapping_add_signed(addend));
+            Word::Object(symbol.name, addend, value)
+        }
+    }
+}
+
 impl<'i, 'f> Words<'i, 'f> {
-    /// Reads the relocations in these ranges of tables, which are sorted.
-    pub(crate) fn new(image: &'i Image<'f>, tables: &[(u64, u64)]) -> Self {
+    /// Reads the relocations in these ranges, which are sorted.
+    pub(crate) fn new(image: &'i Image<'f>, tables: &[AddressRange]) -> Self {
         let mut written = HashMap::default();
         let (relative, absolute) = match image.arch.machine {
             EM_X86_64 => (R_X86_64_RELATIVE, R_X86_64_64),
@@ -36,29 +51,37 @@ impl<'i, 'f> Words<'i, 'f> {
             _ => (u32::MAX, u32::MAX),
         };
         for section in image.loader.sections() {
-            for relocation in section.iter() {
+            // Relocations are mostly in the order of their places: the next one is before the same table as the last, or in it.
+            let mut after = 0;
+            section.iter().for_each(|relocation| {
                 let place = relocation.section_off;
-                let after = tables.partition_point(|table| table.0 <= place);
-                let inside = after.checked_sub(1).is_some_and(|before| place < tables[before].1);
+                let is_next = |after: usize| {
+                    after.checked_sub(1).is_none_or(|before| tables[before].start <= place)
+                        && tables.get(after).is_none_or(|table| place < table.start)
+                };
+                if !is_next(after) {
+                    after = tables.partition_point(|table| table.start <= place);
+                }
+                let inside = after.checked_sub(1).is_some_and(|before| place < tables[before].end);
                 if !inside {
-                    continue;
+                    return;
                 }
                 let word = match relocation.kind {
                     kind if kind == relative && section.has_addend => Word::Number(relocation.addend),
-                    kind if kind == absolute && section.has_addend && relocation.addend == 0 => {
-                        let symbol = section.symbol(relocation.symbol).filter(|symbol| symbol.is_function);
-                        symbol.map_or(Word::Unknown, |symbol| Word::Named(symbol.name))
+                    kind if kind == absolute && section.has_addend => {
+                        let symbol = section.symbol(relocation.symbol);
+                        symbol.map_or(Word::Unknown, |symbol| named(&symbol, relocation.addend))
                     }
                     _ => Word::Unknown,
                 };
                 // On some processors two relocations of one place add up.
                 written.entry(place).and_modify(|known| *known = Word::Unknown).or_insert(word);
-            }
+            });
         }
         Words { image, written }
     }
 
-    /// A word of the tables; `None` if the file does not have it.
+    /// A word in these ranges; `None` if the file does not have it.
     pub(crate) fn at(&self, address: u64) -> Option<Word<'f>> {
         if let Some(&word) = self.written.get(&address) {
             return Some(word);

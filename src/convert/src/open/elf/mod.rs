@@ -12,14 +12,17 @@ use std::path::Path;
 
 use object::elf;
 
-use super::diagnostics::{OpenDiagnosticKind, OpenDiagnostics};
 pub(super) use super::elf_tables::{ElfSection, Tables};
 use super::error::OpenError;
 use super::files::Files;
 use super::image::{
-    AddressRange, Arch, CodeSection, DebugSections, Format, Image, ImageKind, Linker, LoadedSegment, Restored,
+    Arch, CodeSection, DebugSections, Format, Image, ImageKind, Linker, LoadedSegment, Restored,
 };
+use super::magic::not_an_object;
 use super::relocations::KeptRelocations;
+use crate::diagnostics::opening::{OpenDiagnosticKind, OpenDiagnostics};
+use crate::model::AddressRange;
+use crate::toolchain::linkers::{OF_BOLT, OF_GO, OF_GOLD, names_linker, names_lld, names_mold};
 use crate::util::text;
 use layout::Layout;
 use sections::{Contents, DebugLayout};
@@ -130,28 +133,23 @@ pub(super) fn read<'f>(
     Ok((image, links))
 }
 
-/// The linker of a file, guessed from the names that linkers and compilers leave in it.
+/// The linker of a file, guessed from the names that linkers and compilers leave in it ([`crate::toolchain::linkers`]).
 fn linker(tables: &Tables<'_>) -> Linker {
-    if tables.section(b".note.gnu.gold-version").is_some() {
+    if tables.section(OF_GOLD).is_some() {
         return Linker::MayFoldAndForget;
     }
-    // BOLT folds functions after the link.
-    let is_rewritten = tables.section(b".note.bolt_info").is_some();
+    let is_rewritten = tables.section(OF_BOLT).is_some();
     // In a separate debug file `.comment` may be empty (`SHT_NOBITS`); `is_empty` below handles that.
     let Some(comment) = tables.section(b".comment").map(|section| tables.bytes(section)) else {
         // Go's own linker writes no `.comment`. But Go may also have called another linker, and someone removed `.comment`.
-        let of_go = tables.section(b".note.go.buildid").is_some() && !is_rewritten;
+        let of_go = tables.section(OF_GO).is_some() && !is_rewritten;
         return if of_go { Linker::PerhapsOfGo } else { Linker::Unknown };
     };
-    let names = |tool: &[u8]| {
-        comment.split(|byte| !byte.is_ascii_alphanumeric()).any(|word| word.eq_ignore_ascii_case(tool))
-    };
-    // Other linkers have `link` in their names (armlink, `IAR ELF Linker`), and some of them fold. GNU ld writes no name.
-    let other = comment.windows(4).any(|word| word.eq_ignore_ascii_case(b"link"));
     match comment.is_empty() {
         true => Linker::Unknown,
-        false if names(b"LLD") || names(b"mold") || is_rewritten => Linker::MayFold,
-        false if other => Linker::Unknown,
+        false if names_mold(comment) => Linker::MayFoldAndLocalize,
+        false if names_lld(comment) || is_rewritten => Linker::MayFold,
+        false if names_linker(comment) => Linker::Unknown,
         false => Linker::NeverFolds,
     }
 }
@@ -197,7 +195,7 @@ pub fn holdings(path: &Path) -> Result<Holdings, OpenError> {
 /// The header or a table is damaged.
 pub(super) fn build_id<'f>(path: &Path, data: &'f [u8]) -> Result<&'f [u8], OpenError> {
     if !data.starts_with(&elf::ELFMAG) {
-        return Err(OpenError::NotAnObject { path: path.to_owned(), found: "not an ELF file".to_owned() });
+        return Err(not_an_object(path, data));
     }
     Ok(Tables::parse(path, data)?.build_id())
 }

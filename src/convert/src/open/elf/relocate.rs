@@ -16,7 +16,7 @@ use object::endian::Endianness;
 
 use super::action::RelocationAction;
 use super::others::{self, OtherTypes};
-use crate::open::diagnostics::{OpenDiagnosticKind, OpenDiagnostics};
+use crate::diagnostics::opening::{OpenDiagnosticKind, OpenDiagnostics};
 use crate::open::elf_tables::{RelocationRows, SymbolPlace, SymbolTable, Tables};
 use crate::open::relocations::{decode, has_addend};
 

@@ -8,10 +8,11 @@
 
 use super::layout::Layout;
 use super::relocate::Relocator;
+use crate::model::AddressRange;
 use crate::open::elf_tables::Tables;
 use crate::open::error::OpenError;
 use crate::open::files::Files;
-use crate::open::image::{AddressRange, DebugSection, DebugSections, Restored};
+use crate::open::image::{DebugSection, DebugSections, Restored};
 use crate::open::relocations::KeptRelocations;
 
 /// The debug sections that hold addresses of code.

@@ -7,10 +7,14 @@ use rayon::prelude::*;
 use super::layout::Layout;
 use super::relocate::Relocator;
 use super::sections::Contents;
-use crate::open::diagnostics::{OpenDiagnosticKind, OpenDiagnostics};
+use crate::diagnostics::opening::{OpenDiagnosticKind, OpenDiagnostics};
+use crate::model::AddressRange;
 use crate::open::elf_tables::{RawSymbol, SymbolPlace, SymbolTable, Tables};
 use crate::open::error::OpenError;
-use crate::open::image::{AddressRange, Binding, CodeMark, MarkKind, Symbol, SymbolKind};
+use crate::open::image::{Binding, CodeMark, MarkKind, Symbol, SymbolKind};
+use crate::toolchain::assemblers::is_local_label;
+use crate::toolchain::itanium_abi::is_vtable;
+use crate::toolchain::suffixes::without_version;
 use crate::util::hash::hash;
 use crate::util::text;
 use crate::util::text::{TOGETHER, soon};
@@ -149,6 +153,13 @@ impl GlobalSymbols {
     }
 }
 
+/// Code that a function descriptor describes.
+struct DescribedCode {
+    address: u64,
+    /// The position of its section.
+    position: u32,
+}
+
 struct SymbolReader<'a, 'f> {
     machine: elf::Machine,
     layout: &'a Layout,
@@ -242,7 +253,7 @@ impl<'f> SymbolReader<'_, 'f> {
             elf::STT_FUNC => SymbolKind::Function,
             elf::STT_GNU_IFUNC => SymbolKind::Indirect,
             elf::STT_NOTYPE if executable && !self.is_internal_label(name) => SymbolKind::Label,
-            elf::STT_OBJECT if name.starts_with(b"_ZTV") => SymbolKind::Data,
+            elf::STT_OBJECT if is_vtable(name) => SymbolKind::Data,
             _ => return None,
         };
         if name.is_empty() {
@@ -258,7 +269,7 @@ impl<'f> SymbolReader<'_, 'f> {
                 address &= !1;
             }
             if !executable {
-                (address, position) = self.code_of_descriptor(address, position, name)?;
+                DescribedCode { address, position } = self.code_of_descriptor(address, position, name)?;
                 section = self.layout.sections.get(position as usize)?;
             }
         }
@@ -291,16 +302,18 @@ impl<'f> SymbolReader<'_, 'f> {
         })
     }
 
-    fn code_of_descriptor(&mut self, address: u64, position: u32, name: &[u8]) -> Option<(u64, u32)> {
+    /// The code that a function descriptor describes, which is at `address` of the section at `position`.
+    fn code_of_descriptor(&mut self, address: u64, position: u32, name: &[u8]) -> Option<DescribedCode> {
         let code = self.descriptors.resolve(address);
         if code == Ok(address) {
-            return Some((address, position));
+            return Some(DescribedCode { address, position });
         }
         let sections = &self.layout.sections;
         let found = code.ok().and_then(|code| {
             let after = sections.partition_point(|section| section.range.start <= code);
             let section = sections.get(after.checked_sub(1)?)?;
-            (section.executable && code < section.range.end).then_some((code, (after - 1) as u32))
+            let is_inside = section.executable && code < section.range.end;
+            is_inside.then_some(DescribedCode { address: code, position: (after - 1) as u32 })
         });
         if found.is_none() {
             let first = || format!("{} at {address:#x}", name.escape_ascii());
@@ -311,7 +324,7 @@ impl<'f> SymbolReader<'_, 'f> {
 
     /// True for names that assemblers make: local labels (`.L`), and mapping symbols, which mark where code and data begin.
     fn is_internal_label(&self, name: &[u8]) -> bool {
-        if name.starts_with(b".L") {
+        if is_local_label(name) {
             return true;
         }
         let (Some(b'$'), Some(letter)) = (name.first(), name.get(1)) else { return false };
@@ -324,13 +337,5 @@ impl<'f> SymbolReader<'_, 'f> {
             elf::EM_CSKY => ends && matches!(letter, b'd' | b't'),
             _ => false,
         }
-    }
-}
-
-/// The name without `@VERSION` or `@@VERSION`.
-fn without_version(name: &[u8]) -> &[u8] {
-    match memchr::memchr(b'@', name) {
-        Some(at) if at > 0 => &name[..at],
-        _ => name,
     }
 }

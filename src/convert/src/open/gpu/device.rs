@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::open::diagnostics::{OpenDiagnostic, OpenDiagnosticKind};
+use crate::diagnostics::opening::{OpenDiagnostic, OpenDiagnosticKind};
 use crate::open::error::OpenError;
 
 /// The most device programs of a file. Real containers have one for each processor and source file.

@@ -13,11 +13,12 @@ use std::path::Path;
 
 use object::{Object, ObjectSection};
 
-use super::diagnostics::OpenDiagnostic;
 use super::error::OpenError;
 use super::files::Files;
+use crate::diagnostics::opening::OpenDiagnostic;
+use device::CodeObject;
 use device::too_large;
-pub use device::{CodeObject, DeviceCode, DevicePlace};
+pub use device::{DeviceCode, DevicePlace};
 
 /// The most bytes to decompress for all device programs of a file together. The conversion of each program decompresses
 /// its container again, so a container counts once for each of its programs.
@@ -160,7 +161,7 @@ pub(super) fn choose<'f>(
             let what = match (&note, alone) {
                 (Some(_), _) => format!("a file with device code that is no ELF file ({})", found.listed()),
                 (None, true) => "a container without device code".to_owned(),
-                (None, false) => "no container of device code, of which a target could be chosen".to_owned(),
+                (None, false) => "not a container of device code, so there is no target to choose".to_owned(),
             };
             Err(OpenError::Unsupported { path: path.to_owned(), what })
         }

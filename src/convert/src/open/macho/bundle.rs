@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use super::{fat, is_macho, uuid};
-use crate::open::diagnostics::{OpenDiagnosticKind, OpenDiagnostics};
+use crate::diagnostics::opening::{OpenDiagnosticKind, OpenDiagnostics};
 use crate::open::error::OpenError;
 use crate::open::files::{Files, is_regular};
 use crate::open::image::{Image, ImageKind};

@@ -17,14 +17,18 @@ use object::read::ReadRef;
 use object::read::macho::{LoadCommandVariant, MachHeader, Nlist, Section as _, Segment as _};
 
 use super::decompress::{self, Compression};
-use super::diagnostics::{OpenDiagnosticKind, OpenDiagnostics};
 use super::error::OpenError;
 use super::files::Files;
 use super::image::{
-    AddressRange, Arch, Binding, CodeSection, DebugSection, DebugSections, Format, Image, ImageKind, Linker,
-    LoadedSegment, Restored, Symbol, SymbolKind,
+    Arch, Binding, CodeSection, DebugSection, DebugSections, Format, Image, ImageKind, Linker, LoadedSegment,
+    Restored, Symbol, SymbolKind,
 };
 use super::relocations::KeptRelocations;
+use crate::diagnostics::opening::{OpenDiagnosticKind, OpenDiagnostics};
+use crate::model::AddressRange;
+use crate::toolchain::assemblers::is_section_label;
+use crate::toolchain::itanium_abi::is_vtable;
+use crate::toolchain::linkers::is_macho_header;
 use crate::util::text;
 use relocate::Relocations;
 
@@ -303,8 +307,7 @@ impl<'a, 'f, Mach: MachHeader<Endian = Endianness>> MachReader<'a, 'f, Mach> {
                 continue;
             };
             let Some(section) = sections.get(position as usize) else { continue };
-            // Assemblers make a label `ltmpN` at the start of each section.
-            if name.starts_with(b"ltmp") {
+            if is_section_label(name) {
                 continue;
             }
             // Mach-O puts a `_` before every C name.
@@ -312,9 +315,9 @@ impl<'a, 'f, Mach: MachHeader<Endian = Endianness>> MachReader<'a, 'f, Mach> {
             let kind = match name {
                 [] => continue,
                 // The symbol of the Mach-O header (`__mh_execute_header`): its section is the first one, its address before that.
-                _ if name.starts_with(b"_mh_") => continue,
+                _ if is_macho_header(name) => continue,
                 _ if section.executable => SymbolKind::Function,
-                _ if name.starts_with(b"_ZTV") => SymbolKind::Data,
+                _ if is_vtable(name) => SymbolKind::Data,
                 _ => continue,
             };
             let address: u64 = raw.n_value(self.endian).into();

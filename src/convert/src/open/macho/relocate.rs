@@ -6,7 +6,7 @@
 use object::endian::Endianness;
 use object::macho::{self, CpuType, Relocation};
 
-use crate::open::diagnostics::{OpenDiagnosticKind, OpenDiagnostics};
+use crate::diagnostics::opening::{OpenDiagnosticKind, OpenDiagnostics};
 
 pub(super) struct Relocations<'f> {
     pub(super) rows: &'f [Relocation<Endianness>],

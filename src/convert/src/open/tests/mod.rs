@@ -9,7 +9,9 @@ mod split;
 
 use std::path::Path;
 
-use super::{Files, Image, OpenDiagnosticKind, OpenError, OpenOptions, image_from_bytes, open_image};
+use super::program::image_from_bytes;
+use super::{Files, Image, OpenError, OpenOptions, open_image};
+use crate::diagnostics::opening::OpenDiagnosticKind;
 
 /// Opens bytes. The path is for messages only.
 fn open<'f>(files: &'f Files, bytes: Vec<u8>) -> Result<Image<'f>, OpenError> {

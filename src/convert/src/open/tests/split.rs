@@ -5,7 +5,8 @@ use std::path::PathBuf;
 
 use super::build::*;
 use super::*;
-use crate::open::{DebugSection, DwoFinder, find_dwp, open_dwo, open_dwp};
+use crate::open::split::{find_dwp, open_dwp};
+use crate::open::{DebugSection, DwoFinder, open_dwo};
 
 struct Tree {
     _dir: tempfile::TempDir,

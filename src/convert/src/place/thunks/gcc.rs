@@ -1,6 +1,6 @@
 //! Functions that gcc replaced by a jump to another and describes without an address.
 
-use crate::model::{FuncId, Function, Member, NameId, OriginId, UnitId};
+use crate::model::{AddressRange, FuncId, Function, Member, NameId, OriginId, UnitId};
 use crate::place::candidate::{Candidate, Candidates};
 use crate::place::placing::Placing;
 use crate::place::thunks::bounds::{MAX_COMPARED, MAX_STEPS, units_of};
@@ -47,7 +47,7 @@ pub(crate) fn find(
             |target: u64| target != start && dies.binary_search_by_key(&target, |die| die.start).is_ok();
         // gcc describes functions without an address for other reasons too (`foo` of `foo.constprop.0`): their code
         // does more than jump.
-        let Some(target) = machine.passes_on(start, end, is_described) else { continue };
+        let Some(target) = machine.passes_on(AddressRange { start, end }, is_described) else { continue };
         let first = dies.partition_point(|die| die.start < target);
         let at = &mut dies[first];
         let here = here.entry(target).or_insert_with(|| units_with_codeless(placing, at, functions));

@@ -1,16 +1,17 @@
 //! Functions that LLVM replaced by a jump to another and no longer describes.
 
-use crate::model::{FuncId, Function, How, Member, NameId, UnitId};
-use crate::place::aliases::AliasRules;
-use crate::place::candidate::{Candidates, by_name_alone};
+use crate::model::{AddressRange, FuncId, Function, How, Member, NameId, UnitId};
+use crate::place::aliases::may_be_merged_away;
+use crate::place::bare_lines::{UnitLines, lines, unit_of_lines};
+use crate::place::candidate::{Candidate, Candidates, by_name_alone};
+use crate::place::folding_evidence::FoldingEvidence;
 use crate::place::placing::Placing;
 use crate::place::thunks::bounds::{MAX_COMPARED, MAX_STEPS, MAX_THUNK, may_merge, units_of};
 use crate::program::machine::Machine;
-use crate::program::names::itanium::is_mangled;
 use crate::program::names::relation::{Relation, relation};
-use crate::program::names::toolchain::numbered;
-use crate::program::names::toolchain::{checked_name, may_be_merged};
 use crate::program::symbols::Symbols;
+use crate::toolchain::functions::may_be_merged;
+use crate::toolchain::suffixes::{checked_name, split_number};
 use crate::util::budget::Budget;
 use crate::util::hash::{HashMap, HashSet};
 
@@ -18,7 +19,7 @@ use crate::util::hash::{HashMap, HashSet};
 struct Small {
     start: u64,
     end: u64,
-    functions: Vec<Undecided>,
+    functions: Box<[Undecided]>,
 }
 
 /// A function that may be a jump to another.
@@ -29,10 +30,17 @@ enum Undecided {
     Alias(NameId),
 }
 
+/// Code that small code jumps to: an index into [`Candidates::dies`], or into [`Candidates::symbols`] of a function
+/// with lines and without a DIE, as `-g1` leaves it.
+#[derive(Clone, Copy)]
+enum Described {
+    Die(usize),
+    Lines(usize, UnitId),
+}
+
 /// An address at which functions of LLVM's units begin and to which small code jumps.
 struct JumpTarget {
-    /// Of [`Candidates::dies`].
-    die: usize,
+    at: Described,
     /// The units, sorted, and whether all of them are taken to have merged functions already.
     units: Vec<UnitId>,
     counted: bool,
@@ -50,7 +58,7 @@ struct DescribedHere {
 pub(crate) struct Llvm<'a, 'r, 'f> {
     pub(crate) placing: &'a mut Placing<'r, 'f>,
     pub(crate) machine: &'a Machine<'a, 'f>,
-    pub(crate) alias_rules: &'a AliasRules,
+    pub(crate) folding: &'a FoldingEvidence,
     pub(crate) symbols: &'a Symbols<'f>,
 }
 
@@ -63,16 +71,18 @@ impl Llvm<'_, '_, '_> {
         of_gcc: &HashSet<(u64, FuncId)>,
         units: &mut Vec<UnitId>,
     ) -> bool {
-        let small = self.small(candidates);
+        let bare = lines(self.placing);
+        let small = self.small(candidates, &bare);
         let lines = self.lines_of_others(&small);
         let steps = Budget::new(MAX_STEPS);
         let mut targets: HashMap<u64, JumpTarget> = HashMap::default();
         for Small { start, end, functions: undecided } in small {
-            let dies = &candidates.dies;
-            let is_described =
-                |target: u64| target != start && dies.binary_search_by_key(&target, |die| die.start).is_ok();
-            let Some(address) = self.machine.passes_on(start, end, is_described) else { continue };
-            let target = targets.entry(address).or_insert_with(|| self.target(address, candidates));
+            let is_described = |target: u64| target != start && at(target, &bare, candidates).is_some();
+            let Some(address) = self.machine.passes_on(AddressRange { start, end }, is_described) else {
+                continue;
+            };
+            let Some(place) = at(address, &bare, candidates) else { continue };
+            let target = targets.entry(address).or_insert_with(|| self.target(address, place, candidates));
             let is_other = |one: &Undecided| self.is_other(*one, &candidates.functions, target, &steps);
             let possible: Vec<Undecided> = undecided.into_iter().filter(is_other).collect();
             if target.units.is_empty() || possible.is_empty() {
@@ -100,7 +110,11 @@ impl Llvm<'_, '_, '_> {
                     }
                 };
                 if !of_gcc.contains(&(address, member.function)) {
-                    candidates.dies[target.die].members.push(member);
+                    let members = match target.at {
+                        Described::Die(at) => &mut candidates.dies[at].members,
+                        Described::Lines(at, _) => &mut candidates.symbols[at].members,
+                    };
+                    members.push(member);
                 }
             }
         }
@@ -109,11 +123,23 @@ impl Llvm<'_, '_, '_> {
 
     /// Small code that may be the remains of merged functions. The linker also folds such jumps, even with described
     /// functions; the symbol of a folded jump then counts as an alias of the described function.
-    fn small(&self, candidates: &Candidates) -> Vec<Small> {
+    fn small(&self, candidates: &Candidates, bare: &[UnitLines]) -> Vec<Small> {
         let Candidates { functions, dies, symbols, .. } = candidates;
-        let mut found = Vec::new();
-        for candidate in symbols.iter().chain(dies).filter(|all| all.end - all.start <= MAX_THUNK) {
-            let mut here = Vec::new();
+        // LLVM gives the remains of merged functions no lines. If a linker that folds left several names, the lines may be
+        // those of a function that was folded into the remains.
+        let has_own_lines = |candidate: &&Candidate| {
+            let here = self.symbols.at(candidate.start);
+            let is_same = |name| relation(here[0].name, name) != Relation::Other;
+            let has_one_name =
+                || here.len() <= MAX_COMPARED && here.iter().all(|symbol| is_same(symbol.name));
+            unit_of_lines(bare, candidate.start).is_some() && (!self.folding.may_fold() || has_one_name())
+        };
+        let (mut found, mut here) = (Vec::new(), Vec::new());
+        for candidate in symbols.iter().filter(|all| !has_own_lines(all)).chain(dies) {
+            if candidate.end - candidate.start > MAX_THUNK {
+                continue;
+            }
+            here.clear();
             for member in &candidate.members {
                 let function = &functions[member.function.index()];
                 let own = self.placing.names.text(self.placing.names.of_function(function));
@@ -121,19 +147,17 @@ impl Llvm<'_, '_, '_> {
                     here.push(Undecided::Function(*member));
                 }
                 let is_entry = || self.entry(function).is_none_or(|entry| entry == candidate.start);
-                if function.aliases.is_empty() || !self.alias_rules.may_fold() || !is_entry() {
+                if function.aliases.is_empty() || !self.folding.may_fold() || !is_entry() {
                     continue;
                 }
-                let is_another = |alias: &&NameId| {
-                    let name = self.placing.names.text(**alias);
-                    !is_mangled(name) && may_be_merged(name) && relation(own, name) == Relation::Other
-                };
+                let is_another = |alias: &&NameId| may_be_merged_away(own, self.placing.names.text(**alias));
                 here.extend(function.aliases.iter().filter(is_another).map(|name| Undecided::Alias(*name)));
             }
             // If symbols have no size, the code behind a described function belongs to its symbol too.
             let is_behind = || dies.binary_search_by_key(&candidate.start, |die| die.start).is_ok();
             if !here.is_empty() && (units_of(candidate, functions).next().is_some() || !is_behind()) {
-                found.push(Small { start: candidate.start, end: candidate.end, functions: here });
+                let functions = here.as_slice().into();
+                found.push(Small { start: candidate.start, end: candidate.end, functions });
             }
         }
         found
@@ -147,12 +171,14 @@ impl Llvm<'_, '_, '_> {
         Some(unit.code.pieces[entry as usize].start.0)
     }
 
-    fn target(&self, address: u64, candidates: &Candidates) -> JumpTarget {
-        let Candidates { functions, dies, .. } = candidates;
-        let die = dies.partition_point(|die| die.start < address);
-        let at = &dies[die];
+    fn target(&self, address: u64, place: Described, candidates: &Candidates) -> JumpTarget {
+        let Candidates { functions, dies, symbols, .. } = candidates;
+        let (at, of_lines) = match place {
+            Described::Die(at) => (&dies[at], None),
+            Described::Lines(at, unit) => (&symbols[at], Some(unit)),
+        };
         let mut units: Vec<UnitId> =
-            units_of(at, functions).filter(|&unit| may_merge(self.placing, unit)).collect();
+            units_of(at, functions).chain(of_lines).filter(|&unit| may_merge(self.placing, unit)).collect();
         units.sort_unstable();
         units.dedup();
         let symbols: HashSet<&[u8]> = self.symbols.at(address).iter().map(|symbol| symbol.name).collect();
@@ -165,7 +191,7 @@ impl Llvm<'_, '_, '_> {
             DescribedHere { name, is_body }
         };
         let here = at.members.iter().take(MAX_COMPARED).map(describe).collect();
-        JumpTarget { die, units, counted: false, here }
+        JumpTarget { at: place, units, counted: false, here }
     }
 
     /// True if a function that jumps to an address is a different function from those there. It is the same function
@@ -194,7 +220,7 @@ impl Llvm<'_, '_, '_> {
             _ if self.machine.has_linkers_jumps() => false,
             Relation::Same | Relation::Mangled => !here.is_body,
             // Compilers number functions of one name from several files.
-            Relation::Clone => !numbered(name).1.is_empty(),
+            Relation::Clone => !split_number(name).1.is_empty(),
         })
     }
 
@@ -202,7 +228,7 @@ impl Llvm<'_, '_, '_> {
     /// single symbol.
     fn lines_of_others(&self, small: &[Small]) -> HashMap<u64, UnitId> {
         let mut found: HashMap<u64, UnitId> = HashMap::default();
-        if self.alias_rules.may_be_forgotten() {
+        if self.folding.may_hide_functions() {
             return found;
         }
         let starts: HashSet<u64> = small.iter().map(|small| small.start).collect();
@@ -210,7 +236,7 @@ impl Llvm<'_, '_, '_> {
             let lines = unit.traces.bare.iter().chain(&unit.traces.unclaimed);
             for lines in lines.filter(|lines| !lines.continues && !lines.in_doubt) {
                 if starts.contains(&lines.start.0) && self.symbols.at(lines.start.0).len() == 1 {
-                    found.insert(lines.start.0, UnitId(index as u32));
+                    found.insert(lines.start.0, UnitId::new(index as u32));
                 }
             }
         }
@@ -233,6 +259,19 @@ impl Llvm<'_, '_, '_> {
             ObjectOf::File(own) => own[..] != file[..] && self.symbols.has_file(file),
         }
     }
+}
+
+/// The described code that begins at an address: by a DIE, or by lines alone.
+fn at(address: u64, bare: &[UnitLines], candidates: &Candidates) -> Option<Described> {
+    let first = |all: &[Candidate]| {
+        let at = all.partition_point(|candidate| candidate.start < address);
+        all.get(at).filter(|candidate| candidate.start == address).map(|_| at)
+    };
+    if let Some(at) = first(&candidates.dies) {
+        return Some(Described::Die(at));
+    }
+    let at = first(&candidates.symbols)?;
+    Some(Described::Lines(at, unit_of_lines(bare, address)?))
 }
 
 /// The object that a function belongs to.

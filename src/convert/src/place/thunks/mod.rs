@@ -20,10 +20,10 @@ mod llvm;
 
 use crate::diagnostics::{Cap, Diagnostics, Kind};
 use crate::model::UnitId;
-use crate::place::aliases::AliasRules;
 use crate::place::candidate::Candidates;
+use crate::place::folding_evidence::FoldingEvidence;
 use crate::place::placing::Placing;
-use crate::place::thunks::bounds::may_merge;
+use crate::place::thunks::bounds::{MAX_STEPS, may_merge};
 use crate::program::machine::Machine;
 use crate::program::symbols::Symbols;
 
@@ -34,7 +34,7 @@ use crate::program::symbols::Symbols;
 pub(crate) fn add<'f>(
     placing: &mut Placing<'_, 'f>,
     machine: &Machine<'_, 'f>,
-    alias_rules: &AliasRules,
+    folding: &FoldingEvidence,
     symbols: &Symbols<'f>,
     candidates: &mut Candidates,
     diagnostics: &mut Diagnostics,
@@ -42,16 +42,18 @@ pub(crate) fn add<'f>(
     let gcc = gcc::find(placing, machine, candidates);
     let mut units = gcc.units;
     let mut capped = gcc.capped;
-    if (0..placing.recovered.units.len()).any(|unit| may_merge(placing, UnitId(unit as u32))) {
-        let llvm = llvm::Llvm { placing, machine, alias_rules, symbols };
+    if (0..placing.recovered.units.len()).any(|unit| may_merge(placing, UnitId::new(unit as u32))) {
+        let llvm = llvm::Llvm { placing, machine, folding, symbols };
         capped |= llvm.add(candidates, &gcc.added, &mut units);
     }
     if capped {
         diagnostics.add(Kind::Cap(Cap::MergedFunctions), 0, || {
-            "functions that the compiler may have merged are too many: some stand for others".to_owned()
+            format!(
+                "gave up after {MAX_STEPS} steps of matching functions that the compiler may have merged: some may be missing from their groups"
+            )
         });
     }
-    let all = (0..placing.recovered.units.len() as u32).map(UnitId);
+    let all = (0..placing.recovered.units.len() as u32).map(UnitId::new);
     if units.iter().any(|&unit| may_merge(placing, unit)) {
         units.extend(all.filter(|&unit| may_merge(placing, unit)));
     }

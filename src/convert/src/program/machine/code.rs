@@ -6,6 +6,7 @@ use super::inst::{Convention, Goal, Inst, Op, Values};
 use super::reader::{CodeMarks, Machine, Processor, RunStarts};
 use super::run::{self, InstRun, MAX_INSTRUCTION, Mode};
 use super::{aarch64, arm, riscv};
+use crate::model::AddressRange;
 use crate::open::{Image, MarkKind};
 
 impl Processor {
@@ -120,7 +121,8 @@ impl<'f> Machine<'_, 'f> {
 
     /// The end of the first instruction of a range that a linker may have made shorter; `None` where there is none, and for processors
     /// other than RISC-V.
-    pub(crate) fn shortened_until(&self, start: u64, end: u64) -> Option<u64> {
+    pub(crate) fn shortened_until(&self, code: AddressRange) -> Option<u64> {
+        let AddressRange { start, end } = code;
         if !matches!(self.processor?, Processor::RiscV { .. }) {
             return None;
         }

@@ -7,6 +7,7 @@ use rayon::prelude::*;
 
 use super::flow::{Hop, Target};
 use super::reader::{Machine, Processor};
+use crate::model::{AddressRange, ImageAddr};
 use crate::open::Format;
 use crate::util::hash::HashMap;
 
@@ -17,29 +18,30 @@ const RANGES_AT_ONCE: usize = 256;
 #[derive(Default)]
 pub(crate) struct FoundImports<'f> {
     /// Where each call of a function of another module returns to, and its name. In the order of the ranges.
-    pub(crate) calls: Vec<(u64, &'f [u8])>,
+    pub(crate) calls: Vec<(ImageAddr, &'f [u8])>,
     /// The ranges that could not be read.
-    pub(crate) unread: Vec<(u64, u64)>,
+    pub(crate) unread: Vec<AddressRange>,
 }
 
 impl<'f> Machine<'_, 'f> {
     /// The calls in ranges of code that go to functions of other modules; `None` where the relocations or the code of such programs
     /// are not read.
-    pub(crate) fn imports(&self, ranges: &[(u64, u64)]) -> Option<FoundImports<'f>> {
+    pub(crate) fn imports(&self, ranges: &[AddressRange]) -> Option<FoundImports<'f>> {
         let slots = self.imported_slots()?;
         if slots.is_empty() {
             return Some(FoundImports::default());
         }
         let entries = self.entries_from_outside(ranges);
-        let of_ranges = |some: &[(u64, u64)]| {
+        let of_ranges = |some: &[AddressRange]| {
             // Most stubs are called again and again.
             let mut stubs: HashMap<u64, Option<&'f [u8]>> = HashMap::default();
             let mut found = FoundImports::default();
-            for &(start, end) in some {
+            for &range in some {
+                let AddressRange { start, end } = range;
                 let entered =
                     entries.partition_point(|at| *at < start)..entries.partition_point(|at| *at < end);
                 let Some(calls) = self.calls_in_order(start, end, &entries[entered]) else {
-                    found.unread.push((start, end));
+                    found.unread.push(range);
                     continue;
                 };
                 for (return_addr, target) in calls {
@@ -54,7 +56,7 @@ impl<'f> Machine<'_, 'f> {
                         }
                         _ => None,
                     };
-                    found.calls.extend(name.map(|name| (return_addr, name)));
+                    found.calls.extend(name.map(|name| (ImageAddr(return_addr), name)));
                 }
             }
             found
@@ -68,11 +70,11 @@ impl<'f> Machine<'_, 'f> {
 
     /// Where ranges jump into others, as a cold part jumps back into its function: sorted. None on x86, whose calls are read
     /// without the values of registers.
-    fn entries_from_outside(&self, ranges: &[(u64, u64)]) -> Vec<u64> {
+    fn entries_from_outside(&self, ranges: &[AddressRange]) -> Vec<u64> {
         if matches!(self.processor, Some(Processor::X86 { .. })) {
             return Vec::new();
         }
-        let of_range = |&(start, end): &(u64, u64)| {
+        let of_range = |&AddressRange { start, end }: &AddressRange| {
             let mut targets = Vec::new();
             self.add_jumps_of_runs(start, end, &mut targets);
             targets.retain(|target| !(start..end).contains(target));

@@ -3,6 +3,8 @@
 use std::sync::OnceLock;
 
 use crate::open::{Format, Image, MarkKind};
+use crate::toolchain::linkers::{has_slots, has_stubs};
+use crate::util::fit::fit;
 use crate::util::hash::{HashMap, HashSet};
 
 pub(super) const EM_386: u16 = 3;
@@ -54,8 +56,46 @@ pub(super) struct Added {
     pub(super) returns: HashSet<u64>,
 }
 
-/// The loader's values of slots, by address; `None` for an address of another module.
-pub(super) type Slots = HashMap<u64, Option<u64>>;
+/// Thunks that go where a register points (x86), by address: the number of the register in instructions, `None` if several registers
+/// claim the address.
+pub(super) type RegisterThunks = HashMap<u64, Option<u8>>;
+
+/// The loader's values of slots.
+#[derive(Default)]
+pub(super) struct Slots {
+    /// By address, [`Slots::ELSEWHERE`] for an address of another module. Sorted: a large program has hundreds of thousands.
+    written: Vec<(u64, u64)>,
+}
+
+impl Slots {
+    /// No code is there.
+    const ELSEWHERE: u64 = u64::MAX;
+
+    /// Adds the value of a slot; [`Slots::sorted`] has to follow.
+    pub(super) fn add(&mut self, slot: u64, value: Option<u64>) {
+        self.written.push((slot, value.unwrap_or(Slots::ELSEWHERE)));
+    }
+
+    /// The same values, to be looked up. Of several of one slot the last counts.
+    pub(super) fn sorted(mut self) -> Slots {
+        self.written.sort_by_key(|written| written.0);
+        self.written.dedup_by(|next, kept| {
+            let is_same = next.0 == kept.0;
+            if is_same {
+                kept.1 = next.1;
+            }
+            is_same
+        });
+        fit(&mut self.written);
+        self
+    }
+
+    /// The value of a slot, if the loader writes it: `Some(None)` for an address of another module.
+    pub(super) fn get(&self, slot: u64) -> Option<Option<u64>> {
+        let at = self.written.binary_search_by_key(&slot, |written| written.0).ok()?;
+        Some(Some(self.written[at].1).filter(|value| *value != Slots::ELSEWHERE))
+    }
+}
 
 /// The code of an image.
 pub(crate) struct Machine<'i, 'f> {
@@ -66,11 +106,22 @@ pub(crate) struct Machine<'i, 'f> {
     pub(super) marks: OnceLock<CodeMarks>,
     pub(super) starts: OnceLock<RunStarts>,
     pub(super) added: OnceLock<Added>,
+    pub(super) register_thunks: OnceLock<RegisterThunks>,
     pub(super) slots: OnceLock<Slots>,
     pub(super) offset_table: OnceLock<Option<u64>>,
 }
 
 impl<'i, 'f> Machine<'i, 'f> {
+    /// As [`Image::release_pages`].
+    pub(crate) fn release_pages(&self) {
+        self.image.release_pages();
+    }
+
+    /// True if code of this program is read with its whole symbol table: RISC-V code begins at symbols.
+    pub(crate) fn reads_all_symbols(image: &Image<'_>) -> bool {
+        matches!(Processor::of(image), Some(Processor::RiscV { .. }))
+    }
+
     pub(crate) fn new(image: &'i Image<'f>) -> Self {
         Machine {
             image,
@@ -78,6 +129,7 @@ impl<'i, 'f> Machine<'i, 'f> {
             marks: OnceLock::new(),
             starts: OnceLock::new(),
             added: OnceLock::new(),
+            register_thunks: OnceLock::new(),
             slots: OnceLock::new(),
             offset_table: OnceLock::new(),
         }
@@ -141,18 +193,36 @@ impl<'i, 'f> Machine<'i, 'f> {
     pub(super) fn is_slot(&self, address: u64) -> bool {
         let Some(section) = self.image.section_at(address) else { return false };
         let name = &self.image.sections[section].name;
-        ["got", "__la_symbol_ptr"].iter().any(|slots| name.contains(slots))
+        has_slots(name)
     }
 
     /// True for the address of a linker's stub, which belongs to a name.
     pub(crate) fn is_stub(&self, target: u64) -> bool {
         let Some(section) = self.image.section_at(target) else { return false };
         let name = &self.image.sections[section].name;
-        [".plt", ".iplt", "__stubs", "__auth_stubs"].iter().any(|stubs| name.contains(stubs))
+        has_stubs(name.as_bytes())
     }
 
     /// The address of a symbol. On 32-bit ARM, bit 0 selects the instruction set.
     pub(super) fn without_mode(&self, address: u64) -> u64 {
         if self.processor == Some(Processor::Arm) { address & !1 } else { address }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Slots;
+
+    #[test]
+    fn of_several_values_of_a_slot_the_last_counts() {
+        let mut slots = Slots::default();
+        for (slot, value) in
+            [(0x20, Some(1)), (0x10, Some(2)), (0x20, None), (0x10, Some(3)), (0x30, Some(4))]
+        {
+            slots.add(slot, value);
+        }
+        let slots = slots.sorted();
+        let found = [0x10, 0x20, 0x30, 0x18].map(|slot| slots.get(slot));
+        assert_eq!(found, [Some(Some(3)), Some(None), Some(Some(4)), None]);
     }
 }

@@ -12,50 +12,19 @@
 //!
 //! On x86, only the code before an indirect call is read, from a row of the line table on: the call instruction
 //! `call *16(%rax)` contains the word. A call through a register, `mov 16(%rax), %rcx; call *%rcx`, may be reached with
-//! another word in the register. So a function with such a call is read whole, from its start.
-
-use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
+//! another word in the register. So a function with such a call is read whole, from its start. This includes calls of thunks that go
+//! where a register points: `mov 16(%rax), %r11; call __llvm_retpoline_r11`.
 
 use iced_x86::{
     Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory, InstructionInfoOptions,
     Mnemonic, OpAccess, OpKind, Register,
 };
 
+use super::follower::{Effect, Follower, Held, SlotCall, State};
 use super::inst::{Goal, Op, Place};
-use super::reader::{Machine, Processor};
+use super::reader::{Machine, Processor, RegisterThunks};
 use super::run::{InstRun, Mode};
-
-/// A call through a word of a table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct SlotCall {
-    pub(crate) return_addr: u64,
-    pub(crate) slot: u16,
-    /// The code loads the table's address from the first word of an object.
-    pub(crate) by_object: bool,
-    /// The word depends on the value of a register, and not only on the instruction.
-    by_register: bool,
-}
-
-/// The value of a register.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Held {
-    Unknown,
-    /// The address of a place in the frame.
-    Frame,
-    /// The value at an offset from a pointer, and whether the pointer was the first word of an object.
-    Loaded(i32, bool),
-    /// A loaded pointer plus a number, and whether the pointer was the first word of an object.
-    Inside(i32, bool),
-}
-
-/// General registers that are followed.
-const REGISTERS: usize = 32;
-
-type State = [Held; REGISTERS];
-
-/// Targets of forward jumps that are kept until the code is read up to them; a function with more gives no slot.
-const MAX_JOINS: usize = 512;
+use crate::model::AddressRange;
 
 /// Bytes read of one function; the rest is left out.
 const MAX_CODE: u64 = 1 << 20;
@@ -63,176 +32,16 @@ const MAX_CODE: u64 = 1 << 20;
 /// Bytes read before a call at least: the code that loads the object, the arguments and the table's address.
 const BEFORE_CALL: u64 = 96;
 
-impl Held {
-    /// The value loaded from offset `by` of this value.
-    fn load(self, by: i64) -> Held {
-        let Ok(by) = i32::try_from(by) else { return Held::Unknown };
-        match self {
-            Held::Frame => Held::Unknown,
-            Held::Unknown => Held::Loaded(by, false),
-            Held::Loaded(at, _) => Held::Loaded(by, at == 0),
-            Held::Inside(from, first) => Held::Loaded(from.saturating_add(by), first),
-        }
-    }
-
-    fn add(self, by: i64) -> Held {
-        let Ok(by) = i32::try_from(by) else { return Held::Unknown };
-        match self {
-            Held::Frame => Held::Frame,
-            Held::Loaded(at, _) => Held::Inside(by, at == 0),
-            Held::Inside(from, first) => Held::Inside(from.saturating_add(by), first),
-            Held::Unknown => Held::Unknown,
-        }
-    }
-
-    /// The word that a call of this value goes through.
-    fn called(self, width: i32) -> Option<(u16, bool)> {
-        let Held::Loaded(at, by_object) = self else { return None };
-        let whole = at >= 0 && at % width == 0;
-        Some((u16::try_from(at / width).ok().filter(|slot| whole && *slot < u16::MAX)?, by_object))
-    }
-}
-
-/// The effect of one instruction, in the terms of this file.
-enum Effect {
-    /// Changes these registers to unknown values, one bit each.
-    Forget(u32),
-    Set(usize, Held),
-    Jump {
-        to: Option<u64>,
-        /// Does not continue at the next instruction.
-        ends: bool,
-    },
-    /// A call of this value, if it is indirect, and whether it goes through a register.
-    Call(Option<Held>, bool),
-}
-
-/// Follows registers along the code of one function.
-struct Follower {
-    state: State,
-    /// The values of registers at the targets of forward jumps.
-    joins: BTreeMap<u64, State>,
-    /// The code before does not continue here.
-    ended: bool,
-    /// Callee-saved registers.
-    kept: u32,
-    /// The frame pointer.
-    frame: usize,
-    /// Values that are known everywhere.
-    start: State,
-    found: Vec<SlotCall>,
-    gave_up: bool,
-    width: i32,
-    /// There was a backward jump: the state at its target was unknown.
-    back: Vec<u64>,
-}
-
-impl Follower {
-    fn new([stack, frame]: [usize; 2], kept: u32, width: i32, mut back: Vec<u64>) -> Self {
-        let mut start = [Held::Unknown; REGISTERS];
-        start[stack] = Held::Frame;
-        back.sort_unstable();
-        Follower {
-            state: start,
-            joins: BTreeMap::new(),
-            ended: false,
-            kept,
-            frame,
-            start,
-            found: Vec::new(),
-            gave_up: false,
-            width,
-            back,
-        }
-    }
-
-    fn calls(self) -> Vec<SlotCall> {
-        if self.gave_up { Vec::new() } else { self.found }
-    }
-
-    /// Resumes at a place with no known values.
-    fn begin(&mut self) {
-        self.state = self.start;
-        self.joins.clear();
-        self.ended = false;
-    }
-
-    /// Resumes at the start of an instruction.
-    fn arrive(&mut self, address: u64) {
-        while let Some(join) = self.joins.first_entry().filter(|join| *join.key() <= address) {
-            let (place, state) = join.remove_entry();
-            if place == address {
-                self.state = if self.ended { state } else { agreed(&self.state, &state) };
-                self.ended = false;
-            }
-        }
-        if self.ended || self.back.binary_search(&address).is_ok() {
-            self.state = self.start;
-            self.ended = false;
-        }
-    }
-
-    fn take(&mut self, step: Effect, address: u64, next: u64) {
-        match step {
-            Effect::Forget(registers) => self.forget(registers),
-            Effect::Set(register, held) => {
-                // The frame pointer keeps its value once it is set.
-                if register == self.frame && held == Held::Frame {
-                    self.start[register] = held;
-                }
-                self.state[register] = held;
-            }
-            Effect::Jump { to, ends } => {
-                if let Some(to) = to.filter(|to| *to > address) {
-                    self.join(to);
-                }
-                self.ended = ends;
-            }
-            Effect::Call(held, by_register) => {
-                if let Some((slot, by_object)) = held.and_then(|held| held.called(self.width)) {
-                    self.found.push(SlotCall { return_addr: next, slot, by_object, by_register });
-                }
-                self.forget(!self.kept);
-            }
-        }
-    }
-
-    /// Merges the current values into the state at the target of a jump.
-    fn join(&mut self, to: u64) {
-        if self.joins.len() >= MAX_JOINS {
-            self.gave_up = true;
-            return;
-        }
-        match self.joins.entry(to) {
-            Entry::Occupied(mut known) => *known.get_mut() = agreed(known.get(), &self.state),
-            Entry::Vacant(place) => _ = place.insert(self.state),
-        }
-    }
-
-    fn forget(&mut self, registers: u32) {
-        let mut left = registers;
-        while left != 0 {
-            let number = left.trailing_zeros() as usize;
-            left &= left - 1;
-            // Values that are known everywhere remain known.
-            self.state[number] = self.start[number];
-        }
-    }
-}
-
-fn agreed(one: &State, other: &State) -> State {
-    std::array::from_fn(|at| if one[at] == other[at] { one[at] } else { Held::Unknown })
-}
-
 impl Machine<'_, '_> {
-    /// The calls of `start..end` that go through a word of a table; `start` begins a function. None if the code is
+    /// The calls of `code` that go through a word of a table; `code` begins with a function. None if the code is
     /// missing or not supported. `begins` returns the last known start of an instruction that is not after an
     /// address.
-    pub(crate) fn slot_calls(&self, start: u64, end: u64, begins: &dyn Fn(u64) -> u64) -> Vec<SlotCall> {
-        let end = end.min(start.saturating_add(MAX_CODE));
+    pub(crate) fn slot_calls(&self, code: AddressRange, begins: &dyn Fn(u64) -> u64) -> Vec<SlotCall> {
+        let start = code.start;
+        let end = code.end.min(start.saturating_add(MAX_CODE));
         match self.processor {
             Some(Processor::X86 { wide }) => match self.bytes(start, end) {
-                Some(bytes) => of_x86(bytes, start, wide, begins),
+                Some(bytes) => X86Code { bytes, start, wide, thunks: self.register_thunks() }.calls(begins),
                 _ => Vec::new(),
             },
             Some(Processor::AArch64) => self.runs(start, end).map_or_else(Vec::new, |runs| of_runs(&runs)),
@@ -241,11 +50,130 @@ impl Machine<'_, '_> {
     }
 }
 
-/// The places where bytes may be `FF /2`, a call through a register or memory, except calls through an absolute or
-/// relative address (`FF 15`).
-fn indirect_calls(bytes: &[u8]) -> impl Iterator<Item = usize> {
-    memchr::memchr_iter(0xff, bytes)
-        .filter(|at| bytes.get(at + 1).is_some_and(|next| next >> 3 & 7 == 2 && *next != 0x15))
+/// x86 code, and the program's thunks.
+struct X86Code<'a> {
+    bytes: &'a [u8],
+    start: u64,
+    wide: bool,
+    thunks: &'a RegisterThunks,
+}
+
+impl X86Code<'_> {
+    /// The places where bytes may be `FF /2`, a call through a register or memory, except calls through an absolute or
+    /// relative address (`FF 15`), or `E8`, a call of a thunk.
+    fn indirect_calls(&self) -> Box<dyn Iterator<Item = usize> + '_> {
+        let is_indirect = |at: &usize| {
+            let next = self.bytes.get(at + 1);
+            next.is_some_and(|next| next >> 3 & 7 == 2 && *next != 0x15)
+        };
+        if self.thunks.is_empty() {
+            return Box::new(memchr::memchr_iter(0xff, self.bytes).filter(is_indirect));
+        }
+        let is_of_thunk = |at: usize| {
+            let distance = self.bytes.get(at + 1..)?.first_chunk().map(|bytes| i32::from_le_bytes(*bytes))?;
+            let next = self.start + at as u64 + 5;
+            let target = next.wrapping_add_signed(i64::from(distance));
+            Some(self.thunks.contains_key(&if self.wide { target } else { target & 0xffff_ffff }))
+        };
+        let both = memchr::memchr2_iter(0xe8, 0xff, self.bytes);
+        Box::new(both.filter(move |at| match self.bytes[*at] {
+            0xe8 => is_of_thunk(*at) == Some(true),
+            _ => is_indirect(at),
+        }))
+    }
+
+    fn decoder(&self) -> Decoder<'_> {
+        Decoder::with_ip(if self.wide { 64 } else { 32 }, self.bytes, self.start, DecoderOptions::NONE)
+    }
+
+    fn follower(&self, back: Vec<u64>) -> Follower {
+        Follower::new([4, 5], kept(self.wide), if self.wide { 8 } else { 4 }, back)
+    }
+
+    /// The calls. `begins`: see [`Machine::slot_calls`].
+    fn calls(&self, begins: &dyn Fn(u64) -> u64) -> Vec<SlotCall> {
+        let start = self.start;
+        let (mut decoder, mut follower) = (self.decoder(), self.follower(Vec::new()));
+        let mut info = InstructionInfoFactory::new();
+        let mut now = Instruction::default();
+        // The next place after bytes that are no instruction: the code before it was read or cannot be read.
+        let mut unread = Some(start);
+        for at in self.indirect_calls() {
+            let call = start + at as u64;
+            let from = begins(call.saturating_sub(BEFORE_CALL)).clamp(start, call);
+            if unread.is_some_and(|unread| from < unread) {
+                continue;
+            }
+            if unread.take().is_some() || from > decoder.ip() {
+                if decoder.set_position((from - start) as usize).is_err() {
+                    break;
+                }
+                decoder.set_ip(from);
+                follower.begin();
+            }
+            while decoder.ip() <= call && decoder.can_decode() {
+                decoder.decode_out(&mut now);
+                if now.is_invalid() {
+                    unread = Some(decoder.ip());
+                    break;
+                }
+                follower.arrive(now.ip());
+                let step = self.step(&now, &follower.state, &mut info);
+                follower.take(step, now.ip(), now.next_ip());
+            }
+        }
+        let mut found = follower.calls();
+        if found.iter().any(|call| call.by_register && call.by_object) {
+            return self.calls_of_whole();
+        }
+        found.retain(|call| !call.by_register);
+        found
+    }
+
+    /// The same for a function that is read whole.
+    fn calls_of_whole(&self) -> Vec<SlotCall> {
+        let (mut back, mut indirect, mut last_call) = (Vec::new(), false, None);
+        for now in &mut self.decoder() {
+            match now.flow_control() {
+                FlowControl::UnconditionalBranch | FlowControl::ConditionalBranch => {
+                    back.extend(Some(now.near_branch_target()).filter(|to| *to <= now.ip()));
+                    indirect |= self.thunks.contains_key(&now.near_branch_target());
+                }
+                FlowControl::IndirectBranch => indirect = true,
+                FlowControl::IndirectCall if !now.is_ip_rel_memory_operand() => last_call = Some(now.ip()),
+                FlowControl::Call if self.thunks.contains_key(&now.near_branch_target()) => {
+                    last_call = Some(now.ip());
+                }
+                _ if now.is_invalid() => return Vec::new(),
+                _ => {}
+            }
+        }
+        let Some(last_call) = last_call else { return Vec::new() };
+        let mut follower = self.follower(back);
+        let mut info = InstructionInfoFactory::new();
+        for now in &mut self.decoder() {
+            if now.ip() > last_call {
+                break;
+            }
+            follower.arrive(now.ip());
+            if indirect {
+                follower.state = follower.start;
+            }
+            let step = self.step(&now, &follower.state, &mut info);
+            follower.take(step, now.ip(), now.next_ip());
+        }
+        follower.calls()
+    }
+
+    /// The effect of an instruction.
+    fn step(&self, now: &Instruction, state: &State, info: &mut InstructionInfoFactory) -> Effect {
+        match now.flow_control() {
+            FlowControl::Call if let Some(register) = self.thunks.get(&now.near_branch_target()) => {
+                Effect::Call(register.map(|register| state[usize::from(register)]), true)
+            }
+            _ => x86_step(now, state, self.wide, info),
+        }
+    }
 }
 
 fn general(register: Register) -> Option<usize> {
@@ -253,81 +181,9 @@ fn general(register: Register) -> Option<usize> {
     whole.then(|| register.full_register().number() & 15)
 }
 
-/// Callee-saved: RBX, RBP, RSP, R12 to R15; on i386 EBX, EBP, ESP, ESI, EDI.
+/// Callee-saved: RBX, RBP, RSP, R12 to R15; on i386 EBX, EBP, ESP, ESI, EDI. There are no registers from number 16 on.
 const fn kept(wide: bool) -> u32 {
-    if wide { 1 << 3 | 1 << 4 | 1 << 5 | 0xf << 12 } else { 0xf8 }
-}
-
-fn of_x86(bytes: &[u8], start: u64, wide: bool, begins: &dyn Fn(u64) -> u64) -> Vec<SlotCall> {
-    let bits = if wide { 64 } else { 32 };
-    let mut decoder = Decoder::with_ip(bits, bytes, start, DecoderOptions::NONE);
-    let mut follower = Follower::new([4, 5], kept(wide), if wide { 8 } else { 4 }, Vec::new());
-    let mut info = InstructionInfoFactory::new();
-    let mut now = Instruction::default();
-    // The next place after bytes that are no instruction: the code before it was read or cannot be read.
-    let mut unread = Some(start);
-    for at in indirect_calls(bytes) {
-        let call = start + at as u64;
-        let from = begins(call.saturating_sub(BEFORE_CALL)).clamp(start, call);
-        if unread.is_some_and(|unread| from < unread) {
-            continue;
-        }
-        if unread.take().is_some() || from > decoder.ip() {
-            if decoder.set_position((from - start) as usize).is_err() {
-                break;
-            }
-            decoder.set_ip(from);
-            follower.begin();
-        }
-        while decoder.ip() <= call && decoder.can_decode() {
-            decoder.decode_out(&mut now);
-            if now.is_invalid() {
-                unread = Some(decoder.ip());
-                break;
-            }
-            follower.arrive(now.ip());
-            let step = x86_step(&now, &follower.state, wide, &mut info);
-            follower.take(step, now.ip(), now.next_ip());
-        }
-    }
-    let mut found = follower.calls();
-    if found.iter().any(|call| call.by_register && call.by_object) {
-        return of_whole_x86(bytes, start, wide);
-    }
-    found.retain(|call| !call.by_register);
-    found
-}
-
-/// The same for a function that is read whole.
-fn of_whole_x86(bytes: &[u8], start: u64, wide: bool) -> Vec<SlotCall> {
-    let bits = if wide { 64 } else { 32 };
-    let (mut back, mut indirect, mut last_call) = (Vec::new(), false, None);
-    for now in &mut Decoder::with_ip(bits, bytes, start, DecoderOptions::NONE) {
-        match now.flow_control() {
-            FlowControl::UnconditionalBranch | FlowControl::ConditionalBranch => {
-                back.extend(Some(now.near_branch_target()).filter(|to| *to <= now.ip()));
-            }
-            FlowControl::IndirectBranch => indirect = true,
-            FlowControl::IndirectCall if !now.is_ip_rel_memory_operand() => last_call = Some(now.ip()),
-            _ if now.is_invalid() => return Vec::new(),
-            _ => {}
-        }
-    }
-    let Some(last_call) = last_call else { return Vec::new() };
-    let mut follower = Follower::new([4, 5], kept(wide), if wide { 8 } else { 4 }, back);
-    let mut info = InstructionInfoFactory::new();
-    for now in &mut Decoder::with_ip(bits, bytes, start, DecoderOptions::NONE) {
-        if now.ip() > last_call {
-            break;
-        }
-        follower.arrive(now.ip());
-        if indirect {
-            follower.state = follower.start;
-        }
-        let step = x86_step(&now, &follower.state, wide, &mut info);
-        follower.take(step, now.ip(), now.next_ip());
-    }
-    follower.calls()
+    0xffff_0000 | if wide { 1 << 3 | 1 << 4 | 1 << 5 | 0xf << 12 } else { 0xf8 }
 }
 
 /// The value loaded from a place in memory.
@@ -482,9 +338,15 @@ fn of_runs(runs: &[InstRun<'_>]) -> Vec<SlotCall> {
 mod tests {
     use super::*;
 
+    /// The calls of code at 0x1000, with a thunk for R11 at 0x900 and one of which the register is not known at 0x940.
+    fn of_x86(bytes: &[u8], begins: &dyn Fn(u64) -> u64) -> Vec<SlotCall> {
+        let thunks = RegisterThunks::from_iter([(0x900, Some(11)), (0x940, None)]);
+        X86Code { bytes, start: 0x1000, wide: true, thunks: &thunks }.calls(begins)
+    }
+
     /// `(offset of the return address, slot, by_object)` of code.
     fn slots(bytes: &[u8]) -> Vec<(u64, u16, bool)> {
-        of_x86(bytes, 0x1000, true, &|_| 0)
+        of_x86(bytes, &|_| 0)
             .into_iter()
             .map(|call| (call.return_addr - 0x1000, call.slot, call.by_object))
             .collect()
@@ -539,16 +401,30 @@ mod tests {
         let code = [0x48, 0x8b, 0x07, 0xe8, 0, 0, 0, 0, 0xff, 0x50, 0x08];
         assert_eq!(slots(&code), [(11, 1, false)]);
     }
+
+    #[test]
+    fn a_call_of_a_thunk_is_a_call_through_its_register() {
+        // mov (%rdi),%rax; mov 8(%rax),%r11; call 0x900
+        let load = [0x48, 0x8b, 0x07, 0x4c, 0x8b, 0x58, 0x08];
+        let call = |target: i32| [&load[..], &[0xe8], &(target - 0x100c).to_le_bytes()].concat();
+        assert_eq!(slots(&call(0x900)), [(12, 1, true)]);
+        // Another function; a thunk for an unknown register.
+        assert_eq!((slots(&call(0x904)), slots(&call(0x940))), (vec![], vec![]));
+        // A jump through a register may lead to the call: push %rax; jmp 0x900
+        let jump = [&call(0x900)[..], &[0x50, 0xe9], &(0x900_i32 - 0x1012).to_le_bytes()].concat();
+        assert_eq!(slots(&jump), []);
+    }
+
     #[test]
     fn only_the_code_before_a_call_is_read() {
         // 06 is no instruction of x86-64. mov (%rdi),%rax; call *0x10(%rax)
         let code = [&[0x06][..], &[0x90; 199], &[0x48, 0x8b, 0x07, 0xff, 0x50, 0x10]].concat();
-        let from = |offset: u64| of_x86(&code, 0x1000, true, &|_| 0x1000 + offset).len();
+        let from = |offset: u64| of_x86(&code, &|_| 0x1000 + offset).len();
         assert_eq!((from(0), from(64)), (0, 1));
         // The call after bytes that are no instruction is read.
         let twice = [&code[..], &code[1..]].concat();
         let begins = |address: u64| if address < 0x1000 + 220 { 0x1000 } else { 0x1000 + 220 };
-        assert_eq!(of_x86(&twice, 0x1000, true, &begins).len(), 1);
+        assert_eq!(of_x86(&twice, &begins).len(), 1);
     }
 
     #[test]
@@ -559,9 +435,9 @@ mod tests {
             0x85, 0xf6, 0x74, 0x09, 0x48, 0x8b, 0x07, 0x48, 0x8b, 0x40, 0x08, 0xeb, 0x07, 0x48, 0x8b, 0x07,
             0x48, 0x8b, 0x40, 0x10, 0xff, 0xd0,
         ];
-        let from = |offset: u64| of_x86(&code, 0x1000, true, &|_| 0x1000 + offset);
+        let from = |offset: u64| of_x86(&code, &|_| 0x1000 + offset);
         assert_eq!((from(0), from(13)), (Vec::new(), Vec::new()));
         // The second way alone.
-        assert_eq!(of_x86(&code[13..], 0x1000, true, &|_| 0).len(), 1);
+        assert_eq!(of_x86(&code[13..], &|_| 0).len(), 1);
     }
 }

@@ -4,18 +4,23 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use crate::toolchain::itanium_abi::{UNNAMED_NAMESPACE, is_thunk, is_tls_init};
+use crate::toolchain::suffixes::whole_name;
 use foldsym_demangle::demangle;
-
-use super::toolchain::whole_name;
 
 /// An unmangled name without template arguments.
 pub(crate) fn plain_base(name: &[u8]) -> &[u8] {
-    let end = name.iter().position(|byte| *byte == b'<').filter(|_| !name.starts_with(CALL_PREFIX));
+    let end = name.iter().position(|byte| *byte == b'<').filter(|_| !is_operator(name));
     end.filter(|end| *end > 0).map_or(name, |end| &name[..end])
 }
 
 /// The beginning of an operator's name, which may contain `<`.
-const CALL_PREFIX: &[u8] = b"operator";
+const OPERATOR: &[u8] = b"operator";
+
+/// True for the plain name of an operator, and for plain names that begin alike.
+pub(super) fn is_operator(name: &[u8]) -> bool {
+    name.starts_with(OPERATOR)
+}
 
 /// The operator of a lambda.
 const CALL: &[u8] = b"operator()";
@@ -53,7 +58,7 @@ fn local_structor(whole: &[u8], own: &Component<'_>) -> Option<Vec<u8>> {
 /// demangled text is read: the types in it show where the name of the enclosing function ends. `None` for
 /// constructors, which have several names.
 fn local_name(symbol: &[u8]) -> Option<Vec<u8>> {
-    let whole = symbol.split(|byte| *byte == b'.').next().filter(|name| name.starts_with(b"_ZZ"))?;
+    let whole = Some(whole_name(symbol)).filter(|name| name.starts_with(b"_ZZ"))?;
     let text = demangle(whole)?;
     let text = text.as_bytes();
     // The parameter list, and the qualifiers after it.
@@ -144,9 +149,9 @@ pub(super) fn own_component_at(name: &[u8]) -> Option<(Component<'_>, usize)> {
             // Internal linkage, or qualifiers of a method.
             b'L' | b'K' | b'V' | b'r' | b'R' | b'O' => at += 1,
             b'1'..=b'9' => {
-                let (start, len) = counted(rest, at);
-                last = Some(rest.get(start..start.checked_add(len)?)?);
-                at = start + len;
+                let own = counted(rest, at);
+                at = own.end;
+                last = Some(rest.get(own)?);
                 if !nested {
                     return last.map(|name| (Component::Plain(name), at + 2));
                 }
@@ -157,10 +162,7 @@ pub(super) fn own_component_at(name: &[u8]) -> Option<(Component<'_>, usize)> {
                 last = Some(CALL);
                 at += 2;
             }
-            b'B' if last.is_some() => {
-                let (start, len) = counted(rest, at + 1);
-                at = start.checked_add(len)?;
-            }
+            b'B' if last.is_some() => at = counted(rest, at + 1).end,
             b'E' if nested => return last.map(|name| (Component::Plain(name), at + 2)),
             kind @ (b'C' | b'D') if nested => {
                 // Arguments of the function's own template may follow.
@@ -178,10 +180,7 @@ fn after_arguments(name: &[u8], mut at: usize) -> Option<usize> {
     let mut depth = 1;
     while depth > 0 {
         at = match name.get(at)? {
-            b'1'..=b'9' => {
-                let (start, len) = counted(name, at);
-                start.checked_add(len)?
-            }
+            b'1'..=b'9' => counted(name, at).end,
             b'I' | b'N' | b'J' | b'F' => {
                 depth += 1;
                 at + 1
@@ -214,11 +213,11 @@ fn after_substitution(name: &[u8], at: usize) -> Option<usize> {
     }
 }
 
-/// The start and the length of a source name, which has its length before it (Itanium C++ ABI 5.1.2).
-pub(super) fn counted(name: &[u8], at: usize) -> (usize, usize) {
+/// The place of a source name, which has its length before it (Itanium C++ ABI 5.1.2).
+pub(super) fn counted(name: &[u8], at: usize) -> Range<usize> {
     let digits = name[at..].iter().take(9).take_while(|byte| byte.is_ascii_digit()).count();
     let len = name[at..at + digits].iter().fold(0, |len, digit| len * 10 + usize::from(digit - b'0'));
-    (at + digits, len)
+    at + digits..at + digits + len
 }
 
 /// True for a mangled name that only one function of a program can have: a second DIE with it, from another unit,
@@ -264,7 +263,7 @@ fn may_tell_local(name: &[u8; TOGETHER + 1]) -> bool {
 #[inline]
 fn tells_local(rest: &[u8]) -> bool {
     match rest {
-        [b'_', b'G', ..] => rest.starts_with(ANONYMOUS),
+        [b'_', b'G', ..] => rest.starts_with(UNNAMED_NAMESPACE),
         // clang's name of a lambda that other units cannot name (`$_0`).
         [b'$', b'_', ..] => true,
         // `L` means internal linkage, also after a namespace (`_ZN1aL`), and in a name within the name: a template
@@ -278,8 +277,6 @@ fn tells_local(rest: &[u8]) -> bool {
 /// Components of a nested name that are examined for internal linkage; a name with more counts as local.
 const MAX_COMPONENTS: usize = 64;
 
-const ANONYMOUS: &[u8] = b"_GLOBAL__N_";
-
 /// True if a component of a nested name has internal linkage (`1aL1fE` of `_ZN1aL1fEv`). Components after template
 /// arguments are members of a class and have its linkage.
 fn nested_local(nested: &[u8]) -> bool {
@@ -288,10 +285,7 @@ fn nested_local(nested: &[u8]) -> bool {
         match nested.get(at) {
             Some(b'L') => return true,
             Some(b'K' | b'V' | b'r' | b'R' | b'O') => at += 1,
-            Some(b'1'..=b'9') => {
-                let (start, len) = counted(nested, at);
-                at = start + len;
-            }
+            Some(b'1'..=b'9') => at = counted(nested, at).end,
             Some(b'S') => match after_substitution(nested, at) {
                 Some(after) => at = after,
                 None => return false,
@@ -313,32 +307,51 @@ pub(crate) fn own_spelling(symbol: &[u8]) -> Option<Cow<'_, [u8]>> {
     }
 }
 
-/// True for a name that a C++ or Rust compiler mangled: it is the name of a function and never an alias. Except the
-/// initialization function of a thread-local variable (`_ZTH`, Itanium C++ ABI 5.1.4.5): all variables of a unit have
-/// one such function.
+/// True for a name that a C++ or Rust compiler mangled. Except the initialization function of a thread-local variable
+/// (`_ZTH`, Itanium C++ ABI 5.1.4.5): all variables of a unit have one such function.
 pub(crate) fn is_mangled(name: &[u8]) -> bool {
-    (name.starts_with(b"_Z") && !name.starts_with(b"_ZTH")) || name.starts_with(b"_R")
+    (is_itanium(name) && !is_tls_init(name)) || name.starts_with(b"_R")
+}
+
+/// True for a name in the mangling of the Itanium C++ ABI.
+pub(crate) fn is_itanium(name: &[u8]) -> bool {
+    name.starts_with(b"_Z")
 }
 
 /// The part of a linkage name that identifies the class: the text after `_ZN` and the qualifiers. For a thunk, that
 /// of its target (Itanium C++ ABI 5.1.4, 5.1.5.3).
 pub(crate) fn nested(name: &[u8]) -> Option<&[u8]> {
-    let mut rest = match name.strip_prefix(b"_ZT") {
-        Some([b'h' | b'v' | b'c', ..]) => {
-            let place = name.windows(2).position(|pair| pair == b"_N")?;
-            &name[place + 2..]
-        }
-        _ => name.strip_prefix(b"_ZN")?,
+    qualified(name).map(|(_, rest)| rest)
+}
+
+/// The qualifiers of a method (`K` for `const`), and the text of [`nested`].
+pub(crate) fn qualified(name: &[u8]) -> Option<(&[u8], &[u8])> {
+    let nested = if is_thunk(name) {
+        let place = name.windows(2).position(|pair| pair == b"_N")?;
+        &name[place + 2..]
+    } else {
+        name.strip_prefix(b"_ZN")?
     };
-    while let [b'r' | b'V' | b'K' | b'R' | b'O', after @ ..] = rest {
-        rest = after;
-    }
-    Some(rest)
+    let is_qualifier = |byte: &&u8| matches!(byte, b'r' | b'V' | b'K' | b'R' | b'O');
+    Some(nested.split_at(nested.iter().take_while(is_qualifier).count()))
 }
 
 /// True for the key of a class that no other unit can mean.
 pub(crate) fn is_local_class(key: &[u8]) -> bool {
-    !is_program_wide(&[b"_ZN", key, b"1xEv"].concat())
+    !is_program_wide(&member_x(key))
+}
+
+/// The linkage name of a member function `x()` of the class with this key.
+pub(crate) fn member_x(key: &[u8]) -> Vec<u8> {
+    [b"_ZN", key, b"1xEv"].concat()
+}
+
+/// The linkage name of a thunk's target, from the thunk's name (Itanium C++ ABI 5.1.4).
+pub(crate) fn thunk_target(name: &[u8]) -> Option<Vec<u8>> {
+    let rest = nested(name).filter(|_| is_thunk(name))?;
+    let before = &name[..name.len() - rest.len()];
+    let place = before.windows(2).position(|pair| pair == b"_N")?;
+    Some([b"_Z", &name[place + 1..]].concat())
 }
 
 #[cfg(test)]
@@ -399,6 +412,17 @@ mod tests {
                 own_spelling(symbol.as_bytes()).map(|name| String::from_utf8(name.into_owned()).unwrap());
             assert_eq!(found.as_deref(), expected, "{symbol}");
         }
+    }
+
+    #[test]
+    fn what_thunks_lead_to() {
+        let of = |name: &str| thunk_target(name.as_bytes()).map(|name| String::from_utf8(name).unwrap());
+        assert_eq!(of("_ZThn16_N1C2q1Ei").as_deref(), Some("_ZN1C2q1Ei"));
+        assert_eq!(of("_ZThn16_NK1C2q1Ei").as_deref(), Some("_ZNK1C2q1Ei"));
+        assert_eq!(of("_ZTv0_n24_N1CD1Ev").as_deref(), Some("_ZN1CD1Ev"));
+        assert_eq!(of("_ZTchn16_h16_N1C5cloneEv").as_deref(), Some("_ZN1C5cloneEv"));
+        assert_eq!(of("_ZN1C2_NEi"), None);
+        assert_eq!(of("_ZTV1C"), None);
     }
 
     #[test]

@@ -1,6 +1,5 @@
-//! What a name reveals: whether two names are of one function, which unit a name belongs to, which tool made it.
+//! What a name reveals: whether two names are of one function, and which unit a name belongs to.
 
 pub(crate) mod itanium;
 pub(crate) mod relation;
-pub(crate) mod toolchain;
 pub(crate) mod variants;

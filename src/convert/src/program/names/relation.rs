@@ -3,9 +3,9 @@
 
 use std::iter;
 
-use super::itanium::{is_mangled, is_named, plain_base, source_name};
-use super::toolchain::{whole_name, whole_suffixed};
+use super::itanium::{is_itanium, is_mangled, is_named, is_operator, plain_base, source_name};
 use super::variants::differ_in_variant;
+use crate::toolchain::suffixes::{beginnings, is_suffixed, whole_name, whole_suffixed};
 
 /// How a symbol's name relates to the name of a function at the same address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,15 +30,33 @@ pub(crate) fn relation(function: &[u8], symbol: &[u8]) -> Relation {
     if function == symbol {
         return Relation::Same;
     }
-    if let Some([b'.', _, ..]) = symbol.strip_prefix(function)
-        && !function.is_empty()
-    {
+    if is_suffixed(symbol, function) {
         return Relation::Clone;
     }
     if !function.is_empty() && !is_mangled(function) && is_named(symbol, plain_base(function)) {
         return Relation::Mangled;
     }
     if differ_in_variant(function, symbol) { Relation::Variant } else { Relation::Other }
+}
+
+/// True if a symbol may be that of a function with this name and length, as far as no other function is known: a weaker
+/// question than [`relation`]. `name` is the function's linkage name or, if it has none, its name in the source. Mangled
+/// names (Itanium, Rust, Swift, D) have the length before each identifier: `_ZNK1W2upEi` contains `2up`.
+pub(crate) fn may_be_symbol_of(symbol: &[u8], size: u64, name: &[u8], len: u64) -> bool {
+    if symbol == name || beginnings(symbol).any(|whole| whole == name) {
+        return true;
+    }
+    if size != 0 && size != len {
+        return false;
+    }
+    if is_operator(name) {
+        // The mangled name of an operator has a code (`pl` for `+`) instead of an identifier.
+        return size != 0 && is_itanium(symbol);
+    }
+    let name = name.strip_prefix(b"~").unwrap_or(name);
+    let identifier = name.split(|&byte| byte == b'<').next().unwrap_or_default();
+    let mangled = [identifier.len().to_string().as_bytes(), identifier].concat();
+    !identifier.is_empty() && memchr::memmem::find(symbol, &mangled).is_some()
 }
 
 /// The names that the DIE of a symbol's function may have: the symbol's name, the name before a compiler's suffix,

@@ -3,7 +3,7 @@
 
 use std::iter;
 
-use super::itanium::{Component, counted, own_component_at};
+use super::itanium::{Component, counted, is_itanium, own_component_at};
 use foldsym_demangle::demangle;
 
 /// True for a name that may be that of one variant of a constructor or destructor.
@@ -16,7 +16,7 @@ pub(crate) fn may_be_variant(name: &[u8]) -> bool {
 /// argument pack with `I`, later versions with `J`, and `-fabi-compat-version` emits both names. A deleting
 /// destructor (`D0`) also frees the object: it is a function of its own.
 pub(super) fn differ_in_variant(a: &[u8], b: &[u8]) -> bool {
-    if a.len() != b.len() || !a.starts_with(b"_Z") || !b.starts_with(b"_Z") {
+    if a.len() != b.len() || !is_itanium(a) || !is_itanium(b) {
         return false;
     }
     // Many names have the same beginning.
@@ -55,7 +55,7 @@ const MAX_DIFFERING: usize = 64;
 /// True if some number in a mangled name may be the length of a source name that includes this byte.
 fn may_be_counted(name: &[u8], at: usize) -> bool {
     let starts = (2..at).filter(|&start| matches!(name[start], b'1'..=b'9'));
-    starts.map(|start| counted(name, start)).any(|(start, len)| start <= at && at - start < len)
+    starts.map(|start| counted(name, start)).any(|own| own.contains(&at))
 }
 
 /// True for a constructor or destructor that is not local to a function and that is named as such here.

@@ -217,7 +217,13 @@ pub(crate) fn read(
             let offset = reader.at as u64;
             let place = || format!("section {} of the block map, offset {offset:#x}", section.index);
             match reader.record(section.without_version) {
-                Ok(record) => map.take(record, code, (section.index, offset), &place, diagnostics),
+                Ok(record) => map.take(
+                    record,
+                    code,
+                    RecordPlace { section: section.index, offset },
+                    &place,
+                    diagnostics,
+                ),
                 Err(Stop::Unknown(what)) => {
                     diagnostics.add(Kind::UnknownBlockMap, offset, || format!("{}: {what}", place()));
                     break;
@@ -233,13 +239,22 @@ pub(crate) fn read(
 }
 
 /// The records read so far, in section order.
+/// The place of a function's record.
+#[derive(Clone, Copy)]
+struct RecordPlace {
+    /// The index of the section of the block map.
+    section: usize,
+    /// The offset in the section.
+    offset: u64,
+}
+
 #[derive(Default)]
 struct BlocksRead {
     /// Base address, blocks, function, and position of the range in the function's record.
     ranges: Vec<(u64, std::ops::Range<usize>, u32, u32)>,
     blocks: Vec<Block>,
-    /// Section and offset of each function's record, for messages.
-    functions: Vec<(usize, u64)>,
+    /// The place of each function's record, for messages.
+    functions: Vec<RecordPlace>,
     counts: BlockCounts,
 }
 
@@ -248,7 +263,7 @@ impl BlocksRead {
         &mut self,
         record: MapRecord,
         code: &CodeSections,
-        (section, offset): (usize, u64),
+        at: RecordPlace,
         place: &dyn Fn() -> String,
         diagnostics: &mut Diagnostics,
     ) {
@@ -256,7 +271,7 @@ impl BlocksRead {
         self.counts.profiles += record.counts.profiles;
         self.counts.hashes += record.counts.hashes;
         if record.omitted {
-            diagnostics.add(Kind::OmittedBlocks, offset, place);
+            diagnostics.add(Kind::OmittedBlocks, at.offset, place);
             return;
         }
         let inside = |(base, blocks): &(u64, std::ops::Range<usize>)| {
@@ -271,7 +286,7 @@ impl BlocksRead {
             })
         };
         if !record.ranges.iter().all(inside) {
-            diagnostics.add(Kind::DeadBlocks, offset, || {
+            diagnostics.add(Kind::DeadBlocks, at.offset, || {
                 format!("{}: function at {:#x}", place(), record.ranges.first().map_or(0, |range| range.0))
             });
             return;
@@ -281,11 +296,11 @@ impl BlocksRead {
             record.blocks[blocks.clone()].windows(2).any(|pair| pair[1].start.0 < ends(&pair[0]))
         };
         if record.ranges.iter().any(|(_, blocks)| overlap(blocks)) {
-            diagnostics.add(Kind::OverlappingBlocks, offset, place);
+            diagnostics.add(Kind::OverlappingBlocks, at.offset, place);
             return;
         }
         let (function, first) = (self.functions.len() as u32, self.blocks.len());
-        self.functions.push((section, offset));
+        self.functions.push(at);
         for (part, (base, blocks)) in (0..).zip(record.ranges) {
             if !blocks.is_empty() {
                 self.ranges.push((base, first + blocks.start..first + blocks.end, function, part));
@@ -322,8 +337,9 @@ impl BlocksRead {
                 before = Some(here).filter(|(start, end)| end > start);
             }
         }
-        for ((section, offset), _) in self.functions.iter().zip(&refused).filter(|(_, refused)| **refused) {
-            diagnostics.add(Kind::OverlappingBlocks, *offset, || {
+        let refused_at = self.functions.iter().zip(&refused).filter(|(_, refused)| **refused);
+        for (&RecordPlace { section, offset }, _) in refused_at {
+            diagnostics.add(Kind::BlocksOverAnother, offset, || {
                 format!("section {section} of the block map, offset {offset:#x}: overlaps another function")
             });
         }
@@ -358,7 +374,7 @@ impl BlocksRead {
             let place = |block: &Block| (block.start, block.size);
             let theirs = map.blocks[there.start as usize..there.end as usize].iter().map(place);
             let alike = blocks.iter().map(place).eq(theirs);
-            let (section, offset) = self.functions[*function as usize];
+            let RecordPlace { section, offset } = self.functions[*function as usize];
             let kind = if alike { Kind::FoldedBlocks } else { Kind::UnlikeBlocks };
             diagnostics.add(kind, offset, || {
                 format!(

@@ -154,7 +154,10 @@ impl TableSection<'_, '_> {
             self.at = after;
             if !self.code.contains(address.wrapping_sub(1)) {
                 diagnostics.add(Kind::DeadCall, address, || {
-                    format!("the call of {}+{at:#x} returns to {address:#x}, behind no code", self.name)
+                    format!(
+                        "the call of {}+{at:#x} returns to {address:#x}, which does not follow any code",
+                        self.name
+                    )
                 });
                 continue;
             }
@@ -162,7 +165,7 @@ impl TableSection<'_, '_> {
             match u16::try_from(value).ok().filter(|slot| *slot != NONE16) {
                 _ if self.direct => tables.direct.push(DirectCall { unit, return_addr, callee: value }),
                 Some(slot) => tables.slots.push(SlotKey { return_addr, slot, by_object: false }),
-                None => diagnostics.add(Kind::BadCallTable, at as u64, || {
+                None => diagnostics.add(Kind::BadCallSlot, at as u64, || {
                     format!("slot {value} of {}+{at:#x} is too large", self.name)
                 }),
             }
@@ -226,7 +229,7 @@ mod tests {
         (
             tables.of_unit(0x40).iter().map(|call| (call.return_addr.0, call.callee)).collect(),
             tables.slots.iter().map(|call| (call.return_addr.0, call.slot)).collect(),
-            count(Kind::BadCallTable),
+            count(Kind::BadCallTable) + count(Kind::BadCallSlot),
             count(Kind::DeadCall),
         )
     }
@@ -274,6 +277,12 @@ mod tests {
         // A slot number that is too large.
         let vcall = part(false, &[call(0x1020, &[0xff, 0xff, 3]), call(0x1030, &[1])].concat());
         assert_eq!(of(&[], &vcall), (vec![], vec![(0x1030, 1)], 1, 0));
+        // It and a damaged part each keep a first case.
+        let mut diagnostics = Diagnostics::default();
+        read([&set(4, 5), &vcall], false, &code(), |unit| unit == 0x40, &mut diagnostics);
+        let examples: Vec<&str> = diagnostics.iter().map(|(_, seen)| &*seen.example).collect();
+        assert!(examples.len() == 2 && examples[0].starts_with(".debug_dcall+0x0: "), "{examples:?}");
+        assert!(examples[1].starts_with("slot 65535 of .debug_vcall+"), "{examples:?}");
     }
 
     /// Changes each byte of a section, and cuts the section at each byte.

@@ -4,13 +4,17 @@
 //! first opcode of a sequence, which gimli does not give. And rows of dead sequences need not be stored. gimli reads the
 //! header with the file and directory tables.
 
+use std::cell::OnceCell;
+
 use gimli::Reader as _;
 
 use crate::diagnostics::{Cap, Diagnostics, Kind};
+use crate::model::AddressRange;
 use crate::read::code::CodeSections;
 use crate::read::limits::MAX_FOLDED;
 use crate::read::sections::bytes::{Bytes, Endianity};
 use crate::util::budget::Budget;
+use crate::util::hash::HashSet;
 
 /// The most rows of one line program; further rows are dropped. It bounds memory to 400 MB. Time needs no bound, since a row
 /// takes at least one byte of the program. All of RocksDB has a tenth of these rows.
@@ -63,6 +67,8 @@ pub(crate) struct Lines {
     dead: Vec<u64>,
     /// Disjoint, sorted by address. If several sequences cover an address, the first one of them has it here.
     cover: Vec<Cover>,
+    /// The lengths of the sequences; made when one is first asked for.
+    lens: OnceCell<HashSet<u64>>,
     /// The number of sequences whose rows were not in order and had to be sorted.
     pub(crate) unordered: u64,
     /// True if rows were dropped because there were too many.
@@ -74,11 +80,11 @@ pub(crate) struct Lines {
 }
 
 impl Lines {
-    /// The sequences for the addresses in `start..end`, in address order. If several cover an address, only the first counts.
+    /// The sequences for the addresses in a range, in address order. If several cover an address, only the first counts.
     /// The search takes logarithmic time, even if sequences overlap.
-    pub(crate) fn covering(&self, start: u64, end: u64) -> impl Iterator<Item = (usize, &Sequence)> {
-        let first = self.cover.partition_point(|cover| cover.end <= start);
-        let covers = self.cover[first..].iter().take_while(move |cover| cover.start < end);
+    pub(crate) fn covering(&self, range: AddressRange) -> impl Iterator<Item = (usize, &Sequence)> {
+        let first = self.cover.partition_point(|cover| cover.end <= range.start);
+        let covers = self.cover[first..].iter().take_while(move |cover| cover.start < range.end);
         covers.map(|cover| (cover.sequence as usize, &self.sequences[cover.sequence as usize]))
     }
 
@@ -106,12 +112,12 @@ impl Lines {
         found
     }
 
-    /// The rows of a sequence with addresses in `start..end`.
-    pub(crate) fn rows_within(&self, index: usize, start: u64, end: u64) -> std::ops::Range<usize> {
+    /// The rows of a sequence with addresses in a range.
+    pub(crate) fn rows_within(&self, index: usize, range: AddressRange) -> std::ops::Range<usize> {
         let rows = self.sequences[index].rows.clone();
         let from =
             |address| rows.start + self.rows[rows.clone()].partition_point(|row| row.address < address);
-        from(start)..from(end)
+        from(range.start)..from(range.end)
     }
 
     /// The live sequence that a `DW_AT_LLVM_stmt_sequence` value refers to. The value may be the offset of its first opcode or
@@ -124,6 +130,12 @@ impl Lines {
     /// True if a `DW_AT_LLVM_stmt_sequence` value refers to a dead sequence.
     pub(crate) fn is_dead(&self, offset: u64) -> bool {
         self.dead.binary_search(&offset).is_ok()
+    }
+
+    /// True if a sequence has this length.
+    pub(crate) fn any_has_len(&self, len: u64) -> bool {
+        let lens = || self.sequences.iter().map(|sequence| sequence.end - sequence.start).collect();
+        self.lens.get_or_init(lens).contains(&len)
     }
 
     fn finish(&mut self) {
@@ -224,7 +236,7 @@ pub(crate) fn run<'f, E: Endianity>(
         });
     }
     if lines.unended > 0 {
-        diagnostics.add(Kind::BadLineProgram, offset, || {
+        diagnostics.add(Kind::UnendedSequence, offset, || {
             format!("line program at .debug_line+{offset:#x}: its last sequence has no end, and is left out")
         });
     }
@@ -236,7 +248,7 @@ pub(crate) fn run<'f, E: Endianity>(
     }
     if lines.capped {
         diagnostics.add(Kind::Cap(Cap::LineRows), offset, || {
-            format!("line program at .debug_line+{offset:#x} has too many rows")
+            format!("line program at .debug_line+{offset:#x} has more than {MAX_ROWS} rows")
         });
     }
     lines

@@ -29,11 +29,21 @@ pub(crate) enum RowOwner {
     Any,
 }
 
+/// Where the source has the first call that is inlined into a function.
+#[derive(Clone, Copy)]
+pub(crate) struct InlinedFirst {
+    /// The unit's id of the file.
+    pub(crate) file: u16,
+    pub(crate) line: u32,
+}
+
 /// A piece at an address at which several sequences start. It waits for its rows.
 pub(crate) struct SharedPiece {
     /// Index into the unit's pieces.
     pub(crate) piece: usize,
     pub(crate) origin: LocalOrigin,
+    /// The first call that is inlined into the function.
+    pub(crate) inlined: Option<InlinedFirst>,
     /// The sequence to which its `DW_AT_LLVM_stmt_sequence` refers.
     pub(crate) named: Option<usize>,
     pub(crate) segments: Vec<Segment>,
@@ -72,10 +82,28 @@ pub(crate) struct Assign<'a> {
     /// Sequences that show that there are more functions than the unit describes, but it is not known which of the functions
     /// have which of these lines.
     pub(crate) in_doubt: Vec<usize>,
+    pub(crate) memory: RowMemory,
+    pub(crate) limits: RowLimits,
+}
+
+/// What the assignment made.
+pub(crate) struct Assigned {
+    pub(crate) code: UnitCode<'static>,
+    pub(crate) bare: Vec<BareLines>,
+    pub(crate) unclaimed: Vec<BareLines>,
+}
+
+/// Memory that is used again for the next function.
+pub(crate) struct RowMemory {
     pub(crate) painter: Painter,
     pub(crate) segments: Vec<Segment>,
     pub(crate) runs: Vec<LineRow>,
+    /// The file of the last row, by its number in the line table and in the unit.
     pub(crate) last_file: (u32, u16),
+}
+
+/// What the assignment may spend on one unit, and what is left of it.
+pub(crate) struct RowLimits {
     /// The most rows that the unit may have.
     pub(crate) max_rows: usize,
     /// True if a function got no rows because there were too many.
@@ -89,7 +117,8 @@ pub(crate) struct Assign<'a> {
 impl<'a> Assign<'a> {
     /// `more_rows` is the number of rows that the unit may have in addition to [`OWN_ROWS`] per row of its line program.
     pub(crate) fn new(
-        (unit_offset, entry_bytes): (u64, usize),
+        unit_offset: u64,
+        entry_bytes: usize,
         sections: &'a CodeSections,
         columns: bool,
         lines: Lines,
@@ -115,15 +144,26 @@ impl<'a> Assign<'a> {
             by_sequence: Vec::new(),
             named: HashSet::default(),
             in_doubt: Vec::new(),
-            painter: Painter::default(),
-            segments: Vec::new(),
-            runs: Vec::new(),
-            last_file: (NO_FILE, NONE16),
-            max_rows,
-            no_more_rows: false,
-            compared: Budget::of_part(items),
-            joined: Budget::of_part(items),
+            memory: RowMemory {
+                painter: Painter::default(),
+                segments: Vec::new(),
+                runs: Vec::new(),
+                last_file: (NO_FILE, NONE16),
+            },
+            limits: RowLimits {
+                max_rows,
+                no_more_rows: false,
+                compared: Budget::of_part(items),
+                joined: Budget::of_part(items),
+            },
         }
+    }
+
+    /// The functions with their rows, after all rows are assigned.
+    pub(crate) fn finish(self) -> Assigned {
+        let Assign { mut code, bare, unclaimed, .. } = self;
+        code.fit();
+        Assigned { code, bare, unclaimed }
     }
 
     /// The number of rows past [`OWN_ROWS`] per row of the line program.

@@ -19,6 +19,19 @@ struct Enclosing {
     unnamed: bool,
 }
 
+/// The definition of a vtable.
+pub(crate) struct VtableDefinition {
+    pub(crate) address: u64,
+    /// The offset of its declaration.
+    pub(crate) declaration: UnitOffset,
+}
+
+/// The declaration of a vtable in a class.
+struct VtableDeclaration {
+    offset: UnitOffset,
+    class: UnitOffset,
+}
+
 /// The DIE offsets of a unit's classes and vtables, while the unit is walked.
 #[derive(Default)]
 pub(crate) struct Noted {
@@ -27,10 +40,9 @@ pub(crate) struct Noted {
     classes: Vec<UnitOffset>,
     /// The classes in unnamed namespaces, sorted by offset.
     unnamed: Vec<UnitOffset>,
-    /// (declaration of a vtable, its class), sorted by offset.
-    declared: Vec<(UnitOffset, UnitOffset)>,
-    /// (address of a vtable, its declaration).
-    pub(crate) defined: Vec<(u64, UnitOffset)>,
+    /// Sorted by offset.
+    declared: Vec<VtableDeclaration>,
+    pub(crate) defined: Vec<VtableDefinition>,
 }
 
 impl Noted {
@@ -56,7 +68,7 @@ impl Noted {
                 }
             }
             (_, Some(Enclosing { depth: of_class, class: Some(class), .. })) if of_class + 1 == depth => {
-                self.declared.push((entry.offset, class));
+                self.declared.push(VtableDeclaration { offset: entry.offset, class });
             }
             _ => {}
         }
@@ -64,9 +76,9 @@ impl Noted {
 
     /// The result. `gcc` adds all classes, since gcc does not say which classes have a vtable in this unit.
     pub(crate) fn places(self, gcc: bool) -> ClassPlaces {
-        let class = |(address, declaration)| {
-            let at = self.declared.binary_search_by_key(&declaration, |&(place, _)| place).ok()?;
-            Some((ImageAddr(address), self.declared[at].1.0))
+        let class = |VtableDefinition { address, declaration }| {
+            let at = self.declared.binary_search_by_key(&declaration, |declared| declared.offset).ok()?;
+            Some((ImageAddr(address), self.declared[at].class.0))
         };
         let tables = self.defined.into_iter().filter_map(class).take(MAX_CLASSES + 1).collect();
         let of =

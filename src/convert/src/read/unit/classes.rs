@@ -10,17 +10,19 @@
 
 use gimli::{AttributeValue, UnitOffset};
 
-use crate::diagnostics::{Diagnostics, Kind};
+use crate::diagnostics::{ClassCap, Diagnostics, Kind};
 use crate::model::{ClassPlaces, ClassUnit, Instance, NONE16, UnitBase, UnitClass, UnitMethod, UnitVtable};
 use crate::read::sections::bytes::{Bytes, Endianity};
-use crate::read::sections::entries::{Attribute, Entries, Entry, Plans, Wanted};
+use crate::read::sections::entries::{Attribute, Entries, Entry, Wanted};
 use crate::read::space::offset_of;
-use crate::read::unit::class_places::MAX_CLASSES;
+use crate::read::unit::class_places::{MAX_CLASSES, VtableDefinition};
 use crate::read::unit::memory::Memory;
+use crate::read::unit::numbering::Numbering;
 use crate::read::unit::origins::{IDENTITY, NameText, Origins, UnitTables};
 use crate::read::unit::roles::{MemberRole, Role};
 use crate::read::unit::source::UnitSource;
-use crate::read::unit::walk::{UnitEntries, Walk};
+use crate::read::unit::walked_unit::{UnitEntries, WalkedUnit};
+use crate::toolchain::itanium_abi::is_vtable;
 use crate::util::hash::HashMap;
 
 /// The most entries that are read in the classes of one unit. Without a limit, classes nested in classes would be read again
@@ -29,39 +31,39 @@ const MAX_MEMBERS: usize = 1 << 22;
 const MEMBERS_A_BYTE: usize = 2;
 const MIN_MEMBERS: usize = 1 << 16;
 
-impl<'f, E: Endianity> Walk<'_, 'f, E> {
-    /// The address and the declaration of a vtable, from the definition of its variable.
-    pub(crate) fn table(
-        &mut self,
-        entries: &mut UnitEntries<'_, 'f, E>,
-        mut entry: Entry<Role>,
-    ) -> gimli::Result<Option<(u64, UnitOffset)>> {
-        let (mut specification, mut address, mut is_table) = (None, None, false);
-        while let Some(attribute) = entries.attribute(&mut entry)? {
-            match (attribute.name, attribute.value) {
-                (gimli::DW_AT_specification, AttributeValue::UnitRef(target)) => specification = Some(target),
-                (gimli::DW_AT_location, AttributeValue::Exprloc(expression)) => {
-                    address = match expression.operations(self.unit.encoding()).next() {
-                        Ok(Some(gimli::Operation::Address { address })) => Some(address),
-                        Ok(Some(gimli::Operation::AddressIndex { index })) => {
-                            self.dwarf.address(self.unit, index).ok()
-                        }
-                        _ => None,
-                    };
-                }
-                (gimli::DW_AT_linkage_name, value) => {
-                    let place = self.ids.origins.place(entry.offset);
-                    let name = self.ids.origins.name(place, value);
-                    is_table = name.is_some_and(|name| name.slice().starts_with(b"_ZTV"));
-                }
-                _ => {}
+/// The address and the declaration of a vtable, from the definition of its variable.
+pub(crate) fn vtable_definition<'f, E: Endianity>(
+    unit: &WalkedUnit<'_, 'f, E>,
+    ids: &mut Numbering<'_, 'f, E>,
+    entries: &mut UnitEntries<'_, 'f, E>,
+    mut entry: Entry<Role>,
+) -> gimli::Result<Option<VtableDefinition>> {
+    let (mut specification, mut address, mut is_table) = (None, None, false);
+    let encoding = unit.unit.encoding();
+    while let Some(attribute) = entries.attribute(&mut entry)? {
+        match (attribute.name, attribute.value) {
+            (gimli::DW_AT_specification, AttributeValue::UnitRef(target)) => specification = Some(target),
+            (gimli::DW_AT_location, AttributeValue::Exprloc(expression)) => {
+                address = match expression.operations(encoding).next() {
+                    Ok(Some(gimli::Operation::Address { address })) => Some(address),
+                    Ok(Some(gimli::Operation::AddressIndex { index })) => {
+                        unit.dwarf.address(unit.unit, index).ok()
+                    }
+                    _ => None,
+                };
             }
+            (gimli::DW_AT_linkage_name, value) => {
+                let place = ids.origins.place(entry.offset);
+                let name = ids.origins.name(place, value);
+                is_table = name.is_some_and(|name| is_vtable(name.slice()));
+            }
+            _ => {}
         }
-        // Tombstones are 0, 1, and the last two addresses.
-        let last = u64::MAX >> (64 - 8 * u32::from(self.unit.encoding().address_size.clamp(1, 8)));
-        let address = address.filter(|&address| is_table && address > 1 && address < last - 1);
-        Ok(address.zip(specification))
     }
+    // Tombstones are 0, 1, and the last two addresses.
+    let last = u64::MAX >> (64 - 8 * u32::from(encoding.address_size.clamp(1, 8)));
+    let address = address.filter(|&address| is_table && address > 1 && address < last - 1);
+    Ok(address.zip(specification).map(|(address, declaration)| VtableDefinition { address, declaration }))
 }
 
 /// The entries of a class.
@@ -114,7 +116,7 @@ pub(crate) fn classes<'f, E: Endianity>(
         here_files: files,
         row_files: None,
         tables: UnitTables::new(unit.header.length_including_self(), std::mem::take(&mut memory.ids)),
-        entries: Entries::new(unit, abbreviations, IDENTITY, Plans::default()),
+        entries: Entries::new(unit, abbreviations, IDENTITY, std::mem::take(&mut memory.identities)),
     };
     let entries = Entries::new(unit, abbreviations, MEMBERS, std::mem::take(&mut memory.members));
     let out = ClassUnit { offset: unit_offset, ..ClassUnit::default() };
@@ -123,15 +125,17 @@ pub(crate) fn classes<'f, E: Endianity>(
     reader.read_classes(places);
     if reader.origins.tables.name_bytes.is_none() {
         // Some names are missing, so nothing can be concluded from these classes.
-        (reader.out.classes, reader.out.vtables) = (Vec::new(), Vec::new());
-        reader.diagnostics.add(Kind::SkippedClasses, unit_offset, || {
+        (reader.out.classes, reader.out.vtables) = Default::default();
+        (reader.out.bases, reader.out.methods) = Default::default();
+        reader.diagnostics.add(Kind::SkippedClasses(ClassCap::Names), unit_offset, || {
             format!("the classes of the unit at {unit_offset:#x} have longer names than fit its size")
         });
     }
     *diagnostics = reader.diagnostics;
     let mut tables = reader.origins.tables;
-    reader.out.names = std::mem::take(&mut tables.names);
+    reader.out.names = std::mem::take(&mut tables.names).into();
     (memory.ids, memory.members) = (tables.into_ids(), reader.entries.into_plans());
+    memory.identities = reader.origins.entries.into_plans();
     reader.out
 }
 
@@ -151,7 +155,7 @@ impl<'f, E: Endianity> ClassReader<'_, 'f, E> {
         while let Some(&offset) = reading.places.get(self.out.classes.len()) {
             let members = reading.members;
             let class = if reading.places.len() > MAX_CLASSES || members > most {
-                self.diagnostics.add(Kind::SkippedClasses, self.unit_offset, || {
+                self.diagnostics.add(Kind::SkippedClasses(ClassCap::Members), self.unit_offset, || {
                     format!("the unit has over {MAX_CLASSES} classes, or {most} entries in them")
                 });
                 None
@@ -163,8 +167,8 @@ impl<'f, E: Endianity> ClassReader<'_, 'f, E> {
                 name: name(),
                 declared: true,
                 unnamed: false,
-                bases: Vec::new(),
-                methods: Vec::new(),
+                bases: 0..0,
+                methods: 0..0,
             });
             self.out.classes.push(class);
         }
@@ -174,8 +178,14 @@ impl<'f, E: Endianity> ClassReader<'_, 'f, E> {
         self.entries.start(offset)?;
         let empty = self.origins.tables.name(NameText::Whole(b""));
         let unnamed = reading.unnamed.binary_search(&offset.0).is_ok();
-        let (bases, methods) = (Vec::new(), Vec::new());
-        let mut class = UnitClass { name: empty, declared: false, unnamed, bases, methods };
+        let (bases, methods) = (self.out.bases.len() as u32, self.out.methods.len() as u32);
+        let mut class = UnitClass {
+            name: empty,
+            declared: false,
+            unnamed,
+            bases: bases..bases,
+            methods: methods..methods,
+        };
         let Some(mut entry) = self.entries.next(isize::MAX)? else { return Ok(class) };
         let depth = entry.depth;
         reading.members += 1;
@@ -193,13 +203,18 @@ impl<'f, E: Endianity> ClassReader<'_, 'f, E> {
             reading.members += 1;
             let child = entry.depth == depth + 1;
             match entry.role {
-                MemberRole::Base if child => class.bases.push(self.base(entry, reading)?),
+                MemberRole::Base if child => {
+                    let base = self.base(entry, reading)?;
+                    self.out.bases.push(base);
+                    class.bases.end += 1;
+                }
                 MemberRole::Method if child => {
                     let mut method = self.method(entry, offset)?;
                     if unnamed && method.linkage_name == empty {
                         method.instance = self.origins.instance(self.origins.place(entry.offset));
                     }
-                    class.methods.push(method);
+                    self.out.methods.push(method);
+                    class.methods.end += 1;
                 }
                 _ => self.entries.skip(&entry)?,
             }

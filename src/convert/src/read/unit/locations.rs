@@ -12,7 +12,7 @@ use gimli::{AttributeValue, DebugAddrIndex, RawLocListEntry, Reader as _, Sectio
 
 use crate::diagnostics::{Cap, Kind};
 use crate::model::{
-    DieOffset, Located, LocatedValue, LocationEntry, LocationKind, LocationList, LocationReference, OPAQUE,
+    Located, LocatedValue, LocationEntry, LocationKind, LocationList, LocationReference, OPAQUE,
     UnitLocations,
 };
 use crate::read::limits::MAX_ATTRIBUTES;
@@ -20,7 +20,8 @@ use crate::read::sections::bytes::{Bytes, Endianity};
 use crate::read::space::{root_attributes, string};
 use crate::read::unit::attributes as attribute;
 use crate::read::unit::lists;
-use crate::read::unit::walk::Walk;
+use crate::read::unit::numbering::Numbering;
+use crate::read::unit::walked_unit::WalkedUnit;
 use crate::util::hash::HashSet;
 
 /// The most lanes of a thread.
@@ -109,19 +110,24 @@ enum ListError {
     ManyAttributes,
 }
 
-impl<'f, E: Endianity> Walk<'_, 'f, E> {
-    /// Reads the expressions of the functions that the walk collected.
-    pub(crate) fn locations(&mut self) {
-        let functions = std::mem::take(&mut self.with_locations);
+/// The reader of a unit's expressions.
+pub(crate) struct Locations<'w, 'a, 'f, E: Endianity> {
+    pub(crate) unit: WalkedUnit<'a, 'f, E>,
+    pub(crate) ids: &'w mut Numbering<'a, 'f, E>,
+}
+
+impl<'f, E: Endianity> Locations<'_, '_, 'f, E> {
+    /// Reads the expressions of these functions; `None` if there are none.
+    pub(crate) fn read(mut self, functions: Vec<UnitOffset>) -> Option<Box<UnitLocations>> {
         if functions.is_empty() {
-            return;
+            return None;
         }
-        let header = &self.unit.header;
+        let header = &self.unit.unit.header;
         let settings = Settings {
             address_size: header.address_size(),
             offset_size: header.format().word_size(),
             version: header.version(),
-            big_endian: !self.dwarf.debug_info.reader().endian().is_little_endian(),
+            big_endian: !self.unit.dwarf.debug_info.reader().endian().is_little_endian(),
             ..Settings::default()
         };
         let mut collected = Collected {
@@ -150,63 +156,65 @@ impl<'f, E: Endianity> Walk<'_, 'f, E> {
             self.referred(reference, from, &mut collected);
         }
         if collected.bytes_left == 0 {
-            let offset = self.unit_offset;
+            let offset = self.unit.unit_offset;
             self.ids.diagnostics.add(Kind::Cap(Cap::Expressions), offset, || {
                 format!("the unit at {offset:#x} has more expressions than are read")
             });
         }
         let mut out = collected.out;
-        if !out.located.is_empty() {
-            self.settle_codes(&mut out, &collected.settings, collected.augmentation.as_deref());
-            out.references.sort_by_key(LocationReference::key);
-            out.located.sort_by_key(|located| (located.die, located.kind));
-            self.assign.code.locations = Some(Box::new(out));
+        if out.located.is_empty() {
+            return None;
         }
+        self.settle_codes(&mut out, &collected.settings, collected.augmentation.as_deref());
+        out.references.sort_by_key(LocationReference::key);
+        out.located.sort_by_key(|located| (located.die, located.kind));
+        Some(Box::new(out))
     }
 
     /// True if a section offset is in this unit.
     fn has(&self, offset: u64) -> bool {
-        let within = offset.checked_sub(self.unit_offset).and_then(|offset| usize::try_from(offset).ok());
-        within.is_some_and(|offset| UnitOffset(offset).is_in_bounds(self.unit))
+        let within =
+            offset.checked_sub(self.unit.unit_offset).and_then(|offset| usize::try_from(offset).ok());
+        within.is_some_and(|offset| UnitOffset(offset).is_in_bounds(self.unit.unit))
     }
 
     fn bad_expression(&mut self, offset: UnitOffset, what: &str) {
-        let die = self.unit_offset + offset.0 as u64;
+        let die = self.unit.die(offset).0;
         self.ids.diagnostics.add(Kind::BadExpression, die, || format!("entry at {die:#x}: {what}"));
     }
 
     /// The unit's `DW_AT_LLVM_augmentation`.
     fn augmentation(&self) -> Option<Vec<u8>> {
         let mut value = None;
-        let read = root_attributes(&self.unit.header, self.abbreviations, |attribute| {
+        let read = root_attributes(&self.unit.unit.header, self.unit.abbreviations, |attribute| {
             value = value.or((attribute.name() == attribute::AUGMENTATION).then(|| attribute.value()));
         });
         read.ok()?;
-        let text = string(self.dwarf, self.unit, value?)?;
+        let text = string(self.unit.dwarf, self.unit.unit, value?)?;
         Some(text.slice().iter().take(64).copied().collect())
     }
 
     /// The attributes of a DIE. Refuses one with too many, since attributes without bytes could be any number.
     fn entry(&self, offset: UnitOffset) -> Result<Attributes<'f, E>, ListError> {
-        let mut input = self.unit.header.range_from(offset..)?;
+        let mut input = self.unit.unit.header.range_from(offset..)?;
         let len = input.len();
         let code = input.read_uleb128()?;
         if code == 0 {
             return Err(gimli::Error::NoEntryAtGivenOffset(offset.0 as u64).into());
         }
-        let declaration = self.abbreviations.get(code)?;
+        let declaration = self.unit.abbreviations.get(code)?;
         if declaration.attributes().take(MAX_ATTRIBUTES + 1).count() > MAX_ATTRIBUTES {
             return Err(ListError::ManyAttributes);
         }
         let values = UnitOffset(offset.0 + len - input.len());
-        let mut entries = self.unit.entries_raw(Some(values))?;
+        let mut entries = self.unit.unit.entries_raw(Some(values))?;
         let read = declaration.attributes().map(|spec| entries.read_attribute(spec));
         Ok(Attributes(read.collect::<gimli::Result<_>>()?))
     }
 
     fn function_locations(&mut self, offset: UnitOffset, collected: &mut Collected) -> Result<(), ListError> {
         let entry = self.entry(offset)?;
-        let die = DieOffset(self.unit_offset + offset.0 as u64);
+        let die = self.unit.die(offset);
         let first = collected.out.located.len();
         let own = ListOwner {
             start: match entry.value(gimli::DW_AT_low_pc) {
@@ -233,7 +241,7 @@ impl<'f, E: Endianity> Walk<'_, 'f, E> {
             };
             self.keep(offset, (kind, own), value, collected);
         }
-        let pointer = self.options.locations.then(|| self.object_pointer(&entry)).flatten();
+        let pointer = self.unit.options.locations.then(|| self.object_pointer(&entry)).flatten();
         if let Some(value) = pointer {
             let value = value.unwrap_or_else(|error| {
                 self.bad_expression(offset, &error.to_string());
@@ -289,7 +297,7 @@ impl<'f, E: Endianity> Walk<'_, 'f, E> {
             Ok(list) if list.entries.is_empty() => false,
             Ok(list) => {
                 self.note_references(offset, &list, collected);
-                let die = DieOffset(self.unit_offset + offset.0 as u64);
+                let die = self.unit.die(offset);
                 collected.out.located.push(Located { die, kind, value: LocatedValue::List(list) });
                 true
             }
@@ -331,16 +339,17 @@ impl<'f, E: Endianity> Walk<'_, 'f, E> {
         collected: &mut Collected,
         list: &mut LocationList,
     ) -> Result<(), ListError> {
-        let Some(offset) = lists::locations_offset(&self.ids.origins.space.main, self.unit, value)? else {
+        let Some(offset) = lists::locations_offset(&self.ids.origins.space.main, self.unit.unit, value)?
+        else {
             return Ok(());
         };
-        let mut raw = self.dwarf.raw_locations(self.unit, offset)?;
+        let mut raw = self.unit.dwarf.raw_locations(self.unit.unit, offset)?;
         // Before DWARF 5, a unit of several ranges has base 0, and its lists have addresses.
-        let (mut base, mut bases) = (self.unit.low_pc, 0);
-        let mut base_erased = self.unit.header.version() >= 5 && self.code.section(base).is_none();
+        let (mut base, mut bases) = (self.unit.unit.low_pc, 0);
+        let mut base_erased = self.unit.unit.header.version() >= 5 && self.unit.code.section(base).is_none();
         // The entries with an erased base, each with the number of this base in the list.
         let (mut erased, mut lost, mut fallback) = (Vec::new(), false, None);
-        let indexed = |index| self.dwarf.address(self.unit, index);
+        let indexed = |index| self.unit.dwarf.address(self.unit.unit, index);
         while let Some(entry) = raw.next()? {
             collected.count()?;
             let (start, end, data, from) = match entry {
@@ -350,7 +359,7 @@ impl<'f, E: Endianity> Walk<'_, 'f, E> {
                         RawLocListEntry::BaseAddress { addr } => addr,
                         _ => base,
                     };
-                    (bases, base_erased) = (bases + 1, self.code.section(base).is_none());
+                    (bases, base_erased) = (bases + 1, self.unit.code.section(base).is_none());
                     continue;
                 }
                 RawLocListEntry::DefaultLocation { data } => {
@@ -368,7 +377,7 @@ impl<'f, E: Endianity> Walk<'_, 'f, E> {
                 RawLocListEntry::StartxLength { begin, length, data } => {
                     let start = indexed(begin)?;
                     // The index is the one of the function's start, so the entry begins there, even if the address was erased.
-                    match own.start == Some(begin) && self.code.section(start).is_none() {
+                    match own.start == Some(begin) && self.unit.code.section(start).is_none() {
                         true => (0, length, data, Some(0)),
                         false => (start, start.wrapping_add(length), data, None),
                     }
@@ -382,13 +391,13 @@ impl<'f, E: Endianity> Walk<'_, 'f, E> {
             let entry = collected.entry(start, len, &data.0)?;
             match from {
                 Some(base) => erased.push((base, entry)),
-                None if self.code.section(start).is_some() => list.entries.push(entry),
+                None if self.unit.code.section(start).is_some() => list.entries.push(entry),
                 None => lost = true,
             }
         }
         // Or the unit has a single function, whose address was erased, so the base of its list is erased too. Then an entry that
         // seems to be in code is an offset and not an address.
-        if lost && bases == 0 && self.unit.header.version() < 5 {
+        if lost && bases == 0 && self.unit.unit.header.version() < 5 {
             list.entries.clear();
         }
         // If there were several bases, nothing shows which part of the function each of them was.
@@ -436,9 +445,9 @@ impl<'f, E: Endianity> Walk<'_, 'f, E> {
         let here = |offset: u64| usize::try_from(offset).map(UnitOffset);
         let (offset, by_section) = match reference {
             Reference::AddressIndex(index) => {
-                let address = usize::try_from(index)
-                    .ok()
-                    .and_then(|index| self.dwarf.address(self.unit, gimli::DebugAddrIndex(index)).ok());
+                let address = usize::try_from(index).ok().and_then(|index| {
+                    self.unit.dwarf.address(self.unit.unit, gimli::DebugAddrIndex(index)).ok()
+                });
                 match address {
                     Some(address) => {
                         collected.out.references.push(LocationReference::Address(index, address));
@@ -448,11 +457,8 @@ impl<'f, E: Endianity> Walk<'_, 'f, E> {
                 return;
             }
             Reference::BaseType(offset) => {
-                match here(offset).ok().and_then(|offset| self.base_type(offset)) {
-                    Some((encoding, size)) => {
-                        let found = LocationReference::BaseType(offset, encoding, size);
-                        collected.out.references.push(found);
-                    }
+                match self.base_type(offset) {
+                    Some(found) => collected.out.references.push(found),
                     None => {
                         self.bad_expression(UnitOffset(offset as usize), "no base type of at most 8 bytes")
                     }
@@ -462,7 +468,7 @@ impl<'f, E: Endianity> Walk<'_, 'f, E> {
             Reference::Procedure(DieRef::Unit(offset)) => (Some(offset), None),
             // Offsets in an expression of another unit count from that unit, so it cannot be evaluated here.
             Reference::Procedure(DieRef::Section(offset)) if !self.has(offset) => {
-                let die = self.unit_offset + from.0 as u64;
+                let die = self.unit.die(from).0;
                 return self.ids.diagnostics.add(Kind::ForeignProcedure, die, || {
                     format!(
                         "entry at {die:#x}: calls the expression of the entry at {offset:#x}, of another unit"
@@ -470,12 +476,12 @@ impl<'f, E: Endianity> Walk<'_, 'f, E> {
                 });
             }
             Reference::Procedure(DieRef::Section(offset)) => {
-                (offset.checked_sub(self.unit_offset), Some(offset))
+                (offset.checked_sub(self.unit.unit_offset), Some(offset))
             }
         };
         let entry = offset
             .and_then(|offset| here(offset).ok())
-            .filter(|offset| offset.is_in_bounds(self.unit))
+            .filter(|offset| offset.is_in_bounds(self.unit.unit))
             .and_then(|offset| self.entry(offset).ok());
         let at = UnitOffset(offset.unwrap_or(0) as usize);
         let Some(entry) = entry else {
@@ -505,14 +511,15 @@ impl<'f, E: Endianity> Walk<'_, 'f, E> {
         });
     }
 
-    /// Encoding and size of a base type, if it is a number of at most 8 bytes.
-    fn base_type(&self, offset: UnitOffset) -> Option<(u8, u8)> {
-        let entry = self.entry(offset).ok()?;
+    /// A base type, if it is a number of at most 8 bytes.
+    fn base_type(&self, offset: u64) -> Option<LocationReference> {
+        let entry = self.entry(UnitOffset(usize::try_from(offset).ok()?)).ok()?;
         let Some(AttributeValue::Encoding(encoding)) = entry.value(gimli::DW_AT_encoding) else {
             return None;
         };
         let size = entry.get(gimli::DW_AT_byte_size)?.udata_value()?;
-        Type::of_encoding(encoding.0, size).map(|ty| (encoding.0, ty.size))
+        let found = Type::of_encoding(encoding.0, size)?;
+        Some(LocationReference::BaseType(offset, encoding.0, found.size))
     }
 
     /// Decides which generation of operation codes the unit's expressions use. Expressions that cannot be read with these codes
@@ -535,7 +542,7 @@ impl<'f, E: Endianity> Walk<'_, 'f, E> {
         });
         out.first_codes = first;
         let settings = Settings { dialect: if first { Dialect::First } else { Dialect::User }, ..*settings };
-        let unit = self.unit_offset;
+        let unit = self.unit.unit_offset;
         // `die` is the section offset of the DIE that has the expression.
         let mut settle = |entry: &mut LocationEntry, die: u64| {
             let known = dialect(&entry.expression, augmentation, &settings).is_some();

@@ -3,9 +3,9 @@
 use crate::model::{LocalCallee, LocalEdge};
 use crate::read::sections::abbreviations::AbbreviationTable;
 use crate::read::sections::entries::Plans;
+use crate::read::unit::edges::InlinedCall;
 use crate::read::unit::origins::{DiePlace, Ids};
 use crate::read::unit::roles::{MemberRole, Role};
-use crate::read::unit::tree::InlinedCall;
 use crate::util::hash::HashMap;
 use crate::util::numbers::NumberedMap;
 

@@ -3,24 +3,32 @@
 //! There is one walk over the entries, in file order and without recursion. Most entries are neither a subprogram with code nor
 //! inlined into one; the walk skips these by their abbreviation without decoding them.
 //!
-//! `walk` turns entries into functions with inline trees and calls, and into erased functions. It hands each function over to
-//! `assign` as it ends. `assign` has the line program. If a function's sequence is certain, it gets its rows at once
-//! (`rows`). Otherwise it gets them when all functions are known (`sequences`, `sequence_owners`).
+//! `read` runs the line program first, since entries refer to its sequences (`DW_AT_LLVM_stmt_sequence`). `by_role` walks the
+//! entries: it calls a reader for each role (`subprogram`, `inlined`, `calls`, `codeless`, `classes`, `root`), and adds what the
+//! reader returns to the `walk`: functions with inline trees and calls, and erased functions. It hands each function over to
+//! `assign` as the function ends, so that at most one inline tree per open function is in memory. If a function's sequence is
+//! certain, `assign` gives it its rows at once (`functions`, `rows`), otherwise when all functions are known (`sequences`,
+//! `sequence_owners`).
 
 mod addresses;
 mod assign;
 mod attributes;
+mod by_role;
+mod callees;
 mod calls;
 mod class_places;
 mod classes;
 mod codeless;
+mod edges;
 pub(crate) mod file;
+mod functions;
 mod inline_lengths;
 mod inlined;
 mod lists;
 mod locations;
 pub(crate) mod memory;
 mod numbering;
+mod open_function;
 pub(crate) mod origins;
 mod ranges;
 pub(crate) mod roles;
@@ -33,6 +41,7 @@ mod subprogram;
 mod table_calls;
 pub(crate) mod tree;
 mod walk;
+mod walked_unit;
 
 pub(crate) use classes::classes;
 
@@ -42,8 +51,12 @@ use crate::read::code::CodeSections;
 use crate::read::limits::Limits;
 use crate::read::options::ReadOptions;
 use crate::read::sections::bytes::Endianity;
+use crate::read::sections::line::{self, Lines};
+use crate::read::unit::by_role::all_entries;
+use crate::read::unit::locations::Locations;
 use crate::read::unit::memory::Memory;
 use crate::read::unit::source::UnitSource;
+use crate::read::unit::table_calls::listed_calls;
 use crate::read::unit::walk::Walk;
 
 /// Reads one unit: walks its entries, and gives its functions their rows. Also returns how much the unit used of
@@ -56,27 +69,35 @@ pub(crate) fn read<'f, E: Endianity>(
     limits: Limits,
     diagnostics: &mut Diagnostics,
 ) -> (Unit<'f>, u64) {
-    let (kept, counted) = (std::mem::take(memory), std::mem::take(diagnostics));
-    let mut walk = Walk::new(source, code, options, kept, limits, counted);
-    if let Err(error) = walk.all_entries() {
-        let offset = walk.unit_offset;
+    let (mut kept, mut counted) = (std::mem::take(memory), std::mem::take(diagnostics));
+    // The walk does not read classes.
+    let members = std::mem::take(&mut kept.members);
+    let lines = match source.rows.header {
+        Some(header) => line::run(header, source.debug_line, code, &mut counted),
+        None => Lines::default(),
+    };
+    let mut walk = Walk::new(source, code, options, lines, kept, limits, counted);
+    if let Err(error) = all_entries(&mut walk) {
+        let offset = walk.fixed.unit_offset;
         let message = || format!("unit at .debug_info+{offset:#x}: {error}");
         walk.ids.diagnostics.add(Kind::BadEntries, offset, message);
     }
     // From here on all functions of the unit are known.
-    for (function, dead) in walk.assign.refuse_foreign(&mut walk.ids.diagnostics) {
-        let named = (function.origin, function.instance);
-        walk.erased(function.die, named, dead, false, function.lost, function.calls);
-    }
-    walk.assign.settle(&mut walk.ids, &walk.out.records.erased);
-    walk.listed_calls(source.listed);
+    walk.assign
+        .refuse_foreign(&mut walk.ids)
+        .into_iter()
+        .for_each(|erased| walk.out.records.erased.push(erased));
+    walk.assign.settle(&mut walk.ids, &walk.out);
+    walk.out.records.listed = listed_calls(&walk.fixed, &mut walk.ids, &mut walk.callees, source.listed);
     walk.assign.keep_unclaimed(&mut walk.ids, !walk.out.records.erased.is_empty());
     if walk.owns_lines {
         walk.assign.bare_lines(&mut walk.ids);
     }
-    walk.locations();
-    let of_others = walk.max_ranges - walk.ranges_left + walk.assign.rows_of_others() as u64;
+    walk.assign.code.locations =
+        Locations { unit: walk.fixed, ids: &mut walk.ids }.read(std::mem::take(&mut walk.with_locations));
+    let of_others = walk.list_entries.visited() + walk.assign.rows_of_others() as u64;
     let unit;
     (unit, *diagnostics, *memory) = walk.finish();
+    memory.members = members;
     (unit, of_others)
 }

@@ -451,7 +451,7 @@ impl<'a, 'f, E: Endianity> Origins<'a, 'f, E> {
             }
             end = place;
             if self.read_die(place, &mut identity, diagnostics).is_none() {
-                diagnostics.add(Kind::BadReference, place.offset as u64, || {
+                diagnostics.add(Kind::MissingEntry, place.offset as u64, || {
                     format!("no DIE at {:#x} of unit {}", place.offset, place.unit)
                 });
             }

@@ -5,7 +5,7 @@
 //! rows of the line table gives rows of (offset, node, file, line).
 
 use crate::diagnostics::{Cap, Diagnostics, Kind};
-use crate::model::{BareLines, ImageAddr, MAX_PIECE, NONE16, Row, RowRange};
+use crate::model::{AddressRange, BareLines, ImageAddr, MAX_PIECE, NONE16, Row, RowRange, UnitPiece};
 use crate::read::sections::bytes::Endianity;
 use crate::read::sections::line::{LineRow, Lines};
 use crate::read::unit::assign::{Assign, NO_FILE, RowOwner};
@@ -19,29 +19,29 @@ impl Assign<'_> {
         if index == NO_FILE {
             return NONE16;
         }
-        if self.last_file.0 != index {
-            self.last_file = (index, ids.row_file(u64::from(index)));
+        if self.memory.last_file.0 != index {
+            self.memory.last_file = (index, ids.row_file(u64::from(index)));
         }
-        self.last_file.1
+        self.memory.last_file.1
     }
 
-    /// Joins the line rows and segments of `start..end`, and appends the result to the unit's rows. With `joined`, equal
+    /// Joins the line rows and segments of a range, and appends the result to the unit's rows. With `joined`, equal
     /// neighbours become one row. Without it they stay apart, because `recover` may find a boundary of inlined code there.
     pub(crate) fn rows<E: Endianity>(
         &mut self,
         ids: &mut Numbering<'_, '_, E>,
         own: RowOwner,
         segments: &[Segment],
-        start: u64,
-        end: u64,
+        range: AddressRange,
         joined: bool,
     ) -> RowRange {
+        let AddressRange { start, end } = range;
         let first = self.code.rows.len();
-        let mut runs = std::mem::take(&mut self.runs);
-        let fits = first < self.max_rows && !self.joined.is_short() && {
-            let room = usize::try_from(self.joined.left()).unwrap_or(usize::MAX);
-            let whole = line_runs(&self.lines, own, start, end, &mut runs, &mut self.claimed, room);
-            self.joined.spend(runs.len()) && whole
+        let mut runs = std::mem::take(&mut self.memory.runs);
+        let fits = first < self.limits.max_rows && !self.limits.joined.is_short() && {
+            let room = usize::try_from(self.limits.joined.left()).unwrap_or(usize::MAX);
+            let whole = line_runs(&self.lines, own, range, &mut runs, &mut self.claimed, room);
+            self.limits.joined.spend(runs.len()) && whole
         };
         if !fits {
             self.out_of_rows(&mut ids.diagnostics);
@@ -78,10 +78,10 @@ impl Assign<'_> {
             if at == next_node && at < end {
                 node = segments[next_segment].node;
                 next_segment += 1;
-                self.joined.spend(1);
+                self.limits.joined.spend(1);
             }
         }
-        self.runs = runs;
+        self.memory.runs = runs;
         RowRange { start: first as u32, len: (self.code.rows.len() - first) as u32 }
     }
 
@@ -89,7 +89,7 @@ impl Assign<'_> {
     /// sequences have no function, so all of them count as claimed.
     fn out_of_rows(&mut self, diagnostics: &mut Diagnostics) {
         let (offset, rows) = (self.unit_offset, self.code.rows.len());
-        if !std::mem::replace(&mut self.no_more_rows, true) {
+        if !std::mem::replace(&mut self.limits.no_more_rows, true) {
             self.claimed.fill(true);
         }
         diagnostics.add(Kind::Cap(Cap::SharedRows), offset, || {
@@ -99,8 +99,7 @@ impl Assign<'_> {
 
     /// Keeps the lines of code that no function of the unit contains: assembly code and padding.
     pub(crate) fn bare_lines<E: Endianity>(&mut self, ids: &mut Numbering<'_, '_, E>) {
-        let mut claimed: Vec<(u64, u64)> =
-            self.code.pieces.iter().map(|p| (p.start.0, p.start.0 + u64::from(p.len))).collect();
+        let mut claimed: Vec<AddressRange> = self.code.pieces.iter().map(UnitPiece::range).collect();
         claimed.sort_unstable();
         let mut next = 0;
         let mut at = 0;
@@ -108,15 +107,16 @@ impl Assign<'_> {
             let (start, end) = (self.lines.sequences[index].start, self.lines.sequences[index].end);
             at = start.max(at);
             while at < end {
-                while claimed.get(next).is_some_and(|c| c.1 <= at) {
+                while claimed.get(next).is_some_and(|range| range.end <= at) {
                     next += 1;
                 }
                 let (stop, after) = match claimed.get(next) {
-                    Some(&(from, to)) if from < end => (from.max(at), to),
+                    Some(range) if range.start < end => (range.start.max(at), range.end),
                     _ => (end, end),
                 };
                 if stop > at {
-                    self.keep_bare(ids, index, at, stop);
+                    let lines = self.sequence(ids, index, AddressRange { start: at, end: stop }, true);
+                    self.bare.extend(lines);
                 }
                 at = after.max(stop);
             }
@@ -148,35 +148,23 @@ impl Assign<'_> {
             } else if !self.claimed[index]
                 && (all || starts.contains(&ImageAddr(start)) || (index > 0 && again[index - 1]))
             {
-                let lines = self.sequence(ids, index, start, end, false);
+                let lines = self.sequence(ids, index, AddressRange { start, end }, false);
                 self.unclaimed.extend(lines);
             }
         }
     }
 
-    fn keep_bare<E: Endianity>(
-        &mut self,
-        ids: &mut Numbering<'_, '_, E>,
-        sequence: usize,
-        start: u64,
-        end: u64,
-    ) {
-        let lines = self.sequence(ids, sequence, start, end, true);
-        self.bare.extend(lines);
-    }
-
-    /// The rows of a sequence for `start..end`.
+    /// The rows of a sequence for a range.
     fn sequence<E: Endianity>(
         &mut self,
         ids: &mut Numbering<'_, '_, E>,
         sequence: usize,
-        start: u64,
-        end: u64,
+        AddressRange { start, end }: AddressRange,
         joined: bool,
     ) -> Option<BareLines> {
         let section = self.sections.section(start)?;
         let end = end.min(section.end).min(start.saturating_add(MAX_PIECE));
-        let rows = self.rows(ids, RowOwner::Sequence(sequence), &[], start, end, joined);
+        let rows = self.rows(ids, RowOwner::Sequence(sequence), &[], AddressRange { start, end }, joined);
         let sequence = &self.lines.sequences[sequence];
         let continues =
             self.lines.rows[sequence.rows.clone()].binary_search_by_key(&start, |row| row.address).is_err();
@@ -190,24 +178,23 @@ impl Assign<'_> {
     }
 }
 
-/// Collects the line rows of `start..end`. The first row begins at `start`. Code that no sequence covers gets a row with
+/// Collects the line rows of a range. The first row begins at its start. Code that no sequence covers gets a row with
 /// [`NO_FILE`]. Returns false if there are more than `room` rows.
 fn line_runs(
     lines: &Lines,
     own: RowOwner,
-    start: u64,
-    end: u64,
+    range: AddressRange,
     runs: &mut Vec<LineRow>,
     claimed: &mut [bool],
     room: usize,
 ) -> bool {
     runs.clear();
-    let mut at = start;
+    let AddressRange { start: mut at, end } = range;
     if let RowOwner::Sequence(own) = own {
         claimed[own] = true;
         at = sequence_runs(lines, own, at, end, runs, room);
     }
-    for (index, sequence) in lines.covering(start, end) {
+    for (index, sequence) in lines.covering(range) {
         if at >= end || runs.len() > room {
             break;
         }

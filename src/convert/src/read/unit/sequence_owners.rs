@@ -11,10 +11,11 @@
 //! sequence. If the sequence is refused, the address of this function is unknown: `recover` looks for it by symbol and
 //! lines, as for a function without the attribute.
 
-use crate::diagnostics::{Diagnostics, Kind};
-use crate::model::UnitFunction;
-use crate::read::unit::addresses::DeadRange;
+use crate::diagnostics::Kind;
+use crate::model::UnitErased;
+use crate::read::sections::bytes::Endianity;
 use crate::read::unit::assign::{Assign, BySequence};
+use crate::read::unit::numbering::Numbering;
 use crate::util::hash::{HashMap, HashSet};
 
 /// The functions of the unit that begin at one address.
@@ -30,9 +31,8 @@ struct FunctionsHere {
 }
 
 impl Assign<'_> {
-    /// Removes the functions whose sequence belongs to another one, before rows are assigned. Returns them as erased functions,
-    /// each with its range.
-    pub(crate) fn refuse_foreign(&mut self, diagnostics: &mut Diagnostics) -> Vec<(UnitFunction, DeadRange)> {
+    /// Removes the functions whose sequence belongs to another one, before rows are assigned. Returns them as erased functions.
+    pub(crate) fn refuse_foreign<E: Endianity>(&mut self, ids: &mut Numbering<'_, '_, E>) -> Vec<UnitErased> {
         let by_sequence = std::mem::take(&mut self.by_sequence);
         let piece = |reader: &Self, at: &BySequence| {
             reader.code.pieces[reader.code.functions[at.function].pieces.start as usize]
@@ -75,31 +75,44 @@ impl Assign<'_> {
             let function = &self.code.functions[at.function];
             let (die, start) = (function.die, piece(self, &at).start.0);
             if foreign.contains(&at.function) {
-                diagnostics.add(Kind::ForeignSequence, die.0, || {
+                ids.diagnostics.add(Kind::ForeignSequence, die.0, || {
                     format!("the line sequence at {start:#x} is of another function")
                 });
             } else {
-                diagnostics.add(Kind::FoldedFunction, die.0, || format!("recovered at {start:#x}"));
+                ids.diagnostics.add(Kind::FoldedFunction, die.0, || format!("recovered at {start:#x}"));
             }
         }
-        if foreign.is_empty() { Vec::new() } else { self.take_addresses(&foreign) }
+        if foreign.is_empty() { Vec::new() } else { self.take_addresses(&foreign, ids) }
     }
 
     /// Removes these functions and their pieces. Each has exactly one piece.
-    fn take_addresses(&mut self, foreign: &HashSet<usize>) -> Vec<(UnitFunction, DeadRange)> {
+    fn take_addresses<E: Endianity>(
+        &mut self,
+        foreign: &HashSet<usize>,
+        ids: &Numbering<'_, '_, E>,
+    ) -> Vec<UnitErased> {
         let mut erased = Vec::new();
         let functions = std::mem::take(&mut self.code.functions);
         let mut gone = vec![false; self.code.pieces.len()];
         let mut kept = Vec::with_capacity(functions.len());
-        for (index, function) in functions.into_iter().enumerate() {
+        for (index, function) in functions.into_own().into_iter().enumerate() {
             if !foreign.contains(&index) {
                 kept.push(function);
                 continue;
             }
             let piece = function.pieces.start as usize;
             gone[piece] = true;
-            let dead = DeadRange { len: self.code.pieces[piece].len.into(), part: false };
-            erased.push((function, dead));
+            erased.push(UnitErased {
+                die: function.die,
+                origin: function.origin,
+                instance: function.instance,
+                size: self.code.pieces[piece].len.into(),
+                part: false,
+                external: ids.origins.tables.is_external(function.origin),
+                removed: false,
+                lost: function.lost,
+                calls: function.calls,
+            });
         }
         // For each piece, the number of removed pieces up to it.
         let before: Vec<u32> = gone
@@ -113,13 +126,13 @@ impl Assign<'_> {
             let shift = before[function.pieces.start as usize];
             function.pieces = function.pieces.start - shift..function.pieces.end - shift;
         }
-        self.code.functions = kept;
+        self.code.functions = kept.into();
         self.shared.retain(|shared| !gone[shared.piece]);
         for shared in &mut self.shared {
             shared.piece -= before[shared.piece] as usize;
         }
         let mut gone = gone.into_iter();
-        self.code.pieces.retain(|_| !gone.next().unwrap_or(false));
+        self.code.pieces.own_mut().retain(|_| !gone.next().unwrap_or(false));
         erased
     }
 }

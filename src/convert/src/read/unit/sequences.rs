@@ -14,29 +14,52 @@
 use std::ops::Range;
 
 use crate::diagnostics::{Cap, Kind};
-use crate::model::{LocalOrigin, NONE16, UnitErased};
+use crate::model::{AddressRange, LocalOrigin, NONE16, Unit};
 use crate::read::limits::MAX_FOLDED;
 use crate::read::sections::bytes::Endianity;
 use crate::read::sections::line::LineRow;
-use crate::read::unit::assign::{Assign, RowOwner, SharedPiece};
+use crate::read::unit::assign::{Assign, InlinedFirst, RowOwner, SharedPiece};
 use crate::read::unit::numbering::Numbering;
 use crate::util::hash::HashMap;
-use crate::util::pair::{Fit, pair};
+use crate::util::pair::{Fit, Paired, SourcePlace, pair};
 
 /// The erased functions of the unit that may have been folded into functions of the same size.
 #[derive(Default)]
-struct FoldedHere<'e> {
-    erased: &'e [UnitErased],
-    /// (size, index into `erased`) of the functions that were not removed, sorted.
+pub(crate) struct FoldedHere<'u, 'f> {
+    unit: Option<&'u Unit<'f>>,
+    /// (size, index into [`UnitRecords::erased`](crate::model::UnitRecords::erased)) of the functions that were not removed, sorted.
     by_size: Vec<(u64, usize)>,
 }
 
-impl<'e> FoldedHere<'e> {
-    fn new(erased: &'e [UnitErased]) -> FoldedHere<'e> {
-        let folded = erased.iter().enumerate().filter(|(_, erased)| !erased.removed);
-        let mut by_size: Vec<(u64, usize)> = folded.map(|(index, erased)| (erased.size, index)).collect();
+impl<'u, 'f> FoldedHere<'u, 'f> {
+    pub(crate) fn new(unit: &'u Unit<'f>) -> FoldedHere<'u, 'f> {
+        let erased = unit.records.erased.iter().enumerate();
+        let mut by_size: Vec<(u64, usize)> = erased
+            .filter(|(_, erased)| !erased.removed)
+            .map(|(index, erased)| (erased.size, index))
+            .collect();
         by_size.sort_unstable();
-        FoldedHere { erased, by_size }
+        FoldedHere { unit: Some(unit), by_size }
+    }
+
+    /// Place and size of an erased function.
+    fn function<E: Endianity>(
+        &self,
+        ids: &Numbering<'_, '_, E>,
+        index: usize,
+    ) -> Option<(SourcePlace<u16>, u64)> {
+        let unit = self.unit?;
+        let erased = unit.records.erased.get(index)?;
+        let inlined = unit
+            .traces
+            .lost
+            .get(erased.lost.scopes.start as usize)
+            .filter(|_| !erased.lost.scopes.is_empty());
+        let call = inlined.and_then(|scope| unit.tables.edges.get(scope.edge.index()));
+        Some((
+            place_of(ids, erased.origin, call.map(|call| InlinedFirst { file: call.file, line: call.line })),
+            erased.size,
+        ))
     }
 }
 
@@ -44,11 +67,11 @@ impl Assign<'_> {
     /// True if several sequences start or have a row at an address.
     pub(crate) fn is_shared(&self, start: u64) -> bool {
         let here = self.lines.starting(start).take(2).count();
-        here > 1 || here + self.lines.passing(start, &self.compared).len() > 1
+        here > 1 || here + self.lines.passing(start, &self.limits.compared).len() > 1
     }
 
     /// Assigns rows to the pieces that waited for the end of the walk.
-    pub(crate) fn settle<E: Endianity>(&mut self, ids: &mut Numbering<'_, '_, E>, erased: &[UnitErased]) {
+    pub(crate) fn settle<E: Endianity>(&mut self, ids: &mut Numbering<'_, '_, E>, unit: &Unit<'_>) {
         let mut shared = std::mem::take(&mut self.shared);
         shared.sort_by_key(|shared| (self.code.pieces[shared.piece].start, shared.piece));
         let (named, shared): (Vec<_>, Vec<_>) = shared.into_iter().partition(|shared| shared.named.is_some());
@@ -56,11 +79,11 @@ impl Assign<'_> {
             self.settle_named(ids, &named[group]);
         }
         let groups = self.by_start(&shared);
-        let folded = FoldedHere::new(erased);
+        let folded = FoldedHere::new(unit);
         for group in groups {
             self.settle_one(ids, &shared[group], &folded);
         }
-        if self.compared.is_short() {
+        if self.limits.compared.is_short() {
             let offset = self.unit_offset;
             ids.diagnostics.add(Kind::Cap(Cap::SequenceComparisons), offset, || {
                 format!("the unit at {offset:#x} has too many sequences at its addresses: some functions have no lines")
@@ -83,21 +106,25 @@ impl Assign<'_> {
         let start = self.code.pieces[here[0].piece].start.0;
         let named = |shared: &SharedPiece| shared.named.unwrap_or_default();
         let end = here.iter().map(|shared| self.lines.sequences[named(shared)].end).max().unwrap_or(start);
+        let range = AddressRange { start, end };
         let of_end = |&index: &usize| self.lines.sequences[index].end == end;
         let sequences: Vec<usize> =
             self.lines.starting(start).map(|(index, _)| index).filter(of_end).take(MAX_FOLDED).collect();
         let mut of = Vec::new();
         if here.len() <= MAX_FOLDED && here.iter().any(|shared| self.names_another(ids, shared, &sequences)) {
-            let kinds = self.kinds(&sequences, start, end);
-            of = self.told_apart(ids, here, &FoldedHere::default(), kinds, (start, end)).0;
+            let kinds = self.kinds(&sequences, range);
+            of = self.told_apart(ids, here, &FoldedHere::default(), kinds, range).0;
         }
         for (at, shared) in here.iter().enumerate() {
             let named = named(shared);
             let own = of.get(at).copied().flatten().unwrap_or(named);
-            let rows = |index: usize| &self.lines.rows[self.lines.rows_within(index, start, end)];
+            let rows = |index: usize| &self.lines.rows[self.lines.rows_within(index, range)];
             if own != named && rows(own) != rows(named) {
                 ids.diagnostics.add(Kind::SwappedSequence, start, || {
-                    format!("a function at {start:#x} names the rows of another there: it has its own")
+                    format!(
+                        "the DW_AT_LLVM_stmt_sequence of a function at {start:#x} refers to the sequence of another: the one that fits \
+                         its declaration was used"
+                    )
                 });
             }
             self.settle_rows(ids, shared, RowOwner::Sequence(own));
@@ -113,7 +140,7 @@ impl Assign<'_> {
     ) -> bool {
         let mut has_row = |index: usize| {
             let rows = self.lines.sequences[index].rows.clone();
-            self.distance(ids, shared.origin, rows).is_some()
+            self.distance(ids, place_of(ids, shared.origin, None), rows).is_some()
         };
         shared.named.is_some_and(|named| !has_row(named)) && sequences.iter().any(|&index| has_row(index))
     }
@@ -122,12 +149,12 @@ impl Assign<'_> {
         &mut self,
         ids: &mut Numbering<'_, '_, E>,
         here: &[SharedPiece],
-        folded: &FoldedHere<'_>,
+        folded: &FoldedHere<'_, '_>,
     ) {
         let start = self.code.pieces[here[0].piece].start.0;
         // If dsymutil joined sequences, only the part at these functions counts, and another function may have claimed the
         // sequence already.
-        let passing = self.lines.passing(start, &self.compared);
+        let passing = self.lines.passing(start, &self.limits.compared);
         let lens = here.iter().map(|shared| u64::from(self.code.pieces[shared.piece].len));
         let end = lens.max().map_or(u64::MAX, |len| start + len);
         let mut joined = !passing.is_empty();
@@ -142,17 +169,19 @@ impl Assign<'_> {
                 sequences.push(index);
             }
         }
-        let end = if joined { end } else { u64::MAX };
+        let range = AddressRange { start, end: if joined { end } else { u64::MAX } };
         sequences.extend(passing);
         if sequences.len().max(here.len()) > MAX_FOLDED {
             ids.diagnostics.add(Kind::Cap(Cap::SequencesTogether), self.unit_offset, || {
-                format!("over {MAX_FOLDED} functions or sequences at {start:#x}: those behind have no lines")
+                format!(
+                    "over {MAX_FOLDED} functions or sequences at {start:#x}: the later ones have no lines"
+                )
             });
             // They may belong to these functions, so `recover` must not give them to an erased one.
             sequences.drain(MAX_FOLDED.min(sequences.len())..).for_each(|index| self.claimed[index] = true);
         }
-        let kinds = self.kinds(&sequences, start, end);
-        if self.compared.is_short() {
+        let kinds = self.kinds(&sequences, range);
+        if self.limits.compared.is_short() {
             // Not all sequences were compared, so any assignment could be wrong, that to an erased function too.
             sequences.iter().for_each(|&index| self.claimed[index] = true);
             return;
@@ -166,7 +195,7 @@ impl Assign<'_> {
             return;
         }
         let waiting = &here[..here.len().min(MAX_FOLDED)];
-        let (of, free) = self.told_apart(ids, waiting, folded, kinds, (start, end));
+        let (of, free) = self.told_apart(ids, waiting, folded, kinds, range);
         let mut unknown = 0;
         for (at, shared) in here.iter().enumerate() {
             match of.get(at).copied().flatten() {
@@ -175,9 +204,9 @@ impl Assign<'_> {
             }
         }
         if unknown > 0 {
-            ids.diagnostics.add(Kind::AmbiguousSequence, start, || {
+            ids.diagnostics.add(Kind::AmbiguousLines, start, || {
                 format!(
-                    "{unknown} of {} functions at {start:#x} have no lines: nothing tells whose they are",
+                    "{unknown} of {} functions at {start:#x} have no lines: no evidence shows which line sequence belongs to which",
                     here.len()
                 )
             });
@@ -194,23 +223,21 @@ impl Assign<'_> {
         shared: &SharedPiece,
         own: RowOwner,
     ) {
-        let piece = self.code.pieces[shared.piece];
-        let (start, end) = (piece.start.0, piece.start.0 + u64::from(piece.len));
-        self.code.pieces[shared.piece].rows =
-            self.rows(ids, own, &shared.segments, start, end, shared.joined);
+        let range = self.code.pieces[shared.piece].range();
+        self.code.pieces[shared.piece].rows = self.rows(ids, own, &shared.segments, range, shared.joined);
     }
 
     /// Groups sequences that have the same rows in the file. In a group, the first sequence is last. Each row is a step.
-    fn kinds(&self, sequences: &[usize], start: u64, end: u64) -> Vec<Vec<usize>> {
+    fn kinds(&self, sequences: &[usize], range: AddressRange) -> Vec<Vec<usize>> {
         let mut numbers: HashMap<(u64, Vec<LineRow>), usize> = HashMap::default();
         let mut kinds: Vec<Vec<usize>> = Vec::new();
         for &index in sequences.iter().rev() {
-            let rows = self.lines.rows_within(index, start, end);
-            if !self.compared.spend(rows.len() + 1) {
+            let rows = self.lines.rows_within(index, range);
+            if !self.limits.compared.spend(rows.len() + 1) {
                 break;
             }
             let kind = *numbers
-                .entry((self.lines.sequences[index].end.min(end), self.stored(&self.lines.rows[rows])))
+                .entry((self.lines.sequences[index].end.min(range.end), self.stored(&self.lines.rows[rows])))
                 .or_insert_with(|| {
                     kinds.push(Vec::new());
                     kinds.len() - 1
@@ -234,16 +261,20 @@ impl Assign<'_> {
         &mut self,
         ids: &mut Numbering<'_, '_, E>,
         here: &[SharedPiece],
-        folded: &FoldedHere<'_>,
+        folded: &FoldedHere<'_, '_>,
         mut kinds: Vec<Vec<usize>>,
-        (start, end): (u64, u64),
+        range: AddressRange,
     ) -> (Vec<Option<usize>>, Vec<usize>) {
         let lens: Vec<u64> = here.iter().map(|shared| self.code.pieces[shared.piece].len.into()).collect();
-        let len_of = |reader: &Self, kind: &[usize]| reader.lines.sequences[kind[0]].end.min(end) - start;
+        let len_of =
+            |reader: &Self, kind: &[usize]| reader.lines.sequences[kind[0]].end.min(range.end) - range.start;
         let any_of_len = kinds.iter().any(|kind| lens.contains(&len_of(self, kind)));
-        // (origin, length) of the functions here, then of the erased functions that may have been folded into them.
-        let mut functions: Vec<(LocalOrigin, u64)> =
-            here.iter().zip(&lens).map(|(shared, &len)| (shared.origin, len)).collect();
+        // (place, length) of the functions here, then of the erased functions that may have been folded into them.
+        let place = |shared: &SharedPiece| {
+            place_of(ids, shared.origin, shared.inlined.filter(|_| shared.named.is_none()))
+        };
+        let mut functions: Vec<(SourcePlace<u16>, u64)> =
+            here.iter().zip(&lens).map(|(shared, &len)| (place(shared), len)).collect();
         let mut sizes = lens.clone();
         sizes.sort_unstable();
         sizes.dedup();
@@ -253,27 +284,25 @@ impl Assign<'_> {
         };
         let mut erased: Vec<usize> = sizes.iter().flat_map(of_size).take(MAX_FOLDED).collect();
         erased.sort_unstable();
-        functions.extend(erased.into_iter().map(|index| {
-            let erased = &folded.erased[index];
-            (erased.origin, erased.size)
-        }));
+        functions.extend(erased.into_iter().filter_map(|index| folded.function(ids, index)));
         let mut fits = Vec::new();
         for (sequence, kind) in kinds.iter().enumerate() {
-            let rows = self.lines.rows_within(kind[0], start, end);
+            let rows = self.lines.rows_within(kind[0], range);
             let own = len_of(self, kind);
-            for (function, &(origin, len)) in functions.iter().enumerate() {
+            for (function, &(place, len)) in functions.iter().enumerate() {
                 if (!any_of_len || own == len)
-                    && let Some(distance) = self.distance(ids, origin, rows.clone())
+                    && let Some(distance) = self.distance(ids, place, rows.clone())
                 {
                     fits.push(Fit { function, sequence, distance });
                 }
             }
         }
-        let first = first_of_nearest(&fits, &kinds).filter(|_| here.len() == 1 && !self.compared.is_short());
+        let first =
+            first_of_nearest(&fits, &kinds).filter(|_| here.len() == 1 && !self.limits.compared.is_short());
         let mut room: Vec<usize> = kinds.iter().map(Vec::len).collect();
         let mut of = vec![None; functions.len()];
         let mut contested = functions.len() - here.len();
-        for (function, kind) in pair(fits, &mut room, &self.compared) {
+        for Paired { function, sequence: kind } in pair(fits, &mut room, &self.limits.compared) {
             of[function] = kinds[kind].pop();
             contested -= usize::from(function >= here.len());
         }
@@ -293,30 +322,32 @@ impl Assign<'_> {
         (of, free)
     }
 
-    /// The number of lines from a declaration to the nearest row at or after it in the same file.
+    /// How near a sequence is to a function, in lines (see [`SourcePlace::distance`]).
     fn distance<E: Endianity>(
         &mut self,
         ids: &mut Numbering<'_, '_, E>,
-        origin: LocalOrigin,
+        place: SourcePlace<u16>,
         rows: Range<usize>,
     ) -> Option<u32> {
-        let declared = ids.origins.tables.origins[origin.index()];
-        if declared.line == 0 || declared.file == NONE16 {
+        if place == SourcePlace::Unknown || !self.limits.compared.spend(rows.len() + 1) {
             return None;
         }
-        if !self.compared.spend(rows.len() + 1) {
-            return None;
-        }
-        let mut least = None;
-        for at in rows {
+        place.distance(rows.map(|at| {
             let row = self.lines.rows[at];
-            if row.line >= declared.line && self.file(ids, row.file) == declared.file {
-                let distance = row.line - declared.line;
-                least = Some(least.map_or(distance, |least: u32| least.min(distance)));
-            }
-        }
-        least
+            (self.file(ids, row.file), row.line)
+        }))
     }
+}
+
+/// Where the source has a function.
+fn place_of<E: Endianity>(
+    ids: &Numbering<'_, '_, E>,
+    origin: LocalOrigin,
+    inlined: Option<InlinedFirst>,
+) -> SourcePlace<u16> {
+    let declared = ids.origins.tables.origins[origin.index()];
+    let known = |file| Some(file).filter(|file| *file != NONE16);
+    SourcePlace::of((known(declared.file), declared.line), inlined.map(|call| (known(call.file), call.line)))
 }
 
 /// The first sequence in the program, if no other is nearer to the declaration of the first function. Linkers fold into the

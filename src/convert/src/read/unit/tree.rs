@@ -1,38 +1,32 @@
 //! The inline tree of a function, while its entries are read.
 
-use std::hash::{Hash, Hasher};
+use std::ops::Range;
 
-use crate::model::{LocalOrigin, LostScope, Scope};
-use crate::read::unit::origins::PackedPlace;
+use crate::model::{LocalEdge, LocalOrigin, LostScope, Scope};
 use crate::util::paint::PaintRange;
+
+/// A node of an inline tree: a function, or an inlined subroutine.
+#[derive(Clone, Copy)]
+pub(crate) struct TreeNode {
+    pub(crate) origin: LocalOrigin,
+    pub(crate) depth: u16,
+}
 
 /// The inlined subroutines of a function. Its memory is reused for the next function.
 #[derive(Default)]
 pub(crate) struct InlineTree {
     pub(crate) scopes: Vec<Scope>,
     pub(crate) ranges: Vec<PaintRange>,
-    /// For each node, origin and depth. Node 0 is the function.
-    pub(crate) nodes: Vec<(LocalOrigin, u16)>,
+    /// Node 0 is the function.
+    pub(crate) nodes: Vec<TreeNode>,
 }
 
-/// The attributes of an inlined subroutine that determine its [`UnitEdge`](crate::model::UnitEdge). Different DIEs of the callee
-/// may lead to the same origin; then the unit has an edge for each.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) struct InlinedCall {
-    pub(crate) caller: LocalOrigin,
-    pub(crate) callee: PackedPlace,
-    /// The index in the unit's file table.
-    pub(crate) file: u32,
-    pub(crate) line: u32,
-    pub(crate) column: u16,
-}
-
-/// Hashes two words. It runs for each inlined subroutine of a program.
-impl Hash for InlinedCall {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        let &InlinedCall { caller, callee, file, line, column } = self;
-        state.write_u64(u64::from(caller.0) | u64::from(line) << 32);
-        state.write_u64(u64::from(callee.offset) ^ u64::from(file) << 32 ^ u64::from(column) << 48);
+impl InlineTree {
+    /// Removes all nodes, and keeps the memory.
+    pub(crate) fn empty(&mut self) {
+        self.scopes.clear();
+        self.ranges.clear();
+        self.nodes.clear();
     }
 }
 
@@ -52,9 +46,30 @@ pub(crate) struct LostTree {
     pub(crate) beyond: bool,
 }
 
+/// What survives of the ranges of an inlined subroutine whose address was erased.
+pub(crate) enum Surviving {
+    /// The length of its only range.
+    Len(u32),
+    /// Offsets from the start of the function: these elements of [`crate::model::UnitTraces::lost_ranges`].
+    Ranges(Range<u32>),
+    /// It has no code.
+    Empty,
+    Nothing,
+}
+
 impl LostTree {
-    /// The number of the last node.
-    pub(crate) fn last_node(&self) -> u32 {
+    /// Adds an inlined subroutine. Returns its node number.
+    pub(crate) fn push(&mut self, parent: u32, edge: LocalEdge, surviving: Surviving) -> u32 {
+        let (len, ranges) = match surviving {
+            Surviving::Len(len) => (len, 0..0),
+            Surviving::Ranges(ranges) => (0, ranges),
+            Surviving::Empty => (0, 0..0),
+            Surviving::Nothing => {
+                self.lose();
+                (0, 0..0)
+            }
+        };
+        self.scopes.push(LostScope { parent, edge, len, ranges });
         self.scopes.len() as u32
     }
 

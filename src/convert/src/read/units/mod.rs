@@ -1,6 +1,6 @@
 //! Finds the bytes of each unit, and distributes the units over threads.
 
-pub(crate) mod done;
+pub(crate) mod one_unit;
 pub(crate) mod pool;
 pub(crate) mod queue;
 pub(crate) mod split;

@@ -10,7 +10,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use crate::diagnostics::{Diagnostics, Kind};
 use crate::model::{SlotKey, Unit};
 use crate::open::{DebugSections, Files};
-use crate::read::units::done::{Done, SHARED, Starts};
+use crate::read::units::one_unit::{Done, SHARED, Starts};
 use crate::util::budget::Allowance;
 use crate::util::hash::HashMap;
 

@@ -105,7 +105,7 @@ pub(crate) fn read<'f, E: Endianity>(
         match in_package(task, skeleton, package, steps, diagnostics) {
             Ok(Some(unit)) => return Some(unit),
             Ok(None) => {}
-            Err(problem) => diagnostics.add(Kind::BadPackage, die_off, || {
+            Err(problem) => diagnostics.add(Kind::BadPackageUnit, die_off, || {
                 format!("unit at .debug_info+{die_off:#x} (dwo id {:#018x}): {problem}", skeleton.id)
             }),
         }
@@ -299,7 +299,7 @@ fn find_unit<'d, E: Endianity>(
             Ok(unit) => match unit.dwo_id.map(|id| id.0) {
                 Some(known) if known != id => others.push(known),
                 Some(_) if found.is_none() => found = Some((index, unit)),
-                Some(_) => diagnostics.add(Kind::DuplicateDwoId, offset_of(header), || {
+                Some(_) => diagnostics.add(Kind::DuplicateDwoUnit, offset_of(header), || {
                     format!("two units of one file have dwo id {id:#018x}: the first is read")
                 }),
                 None => {}

@@ -2,7 +2,8 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::diagnostics::{Diagnostics, Kind};
+use crate::diagnostics::opening::OpenDiagnosticKind;
+use crate::diagnostics::{Diagnostics, DwoProblem, Kind};
 use crate::open::{Arch, DwoFinder, Files, Image, OpenOptions, SplitFile};
 use crate::read::sections::bytes::Endianity;
 use crate::read::sections::package::Package;
@@ -74,6 +75,47 @@ pub(crate) fn foreign(found: &Arch, expected: &Arch) -> Option<String> {
 
 pub(crate) fn note_opened(file: &SplitFile<'_>, diagnostics: &mut Diagnostics) {
     for note in &file.diagnostics {
-        diagnostics.add(Kind::Open, 0, || format!("{}: {note}", file.path.display()));
+        diagnostics.add(Kind::Dwo(problem(note.kind)), 0, || format!("{}: {note}", file.path.display()));
+    }
+}
+
+fn problem(kind: OpenDiagnosticKind) -> DwoProblem {
+    match kind {
+        OpenDiagnosticKind::UnknownRelocation { .. } => DwoProblem::UnknownRelocation,
+        OpenDiagnosticKind::UnrelocatedSection => DwoProblem::UnrelocatedSection,
+        OpenDiagnosticKind::BadRelocation => DwoProblem::BadRelocation,
+        OpenDiagnosticKind::UnknownCompression => DwoProblem::UnknownCompression,
+        OpenDiagnosticKind::TruncatedSection => DwoProblem::TruncatedSection,
+        OpenDiagnosticKind::BadSectionName | OpenDiagnosticKind::LongSectionName => {
+            DwoProblem::BadSectionName
+        }
+        _ => DwoProblem::Other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_problem_keeps_its_first_case() {
+        let mut diagnostics = Diagnostics::default();
+        for (kind, place) in [
+            (OpenDiagnosticKind::UnknownRelocation { machine: 62, kind: 200 }, "a"),
+            (OpenDiagnosticKind::UnknownRelocation { machine: 62, kind: 201 }, "b"),
+            (OpenDiagnosticKind::TruncatedSection, "c"),
+            (OpenDiagnosticKind::UnknownCompression, "d"),
+            (OpenDiagnosticKind::TruncatedSection, "e"),
+        ] {
+            diagnostics.add(Kind::Dwo(problem(kind)), 0, || place.to_owned());
+        }
+        let seen: Vec<(&str, u64, &str)> =
+            diagnostics.iter().map(|(kind, seen)| (kind.name(), seen.count, &*seen.example)).collect();
+        let expected = [
+            ("dwo_unknown_relocation", 2, "a"),
+            ("dwo_unknown_compression", 1, "d"),
+            ("dwo_truncated_section", 2, "c"),
+        ];
+        assert_eq!(seen, expected);
     }
 }

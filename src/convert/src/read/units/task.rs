@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::diagnostics::{Diagnostics, Kind};
+use crate::diagnostics::Diagnostics;
 use crate::model::{ClassPlaces, Unit, UnitClasses, UnitHead};
 use crate::read::code::CodeSections;
 use crate::read::limits::Limits;
@@ -70,7 +70,8 @@ impl<'f, E: Endianity> UnitTask<'_, 'f, E> {
                     let places = std::mem::take(&mut unit.records.class_places);
                     let mut counted = Diagnostics::default();
                     let mut described = unit::classes(source, &places, &mut memory, &mut counted);
-                    described.skipped = counted.only(Kind::SkippedClasses);
+                    described.skipped = counted.of_classes();
+                    described.fit();
                     unit.records.described = Some(Box::new(described));
                 }
                 (unit, shared)

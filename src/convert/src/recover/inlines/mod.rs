@@ -16,7 +16,9 @@ use rayon::prelude::*;
 
 use crate::diagnostics::{Cap, Diagnostics, Kind};
 use crate::merge::names::Names;
-use crate::model::{How, InlineCounts, Row, RowRange, Scope, UnitCode, UnitTraces};
+use crate::model::{
+    AddressRange, How, InlineCounts, OffsetRange, Row, RowRange, Scope, UnitCode, UnitTraces,
+};
 use crate::recover::inlines::function::{FunctionAt, Ranges, file};
 use crate::recover::recovered::Recovered;
 use crate::util::budget::Budget;
@@ -35,30 +37,36 @@ const ROUNDS: [(usize, u64); 2] = [(4096, 1 << 18), (64, 1 << 24)];
 const MAX_TWINS: usize = 64;
 
 /// Restores the inline trees of all functions that were recovered without them.
-pub(crate) fn restore(names: &Names<'_>, recovered: &mut Recovered<'_, '_>, diagnostics: &mut Diagnostics) {
+pub(crate) fn restore<'u, 'f>(
+    names: &Names<'_>,
+    mut recovered: Recovered<'u, 'f>,
+    diagnostics: &mut Diagnostics,
+) -> Recovered<'u, 'f> {
     let mut counts = InlineCounts::default();
     let mut left = MAX_STEPS;
-    let wanted = |(unit, function): &FunctionAt| {
-        let found = &recovered.code[*unit].functions[*function];
+    let wanted = |&FunctionAt { unit, function }: &FunctionAt| {
+        let found = &recovered.code[unit].functions[function];
         found.how != How::LiveRange && found.lost.any()
     };
     let units = recovered.code.iter().enumerate();
-    let all =
-        units.flat_map(|(index, unit)| (0..unit.functions.len()).map(move |function| (index, function)));
+    let all = units.flat_map(|(index, unit)| {
+        (0..unit.functions.len()).map(move |function| FunctionAt { unit: index, function })
+    });
     let lost: Vec<FunctionAt> = all.filter(wanted).collect();
-    make_room(recovered, &lost);
+    make_room(&mut recovered, &lost);
     // A twin is found quickly. A function without one is tried by its rows, and may then be the twin of others.
-    let mut twins = Twins::new(recovered, &lost);
+    let mut twins = Twins::new(&recovered, &lost);
     let mut open: Vec<LostFunction> = lost.into_iter().map(|at| LostFunction { at, compared: 0 }).collect();
-    twins.take(names, recovered, &mut open, &mut counts, &mut left);
+    twins.take(names, &mut recovered, &mut open, &mut counts, &mut left);
     let before = counts.by_rows;
-    by_all_rows(names, recovered, &mut open, &mut twins, &mut counts, &mut left);
+    by_all_rows(names, &mut recovered, &mut open, &mut twins, &mut counts, &mut left);
     if counts.by_rows > before {
-        twins.take(names, recovered, &mut open, &mut counts, &mut left);
+        twins.take(names, &mut recovered, &mut open, &mut counts, &mut left);
     }
-    for LostFunction { at: (unit, function), .. } in open {
+    for LostFunction { at, .. } in open {
+        let FunctionAt { unit, function } = at;
         let laid = Laid::new(&recovered.code[unit], function, &[]);
-        lay(recovered, (unit, function), laid);
+        lay(&mut recovered, at, laid);
         let found = &recovered.code[unit].functions[function];
         if rows_of(&recovered.code[unit], function).is_some_and(|rows| rows.len > 0) {
             counts.lost += 1;
@@ -73,16 +81,16 @@ pub(crate) fn restore(names: &Names<'_>, recovered: &mut Recovered<'_, '_>, diag
             format!("over {MAX_STEPS} steps to find what is inlined into folded functions")
         });
     }
-    recovered.inlines = counts;
+    Recovered { inlines: counts, ..recovered }
 }
 
 /// Reserves memory for the trees and rows of a unit's functions at once: growth would reserve up to twice as much.
 fn make_room(recovered: &mut Recovered<'_, '_>, lost: &[FunctionAt]) {
     recovered.code.par_iter_mut().enumerate().for_each(|(index, unit)| {
-        let first = lost.partition_point(|at| at.0 < index);
-        let of_unit = lost[first..].iter().take_while(|at| at.0 == index);
+        let first = lost.partition_point(|at| at.unit < index);
+        let of_unit = lost[first..].iter().take_while(|at| at.unit == index);
         let (mut scopes, mut rows) = (0, 0);
-        for &(_, function) in of_unit {
+        for &FunctionAt { function, .. } in of_unit {
             scopes += unit.functions[function].lost.scopes.len();
             rows += rows_of(unit, function).map_or(0, |rows| rows.len as usize);
         }
@@ -175,23 +183,25 @@ fn by_rows(
     budget: &Budget,
 ) -> Option<Laid> {
     let ranges = places_by_rows(names, recovered, at, budget)?;
-    Some(Laid::new(&recovered.code[at.0], at.1, &ranges))
+    Some(Laid::new(&recovered.code[at.unit], at.function, &ranges))
 }
 
 fn places_by_rows(
     names: &Names<'_>,
     recovered: &Recovered<'_, '_>,
-    (unit, function): FunctionAt,
+    FunctionAt { unit, function }: FunctionAt,
     budget: &Budget,
 ) -> Option<Ranges> {
     let unit = recovered.unit(unit);
     let found = &unit.code.functions[function];
     let rows = rows_of(unit.code, function).filter(|rows| rows.len > 0 && !found.lost.beyond)?;
     let rows = unit.code.rows_of(rows).iter();
-    let rows = rows.map(|row| (row.offset, file(unit, row.file), row.line)).collect();
+    let row =
+        |row: &Row| places::UnplacedRow { offset: row.offset, file: file(unit, row.file), line: row.line };
+    let rows = rows.map(row).collect();
     let declared = |origin: crate::model::OriginId| {
         let origin = names.origin(origin);
-        (origin.file.map_or(0, |file| file.0 + 1), origin.line)
+        (origin.file.map_or(0, |file| file.number() + 1), origin.line)
     };
     let own = declared(unit.origin_of(found.origin));
     let mut nodes =
@@ -224,11 +234,11 @@ struct Laid {
 impl Laid {
     /// Gives the rows of a function the scopes of nodes with these ranges. Without ranges it only joins rows with the
     /// same content.
-    fn new(unit: &UnitCode<'_>, function: usize, ranges: &[Vec<(u32, u32)>]) -> Laid {
+    fn new(unit: &UnitCode<'_>, function: usize, ranges: &[Vec<OffsetRange>]) -> Laid {
         let mut segments: Vec<Segment> = Vec::new();
         let mut painted: Vec<PaintRange> = Vec::new();
         for (node, ranges) in (1..).zip(ranges) {
-            painted.extend(ranges.iter().map(|&(start, end)| PaintRange {
+            painted.extend(ranges.iter().map(|&OffsetRange { start, end }| PaintRange {
                 start: start.into(),
                 node,
                 end: end.into(),
@@ -242,7 +252,8 @@ impl Laid {
 }
 
 /// Gives a function its inline tree, and its pieces their rows.
-fn lay(recovered: &mut Recovered<'_, '_>, (unit, function): FunctionAt, laid: Laid) {
+fn lay(recovered: &mut Recovered<'_, '_>, at: FunctionAt, laid: Laid) {
+    let FunctionAt { unit, function } = at;
     let UnitTraces { lost: traces, .. } = &recovered.traces[unit];
     let unit = &mut recovered.code[unit];
     if laid.scopes {
@@ -287,13 +298,13 @@ fn join(rows: &[Row], segments: &[Segment]) -> Vec<Row> {
 
 /// Functions with known inline trees, by range, at ranges where another function needs a twin.
 struct Twins {
-    by_range: HashMap<(u64, u32), Vec<FunctionAt>>,
+    by_range: HashMap<AddressRange, Vec<FunctionAt>>,
 }
 
 impl Twins {
     fn new(recovered: &Recovered<'_, '_>, open: &[FunctionAt]) -> Twins {
-        let wanted: HashSet<(u64, u32)> =
-            open.iter().filter_map(|&at| range(&recovered.code[at.0], at.1)).collect();
+        let wanted: HashSet<AddressRange> =
+            open.iter().filter_map(|&at| range(&recovered.code[at.unit], at.function)).collect();
         let mut twins = Twins { by_range: HashMap::default() };
         if wanted.is_empty() {
             return twins;
@@ -302,7 +313,11 @@ impl Twins {
             for (index, function) in unit.functions.iter().enumerate() {
                 let known = !function.lost.any() || !function.scopes.is_empty();
                 if let Some(range) = range(unit, index).filter(|range| known && wanted.contains(range)) {
-                    twins.by_range.entry(range).or_default().push((unit_index, index));
+                    twins
+                        .by_range
+                        .entry(range)
+                        .or_default()
+                        .push(FunctionAt { unit: unit_index, function: index });
                 }
             }
         }
@@ -343,14 +358,14 @@ impl Twins {
     }
 
     fn add(&mut self, recovered: &Recovered<'_, '_>, at: FunctionAt) {
-        if let Some(range) = range(&recovered.code[at.0], at.1) {
+        if let Some(range) = range(&recovered.code[at.unit], at.function) {
             self.by_range.entry(range).or_default().push(at);
         }
     }
 
     /// The form in which a function is compared.
     fn at(&self, recovered: &Recovered<'_, '_>, at: FunctionAt) -> &[FunctionAt] {
-        let twins = range(&recovered.code[at.0], at.1).and_then(|range| self.by_range.get(&range));
+        let twins = range(&recovered.code[at.unit], at.function).and_then(|range| self.by_range.get(&range));
         twins.map_or(&[], |twins| &twins[..twins.len().min(MAX_TWINS)])
     }
 
@@ -364,15 +379,15 @@ impl Twins {
     ) -> Option<Laid> {
         let mut twins = self.at(recovered, open.at)[open.compared..].iter();
         let ranges = twins.find_map(|&twin| twin::compare(names, recovered, twin, open.at, budget))?;
-        Some(Laid::new(&recovered.code[open.at.0], open.at.1, &ranges))
+        Some(Laid::new(&recovered.code[open.at.unit], open.at.function, &ranges))
     }
 }
 
-/// Start and length of a function of one piece.
-fn range(unit: &UnitCode<'_>, function: usize) -> Option<(u64, u32)> {
+/// The range of a function of one piece.
+fn range(unit: &UnitCode<'_>, function: usize) -> Option<AddressRange> {
     let pieces = unit.functions[function].pieces.clone();
     let piece = &unit.pieces[pieces.start as usize];
-    (pieces.len() == 1).then_some((piece.start.0, piece.len))
+    (pieces.len() == 1).then(|| piece.range())
 }
 
 #[cfg(test)]

@@ -22,12 +22,25 @@
 //! # Termination
 //! Each round removes a place or is the last. A budget bounds the work of all rounds as well.
 
+use std::ops::Range;
+
+use crate::model::OffsetRange;
+use crate::recover::inlines::function::Ranges;
 use crate::util::budget::Budget;
+
+/// A line row of a function.
+#[derive(Clone, Copy)]
+pub(crate) struct UnplacedRow {
+    /// Bytes from the start of the function.
+    pub(crate) offset: u32,
+    /// 0 if no row of the line table covers the code.
+    pub(crate) file: u32,
+    pub(crate) line: u32,
+}
 
 /// A function with inlined code of unknown places.
 pub(crate) struct UnplacedFunction<'a> {
-    /// Line rows: offset, and the file and line, file 0 if no row covers the code.
-    pub(crate) rows: Vec<(u32, u32, u32)>,
+    pub(crate) rows: Vec<UnplacedRow>,
     /// Bytes of the function.
     pub(crate) size: u32,
     /// Node 0 is the function; the parent of a node comes before it.
@@ -39,7 +52,7 @@ pub(crate) struct InlineNode<'a> {
     pub(crate) parent: u32,
     /// Length in bytes of its only range; 0 if `ranges` has its ranges.
     pub(crate) len: u32,
-    pub(crate) ranges: &'a [(u32, u32)],
+    pub(crate) ranges: &'a [OffsetRange],
     /// File and line of its declaration; file 0 if unknown.
     pub(crate) file: u32,
     pub(crate) line: u32,
@@ -48,7 +61,32 @@ pub(crate) struct InlineNode<'a> {
 }
 
 /// A run of rows, by their indexes.
-type Run = (u32, u32);
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Run {
+    first: u32,
+    /// The index after its last row.
+    end: u32,
+}
+
+impl Run {
+    fn is_inside(self, around: Run) -> bool {
+        around.first <= self.first && self.end <= around.end
+    }
+
+    /// The indexes of its rows.
+    fn rows(self) -> Range<usize> {
+        self.first as usize..self.end as usize
+    }
+}
+
+/// The callees that can cover a row.
+#[derive(Clone, Copy)]
+struct RowCover {
+    /// How many they are.
+    callees: u32,
+    /// The last one.
+    last: u32,
+}
 
 /// The most rows times nodes of one function.
 const MAX_CELLS: usize = 1 << 22;
@@ -73,7 +111,7 @@ struct Solver<'a> {
 
 /// The ranges of each node of a function except the first, as offsets; `None` if they are not the only possible ones,
 /// or the budget is used up.
-pub(crate) fn places(function: &UnplacedFunction<'_>, budget: &Budget) -> Option<Vec<Vec<(u32, u32)>>> {
+pub(crate) fn places(function: &UnplacedFunction<'_>, budget: &Budget) -> Option<Ranges> {
     let mut solver = Solver::new(function, budget)?;
     while solver.round()? {}
     solver.solution()
@@ -82,8 +120,8 @@ pub(crate) fn places(function: &UnplacedFunction<'_>, budget: &Budget) -> Option
 impl<'a> Solver<'a> {
     fn new(function: &'a UnplacedFunction<'a>, budget: &'a Budget) -> Option<Self> {
         let nodes = &function.nodes[..];
-        let mut starts: Vec<u32> = function.rows.iter().map(|row| row.0).collect();
-        starts.extend(nodes.iter().flat_map(|node| node.ranges).flat_map(|range| [range.0, range.1]));
+        let mut starts: Vec<u32> = function.rows.iter().map(|row| row.offset).collect();
+        starts.extend(nodes.iter().flat_map(|node| node.ranges).flat_map(|range| [range.start, range.end]));
         starts.push(function.size);
         starts.sort_unstable();
         starts.dedup();
@@ -97,8 +135,8 @@ impl<'a> Solver<'a> {
         let cells = nodes.len().checked_mul(rows + 1).filter(|&cells| cells <= MAX_CELLS)?;
         budget.spend(cells).then_some(())?;
         let at = |start: u32| {
-            let after = function.rows.partition_point(|row| row.0 <= start);
-            after.checked_sub(1).map_or((0, 0), |at| (function.rows[at].1, function.rows[at].2))
+            let after = function.rows.partition_point(|row| row.offset <= start);
+            after.checked_sub(1).map_or((0, 0), |at| (function.rows[at].file, function.rows[at].line))
         };
         let lines: Vec<(u32, u32)> = starts[..rows].iter().map(|&start| at(start)).collect();
         let mut own = Vec::with_capacity(nodes.len() * rows);
@@ -150,16 +188,16 @@ impl<'a> Solver<'a> {
 
     /// Gives each node the runs that its length and the rows allow.
     fn begin(&mut self) -> Option<()> {
-        self.places.push(vec![(0, self.rows() as u32)]);
+        self.places.push(vec![Run { first: 0, end: self.rows() as u32 }]);
         self.fixed.push(true);
         for index in 1..self.nodes.len() {
             let node = &self.nodes[index];
             let mut places = Vec::new();
             if node.len == 0 {
-                for &(start, end) in node.ranges {
-                    let run =
-                        (self.starts.binary_search(&start).ok()?, self.starts.binary_search(&end).ok()?);
-                    places.push((run.0 as u32, run.1 as u32));
+                for range in node.ranges {
+                    let first = self.starts.binary_search(&range.start).ok()?;
+                    let end = self.starts.binary_search(&range.end).ok()?;
+                    places.push(Run { first: first as u32, end: end as u32 });
                 }
                 places.sort_unstable();
                 join(&mut places);
@@ -171,12 +209,12 @@ impl<'a> Solver<'a> {
                         end += 1;
                     }
                     if self.starts.get(end).is_some_and(|&found| u64::from(found) == wanted) {
-                        places.push((start as u32, end as u32));
+                        places.push(Run { first: start as u32, end: end as u32 });
                     }
                 }
             }
             let foreign = &self.foreign[index * self.starts.len()..][..self.starts.len()];
-            let fits = |run: &Run| foreign[run.0 as usize] == foreign[run.1 as usize];
+            let fits = |run: &Run| foreign[run.first as usize] == foreign[run.end as usize];
             if node.len == 0 {
                 if !places.iter().all(fits) {
                     return None;
@@ -227,7 +265,7 @@ impl<'a> Solver<'a> {
         self.pay(self.places[node].len() * self.places[parent].len())?;
         let mut places = std::mem::take(&mut self.places[node]);
         let parent = &self.places[parent];
-        let inside = |run: &Run| parent.iter().any(|around| around.0 <= run.0 && run.1 <= around.1);
+        let inside = |run: &Run| parent.iter().any(|&around| run.is_inside(around));
         if self.fixed[node] {
             if !places.iter().all(inside) {
                 return None;
@@ -253,8 +291,8 @@ impl<'a> Solver<'a> {
         for &child in &self.children[node] {
             let inner = &self.places[child as usize];
             let fixed = self.fixed[child as usize];
-            places.retain(|around| {
-                let inside = |run: &Run| around.0 <= run.0 && run.1 <= around.1;
+            places.retain(|&around| {
+                let inside = |run: &Run| run.is_inside(around);
                 if fixed { inner.iter().all(inside) } else { inner.iter().any(inside) }
             });
         }
@@ -269,14 +307,14 @@ impl<'a> Solver<'a> {
         let mut taken: Vec<Run> =
             known.clone().flat_map(|&child| self.places[child as usize].iter().copied()).collect();
         taken.sort_unstable();
-        let apart = taken.windows(2).all(|pair| pair[0].1 <= pair[1].0);
+        let apart = taken.windows(2).all(|pair| pair[0].end <= pair[1].first);
         let mut work = taken.len();
         for &child in children.iter().filter(|&&child| !self.fixed[child as usize]) {
             let places = &mut self.places[child as usize];
             work += places.len();
             places.retain(|run| {
-                let next = taken.partition_point(|other| other.1 <= run.0);
-                taken.get(next).is_none_or(|other| other.0 >= run.1)
+                let next = taken.partition_point(|other| other.end <= run.first);
+                taken.get(next).is_none_or(|other| other.first >= run.end)
             });
         }
         let none = children
@@ -290,30 +328,30 @@ impl<'a> Solver<'a> {
     /// If the node cannot have written a row and only one of its callees can cover it, the row belongs to that
     /// callee.
     fn no_row_left(&mut self, node: usize) -> Option<()> {
-        let covered = |run: &Run| (run.1 - run.0) as usize;
+        let covered = |run: &Run| run.rows().len();
         let inner = self.children[node].iter().flat_map(|&child| &self.places[child as usize]);
         self.pay(inner.chain(&self.places[node]).map(covered).sum())?;
         let rows = self.rows();
         let own = &self.own[node * rows..][..rows];
-        // By row: how many callees can cover it, and the last one that can.
-        let mut covers: Vec<(u32, u32)> = vec![(0, 0); rows];
+        let mut covers = vec![RowCover { callees: 0, last: 0 }; rows];
         let mut work = rows;
         for &child in &self.children[node] {
             for run in &self.places[child as usize] {
-                for cover in &mut covers[run.0 as usize..run.1 as usize] {
-                    if cover.1 != child {
-                        *cover = (cover.0 + 1, child);
+                for cover in &mut covers[run.rows()] {
+                    if cover.last != child {
+                        *cover = RowCover { callees: cover.callees + 1, last: child };
                     }
                 }
             }
         }
+        // Callees, each with a row that it must cover.
         let mut needs: Vec<(u32, u32)> = Vec::new();
         for run in &self.places[node] {
-            for row in run.0..run.1 {
+            for row in run.first..run.end {
                 match covers[row as usize] {
                     _ if own[row as usize] => {}
-                    (0, _) => return None,
-                    (1, child) if !self.fixed[child as usize] => needs.push((child, row)),
+                    RowCover { callees: 0, .. } => return None,
+                    RowCover { callees: 1, last } if !self.fixed[last as usize] => needs.push((last, row)),
                     _ => {}
                 }
             }
@@ -321,7 +359,7 @@ impl<'a> Solver<'a> {
         for (child, row) in needs {
             let places = &mut self.places[child as usize];
             work += places.len();
-            places.retain(|run| run.0 <= row && row < run.1);
+            places.retain(|run| run.first <= row && row < run.end);
             if places.is_empty() {
                 return None;
             }
@@ -338,7 +376,10 @@ impl<'a> Solver<'a> {
         for same in open.chunk_by(|a, b| (key(a).0, key(a).1) == (key(b).0, key(b).1)) {
             let places = self.places[same[0] as usize].clone();
             let alike = same.iter().all(|child| self.places[*child as usize] == places);
-            if alike && places.len() == same.len() && places.windows(2).all(|pair| pair[0].1 <= pair[1].0) {
+            if alike
+                && places.len() == same.len()
+                && places.windows(2).all(|pair| pair[0].end <= pair[1].first)
+            {
                 for (child, place) in same.iter().zip(places) {
                     self.places[*child as usize] = vec![place];
                 }
@@ -347,7 +388,7 @@ impl<'a> Solver<'a> {
     }
 
     /// The places, if each node has one and they fit together.
-    fn solution(&self) -> Option<Vec<Vec<(u32, u32)>>> {
+    fn solution(&self) -> Option<Ranges> {
         if !self.fixed.iter().all(|fixed| *fixed) {
             return None;
         }
@@ -355,7 +396,7 @@ impl<'a> Solver<'a> {
         let mut innermost = vec![0u32; rows];
         for (index, node) in self.nodes.iter().enumerate().skip(1) {
             for run in &self.places[index] {
-                for row in &mut innermost[run.0 as usize..run.1 as usize] {
+                for row in &mut innermost[run.rows()] {
                     // A sibling, or code inlined into one, is there already.
                     if *row != node.parent {
                         return None;
@@ -368,9 +409,12 @@ impl<'a> Solver<'a> {
         if !innermost.iter().enumerate().all(fits) {
             return None;
         }
-        let offsets = |run: &Run| (self.starts[run.0 as usize], self.starts[run.1 as usize]);
+        let offsets = |run: &Run| OffsetRange {
+            start: self.starts[run.first as usize],
+            end: self.starts[run.end as usize],
+        };
         let inside = |offset: u32| self.inside_zero.binary_search(&offset).is_ok();
-        let uncertain = |run: &Run| inside(offsets(run).0) && inside(offsets(run).1);
+        let uncertain = |run: &Run| inside(offsets(run).start) && inside(offsets(run).end);
         let measured = self.nodes.iter().zip(&self.places).skip(1).filter(|(node, _)| node.len > 0);
         if measured.flat_map(|(_, places)| places).any(uncertain) {
             return None;
@@ -383,13 +427,13 @@ impl<'a> Solver<'a> {
 /// row, and one offset for each two rows between which a run may lie with both ends inside.
 fn inside_zero(function: &UnplacedFunction<'_>, starts: &[u32], budget: &Budget) -> Option<Vec<u32>> {
     let zero = |start: u32| {
-        let after = function.rows.partition_point(|row| row.0 <= start);
-        after.checked_sub(1).is_none_or(|at| function.rows[at].2 == 0 || function.rows[at].1 == 0)
+        let after = function.rows.partition_point(|row| row.offset <= start);
+        after.checked_sub(1).is_none_or(|at| function.rows[at].line == 0 || function.rows[at].file == 0)
     };
-    let rows: Vec<(u32, u32)> = starts
+    let rows: Vec<OffsetRange> = starts
         .windows(2)
-        .map(|pair| (pair[0], pair[1]))
-        .filter(|&(start, end)| end - start > 1 && zero(start))
+        .map(|pair| OffsetRange { start: pair[0], end: pair[1] })
+        .filter(|row| row.end - row.start > 1 && zero(row.start))
         .collect();
     let mut found = Vec::new();
     if rows.is_empty() {
@@ -408,14 +452,16 @@ fn inside_zero(function: &UnplacedFunction<'_>, starts: &[u32], budget: &Budget)
     for len in lens {
         let by = i64::from(len);
         for first in &rows {
-            let (low, high) = (i64::from(first.0), i64::from(first.1));
+            let (low, high) = (i64::from(first.start), i64::from(first.end));
             found.extend(between(low - by, high - by).map(|start| start + len));
             found.extend(between(low + by, high + by).map(|start| start - len));
             for second in &rows {
                 // Offsets strictly inside the first row whose end is strictly inside the second.
-                let low = (first.0 + 1).max((second.0 + 1).saturating_sub(len));
-                let high = (first.1 - 1).min((second.1 - 1).saturating_sub(len));
-                if low <= high && low.checked_add(len).is_some_and(|end| second.0 < end && end < second.1) {
+                let low = (first.start + 1).max((second.start + 1).saturating_sub(len));
+                let high = (first.end - 1).min((second.end - 1).saturating_sub(len));
+                if low <= high
+                    && low.checked_add(len).is_some_and(|end| second.start < end && end < second.end)
+                {
                     found.extend([low, low + len]);
                 }
             }
@@ -429,9 +475,9 @@ fn inside_zero(function: &UnplacedFunction<'_>, starts: &[u32], budget: &Budget)
 /// Joins runs that touch.
 fn join(runs: &mut Vec<Run>) {
     runs.dedup_by(|next, before| {
-        let touch = next.0 <= before.1;
+        let touch = next.first <= before.end;
         if touch {
-            before.1 = before.1.max(next.1);
+            before.end = before.end.max(next.end);
         }
         touch
     });
@@ -446,9 +492,12 @@ mod tests {
         InlineNode { parent, len, ranges: &[], file: 1, line, call: line }
     }
 
+    /// The ranges as pairs of start and end, of a function with rows of offset, file and line.
     fn of(rows: &[(u32, u32, u32)], size: u32, nodes: Vec<InlineNode<'_>>) -> Option<Vec<Vec<(u32, u32)>>> {
-        let function = UnplacedFunction { rows: rows.to_vec(), size, nodes };
-        places(&function, &Budget::new(1_000_000))
+        let rows = rows.iter().map(|&(offset, file, line)| UnplacedRow { offset, file, line }).collect();
+        let found = places(&UnplacedFunction { rows, size, nodes }, &Budget::new(1_000_000))?;
+        let pairs = |ranges: &Vec<OffsetRange>| ranges.iter().map(|range| (range.start, range.end)).collect();
+        Some(found.iter().map(pairs).collect())
     }
 
     #[test]
@@ -483,11 +532,15 @@ mod tests {
     #[test]
     fn ranges_that_survived_are_kept() {
         let rows = [(0, 1, 11), (4, 1, 3), (6, 1, 12), (8, 1, 3), (12, 1, 13)];
-        let inlined = InlineNode { len: 0, ranges: &[(8, 12), (4, 6)], ..node(0, 2, 0) };
+        let inlined = InlineNode {
+            len: 0,
+            ranges: &[OffsetRange { start: 8, end: 12 }, OffsetRange { start: 4, end: 6 }],
+            ..node(0, 2, 0)
+        };
         let found = of(&rows, 16, vec![node(0, 10, 0), inlined]);
         assert_eq!(found, Some(vec![vec![(4, 6), (8, 12)]]));
         // A row that neither may have written.
-        let inlined = InlineNode { len: 0, ranges: &[(8, 12)], ..node(0, 2, 0) };
+        let inlined = InlineNode { len: 0, ranges: &[OffsetRange { start: 8, end: 12 }], ..node(0, 2, 0) };
         assert_eq!(of(&rows, 16, vec![node(0, 10, 0), inlined]), None);
     }
 
@@ -513,7 +566,8 @@ mod tests {
 
     #[test]
     fn no_more_work_than_allowed() {
-        let rows: Vec<(u32, u32, u32)> = (0..1000).map(|at| (at * 2, 1, 11)).collect();
+        let row = |at: u32| UnplacedRow { offset: at * 2, file: 1, line: 11 };
+        let rows = (0..1000).map(row).collect();
         let nodes: Vec<InlineNode<'_>> =
             std::iter::once(node(0, 10, 0)).chain((0..100).map(|_| node(0, 2, 2))).collect();
         let budget = Budget::new(200_000);

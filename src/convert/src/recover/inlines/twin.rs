@@ -1,7 +1,7 @@
 //! Compares a function whose inlined code has no place with a possible twin whose inlined code has.
 
 use crate::merge::names::Names;
-use crate::model::{EdgeId, OriginId, Row};
+use crate::model::{EdgeId, OffsetRange, OriginId, Row};
 use crate::recover::inlines::function::{FunctionAt, Ranges, file};
 use crate::recover::recovered::{Recovered, UnitView};
 use crate::util::budget::Budget;
@@ -15,8 +15,8 @@ pub(crate) fn compare(
     lost: FunctionAt,
     budget: &Budget,
 ) -> Option<Ranges> {
-    let (twin_unit, unit) = (recovered.unit(known.0), recovered.unit(lost.0));
-    let (twin, found) = (&twin_unit.code.functions[known.1], &unit.code.functions[lost.1]);
+    let (twin_unit, unit) = (recovered.unit(known.unit), recovered.unit(lost.unit));
+    let (twin, found) = (&twin_unit.code.functions[known.function], &unit.code.functions[lost.function]);
     let scopes = twin_unit.code.scopes_of(twin);
     let lost = &unit.traces.lost[found.lost.scopes.start as usize..found.lost.scopes.end as usize];
     if scopes.is_empty() || scopes.len() != lost.len() {
@@ -70,8 +70,8 @@ pub(crate) fn compare(
             budget.spend(1).then_some(())?;
             let scope = &scopes[above as usize];
             match ranges[above as usize].last_mut() {
-                Some(last) if last.1 == row.offset => last.1 = end,
-                _ => ranges[above as usize].push((row.offset, end)),
+                Some(last) if last.end == row.offset => last.end = end,
+                _ => ranges[above as usize].push(OffsetRange { start: row.offset, end }),
             }
             node = if scope.parent < node { scope.parent } else { return None };
         }
@@ -80,7 +80,7 @@ pub(crate) fn compare(
         let own_ranges = &unit.traces.lost_ranges[own.ranges.start as usize..own.ranges.end as usize];
         match ranges[..] {
             [] => own.len == 0 && own_ranges.is_empty(),
-            [(start, end)] if own.len > 0 => end - start == own.len,
+            [OffsetRange { start, end }] if own.len > 0 => end - start == own.len,
             _ => own.len == 0 && same_cover(ranges, own_ranges),
         }
     });
@@ -88,13 +88,13 @@ pub(crate) fn compare(
 }
 
 /// True if ranges that may touch cover the same bytes as ranges that do not.
-fn same_cover(joined: &[(u32, u32)], ranges: &[(u32, u32)]) -> bool {
+fn same_cover(joined: &[OffsetRange], ranges: &[OffsetRange]) -> bool {
     let mut sorted = ranges.to_vec();
     sorted.sort_unstable();
-    let mut all: Vec<(u32, u32)> = Vec::with_capacity(sorted.len());
+    let mut all: Vec<OffsetRange> = Vec::with_capacity(sorted.len());
     for range in sorted {
         match all.last_mut() {
-            Some(last) if range.0 <= last.1 => last.1 = last.1.max(range.1),
+            Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
             _ => all.push(range),
         }
     }

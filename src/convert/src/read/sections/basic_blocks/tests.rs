@@ -103,7 +103,7 @@ fn overlapping_blocks_are_refused_by_function() {
     let (map, diagnostics) = read_map(&bytes);
     let kept: Vec<(u64, u32)> = map.blocks.iter().map(|block| (block.start.0, block.id)).collect();
     assert_eq!(kept, [(BASE, 0), (BASE + 64, 0)]);
-    assert_eq!(kinds(&diagnostics), [(Kind::OverlappingBlocks, 3)]);
+    assert_eq!(kinds(&diagnostics), [(Kind::BlocksOverAnother, 3)]);
     // In version 0, offsets count from the function's start, so blocks of one function can overlap.
     let mut own = vec![0, 0];
     own.extend(BASE.to_le_bytes());

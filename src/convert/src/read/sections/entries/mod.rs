@@ -21,7 +21,7 @@ use crate::read::sections::bytes::{Bytes, Endianity};
 use crate::read::sections::entries::forms::{Form, Past};
 use crate::read::sections::entries::forms::{ranges, value};
 pub(crate) use crate::read::sections::entries::plan::Plans;
-use crate::read::sections::entries::plan::{EntryPlan, Field, FieldAction, VariableStep};
+use crate::read::sections::entries::plan::{EntryPlan, Field, FieldAction, ListPart, VariableStep};
 
 /// The entries and attributes that a walk wants.
 #[derive(Clone, Copy)]
@@ -44,8 +44,8 @@ pub(crate) struct Entry<R> {
     /// ended if `closes <= d`.
     pub(crate) closes: isize,
     skip: u32,
-    steps: (u32, u32),
-    fields: (u32, u32),
+    steps: ListPart,
+    fields: ListPart,
 }
 
 /// A wanted attribute.
@@ -251,10 +251,10 @@ impl<'a, 'f, E: Endianity, R: Copy> Entries<'a, 'f, E, R> {
 
     /// The position after an entry. `at` is the position after its code.
     #[inline(always)]
-    fn past_all(&self, at: usize, skip: u32, (first, last): (u32, u32)) -> gimli::Result<usize> {
+    fn past_all(&self, at: usize, skip: u32, steps: ListPart) -> gimli::Result<usize> {
         let mut at = at + skip as usize;
-        if first < last {
-            for &VariableStep { past, then } in &self.plans.steps[first as usize..last as usize] {
+        if !steps.is_empty() {
+            for &VariableStep { past, then } in &self.plans.steps[steps.first as usize..steps.end as usize] {
                 at = self.past(past, at)? + then as usize;
             }
         }
@@ -264,9 +264,9 @@ impl<'a, 'f, E: Endianity, R: Copy> Entries<'a, 'f, E, R> {
     /// The next wanted attribute of an entry; `None` after the last one.
     #[inline(always)]
     pub(crate) fn attribute(&mut self, entry: &mut Entry<R>) -> gimli::Result<Option<Attribute<'f, E>>> {
-        while entry.fields.0 < entry.fields.1 {
-            let Field { skip, name, action } = self.plans.fields[entry.fields.0 as usize];
-            entry.fields.0 += 1;
+        while !entry.fields.is_empty() {
+            let Field { skip, name, action } = self.plans.fields[entry.fields.first as usize];
+            entry.fields.first += 1;
             self.at += skip as usize;
             let (form, class) = match action {
                 FieldAction::Take(form, class) => (form, class),

@@ -30,6 +30,20 @@ pub(crate) enum FieldAction {
     Take(Form, FormClass),
 }
 
+/// A part of a list, by its indexes. It is no [`std::ops::Range`], which cannot be copied.
+#[derive(Clone, Copy)]
+pub(crate) struct ListPart {
+    pub(crate) first: u32,
+    pub(crate) end: u32,
+}
+
+impl ListPart {
+    #[inline(always)]
+    pub(crate) fn is_empty(self) -> bool {
+        self.first >= self.end
+    }
+}
+
 /// The plan of an abbreviation.
 #[derive(Clone, Copy)]
 pub(crate) struct EntryPlan<R> {
@@ -42,9 +56,9 @@ pub(crate) struct EntryPlan<R> {
     /// The number of bytes before the first value without a fixed size, and the steps ([`Plans::steps`]) from there to the
     /// end of the entry.
     pub(crate) skip: u32,
-    pub(crate) steps: (u32, u32),
+    pub(crate) steps: ListPart,
     /// The same with a stop at each wanted attribute ([`Plans::fields`]).
-    pub(crate) fields: (u32, u32),
+    pub(crate) fields: ListPart,
 }
 
 /// Codes below this number are looked up in a vector instead of a hash map. Compilers number codes from 1 on.
@@ -113,7 +127,7 @@ impl<R: Copy> Plans<R> {
             self.quick.resize(code as usize + 1, 0);
         }
         let one_more = u16::try_from(plan.skip).ok().and_then(|skip| skip.checked_add(1));
-        let at_once = plan.role.is_none() && plan.steps.0 == plan.steps.1;
+        let at_once = plan.role.is_none() && plan.steps.is_empty();
         let quick = one_more.filter(|&one_more| at_once && one_more & CHILDREN == 0);
         let children = if plan.children { CHILDREN } else { 0 };
         self.quick[code as usize] = quick.map_or(0, |one_more| one_more | children);
@@ -186,8 +200,8 @@ impl<R: Copy> Plans<R> {
             inner: false,
             role,
             skip,
-            steps: (first_step as u32, self.steps.len() as u32),
-            fields: (first_field as u32, self.fields.len() as u32),
+            steps: ListPart { first: first_step as u32, end: self.steps.len() as u32 },
+            fields: ListPart { first: first_field as u32, end: self.fields.len() as u32 },
         }
     }
 }

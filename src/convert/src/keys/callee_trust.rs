@@ -7,9 +7,8 @@
 //! Otherwise gcc records the callee that the source names.
 
 use crate::keys::index::Index;
-use crate::keys::merged_units::Within;
 use crate::model::{CallHow, FuncId, UnitId};
-use crate::program::names::toolchain::is_rust;
+use crate::toolchain::functions::is_rust;
 
 /// The record that names the callee of a call.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -24,19 +23,19 @@ impl Index<'_, '_> {
     /// True if the compiler may have merged members of the group with others: the group has a mangled name that no
     /// DIE has. (No compiler of C is known to rewrite calls.)
     fn is_among_undescribed(&self, function: FuncId) -> bool {
-        self.group(function).is_some_and(|group| self.undescribed[group.index()].mangled)
+        self.functions.group(function).is_some_and(|group| self.undescribed[group.index()].mangled)
     }
 
     /// True if gcc made another member of the group jump to this function: calls of that member are recorded as calls
     /// of this one.
     fn is_jumped_to_within(&self, unit: usize, function: FuncId) -> bool {
-        self.merged_units.jumping.contains(&UnitId(unit as u32))
-            && self.group(function).is_some_and(|group| self.undescribed[group.index()].any)
+        self.merged_units.jumping.contains(&UnitId::new(unit as u32))
+            && self.functions.group(function).is_some_and(|group| self.undescribed[group.index()].any)
     }
 
     /// True if a jump to the function replaces another, merged function.
     fn is_jumped_to(&self, function: FuncId) -> bool {
-        self.passing.leads_to(self.starts[function.index()])
+        self.passing.leads_to(self.functions.starts[function.index()])
     }
 
     /// How a callee in code of a unit is known; `unit` is `None` if the unit is not known. Returns `None` if the
@@ -60,8 +59,8 @@ impl Index<'_, '_> {
 
     /// Whether a recorded call may name another callee than the source.
     fn doubt(&self, unit: Option<usize>, callee: FuncId, named: CalleeSource) -> Doubt {
-        let keeps =
-            named == CalleeSource::Record && unit.is_some_and(|unit| self.program.heads[unit].keeps_callees);
+        let keeps = named == CalleeSource::Record
+            && unit.is_some_and(|unit| self.functions.program.heads[unit].keeps_callees);
         let jumped_to = || unit.is_some_and(|unit| self.is_jumped_to_within(unit, callee));
         if self.is_rewritten(unit, callee) || (!keeps && self.is_jumped_to(callee)) {
             Doubt::Lost
@@ -74,18 +73,17 @@ impl Index<'_, '_> {
 
     /// True if the compiler of a unit replaces functions by others, and the callee may be a replacement.
     fn is_rewritten(&self, unit: Option<usize>, callee: FuncId) -> bool {
-        let function = &self.program.functions[callee.index()];
-        let name = self.program.origins[function.origin.index()].name;
+        let function = &self.functions.program.functions[callee.index()];
+        let name = self.functions.program.origins[function.origin.index()].name;
         match unit {
             Some(unit) => self.merged_units.within[unit].is_some_and(|within| {
                 // The callee's unit may be of the same object and have no debug information.
-                let of_object = function.source.is_none() && matches!(within, Within::Units(_));
-                self.merged_units.defined.contains(&(within, name))
-                    || (of_object && is_rust(&self.program.names[name.index()]))
+                let of_object = function.source.is_none() && self.merged_units.are_several(within);
+                self.merged_units.defines(within, name) || (of_object && is_rust(self.functions.text(name)))
             }),
             None => match function.source {
-                Some(source) => self.program.heads[source.unit.index()].rewrites.is_some(),
-                None => is_rust(&self.program.names[name.index()]),
+                Some(source) => self.functions.program.heads[source.unit.index()].rewrites.is_some(),
+                None => is_rust(self.functions.text(name)),
             },
         }
     }

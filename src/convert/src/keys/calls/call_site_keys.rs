@@ -1,7 +1,9 @@
-//! Keys of recorded calls: in code of one function, and in folded code.
+//! Turns call sites into keys: the calls that compilers recorded in code of one function, and in folded code, where each
+//! member has a callee of its own. `CallKeyBuilder::needs_key` decides whether a call needs a key, `Index::how` whether its
+//! record can be trusted.
 
 use crate::keys::callee::Callee;
-use crate::keys::calls::callee_trust::CalleeSource;
+use crate::keys::callee_trust::CalleeSource;
 use crate::keys::calls::key_builder::CallKeyBuilder;
 use crate::model::{CallHow, CallKey, FuncId, GroupId, How, ImageAddr};
 use crate::util::hash::HashMap;
@@ -9,19 +11,18 @@ use crate::util::hash::HashMap;
 impl CallKeyBuilder<'_, '_, '_> {
     /// Calls in code that is not folded.
     pub(crate) fn of_single_functions(&mut self) {
-        for id in (0..self.index.program.functions.len() as u32).map(FuncId) {
-            let Some((unit, _, listed)) = self.index.calls(id) else { continue };
+        for id in (0..self.index.functions.program.functions.len() as u32).map(FuncId) {
+            let Some((unit, _, listed)) = self.index.functions.calls(id) else { continue };
             for call in listed {
-                let Some(return_addr) = call.return_addr else { continue };
-                let Callee::Function(callee) = self.index.callee(unit, call.callee) else { continue };
+                let Some(return_addr) = call.return_addr() else { continue };
+                let Callee::Function(callee) = self.index.callee(unit, call.callee()) else { continue };
                 if !self.may_lead_into_group[callee.index()] {
                     continue;
                 }
-                let own = self.index.ranges_of(id);
-                let before = own.partition_point(|range| range.0 < return_addr.0).checked_sub(1);
-                if before.is_none_or(|at| own[at].1 < return_addr.0)
-                    || self.index.calling_group(return_addr).is_some()
-                    || self.ambiguous_parts.at(self.index, id, return_addr)
+                let range = self.index.functions.ranges_of(id).last_below(return_addr.0);
+                if range.is_none_or(|range| range.end < return_addr.0)
+                    || self.index.functions.calling_group(return_addr).is_some()
+                    || self.index.ambiguous_parts.at(&self.index.functions, id, return_addr)
                 {
                     continue;
                 }
@@ -32,7 +33,7 @@ impl CallKeyBuilder<'_, '_, '_> {
 
     /// Calls in folded code: each has one callee per member.
     pub(crate) fn of_groups(&mut self) {
-        for (index, group) in self.index.program.groups.iter().enumerate() {
+        for (index, group) in self.index.functions.program.groups.iter().enumerate() {
             let id = GroupId(index as u32);
             let live = group.members.iter().filter(|member| member.how == How::LiveRange);
             let remaining =
@@ -50,20 +51,23 @@ impl CallKeyBuilder<'_, '_, '_> {
                 };
                 let erased = self
                     .index
+                    .functions
                     .calls(member.function)
                     .map_or((0, &[][..]), |(unit, _, listed)| (unit, listed));
                 if calls.is_empty() {
                     // The calls are in code that has an address, but nothing shows which call is which.
-                    self.counts.into_groups +=
-                        erased.1.iter().filter(|call| !call.tail && self.grouped(erased.0, call)).count()
-                            as u64;
+                    self.counts.into_groups += erased
+                        .1
+                        .iter()
+                        .filter(|call| !call.is_tail() && self.grouped(erased.0, call))
+                        .count() as u64;
                 }
                 for (address, callee) in calls {
                     let Callee::Function(callee) = callee else { continue };
                     let how = self.index.how(Some(erased.0), callee, CalleeSource::Record);
-                    if self.wants(address, callee, how)
+                    if self.needs_key(address, callee, how)
                         && let Some(how) = how
-                        && !self.ambiguous_parts.at(self.index, member.function, address)
+                        && !self.index.ambiguous_parts.at(&self.index.functions, member.function, address)
                     {
                         let at = found.entry(address).or_default();
                         if at.is_empty() {
@@ -92,12 +96,13 @@ impl CallKeyBuilder<'_, '_, '_> {
 
     /// The calls of a function in the code of a group, in the order of their DIEs.
     fn live_calls(&self, group: GroupId, function: FuncId) -> Vec<(ImageAddr, Callee)> {
-        let Some((unit, _, listed)) = self.index.calls(function) else { return Vec::new() };
+        let Some((unit, _, listed)) = self.index.functions.calls(function) else { return Vec::new() };
         if !self.steps.spend(listed.len()) {
             return Vec::new();
         }
-        let here =
-            listed.iter().filter_map(|call| Some((call.return_addr?, self.index.callee(unit, call.callee))));
-        here.filter(|&(address, _)| self.index.calling_group(address) == Some(group)).collect()
+        let here = listed
+            .iter()
+            .filter_map(|call| Some((call.return_addr()?, self.index.callee(unit, call.callee()))));
+        here.filter(|&(address, _)| self.index.functions.calling_group(address) == Some(group)).collect()
     }
 }

@@ -1,6 +1,8 @@
 //! Counts everything that was kept despite a problem, repaired or left out, so that nothing is lost without a line in
 //! the report.
 
+pub(crate) mod opening;
+
 use std::collections::BTreeMap;
 
 /// A kind of problem. Its name is what the report prints.
@@ -11,14 +13,20 @@ pub enum Kind {
     BadUnit,
     /// A DIE tree that ends in damage: what came before it is kept.
     BadEntries,
-    /// A line program that cannot be read: its functions keep names and lose lines.
+    /// A line program whose header cannot be read: its functions keep names and lose lines.
+    BadLineHeader,
+    /// A line program that ends in damage: what came before it is kept.
     BadLineProgram,
+    /// A line program whose last sequence has no end: that sequence is left out.
+    UnendedSequence,
     /// A line sequence whose rows were not in order of address: sorted.
     UnorderedSequence,
     /// A limit of the conversion was reached: everything beyond it is not read, not compared or cut.
     Cap(Cap),
     /// A range list that cannot be read to its end: the ranges before the damage are kept.
     BadRanges,
+    /// A `DW_AT_low_pc` that cannot be read, such as an index that the address table does not have.
+    BadLowPc,
     /// A range that ends outside the section in which it starts: cut.
     RangeLeavesSection,
     /// A subprogram with a tombstone address: removed by the linker, not recovered.
@@ -28,7 +36,10 @@ pub enum Kind {
     CopyOfLive,
     /// A copy like this, of a function that was folded into another.
     CopyOfFolded,
-    /// A line sequence that fits several functions at its address, or none: no function gets it.
+    /// Functions of a unit that kept one address, with line sequences of which none is certainly theirs: they have no
+    /// lines.
+    AmbiguousLines,
+    /// A line sequence that fits several folded functions at its address, or none: no function gets it.
     AmbiguousSequence,
     /// A function that names another function's line sequence; it got its own.
     SwappedSequence,
@@ -49,14 +60,20 @@ pub enum Kind {
     /// A folded function that the linker folded into code that it had made shorter (RISC-V, LoongArch): it has lines up to the first
     /// instruction that may be shorter.
     ShortenedFold,
-    /// A part or an entry of a call table (`.debug_dcall`, `.debug_vcall`) that cannot be read, or that names no function.
+    /// A part of a call table (`.debug_dcall`, `.debug_vcall`) that cannot be read.
     BadCallTable,
+    /// An entry of `.debug_vcall` with a slot number that is too large.
+    BadCallSlot,
+    /// An entry of `.debug_dcall` whose callee is no function of its unit.
+    BadCallee,
     /// An entry of a call table whose call is not in code: of a folded or removed function, or damaged.
     DeadCall,
     /// A range of no bytes.
     EmptyRange,
-    /// A reference to a DIE that is not there, or whose unit cannot be read.
+    /// A reference to an offset where no unit is.
     BadReference,
+    /// A reference to a DIE that is not there, or whose unit cannot be read.
+    MissingEntry,
     /// A chain of origins longer than its cap, or a cycle.
     OriginCycle,
     /// A function or inlined subroutine without a name at the end of its chain.
@@ -69,10 +86,14 @@ pub enum Kind {
     MissingDwo,
     /// A unit whose `.dwo` belongs to another build: treated as missing.
     DwoMismatch,
-    /// A `.dwp` that cannot be used, or not for some unit.
+    /// A `.dwp` that cannot be used.
     BadPackage,
-    /// Two units with one dwo id: each is matched to its file only by name.
+    /// A unit of which a `.dwp` has an entry that cannot be used.
+    BadPackageUnit,
+    /// Two units of the program with one dwo id: each is matched to its file only by name.
     DuplicateDwoId,
+    /// Two units of one `.dwo` with one dwo id: the first is read.
+    DuplicateDwoUnit,
     /// Two DIEs with one linkage name and range: the first is kept.
     DuplicateFunction,
     /// A range that overlaps another function's and is cut.
@@ -88,8 +109,10 @@ pub enum Kind {
     BadBlockMap,
     /// Basic blocks outside the executable sections: of a removed function, or damaged.
     DeadBlocks,
-    /// Overlapping basic blocks, of one function or of two: the function's blocks are skipped.
+    /// Basic blocks of a function that overlap each other: the function's blocks are skipped.
     OverlappingBlocks,
+    /// Basic blocks of a function that overlap the blocks of another: the blocks of this function are skipped.
+    BlocksOverAnother,
     /// A basic-block section that was folded into another function's: both functions get the blocks.
     FoldedBlocks,
     /// A folded basic-block section with different blocks in the two functions: the blocks of this function are left
@@ -98,7 +121,7 @@ pub enum Kind {
     /// A function whose map has no blocks (`-basic-block-address-map-skip-bb-entries`).
     OmittedBlocks,
     /// Classes beyond a cap: an object of such a class does not show which of its methods ran.
-    SkippedClasses,
+    SkippedClasses(ClassCap),
     /// An expression with an unknown operation: it is kept as one without a value.
     OpaqueExpression,
     /// An expression or location list that cannot be read, or that refers to a missing entry.
@@ -106,20 +129,90 @@ pub enum Kind {
     /// An expression calls the expression of an entry in another unit (`DW_OP_call_ref`), which is not kept: an
     /// evaluation reports it as missing.
     ForeignProcedure,
-    /// An entry of call frame information that cannot be read, or that the file cannot hold: its code has no rows.
+    /// An entry of call frame information that cannot be read: its code has no rows.
     BadFrame,
+    /// An entry of call frame information whose instructions cannot be executed: its code has one row without rules.
+    BadFrameRows,
+    /// A row of call frame information that the file cannot hold: a frame address in another address space, or a large
+    /// offset. The row has no rules.
+    UnheldFrame,
     /// An entry of call frame information outside the executable sections: of a removed function.
     DeadFrame,
     /// An entry of call frame information for code that another entry covers: the first entry of a section is kept,
     /// and `.eh_frame` before `.debug_frame`.
     OverlappingFrames,
-    /// Calls of other modules were asked for (`--imports`), and they are not read of this format or processor, or the names are readable
-    /// ones.
+    /// Calls of other modules were asked for (`--imports`), and they are not read of this format or processor.
     NoImports,
+    /// Calls of other modules were asked for (`--imports`), and the names are readable ones (`--demangled`).
+    ReadableImports,
     /// Code that is not all instructions: its calls of other modules are not kept.
     UnreadImports,
-    /// What `open` had to say: a relocation it does not know, a section it could not read.
-    Open,
+    /// What could not be read when a `.dwo` file or package was opened.
+    Dwo(DwoProblem),
+}
+
+/// The cap that classes are beyond. Each cap keeps a first case of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum ClassCap {
+    /// Classes of one unit, and entries in them.
+    Members,
+    /// Bytes of the names in one unit.
+    Names,
+    /// Words of all tables of virtual functions.
+    Tables,
+    /// Keys of one table of virtual functions.
+    Keys,
+    /// Classes, and bases of classes, that only type information describes.
+    Types,
+}
+
+impl ClassCap {
+    /// The name in the report.
+    pub fn name(self) -> &'static str {
+        match self {
+            ClassCap::Members => "skipped_class_members",
+            ClassCap::Names => "skipped_class_names",
+            ClassCap::Tables => "skipped_class_tables",
+            ClassCap::Keys => "skipped_class_keys",
+            ClassCap::Types => "skipped_class_types",
+        }
+    }
+}
+
+/// What could not be read when a `.dwo` file or package was opened. Each problem keeps a first case of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum DwoProblem {
+    /// A relocation of an unknown type.
+    UnknownRelocation,
+    /// A section with such relocations: it is not read.
+    UnrelocatedSection,
+    /// A relocation outside its section or its symbol table: skipped.
+    BadRelocation,
+    /// A section that is compressed by an unknown method: treated as absent.
+    UnknownCompression,
+    /// A section that extends past the end of the file: the bytes inside the file are used.
+    TruncatedSection,
+    /// A section whose name cannot be read: skipped.
+    BadSectionName,
+    /// Any other problem.
+    Other,
+}
+
+impl DwoProblem {
+    /// The name in the report.
+    pub fn name(self) -> &'static str {
+        match self {
+            DwoProblem::UnknownRelocation => "dwo_unknown_relocation",
+            DwoProblem::UnrelocatedSection => "dwo_unrelocated_section",
+            DwoProblem::BadRelocation => "dwo_bad_relocation",
+            DwoProblem::UnknownCompression => "dwo_unknown_compression",
+            DwoProblem::TruncatedSection => "dwo_truncated_section",
+            DwoProblem::BadSectionName => "dwo_bad_section_name",
+            DwoProblem::Other => "dwo_other",
+        }
+    }
 }
 
 /// A limit of the conversion: what it counts, and what the file lacks beyond it. Each limit keeps a first case of its
@@ -229,14 +322,18 @@ impl Kind {
         match self {
             Kind::BadUnit => "bad_unit",
             Kind::BadEntries => "bad_entries",
+            Kind::BadLineHeader => "bad_line_header",
             Kind::BadLineProgram => "bad_line_program",
+            Kind::UnendedSequence => "unended_sequence",
             Kind::UnorderedSequence => "unordered_sequence",
             Kind::Cap(cap) => cap.name(),
             Kind::BadRanges => "bad_ranges",
+            Kind::BadLowPc => "bad_low_pc",
             Kind::RangeLeavesSection => "range_leaves_section",
             Kind::DeadFunction => "dead_function",
             Kind::CopyOfLive => "copy_of_live",
             Kind::CopyOfFolded => "copy_of_folded",
+            Kind::AmbiguousLines => "ambiguous_lines",
             Kind::AmbiguousSequence => "ambiguous_sequence",
             Kind::SwappedSequence => "swapped_sequence",
             Kind::ForeignSequence => "foreign_sequence",
@@ -247,9 +344,12 @@ impl Kind {
             Kind::LostInlines => "lost_inlines",
             Kind::ShortenedFold => "shortened_fold",
             Kind::BadCallTable => "bad_call_table",
+            Kind::BadCallSlot => "bad_call_slot",
+            Kind::BadCallee => "bad_callee",
             Kind::DeadCall => "dead_call",
             Kind::EmptyRange => "empty_range",
             Kind::BadReference => "bad_reference",
+            Kind::MissingEntry => "missing_entry",
             Kind::OriginCycle => "origin_cycle",
             Kind::Nameless => "nameless",
             Kind::BadFileIndex => "bad_file_index",
@@ -257,7 +357,9 @@ impl Kind {
             Kind::MissingDwo => "missing_dwo",
             Kind::DwoMismatch => "dwo_mismatch",
             Kind::BadPackage => "bad_package",
+            Kind::BadPackageUnit => "bad_package_unit",
             Kind::DuplicateDwoId => "duplicate_dwo_id",
+            Kind::DuplicateDwoUnit => "duplicate_dwo_unit",
             Kind::DuplicateFunction => "duplicate_function",
             Kind::OverlapCut => "overlap_cut",
             Kind::HiddenFunction => "hidden_function",
@@ -266,19 +368,23 @@ impl Kind {
             Kind::BadBlockMap => "bad_block_map",
             Kind::DeadBlocks => "dead_blocks",
             Kind::OverlappingBlocks => "overlapping_blocks",
+            Kind::BlocksOverAnother => "blocks_over_another",
             Kind::FoldedBlocks => "folded_blocks",
             Kind::UnlikeBlocks => "unlike_blocks",
             Kind::OmittedBlocks => "omitted_blocks",
-            Kind::SkippedClasses => "skipped_classes",
+            Kind::SkippedClasses(cap) => cap.name(),
             Kind::OpaqueExpression => "opaque_expression",
             Kind::BadExpression => "bad_expression",
             Kind::ForeignProcedure => "foreign_procedure",
             Kind::BadFrame => "bad_frame",
+            Kind::BadFrameRows => "bad_frame_rows",
+            Kind::UnheldFrame => "unheld_frame",
             Kind::DeadFrame => "dead_frame",
             Kind::OverlappingFrames => "overlapping_frames",
             Kind::NoImports => "no_imports",
+            Kind::ReadableImports => "readable_imports",
             Kind::UnreadImports => "unread_imports",
-            Kind::Open => "open",
+            Kind::Dwo(problem) => problem.name(),
         }
     }
 
@@ -289,7 +395,7 @@ impl Kind {
             // "unit ... needs NAME (dwo id ID): REASON": the reason contains paths of files that were tried.
             Kind::MissingDwo | Kind::DwoMismatch => seen.example.split_inclusive(')').next(),
             // Both begin with the path of a file.
-            Kind::BadPackage | Kind::Open => None,
+            Kind::BadPackage | Kind::Dwo(_) => None,
             _ => Some(&seen.example),
         }
     }
@@ -331,9 +437,9 @@ impl Diagnostics {
         }
     }
 
-    /// The counts of one kind only.
-    pub(crate) fn only(mut self, kind: Kind) -> Diagnostics {
-        self.seen.retain(|&other, _| other == kind);
+    /// The counts of skipped classes only.
+    pub(crate) fn of_classes(mut self) -> Diagnostics {
+        self.seen.retain(|kind, _| matches!(kind, Kind::SkippedClasses(_)));
         self
     }
 

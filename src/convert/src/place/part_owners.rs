@@ -1,22 +1,25 @@
-//! Names function parts placed away from their entry (`f.cold`, `f.__part.1`), and adds folded functions whose part
+//! Finds the functions that a part belongs to. Names function parts placed away from their entry (`f.cold`,
+//! `f.__part.1`), and adds folded functions whose part
 //! is known only by a symbol.
 //!
 //! A symbol names a part if its suffix is that of a part, or if it is at the start of a part and is the name of
 //! another function with a suffix. Each part has a symbol of its own. So if a range has the symbols `f.cold` and
-//! `g.cold` and DWARF describes only `f` there, `g` was folded into `f`.
+//! `g.cold` and DWARF describes only `f` there, `g` was folded into `f`. DWARF itself links a part to the entry of its function
+//! by the list of ranges (`DW_AT_ranges`); [`DiePiece::entry`] has that.
 
 use std::cell::OnceCell;
 
 use crate::diagnostics::{Cap, Diagnostics, Kind};
 use crate::model::{FuncId, Function, How, Member, NameId};
-use crate::place::aliases::{AliasRules, DescribedFunctions, add_nameless};
+use crate::place::aliases::{DescribedFunctions, is_own_function_of_part};
 use crate::place::candidate::{Candidate, by_name_alone};
+use crate::place::folding_evidence::FoldingEvidence;
+use crate::place::nameless::add_nameless;
 use crate::place::placing::Placing;
 use crate::place::subprograms::DiePiece;
-use crate::program::names::itanium::is_mangled;
 use crate::program::names::relation::{Relation, relation};
-use crate::program::names::toolchain::{has_suffix, names_part};
 use crate::program::symbols::{CodeSymbol, principal};
+use crate::toolchain::suffixes::{has_suffix, names_part};
 use crate::util::budget::Budget;
 use crate::util::hash::{HashMap, HashSet};
 
@@ -99,7 +102,7 @@ impl<'f> PartRange<'f> {
     pub(crate) fn assign_names(
         &self,
         placing: &mut Placing<'_, 'f>,
-        alias_rules: &AliasRules,
+        folding: &FoldingEvidence,
         part: &mut Candidate,
         functions: &mut Vec<Function>,
         diagnostics: &mut Diagnostics,
@@ -109,12 +112,12 @@ impl<'f> PartRange<'f> {
                 format!("over {MAX_PARTS} symbols or {MAX_PARTS_NAMED} functions of a part at {:#x}: not all were compared", part.start)
             });
         }
-        let mut unexplained = self.unexplained(placing, alias_rules, part, functions);
-        self.adopt_only_symbol(placing, alias_rules, part, &mut unexplained);
+        let mut unexplained = self.unexplained(placing, folding, part, functions);
+        self.adopt_only_symbol(placing, folding, part, &mut unexplained);
         let before = part.members.len();
-        self.add_folded(placing, alias_rules, part, &unexplained, functions);
+        self.add_folded(placing, folding, part, &unexplained, functions);
         if part.members.len() == before && self.no_entry {
-            add_nameless(placing, alias_rules, part, functions);
+            add_nameless(placing, folding, part, functions);
         }
         self.assign_clone_symbols(placing, part, functions);
     }
@@ -123,7 +126,7 @@ impl<'f> PartRange<'f> {
     fn unexplained(
         &self,
         placing: &Placing<'_, 'f>,
-        alias_rules: &AliasRules,
+        folding: &FoldingEvidence,
         part: &Candidate,
         functions: &[Function],
     ) -> Vec<CodeSymbol<'f>> {
@@ -136,7 +139,7 @@ impl<'f> PartRange<'f> {
             if part.members.iter().take(MAX_PARTS_NAMED).filter(explains).nth(*before).is_none() {
                 unexplained.push(*symbol);
             }
-            *before += usize::from(alias_rules.may_fold());
+            *before += usize::from(folding.may_fold());
         }
         unexplained
     }
@@ -145,7 +148,7 @@ impl<'f> PartRange<'f> {
     fn adopt_only_symbol(
         &self,
         placing: &mut Placing<'_, 'f>,
-        alias_rules: &AliasRules,
+        folding: &FoldingEvidence,
         part: &mut Candidate,
         unexplained: &mut Vec<CodeSymbol<'f>>,
     ) {
@@ -153,7 +156,7 @@ impl<'f> PartRange<'f> {
             && unexplained.len() == self.symbols.len()
             && self.has(member.function)
             && let Some(own) = principal(unexplained).copied()
-            && (own.end != part.end || !alias_rules.may_be_forgotten())
+            && (own.end != part.end || !folding.may_hide_functions())
         {
             member.symbol = own.typed.then(|| placing.names.add(own.name));
             unexplained.retain(|symbol| symbol.name != own.name || symbol.of_another_file(&own));
@@ -164,26 +167,19 @@ impl<'f> PartRange<'f> {
     fn add_folded(
         &self,
         placing: &mut Placing<'_, 'f>,
-        alias_rules: &AliasRules,
+        folding: &FoldingEvidence,
         part: &mut Candidate,
         unexplained: &[CodeSymbol<'f>],
         functions: &mut Vec<Function>,
     ) {
         let (described, before) = (OnceCell::new(), part.members.len());
         let whole =
-            |symbol: &&CodeSymbol<'_>| symbol.end == part.end || (!symbol.sized && alias_rules.may_fold());
+            |symbol: &&CodeSymbol<'_>| symbol.end == part.end || (!symbol.sized && folding.may_fold());
         for symbol in unexplained.iter().filter(whole) {
-            let own = names_part(symbol.name)
-                || (self.no_entry && has_suffix(symbol.name))
-                || is_mangled(symbol.name)
-                || alias_rules.may_be_own_function(
-                    placing,
-                    symbol,
-                    part.end,
-                    described
-                        .get_or_init(|| DescribedFunctions::new(placing, &part.members[..before], functions)),
-                );
-            if own {
+            let here = || {
+                described.get_or_init(|| DescribedFunctions::new(placing, &part.members[..before], functions))
+            };
+            if is_own_function_of_part(folding, placing, symbol, part.end, self.no_entry, here) {
                 let name = placing.names.add(symbol.name);
                 part.members.push(by_name_alone(&mut placing.names, functions, name));
             }

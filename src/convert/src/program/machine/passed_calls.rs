@@ -4,7 +4,9 @@
 use super::flow::{Flow, Hop, MAX_STUB, Target};
 use super::reader::{Added, EM_386, EM_AARCH64, EM_ARM, EM_RISCV, EM_X86_64, Machine, Processor, Slots};
 use super::x86;
+use crate::model::AddressRange;
 use crate::open::KeptRelocation;
+use crate::toolchain::functions::{is_added, is_return_thunk};
 
 /// Stubs and jumps followed one after the other.
 const MAX_HOPS: usize = 4;
@@ -12,40 +14,12 @@ const MAX_HOPS: usize = 4;
 /// `R_RISCV_JUMP_SLOT`
 const RISCV_JUMP_SLOT: u32 = 5;
 
-/// True for what compilers call of themselves: guards of the stack, profilers, checks.
-pub(crate) fn is_added(name: &[u8]) -> bool {
-    const WHOLE: [&[u8]; 5] = [b"mcount", b"_mcount", b"__mcount", b"__fentry__", b"__stack_smash_handler"];
-    const PREFIXES: [&[u8]; 17] = [
-        b"__stack_chk_",
-        b"__cyg_profile_func_",
-        b"__x86_return_thunk",
-        b"__x86_indirect_thunk",
-        b"__x86.get_pc_thunk",
-        b"__llvm_",
-        b"__xray_",
-        b"__gcov_",
-        b"__sanitizer_",
-        b"__asan_",
-        b"__hwasan_",
-        b"__msan_",
-        b"__tsan_",
-        b"__ubsan_",
-        b"__cfi_",
-        b"__safestack_",
-        b"__morestack",
-    ];
-    if name.first().is_none_or(|first| !matches!(first, b'_' | b'm')) {
-        return false;
-    }
-    let name = name.strip_prefix(b"__wrap_").unwrap_or(name);
-    WHOLE.contains(&name) || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
-}
-
 impl Machine<'_, '_> {
     /// The function to which small code passes its call on, with unchanged arguments: the only accepted address that
     /// it jumps to, or calls before it returns. Code that compilers add to each function is ignored: a frame, a stack
     /// guard, a counter, calls of a profiler. `None` for code that does anything else, and for a stub.
-    pub(crate) fn passes_on(&self, start: u64, end: u64, such: impl Fn(u64) -> bool) -> Option<u64> {
+    pub(crate) fn passes_on(&self, code: AddressRange, such: impl Fn(u64) -> bool) -> Option<u64> {
+        let AddressRange { start, end } = code;
         // mold gives stubs symbols.
         if self.is_stub(start) {
             return None;
@@ -57,7 +31,7 @@ impl Machine<'_, '_> {
         if !does_no_more {
             return None;
         }
-        let jumps = self.jumps(start, end, &such)?;
+        let jumps = self.jumps(code, &such)?;
         let outside = |target: &u64| !(start..end).contains(target);
         let follow = |hop: Hop| self.follow(hop, &such).filter(outside);
         let straight = jumps.targets.iter().chain(&jumps.short).copied().filter(outside).map(Hop::To);
@@ -117,8 +91,8 @@ impl Machine<'_, '_> {
 
     /// The loader's value of a slot; `None` for an address of another module.
     fn in_slot(&self, slot: u64) -> Option<u64> {
-        match self.slots.get_or_init(|| self.read_slots()).get(&slot) {
-            Some(written) => *written,
+        match self.slots.get_or_init(|| self.read_slots()).get(slot) {
+            Some(written) => written,
             None if self.is_slot(slot) => self.address_at(slot).filter(|address| self.is_code(*address)),
             None => None,
         }
@@ -154,13 +128,13 @@ impl Machine<'_, '_> {
                 let place = relocation.section_off;
                 if by_name.contains(&relocation.kind) && self.fills_slot(&relocation) {
                     let address = section.symbol_address(relocation.symbol);
-                    slots.insert(place, address.map(|address| self.without_mode(address)));
+                    slots.add(place, address.map(|address| self.without_mode(address)));
                 } else if relocation.kind == relative && section.has_addend && self.is_slot(place) {
-                    slots.insert(place, Some(relocation.addend.cast_unsigned()));
+                    slots.add(place, Some(relocation.addend.cast_unsigned()));
                 }
             }
         }
-        slots
+        slots.sorted()
     }
 
     fn added(&self) -> &Added {
@@ -168,32 +142,11 @@ impl Machine<'_, '_> {
             let mut added = Added::default();
             for symbol in self.image.symbols.iter().filter(|symbol| is_added(symbol.name)) {
                 added.all.insert(symbol.address);
-                if symbol.name == b"__x86_return_thunk" {
+                if is_return_thunk(symbol.name) {
                     added.returns.insert(symbol.address);
                 }
             }
             added
         })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::is_added;
-
-    #[test]
-    fn what_compilers_call() {
-        for (name, expected) in [
-            ("__stack_chk_fail", true),
-            ("__wrap___stack_chk_fail", true),
-            ("__cyg_profile_func_enter", true),
-            ("__x86_return_thunk", true),
-            ("mcount", true),
-            ("__do_open", false),
-            ("main", false),
-            ("", false),
-        ] {
-            assert_eq!(is_added(name.as_bytes()), expected, "{name}");
-        }
     }
 }

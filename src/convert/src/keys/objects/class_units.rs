@@ -2,13 +2,14 @@
 
 use crate::merge::units::Records;
 use crate::model::{FuncId, UnitClasses};
-use crate::open::{Image, Symbol, SymbolKind};
+use crate::open::{Binding, Image, Symbol, SymbolKind};
 use crate::place::Placed;
 use crate::program::names::itanium::nested;
+use crate::toolchain::itanium_abi::is_vtable;
 
 /// The units whose classes are needed and were not read with the rest. `None` if no classes are needed: no methods
 /// were folded, or the program has no vtables.
-pub(crate) fn wanted_classes<'r>(
+pub(crate) fn units_with_needed_classes<'r>(
     placed: &Placed<'_>,
     records: &'r Records<'_>,
     image: &Image<'_>,
@@ -30,7 +31,17 @@ pub(crate) fn wanted_classes<'r>(
     Some(with_classes.map(|(head, unit)| (head.offset, &unit.class_places)).collect())
 }
 
+/// True for a symbol that was local to its object file, as the tables of unnamed namespaces have.
+pub(crate) fn is_of_object(symbol: &Symbol<'_>) -> bool {
+    symbol.binding == Binding::Local && !symbol.dynamic && !symbol.hidden
+}
+
 /// True for the symbol of a vtable (Itanium C++ ABI 5.1.4).
 pub(crate) fn is_table(symbol: &Symbol<'_>) -> bool {
-    symbol.kind == SymbolKind::Data && symbol.name.starts_with(b"_ZTV")
+    symbol.kind == SymbolKind::Data && is_vtable(symbol.name)
+}
+
+/// True for the symbol of a method, which is not a thunk to one.
+pub(crate) fn is_of_method(symbol: &Symbol<'_>) -> bool {
+    symbol.kind != SymbolKind::Data && symbol.name.starts_with(b"_ZN")
 }

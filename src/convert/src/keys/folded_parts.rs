@@ -1,6 +1,6 @@
 //! Parts of one function that were folded into each other. Example: `f` has two equal parts, each with a call, and
 //! the linker keeps one at 0x3000. A frame there may be at either call, and the compiler may have recorded only one
-//! of them.
+//! of them. A jump in that code is a jump of each part.
 
 use crate::keys::functions::Functions;
 use crate::model::{DieOffset, FuncId, How, ImageAddr, UnitErased, UnitFunction, UnitPiece};
@@ -9,7 +9,8 @@ use crate::util::hash::{HashMap, HashSet};
 /// Functions with the starts of ranges that are, or may be, several of their parts.
 #[derive(Default)]
 pub(crate) struct AmbiguousParts {
-    known: HashSet<(FuncId, u64)>,
+    /// With how many parts are, or may be, there besides the first.
+    known: HashMap<(FuncId, u64), u32>,
     /// Functions with a part that was not recovered.
     missing: HashSet<FuncId>,
 }
@@ -34,7 +35,9 @@ impl AmbiguousParts {
                 if pieces.iter().skip(1).filter(is_found).count() < erased.len() {
                     ambiguous_parts.missing.insert(id);
                 }
-                ambiguous_parts.known.extend(several(pieces, erased).into_iter().map(|start| (id, start)));
+                for start in several(pieces, erased) {
+                    *ambiguous_parts.known.entry((id, start)).or_default() += 1;
+                }
             }
         }
         ambiguous_parts
@@ -45,14 +48,18 @@ impl AmbiguousParts {
         self.missing.contains(&function)
     }
 
+    /// How many parts of the function begin at an address, or may do so, besides the first.
+    pub(crate) fn more_at(&self, function: FuncId, start: u64) -> u32 {
+        self.known.get(&(function, start)).copied().unwrap_or(0)
+    }
+
     /// True if the call before a return address may be another call of the same function.
     pub(crate) fn at(&self, functions: &Functions<'_, '_>, function: FuncId, return_addr: ImageAddr) -> bool {
         if self.known.is_empty() {
             return false;
         }
-        let own = functions.ranges_of(function);
-        let before = own.partition_point(|range| range.0 < return_addr.0).checked_sub(1);
-        before.is_some_and(|at| self.known.contains(&(function, own[at].0)))
+        let range = functions.ranges_of(function).last_below(return_addr.0);
+        range.is_some_and(|range| self.known.contains_key(&(function, range.start)))
     }
 }
 

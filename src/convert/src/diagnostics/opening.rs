@@ -1,11 +1,16 @@
-//! Counts what `open` skipped or repaired: one entry per kind, with the place of the first case.
+//! Counts what was skipped or repaired while files were opened: one entry per kind, with the place of the first case.
 
 /// What was skipped or repaired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum OpenDiagnosticKind {
     /// In an object file, a relocation of a debug section has an unknown type.
-    UnknownRelocation { machine: u16, kind: u32 },
+    UnknownRelocation {
+        /// ELF `e_machine` of the file.
+        machine: u16,
+        /// The type of the relocation.
+        kind: u32,
+    },
     /// A debug section has relocations of unknown types. The section is not read, since its addresses and offsets may be wrong.
     UnrelocatedSection,
     /// A relocation names a symbol outside the symbol table or an offset outside the section; it was skipped.
@@ -98,7 +103,9 @@ impl OpenDiagnosticKind {
 
 /// One kind of skipped or repaired thing.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct OpenDiagnostic {
+    /// What was skipped or repaired.
     pub kind: OpenDiagnosticKind,
     /// How many cases there were; at least 1.
     pub count: u64,
@@ -128,12 +135,12 @@ const MAX_KINDS: usize = 256;
 
 /// Collects diagnostics. Only the first case of a kind costs a text.
 #[derive(Debug, Default)]
-pub(super) struct OpenDiagnostics {
+pub(crate) struct OpenDiagnostics {
     entries: Vec<OpenDiagnostic>,
 }
 
 impl OpenDiagnostics {
-    pub(super) fn note(&mut self, kind: OpenDiagnosticKind, first: impl FnOnce() -> String) {
+    pub(crate) fn note(&mut self, kind: OpenDiagnosticKind, first: impl FnOnce() -> String) {
         if let Some(entry) = self.entries.iter_mut().find(|entry| entry.kind == kind) {
             entry.count += 1;
         } else if self.entries.len() < MAX_KINDS {
@@ -141,7 +148,7 @@ impl OpenDiagnostics {
         }
     }
 
-    pub(super) fn merge(&mut self, other: Vec<OpenDiagnostic>) {
+    pub(crate) fn merge(&mut self, other: Vec<OpenDiagnostic>) {
         for new in other {
             match self.entries.iter_mut().find(|entry| entry.kind == new.kind) {
                 Some(entry) => entry.count += new.count,
@@ -150,7 +157,7 @@ impl OpenDiagnostics {
         }
     }
 
-    pub(super) fn into_vec(self) -> Vec<OpenDiagnostic> {
+    pub(crate) fn into_vec(self) -> Vec<OpenDiagnostic> {
         self.entries
     }
 }

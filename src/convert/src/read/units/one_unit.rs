@@ -71,7 +71,7 @@ fn read_by<'f, E: Endianity>(
         Ok((own, (unit, without))) => {
             match without {
                 None => {}
-                Some(Without::Damaged(error)) => diagnostics.add(Kind::BadLineProgram, offset, || {
+                Some(Without::Damaged(error)) => diagnostics.add(Kind::BadLineHeader, offset, || {
                     format!("unit at .debug_info+{offset:#x} is read without its line program: {error}")
                 }),
                 Some(Without::Lines(past_budget)) => past_budget.report(offset, &mut diagnostics),

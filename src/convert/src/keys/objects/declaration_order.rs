@@ -1,0 +1,131 @@
+//! Guesses which method of a class a word of a vtable means, if no evidence decides: such a guess chooses the first candidate, and never
+//! makes an answer `likely`.
+//!
+//! Words of a vtable are in the order in which the methods were declared. Example: `Parcel` declares `weigh` and then `price`, which have
+//! the same code. Nothing describes its base `Scale`, for which the table is. Words 0 and 1 of the table lead to that code, so word 0
+//! probably means `weigh`, and word 1 `price`. It is no evidence: `Scale` may declare them in another order. If nothing describes `Parcel`
+//! either, the order of the symbols serves in place of that of the declarations.
+
+use crate::keys::objects::class_units::is_of_method;
+use crate::keys::objects::dispatch::{Dispatch, MAX_WORDS, TableRange};
+use crate::keys::objects::hierarchy::Signature;
+use crate::keys::objects::meant_methods::TableClass;
+use crate::model::{FuncId, GroupId, Owner};
+use crate::open::Symbol;
+use crate::util::hash::HashMap;
+
+/// Words and methods looked at for guesses; beyond it there are no more guesses.
+const MAX_GUESSED_AT: u64 = 1 << 24;
+
+/// The words of a vtable by the group that they lead to, in their order.
+pub(crate) type WordsOfGroups = HashMap<GroupId, Vec<u64>>;
+
+impl Dispatch<'_, '_, '_> {
+    /// The words of a table that lead to each group, directly or by a thunk. Empty if too much was looked at.
+    pub(crate) fn words_of_groups(&mut self, TableRange { point, end }: TableRange) -> WordsOfGroups {
+        let mut words = WordsOfGroups::default();
+        for number in 0..(end.saturating_sub(point) / self.width).min(MAX_WORDS) {
+            let groups = match self.owner_at_word(point + number * self.width) {
+                None => continue,
+                Some(Owner::Group(group)) => self.led_to(group),
+                Some(Owner::Function(function)) => {
+                    self.groups_of(Some(Owner::Function(self.behind_thunk(function))))
+                }
+            };
+            if !self.looks_for_guess(1 + groups.len()) {
+                return WordsOfGroups::default();
+            }
+            for &group in &*groups {
+                words.entry(group).or_default().push(number);
+            }
+        }
+        words
+    }
+
+    /// The method that a word of a table means if its words are in the order of the class's declarations. `words`: those of the table
+    /// that lead to the group. `related`: the members of the group that the class and its bases have.
+    pub(crate) fn by_order(
+        &mut self,
+        class: &TableClass<'_>,
+        words: &[u64],
+        slot: u16,
+        related: &[FuncId],
+    ) -> Option<FuncId> {
+        if words.len() > related.len() {
+            return None;
+        }
+        let at = words.binary_search(&u64::from(slot)).ok()?;
+        let none: &[usize] = &[];
+        let line = match class {
+            TableClass::Known { line, .. } => line,
+            TableClass::Named(_) => none,
+        };
+        let mut methods: Vec<(u16, FuncId)> = Vec::new();
+        let (mut seen, mut overridden): (Vec<Signature<'_>>, usize) = (Vec::new(), 0);
+        // The class comes before its bases.
+        for class in line.iter().map(|&class| &self.classes.list[class]) {
+            if !self.looks_for_guess(1 + class.methods.len()) {
+                return None;
+            }
+            for method in class.methods.iter().filter(|method| method.is_virtual) {
+                let Some(signature) = class.within(method.linkage_name) else { continue };
+                let Some(function) = self.members.method(class, method) else { continue };
+                if !related.contains(&function) {
+                    continue;
+                }
+                if seen.contains(&signature) {
+                    overridden += 1;
+                } else {
+                    seen.push(signature);
+                    methods.push((method.slot, function));
+                }
+            }
+        }
+        if methods.is_empty() {
+            return self.by_symbols(words, at, related);
+        }
+        methods.sort_unstable();
+        let is_whole = methods.len() + overridden == related.len() && methods.len() == words.len();
+        let in_order = methods.is_sorted_by(|one, next| one.0 < next.0);
+        (is_whole && in_order).then(|| methods[at].1)
+    }
+
+    /// The method at the same place among the symbols of these methods: compilers define methods in the order of the source.
+    fn by_symbols(&mut self, words: &[u64], at: usize, related: &[FuncId]) -> Option<FuncId> {
+        let starts = &self.index.functions.starts;
+        let start = starts[related.first()?.index()];
+        if related.len() != words.len() || related.iter().any(|function| starts[function.index()] != start) {
+            return None;
+        }
+        let mut numbered = Vec::new();
+        for &function in related {
+            numbered.push((self.symbol_number(start, function)?, function));
+        }
+        numbered.sort_unstable();
+        Some(numbered[at].1)
+    }
+
+    /// The place in the symbol table of a method's symbol at an address. In a large program only symbols that share their address are
+    /// left (`with_needed_symbols`): those of all methods that [`Dispatch::by_symbols`] compares.
+    fn symbol_number(&mut self, start: u64, function: FuncId) -> Option<u32> {
+        if self.symbol_numbers.is_none() {
+            let in_group =
+                |symbol: &Symbol<'_>| matches!(self.owner_at(symbol.address), Some(Owner::Group(_)));
+            let is_such = |symbol: &Symbol<'_>| is_of_method(symbol) && in_group(symbol);
+            let all = (0..).zip(&self.image.symbols).filter(|(_, symbol)| is_such(symbol));
+            let mut numbers: HashMap<(u64, &[u8]), u32> = HashMap::default();
+            for (number, symbol) in all {
+                numbers.entry((symbol.address, symbol.name)).or_insert(number);
+            }
+            self.symbol_numbers = Some(numbers);
+        }
+        let numbers = self.symbol_numbers.as_ref()?;
+        self.names(function).find_map(|name| numbers.get(&(start, name)).copied())
+    }
+
+    /// Counts what a guess looks at; false if it is too much. Guesses take nothing from the budget of evidence.
+    fn looks_for_guess(&mut self, count: usize) -> bool {
+        self.guessed_at += count as u64;
+        self.guessed_at <= MAX_GUESSED_AT
+    }
+}

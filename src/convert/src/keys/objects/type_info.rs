@@ -1,0 +1,231 @@
+//! The bases of classes, from the type information of the program (Itanium C++ ABI 2.9.5).
+//!
+//! A unit without debug information describes no class, and clang describes no class without a vtable. But the word before the first
+//! function of a vtable leads to the type information of its class, and that to the type information of its bases: in the bytes of
+//! the program, in relocations for the loader, or by a symbol. One class of a program has one object of type information, so its
+//! address identifies the class. Names do not: two units may each have a class of one name in an unnamed namespace.
+//!
+//! Only the classes of given tables and their bases are read, and each once. Programs with `-fno-rtti` have 0 in the tables.
+
+use crate::keys::objects::vtables::{Word, Words};
+use crate::model::AddressRange;
+use crate::open::Image;
+use crate::toolchain::itanium_abi::{Bases, bases_of_type_info, class_of_type_info, class_of_vtable};
+use crate::util::hash::{HashMap, HashSet};
+
+/// Longer names are not used.
+const MAX_NAME: usize = 2048;
+
+/// Bases that a class may have; one with more is not used.
+const MAX_BASES: u64 = 64;
+
+/// Bases of bases that are followed.
+const MAX_DEPTH: usize = 32;
+
+/// Classes that are read; beyond it no further base is known.
+const MAX_TYPES: usize = 1 << 20;
+
+/// Bases of all classes together: the type information of different classes may overlap in a damaged program.
+const MAX_ALL_BASES: usize = 1 << 22;
+
+/// The largest offset of a base in an object.
+const MAX_OFFSET: u64 = 1 << 24;
+
+/// The type information of a class.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum TypeId<'f> {
+    At(u64),
+    /// In another module, by the name of the class: the text that the linkage names of its methods begin with.
+    Elsewhere(&'f [u8]),
+}
+
+/// A class by its type information.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct TypeInfo<'f> {
+    /// The text that the linkage names of its methods begin with.
+    pub(crate) key: &'f [u8],
+    /// Each with its offset, `None` for a virtual base.
+    pub(crate) bases: Vec<(TypeId<'f>, Option<u64>)>,
+    /// It has one base, which has a vtable: the ABI describes other classes with one base by a list.
+    pub(crate) extends: bool,
+}
+
+/// The type information that was read.
+#[derive(Default)]
+pub(crate) struct TypeInfos<'f> {
+    /// Sorted.
+    pub(crate) list: Vec<(TypeId<'f>, TypeInfo<'f>)>,
+    /// Keys that vtables at several addresses have, so that no name tells the class.
+    pub(crate) shared_keys: HashSet<&'f [u8]>,
+    /// A cap was reached: the bases of further classes are not known.
+    pub(crate) is_cut: bool,
+}
+
+/// The type information that the word of a vtable, or a base's pointer, leads to.
+pub(crate) fn led_to<'f>(word: Word<'f>) -> Option<TypeId<'f>> {
+    match word {
+        Word::Number(address) if address > 0 => Some(TypeId::At(address.cast_unsigned())),
+        Word::Object(_, 0, Some(address)) => Some(TypeId::At(address)),
+        Word::Object(name, 0, None) => {
+            class_of_type_info(name).map(|class| TypeId::Elsewhere(without_bounds(class)))
+        }
+        _ => None,
+    }
+}
+
+/// The mangled name of a class without `N` and `E`.
+pub(crate) fn without_bounds(class: &[u8]) -> &[u8] {
+    class.strip_prefix(b"N").and_then(|name| name.strip_suffix(b"E")).unwrap_or(class)
+}
+
+impl<'f> TypeInfos<'f> {
+    /// Reads the type information at `first`, and that of all bases.
+    pub(crate) fn read(image: &Image<'f>, mut next: Vec<u64>) -> TypeInfos<'f> {
+        let mut reader = TypeReader { image, width: u64::from(image.arch.address_size), kinds: kinds(image) };
+        let mut found: HashMap<TypeId<'f>, TypeInfo<'f>> = HashMap::default();
+        if reader.kinds.is_empty() && image.loader.sections().is_empty() {
+            return TypeInfos::default();
+        }
+        let (mut bases_of_all, mut is_cut) = (0, false);
+        for _ in 0..MAX_DEPTH {
+            next.sort_unstable();
+            next.dedup();
+            next.retain(|address| !found.contains_key(&TypeId::At(*address)));
+            is_cut |= found.len() + next.len() > MAX_TYPES;
+            if next.is_empty() || is_cut {
+                break;
+            }
+            let ranges: Vec<AddressRange> = next.iter().map(|&address| reader.range(address)).collect();
+            let words = Words::new(image, &ranges);
+            let mut bases = Vec::new();
+            for &address in &next {
+                let Some(info) = reader.at(&words, address) else { continue };
+                bases_of_all += info.bases.len();
+                if bases_of_all > MAX_ALL_BASES {
+                    is_cut = true;
+                    break;
+                }
+                bases.extend(info.bases.iter().filter_map(|base| match base.0 {
+                    TypeId::At(address) => Some(address),
+                    TypeId::Elsewhere(_) => None,
+                }));
+                found.insert(TypeId::At(address), info);
+            }
+            next = bases;
+        }
+        let mut list: Vec<_> = found.into_iter().collect();
+        list.sort_unstable_by_key(|(id, _)| *id);
+        TypeInfos { list, shared_keys: shared_keys(image), is_cut }
+    }
+}
+
+/// The keys of classes with vtables at several addresses.
+fn shared_keys<'f>(image: &Image<'f>) -> HashSet<&'f [u8]> {
+    let mut tables: HashMap<&[u8], u64> = HashMap::default();
+    let mut shared = HashSet::default();
+    for symbol in &image.symbols {
+        let Some(class) = class_of_vtable(symbol.name) else { continue };
+        if *tables.entry(without_bounds(class)).or_insert(symbol.address) != symbol.address {
+            shared.insert(without_bounds(class));
+        }
+    }
+    shared
+}
+
+/// The values of the first word of type information, sorted, with the bases that it then has, where the program itself has the vtables of the
+/// runtime: it is linked with the runtime, or has copies of its objects.
+fn kinds(image: &Image<'_>) -> Vec<(u64, Bases)> {
+    let width = u64::from(image.arch.address_size);
+    let kind = |symbol: &crate::open::Symbol<'_>| {
+        Some((symbol.address.wrapping_add(2 * width), bases_of_type_info(symbol.name)?))
+    };
+    let mut kinds: Vec<(u64, Bases)> = image.symbols.iter().filter_map(kind).collect();
+    kinds.sort_by_key(|kind| kind.0);
+    kinds.dedup();
+    kinds
+}
+
+struct TypeReader<'i, 'f> {
+    image: &'i Image<'f>,
+    width: u64,
+    kinds: Vec<(u64, Bases)>,
+}
+
+impl<'f> TypeReader<'_, 'f> {
+    /// The number of bases in the list of type information. Its bytes do not change when the program is loaded.
+    fn listed(&mut self, address: u64) -> Option<u64> {
+        let place = address.checked_add(2 * self.width + 4)?;
+        let bytes = bytes_at(self.image, place)?.first_chunk()?;
+        let big = self.image.arch.big_endian;
+        let count = if big { u32::from_be_bytes(*bytes) } else { u32::from_le_bytes(*bytes) };
+        Some(u64::from(count)).filter(|count| (1..=MAX_BASES).contains(count))
+    }
+
+    /// The range of type information, whichever kind it is.
+    fn range(&mut self, address: u64) -> AddressRange {
+        let listed = self.listed(address).unwrap_or_default();
+        let len = 3 * self.width + 8 + 2 * self.width * listed;
+        AddressRange { start: address, end: address.saturating_add(len) }
+    }
+
+    fn kind(&self, word: Word<'f>) -> Option<Bases> {
+        match word {
+            Word::Object(name, addend, _) if u64::try_from(addend) == Ok(2 * self.width) => {
+                bases_of_type_info(name)
+            }
+            Word::Number(value) => {
+                let after = self.kinds.partition_point(|kind| kind.0 < value.cast_unsigned());
+                let mut here = self.kinds[after..].iter().take_while(|kind| kind.0 == value.cast_unsigned());
+                let kind = here.next().map(|kind| kind.1);
+                // Two kinds at one address are of a damaged table of symbols.
+                kind.filter(|_| here.next().is_none())
+            }
+            _ => None,
+        }
+    }
+
+    /// Reads the type information of a class; `None` if it is none, or not all of it is known.
+    fn at(&mut self, words: &Words<'_, 'f>, address: u64) -> Option<TypeInfo<'f>> {
+        let width = self.width;
+        let word = |place: u64| words.at(address.checked_add(place)?);
+        let kind = self.kind(word(0)?)?;
+        let name = match word(width)? {
+            Word::Number(name) => name.cast_unsigned(),
+            Word::Object(_, 0, Some(name)) => name,
+            _ => return None,
+        };
+        let key = without_bounds(self.name(name)?);
+        let mut bases = Vec::new();
+        match kind {
+            Bases::None => {}
+            Bases::One => bases.push((led_to(word(2 * width)?)?, Some(0))),
+            Bases::Listed => {
+                for number in 0..self.listed(address)? {
+                    let place = 2 * width + 8 + 2 * width * number;
+                    let Word::Number(offset) = word(place + width)? else { return None };
+                    // Bit 0 says that the base is virtual; the offset begins at bit 8.
+                    let fixed = offset & 1 == 0;
+                    let offset = u64::try_from(offset >> 8).ok().filter(|offset| *offset <= MAX_OFFSET);
+                    bases.push((led_to(word(place)?)?, if fixed { Some(offset?) } else { None }));
+                }
+            }
+        }
+        Some(TypeInfo { key, bases, extends: kind == Bases::One })
+    }
+
+    /// The name of a class. gcc marks with `*` the names by which no classes are compared.
+    fn name(&self, address: u64) -> Option<&'f [u8]> {
+        let bytes = bytes_at(self.image, address)?;
+        let name = &bytes[..memchr::memchr(0, &bytes[..bytes.len().min(MAX_NAME + 8)])?];
+        let name = name.strip_prefix(b"*").unwrap_or(name);
+        (!name.is_empty() && name.iter().all(|byte| byte.is_ascii_graphic() || !byte.is_ascii()))
+            .then_some(name)
+    }
+}
+
+/// The bytes of data from an address to the end of its section.
+fn bytes_at<'f>(image: &Image<'f>, address: u64) -> Option<&'f [u8]> {
+    let after = image.data.partition_point(|&(start, _)| start <= address);
+    let (start, bytes) = *image.data.get(after.checked_sub(1)?)?;
+    bytes.get(usize::try_from(address - start).ok()?..)
+}

@@ -1,0 +1,368 @@
+//! What a program shows about functions that no DIE describes: whether its linker folds, which objects have no unit, and
+//! which line sequences have no function. The folder `aliases` decides by it.
+
+use std::sync::OnceLock;
+
+use crate::diagnostics::{Diagnostics, Kind};
+use crate::model::{AddressRange, BareLines, Function, How, LocalOrigin, NameId, Rows, UnitId, UnitPiece};
+use crate::open::{Format, Image, Linker};
+use crate::place::candidate::Candidate;
+use crate::place::placing::{Placing, name_of};
+use crate::program::names::itanium::{is_mangled, is_program_wide};
+use crate::program::names::relation::{Relation, relation};
+use crate::program::symbols::{CodeSymbol, Symbols};
+use crate::recover::recovered::UnitView;
+use crate::toolchain::functions::{START_UP_FILES, WHOLE_PROGRAM_FILES, is_reserved};
+use crate::util::hash::{HashMap, HashSet};
+use crate::util::text::base_name;
+
+/// The symbols of the program, and the evidence about the names among them that no DIE explains.
+#[derive(Clone, Copy)]
+pub(crate) struct SymbolEvidence<'e, 'f> {
+    pub(crate) symbols: &'e Symbols<'f>,
+    pub(crate) folding: &'e FoldingEvidence,
+}
+
+/// How often a base name of a file occurs.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct FileCounts {
+    /// The files of the symbol table that have it.
+    symbol_files: u32,
+    units: u32,
+}
+
+/// What a program shows about functions that no DIE describes.
+pub(crate) struct FoldingEvidence {
+    pub(crate) linker: Linker,
+    /// The file format has aliases; Mach-O has none.
+    pub(crate) has_aliases: bool,
+    /// The program shows that something was folded.
+    pub(crate) folding_shown: bool,
+    /// Some object has no unit: the symbol table has more files of some name than there are units of it, or code
+    /// without a unit.
+    pub(crate) has_undescribed_objects: bool,
+    /// By base name.
+    pub(crate) files: HashMap<Vec<u8>, FileCounts>,
+    /// Names of callees; filled only if the linker may have folded objects that no unit describes.
+    pub(crate) called: HashSet<NameId>,
+    /// Codeless functions, with the units that describe them.
+    pub(crate) codeless: HashMap<NameId, Vec<UnitId>>,
+    /// Unmangled names of erased functions that other units may call and that no function with code has, with their
+    /// sizes.
+    pub(crate) lost_functions: HashSet<(NameId, u64)>,
+    /// By range: line sequences of units that have no function there for them.
+    sequences: Sequences,
+    /// Ranges of several line sequences without a function: as many functions are folded there.
+    pub(crate) multiply_folded: HashSet<AddressRange>,
+    /// The lines that no function has, with their units, by start. Filled only if the linker may have folded functions.
+    bare_lines: Vec<(UnitId, BareLines)>,
+    /// By unit: whether the symbol table has any of its functions by name. Few programs need it.
+    pub(crate) has_symbols: OnceLock<Vec<bool>>,
+}
+
+impl FoldingEvidence {
+    pub(crate) fn new(
+        image: &Image<'_>,
+        linker: Linker,
+        placing: &Placing<'_, '_>,
+        symbols: &Symbols<'_>,
+    ) -> FoldingEvidence {
+        let mut files: HashMap<Vec<u8>, FileCounts> = HashMap::default();
+        for file in image.symbol_files.iter().filter(|file| !file.is_empty()) {
+            files.entry(base_name(file).to_vec()).or_default().symbol_files += 1;
+        }
+        for unit in placing.recovered.all() {
+            files.entry(unit.head.file_name.to_vec()).or_default().units += 1;
+        }
+        let mut named = image.symbol_files.iter().map(|file| base_name(file));
+        let counts = |name: &&[u8]| !WHOLE_PROGRAM_FILES.contains(name) && !START_UP_FILES.contains(name);
+        let has_undescribed_objects =
+            named.any(|name| counts(&name) && more_files(&files, name)) || is_uncovered(placing, symbols);
+        let (sequences, multiply_folded) = sequences(placing);
+        // Folding by the compiler does not count.
+        let recovered = |piece: &UnitPiece| match piece.how {
+            How::LiveRange => false,
+            How::CallSite => has_sequence(&piece),
+            _ => true,
+        };
+        let folding_shown = !sequences.is_empty()
+            || !multiply_folded.is_empty()
+            || placing.recovered.all().any(|unit| unit.code.pieces.iter().any(recovered))
+            || symbols.by_address().any(differ);
+        let mut codeless: HashMap<NameId, Vec<UnitId>> = HashMap::default();
+        for (index, unit) in placing.recovered.all().enumerate() {
+            for function in &unit.records.codeless {
+                let name = placing.names.of_origin(unit.origin_of(function.origin));
+                codeless.entry(name).or_default().push(UnitId::new(index as u32));
+            }
+        }
+        let has_aliases = image.format != Format::MachO;
+        let lost_functions = lost_functions(placing);
+        let may_fold = linker != Linker::NeverFolds;
+        let bare_lines = if may_fold { unowned_lines(placing) } else { Vec::new() };
+        let called = if may_fold && has_undescribed_objects { called(placing) } else { HashSet::default() };
+        FoldingEvidence {
+            linker,
+            has_aliases,
+            folding_shown,
+            has_undescribed_objects,
+            files,
+            called,
+            codeless,
+            lost_functions,
+            sequences,
+            multiply_folded,
+            bare_lines,
+            has_symbols: OnceLock::new(),
+        }
+    }
+
+    /// True if the linker may have folded functions that no unit describes.
+    pub(crate) fn may_fold(&self) -> bool {
+        self.linker != Linker::NeverFolds
+    }
+
+    /// True if the linker is known to keep the names of all functions that it folds.
+    pub(crate) fn keeps_symbols(&self) -> bool {
+        matches!(self.linker, Linker::MayFold | Linker::MayFoldAndLocalize)
+    }
+
+    /// True if the linker drops the symbols of local functions that it folds.
+    pub(crate) fn drops_symbols(&self) -> bool {
+        self.linker == Linker::MayFoldAndForget
+    }
+
+    /// True if the program has objects that no unit describes.
+    pub(crate) fn has_undescribed_objects(&self) -> bool {
+        self.has_undescribed_objects
+    }
+
+    /// True if any function may hide a folded one that nothing in the program names: a local function of an object
+    /// without debug information, whose symbol the linker dropped.
+    pub(crate) fn may_hide_functions(&self) -> bool {
+        self.has_undescribed_objects && self.drops_symbols()
+    }
+
+    /// True if the symbol table has symbols of a file with this base name.
+    pub(crate) fn has_symbols_of(&self, file: &[u8]) -> bool {
+        self.files.get(file).is_some_and(|counts| counts.symbol_files > 0)
+    }
+
+    /// True if the symbol table has one file with this base name, and the program no more units of it.
+    pub(crate) fn has_one_file(&self, file: &[u8]) -> bool {
+        self.files.get(file).is_some_and(|counts| counts.symbol_files == 1 && counts.units <= 1)
+    }
+
+    /// True for code that no DIE describes whose lines are of one file and whose symbols are all of other files. The
+    /// symbols name local functions of the other files. A function of the lines' own file was folded with them, and
+    /// the linker dropped its symbol. A file without any symbol proves nothing.
+    pub(crate) fn has_lines_of_another(&self, placing: &Placing<'_, '_>, here: &[CodeSymbol<'_>]) -> bool {
+        if !self.drops_symbols() {
+            return false;
+        }
+        let is_local = |symbol: &CodeSymbol<'_>| {
+            symbol.local && !symbol.file.is_empty() && !is_program_wide(symbol.name)
+        };
+        let functions = || here.iter().filter(|symbol| symbol.function);
+        let of_another = |(unit, _): &(UnitId, BareLines)| {
+            let file = &*placing.recovered.unit(unit.index()).head.file_name;
+            self.has_symbols_of(file) && functions().all(|symbol| base_name(symbol.file) != file)
+        };
+        let bare = here.first().map_or(&[][..], |symbol| self.bare_lines(symbol.start));
+        functions().all(is_local) && bare.iter().any(of_another)
+    }
+
+    /// The line sequences that begin at an address and that no function has, with their units, if the linker may have
+    /// folded functions there.
+    pub(crate) fn bare_lines(&self, start: u64) -> &[(UnitId, BareLines)] {
+        let first = self.bare_lines.partition_point(|(_, lines)| lines.start.0 < start);
+        let count = self.bare_lines[first..].partition_point(|(_, lines)| lines.start.0 == start);
+        &self.bare_lines[first..first + count]
+    }
+
+    /// The unit of such a sequence that begins before an address and goes on there. Sequences seldom overlap, so only
+    /// the last `TRIED` before the address are checked.
+    pub(crate) fn unit_of_lines_over(&self, address: u64) -> Option<UnitId> {
+        const TRIED: usize = 8;
+        let first = self.bare_lines.partition_point(|(_, lines)| lines.start.0 < address);
+        let covers = |of: &&(UnitId, BareLines)| address < of.1.range().end;
+        self.bare_lines[..first].iter().rev().take(TRIED).find(covers).map(|of| of.0)
+    }
+
+    /// Line sequences of a range that no function there has; `None` for a sequence that a function there may have.
+    pub(crate) fn sequences(&self, range: AddressRange) -> &[Option<Rows>] {
+        match self.may_fold() {
+            true => self.sequences.get(&range).map_or(&[], |found| found),
+            false => &[],
+        }
+    }
+
+    /// True if a line sequence shows that a range has a function besides those known there.
+    pub(crate) fn has_other_lines(&self, range: AddressRange) -> bool {
+        self.multiply_folded.contains(&range) || !self.sequences(range).is_empty()
+    }
+
+    /// Counts the members of a Mach-O candidate that are known only by a symbol.
+    pub(crate) fn report(
+        &self,
+        candidate: &Candidate,
+        placing: &Placing<'_, '_>,
+        functions: &[Function],
+        diagnostics: &mut Diagnostics,
+    ) {
+        let alone = candidate.members.iter().filter(|member| member.how == How::SymbolOnly);
+        for member in alone.filter(|_| !self.has_aliases) {
+            diagnostics.add(Kind::UndescribedFold, candidate.start, || {
+                let name = String::from_utf8_lossy(name_of(placing, &functions[member.function.index()]));
+                format!("{name} at {:#x}: link with --keep-icf-stabs, and build all with -g", candidate.start)
+            });
+        }
+    }
+}
+
+/// The names of all callees.
+fn called(placing: &Placing<'_, '_>) -> HashSet<NameId> {
+    let units = placing.recovered.all();
+    let callees =
+        units.flat_map(|unit| unit.records.callees.iter().map(move |callee| unit.origin_of(callee.origin)));
+    callees.map(|origin| placing.names.of_origin(origin)).collect()
+}
+
+fn lost_functions(placing: &Placing<'_, '_>) -> HashSet<(NameId, u64)> {
+    let mut found: HashSet<(NameId, u64)> = HashSet::default();
+    let name_of = |unit: usize, origin: LocalOrigin| {
+        placing.names.of_origin(placing.recovered.units.origin_of(unit, origin))
+    };
+    for (index, unit) in placing.recovered.all().enumerate() {
+        for erased in
+            unit.records.erased.iter().filter(|erased| erased.external && !erased.removed && !erased.part)
+        {
+            let name = name_of(index, erased.origin);
+            if !is_mangled(placing.names.text(name)) {
+                found.insert((name, erased.size));
+            }
+        }
+    }
+    if !found.is_empty() {
+        let functions = placing.recovered.all().enumerate().flat_map(|(index, unit)| {
+            unit.code.functions.iter().map(move |function| name_of(index, function.origin))
+        });
+        let known: HashSet<NameId> = functions.collect();
+        found.retain(|(name, _)| !known.contains(name));
+    }
+    found
+}
+
+/// True if the program has a function that no unit covers. Its object has no debug information and no `STT_FILE`
+/// symbol (assembly code, even without symbol types, or a program without local symbols), or its compiler was told
+/// not to describe it. Names that compilers, linkers and C libraries add are reserved and do not count.
+fn is_uncovered(placing: &Placing<'_, '_>, symbols: &Symbols<'_>) -> bool {
+    let units = placing.recovered;
+    if units.code.is_empty() {
+        return false;
+    }
+    let pieces = units.code.iter().flat_map(|unit| unit.pieces.iter()).map(UnitPiece::range);
+    let bare = units.traces.iter().flat_map(|unit| &unit.bare).map(BareLines::range);
+    let mut covered: Vec<AddressRange> = pieces.chain(bare).collect();
+    covered.sort_unstable();
+    let mut ends = covered.into_iter().peekable();
+    let mut end = 0;
+    for symbol in symbols.iter() {
+        while let Some(range) = ends.next_if(|range| range.start <= symbol.start) {
+            end = end.max(range.end);
+        }
+        let counts = !symbol.local || WHOLE_PROGRAM_FILES.contains(&base_name(symbol.file));
+        let named = counts && !symbol.of_linker && !is_reserved(symbol.name);
+        if end <= symbol.start && named {
+            return true;
+        }
+    }
+    false
+}
+
+/// True if the symbol table has more files with this base name than there are units of it.
+pub(crate) fn more_files(files: &HashMap<Vec<u8>, FileCounts>, name: &[u8]) -> bool {
+    files.get(name).is_some_and(|counts| counts.symbol_files > counts.units)
+}
+
+/// True if the symbols at an address show different functions.
+fn differ(here: &[CodeSymbol<'_>]) -> bool {
+    let [first, rest @ ..] = here else { return false };
+    let other = |symbol: &CodeSymbol<'_>| {
+        let mangled = is_mangled(first.name) && is_mangled(symbol.name);
+        first.of_another_object(symbol) || (mangled && relation(first.name, symbol.name) == Relation::Other)
+    };
+    rest.iter().any(|symbol| first.shares(symbol) && other(symbol))
+}
+
+/// By range: line sequences of functions that no DIE describes; `None` for a sequence that a described function may
+/// have.
+type Sequences = HashMap<AddressRange, Vec<Option<Rows>>>;
+
+/// The line sequences that no function has, with their units, by start.
+fn unowned_lines(placing: &Placing<'_, '_>) -> Vec<(UnitId, BareLines)> {
+    let units = placing.recovered.all().enumerate();
+    let of_unit =
+        |(index, unit)| lines_without_function(unit).map(move |lines| (UnitId::new(index as u32), *lines));
+    let mut all: Vec<_> = units.flat_map(of_unit).filter(|(_, lines)| !lines.in_doubt).collect();
+    all.sort_by_key(|(unit, lines)| (lines.start, *unit));
+    all
+}
+
+/// Line sequences beyond the number of functions that their unit has at their range, and the ranges at which several
+/// sequences and no function are.
+fn sequences(placing: &Placing<'_, '_>) -> (Sequences, HashSet<AddressRange>) {
+    let mut found = Sequences::default();
+    let mut once: HashSet<AddressRange> = HashSet::default();
+    let mut several: HashSet<AddressRange> = HashSet::default();
+    // By range of such lines: whether any function has it.
+    let mut described: HashMap<AddressRange, bool> = HashMap::default();
+    let all = placing.recovered.all().flat_map(lines_without_function);
+    described.extend(all.map(|lines| (lines.range(), false)));
+    if described.is_empty() {
+        return (found, several);
+    }
+    for piece in placing.recovered.code.iter().flat_map(|unit| unit.pieces.iter()) {
+        described.entry(piece.range()).and_modify(|described| *described = true);
+    }
+    for (index, unit) in placing.recovered.all().enumerate() {
+        // Each recovered function has one of the sequences. The other functions have claimed theirs already.
+        let mut recovered: HashMap<AddressRange, usize> = HashMap::default();
+        for piece in unit.code.pieces.iter().filter(has_sequence) {
+            *recovered.entry(piece.range()).or_default() += 1;
+        }
+        for lines in lines_without_function(unit) {
+            let range = lines.range();
+            if !described[&range] {
+                if !once.insert(range) {
+                    several.insert(range);
+                }
+                continue;
+            }
+            match recovered.get_mut(&range) {
+                Some(recovered) if *recovered > 0 => *recovered -= 1,
+                _ => {
+                    let rows = Rows { unit: UnitId::new(index as u32), range: lines.rows, skip: 0 };
+                    found.entry(range).or_default().push((!lines.in_doubt).then_some(rows));
+                }
+            }
+        }
+    }
+    (found, several)
+}
+
+/// True for a recovered piece that has, or may have, a line sequence of its own.
+fn has_sequence(piece: &&UnitPiece) -> bool {
+    match piece.how {
+        How::Symbol | How::LineSequence => true,
+        How::CallSite => piece.rows.len > 0,
+        _ => false,
+    }
+}
+
+/// The line sequences of a unit that none of its functions has.
+fn lines_without_function<'u>(unit: UnitView<'u, '_>) -> impl Iterator<Item = &'u BareLines> + use<'u> {
+    // A unit without erased functions lists such sequences as bare lines.
+    let bare = unit.traces.bare.iter().filter(|_| unit.records.erased.is_empty());
+    unit.traces.unclaimed.iter().chain(bare).filter(|lines| !lines.continues)
+}

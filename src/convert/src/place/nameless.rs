@@ -1,0 +1,26 @@
+//! Adds functions without a name to a range of code: only line sequences show them.
+
+use crate::model::{Function, How, Member};
+use crate::place::candidate::{Candidate, by_name_alone};
+use crate::place::folding_evidence::FoldingEvidence;
+use crate::place::placing::Placing;
+
+/// Adds functions without a name: one for each line sequence that no function there has, and the survivor, if every
+/// known function was folded into it.
+pub(crate) fn add_nameless(
+    placing: &mut Placing<'_, '_>,
+    folding: &FoldingEvidence,
+    candidate: &mut Candidate,
+    functions: &mut Vec<Function>,
+) {
+    let members = &mut candidate.members;
+    let remains = members.iter().any(|member| member.how == How::LiveRange);
+    if !remains && folding.may_fold() && members.len() == 1 {
+        let name = placing.names.add(b"");
+        members.push(by_name_alone(&mut placing.names, functions, name));
+    }
+    for &rows in folding.sequences(candidate.range()) {
+        let name = placing.names.add(b"");
+        candidate.members.push(Member { rows, ..by_name_alone(&mut placing.names, functions, name) });
+    }
+}

@@ -1,0 +1,51 @@
+//! What stays the same during the walk over one unit. The readers of entries take it, and return what they found.
+
+use gimli::{AttributeValue, Reader as _, Section as _, UnitOffset};
+
+use crate::model::DieOffset;
+use crate::read::code::CodeSections;
+use crate::read::options::ReadOptions;
+use crate::read::sections::abbreviations::Abbreviations;
+use crate::read::sections::bytes::{Bytes, Dwarf, Endianity};
+use crate::read::sections::entries::Entries;
+use crate::read::unit::roles::Role;
+
+pub(crate) type UnitEntries<'a, 'f, E> = Entries<'a, 'f, E, Role>;
+
+/// The unit that is walked, and its sections.
+#[derive(Clone, Copy)]
+pub(crate) struct WalkedUnit<'a, 'f, E: Endianity> {
+    pub(crate) dwarf: &'a Dwarf<'f, E>,
+    pub(crate) unit: &'a gimli::Unit<Bytes<'f, E>>,
+    pub(crate) abbreviations: Abbreviations<'a, 'f>,
+    pub(crate) unit_offset: u64,
+    pub(crate) code: &'a CodeSections,
+    pub(crate) options: ReadOptions,
+    /// The offset from which `DW_AT_LLVM_stmt_sequence` may count instead of the start of the section.
+    pub(crate) sequence_base: u64,
+    /// The unit's part of `.debug_addr`, if addresses have 8 bytes.
+    pub(crate) addresses: &'f [u8],
+    /// The most bytes of memory of the unit.
+    pub(crate) max_kept: u64,
+}
+
+impl<'f, E: Endianity> WalkedUnit<'_, 'f, E> {
+    /// The offset in `.debug_info` of an entry of the unit.
+    pub(crate) fn die(&self, offset: UnitOffset) -> DieOffset {
+        DieOffset(self.unit_offset + offset.0 as u64)
+    }
+
+    /// The address in an attribute.
+    #[inline]
+    pub(crate) fn address(&self, value: AttributeValue<Bytes<'f, E>>) -> Option<u64> {
+        match value {
+            AttributeValue::Addr(address) => Some(address),
+            AttributeValue::DebugAddrIndex(index) if !self.addresses.is_empty() => {
+                let at = index.0.checked_mul(8)?;
+                let word = self.addresses.get(at..)?.first_chunk::<8>()?;
+                Some(self.dwarf.debug_addr.reader().endian().read_u64(word))
+            }
+            value => self.dwarf.attr_address(self.unit, value).ok().flatten(),
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! How linkers name themselves, their stubs, and the symbols that mark bounds of sections.
+
+/// Linkers' names for the end of the program's code.
+pub(crate) const SECTION_ENDS: &[&[u8]] = &[b"etext", b"_etext", b"__etext"];
+
+/// Linkers' prefixes for the name of a section, for its start and its end.
+const SECTION_BOUNDS: &[&[u8]] = &[b"__start_", b"__stop_"];
+
+/// Sections of stubs that call functions of other modules: of ELF, and of Mach-O.
+const STUBS: &[&[u8]] = &[b".plt", b".iplt"];
+const MACHO_STUBS: &[&[u8]] = &[b"__stubs", b"__auth_stubs"];
+
+/// Sections with the addresses of functions that the loader finds by name: of ELF, and of Mach-O.
+const SLOTS: &[&str] = &["got", "__la_symbol_ptr"];
+
+/// Sections that only one tool writes: the linker gold, Go's linker or compiler, BOLT (which folds functions after the link).
+pub(crate) const OF_GOLD: &[u8] = b".note.gnu.gold-version";
+pub(crate) const OF_GO: &[u8] = b".note.go.buildid";
+pub(crate) const OF_BOLT: &[u8] = b".note.bolt_info";
+
+/// What the names of lld's thunks between distant code begin with and contain (`__AArch64ADRPThunk_far`).
+const LLD_THUNK_PREFIX: &[u8] = b"__";
+const LLD_THUNK: &[u8] = b"Thunk_";
+
+/// Begins the name of the symbol of a Mach-O file's header, after the `_` of C names (`__mh_execute_header`).
+const MACHO_HEADER: &[u8] = b"_mh_";
+
+/// Linkers that may fold, by the word that they write to `.comment`: lld, and mold.
+const LLD: &[u8] = b"LLD";
+const MOLD: &[u8] = b"mold";
+
+/// Other linkers have this text in their names (armlink, `IAR ELF Linker`), and some of them fold. GNU ld writes no name.
+const OTHER: &[u8] = b"link";
+
+/// True if lld wrote its name to the section `.comment`.
+pub(crate) fn names_lld(comment: &[u8]) -> bool {
+    names(comment, LLD)
+}
+
+/// True if mold wrote its name to the section `.comment`.
+pub(crate) fn names_mold(comment: &[u8]) -> bool {
+    names(comment, MOLD)
+}
+
+fn names(comment: &[u8], linker: &[u8]) -> bool {
+    comment.split(|byte| !byte.is_ascii_alphanumeric()).any(|word| word.eq_ignore_ascii_case(linker))
+}
+
+/// True if the section `.comment` has a name of some linker.
+pub(crate) fn names_linker(comment: &[u8]) -> bool {
+    comment.windows(OTHER.len()).any(|word| word.eq_ignore_ascii_case(OTHER))
+}
+
+/// True for code that lld puts between a call and its distant target.
+pub(crate) fn is_thunk_of_lld(name: &[u8]) -> bool {
+    name.starts_with(LLD_THUNK_PREFIX) && name.windows(LLD_THUNK.len()).any(|part| part == LLD_THUNK)
+}
+
+/// True for the symbol of a Mach-O file's header, by its name without the `_` of C names.
+pub(crate) fn is_macho_header(name: &[u8]) -> bool {
+    name.starts_with(MACHO_HEADER)
+}
+
+/// True for a section of stubs in an ELF file.
+pub(crate) fn has_elf_stubs(section: &[u8]) -> bool {
+    STUBS.iter().any(|stubs| section.starts_with(stubs))
+}
+
+/// True for a section of stubs in an ELF or Mach-O file.
+pub(crate) fn has_stubs(section: &[u8]) -> bool {
+    let contains = |stubs: &&[u8]| memchr::memmem::find(section, stubs).is_some();
+    STUBS.iter().chain(MACHO_STUBS).any(contains)
+}
+
+/// True for a section with addresses of functions that the loader finds by name.
+pub(crate) fn has_slots(section: &str) -> bool {
+    SLOTS.iter().any(|slots| section.contains(slots))
+}
+
+/// The section whose start or end a symbol of this name marks, if a linker made the symbol.
+pub(crate) fn bounded_section(name: &[u8]) -> Option<&[u8]> {
+    SECTION_BOUNDS.iter().find_map(|prefix| name.strip_prefix(*prefix))
+}
