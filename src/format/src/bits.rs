@@ -1,4 +1,4 @@
-//! Bytes to integers at any bit offset, by one unaligned load of 8 bytes.
+//! Reads integers at any bit offset, by one unaligned load of 8 bytes.
 //!
 //! Whatever is read this way is followed by at least 8 bytes of its section (the zero tail), so one load
 //! reaches any field of up to [`MAX_WIDTH`] bits without a case for the end.
@@ -51,8 +51,8 @@ pub fn read(data: &[u8], bit: u64, width: u32) -> Option<u64> {
 /// Fields that [`count_up_to`] reads at once.
 const AT_ONCE: u32 = 4;
 
-/// How many of `count` fields are at most `limit`, which rise and stand side by side from bit `first` on, `width` bits each
-/// (at most [`MAX_WIDTH`]). Takes log2 of `count` plus 1 steps; none for up to four narrow fields.
+/// Counts the fields that are at most `limit`, among `count` ascending, adjacent fields of `width` bits (at most [`MAX_WIDTH`])
+/// that start at bit `first`. Takes log2 of `count` plus 1 steps; none for up to four narrow fields.
 ///
 /// # Errors
 /// The bit of a field that is not there.
@@ -86,8 +86,8 @@ pub fn count_up_to(data: &[u8], first: u64, width: u32, count: u32, limit: u64) 
 /// Bytes of a cache line of most processors.
 const LINE: u64 = 64;
 
-/// Loads a byte of these lines from byte `at` on, and does nothing with it: what will be read soon, but by a long way that
-/// waits for other memory first, is brought meanwhile. Lines behind the end are left out; small code does without.
+/// Loads a byte of each of these cache lines, counted from byte `at`, so that the processor brings the lines that a later read needs
+/// while the reader still waits for other memory. Lines past the end are skipped. With the feature `small` it does nothing.
 #[inline(always)]
 pub fn touch(data: &[u8], at: u64, lines: Range<u64>) {
     if cfg!(feature = "small") {

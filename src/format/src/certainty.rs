@@ -1,9 +1,10 @@
 //! The reasons why an answer is `likely` and not `unique`: their numbers in FUNCTIONS, and their words.
 
-/// Why it is not certain that a function is the only one of its code. No second function left a trace there, and the check
-/// that there is none failed. Of several reasons the first in this order is stored.
+/// Why it is not certain that a function is the only one with its code. No second function left a trace there, but the check that there is
+/// none was incomplete. If there are several reasons, the first in this order is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
+#[non_exhaustive]
 pub enum Reason {
     /// The program's symbol table lacks its local symbols or is missing, and with them may have gone the name of a function
     /// that the linker folded, or that the compiler of code without debug information merged.
@@ -13,14 +14,14 @@ pub enum Reason {
     PlainNames = 2,
     /// The linker may fold functions, and the line table has a sequence for this code that no function has.
     UnclaimedLines = 3,
-    /// The compiler of the function's unit merges equal functions and leaves neither a name nor an entry of what it merged
-    /// (rustc, Swift, `-fmerge-functions`, link-time optimization of gcc).
+    /// The compiler of the function's unit merges equal functions and leaves neither a name nor an entry of a merged one (rustc, Swift,
+    /// `-fmerge-functions`, link-time optimization of gcc).
     MergedWithoutTrace = 4,
-    /// The compiler may have merged functions and left jumps in their places, and the code that would show these jumps is not
-    /// at hand (a debug file alone), or of a processor whose code is not read.
+    /// The compiler may have merged functions and left jumps in their places. The code that would show these jumps is missing (a debug file
+    /// without code), or of a processor whose code is not read.
     NoCode = 5,
-    /// Code without debug information has a part in it: this function has none, so that nothing is known of its compiler, or
-    /// the linker may have folded a function of an object without debug information into this one.
+    /// Code without debug information is involved: either this function has none, so its compiler is unknown; or the linker may have folded
+    /// a function of an object without debug information into this one.
     UndescribedObject = 6,
     /// The file has more symbols or entries at one address than the converter compares.
     CapReached = 7,
@@ -38,7 +39,7 @@ impl Reason {
         Reason::CapReached,
     ];
 
-    /// The reason of a number in FUNCTIONS; `None` for one that this version does not have, and for 0.
+    /// The reason with a number in FUNCTIONS; `None` for 0, and for a number that this version does not know.
     pub const fn from_code(code: u64) -> Option<Reason> {
         Some(match code {
             1 => Reason::Stripped,

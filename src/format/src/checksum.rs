@@ -1,14 +1,14 @@
-//! Bytes to a CRC-32, with the polynomial, start and end of zlib (reflected 0xEDB88320, all ones).
+//! Computes a CRC-32, with zlib's polynomial, initial value and final inversion (reflected 0xEDB88320, all ones).
 //!
-//! Four tables take four bytes a step: 4 KiB of constants, about 1 GB/s.
+//! Eight tables take eight bytes a step: 8 KiB of constants. A step takes about the time of one with four tables and four bytes.
 
 const POLYNOMIAL: u32 = 0xedb8_8320;
 
-static TABLES: [[u32; 256]; 4] = tables();
+static TABLES: [[u32; 256]; 8] = tables();
 
 #[allow(clippy::indexing_slicing, clippy::arithmetic_side_effects)] // runs in the compiler only
-const fn tables() -> [[u32; 256]; 4] {
-    let mut tables = [[0u32; 256]; 4];
+const fn tables() -> [[u32; 256]; 8] {
+    let mut tables = [[0u32; 256]; 8];
     let mut byte = 0;
     while byte < 256 {
         let mut crc = byte as u32;
@@ -21,7 +21,7 @@ const fn tables() -> [[u32; 256]; 4] {
         byte += 1;
     }
     let mut table = 1;
-    while table < 4 {
+    while table < 8 {
         let mut byte = 0;
         while byte < 256 {
             let before = tables[table - 1][byte];
@@ -59,12 +59,14 @@ impl Crc32 {
 
     /// Adds bytes.
     pub fn update(&mut self, bytes: &[u8]) {
-        let [t0, t1, t2, t3] = &TABLES;
+        let [t0, t1, t2, t3, t4, t5, t6, t7] = &TABLES;
         let mut crc = self.0;
-        let (words, rest) = bytes.as_chunks::<4>();
+        let (words, rest) = bytes.as_chunks::<8>();
         for word in words {
-            let [a, b, c, d] = (crc ^ u32::from_le_bytes(*word)).to_le_bytes();
-            crc = entry(t3, a) ^ entry(t2, b) ^ entry(t1, c) ^ entry(t0, d);
+            let word = u64::from_le_bytes(*word) ^ u64::from(crc);
+            let [a, b, c, d, e, f, g, h] = word.to_le_bytes();
+            let first = entry(t7, a) ^ entry(t6, b) ^ entry(t5, c) ^ entry(t4, d);
+            crc = first ^ (entry(t3, e) ^ entry(t2, f) ^ entry(t1, g) ^ entry(t0, h));
         }
         for byte in rest {
             let [low, ..] = crc.to_le_bytes();
@@ -94,4 +96,28 @@ pub fn crc32(bytes: &[u8]) -> u32 {
     let mut crc = Crc32::new();
     crc.update(bytes);
     crc.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Crc32, POLYNOMIAL, crc32};
+
+    fn bit_by_bit(bytes: &[u8]) -> u32 {
+        !bytes.iter().fold(u32::MAX, |crc, byte| {
+            (0..8)
+                .fold(crc ^ u32::from(*byte), |crc, _| (crc >> 1) ^ if crc & 1 == 1 { POLYNOMIAL } else { 0 })
+        })
+    }
+
+    #[test]
+    fn bytes_of_any_number_give_what_their_bits_give() {
+        let bytes: [u8; 40] = core::array::from_fn(|at| (at * 37 + 11) as u8);
+        for len in 0..=bytes.len() {
+            let bytes = &bytes[..len];
+            assert_eq!(crc32(bytes), bit_by_bit(bytes), "{len} bytes");
+            let mut parts = Crc32::new();
+            bytes.chunks(3).for_each(|part| parts.update(part));
+            assert_eq!(parts.finish(), crc32(bytes), "{len} bytes in parts");
+        }
+    }
 }

@@ -1,12 +1,12 @@
-//! What is wrong with bytes, and where: small, `Copy`, without allocation.
+//! The kind and the place of damage in bytes: small, `Copy`, without allocation.
 
 use core::fmt;
 
-/// What was found broken.
+/// The kind of damage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum What {
-    /// The bytes end before what should stand here.
+    /// The bytes end before this field.
     Truncated,
     /// The file does not begin with the magic.
     Magic,
@@ -61,10 +61,10 @@ impl What {
     }
 }
 
-/// Bytes that are not what the format allows.
+/// Bytes that the format does not allow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FormatError {
-    /// What is wrong.
+    /// The kind of damage.
     pub what: What,
     /// Where: a byte offset from the start of the section (or of the file, for header and directory), or
     /// for [`What::NoRecord`] and [`What::Value`] the number of the record.

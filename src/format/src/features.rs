@@ -1,4 +1,4 @@
-//! Bits of [`Header::features`](crate::Header::features): what a file holds that changes the layout of its records.
+//! Bits of [`Header::features`](crate::Header::features): contents of a file that change the layout of its records.
 
 /// Rows and edges hold columns.
 pub const COLUMNS: u64 = 1 << 0;

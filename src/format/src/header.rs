@@ -1,4 +1,4 @@
-//! The header and the directory: bytes to fields and back (spec, section 2).
+//! Reads and writes the header and the directory (spec, section 2).
 
 use crate::bits::{u8_at, u16_at, u32_at, word};
 use crate::checksum::Crc32;
@@ -35,7 +35,7 @@ pub mod flags {
     pub const MACH_O: u8 = 1 << 2;
     /// Names are readable ones, without parameters, in place of linkage names.
     pub const READABLE_NAMES: u8 = 1 << 3;
-    /// The first name is empty: it means that there is none.
+    /// The first name is empty, and means that a name is missing.
     pub const EMPTY_NAME: u8 = 1 << 4;
     /// All that this version knows. Others are 0, which `verify` checks; opening lets them be.
     pub const KNOWN: u8 = BIG_ENDIAN | RELOCATABLE | MACH_O | READABLE_NAMES | EMPTY_NAME;
@@ -91,7 +91,7 @@ pub mod entry_field {
     pub const RESERVED: usize = 28;
 }
 
-/// What the header says; magic, version and checksum follow from the rest.
+/// The fields of the header. Magic, version and checksum follow from them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Header {
     /// Bytes of the whole file.
@@ -108,7 +108,7 @@ pub struct Header {
     pub flags: u8,
     /// Log2 of the unit of row offsets.
     pub unit_log2: u8,
-    /// Bytes of the directory: of its entries and of the heads behind them.
+    /// Bytes of the directory: of its entries and of the heads after them.
     pub directory_len: u32,
     /// Entries of the directory.
     pub section_count: u32,
@@ -124,22 +124,23 @@ impl Header {
         (self.section_count as usize).saturating_mul(ENTRY_LEN)
     }
 
-    /// Reads the header at the start of a file and checks each field by itself and its checksum, which
-    /// covers the directory behind it too. Takes constant time.
+    /// Reads the header at the start of a file. Checks each field by itself, and the checksum, which also covers the directory after the
+    /// header. Takes constant time.
     ///
     /// # Errors
     /// Bytes that end early, another magic or version, unknown features, a field out of its range, or a
     /// checksum that does not match.
     pub fn parse(file: &[u8]) -> Result<Self, FormatError> {
         let early = FormatError::new(What::Truncated, file.len() as u64);
-        let bytes: &[u8; HEADER_LEN] = file.first_chunk().ok_or(early)?;
         let wrong = |what, at: usize| FormatError::new(what, at as u64);
+        // First, so that a short file of another kind is not taken for a damaged one.
+        if !file.starts_with(&MAGIC) && !MAGIC.starts_with(file) {
+            return Err(wrong(What::Magic, field::MAGIC));
+        }
+        let bytes: &[u8; HEADER_LEN] = file.first_chunk().ok_or(early)?;
         let u32_of = |at| u32_at(bytes, at).ok_or(early);
         let u64_of = |at| word(bytes, at).ok_or(early);
         let u8_of = |at| u8_at(bytes, at).ok_or(early);
-        if !bytes.starts_with(&MAGIC) {
-            return Err(wrong(What::Magic, field::MAGIC));
-        }
         if u32_of(field::VERSION)? != VERSION {
             return Err(wrong(What::Version, field::VERSION));
         }
@@ -220,7 +221,7 @@ fn checksum(header: &[u8; HEADER_LEN], directory: &[u8]) -> u32 {
     crc.finish()
 }
 
-/// Copies `bytes` to `out[at..]`; nothing happens where they do not fit.
+/// Copies `bytes` to `out[at..]`; does nothing if they do not fit.
 fn put<const N: usize>(out: &mut [u8], at: usize, bytes: [u8; N]) {
     if let Some(to) = out.get_mut(at..).and_then(|rest| rest.first_chunk_mut::<N>()) {
         *to = bytes;
@@ -271,7 +272,7 @@ impl DirectoryEntry {
         out
     }
 
-    /// The end of the section in the file; `None` where that is past all numbers.
+    /// The end of the section in the file; `None` if that is past all numbers.
     pub fn end(&self) -> Option<u64> {
         self.offset.checked_add(self.len)
     }

@@ -1,9 +1,8 @@
 //! The `.fsym` file: what writer and reader share, as `schema/README.md` defines it.
 //!
-//! No allocation, no unsafe code, no panic: every read is bounds-checked and gives `None` or a
-//! [`FormatError`] where the bytes end early. Nothing here knows what an answer is (that is `lookup`) or
-//! how to choose widths and blocks (that is `encode`); the numbers of the layout stand here once and
-//! both use them. A test compares them with `schema/format.toml`.
+//! No allocation, no unsafe code, no panic: every read is bounds-checked, and returns `None` or a [`FormatError`] if the bytes end early.
+//! This crate does not know what an answer is (that is `lookup`) or how to choose widths and blocks (that is `encode`). It defines the
+//! numbers of the layout once, for both. A test compares them with `schema/format.toml`.
 
 #![no_std]
 #![forbid(unsafe_code)]

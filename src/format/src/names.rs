@@ -43,15 +43,15 @@ const CODE_BITS: usize = 23;
 /// A leaf of up to this many bytes is copied at once.
 const CHUNK: usize = 32;
 
-/// Bytes of the header and the code counts of a name table, which is all that opening reads; the header's alone, where
-/// that is cut short.
+/// Bytes of the header and the code counts of a name table, which is all that opening reads; only the header's bytes, if the table is
+/// truncated there.
 pub(crate) fn head_len(blob: &[u8]) -> usize {
     usize::from(u8_at(blob, CODE_BITS).unwrap_or(0)).saturating_mul(4).saturating_add(HEADER_LEN)
 }
 
-/// Bits of a code that [`Codes::from`] is told by.
+/// How many leading bits of a prefix code select its entry in [`Codes::from`].
 const FRONT_BITS: u32 = 6;
-/// Bits of a word of 32 behind a code of [`MAX_CODE`] bits.
+/// Bits of a 32-bit word after a code of [`MAX_CODE`] bits.
 const CODE_SHIFT: u32 = u32::BITS - MAX_CODE as u32;
 /// Bits of such a code after its first [`FRONT_BITS`].
 const FRONT_SHIFT: u32 = MAX_CODE as u32 - FRONT_BITS;
@@ -91,7 +91,7 @@ pub struct Names<'d> {
     index_bits: u32,
 }
 
-/// What walking a name found.
+/// The result of walking a name.
 enum Walk {
     /// All of it was visited.
     Whole,
@@ -114,7 +114,7 @@ struct Front {
 impl<'d> Names<'d> {
     /// Opens a name table and checks its header: sizes, widths and code lengths. Constant time.
     ///
-    /// What lies behind the header is checked when it is read.
+    /// Data after the header is checked on access.
     ///
     /// # Errors
     /// `Truncated` with the bytes that are needed, `Width` or `Reserved` with the offset of the header
@@ -125,10 +125,10 @@ impl<'d> Names<'d> {
         Ok(names)
     }
 
-    /// As [`Names::open`], in place, of a table whose header and code counts are at hand: nothing of `blob` is read.
+    /// As [`Names::open`], in place, for a table whose header and code counts the caller has already loaded: reads nothing from `blob`.
     ///
     /// # Errors
-    /// As [`Names::open`]; what the names are then is not said.
+    /// As [`Names::open`]; the content of `self` is then unspecified.
     pub fn open_with_head(&mut self, head: &[u8], blob: &'d [u8]) -> Result<(), FormatError> {
         let small = |at: usize, max: u8| -> Result<u32, FormatError> {
             let value = u8_at(head, at).ok_or(FormatError::new(What::Truncated, HEADER_LEN as u64))?;
@@ -180,13 +180,13 @@ impl<'d> Names<'d> {
         self.len
     }
 
-    /// Whether there is no name.
+    /// Whether the table is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Names in a block: the most suffixes that one name can be made of.
+    /// Names in a block: the most suffixes that one name can consist of.
     #[must_use]
     pub fn block_len(&self) -> u32 {
         1u32.wrapping_shl(self.block_log2)
@@ -207,8 +207,8 @@ impl<'d> Names<'d> {
 
     /// Writes name `id` to `out` and returns its whole length, which may be more than fits.
     ///
-    /// What `out` holds behind the name is unspecified. `None`: there is no such name, or the table is
-    /// damaged there; then `out` holds anything.
+    /// The content of `out` after the name is unspecified. `None` if there is no such name, or the table is damaged there; then all of
+    /// `out` is unspecified.
     ///
     /// ```
     /// # fn show(names: &foldsym_format::names::Names<'_>) -> Option<()> {
@@ -224,7 +224,7 @@ impl<'d> Names<'d> {
             let source = self.pool.get(from..)?;
             let place = out.get_mut(at..).unwrap_or_default();
             match (source.first_chunk::<CHUNK>(), place.first_chunk_mut::<CHUNK>()) {
-                // One copy of a fixed size; what is too much is overwritten by the next piece.
+                // One copy of a fixed size; the next piece overwrites the excess.
                 (Some(wide), Some(place)) if len <= CHUNK => *place = *wide,
                 _ => copy_some(place, source, len)?,
             }
@@ -252,7 +252,7 @@ impl<'d> Names<'d> {
         let walk = self.walk(id, |from, len| {
             let piece = self.pool.get(from..)?.get(..len)?;
             let (head, tail) = rest.split_at_checked(len).unwrap_or((rest, &[]));
-            // A piece that goes on where `other` ends compares as greater.
+            // A piece that continues past the end of `other` compares as greater.
             found = piece.cmp(head);
             rest = tail;
             Some(found == Ordering::Equal)
@@ -283,7 +283,7 @@ impl<'d> Names<'d> {
         }
     }
 
-    /// The id of `name`, or where it would stand.
+    /// The id of `name`, or the id at which it would be inserted.
     ///
     /// # Errors
     /// The id of the first greater name (`len` if none) where `name` is not in the table.
@@ -306,8 +306,8 @@ impl<'d> Names<'d> {
         let widths = read(self.blocks, at, 16)?;
         let field = |at: u32, width: u32| (widths.wrapping_shr(at) & mask(width)) as u32;
         let (keep_bits, size_bits) = (field(0, 5), field(8, 5));
-        // The first row is wider: the first suffix is a whole name. It keeps nothing, so in its place
-        // stands what all the others keep at least.
+        // The first row is wider, since the first suffix is a whole name. It keeps no prefix, so its field has instead the smallest prefix
+        // that all the others keep.
         let least_bits = keep_bits.wrapping_add(field(5, 3));
         let first_bits = least_bits.wrapping_add(size_bits).wrapping_add(field(13, 3));
         let row_bits = keep_bits.wrapping_add(size_bits);
@@ -472,7 +472,7 @@ impl Codes {
             }
             front = front.max(end);
         }
-        // What no code begins with has no length.
+        // A front that begins no code has no length.
         for from in self.from.get_mut(front..).unwrap_or_default() {
             *from = bits as u8;
         }
@@ -493,11 +493,11 @@ impl Codes {
     #[inline(always)]
     fn decode(&self, data: &[u8], bit: u64) -> Option<(u32, u32)> {
         let window = data.get(usize::try_from(bit >> 3).ok()?..)?.first_chunk::<4>()?;
-        // At most 7 bits are gone, so at least 25 stand left-justified: enough for any code.
+        // At most 7 bits are shifted out, so at least 25 are left-justified: enough for any code.
         let word = u32::from_be_bytes(*window).wrapping_shl((bit & 7) as u32);
         let front = *self.from.get(word.wrapping_shr(u32::BITS - FRONT_BITS) as usize)?;
         let word = word.wrapping_shr(CODE_SHIFT);
-        // Nearly always, codes of one front have one length, or one of two that follow each other: no branch tells them.
+        // Nearly always, codes of one front have one length, or one of two consecutive lengths: they are distinguished without a branch.
         let mut shorter = usize::from(front);
         shorter = shorter.wrapping_add(usize::from(word >= *self.limit.get(shorter)?));
         if word >= *self.limit.get(shorter)? {
@@ -519,7 +519,7 @@ fn copy_some(place: &mut [u8], source: &[u8], len: usize) -> Option<()> {
     Some(())
 }
 
-/// The first of `from..to` for which `before` does not hold, where it holds for a front part only.
+/// The first of `from..to` for which `before` is false, if it is true for an initial part only.
 fn partition(mut from: u32, mut to: u32, before: impl Fn(u32) -> bool) -> u32 {
     while from < to {
         steps::step();

@@ -16,7 +16,7 @@ pub mod rows {
     pub const SCOPE_WIDTH_SHIFT: u32 = 4;
     /// Lowest bit of the width of the lines' low parts.
     pub const LINE_WIDTH_SHIFT: u32 = 8;
-    /// Lowest bit of the width of the high parts of those lines that have one.
+    /// Lowest bit of the width of the lines' high parts, for lines that have one.
     pub const MORE_WIDTH_SHIFT: u32 = 12;
     /// One of the four widths, shifted down.
     pub const WIDTH_MASK: u32 = 0xf;
@@ -32,7 +32,7 @@ pub mod rows {
     pub const COLUMNS: u8 = 1 << 1;
     /// Flag: the offsets are those of an earlier block.
     pub const SHARED: u8 = 1 << 2;
-    /// Flag: widths or bases are too large for their places, and stand in others.
+    /// Flag: a width or a base does not fit its field in the first word, and is in the extension.
     pub const WIDE: u8 = 1 << 3;
     /// Flag: a base of the scopes follows.
     pub const SCOPES: u8 = 1 << 4;
@@ -42,7 +42,7 @@ pub mod rows {
     pub const MAX_WIDE_WIDTH: u8 = 31;
     /// The widest file or column.
     pub const MAX_EXTENDED_WIDTH: u8 = 32;
-    /// Bits of the base of scopes, files or columns where the block is not wide.
+    /// Bits of the base of scopes, files or columns in a block that is not wide.
     pub const BASE_BITS: u32 = 16;
     /// The most bits that the offsets' high parts take.
     pub const MAX_HIGH_BITS: u32 = 64;
@@ -56,7 +56,7 @@ pub mod basic_blocks {
     pub const KINDS: usize = 4;
     /// Byte offset of the bits of a kind, a `u32`.
     pub const KIND_BITS: usize = 8;
-    /// Byte offset of the places of the groups, a `u32` each; behind them the kinds.
+    /// Byte offset of the places of the groups, a `u32` each; the kinds follow.
     pub const PLACES: usize = 12;
     /// Bytes of a place.
     pub const PLACE_LEN: usize = 4;
@@ -76,7 +76,7 @@ pub mod basic_blocks {
     pub const ALL_FLAGS: u8 = (1 << 5) - 1;
     /// Blocks of a group, all but the last one's.
     pub const GROUP_BLOCKS: u32 = 64;
-    /// Byte offset in a group of what is added to stored ids, a `u32`.
+    /// Byte offset in a group of the number that is added to stored ids, a `u32`.
     pub const ID_BASE: usize = 0;
     /// Byte offset of the range of its first block, a `u32`.
     pub const RANGE: usize = 4;
@@ -114,7 +114,7 @@ pub mod scopes {
     pub const USED_BITS: u16 = 0x3ff;
 }
 
-/// What the expressions of a unit refer to.
+/// The data that the expressions of a unit refer to.
 pub mod locations {
     /// An entry by its offset in the unit: its expressions.
     pub const BY_UNIT: u8 = 0;
@@ -196,9 +196,9 @@ pub mod unwind {
     pub const UNDEFINED: u64 = 0;
     /// The register was not changed.
     pub const SAME: u64 = 1;
-    /// It is in memory, so many bytes from the frame address.
+    /// It is in memory, at this offset from the frame address.
     pub const OFFSET: u64 = 2;
-    /// It is the frame address plus so many bytes.
+    /// It is the frame address plus this offset.
     pub const VALUE_OFFSET: u64 = 3;
     /// It is in another register.
     pub const REGISTER: u64 = 4;

@@ -28,7 +28,7 @@ macro_rules! sections {
 sections! {
     /// The program's build id or UUID.
     BUILD_ID = 1;
-    /// Disjoint ranges of code, sorted: all but where they start.
+    /// Disjoint ranges of code, sorted: all columns but their starts.
     PIECES = 2;
     /// Functions with code.
     FUNCTIONS = 3;
@@ -56,13 +56,13 @@ sections! {
     NAME_INDEX = 14;
     /// How the file was made.
     RECORD = 15;
-    /// Whom calls call, by return address.
+    /// Callees of calls, by return address.
     CALLS = 16;
     /// Basic blocks, by address.
     BLOCKS = 17;
-    /// Expressions of functions, and what they refer to.
+    /// Expressions of functions, and the data that they refer to.
     LOCATIONS = 18;
-    /// What functions reach by tail calls.
+    /// The functions that functions reach by tail calls.
     TAILS = 19;
     /// Where pieces start.
     STARTS = 20;
@@ -76,13 +76,13 @@ sections! {
     BLOCK_RANGES = 32;
     /// Which function has which expressions.
     LOCATED = 33;
-    /// What of the program's file is loaded where.
+    /// The loaded parts of the program's file, and their addresses.
     SEGMENTS = 34;
     /// Rows of call frame information.
     UNWIND = 35;
     /// Functions at words of tables of virtual functions.
     OVERRIDERS = 36;
-    /// Whom calls probably call, where nothing is recorded.
+    /// Likely callees of calls that were not recorded.
     GUESSES = 37;
     /// Calls of functions of other modules.
     IMPORTS = 38;
@@ -137,8 +137,8 @@ impl SectionId {
         }
     }
 
-    /// The first bytes of a section, which the directory repeats: what opening reads of it, so that it need not go
-    /// there. As many as there are, where those are fewer.
+    /// The first bytes of a section, which the directory repeats: opening reads only these, and need not touch the section. All bytes, if
+    /// the section is shorter.
     pub fn head(self, section: &[u8]) -> &[u8] {
         let len = match self {
             Self::STARTS | Self::BLOCK_STARTS => starts::INDEX,
@@ -152,7 +152,7 @@ impl SectionId {
 
 /// Columns of PIECES.
 pub mod pieces {
-    /// Bytes of nobody from the end of the padding to the next piece.
+    /// Bytes without an owner, from the end of the padding to the next piece.
     pub const GAP: usize = 0;
     /// Bytes of padding after the body.
     pub const PAD: usize = 1;
@@ -258,11 +258,11 @@ pub mod aliases {
 pub mod calls {
     /// Return address minus image_base.
     pub const ADDRESS: usize = 0;
-    /// 0: whoever calls; else 1 + function: whose call it is, in folded code.
+    /// 0: the record holds for any caller; else 1 + the member of a group that makes this call.
     pub const CALLER: usize = 1;
     /// Function.
     pub const CALLEE: usize = 2;
-    /// What says so, see [`CALL_SITE`] and the others.
+    /// The record of the callee, see [`CALL_SITE`] and the others.
     pub const HOW: usize = 3;
     /// Number of columns.
     pub const COLUMNS: u8 = 4;
@@ -296,23 +296,25 @@ pub mod block_ranges {
     pub const NEXT: usize = 2;
     /// 0: the range has blocks of its own; else it is one block of another function's range, 1 + its index.
     pub const SHARED: usize = 3;
-    /// Of a shared block: this function's number of it.
+    /// In a shared block: this function's number of it.
     pub const ID: usize = 4;
-    /// Of a shared block: its flags as this function has them.
+    /// In a shared block: its flags in this function.
     pub const FLAGS: usize = 5;
     /// Number of columns.
     pub const COLUMNS: u8 = 6;
 }
 /// Columns of VTABLES.
 pub mod vtables {
-    /// What an object's pointer to its virtual functions holds, minus image_base.
+    /// The value of an object's vtable pointer, minus image_base.
     pub const POINT: usize = 0;
     /// Function, of a group.
     pub const FUNCTION: usize = 1;
-    /// 0: whoever calls; else 1 + the slot that the call goes through.
+    /// 0: the record holds for any call; else 1 + the slot that the call goes through.
     pub const SLOT: usize = 2;
-    /// 1: other functions of the group may have run.
+    /// 1: other functions of the group may have run; [`GUESSED`]: also, and of several functions this one comes first.
     pub const DOUBTFUL: usize = 3;
+    /// In [`DOUBTFUL`]: a guess chooses this function of several.
+    pub const GUESSED: i64 = 2;
     /// Number of columns.
     pub const COLUMNS: u8 = 4;
 }
@@ -337,7 +339,7 @@ pub mod overriders {
     pub const SLOT: usize = 0;
     /// Function, of a group.
     pub const FUNCTION: usize = 1;
-    /// 1: other functions of the group may stand there.
+    /// 1: the word may also lead to other functions of the group.
     pub const DOUBTFUL: usize = 2;
     /// Number of columns.
     pub const COLUMNS: u8 = 3;
@@ -367,7 +369,7 @@ pub mod imports {
 pub mod located {
     /// Function.
     pub const FUNCTION: usize = 0;
-    /// What it is, see [`LANES`] and the others.
+    /// The kind, see [`LANES`] and the others.
     pub const KIND: usize = 1;
     /// Offset of the list in LOCATIONS; of [`LANES`] the number itself.
     pub const PLACE: usize = 2;
@@ -379,11 +381,11 @@ pub mod located {
     pub const LANES: u64 = 0;
     /// The lanes that execute.
     pub const ACTIVE_LANE: u64 = 1;
-    /// Where each lane stands.
+    /// The program counter of each lane.
     pub const LANE_PC: u64 = 2;
     /// Where the pointer to a method's object is.
     pub const OBJECT: u64 = 3;
-    /// What `DW_OP_fbreg` counts from.
+    /// The base of `DW_OP_fbreg`.
     pub const FRAME_BASE: u64 = 4;
     /// Its calls of callees that the compiler did not know, each by the byte before the return address; the unit is 0.
     pub const UNKNOWN_CALLS: u64 = 5;

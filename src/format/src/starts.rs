@@ -1,11 +1,11 @@
-//! The section STARTS: an address to the piece that covers it (spec, section 3).
+//! Finds the piece that covers an address, by the section STARTS (spec, section 3).
 //!
 //! The starts of pieces rise. Addresses are split into buckets of a few pieces each. An index gives the first piece of
 //! each bucket, and the low bits of the starts are stored next to each other. So a shift turns an address into its bucket,
 //! and only the pieces of that bucket are compared: three places in memory, however many pieces there are.
 //!
-//! The low parts are some bits wider than a bucket. So the low part alone gives the start of a piece that begins in a
-//! bucket nearby, without a search for that bucket. The index says whether it is near enough.
+//! The low parts are some bits wider than a bucket. So the low part alone gives the start of a piece that begins in a nearby bucket,
+//! without a search for that bucket. The index says whether the bucket is near enough.
 
 use crate::bits::{self, MAX_WIDTH, TAIL, u8_at, u32_at};
 use crate::error::{FormatError, What};
@@ -58,7 +58,7 @@ pub struct Start {
     pub piece: u32,
     /// Where it starts, from the image base.
     pub start: u64,
-    /// Where the next piece starts; of the last piece, where it ends.
+    /// The start of the next piece; for the last piece, its end.
     pub next: u64,
 }
 
@@ -71,7 +71,7 @@ impl<'d> Starts<'d> {
         Self::with_head(data, data)
     }
 
-    /// As [`Starts::open`], of a section whose first [`INDEX`] bytes are at hand: nothing of `data` is read.
+    /// As [`Starts::open`], for a section whose first [`INDEX`] bytes the caller has already loaded: reads nothing from `data`.
     ///
     /// # Errors
     /// As [`Starts::open`].
@@ -114,7 +114,7 @@ impl<'d> Starts<'d> {
         self.count
     }
 
-    /// True where there is none.
+    /// True if there is none.
     pub const fn is_empty(&self) -> bool {
         self.count == 0
     }
@@ -127,7 +127,7 @@ impl<'d> Starts<'d> {
         }
     }
 
-    /// The first piece of a bucket; of that behind the last one, the number of pieces.
+    /// The first piece of a bucket; for the bucket after the last one, the number of pieces.
     #[cfg_attr(feature = "small", inline(never))]
     #[cfg_attr(not(feature = "small"), inline(always))]
     fn first_of(&self, bucket: u32) -> Result<u32, FormatError> {
@@ -167,10 +167,10 @@ impl<'d> Starts<'d> {
         Ok((self.first_of(bucket)?, self.first_of(bucket.wrapping_add(1))?))
     }
 
-    /// Finds the last piece that starts at or before `key`; `None` where the first one starts behind it.
+    /// Finds the last piece that starts at or before `key`; `None` if the first one starts after it.
     ///
-    /// Takes log2 of the pieces of a bucket steps, and where the piece or the next one is in a bucket far away, twice log2
-    /// of the buckets between.
+    /// Takes log2 of the number of pieces in a bucket, in steps; and if the piece or the next one is in a bucket far away, twice log2 of
+    /// the number of buckets between.
     ///
     /// # Errors
     /// An index that is not one.
@@ -180,7 +180,7 @@ impl<'d> Starts<'d> {
         self.find_near(key, |_| ())
     }
 
-    /// As [`Starts::find`]; says which piece is near the one that it will find, some time before that.
+    /// As [`Starts::find`]; calls `near` early, with a piece near the one that it will find.
     ///
     /// # Errors
     /// As [`Starts::find`].
@@ -190,14 +190,14 @@ impl<'d> Starts<'d> {
         let Some(inside) = key.checked_sub(self.skipped) else { return Ok(None) };
         let bucket = inside.wrapping_shr(self.bucket_width).min(end_bucket.into()) as u32;
         let base = self.base(bucket);
-        // An address behind the last bucket is behind all of its pieces.
+        // An address after the last bucket is after all of its pieces.
         let key = key.min(base.wrapping_add(bits::mask(self.bucket_width)));
         let (first, end) = self.pieces_of(bucket)?;
         near(first);
         let mask = bits::mask(self.low_width);
         let at = first.wrapping_add(self.among(first, end, key & mask)?);
         let Some(piece) = at.checked_sub(1) else { return Ok(None) };
-        // What is less than a turn of the low parts away, they tell.
+        // The low parts of addresses give any start that is less than one turn of them away.
         let around = 1u32.wrapping_shl(self.low_width.wrapping_sub(self.bucket_width));
         let start = if self.first_of(bucket.saturating_add(1).saturating_sub(around))? <= piece {
             key.wrapping_sub(key.wrapping_sub(self.low(piece)?) & mask)
@@ -240,7 +240,7 @@ impl<'d> Starts<'d> {
         }
     }
 
-    /// Where a piece starts that is in a bucket near this one; of the one behind the last, where that ends.
+    /// The start of a piece that is in a bucket near this one; for the piece after the last, the end of the last.
     #[inline(never)]
     fn start(&self, piece: u32, near: u32) -> Result<u64, FormatError> {
         if piece >= self.count {

@@ -1,4 +1,4 @@
-//! A section of packed records to rows of signed integers (spec, section 4).
+//! Decodes a section of packed records into rows of signed integers (spec, section 4).
 //!
 //! Records are in blocks. A column of a block stores the difference of each value from a line
 //! (`base + slope x index`). So any record takes one word of block header and one multiplication a column, and
@@ -47,7 +47,7 @@ pub const BASE_SHIFT: u32 = 16;
 pub struct Column {
     /// Bits of the column in a record, at most [`MAX_WIDTH`].
     pub width: u32,
-    /// What the line rises with each record.
+    /// The slope of the line: its increase per record.
     pub slope: u32,
     /// Where the line starts; 48 bits signed.
     pub base: i64,
@@ -124,7 +124,7 @@ impl<'d> Table<'d> {
         Self::with_head(data, data, columns)
     }
 
-    /// As [`Table::open`], of a section whose first [`HEADERS`] bytes are at hand: nothing of `data` is read.
+    /// As [`Table::open`], for a section whose first [`HEADERS`] bytes the caller has already loaded: reads nothing from `data`.
     ///
     /// # Errors
     /// As [`Table::open`].
@@ -159,7 +159,7 @@ impl<'d> Table<'d> {
         self.count
     }
 
-    /// True where the table has no record.
+    /// True if the table has no record.
     pub const fn is_empty(&self) -> bool {
         self.count == 0
     }
@@ -181,7 +181,7 @@ impl<'d> Table<'d> {
     }
 
     /// The words of a record's block, from its word 0 up to those of its first `columns` columns, and the record's index
-    /// in the block. `None` where there is no such record.
+    /// in the block. `None` if there is no such record.
     #[inline(always)]
     fn place(&self, record: u32, columns: usize) -> Option<(&'d [[u8; WORD]], u32)> {
         if record >= self.count {
@@ -299,8 +299,8 @@ impl<'d> Table<'d> {
         }
     }
 
-    /// Reads every block header and checks what [`Table::open`] does not: widths, their sum, records
-    /// that lie behind the headers and before the tail, and the zero tail. Reads as many words as there are headers.
+    /// Reads every block header and checks what [`Table::open`] does not: widths and their sum, that the records are between the headers
+    /// and the tail, and that the tail is zero. Reads as many words as there are headers.
     ///
     /// # Errors
     /// The first header that breaks a rule.
@@ -332,7 +332,7 @@ impl<'d> Table<'d> {
             let records = left.min(1u32.wrapping_shl(self.block_log2.into()));
             left = left.wrapping_sub(records);
             let len = sum.wrapping_mul(records.into()).div_ceil(8);
-            // They follow each other without a gap, so that no byte belongs to none.
+            // They are adjacent without a gap, so that every byte belongs to one.
             if offset != end || offset.wrapping_add(len) > limit {
                 return Err(FormatError::new(What::Length, at));
             }

@@ -5,8 +5,7 @@ use crate::bits;
 /// The most bytes that one varint takes.
 pub const MAX_LEN: usize = 10;
 
-/// Reads the varint at byte `at`: its value and the offset behind it. `None` where the bytes end first or
-/// the value does not fit 64 bits.
+/// Reads the varint at byte `at`: its value and the offset after it. `None` if the bytes end first or the value does not fit 64 bits.
 ///
 /// ```
 /// use foldsym_format::varint::read;
@@ -15,8 +14,8 @@ pub const MAX_LEN: usize = 10;
 /// ```
 #[inline(always)]
 pub fn read(data: &[u8], at: usize) -> Option<(u64, usize)> {
-    // Numbers of up to 8 bytes, where 8 bytes can be read, without a branch on the length: cut the word
-    // behind the first byte without the continuation bit, then close the gaps of the continuation bits.
+    // Numbers of up to 8 bytes, if 8 bytes can be read, are decoded without a branch on the length: cut the word after the first byte
+    // without the continuation bit, then close the gaps of the continuation bits.
     if let Some(word) = bits::word(data, at) {
         let ends = !word & 0x8080_8080_8080_8080;
         if ends != 0 {
@@ -73,7 +72,7 @@ pub fn write(mut value: u64, out: &mut [u8; MAX_LEN]) -> usize {
     len
 }
 
-/// Maps a signed integer to an unsigned one that is small where it is near 0: 0, -1, 1, -2 to 0, 1, 2, 3.
+/// Maps a signed integer to an unsigned one that is small for small absolute values: 0, -1, 1, -2 to 0, 1, 2, 3.
 #[inline]
 pub const fn zigzag(value: i64) -> u64 {
     (value.cast_unsigned() << 1) ^ (value >> 63).cast_unsigned()

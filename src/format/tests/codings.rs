@@ -10,7 +10,7 @@ fn varints_of_every_length() {
         for value in [1u64 << shift, (1 << shift) - 1, u64::MAX >> shift, (1 << shift) | 1] {
             let len = write(value, &mut out);
             assert_eq!(len, (64 - value.leading_zeros()).div_ceil(7).max(1) as usize);
-            // With bytes behind it, and as the last of all.
+            // Followed by other bytes, and as the last.
             for behind in [&[0xff; 12][..], &[0; 12], &[]] {
                 let bytes = [&[0x80], &out[..len], behind].concat();
                 assert_eq!(read(&bytes, 1), Some((value, 1 + len)), "{value:#x}");

@@ -1,4 +1,4 @@
-//! An address to an answer: which function, and the frames of its inlined calls.
+//! Looks an address up: which function it is in, and the frames of its inlined calls.
 //!
 //! A lookup has three steps. The piece of the address is found in its bucket of STARTS. The row of
 //! the offset in the piece gives a node of the inline tree. The path from that node to the root gives the
@@ -15,7 +15,7 @@ use crate::ids::{FunctionId, GroupId, ImageAddr, NameId, PieceId, RowsOffset};
 use crate::row::Spot;
 use crate::rows::find_spot;
 
-/// What was found at an address.
+/// The result for an address. Exhaustive: an address has a function, or it has none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lookup {
     /// Nothing is known there, and why.
@@ -24,8 +24,9 @@ pub enum Lookup {
     Found(Answer),
 }
 
-/// Why nothing is known at an address.
+/// Why an address has no function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum NotFoundReason {
     /// It is below all known code or above it.
     OutsideCode,
@@ -33,17 +34,19 @@ pub enum NotFoundReason {
     NoFunction,
 }
 
-/// How sure it is that the answer's function is the one that ran: the surest first, so that `certainty <= Certainty::Exact`
-/// asks for what is proven, and `certainty <= Certainty::Likely` for one function to name.
+/// How sure it is that the answer's function is the one that ran. The surest comes first, so `certainty <= Certainty::Exact` selects proven
+/// answers, and `certainty <= Certainty::Likely` answers with one function to name.
+///
+/// Exhaustive: callers must handle each degree differently, so a new one must not fall into a wildcard arm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Certainty {
     /// The code is one function's, which was checked.
     Unique,
     /// The code is folded, and the compiler recorded which function this call calls.
     Exact,
-    /// Nothing shows a second function, and whether there is one could not be checked: there is a [`Reason`]. Or the code is
-    /// folded, and one function alone has [`Evidence`] that is no proof: the word of a table that the call goes through, or the
-    /// object. All functions stay candidates then, that one first.
+    /// No trace shows a second function, but the check for one was incomplete: there is a [`Reason`]. Or the code is folded, and exactly
+    /// one function has [`Evidence`] that is not a proof: the word of a vtable that the call goes through, or the object. Then all
+    /// functions stay candidates, and that one comes first.
     Likely,
     /// The code is folded, and some of the functions are ruled out.
     Narrowed,
@@ -68,7 +71,10 @@ impl Certainty {
     }
 }
 
-/// What an [`Certainty::Exact`] or [`Certainty::Narrowed`] answer rests on, and a [`Certainty::Likely`] one at folded code.
+/// The evidence of an [`Certainty::Exact`] or [`Certainty::Narrowed`] answer, and of a [`Certainty::Likely`] one at folded code.
+///
+/// Exhaustive, so that the compiler finds each place that gives a kind of evidence a number or a name (C's interface, `foldsym-symbolize`).
+/// `foldsym_symbolize::Evidence` is `non_exhaustive` instead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Evidence {
     /// The compiler recorded the callee of the call.
@@ -108,7 +114,7 @@ impl Evidence {
 pub struct Answer {
     /// How sure it is that [`Answer::function`] ran.
     pub certainty: Certainty,
-    /// What that rests on, where the code is folded and something is known.
+    /// The evidence for that, if the code is folded and there is any.
     pub evidence: Option<Evidence>,
     /// Why a [`Certainty::Likely`] answer is not `Unique`.
     pub reason: Option<Reason>,
@@ -137,7 +143,7 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// How many functions share the code: 1 where it is not folded.
+    /// How many functions share the code: 1 if it is not folded.
     pub const fn member_count(&self) -> u32 {
         match self.members {
             Some(group) => group.len(),
@@ -147,7 +153,7 @@ impl Answer {
 }
 
 impl Answer {
-    /// Takes over what the record of its function says.
+    /// Copies the certainty and the reason from its function's record.
     #[inline(always)]
     pub(crate) const fn settle(&mut self, function: &Function) {
         self.partial = function.partial;
@@ -157,7 +163,7 @@ impl Answer {
     }
 }
 
-/// How sure an answer is where the code is not folded.
+/// The certainty of code that is not folded.
 pub(crate) const fn alone(reason: Option<Reason>) -> (Certainty, Option<Reason>) {
     match reason {
         None => (Certainty::Unique, None),
@@ -194,7 +200,7 @@ impl SymbolFile<'_> {
         Ok(lookup)
     }
 
-    /// What the search for a piece gives: the answer, but for its frames and what the function's record says.
+    /// The answer of the search for a piece, without its frames and the data of the function's record.
     #[inline(always)]
     pub(crate) fn at_piece(&self, address: ImageAddr, found: Option<Start>) -> Result<Lookup, Error> {
         Ok(match self.enter(address, found)? {
@@ -266,7 +272,7 @@ impl SymbolFile<'_> {
         }
     }
 
-    /// The address as STARTS has it; `None` where that cannot be.
+    /// The address as STARTS has it; `None` if that cannot be.
     #[inline(always)]
     pub(crate) fn key(&self, address: ImageAddr) -> Option<u64> {
         address.0.checked_sub(self.header().image_base)
@@ -314,7 +320,7 @@ impl SymbolFile<'_> {
         Ok(function)
     }
 
-    /// Reads a function whose frames are asked for, and has memory bring its inline tree and its origin.
+    /// Reads a function and prefetches its inline tree and its origin, which its frames need.
     #[inline(always)]
     pub(crate) fn entered_function(&self, id: FunctionId) -> Result<Function, Error> {
         let function = Function::read(self, id)?;
@@ -323,7 +329,7 @@ impl SymbolFile<'_> {
         Ok(function)
     }
 
-    /// Reads the origin of a function whose frames are asked for, and has memory bring its first edges.
+    /// Reads the origin of a function and prefetches its first edges, which its frames need.
     #[inline(always)]
     pub(crate) fn root(&self, function: &Function) -> Result<OriginParts, Error> {
         let origin = self.origin_parts(function.origin.0)?;

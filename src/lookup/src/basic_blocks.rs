@@ -1,7 +1,7 @@
-//! An address to the basic block that holds it, and a function to its blocks (spec, section 9).
+//! Finds the basic block that contains an address, and lists the blocks of a function (spec, section 9).
 //!
-//! Starts of blocks are coded like starts of pieces, so one search gives a block and its bytes. All else that is known of
-//! a block is in groups of 64 blocks, and is read by the number of the block. A lookup of frames reads none of this.
+//! Starts of blocks are coded like starts of pieces, so one search gives a block and its bytes. All other data of a block is in groups of
+//! 64 blocks, and is read by the block's number. A lookup of frames reads none of this.
 
 use foldsym_format::bits::{self, TAIL, u8_at, u32_at};
 use foldsym_format::records::basic_blocks as layout;
@@ -26,7 +26,7 @@ pub struct BasicBlock {
     pub flags: u8,
     /// Its number, by address.
     pub index: u32,
-    /// The range that it belongs to: blocks of one function that stand together.
+    /// The range that it belongs to: adjacent blocks of one function.
     pub range: u32,
 }
 
@@ -34,7 +34,7 @@ pub struct BasicBlock {
 const FLAG_NAMES: [&str; 5] = ["HasReturn", "HasTailCall", "IsEHPad", "CanFallThrough", "HasIndirectBranch"];
 
 impl BasicBlock {
-    /// What the compiler said of it, in the words of `llvm-readobj --bb-addr-map`.
+    /// Its flags, in the words of `llvm-readobj --bb-addr-map`.
     pub fn flag_names(&self) -> impl Iterator<Item = &'static str> + use<> {
         Self::words_of(self.flags)
     }
@@ -71,7 +71,7 @@ const STARTS: SectionId = SectionId::BLOCK_STARTS;
 const RANGES: SectionId = SectionId::BLOCK_RANGES;
 
 impl<'d> SymbolFile<'d> {
-    /// Opens the map of basic blocks; `None` where the file has none. Takes constant time.
+    /// Opens the map of basic blocks; `None` if the file has none. Takes constant time.
     ///
     /// # Errors
     /// Sections that break the format, or one of the three missing.
@@ -117,13 +117,13 @@ impl<'d> BasicBlocks<'d> {
         self.starts.len()
     }
 
-    /// True where there is no block.
+    /// True if there is no block.
     pub const fn is_empty(&self) -> bool {
         self.starts.is_empty()
     }
 
-    /// How many ranges there are: a function has one, or one for each of its basic-block sections, also where the
-    /// linker folded that into another function's.
+    /// The number of ranges: a function has one, or one for each of its basic-block sections, even if the linker folded that section into
+    /// another function's.
     pub const fn range_count(&self) -> u32 {
         self.ranges.len()
     }
@@ -155,13 +155,13 @@ impl<'d> BasicBlocks<'d> {
         Err(Error::new(BLOCKS, What::Truncated, at as u64))
     }
 
-    /// What is known of a block besides its place.
+    /// Decodes a block whose place was found.
     #[inline(always)]
     fn block_at(&self, found: Start) -> Result<BasicBlock, Error> {
         let (place, head) = self.group(found.piece / layout::GROUP_BLOCKS)?;
         let at = found.piece % layout::GROUP_BLOCKS;
-        // The blocks with records up to this one, as the first of a group has one: ids count on from the last of them, and
-        // what has no record is of its range and of kind 0.
+        // Counts the blocks with records up to this one. The first block of a group has a record, and the ids of later blocks count on from
+        // the last record. A block without a record belongs to the same range, and has kind 0.
         let through = u64::MAX.wrapping_shr(63u32.wrapping_sub(at));
         let stored = bits::word(head, layout::STORED).unwrap_or(0) & through;
         let since = at.wrapping_sub(63u32.wrapping_sub(stored.leading_zeros()));
@@ -259,8 +259,8 @@ impl<'d> BasicBlocks<'d> {
         Ok(next.checked_sub(1))
     }
 
-    /// Of a range that is one block of another function's, which the linker folded it into: that block, with the number and
-    /// the flags that this function has for it.
+    /// For a range that is one block of another function, into which the linker folded it: that block, with the number and the flags that
+    /// this function has for it.
     ///
     /// # Errors
     /// As [`BasicBlocks::entry_range`].
@@ -271,7 +271,7 @@ impl<'d> BasicBlocks<'d> {
         Ok(Some(BasicBlock { id, flags: flags as u8, ..self.block(index)? }))
     }
 
-    /// The numbers of the blocks of a range, by address: of a shared one that of the one block.
+    /// The numbers of the blocks of a range, by address; for a shared range, the number of the one block.
     ///
     /// # Errors
     /// As [`BasicBlocks::entry_range`].
@@ -296,7 +296,7 @@ impl<'d> BasicBlocks<'d> {
         Ok(self.block(self.blocks_of(range)?.start)?.start)
     }
 
-    /// The blocks of the function that begins at `start`, range after range in the compiler's order; none where no
+    /// The blocks of the function that begins at `start`, range after range in the compiler's order; none if no
     /// function of the map begins there.
     pub fn of_function(&self, start: ImageAddr) -> FunctionBlocks<'_, 'd> {
         FunctionBlocks {
@@ -359,7 +359,7 @@ impl<'d> BasicBlocks<'d> {
         Ok(None)
     }
 
-    /// Checks that the groups follow each other and fill the section, and what they say of themselves.
+    /// Checks that the groups follow each other and fill the section, and that their contents are consistent.
     fn verify_groups(&self) -> Result<(), Error> {
         let wrong = |what, place: usize| Err(Error::new(BLOCKS, what, place as u64));
         let mut end = self.groups;
@@ -440,7 +440,7 @@ impl<'d> BasicBlocks<'d> {
                 return Err(Error::new(RANGES, What::Value, range.into()));
             }
         }
-        // Each range is in the chain of the one that its function begins with, so all chains have as many as there are.
+        // Each range is in the chain of its function's first range, so all chains together have as many elements as there are ranges.
         let mut left = self.ranges.len();
         for range in 0..self.ranges.len() {
             let mut next = Some(range).filter(|_| self.entry_range(range) == Ok(range));

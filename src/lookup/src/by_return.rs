@@ -17,7 +17,7 @@ pub(crate) struct ByReturn<'d> {
 }
 
 impl<'d> ByReturn<'d> {
-    /// Opens a section of a file; without records where the file has none. Its numbers are below `limit`.
+    /// Opens a section of a file; without records if the file does not have it. Its numbers are below `limit`.
     pub(crate) fn open(file: &SymbolFile<'d>, section: SectionId, limit: u32) -> Result<Self, Error> {
         let header = file.header();
         let table = match file.section_bytes(section) {

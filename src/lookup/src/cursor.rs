@@ -1,4 +1,4 @@
-//! `Cursor`: looks addresses of one file up one after the other, and reuses what the last lookup read.
+//! `Cursor`: looks addresses of one file up one after another, and reuses what the last lookup read.
 //!
 //! Addresses of a profile or a stack are mostly near each other. A cursor keeps the piece of the last address, its
 //! function, the block of rows and the path of inlined calls, each with the range in which it holds. An address in the
@@ -57,7 +57,7 @@ impl<'d> SymbolFile<'d> {
 }
 
 impl<'f, 'd> Cursor<'f, 'd> {
-    /// What [`SymbolFile::lookup`] gives; the frames are those of [`Cursor::frames`] then.
+    /// As [`SymbolFile::lookup`]; the frames are then those of [`Cursor::frames`].
     ///
     /// Allocates nothing. Takes at most the steps of that.
     ///
@@ -101,7 +101,7 @@ impl<'f, 'd> Cursor<'f, 'd> {
         Ok(Lookup::Found(answer))
     }
 
-    /// Moves to the piece of an address; says why where there is none.
+    /// Moves to the piece of an address; returns the reason if there is none.
     #[inline(never)]
     fn enter(&mut self, address: ImageAddr) -> Result<Option<NotFoundReason>, Error> {
         let file = self.file;

@@ -1,6 +1,6 @@
-//! Records of the tables to named fields, for those who list a file rather than look up an address.
+//! Gives the records of the tables named fields, for callers that list a file rather than look up an address.
 
-use foldsym_format::sections::{calls, edges, functions, groups, members, origins};
+use foldsym_format::sections::{edges, functions, groups, members, origins};
 use foldsym_format::starts::Start;
 use foldsym_format::{Reason, SectionId, What};
 
@@ -9,7 +9,7 @@ use crate::file::SymbolFile;
 use crate::ids::{EdgeId, FileId, FunctionId, GroupId, ImageAddr, NameId, OriginId, ReturnAddr, RowsOffset};
 use crate::row::FileCode;
 
-/// Whose code a piece is.
+/// Whose code a piece is. Exhaustive: the format has no third kind of owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Owner {
     /// One function's.
@@ -31,9 +31,9 @@ pub struct Piece {
     pub skip: u64,
     /// Whose it is.
     pub owner: Owner,
-    /// Its rows; `None` where no line is known, or for a group, whose members have them.
+    /// Its rows; `None` if no line is known, or for a group, whose members have them.
     pub rows: Option<RowsOffset>,
-    /// The symbol that starts this piece where it differs from the function's own name (`foo.cold`).
+    /// The symbol at the start of this piece, if it differs from the function's own name (`foo.cold`).
     pub name: Option<NameId>,
 }
 
@@ -43,7 +43,7 @@ impl Piece {
         const PIECES: SectionId = SectionId::PIECES;
         let id = place.piece;
         let [gap, pad, skip, owner, rows, name] = file.pieces.record(id).within(PIECES)?;
-        // All of them at once: none is negative.
+        // Checks all of them at once: none may be negative.
         if gap | pad | skip | owner | rows < 0 {
             return Err(Error::new(PIECES, What::Value, id.into()));
         }
@@ -73,7 +73,7 @@ impl Piece {
         self.body.saturating_add(self.pad)
     }
 
-    /// True where it covers no byte.
+    /// True if it covers no byte.
     pub const fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -104,11 +104,11 @@ fn reason(flags: i64, id: FunctionId) -> Result<Option<Reason>, Error> {
 /// A function of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Function {
-    /// What the source has.
+    /// Its identity in the source.
     pub origin: OriginId,
-    /// The symbol that starts it where that differs from the origin's name.
+    /// The symbol at its start, if that differs from the origin's name.
     pub name: Option<NameId>,
-    /// True where the unit's `.dwo` was missing: inlined frames are unknown.
+    /// True if the unit's `.dwo` was missing: inlined frames are unknown.
     pub partial: bool,
     /// Where its code is not folded: why it is not certain that it is the only function there; `None`: it is certain.
     pub reason: Option<Reason>,
@@ -133,13 +133,13 @@ impl Function {
         })
     }
 
-    /// Why it is not certain that a function is the only one of its code. Reads its flags alone.
+    /// Why it is not certain that a function is the only one with its code. Reads only its flags.
     pub(crate) fn read_reason(file: &SymbolFile<'_>, id: FunctionId) -> Result<Option<Reason>, Error> {
         let flags = file.functions.value(id.0, functions::FLAGS).within(SectionId::FUNCTIONS)?;
         reason(flags, id)
     }
 
-    /// The name that stands `distance` names behind that of the origin.
+    /// The name `distance` entries after the name of the origin.
     #[cold]
     fn own_name(file: &SymbolFile<'_>, id: FunctionId, origin: i64, distance: i64) -> Result<NameId, Error> {
         let origin = small(origin, SectionId::FUNCTIONS, id.0)?;
@@ -147,7 +147,7 @@ impl Function {
         small(name.wrapping_add(distance), SectionId::FUNCTIONS, id.0).map(NameId)
     }
 
-    /// Offset of its inline tree in SCOPES, 0 where nothing is inlined: functions with equal trees share
+    /// Offset of its inline tree in SCOPES, 0 if nothing is inlined: functions with equal trees share
     /// one.
     pub const fn scopes_offset(&self) -> u64 {
         self.scopes
@@ -157,7 +157,7 @@ impl Function {
 /// A subprogram as the source has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Origin {
-    /// Its name; `None` where it is empty.
+    /// Its name; `None` if it is empty.
     pub name: Option<NameId>,
     /// Where it is declared.
     pub file: Option<FileId>,
@@ -190,7 +190,7 @@ impl Origin {
 /// An inlined call as the source has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Edge {
-    /// What is called.
+    /// The callee.
     pub callee: OriginId,
     /// Line of the call minus the line of the caller's declaration.
     pub line: i64,
@@ -255,6 +255,7 @@ impl Group {
 
 /// How the address of a function became known; what comes first is trusted first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub enum How {
     /// Its DIE has a live address.
     LiveRange,
@@ -264,7 +265,7 @@ pub enum How {
     Relocation,
     /// The symbol table has its linkage name there.
     Symbol,
-    /// An unclaimed line sequence of its unit fits it alone.
+    /// An unclaimed line sequence of its unit fits it, and fits no other function.
     LineSequence,
     /// Merged by the compiler; a call site names it.
     CallSite,
@@ -273,7 +274,8 @@ pub enum How {
 }
 
 impl How {
-    const ALL: [Self; 7] = [
+    /// All of them, in their order.
+    pub const ALL: [Self; 7] = [
         Self::LiveRange,
         Self::StmtSequence,
         Self::Relocation,
@@ -308,9 +310,9 @@ pub struct Member {
     pub function: FunctionId,
     /// How it was recovered.
     pub how: How,
-    /// Its rows; `None` where no line is known.
+    /// Its rows; `None` if no line is known.
     pub rows: Option<RowsOffset>,
-    /// The symbol that starts the piece where it differs from the function's own name.
+    /// The symbol at the start of the piece, if it differs from the function's own name.
     pub name: Option<NameId>,
 }
 
@@ -333,27 +335,28 @@ impl Member {
     }
 }
 
-/// Whom a call calls that leads into folded code, or to a function that reaches it by tail calls.
+/// The callee of a call into folded code, or of a call to a function that reaches folded code by tail calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Call {
     /// Where it returns to.
     pub address: ReturnAddr,
     /// In folded code, which of its functions calls; `None`: whichever.
     pub caller: Option<FunctionId>,
-    /// Whom it calls.
+    /// The callee.
     pub callee: FunctionId,
-    /// What says so.
+    /// The record that names the callee.
     pub how: CallHow,
 }
 
-/// What says whom a call calls.
+/// The record that names a call's callee.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum CallHow {
     /// The compiler recorded the call.
     CallSite,
     /// The linker kept the relocation of the call.
     Relocation,
-    /// The compiler recorded the call, and may have put the callee in the place of one that it merged with it.
+    /// The compiler recorded the call, but the recorded callee may have replaced one that the compiler merged with it.
     Doubtful,
     /// The linker kept the relocation of a call of such a callee.
     DoubtfulRelocation,
@@ -375,44 +378,30 @@ impl CallHow {
     }
 }
 
-impl SymbolFile<'_> {
-    /// Lists the calls whose callees are known, by address, then caller. For those who list a file: a stack is
-    /// resolved by [`SymbolFile::resolve_stack`].
-    ///
-    /// # Errors
-    /// Each record may be damaged.
-    pub fn calls(&self) -> impl Iterator<Item = Result<Call, Error>> + '_ {
-        const CALLS: SectionId = SectionId::CALLS;
-        (0..self.calls.len()).map(|id| {
-            let [address, caller, callee, how] = self.calls.record(id).within(CALLS)?;
-            let address = large(address, CALLS, id)?;
-            Ok(Call {
-                address: ReturnAddr(self.header().image_base.wrapping_add(address)),
-                caller: optional(caller, CALLS, id)?.map(FunctionId),
-                callee: FunctionId(small(callee, CALLS, id)?),
-                how: match large(how, CALLS, id)? {
-                    calls::CALL_SITE => CallHow::CallSite,
-                    calls::RELOCATION => CallHow::Relocation,
-                    calls::DOUBTFUL => CallHow::Doubtful,
-                    calls::DOUBTFUL_RELOCATION => CallHow::DoubtfulRelocation,
-                    _ => return Err(Error::new(CALLS, What::Value, id.into())),
-                },
-            })
-        })
-    }
+/// A function that runs on the objects of a class.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Method {
+    /// The vtable pointer of these objects (their first word).
+    pub point: ImageAddr,
+    /// The function, of a group.
+    pub function: FunctionId,
+    /// Only for calls through this word of the vtable; `None`: for any call.
+    pub slot: Option<u32>,
+    /// Other functions of the group may have run.
+    pub doubtful: bool,
+    /// Of several doubtful functions this one comes first: a guess, by the order of the methods' declarations or symbols.
+    pub guessed: bool,
+}
 
-    /// Lists whom functions reach by tail calls, by function: (function, reached), `None` where it reaches functions
-    /// that are not known.
-    ///
-    /// # Errors
-    /// Each record may be damaged.
-    pub fn tail_calls(&self) -> impl Iterator<Item = Result<(FunctionId, Option<FunctionId>), Error>> + '_ {
-        const TAILS: SectionId = SectionId::TAILS;
-        (0..self.tails.len()).map(|id| {
-            let [function, target] = self.tails.record(id).within(TAILS)?;
-            Ok((FunctionId(small(function, TAILS, id)?), optional(target, TAILS, id)?.map(FunctionId)))
-        })
-    }
+/// A member of a group to which a word of vtables leads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Overrider {
+    /// Which word, from 0.
+    pub slot: u32,
+    /// The function, of a group.
+    pub function: FunctionId,
+    /// A vtable whose word leads to the group's code may mean another of its functions.
+    pub doubtful: bool,
 }
 
 /// The other names of one function; see [`Records::aliases`](crate::Records::aliases).

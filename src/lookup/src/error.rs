@@ -4,12 +4,12 @@ use core::fmt;
 
 use foldsym_format::{FormatError, SectionId, What};
 
-/// Bytes that are not what the format allows: the file is damaged, or no `.fsym` of this version.
+/// Bytes that the format does not allow: the file is damaged, or is not a `.fsym` of this version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Error {
     /// The section; [`Error::FILE`] for header, directory and the bytes between sections.
     pub section: SectionId,
-    /// What is wrong.
+    /// The kind of damage.
     pub what: What,
     /// Where: a byte offset from the start of the section (of the file for [`Error::FILE`]), or for
     /// [`What::NoRecord`], [`What::Value`] and [`What::Order`] the number of the record.
@@ -17,7 +17,7 @@ pub struct Error {
 }
 
 impl Error {
-    /// Stands for no section: header, directory and padding.
+    /// No section: the header, the directory or padding.
     pub const FILE: SectionId = SectionId(0);
 
     pub(crate) const fn new(section: SectionId, what: What, offset: u64) -> Self {

@@ -1,4 +1,4 @@
-//! Bytes to an opened file: header, directory and the first bytes of each table.
+//! Opens a file in memory: reads its header, directory and the first bytes of each table.
 
 use foldsym_format::header::{ALIGN, HEADER_LEN, flags};
 use foldsym_format::names::Names;
@@ -40,7 +40,7 @@ pub struct SymbolFile<'d> {
 pub struct SectionInfo {
     /// Its id.
     pub id: SectionId,
-    /// Its name in the spec, "?" where this reader does not know the id.
+    /// Its name in the specification, "?" if this reader does not know the id.
     pub name: &'static str,
     /// Where it starts in the file.
     pub offset: u64,
@@ -52,13 +52,13 @@ pub struct SectionInfo {
 const REQUIRED: u64 = 0x10_03fc;
 
 impl<'d> SymbolFile<'d> {
-    /// Opens a file that lies whole in `bytes`: checks the header, the directory and their checksum, and
-    /// the heads of the sections that a lookup needs, which the directory repeats: nothing behind the directory is
-    /// read, so that of most files one page is touched. Takes constant time and allocates nothing;
-    /// the sections' content is checked by [`SymbolFile::verify`], or where it is read.
+    /// Opens a file from all of its bytes: checks the header, the directory, their checksum, and the heads of the
+    /// sections that a lookup needs. The directory repeats these heads, so nothing after the directory is read, and
+    /// for most files only one page is touched. Takes constant time and allocates nothing;
+    /// the sections' content is checked by [`SymbolFile::verify`], or on access.
     ///
     /// # Errors
-    /// Bytes that are no `.fsym` of version 1, that end before or go on behind the file's own length, or
+    /// Bytes that are no `.fsym` of this version, that are shorter or longer than the file's own length, or
     /// whose header, directory or section heads break the format.
     pub fn open(bytes: &'d [u8]) -> Result<Self, Error> {
         let mut file = Self {
@@ -185,7 +185,7 @@ impl<'d> SymbolFile<'d> {
         &self.header
     }
 
-    /// The program's build id or UUID; empty where it has none.
+    /// The program's build id or UUID; empty if it has none.
     pub const fn build_id(&self) -> &'d [u8] {
         self.build_id
     }
@@ -206,30 +206,20 @@ impl<'d> SymbolFile<'d> {
         (0..self.header.section_count).map_while(move |index| entry(bytes, index))
     }
 
-    /// The sections, in the order of the file.
-    pub fn sections(&self) -> impl Iterator<Item = SectionInfo> + use<'d> {
-        self.directory().map(|DirectoryEntry { id, offset, len, .. }| SectionInfo {
-            id,
-            name: id.name(),
-            offset,
-            len,
-        })
-    }
-
-    /// The bytes of a section; `None` where the file has none with this id.
-    pub fn section_bytes(&self, id: SectionId) -> Option<&'d [u8]> {
+    /// The bytes of a section; `None` if the file has none with this id.
+    pub(crate) fn section_bytes(&self, id: SectionId) -> Option<&'d [u8]> {
         let entry = self.directory().find(|entry| entry.id == id)?;
         slice(self.bytes, entry.offset, entry.len)
     }
 
-    /// The program's loaded sections, in the order of the file; none where they were not kept. Ends at the
+    /// The program's loaded sections, in the order of the file; none if they were not kept. Ends at the
     /// first damaged one.
     pub fn program_sections(&self) -> ProgramSections<'d> {
         let data = self.section_bytes(SectionId::SECTIONS).unwrap_or(&[]);
         ProgramSections::new(data, self.header.image_base)
     }
 
-    /// What of the program's file is loaded where; `None` where that was not kept, as of a separate debug file. Ends at the first
+    /// The parts of the program's file that are loaded, with their addresses; `None` if they were not kept, as for a separate debug file. Ends at the first
     /// damaged one.
     pub fn segments(&self) -> Option<Segments<'d>> {
         Segments::new(self.section_bytes(SectionId::SEGMENTS)?, self.header.image_base)
@@ -267,7 +257,7 @@ impl<'d> SymbolFile<'d> {
         self.files.write(file.0, out)
     }
 
-    /// Name 0 has no bytes: it means that there is no name. Names are sorted, so no other can be empty.
+    /// Name 0 has no bytes, and means that a name is missing. Names are sorted, so no other can be empty.
     pub(crate) const fn first_name_is_empty(&self) -> bool {
         self.header.flags & flags::EMPTY_NAME != 0
     }

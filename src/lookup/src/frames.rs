@@ -1,4 +1,4 @@
-//! A row of a function to frames: the path of inlined calls that it is in.
+//! Turns a row of a function into frames: the path of inlined calls that contains the row.
 //!
 //! The row names a node of the inline tree. A first walk from that node up to the root collects, for each step, which of
 //! its parent's edges the node is. A second walk goes from the root down: the function's origin has edges, and the chosen
@@ -18,7 +18,7 @@ use crate::scopes::Scopes;
 
 /// The longest path: the function, and the deepest inline tree that a file may have.
 const PATH: usize = foldsym_format::header::MAX_DEPTH as usize + 1;
-/// Frames, from the function on, that a lookup leaves ready; those further in are read when asked for.
+/// Frames, from the function on, that a lookup prepares; frames further in are read on access.
 const READY: usize = 16;
 
 /// Scratch of a lookup, the caller's: which frames were found. About 2.6 KiB, reusable without clearing.
@@ -30,13 +30,13 @@ pub struct Frames {
     /// Frames: 0 before the first lookup.
     pub(crate) len: u32,
     pub(crate) padding: bool,
-    /// Of the function whose frames these are.
+    /// The `.dwo` of the function's unit was missing, so inlined frames are unknown.
     pub(crate) partial: bool,
     /// The name of the outermost frame; `None`: its origin's.
     pub(crate) name: Option<NameId>,
     /// Frames by depth: the function first.
     ready: [Ready; READY],
-    /// The innermost frame where it is deeper than those.
+    /// The innermost frame, if it is deeper than those.
     innermost: Ready,
     /// By depth: the node of the inline tree, and the edge that leads there. The walk up leaves them at the
     /// end first.
@@ -62,7 +62,7 @@ impl Ready {
     const NONE: Self =
         Self { origin: 0, name: 0, file: 0, line: 0, column: 0, start_file: 0, start_line: 0, edges: 0 };
 
-    /// What it says of its origin.
+    /// The file, line and name of its origin.
     #[inline(always)]
     fn parts(&self) -> OriginParts {
         OriginParts {
@@ -99,13 +99,13 @@ impl Frames {
         self.len > 0 && self.partial
     }
 
-    /// How many frames the last lookup left: 0 where nothing was found.
+    /// How many frames the last lookup left: 0 if nothing was found.
     #[inline]
     pub const fn len(&self) -> u32 {
         self.len
     }
 
-    /// True where the last lookup left none.
+    /// True if the last lookup left none.
     pub const fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -125,7 +125,7 @@ impl Default for Frames {
 /// One function at an address: the one that the code was compiled into, or one inlined there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame {
-    /// Its name; `None` where it has none, and in padding.
+    /// Its name; `None` if it has none, and in padding.
     pub name: Option<NameId>,
     /// The file of the line.
     pub file: Option<FileId>,
@@ -144,20 +144,25 @@ pub struct Frame {
 }
 
 impl<'d> SymbolFile<'d> {
-    /// Leaves the frames of a row of a function in `frames`: what a lookup of an address in that row gives,
-    /// save for a piece's own symbol and padding, which the row does not know.
+    /// Leaves the frames of a row of a function in `frames`: as a lookup of an address in that row, except for a piece's own symbol and
+    /// padding, which the row does not have.
     ///
     /// # Errors
     /// A row whose scope the function does not have, a tree deeper than the header allows, or damage;
     /// `frames` is then empty.
-    pub fn row_frames(&self, function: &Function, row: &Row, frames: &mut Frames) -> Result<(), Error> {
+    pub(crate) fn row_frames(
+        &self,
+        function: &Function,
+        row: &Row,
+        frames: &mut Frames,
+    ) -> Result<(), Error> {
         let spot = Spot { scope: row.scope, line: row.line, file: row.file.code(), column: row.column };
         frames.len = 0;
         self.spot_frames(function, &self.origin_parts(function.origin.0)?, &spot, frames)
     }
 
-    /// Leaves the frames of what a row says, of a function with this origin. The path that `frames` holds must be
-    /// of the same function; it holds none where `len` is 0.
+    /// Leaves the frames of a row, for a function with this origin. The path in `frames` must be of the same function; if `len` is 0 there
+    /// is no path.
     pub(crate) fn spot_frames(
         &self,
         function: &Function,
@@ -185,7 +190,7 @@ impl<'d> SymbolFile<'d> {
         };
         for level in kept..depth {
             steps::step();
-            // The walk up left the step at the end; its place is behind what is kept.
+            // The walk up left the steps at the end; each moves to its place after the frames that are kept.
             let (inner, step) = (level.wrapping_add(1), slot.wrapping_add(level.wrapping_sub(kept)));
             let step = frames.nodes.get(step).zip(frames.edges.get(step)).map(|(&node, &edge)| (node, edge));
             let place = frames.nodes.get_mut(inner).zip(frames.edges.get_mut(inner));
@@ -230,7 +235,7 @@ impl<'d> SymbolFile<'d> {
         let mut block = scopes.block(number).ok_or_else(|| scopes.refused(node))?;
         while node != 0 {
             steps::step();
-            // Nodes are numbered in preorder: those up the path before have smaller and smaller numbers.
+            // Nodes are numbered in preorder: on the way up the previous path, numbers decrease.
             let known = |kept: usize| frames.nodes.get(kept).copied().unwrap_or(u32::MAX);
             while kept > 0 && known(kept) > node {
                 steps::step();
@@ -293,7 +298,7 @@ impl<'d> SymbolFile<'d> {
         FrameIter { file: self, frames, left: frames.len }
     }
 
-    /// Reads a frame that is not ready, from the edge that leads to it and the one that leads on.
+    /// Reads a frame that was not prepared, from its own edge and the edge to the next frame.
     #[cold]
     fn far_frame(&self, frames: &Frames, depth: usize) -> Result<Ready, Error> {
         let edge = |depth: usize| {
@@ -313,7 +318,7 @@ struct Walk {
     depth: usize,
     /// The depth up to which the path is that of the row before.
     kept: usize,
-    /// Where the walk left the step behind that; the others follow.
+    /// The slot of the first step of the path that differs from that of the row before; later steps are in the slots after it.
     slot: usize,
 }
 
@@ -350,7 +355,7 @@ impl OriginParts {
     #[inline(always)]
     fn frame(&self, id: u32, place: &SourcePlace, section: SectionId, record: u32) -> Result<Ready, Error> {
         let line = place.line.map_or(0, |line| self.line.wrapping_add(line));
-        // All of them at once: none is negative, and none has more than 32 bits.
+        // Checks all of them at once: none may be negative, or have more than 32 bits.
         if (self.name | self.file | self.line | self.edges | line).cast_unsigned() > u32::MAX.into() {
             return Err(self.refused(id, line, section, record));
         }

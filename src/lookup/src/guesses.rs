@@ -1,4 +1,4 @@
-//! Whom a call probably calls, where nobody recorded it: which candidate to show first, never how sure an answer is.
+//! The likely callee of a call that the compiler did not record. It only orders candidates, and never changes the certainty.
 
 use foldsym_format::SectionId;
 
@@ -7,7 +7,7 @@ use crate::error::Error;
 use crate::file::SymbolFile;
 use crate::ids::{FunctionId, ReturnAddr};
 
-/// The section GUESSES; without records where a file has none.
+/// The section GUESSES; without records if the file does not have it.
 #[derive(Clone, Copy)]
 pub struct Guesses<'d>(ByReturn<'d>);
 
@@ -27,12 +27,12 @@ impl<'d> Guesses<'d> {
         self.0.len()
     }
 
-    /// True where there is none.
+    /// True if there is none.
     pub const fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Whom the call that returns to an address probably calls; `None` where nothing is guessed. Takes log2 of the records.
+    /// The likely callee of the call that returns to an address; `None` without a guess. Takes log2 of the records.
     ///
     /// # Errors
     /// Damage at a place that it reads.
@@ -40,7 +40,7 @@ impl<'d> Guesses<'d> {
         Ok(self.0.find(address)?.map(FunctionId))
     }
 
-    /// All of them by address: where the call returns to, and its callee. Ends at the first damaged one.
+    /// All of them by return address, with the callee. Ends at the first damaged one.
     pub fn iter(&self) -> impl Iterator<Item = Result<(ReturnAddr, FunctionId), Error>> + use<'d> {
         self.0.iter().map(|record| record.map(|(address, number)| (address, FunctionId(number))))
     }

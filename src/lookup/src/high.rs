@@ -17,7 +17,7 @@ const ONES: u64 = 0x0101_0101_0101_0101;
 /// The highest bit of each byte.
 const TOPS: u64 = 0x8080_8080_8080_8080;
 
-/// The 64 bits from bit `bit` of the section on; `None` behind the end. Its tail leaves 9 bytes at each byte of a record.
+/// The 64 bits from bit `bit` of the section on; `None` past the end. The section's tail leaves 9 bytes at each byte of a record.
 #[inline(always)]
 pub(crate) fn window(data: &[u8], bit: u64) -> Option<u64> {
     let [first @ .., last] = data.get(usize::try_from(bit >> 3).ok()?..)?.first_chunk::<9>()?;
@@ -32,11 +32,11 @@ pub(crate) fn window(data: &[u8], bit: u64) -> Option<u64> {
 pub(crate) struct High(u64);
 
 impl High {
-    /// What a block of one row has.
+    /// The high parts of a block of one row.
     pub(crate) const EMPTY: Self = Self(0);
 
-    /// The high parts that begin at bit `bit`; `None` behind the end. Whether all that a block has are among them is for
-    /// whoever reads all rows.
+    /// The high parts that begin at bit `bit`; `None` past the end. These 64 bits may not hold all high parts of the
+    /// block: a caller that reads every row must check that.
     #[inline(always)]
     pub(crate) fn read(data: &[u8], bit: u64) -> Option<Self> {
         window(data, bit).map(Self)
@@ -46,7 +46,7 @@ impl High {
     /// follows the last row too.
     #[inline(always)]
     pub(crate) fn rows_of(&self, part: u64) -> (u32, u32) {
-        // They begin behind the zero that ends the part before, and end at the next.
+        // They begin after the zero that ends the part before, and end at the next zero.
         let found = match select(!self.0, part.saturating_sub(1)) {
             Some(found) => found,
             None if part == 0 => 0,
@@ -58,7 +58,7 @@ impl High {
         (first.wrapping_sub(part as u32), behind.trailing_zeros())
     }
 
-    /// The high part of a row, counted from 0 among those that have one.
+    /// The high part of a row, counted from 0 among the rows that have one.
     #[inline(always)]
     pub(crate) fn part_of(&self, row: u32) -> Option<u64> {
         Some(select(self.0, row.into())?.wrapping_sub(row).into())
@@ -71,7 +71,7 @@ impl High {
     }
 }
 
-/// The place of the set bit that `rank` others are before; `None` where there are not so many.
+/// The position of the set bit that has `rank` set bits before it; `None` if there are fewer.
 #[inline(always)]
 fn select(word: u64, rank: u64) -> Option<u32> {
     let sums = byte_sums(word);
@@ -86,7 +86,7 @@ fn select(word: u64, rank: u64) -> Option<u32> {
     Some(byte.wrapping_add(first_above(spread.wrapping_mul(ONES), rank) >> 3))
 }
 
-/// For each byte the set bits in it and in those below it.
+/// For each byte, the number of set bits in it and in the bytes below it.
 #[inline(always)]
 const fn byte_sums(word: u64) -> u64 {
     let pairs = word.wrapping_sub((word >> 1) & 0x5555_5555_5555_5555);
@@ -116,7 +116,7 @@ mod tests {
     use super::*;
     use std::{vec, vec::Vec};
 
-    /// Rows with these high parts, with ones before the first bit and zeros or ones behind the last.
+    /// Rows with these high parts, with ones before the first bit and zeros or ones after the last.
     fn check(parts: &[u64], bit: u64, behind: bool) {
         let rows = parts.len() as u32;
         let bits: Vec<usize> = parts.iter().zip(0..).map(|(&part, row)| part as usize + row).collect();
@@ -128,7 +128,7 @@ mod tests {
         if behind {
             (bit as usize + len..bit as usize + 100).for_each(&mut set);
         }
-        // With whole words at hand, and with no more than a section has behind its last record.
+        // First with whole words, then with no more than a section has after its last record.
         let end = (bit as usize + len).div_ceil(8) + 8;
         for data in [&data[..], &data[..end.min(data.len())]] {
             let high = High::read(data, bit).unwrap();
@@ -165,7 +165,7 @@ mod tests {
     fn too_long_or_not_there() {
         let mut data = [0; 48];
         assert!(High::read(&data, 49 * 8).is_none());
-        // The first row's bit may stand in the last place, not behind it.
+        // The first row's bit may be in the last place, not after it.
         data[8] = 1;
         assert_eq!(High::read(&data, 0).unwrap().len(1), None);
         assert_eq!(High::read(&data, 1).unwrap().len(1), Some(64));

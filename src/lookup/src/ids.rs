@@ -4,7 +4,7 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ImageAddr(pub u64);
 
-/// A return address, in the same space as [`ImageAddr`]: it points behind the call.
+/// A return address, in the same space as [`ImageAddr`]: it is the address after the call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ReturnAddr(pub u64);
 

@@ -1,4 +1,4 @@
-//! Calls of functions of other modules: which name a call was linked to, and which function of the other module's group has it.
+//! Calls of functions in other modules: the name that a call was linked to, and the function of the other module's group with that name.
 
 use foldsym_format::{SectionId, steps};
 
@@ -13,7 +13,7 @@ use crate::stack::{MAX_FRAME_STEPS, Resolved};
 /// Names of functions that are compared with an import for each member of a group; a function has seldom more than three.
 const MAX_NAMES: u32 = 64;
 
-/// The section IMPORTS; without records where a file has none.
+/// The section IMPORTS; without records if the file does not have it.
 #[derive(Clone, Copy)]
 pub struct Imports<'d>(ByReturn<'d>);
 
@@ -26,15 +26,15 @@ impl<'d> SymbolFile<'d> {
         ByReturn::open(self, SectionId::IMPORTS, self.names().len()).map(Imports)
     }
 
-    /// Says of a frame whose caller is in another module which function of its group has the name that the caller's call was linked
-    /// to ([`Imports::callee`] of the caller's file): that one comes first, and the answer is [`Certainty::Likely`] where it is one.
-    /// Nothing is ruled out, since a function of this module may have given its frame away by a tail call. Changes nothing where the
-    /// code is not folded, where none or several functions of the group have the name, or where something is known already. A plain
-    /// name that is only another name of a function tells nothing: no debug information says which function of the group it is. A
-    /// mangled one (`_Z`, `_R`, `__Z`) does. Of the other names of a function the first 64 are read.
+    /// Resolves a frame whose caller is in another module, by the name that the caller's call was linked to ([`Imports::callee`] of the
+    /// caller's file). If exactly one function of the frame's group has that name, it comes first and the answer is [`Certainty::Likely`].
+    /// Nothing is ruled out, since a function of this module may have replaced its frame by a tail call. The result stays as it was if the
+    /// code is not folded, if none or several functions of the group have the name, or if the frame is already resolved. A plain name that
+    /// is an alias proves nothing: no debug information says to which function of the group it belongs. A mangled alias (`_Z`, `_R`, `__Z`)
+    /// does. The first 64 aliases of a function are read.
     ///
-    /// Takes log2 of the names, and steps for each function of the group and its other names; past [`MAX_FRAME_STEPS`] nothing is
-    /// told.
+    /// Takes log2 of the names, and steps for each function of the group and its aliases. After [`MAX_FRAME_STEPS`] the frame stays
+    /// unresolved.
     ///
     /// # Errors
     /// Damage at a place that it reads.
@@ -83,13 +83,13 @@ impl<'d> Imports<'d> {
         self.0.len()
     }
 
-    /// True where there is none.
+    /// True if there is none.
     pub const fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The name of the other module's function that the call was linked to which returns to an address; `None` where it is no such
-    /// call. Takes log2 of the records.
+    /// The name of the other module's function to which a call was linked, by the call's return address; `None` if there is no such call.
+    /// Takes log2 of the records.
     ///
     /// # Errors
     /// Damage at a place that it reads.
@@ -97,7 +97,7 @@ impl<'d> Imports<'d> {
         Ok(self.0.find(address)?.map(NameId))
     }
 
-    /// All of them by address: where the call returns to, and its name. Ends at the first damaged one.
+    /// All of them by return address, with the name. Ends at the first damaged one.
     pub fn iter(&self) -> impl Iterator<Item = Result<(ReturnAddr, NameId), Error>> + use<'d> {
         self.0.iter().map(|record| record.map(|(address, number)| (address, NameId(number))))
     }

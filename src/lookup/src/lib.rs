@@ -6,7 +6,8 @@
 //! only working memory is the caller's [`Frames`]. For damaged bytes the answer is an [`Error`] or nothing: no read
 //! is out of bounds, and every loop has a bound that follows from the header (see [`SymbolFile::lookup`]).
 //!
-//! This crate does not map files, subtract load biases, demangle, or write files: `front` and `convert` do.
+//! This crate does not map files, subtract load biases, demangle, or write files: `foldsym-symbolize`, `foldsym-demangle`
+//! and `foldsym-convert` do.
 //!
 //! ```
 //! use foldsym_lookup::{Frames, ImageAddr, Lookup, SymbolFile};
@@ -24,6 +25,9 @@
 //! }
 //! # Ok::<(), foldsym_lookup::Error>(())
 //! ```
+//!
+//! [`SymbolFile`] answers: addresses, stacks, and the texts of ids. [`SymbolFile::records`] lists what a file has, for programs
+//! that print or compare files.
 //!
 //! With the feature `alloc`, `SymbolFile::symbolize` returns the frames of an address with their texts in one call.
 
@@ -72,7 +76,9 @@ pub use answer::{Answer, Certainty, Evidence, Lookup, NotFoundReason};
 pub use basic_blocks::{BasicBlock, BasicBlocks, FunctionBlocks};
 pub use batch::BatchSlot;
 pub use cursor::Cursor;
-pub use entities::{Aliases, Call, CallHow, Edge, Function, Group, How, Member, Origin, Owner, Piece};
+pub use entities::{
+    Aliases, Call, CallHow, Edge, Function, Group, How, Member, Method, Origin, Overrider, Owner, Piece,
+};
 pub use error::Error;
 pub use file::{SectionInfo, SymbolFile};
 pub use foldsym_format::names::Names;
@@ -84,7 +90,6 @@ pub use ids::{
 };
 pub use imports::Imports;
 pub use locations::{LocationKey, LocationKind, LocationList, LocationTarget, LocationUnit, Locations};
-pub use object::{Method, Overrider};
 pub use program::{ProgramSection, ProgramSections, Segment, Segments};
 pub use records::Records;
 pub use row::{FileCode, Row};

@@ -1,4 +1,4 @@
-//! A function to its expressions: where the lanes of a thread are, where a method has its object (spec, section 10).
+//! Finds the expressions of a function: where the lanes of a thread are, and where a method has its object (spec, section 10).
 //!
 //! This module finds the expressions; `foldsym-stopped` evaluates them. A lookup of frames reads none of this.
 
@@ -13,12 +13,13 @@ use crate::ids::{FunctionId, ImageAddr, ReturnAddr};
 const LOCATIONS: SectionId = SectionId::LOCATIONS;
 const LOCATED: SectionId = SectionId::LOCATED;
 
-/// What an expression of a function tells.
+/// What an expression of a function gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum LocationKind {
     /// The lanes that execute (`DW_AT_LLVM_active_lane`).
     ActiveLane,
-    /// Where each lane stands (`DW_AT_LLVM_lane_pc`).
+    /// The program counter of each lane (`DW_AT_LLVM_lane_pc`).
     LanePc,
     /// Where the pointer to a method's object is.
     Object,
@@ -72,6 +73,7 @@ type ListEntry<'d> = (u64, u64, &'d [u8]);
 
 /// What an expression may refer to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum LocationKey {
     /// The expressions of an entry, by its offset from the unit's header.
     InUnit(u64),
@@ -85,6 +87,7 @@ pub enum LocationKey {
 
 /// What is found there.
 #[derive(Clone, Copy)]
+#[non_exhaustive]
 pub enum LocationTarget<'d> {
     /// Expressions.
     List(LocationList<'d>),
@@ -95,7 +98,7 @@ pub enum LocationTarget<'d> {
 }
 
 impl<'d> SymbolFile<'d> {
-    /// Opens the expressions of functions; `None` where the file has none. Takes constant time.
+    /// Opens the expressions of functions; `None` if the file has none. Takes constant time.
     ///
     /// # Errors
     /// Sections that break the format, or one of the two missing.
@@ -141,7 +144,7 @@ impl<'d> Locations<'d> {
         Ok(None)
     }
 
-    /// How many lanes a thread has in a function (`DW_AT_LLVM_lanes`); `None` where it does not say.
+    /// How many lanes a thread has in a function (`DW_AT_LLVM_lanes`); `None` if it does not say.
     ///
     /// # Errors
     /// Damage.
@@ -150,9 +153,9 @@ impl<'d> Locations<'d> {
         small(lanes, LOCATED, function.0).map(Some)
     }
 
-    /// True where the compiler did not know whom the call calls that returns to an address, in the code of a function
-    /// that has its address. Only of a file that has object pointers: of another it is never true. Takes log2 of the
-    /// records of LOCATED and as many steps as the function has such calls.
+    /// True if the compiler did not know the callee of the call that returns to an address, in the code of a function that kept its
+    /// address. Always false for a file without object pointers. Takes log2 of the records of LOCATED and as many steps as the function has
+    /// such calls.
     ///
     /// # Errors
     /// Damage.
@@ -167,7 +170,7 @@ impl<'d> Locations<'d> {
         Ok(false)
     }
 
-    /// The expressions of a function, and what they have in common; `None` where it has none of this kind.
+    /// The expressions of a function, and what they have in common; `None` if it has none of this kind.
     ///
     /// # Errors
     /// Damage.
@@ -252,7 +255,7 @@ impl<'d> Locations<'d> {
                 }
                 continue;
             }
-            // Functions of one unit mostly stand together.
+            // Functions of one unit are mostly adjacent.
             if checked != Some(unit) {
                 self.verify_unit(unit, spend)?;
                 checked = Some(unit);
@@ -300,7 +303,7 @@ impl<'d> LocationList<'d> {
     }
 
     /// The expression that holds at an address: of the first entry with it in its range, else of one that holds wherever
-    /// no other does; `None` where there is none.
+    /// no other does; `None` if there is none.
     ///
     /// Takes a step for each entry.
     ///
@@ -329,7 +332,7 @@ impl<'d> LocationList<'d> {
 }
 
 impl<'d> LocationUnit<'d> {
-    /// What an operation refers to; `None` where it is not kept: it was not there.
+    /// What an operation refers to; `None` if it is not kept: it was not there.
     ///
     /// Takes a step for each reference of the unit.
     ///

@@ -1,98 +1,26 @@
-//! The first word of an object, its pointer to a table of virtual functions, to the function that ran on it.
+//! Finds the function that ran on an object, from the object's vtable pointer (its first word).
 
-use foldsym_format::sections::slots;
+use foldsym_format::sections::{slots, vtables};
 use foldsym_format::{SectionId, steps};
 
 use crate::answer::{Certainty, Evidence};
 use crate::entities::Group;
-use crate::error::{Error, InSection, large, small};
+use crate::error::{Error, InSection, small};
 use crate::file::SymbolFile;
-use crate::ids::{FunctionId, ImageAddr, ReturnAddr};
+use crate::ids::{FunctionId, ImageAddr};
 use crate::stack::{MAX_FRAME_STEPS, Resolved, StackAddr, first};
 
-/// What a search in OVERRIDERS costs at most.
+/// Most steps of a search in OVERRIDERS.
 const SEARCH_STEPS: u32 = 32;
 
-/// Records of VTABLES of one table; a writer makes no more.
+/// Most records of VTABLES for one vtable; a writer makes no more.
 pub(crate) const MAX_METHODS: usize = 1024;
 
-/// A function that runs on the objects of a class.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Method {
-    /// What the object's pointer to its virtual functions holds.
-    pub point: ImageAddr,
-    /// The function, of a group.
-    pub function: FunctionId,
-    /// Only for calls through this word of the table; `None`: whoever calls.
-    pub slot: Option<u32>,
-    /// Other functions of the group may have run.
-    pub doubtful: bool,
-}
-
-/// A function that stands at a word of tables of virtual functions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Overrider {
-    /// Which word, from 0.
-    pub slot: u32,
-    /// The function, of a group.
-    pub function: FunctionId,
-    /// A table whose word leads to the group's code may mean another of its functions.
-    pub doubtful: bool,
-}
-
 impl SymbolFile<'_> {
-    /// Lists the functions of groups that run on the objects of the program's classes, by table. For those who list a file:
-    /// a stack is resolved by [`SymbolFile::resolve_object`].
-    ///
-    /// # Errors
-    /// Each record may be damaged.
-    pub fn methods(&self) -> impl Iterator<Item = Result<Method, Error>> + '_ {
-        const VTABLES: SectionId = SectionId::VTABLES;
-        (0..self.vtables.len()).map(|id| {
-            let [point, function, slot, doubtful] = self.vtables.record(id).within(VTABLES)?;
-            Ok(Method {
-                point: ImageAddr(self.header().image_base.wrapping_add(large(point, VTABLES, id)?)),
-                function: FunctionId(small(function, VTABLES, id)?),
-                slot: small(slot, VTABLES, id)?.checked_sub(1),
-                doubtful: doubtful != 0,
-            })
-        })
-    }
-
-    /// Lists the calls through words of tables of functions: where they return to, and which word.
-    ///
-    /// # Errors
-    /// Each record may be damaged.
-    pub fn slot_calls(&self) -> impl Iterator<Item = Result<(ReturnAddr, u32), Error>> + '_ {
-        const SLOTS: SectionId = SectionId::SLOTS;
-        (0..self.slots.len()).map(|id| {
-            let [address, slot] = self.slots.record(id).within(SLOTS)?;
-            let address = self.header().image_base.wrapping_add(large(address, SLOTS, id)?);
-            Ok((ReturnAddr(address), small(slot & slots::WORD, SLOTS, id)?))
-        })
-    }
-
-    /// Lists the functions of groups that stand at words of the program's tables of virtual functions, by word. For those who list a
-    /// file: a stack is resolved by [`SymbolFile::resolve_slot`].
-    ///
-    /// # Errors
-    /// Each record may be damaged.
-    pub fn overriders(&self) -> impl Iterator<Item = Result<Overrider, Error>> + '_ {
-        const OVERRIDERS: SectionId = SectionId::OVERRIDERS;
-        (0..self.overriders.len()).map(|id| {
-            let [slot, function, doubtful] = self.overriders.record(id).within(OVERRIDERS)?;
-            Ok(Overrider {
-                slot: small(slot, OVERRIDERS, id)?,
-                function: FunctionId(small(function, OVERRIDERS, id)?),
-                doubtful: doubtful != 0,
-            })
-        })
-    }
-
-    /// Says of the frame that was resolved which function of its group ran, by what the pointer to its virtual functions
-    /// of the object that it ran on holds: an image address, that of a table and not of the object. `caller` is the next
-    /// frame out, where there is one. Changes nothing where that is no table that the file knows, where none of the
-    /// table's functions is possible, and where the stack already shows which function ran.
+    /// Resolves a frame further by an object: decides which member of its group ran, from the vtable pointer of the object that it ran on
+    /// (an image address: the value of the object's first word, not the address of the object). `caller` is the next outer frame, if there
+    /// is one. Changes nothing if the file does not know the vtable, if none of the vtable's functions is possible, or if the stack already
+    /// shows which function ran.
     ///
     /// Takes log2 of the records of VTABLES and of SLOTS, and for each function of the table, at most 1024,
     /// [`foldsym_format::Header::max_group`] steps; together never more than [`MAX_FRAME_STEPS`].
@@ -115,7 +43,7 @@ impl SymbolFile<'_> {
         let mut found = Resolved { group: Some(id), group_len: group.len(), ..Resolved::NONE };
         let mut left = MAX_FRAME_STEPS;
         let from = first(&self.vtables, VTABLES, (point, 0))?;
-        // What is known of the slot says more than what is known of any call.
+        // Methods known for the slot are better evidence than methods known for any call.
         for wanted in [slot, Some(0)].into_iter().flatten() {
             for record in (from..self.vtables.len()).take(MAX_METHODS) {
                 steps::step();
@@ -127,6 +55,9 @@ impl SymbolFile<'_> {
                     let function = FunctionId(small(function, VTABLES, record)?);
                     let named = self.name_member(group, function, &mut found, &mut left)?;
                     found.open |= named && doubtful != 0;
+                    if named && doubtful == vtables::GUESSED {
+                        found.guess_last();
+                    }
                 }
             }
             if found.named_len != 0 {
@@ -139,7 +70,7 @@ impl SymbolFile<'_> {
         if found.named_len != 1 && resolved.certainty == Some(Certainty::Likely) {
             return Ok(());
         }
-        // Two that may have run, or others: they come first, and nothing is ruled out.
+        // If two or more may have run, or others as well: they come first, and nothing is ruled out.
         found.open |= found.named_len != 1;
         if found.named_len == 0 || !possible || (found.open && !resolved.open) {
             return Ok(());
@@ -168,14 +99,13 @@ impl SymbolFile<'_> {
         Ok((address == key).then_some(slot))
     }
 
-    /// Says of a frame that [`SymbolFile::resolve_one`] resolved, and whose callers tell nothing, which functions of its group stand
-    /// at the word of tables of virtual functions that the call goes through: they come first, and the answer is
-    /// [`Certainty::Likely`] where that is one function and no table may lead to others. Nothing is ruled out. `caller` is the
-    /// next frame out. Changes nothing elsewhere. Ask it before [`SymbolFile::resolve_object`], and before frames further in are
-    /// resolved.
+    /// For a frame whose callers gave [`SymbolFile::resolve_one`] no member: puts those members of the group first that the program's
+    /// vtables have in the slot of this call. If that is one member, and no vtable may lead to others, the answer is
+    /// [`Certainty::Likely`]. No member is ruled out. `caller` is the next frame out. Other frames stay as they are. Call it before
+    /// [`SymbolFile::resolve_object`], and before frames further in are resolved.
     ///
-    /// Takes log2 of the records of SLOTS, and for each function of the group log2 of the records of OVERRIDERS; past
-    /// [`MAX_FRAME_STEPS`] nothing is told.
+    /// Takes log2 of the records of SLOTS, and for each function of the group log2 of the records of OVERRIDERS. After [`MAX_FRAME_STEPS`]
+    /// the frame stays unresolved.
     ///
     /// # Errors
     /// Damage at a place that it reads.

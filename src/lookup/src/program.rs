@@ -1,4 +1,4 @@
-//! The sections SECTIONS and SEGMENTS to what of the program is loaded where (spec, section 7).
+//! Lists the loaded sections and segments of the program, from SECTIONS and SEGMENTS (spec, section 7).
 
 use foldsym_format::varint;
 
@@ -34,7 +34,7 @@ impl<'d> ProgramSections<'d> {
         Self { data, at, left, image_base, strange: false }
     }
 
-    /// Where reading stands, how many are still to come, and whether all flags are known; for `verify`.
+    /// The read position, how many are left, and whether all flags are known; for `verify`.
     pub(crate) const fn rest(&self) -> (usize, u64, bool) {
         (self.at, self.left, !self.strange)
     }
@@ -59,7 +59,7 @@ impl<'d> Iterator for ProgramSections<'d> {
     fn next(&mut self) -> Option<Self::Item> {
         let left = self.left.checked_sub(1)?;
         let section = self.read();
-        // What is left stays counted where one cannot be read, so that `verify` sees it.
+        // If one cannot be read, the rest stays counted, so that `verify` sees it.
         match section {
             Some(_) => self.left = left,
             None => self.at = self.data.len(),
@@ -95,7 +95,7 @@ pub struct Segments<'d> {
     strange: bool,
 }
 
-/// Of the section's first byte: the program may be loaded anywhere.
+/// Flag in the section's first byte: the program may be loaded at any address.
 const POSITION_INDEPENDENT: u8 = 1;
 
 impl<'d> Segments<'d> {
@@ -125,7 +125,7 @@ impl<'d> Segments<'d> {
         found
     }
 
-    /// Where reading stands, how many are still to come, and whether all flags are known; for `verify`.
+    /// The read position, how many are left, and whether all flags are known; for `verify`.
     pub(crate) const fn rest(&self) -> (usize, u64, bool) {
         (self.at, self.left, !self.strange)
     }
@@ -149,7 +149,7 @@ impl Iterator for Segments<'_> {
     fn next(&mut self) -> Option<Self::Item> {
         let left = self.left.checked_sub(1)?;
         let segment = self.read();
-        // What is left stays counted where one cannot be read, so that `verify` sees it.
+        // If one cannot be read, the rest stays counted, so that `verify` sees it.
         match segment {
             Some(_) => self.left = left,
             None => self.at = self.data.len(),

@@ -1,15 +1,20 @@
-//! The records of a file by their ids: what lists a file reads, and what an answer's ids lead to.
+//! Lists the sections of a file, and its records by the ids that answers have.
 
-use foldsym_format::SectionId;
+use foldsym_format::sections::{calls, slots, vtables};
+use foldsym_format::{DirectoryEntry, SectionId, What};
 
-use crate::entities::{Aliases, Edge, Function, Group, Member, Origin, Piece};
-use crate::error::{Error, InSection};
-use crate::file::SymbolFile;
-use crate::ids::{EdgeId, FunctionId, GroupId, NameId, OriginId, PieceId, RowsOffset};
+use crate::entities::{
+    Aliases, Call, CallHow, Edge, Function, Group, Member, Method, Origin, Overrider, Piece,
+};
+use crate::error::{Error, InSection, large, optional, small};
+use crate::file::{SectionInfo, SymbolFile};
+use crate::ids::{EdgeId, FunctionId, GroupId, ImageAddr, NameId, OriginId, PieceId, ReturnAddr, RowsOffset};
 use crate::rows::Rows;
 use crate::scopes::Scopes;
 
-/// The records of a file. Ids of each kind count from 0 to the number of its records. Reading one takes constant time.
+/// The sections and the records of a file, for programs that list or compare files. [`SymbolFile`] has the methods that
+/// look up addresses and resolve stacks. Ids of each kind count from 0 to the number of its records. Reading one record
+/// takes constant time.
 ///
 /// ```
 /// use foldsym_lookup::{FunctionId, SymbolFile};
@@ -32,7 +37,7 @@ pub struct Records<'f, 'd> {
 }
 
 impl<'d> SymbolFile<'d> {
-    /// The records, by their ids.
+    /// The file's contents, for listing: sections, and records by their ids.
     #[inline(always)]
     pub const fn records(&self) -> Records<'_, 'd> {
         Records { file: self }
@@ -45,7 +50,7 @@ impl<'f, 'd> Records<'f, 'd> {
         self.file.pieces.len()
     }
 
-    /// How many functions there are, those that only groups name included.
+    /// The number of functions, including functions that only groups name.
     pub const fn function_count(self) -> u32 {
         self.file.functions.len()
     }
@@ -89,7 +94,7 @@ impl<'f, 'd> Records<'f, 'd> {
         Function::read(self.file, id)
     }
 
-    /// The name of a function: its symbol's, else its origin's; `None` where that is empty.
+    /// The name of a function: its symbol's, else its origin's; `None` if that is empty.
     ///
     /// # Errors
     /// An id that does not exist, or damage.
@@ -117,7 +122,7 @@ impl<'f, 'd> Records<'f, 'd> {
         Edge::read(self.file, id)
     }
 
-    /// Reads where a group's members are.
+    /// Reads the places of a group's members.
     ///
     /// # Errors
     /// An id that does not exist, an empty group, or damage.
@@ -145,7 +150,7 @@ impl<'f, 'd> Records<'f, 'd> {
         Aliases::new(self.file, function.aliases)
     }
 
-    /// Opens the inline tree of a function; `None` where nothing is inlined. Takes constant time.
+    /// Opens the inline tree of a function; `None` if nothing is inlined. Takes constant time.
     ///
     /// # Errors
     /// An offset outside the section, or damage.
@@ -154,5 +159,113 @@ impl<'f, 'd> Records<'f, 'd> {
             return Ok(None);
         }
         Scopes::open(self.file.scopes, function.scopes).map(Some)
+    }
+
+    /// The sections, in the order of the file.
+    pub fn sections(self) -> impl Iterator<Item = SectionInfo> + use<'d> {
+        self.file.directory().map(|DirectoryEntry { id, offset, len, .. }| SectionInfo {
+            id,
+            name: id.name(),
+            offset,
+            len,
+        })
+    }
+
+    /// The bytes of a section; `None` if the file has none with this id.
+    pub fn section_bytes(self, id: SectionId) -> Option<&'d [u8]> {
+        self.file.section_bytes(id)
+    }
+
+    /// The calls whose callees are known, by address, then caller. [`SymbolFile::resolve_stack`] resolves stacks by them.
+    ///
+    /// # Errors
+    /// Each record may be damaged.
+    pub fn calls(self) -> impl Iterator<Item = Result<Call, Error>> + use<'f, 'd> {
+        const CALLS: SectionId = SectionId::CALLS;
+        let file = self.file;
+        (0..file.calls.len()).map(move |id| {
+            let [address, caller, callee, how] = file.calls.record(id).within(CALLS)?;
+            let address = large(address, CALLS, id)?;
+            Ok(Call {
+                address: ReturnAddr(file.header().image_base.wrapping_add(address)),
+                caller: optional(caller, CALLS, id)?.map(FunctionId),
+                callee: FunctionId(small(callee, CALLS, id)?),
+                how: match large(how, CALLS, id)? {
+                    calls::CALL_SITE => CallHow::CallSite,
+                    calls::RELOCATION => CallHow::Relocation,
+                    calls::DOUBTFUL => CallHow::Doubtful,
+                    calls::DOUBTFUL_RELOCATION => CallHow::DoubtfulRelocation,
+                    _ => return Err(Error::new(CALLS, What::Value, id.into())),
+                },
+            })
+        })
+    }
+
+    /// The functions that tail calls of a function reach, by function: (function, reached), `None` if it may reach unknown
+    /// functions.
+    ///
+    /// # Errors
+    /// Each record may be damaged.
+    pub fn tail_calls(
+        self,
+    ) -> impl Iterator<Item = Result<(FunctionId, Option<FunctionId>), Error>> + use<'f, 'd> {
+        const TAILS: SectionId = SectionId::TAILS;
+        let file = self.file;
+        (0..file.tails.len()).map(move |id| {
+            let [function, target] = file.tails.record(id).within(TAILS)?;
+            Ok((FunctionId(small(function, TAILS, id)?), optional(target, TAILS, id)?.map(FunctionId)))
+        })
+    }
+
+    /// The functions of groups that run on the objects of the program's classes, by vtable pointer.
+    /// [`SymbolFile::resolve_object`] resolves frames by them.
+    ///
+    /// # Errors
+    /// Each record may be damaged.
+    pub fn methods(self) -> impl Iterator<Item = Result<Method, Error>> + use<'f, 'd> {
+        const VTABLES: SectionId = SectionId::VTABLES;
+        let file = self.file;
+        (0..file.vtables.len()).map(move |id| {
+            let [point, function, slot, doubtful] = file.vtables.record(id).within(VTABLES)?;
+            Ok(Method {
+                point: ImageAddr(file.header().image_base.wrapping_add(large(point, VTABLES, id)?)),
+                function: FunctionId(small(function, VTABLES, id)?),
+                slot: small(slot, VTABLES, id)?.checked_sub(1),
+                doubtful: doubtful != 0,
+                guessed: doubtful == vtables::GUESSED,
+            })
+        })
+    }
+
+    /// The calls through words of tables of functions: their return addresses, and the words.
+    ///
+    /// # Errors
+    /// Each record may be damaged.
+    pub fn slot_calls(self) -> impl Iterator<Item = Result<(ReturnAddr, u32), Error>> + use<'f, 'd> {
+        const SLOTS: SectionId = SectionId::SLOTS;
+        let file = self.file;
+        (0..file.slots.len()).map(move |id| {
+            let [address, slot] = file.slots.record(id).within(SLOTS)?;
+            let address = file.header().image_base.wrapping_add(large(address, SLOTS, id)?);
+            Ok((ReturnAddr(address), small(slot & slots::WORD, SLOTS, id)?))
+        })
+    }
+
+    /// The functions of groups to which words of the program's vtables lead, by word. [`SymbolFile::resolve_slot`] resolves
+    /// frames by them.
+    ///
+    /// # Errors
+    /// Each record may be damaged.
+    pub fn overriders(self) -> impl Iterator<Item = Result<Overrider, Error>> + use<'f, 'd> {
+        const OVERRIDERS: SectionId = SectionId::OVERRIDERS;
+        let file = self.file;
+        (0..file.overriders.len()).map(move |id| {
+            let [slot, function, doubtful] = file.overriders.record(id).within(OVERRIDERS)?;
+            Ok(Overrider {
+                slot: small(slot, OVERRIDERS, id)?,
+                function: FunctionId(small(function, OVERRIDERS, id)?),
+                doubtful: doubtful != 0,
+            })
+        })
     }
 }

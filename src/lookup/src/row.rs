@@ -4,7 +4,7 @@ use foldsym_format::records::file_code;
 
 use crate::ids::FileId;
 
-/// Where the file of a row or call is told.
+/// How a row or call gives its file. Exhaustive: these are all codes of the format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileCode {
     /// It is the file of the origin that the row or call is in.
@@ -59,6 +59,6 @@ pub(crate) struct Spot {
 }
 
 impl Spot {
-    /// What is known where there are no rows: the function.
+    /// The row of code without rows: only the function is known.
     pub(crate) const NONE: Self = Self { scope: 0, line: None, file: file_code::UNKNOWN as u32, column: 0 };
 }

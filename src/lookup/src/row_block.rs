@@ -1,4 +1,4 @@
-//! A block of up to 32 rows to the row at an offset (spec, section 5).
+//! Finds the row at an offset in a block of up to 32 rows (spec, section 5).
 //!
 //! The high part of the offset leads to the few rows that share it, and their low parts to the one. Its line is
 //! one load, and a second in the few rows with a long one; its scope is that of the run that it is in, which a
@@ -96,7 +96,7 @@ const fn widths(word: u32) -> [u32; 4] {
     ]
 }
 
-/// What many blocks have behind their first word, but for its flags.
+/// The fields that many blocks have after their first word, except the flags.
 struct Extension {
     widths: [u32; 4],
     line_base: u64,
@@ -109,7 +109,7 @@ struct Extension {
 }
 
 impl Extension {
-    /// What a block has whose first word says all.
+    /// The fields of a block that has only its first word.
     #[inline(always)]
     const fn of(word: u32, end: usize) -> Self {
         Self {
@@ -123,7 +123,7 @@ impl Extension {
         }
     }
 
-    /// Reads what stands at `at`, behind the first word. Its first byte has the flags.
+    /// Reads the fields at `at`, after the first word. Their first byte has the flags.
     #[inline(always)]
     fn read(data: &[u8], at: usize, word: u32) -> Result<(u8, Self), Error> {
         // The tail of the section leaves 8 bytes at each byte of a record.
@@ -228,7 +228,7 @@ impl Block {
         files: Based::ABSENT,
     };
 
-    /// Reads the block at `place`, in the place of what is here. Where that fails, what is here is of no block.
+    /// Reads the block at `place` into `self`. After an error the content of `self` is unspecified.
     #[inline(always)]
     pub(crate) fn read(&mut self, data: &[u8], place: usize, rows: u32, start: u64) -> Result<(), Error> {
         match self.parse(data, place, rows, start)? {
@@ -291,7 +291,7 @@ impl Block {
         let at = usize::try_from(back).ok().and_then(|back| place.checked_sub(back)).ok_or(bad)?;
         let mut source = Self::NONE;
         let further = source.parse(data, at, self.rows, 0)?;
-        // Its own must stand in it: else a chain of blocks would have to be followed.
+        // That block must have its own offsets: else the reader would have to follow a chain of blocks.
         if source.low.width != self.low.width || further.is_some() {
             return Err(bad);
         }
@@ -333,7 +333,7 @@ impl Block {
         Ok(self.start.wrapping_add(offset))
     }
 
-    /// What the row says, but for where it begins.
+    /// The row's scope, line, file and column, without its start.
     #[inline(always)]
     pub(crate) fn spot(&self, data: &[u8], index: u32) -> Result<Spot, Error> {
         let mut code = self.lines.get(data, index)?;
@@ -349,7 +349,7 @@ impl Block {
         let mut file = 0;
         if self.differs.wrapping_shr(index) & 1 != 0 {
             file = self.files.get(data, ones_below(self.differs, index))?;
-            // That is what the bit would say.
+            // The bit would mean the same.
             if u64::from(file) == file_code::ORIGIN {
                 return Err(wrong(What::Value, usize::try_from(self.files.packed.bit >> 3).unwrap_or(0)));
             }

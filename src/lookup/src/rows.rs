@@ -1,4 +1,4 @@
-//! A row record to the row at an offset, or to all of its rows (spec, section 5).
+//! Finds the row at an offset in a row record, or lists all of its rows (spec, section 5).
 //!
 //! To find the row of an offset, a binary search over the directory of blocks finds the block, and the block
 //! the row. Nothing else of the record is touched, so a lookup does not get slower with the length of a
@@ -165,14 +165,14 @@ impl<'d> Rows<'d> {
         Ok((found, high, index))
     }
 
-    /// Checks what no row shows: the bits between the end of each block's last column and the next byte.
+    /// Checks bits that no row contains: those between the end of each block's last column and the next byte.
     pub(crate) fn verify_padding(&self) -> Result<(), Error> {
         for block in 0..self.block_count() {
             let (start, place) = self.directory_entry(block)?;
             let rows = self.rows_of(block);
             let mut block = Block::NONE;
             let shared = block.parse(self.data, place, rows, start)?;
-            // Where another block has the offsets, this one ends where they would begin.
+            // If another block has the offsets, this block ends where its own would begin.
             let len = match shared {
                 Some(_) => 0,
                 None => block.high(self.data)?.len(rows.wrapping_sub(1)).unwrap_or(0),
@@ -247,7 +247,7 @@ impl NearBlock {
         (self.block.start..self.end).contains(&target)
     }
 
-    /// What the row of an offset says.
+    /// The row at an offset.
     #[inline(always)]
     pub(crate) fn spot(&self, data: &[u8], target: u64) -> Result<Spot, Error> {
         let index = self.block.find(data, &self.high, target.wrapping_sub(self.block.start))?;
@@ -255,8 +255,7 @@ impl NearBlock {
     }
 }
 
-/// What holds at `offset` in the record at `rows`. Where the row begins is not looked for: that would take
-/// as long as to find it.
+/// The content of the row that covers `offset` in the record at `rows`. Does not find the start of the row: that would double the time.
 #[inline(never)] // a function of its own keeps its values in registers
 pub(crate) fn find_spot(data: &[u8], rows: u64, unit_log2: u8, offset: u64) -> Result<Spot, Error> {
     let rows = Rows::open(data, rows, unit_log2)?;

@@ -1,4 +1,4 @@
-//! A scope record to the nodes of a function's inline tree (spec, section 6).
+//! Reads the nodes of a function's inline tree from a scope record (spec, section 6).
 
 use foldsym_format::bits::{self, u8_at, u16_at};
 use foldsym_format::records::scopes as layout;
@@ -77,7 +77,7 @@ impl<'d> Scopes<'d> {
         Ok(scopes)
     }
 
-    /// How many nodes there are, besides node 0; at least 1.
+    /// The number of nodes without node 0; at least 1.
     #[allow(clippy::len_without_is_empty)] // never empty
     #[inline]
     pub const fn len(&self) -> u32 {
@@ -90,7 +90,7 @@ impl<'d> Scopes<'d> {
         node.wrapping_sub(1).wrapping_div(layout::BLOCK_NODES)
     }
 
-    /// Where the first word of a block stands.
+    /// The offset of a block's first word.
     #[inline(always)]
     fn place_of(&self, block: u32) -> Option<usize> {
         let Some(entry) = block.checked_sub(1) else { return Some(self.first_block) };
@@ -112,7 +112,7 @@ impl<'d> Scopes<'d> {
         })
     }
 
-    /// Reads a node whose block is at hand; `node` is from 1 to [`Scopes::len`].
+    /// Reads a node of a block that the caller has read; `node` is from 1 to [`Scopes::len`].
     #[inline(always)]
     pub(crate) fn in_block(&self, block: &NodeBlock, node: u32) -> Option<Scope> {
         let bits_of_node = block.bits_of_node();
@@ -154,7 +154,7 @@ impl<'d> Scopes<'d> {
             let what = if u16_at(self.data, place).is_some() { What::Reserved } else { What::Truncated };
             return wrong(what, place as u64);
         };
-        // The parent, which is not before the function itself, or else its bits are not there.
+        // The parent must be node 0 or later; else the bits of this node are missing.
         let bit = block.bit_of(node);
         let bits = bits::read(self.data, bit, block.parent_width).and(bits::read(
             self.data,

@@ -1,10 +1,9 @@
-//! A whole stack to the functions that ran: at folded code the caller's return address tells which.
+//! Resolves a whole stack: at folded code, the caller's return address shows which function ran.
 //!
-//! Frames are resolved from the outermost in: a caller that is folded itself must be known before it shows whom it called.
-//! The set of functions that a frame may be is either at most [`MAX_NAMED`] members of its group, or the whole group. Each
-//! function that the caller may be adds two things to the set: the callee that the compiler recorded for its call, and the
-//! members that this callee reaches by tail calls. No member is ruled out if one of the callers has no record, or has one
-//! that leads to no member, or if a callee may reach code that is not known.
+//! Frames are resolved from the outermost inwards, since a folded caller must be resolved before its callee. The set of functions that a
+//! frame may be is either at most [`MAX_NAMED`] members of its group, or the whole group. Each function that the caller may be adds two
+//! things to the set: the callee that the compiler recorded for its call, and the members that this callee reaches by tail calls. No member
+//! is ruled out if one of the callers has no record, if its record leads to no member, or if a callee may reach unknown code.
 
 use foldsym_format::sections::{calls, members};
 use foldsym_format::{Reason, SectionId, Table, What, steps};
@@ -15,24 +14,24 @@ use crate::error::{Error, InSection, small};
 use crate::file::SymbolFile;
 use crate::ids::{FunctionId, GroupId, ImageAddr, ReturnAddr};
 
-/// Members that a [`Resolved`] names one by one; where more are possible, it stands for the whole group.
+/// Most members that a [`Resolved`] names one by one; if more are possible, it refers to the whole group.
 pub const MAX_NAMED: usize = 16;
 
 /// Steps that a frame may take once its code is found, whatever the file says: a member that is compared is one, a
 /// caller is `CALLER_STEPS`. Past it the frame is ambiguous. The largest groups known need a hundredth.
 pub const MAX_FRAME_STEPS: u32 = 1 << 22;
 
-/// What a caller costs at most without its members: the searches in CALLS and TAILS, and [`Resolved::candidate`].
+/// Most steps of a caller without its members: the searches in CALLS and TAILS, and [`Resolved::candidate`].
 const CALLER_STEPS: u32 = 256;
 
-/// One frame of a stack, innermost first.
+/// One frame of a stack, innermost first. Exhaustive: callers make these values, and a frame has no other kind of address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum StackAddr {
     /// The instruction that is executed, or was when a signal came.
     Exact(ImageAddr),
     /// Where a call returns to.
     Return(ReturnAddr),
-    /// A frame of another module, of which nothing is known.
+    /// A frame of another module, about which nothing is known.
     Foreign,
 }
 
@@ -50,9 +49,9 @@ impl StackAddr {
 /// Which functions of a group a frame may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Resolved {
-    /// How sure it is which function ran; `None` where no function is known.
+    /// How sure it is which function ran; `None` if no function is known.
     pub certainty: Option<Certainty>,
-    /// What that rests on.
+    /// The evidence for that.
     pub evidence: Option<Evidence>,
     /// Why a [`Certainty::Likely`] answer is not `Unique`.
     pub reason: Option<Reason>,
@@ -63,6 +62,8 @@ pub struct Resolved {
     pub(crate) named_len: u8,
     /// Members of the group.
     pub(crate) group_len: u32,
+    /// The first of several that were named comes first by a guess.
+    pub(crate) guessed: bool,
     /// Members that were not named are possible too.
     pub(crate) open: bool,
     /// More were found than can be named; none is likelier than another.
@@ -79,6 +80,7 @@ impl Resolved {
         named: [0; MAX_NAMED],
         named_len: 0,
         group_len: 0,
+        guessed: false,
         open: false,
         full: false,
     };
@@ -87,7 +89,7 @@ impl Resolved {
         self.named.get(..usize::from(self.named_len)).unwrap_or(&[])
     }
 
-    /// How many functions it may be: 0 where the code is not folded.
+    /// How many functions it may be: 0 if the code is not folded.
     pub const fn candidate_count(&self) -> u32 {
         if self.open { self.group_len } else { self.named_len as u32 }
     }
@@ -115,12 +117,19 @@ impl Resolved {
         Some(member)
     }
 
-    /// How many candidates stand first by evidence; 0 where nothing tells them apart. The others keep the order of the file.
+    /// The number of candidates that evidence puts first; 0 if no evidence distinguishes them. The others keep the order of the file.
     pub const fn named_count(&self) -> u32 {
         self.named_len as u32
     }
 
-    /// What would be known if candidate `index` were the function that ran: to ask whom it calls. Nobody where there is none.
+    /// True if the file says which of the candidates that evidence puts first comes before the others. It is a guess, and it leaves the
+    /// certainty as it is.
+    pub const fn has_guess(&self) -> bool {
+        self.guessed
+    }
+
+    /// The state in which candidate `index` is the function that ran; it serves to find its callee. Without such a candidate, nothing is
+    /// known.
     pub fn only(&self, index: u32) -> Self {
         let mut only = Self { group: self.group, group_len: self.group_len, ..Self::NONE };
         if let Some(member) = self.candidate(index) {
@@ -145,7 +154,16 @@ impl Resolved {
         }
     }
 
-    /// Says what the named members amount to.
+    /// Puts the member that was named last before the others.
+    pub(crate) fn guess_last(&mut self) {
+        let named = self.named.get_mut(..usize::from(self.named_len)).unwrap_or(&mut []);
+        if let [first, .., last] = named {
+            core::mem::swap(first, last);
+        }
+        self.guessed = self.named_len != 0;
+    }
+
+    /// Combines the named members into the result: certainty and members.
     pub(crate) fn conclude(&mut self, doubtful: bool) {
         if self.named_len == 0 {
             self.open = true;
@@ -168,7 +186,7 @@ impl Resolved {
 struct Told {
     /// The compiler may have put the callee in the place of another function.
     doubtful: bool,
-    /// So it has, and the callee is no member.
+    /// So it has, and the callee is not a member.
     lost: bool,
 }
 
@@ -176,7 +194,7 @@ impl Told {
     const SURE: Self = Self { doubtful: false, lost: false };
 }
 
-/// Whom a call calls.
+/// The callee of a call.
 struct Key {
     callee: FunctionId,
     how: u64,
@@ -185,17 +203,16 @@ struct Key {
 }
 
 impl<'d> SymbolFile<'d> {
-    /// Says for each frame of a stack which of the functions that share its code ran, innermost frame
-    /// first in both slices; where they differ in length the shorter one counts.
+    /// Finds for each frame of a stack which of the functions that share its code ran. Both slices have the innermost frame first; if their
+    /// lengths differ, the shorter one counts.
     ///
-    /// A frame is asked of its caller, the next one, where that is a [`StackAddr::Return`]. Allocates nothing
-    /// and needs no scratch but `resolved`. Steps for a frame: those of the search for its piece, and for each
-    /// function that its caller may be (at most [`foldsym_format::Header::max_group`]) log2 of the records
-    /// of CALLS and of TAILS, and [`foldsym_format::Header::max_group`] for each callee; together never more than
-    /// [`MAX_FRAME_STEPS`].
+    /// The evidence for a frame is its caller, the next frame, if that is a [`StackAddr::Return`]. Allocates nothing and needs no scratch
+    /// but `resolved`. Steps for a frame: the steps of the search for its piece; for each function that its caller may be (at most
+    /// [`foldsym_format::Header::max_group`]) log2 of the records of CALLS and of TAILS; and [`foldsym_format::Header::max_group`] for each
+    /// callee. Together never more than [`MAX_FRAME_STEPS`].
     ///
     /// # Errors
-    /// Damage at a place that it reads; `resolved` then says nothing of frames further in.
+    /// Damage at a place that it reads; the frames further in are then unspecified in `resolved`.
     pub fn resolve_stack(&self, stack: &[StackAddr], resolved: &mut [Resolved]) -> Result<(), Error> {
         resolved.fill(Resolved::NONE);
         let mut caller: Option<(StackAddr, &Resolved)> = None;
@@ -206,9 +223,9 @@ impl<'d> SymbolFile<'d> {
         Ok(())
     }
 
-    /// Says which function ran in one frame, given its caller's frame and what is known of that: the step of
-    /// [`SymbolFile::resolve_stack`], for callers whose stack has a layout of its own. Go from the outermost
-    /// frame in; `caller` is `None` for the outermost.
+    /// Finds which function ran in one frame, given its caller's frame and the result for that frame: the step of
+    /// [`SymbolFile::resolve_stack`], for callers whose stack has another layout. Go from the outermost frame in; `caller` is `None` for
+    /// the outermost.
     ///
     /// # Errors
     /// Damage at a place that it reads.
@@ -227,7 +244,7 @@ impl<'d> SymbolFile<'d> {
         }
     }
 
-    /// Whose code is at a frame; `None` in padding and where nothing is known.
+    /// The owner of the code at a frame; `None` in padding and outside of known code.
     fn owner_at(&self, address: StackAddr) -> Result<Option<Owner>, Error> {
         let Some(address) = address.lookup_address() else { return Ok(None) };
         let Some(found) = self.find_piece(address)? else { return Ok(None) };
@@ -271,8 +288,8 @@ impl<'d> SymbolFile<'d> {
         Ok(resolved)
     }
 
-    /// Adds whom `caller` calls where the call returns to `key`. `last` is the callee that was added before: functions of
-    /// folded code mostly call the same.
+    /// Adds the callee of the call of `caller` that returns to `key`. `last` is the callee that was added before: folded functions mostly
+    /// have the same callee.
     fn called(
         &self,
         group: Group,
@@ -309,7 +326,7 @@ impl<'d> SymbolFile<'d> {
         Ok(Told { lost, ..told })
     }
 
-    /// The record of a call: that of whoever calls, else that of this caller.
+    /// The record of a call: the one for any caller, else the one for this caller.
     fn call(&self, key: u64, caller: Option<FunctionId>) -> Result<Option<Key>, Error> {
         const CALLS: SectionId = SectionId::CALLS;
         let key = key.cast_signed();
@@ -327,7 +344,7 @@ impl<'d> SymbolFile<'d> {
         Ok(None)
     }
 
-    /// Names the member that is this function; false where none is.
+    /// Names the member that is this function; false if none is.
     pub(crate) fn name_member(
         &self,
         group: Group,
@@ -356,7 +373,7 @@ impl<'d> SymbolFile<'d> {
         Ok(FunctionId(small(function, MEMBERS, record)?))
     }
 
-    /// Names the members that a function reaches by tail calls; false where it reaches none.
+    /// Names the members that a function reaches by tail calls; false if it reaches none.
     fn reached(
         &self,
         group: Group,
@@ -384,8 +401,8 @@ impl<'d> SymbolFile<'d> {
         Ok(any)
     }
 
-    /// Names the members that are known by their names alone: what a compiler merged may be one of them. False where
-    /// there are none.
+    /// Names the members that are known only by a symbol's name: a function that a compiler merged may be one of them. False if there are
+    /// none.
     fn name_undescribed(&self, group: Group, resolved: &mut Resolved, left: &mut u32) -> Result<bool, Error> {
         if !charge(left, group.len()) {
             resolved.open = true;
@@ -403,7 +420,7 @@ impl<'d> SymbolFile<'d> {
     }
 }
 
-/// Takes steps off those that are left; false where they do not suffice.
+/// Takes steps off those that are left; false if they do not suffice.
 fn charge(left: &mut u32, steps: u32) -> bool {
     let rest = left.checked_sub(steps);
     *left = rest.unwrap_or(0);

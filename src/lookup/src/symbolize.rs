@@ -21,13 +21,13 @@ pub struct TextFrame {
     pub name: String,
     /// The path of the source file.
     pub file: String,
-    /// The line, from 1; 0 where it is not known.
+    /// The line, from 1; 0 if it is unknown.
     pub line: u32,
 }
 
 impl SymbolFile<'_> {
-    /// The frames at a link-time address, the innermost first; none where no function is there. Of folded code these are the frames of
-    /// the first candidate: [`SymbolFile::lookup`] tells that there are others, and how sure the answer is.
+    /// The frames at a link-time address, the innermost first; none if no function contains it. For folded code these are the frames of the
+    /// first candidate: [`SymbolFile::lookup`] gives the other candidates and the certainty.
     ///
     /// ```
     /// use foldsym_lookup::{ImageAddr, SymbolFile};

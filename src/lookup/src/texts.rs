@@ -36,7 +36,7 @@ struct Slot {
 }
 
 impl<'d> SymbolFile<'d> {
-    /// A writer of names and paths, for many of them one after the other. It writes what
+    /// A writer of names and paths, for many of them one after another. It writes what
     /// [`SymbolFile::write_name`] and [`SymbolFile::write_path`] do.
     ///
     /// ```

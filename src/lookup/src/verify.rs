@@ -1,7 +1,7 @@
-//! A whole file to "sound" or its first fault: every checksum, every record, every order.
+//! Checks a whole file, every checksum, record and order, and returns its first fault.
 //!
-//! Whatever [`SymbolFile::verify`] accepts, a lookup answers without an error at every address. It takes
-//! time for each row and scope of the file, and 4 KiB of stack.
+//! In a file that [`SymbolFile::verify`] accepts, a lookup returns no error at any address. The check visits each row and scope of the
+//! file, and needs 4 KiB of stack.
 
 use core::cell::Cell;
 use core::cmp::Ordering;
@@ -10,7 +10,7 @@ use foldsym_format::bits::TAIL;
 use foldsym_format::checksum::crc32;
 use foldsym_format::header::{HEADER_LEN, field, flags};
 use foldsym_format::names::Names;
-use foldsym_format::sections::{calls, functions, groups, members, slots};
+use foldsym_format::sections::{calls, functions, groups, members, slots, vtables};
 use foldsym_format::{SectionId, What};
 
 use crate::entities::{Owner, Piece};
@@ -39,8 +39,8 @@ impl SymbolFile<'_> {
     /// scope decodable, and no answer deeper than the header says. After a change of any single byte it
     /// reports a fault.
     ///
-    /// Checks at most 2^22 rows, levels of rows in their inline tree, nodes, members and bytes of names, and 256 for each byte
-    /// of the file. Of the section NAME_INDEX, which this crate does not read, the checksum alone.
+    /// The work is bounded: at most 2^22 rows, levels of rows in their inline tree, nodes, members and bytes of names, and 256 for each
+    /// byte of the file. For the section NAME_INDEX, which this crate does not read, only the checksum is checked.
     ///
     /// # Errors
     /// The first fault, or records that are shared so often that checking each use exceeds that.
@@ -245,7 +245,7 @@ impl SymbolFile<'_> {
         Ok(())
     }
 
-    /// Groups one after the other over all members, and the members: each function is one member of a group.
+    /// Checks that the groups cover all members one after another, and that each function is one member of a group.
     fn verify_groups(&self, work: &Work) -> Result<(), Error> {
         const GROUPS: SectionId = SectionId::GROUPS;
         const MEMBERS: SectionId = SectionId::MEMBERS;
@@ -280,7 +280,7 @@ impl SymbolFile<'_> {
         let mut from = 0i64;
         loop {
             let mut seen = [0u64; WORDS];
-            // The lowest function behind the window.
+            // The lowest function after the window.
             let mut next = None;
             for record in first..first.saturating_add(count) {
                 work.spend(MEMBERS)?;
@@ -361,7 +361,7 @@ impl SymbolFile<'_> {
                 return Err(Error::new(ROWS, What::Order, at.0));
             }
             before = Some(row.offset);
-            // Rows that no address reaches must rise all the same: others are found by comparing with them.
+            // Rows that no address reaches must be ascending too: the search for others compares with them.
             if row.offset >= piece.len() {
                 continue;
             }
@@ -431,7 +431,7 @@ impl SymbolFile<'_> {
             before = Some((point, function, slot));
             let known = (0..functions).contains(&function) && (0..=MAX_SLOT).contains(&slot);
             // A lookup reads no more of one table.
-            if !known || point < 0 || !(0..=1).contains(&doubtful) || listed > MAX_METHODS {
+            if !known || point < 0 || !(0..=vtables::GUESSED).contains(&doubtful) || listed > MAX_METHODS {
                 return Err(value(VTABLES, id));
             }
         }
@@ -489,8 +489,8 @@ fn ends(section: SectionId, (at, left, known): (usize, u64, bool), data: &[u8]) 
     Ok(())
 }
 
-/// What is left of the work that a file may ask for. Records may be shared by any number of functions, and are checked
-/// for each: without a bound, a file could take the square of its size in time.
+/// The work that is left for a file. Records may be shared by any number of functions, and are checked for each: without a bound, a file
+/// could take the square of its size in time.
 struct Work {
     left: Cell<u64>,
 }
@@ -505,10 +505,10 @@ impl Work {
         Self { left: Cell::new((file_len as u64).saturating_mul(Self::A_BYTE).saturating_add(Self::FLOOR)) }
     }
 
-    /// What finding a basic block again by its address is worth.
+    /// The work of finding a basic block again by its address.
     const A_BLOCK: u64 = 16;
 
-    /// Counts one; an error where none is left.
+    /// Takes one from the work that is left; an error if none is left.
     fn spend(&self, section: SectionId) -> Result<(), Error> {
         self.take(section, 1)
     }
@@ -538,7 +538,7 @@ const WINDOW: usize = 1024;
 
 /// Every name can be decoded and is greater than the one before.
 ///
-/// Names that share more than a window of bytes are not told apart: there is no room to hold them.
+/// Names that share a prefix longer than the window are not compared further: there is no room to hold them.
 fn verify_names(section: SectionId, names: &Names<'_>, work: &Work) -> Result<(), Error> {
     let mut buffers = [[0u8; WINDOW]; 2];
     let [before, this] = &mut buffers;

@@ -37,7 +37,7 @@ fn use_all(bytes: &[u8]) -> Option<(bool, bool)> {
     let addresses: Vec<ImageAddr> =
         (0xff0..0x1220).step_by(7).map(|at| ImageAddr(base.wrapping_add(at))).collect();
     let mut single = Frames::new();
-    // They are sorted: a batch is a cursor that is asked in this order.
+    // They are sorted: a batch gives the answers of a cursor in this order.
     let (mut next, mut cursor) = (0, file.cursor());
     file.lookup_batch(&addresses, &mut [BatchSlot::EMPTY; 20], |index, lookup, frames| {
         assert_eq!((index, lookup), (next, cursor.lookup(addresses[next])));
@@ -50,7 +50,7 @@ fn use_all(bytes: &[u8]) -> Option<(bool, bool)> {
     });
     assert_eq!(next, addresses.len());
     whole &= resolve(&file);
-    // What `dump` and `info` read.
+    // The records that `dump` and `info` read.
     for id in 0..file.records().function_count().min(64) {
         let Ok(function) = file.records().function(FunctionId(id)) else { continue };
         let _ = file
@@ -110,7 +110,7 @@ fn resolve(file: &SymbolFile<'_>) -> bool {
     whole
 }
 
-/// What GUESSES and IMPORTS say of a call, and what a name says of the frame that it called.
+/// Looks a call up in GUESSES and IMPORTS, and resolves the frame that it called by the name.
 fn ask_callees(file: &SymbolFile<'_>, address: ReturnAddr, frame: Resolved) -> bool {
     let guessed = file.guesses().and_then(|guesses| guesses.callee(address));
     if let Ok(Some(function)) = guessed {
@@ -154,7 +154,7 @@ fn verify_finds_every_changed_byte() {
     let mut changed = bytes.clone();
     for at in 0..bytes.len() {
         let old = bytes[at];
-        // All values in the header and the directory, the telling ones elsewhere.
+        // All values in the header and the directory, four values for each other byte.
         let values: Vec<u8> =
             if at < directory_end { (0..=255).collect() } else { vec![0, 0xff, old ^ 1, old ^ 0x80] };
         for value in values.into_iter().filter(|value| *value != old) {
@@ -170,8 +170,7 @@ fn verify_finds_every_changed_byte() {
     }
 }
 
-/// With the checksums made right again, a change reaches what is behind them: then `verify` may accept the
-/// file, but only if every lookup gives an answer.
+/// With the checksums corrected, a change reaches the records. Then `verify` may accept the file, but only if every lookup gives an answer.
 #[test]
 fn what_verify_accepts_can_be_looked_up() {
     let bytes = writer::golden::contents().file();
@@ -247,7 +246,7 @@ fn call_records_that_break_the_specification() {
     }
 }
 
-/// A number past the end of what it counts is damage where it is read.
+/// A number past the end of the table that it refers to is damage when it is read.
 #[test]
 fn a_callee_that_is_not_there_is_damage() {
     let mut contents = writer::golden::contents();
@@ -293,7 +292,7 @@ fn verify_counts_the_levels_of_each_row() {
 
 #[test]
 fn verify_finds_a_function_that_is_two_members() {
-    // Numbers that are in one window of those that are looked at together, and in several.
+    // Numbers that all fit one window of those that are compared at once, and numbers in several windows.
     for (functions, members) in [(3, 3), (9000, 9000), (9000, 3)] {
         let step = functions / members;
         // Not in order.

@@ -1,4 +1,4 @@
-//! A hand-made file gives the answers that its picture says.
+//! A hand-made file gives the answers that its picture shows.
 
 use foldsym_lookup::{
     Certainty, Frame, Frames, FunctionId, How, ImageAddr, Lookup, NotFoundReason, Owner, PieceId, Reason,
@@ -6,7 +6,7 @@ use foldsym_lookup::{
 };
 use foldsym_testkit::writer;
 
-/// A reason that no version has is damage, where it is read.
+/// An unknown reason is damage when it is read.
 #[test]
 fn an_unknown_reason_is_damage() {
     let mut contents = writer::golden::contents();
@@ -166,10 +166,10 @@ fn listing() {
     file.verify().unwrap();
     assert_eq!(file.build_id(), [0xb1, 0x1d]);
     assert_eq!(file.image_base(), ImageAddr(0x40_0000));
-    let sections: Vec<_> = file.sections().map(|section| (section.id.0, section.name)).collect();
+    let sections: Vec<_> = file.records().sections().map(|section| (section.id.0, section.name)).collect();
     assert_eq!(sections[0], (1, "BUILD_ID"));
     assert_eq!(sections.last(), Some(&(900, "?")));
-    assert_eq!(file.section_bytes(SectionId(900)), Some(&b"later"[..]));
+    assert_eq!(file.records().section_bytes(SectionId(900)), Some(&b"later"[..]));
     let program: Vec<_> = file.program_sections().collect();
     assert_eq!(
         (program[0].name, program[0].start, program[0].len),

@@ -97,7 +97,7 @@ fn a_batch_answers_as_single_lookups_do() {
     file.verify().unwrap();
     let end = program.functions.last().map(|last| last.start + last.len).unwrap();
     let mut random = Random(6);
-    // Also below all pieces, between them, above them, and where no address of the program can be.
+    // Also below all pieces, between them, above them, and at addresses that no program can have.
     let addresses: Vec<ImageAddr> = (0..1000)
         .map(|_| ImageAddr(program.image_base + 0x800 + random.below(end)))
         .chain([ImageAddr(0), ImageAddr(u64::MAX), ImageAddr(program.image_base + 0x1000)])
@@ -114,7 +114,7 @@ fn a_batch_answers_as_single_lookups_do() {
                 assert_eq!(lookup, file.lookup(addresses[index], &mut single));
                 assert!(file.frames(frames).eq(file.frames(&single)));
             });
-            // Each once; those that were sorted together in the order of the addresses.
+            // Each once; those that were sorted together in ascending order.
             assert_eq!(visited.len(), count);
             for (part, visited) in visited.chunks_mut(room.max(1)).enumerate() {
                 assert!(visited.is_sorted_by_key(|&index| addresses[index]));

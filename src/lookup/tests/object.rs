@@ -1,17 +1,17 @@
-//! What an object's pointer to its virtual functions adds to a stack: each rule of the text by a file made for it.
+//! Tests what an object's vtable pointer adds to a stack: each rule of the specification by a file made for it.
 
 use foldsym_lookup::{Certainty, Evidence, ImageAddr, Resolved, ReturnAddr, StackAddr, SymbolFile};
 use foldsym_testkit::writer::folded::{BASE, Folded, Place};
 
-/// What objects of the class have; another table, whose functions are of no group here.
+/// The vtable pointer of the class; another vtable, whose functions are in no group here.
 const POINT: i64 = 0x8000;
 const OTHER: i64 = 0x8040;
-/// Where a call through slot 4 returns to, a call of function 3, and one of which nothing is known.
+/// Return addresses: of a call through slot 4, of a call of function 3, and of an unknown call.
 const BY_SLOT: u64 = 0x1004;
 const DIRECT: u64 = 0x1008;
 const UNKNOWN: u64 = 0x100c;
 
-/// As [`ask_beside`], where no table tells who stands at a slot.
+/// As [`ask_beside`], without a table that says which function is at a slot.
 fn ask(
     vtables: &[[i64; 4]],
     vptr: i64,
@@ -84,6 +84,11 @@ fn nothing_is_ruled_out_where_others_may_have_run() {
     assert_eq!(ask(&[[POINT, 4, 0, 1]], POINT, None), (LIKELY, VTABLE, vec![4, 2, 3]));
     let two = [[POINT, 3, 0, 0], [POINT, 4, 0, 0]];
     assert_eq!(ask(&two, POINT, None), (AMBIGUOUS, None, vec![3, 4, 2]));
+    // A guess chooses the first of several, and the word stays.
+    for (marks, first) in [([1, 2], vec![4, 3, 2]), ([2, 1], vec![3, 4, 2])] {
+        let class = [[POINT, 3, 0, marks[0]], [POINT, 4, 0, marks[1]]];
+        assert_eq!(ask(&class, POINT, None), (AMBIGUOUS, None, first));
+    }
     // Of another group, or of none.
     assert_eq!(ask(&[[POINT, 0, 0, 0]], POINT, None), (AMBIGUOUS, None, vec![2, 3, 4]));
 }
@@ -96,13 +101,13 @@ fn one_function_at_the_slot_of_all_tables_is_likely() {
     let one = [[4, 3, 0], [5, 4, 0]];
     assert_eq!(of(BY_OBJECT + 4, &one, Some(BY_SLOT)), (LIKELY, slot, vec![3, 2, 4]));
     assert_eq!(of(BY_OBJECT + 5, &one, Some(BY_SLOT)), (LIKELY, slot, vec![4, 2, 3]));
-    // The code does not take the table from an object; nobody is at the slot; another call; no caller.
+    // The code does not take the table from an object; no function is at the slot; another call; no caller.
     let nothing = (AMBIGUOUS, None, vec![2, 3, 4]);
     assert_eq!(of(4, &one, Some(BY_SLOT)), nothing);
     assert_eq!(of(BY_OBJECT + 6, &one, Some(BY_SLOT)), nothing);
     assert_eq!(of(BY_OBJECT + 4, &one, Some(UNKNOWN)), nothing);
     assert_eq!(of(BY_OBJECT + 4, &one, None), nothing);
-    // What the compiler recorded says more.
+    // The compiler's record is better evidence.
     let direct = (EXACT, Some(Evidence::DirectCall), vec![3]);
     assert_eq!(of(BY_OBJECT + 5, &one, Some(DIRECT)), direct);
     // Two functions, or one table that may lead to others: they come first, and the word does not change.

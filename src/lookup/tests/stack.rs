@@ -1,4 +1,4 @@
-//! Stacks over folded code: each rule of the text by a program made for it, and all of them by random programs.
+//! Stacks over folded code: each rule of the specification by a program made for it, and all of them by random programs.
 
 use std::collections::BTreeSet;
 
@@ -50,7 +50,7 @@ fn answers(program: &Folded, stack: &[Frame]) -> Vec<Answered> {
     stack.iter().zip(&resolved).map(|(frame, resolved)| answered(program, &file, *frame, resolved)).collect()
 }
 
-/// The answer for the innermost frame, which stands at the first byte of group 0, with these callers.
+/// The answer for the innermost frame, at the first byte of group 0, with these callers.
 fn innermost(program: &Folded, callers: &[u64]) -> Answered {
     let pc = Frame::Exact(program.start(Place::Group(0)));
     let stack: Vec<Frame> = [pc].into_iter().chain(callers.iter().copied().map(Frame::Return)).collect();
@@ -74,7 +74,7 @@ fn a_call_names_the_one_it_calls() {
     assert_eq!(innermost(&program, &[by_relocation]), said("exact", Evidence::Relocation, [4]));
     assert_eq!(innermost(&program, &[nobody]), said("ambiguous", None, [2, 3, 4]));
     assert_eq!(innermost(&program, &[]), said("ambiguous", None, [2, 3, 4]));
-    // A callee that is not there, and reaches nobody who is: the record says nothing of this frame.
+    // A callee that is not in the group, and reaches none of its members: the record says nothing about this frame.
     program.call(nobody, None, 1, 0);
     assert_eq!(innermost(&program, &[nobody]), said("ambiguous", None, [2, 3, 4]));
 }
@@ -92,7 +92,7 @@ fn tail_calls_reach_members() {
     program.tail(5, Some(4));
     assert_eq!(innermost(&program, &[one]), said("exact", Evidence::TailCall, [6]));
     assert_eq!(innermost(&program, &[several]), said("narrowed", Evidence::TailCall, [4, 6]));
-    // The one that is listed is the likeliest.
+    // The listed one is the likeliest.
     assert_eq!(innermost(&program, &[unknown]), said("ambiguous", None, [6, 4, 5]));
     // The callee is a member, and may call another.
     assert_eq!(innermost(&program, &[itself]), said("narrowed", Evidence::DirectCall, [5, 4]));
@@ -108,7 +108,7 @@ fn a_folded_caller_is_resolved_first() {
     assert_eq!(innermost(&program, &[call, outer]), said("exact", Evidence::MergedCaller, [2]));
     // Two of the callers call 2.
     assert_eq!(innermost(&program, &[call]), said("narrowed", Evidence::MergedCaller, [1, 2]));
-    // A narrowed caller, by tail calls of whom the outermost frame calls.
+    // A narrowed caller, by tail calls of the function that the outermost frame calls.
     program.tail(5, Some(6));
     assert_eq!(innermost(&program, &[call, outer]), said("exact", Evidence::MergedCaller, [2]));
     program.tails[0] = (5, 5);
@@ -135,7 +135,7 @@ fn a_record_that_leads_elsewhere_rules_nothing_out() {
     let mut program = Folded::new(1, &[2, 2]);
     program.call(call, Some(3), 1, 0).call(call, Some(4), 0, 0);
     assert_eq!(innermost(&program, &[call]), said("ambiguous", None, [1, 2]));
-    // The compiler may have merged what it calls: it is one without a DIE, or any.
+    // The compiler may have merged the callee: it is a member without a DIE, or any.
     let mut program = Folded::new(1, &[3, 2]);
     let call = program.inside(Place::Group(1));
     program.call(call, Some(4), 0, 2).call(call, Some(5), 1, 0);
@@ -168,7 +168,7 @@ fn what_a_compiler_merged_is_never_exact() {
     program.groups[0][0] = 6;
     program.groups[0][2] = 6;
     assert_eq!(innermost(&program, &[call]), said("ambiguous", None, [2, 1, 3, 4]));
-    // The callee stands elsewhere: those without a DIE are left.
+    // The callee is another function: the members without a DIE are left.
     program.groups[0] = vec![0, 1, 1, 6];
     program.calls[0].2 = 0;
     assert_eq!(innermost(&program, &[call]).functions, [4]);
@@ -207,11 +207,11 @@ fn only_a_return_address_tells() {
     // A signal's frame, and one of another module.
     assert_eq!(first(&[pc, Frame::Exact(call)]), ambiguous());
     assert_eq!(first(&[pc, Frame::Foreign, Frame::Return(call)]), ambiguous());
-    // What is further in than a signal's frame does not hide its caller.
+    // A frame further in than a signal's frame does not hide its caller.
     let stack = [Frame::Exact(call), pc, Frame::Return(call)];
     assert_eq!(answers(&program, &stack)[1], exact);
     assert_eq!(answers(&program, &[Frame::Foreign, pc, Frame::Return(call)])[1], exact);
-    // The last byte of the code, exact and as the end of a call; then padding, and what is nobody's.
+    // The last byte of the code, exact and as the end of a call; then padding, and bytes without an owner.
     let end = start + BODY;
     for (frame, inside) in [
         (Frame::Exact(end - 1), true),
@@ -230,7 +230,7 @@ fn only_a_return_address_tells() {
         let expected = if inside { said("exact", Evidence::DirectCall, [2]) } else { said("none", None, []) };
         assert_eq!(first(&[frame, Frame::Return(call)]), expected, "{frame:x?}");
     }
-    // A caller in padding or in no code is a caller all the same.
+    // A caller in padding, or outside of code, still counts as a caller.
     for place in [BASE + 0x1000 + BODY + 1, BASE + 0x1000 + 0x1c] {
         program.calls = vec![(place, 0, 2, 0)];
         assert_eq!(innermost(&program, &[place]), exact);
@@ -246,7 +246,7 @@ fn the_shorter_slice_counts() {
     let file = SymbolFile::open(&bytes).unwrap();
     let stack = [Frame::Exact(program.start(Place::Group(0))), Frame::Return(call)].map(entry);
     let certainties = |stack: &[StackAddr], len: usize| {
-        // What a slice held before is overwritten.
+        // The previous content of the slice is overwritten.
         let mut resolved = vec![Resolved::NONE; 4];
         file.resolve_stack(&[stack[1]; 4], &mut resolved).unwrap();
         assert!(resolved.iter().all(|frame| frame.certainty == Some(Certainty::Unique)));
@@ -348,7 +348,7 @@ fn the_name_of_an_import_is_that_of_one_function() {
     let nothing = ("ambiguous", None);
     assert_eq!(imported(&[], "f001"), ("likely", Some(1)));
     assert_eq!(imported(&[], "f003"), nothing);
-    // A converter gives a plain name that nothing explains to the first function, whoever has it.
+    // A converter gives a plain alias of unknown owner to the first function.
     assert_eq!(imported(&[(0, "other")], "other"), nothing);
     assert_eq!(imported(&[(0, "f001")], "f001"), nothing);
     // A mangled name is that of the function that it was given to.

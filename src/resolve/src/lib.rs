@@ -1,9 +1,9 @@
-//! The frames of a stack, each in a file, to what is known of each at folded code: the functions that may have run, and which of them
-//! stands first.
+//! Resolves the frames of a stack at folded code: finds the functions that each frame may be, and puts the likeliest first. Each
+//! frame comes with its file.
 //!
-//! A caller tells whom it called: by what its compiler recorded of the call, by the word of a table that the call goes through, or,
-//! where the caller is in another file, by the name that the call was linked to. Where several functions are left, names and files say
-//! which is the likeliest ([`Ranker`]).
+//! The evidence for a frame is the call in its caller: the callee that the compiler recorded, the vtable word that the call goes
+//! through, or, if the caller is in another file, the name that the call was linked to. If several functions remain, [`Ranker`] ranks
+//! them by names and files.
 
 #![warn(missing_docs)]
 #![forbid(unsafe_code)]
@@ -14,8 +14,8 @@ use foldsym_lookup::{Error, Resolved, StackAddr, SymbolFile};
 
 pub use rank::{Caller, Ranker};
 
-/// Says which functions of folded code a frame may be, by its caller: what the compiler recorded of the call, else the word of a table
-/// that the call goes through.
+/// Finds the functions of folded code that a frame may be, from its caller: by the callee that the compiler recorded, else by the
+/// vtable word that the call goes through.
 ///
 /// # Errors
 /// Damage at a place that it reads.
@@ -29,7 +29,7 @@ pub fn frame(
     Ok(resolved)
 }
 
-/// The candidate that stands at an index where candidate `front` stands before the others.
+/// The candidate at `index` in the order that puts candidate `front` first.
 pub const fn behind(front: u32, index: u32) -> u32 {
     match index {
         0 => front,
@@ -43,9 +43,9 @@ pub const fn behind(front: u32, index: u32) -> u32 {
 pub struct Frame<'f> {
     /// The file of its module.
     pub file: &'f SymbolFile<'f>,
-    /// Frames of one file have one number, and others have others.
+    /// Identifies the file: equal for frames of the same file, and different otherwise.
     pub number: usize,
-    /// Calls from frames with the same of one file stay within it: a file may be loaded several times.
+    /// Identifies the mapping of the file, which may be loaded several times: frames with equal `number` and `load` are in one module.
     pub load: u64,
     /// The address in the file.
     pub address: StackAddr,
@@ -57,12 +57,12 @@ impl Frame<'_> {
     }
 }
 
-/// What is known of a frame at folded code, and which of its candidates stands first.
+/// The resolved members of a frame at folded code, and the index of the candidate that comes first.
 pub type Known = (Resolved, u32);
 
-/// Says of each frame of a stack which functions of folded code it may be, and which of them stands first. Frames are innermost first;
-/// `None` is one without a file. What is at a damaged place is not known, and tells nothing of others. A frame without a caller may be
-/// any function of its code: of a stack of one frame nothing is told.
+/// Finds for each frame of a stack at folded code the functions that it may be, and which of them comes first. Frames are innermost
+/// first; `None` is a frame without a file. A frame at a damaged place stays unknown and is not evidence for others. A frame without a
+/// caller may be any function of its code, so a stack of one frame leaves all of them.
 ///
 /// `known` has a place for each frame, which holds [`Resolved::NONE`].
 pub fn stack(frames: &[Option<Frame<'_>>], ranker: &mut Ranker, known: &mut [Known]) {
@@ -99,7 +99,7 @@ fn of_frame(
     Ok((resolved, first))
 }
 
-/// The name that the call of a caller was linked to, where its file was converted with its imports. A damaged one tells nothing.
+/// The name that the caller's call was linked to, if its file was converted with `--imports`. `None` if that is damaged.
 fn import(caller: &Frame<'_>) -> Option<Vec<u8>> {
     let StackAddr::Return(returns_to) = caller.address else { return None };
     let name = caller.file.imports().ok()?.callee(returns_to).ok()??;

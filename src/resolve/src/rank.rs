@@ -1,7 +1,7 @@
 //! Chooses the candidate that comes first if the stack leaves several: a guess, which never changes the certainty.
 //!
 //! The criteria, in this order:
-//! 1. the candidates that evidence names, as the reader orders them;
+//! 1. the candidates that evidence names; if the file says which of them comes first (`doubtful` 2 in section VTABLES), that one;
 //! 2. the candidate that the caller's own first candidate calls, if the caller is folded too;
 //! 3. the candidate that the order of calls and functions suggests (section GUESSES), if the program's compiler recorded no calls;
 //! 4. the highest score. A candidate is compared with the function that makes the call in the source, which may be inlined in the
@@ -29,7 +29,7 @@ const MAX_KEPT: usize = 1 << 13;
 pub struct Caller<'r> {
     /// Its address.
     pub address: StackAddr,
-    /// What is known of it.
+    /// Its resolved members.
     pub resolved: &'r Resolved,
     /// The candidate that is taken for it: an index for [`Resolved::candidate`].
     pub first: u32,
@@ -46,7 +46,7 @@ pub struct Ranker {
 }
 
 impl Ranker {
-    /// The candidate of a frame that stands first: an index for [`Resolved::candidate`]. 0 where nothing tells. The frame's file comes
+    /// The candidate of a frame that comes first: an index for [`Resolved::candidate`]. 0 without evidence or guess. The frame's file comes
     /// with a number that no other file has until [`Ranker::clear`].
     pub fn first(
         &mut self,
@@ -59,6 +59,9 @@ impl Ranker {
         let (StackAddr::Return(returns_to), 2..) = (caller.address, resolved.candidate_count()) else {
             return 0;
         };
+        if resolved.has_guess() {
+            return 0;
+        }
         let member = caller.resolved.candidate(caller.first);
         let call = (number, group.0, returns_to.0, member);
         if let Some((known, first)) = self.kept.get(&call)

@@ -4,7 +4,7 @@
 //!
 //! ```text
 //! //# about: one sentence
-//! //# let: NAME = text that $NAME stands for in later directives
+//! //# let: NAME = text that replaces $NAME in later directives
 //! //# variant: NAME: a command for `sh -e`, run in cases/, that writes $OUT
 //! //# same: NAME: OTHER        the oracle cannot read NAME (see the comment there): its answers are OTHER's
 //! //# exact: NAME: PERCENT     of the frames of NAME's stacks that can be answered `exact`, so many must be
@@ -24,7 +24,7 @@ pub struct Case {
     /// What the case shows, in one sentence.
     pub about: String,
     pub variants: Vec<Variant>,
-    /// Files whose answers are asked of another file, which has the same code.
+    /// Files whose answers are those of another file, which has the same code.
     pub same: Vec<(String, String)>,
     /// Of files with recorded stacks: the least percentage of exact answers.
     pub exact: Vec<(String, u32)>,

@@ -259,7 +259,7 @@ pub fn elf_at(code: u64, debug: &[(&str, Vec<u8>)], symbols: &[(&str, u64, u64)]
 
 /// A program that has this code at an address.
 pub fn with_code(mut program: Vec<u8>, address: u64, code: &[u8]) -> Vec<u8> {
-    // The code is the first section, behind the header.
+    // The code is the first section, after the header.
     let at = 64 + (address - CODE) as usize;
     program[at..at + code.len()].copy_from_slice(code);
     program
@@ -284,7 +284,7 @@ pub enum Symbol<'s> {
     GlobalLabel((&'s str, u64, u64)),
     /// As `Global`, of a function that is chosen at start-up.
     Indirect((&'s str, u64, u64)),
-    /// The file of the local ones behind it.
+    /// The file of the local symbols after it.
     File(&'s str),
 }
 

@@ -1,4 +1,4 @@
-//! What the tests of several crates share.
+//! Tools that the tests of several crates share.
 //!
 //! [`writer`] makes `.fsym` files from the text of the format alone, `dwarf` makes programs, [`cases`] and [`stacks`] read the
 //! directives and the recorded stacks of the test programs. `checks` (feature `checks`) says what must hold of any program and

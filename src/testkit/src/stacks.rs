@@ -1,4 +1,4 @@
-//! Recorded stacks with who was on them, and the rules by which an answer to one is judged.
+//! Recorded stacks with the functions that were on them, and the rules by which an answer for one is judged.
 //!
 //! It needs nothing but `std`, as `xtask` uses it too.
 //!
@@ -7,8 +7,8 @@
 //! VPTR   what the object of the innermost frame has as its vtable pointer, or -
 //! WHO    [~]NAME@FILE:LINE[+INLINED:LINE]/SHAPE[!][^]
 //!   ~       the function ended in a tail call: it has no address on the stack
-//!   NAME    linkage name; LINE is that of the call to the next function, or where the program stands; 0: not known
-//!   INLINED the call stands in this function, which was inlined into NAME
+//!   NAME    linkage name; LINE is that of the call to the next function, or of the program counter; 0: unknown
+//!   INLINED the call is in this function, which was inlined into NAME
 //!   SHAPE   how the function was called
 //!   !       call sites and return addresses leave no other function: an answer can be `exact`
 //!   ^       the class of the object leaves no other function: with its vtable pointer an answer can be `exact`
@@ -52,7 +52,7 @@ pub struct Candidate {
 /// What was answered for one frame.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Answer {
-    /// `unique`, `exact`, `likely`, `narrowed`, `ambiguous`, or "" where nothing is known.
+    /// `unique`, `exact`, `likely`, `narrowed`, `ambiguous`, or "" if nothing is known.
     pub certainty: String,
     /// Without a group the one function.
     pub candidates: Vec<Candidate>,
@@ -156,7 +156,11 @@ impl Truth {
 
     /// Whether a candidate of this name is this function. A file that is not known says nothing.
     fn is(&self, name: &str, candidate: &Candidate) -> bool {
-        self.is_called(name, candidate.frames.last().map_or("", |(_, file, _)| file.as_str()))
+        let Some((_, file, line)) = candidate.frames.last() else { return self.is_called(name, "") };
+        // At `-g1` a method has only its plain name, unless exactly one symbol can be its own. Then its line must identify it.
+        let inner = self.inlined.as_ref().filter(|_| candidate.frames.len() == 1).map(|(_, line)| line);
+        let by_line = base(file) == self.file && (*line == self.line || inner == Some(line));
+        self.is_called(name, file) || (by_line && method(&self.name) == Some(name))
     }
 
     /// Whether an outermost frame with this name in this file is this function. An empty file is one that is not known.
@@ -256,6 +260,18 @@ fn plain(name: &str) -> Option<&str> {
     rest.get(digits..digits.checked_add(rest[..digits].parse().ok()?)?)
 }
 
+/// The last name in the linkage name of a method.
+fn method(name: &str) -> Option<&str> {
+    let mut rest = name.strip_prefix("_ZN")?.trim_start_matches(['K', 'V']);
+    let mut last = None;
+    while let Some(digits) = rest.find(|c: char| !c.is_ascii_digit()).filter(|digits| *digits > 0) {
+        let end = digits.checked_add(rest[..digits].parse().ok()?)?;
+        last = Some(rest.get(digits..end)?);
+        rest = &rest[end..];
+    }
+    last.filter(|_| rest.starts_with('E'))
+}
+
 /// Whether two linkage names are one function: the parts that a compiler cuts off (`.cold`, `.isra.0`) and the variants of
 /// a constructor are.
 pub fn same_function(a: &str, b: &str) -> bool {
@@ -269,6 +285,19 @@ mod tests {
 
     const LINE: &str = "stack 0x1000 0x20 0x1010 0x1050 0x1090 | run@r.cpp:0/root! ~_Z1av@a.cpp:3/direct! \
                         _Z1bv@a.cpp:9+_ZL1hv:4/tail! _ZN1KC2Ev@b.cpp:7/virtual^";
+
+    #[test]
+    fn a_plain_name_is_a_methods_where_the_line_agrees() {
+        assert_eq!(method("_ZNK2ns1A2goEv"), Some("go"));
+        assert_eq!(["_Z2gov", "_ZN1AC2Ev"].map(method), [None, None]);
+        let truth = Truth::parse("_ZN1A2goEv@a.cpp:3+_ZL1hv:9/direct").unwrap();
+        let is = |name: &str, file: &str, line| {
+            let frames = vec![(name.to_owned(), file.to_owned(), line)];
+            truth.is(name, &Candidate { names: vec![name.to_owned()], frames })
+        };
+        assert!(is("go", "x/a.cpp", 3) && is("go", "a.cpp", 9) && is("_ZN1A2goEv", "", 0));
+        assert!(!is("go", "a.cpp", 4) && !is("go", "", 0) && !is("to", "a.cpp", 3) && !is("go", "b.cpp", 3));
+    }
 
     fn answer(certainty: &str, candidates: &[(&str, &str, u64)]) -> Answer {
         let candidates = candidates

@@ -1,4 +1,4 @@
-//! Converts a program of any bytes and holds the outcome to what every conversion promises.
+//! Converts arbitrary bytes and checks what every conversion promises.
 //!
 //! An error is one line that names the input, with exit code 3, and leaves nothing; a file opens, verifies, answers
 //! every question, and says what the program says at every address.
@@ -34,7 +34,7 @@ impl Bench {
         path
     }
 
-    /// Converts `input`; the file's bytes, `None` where it was refused.
+    /// Converts `input`; the file's bytes, `None` if it was refused.
     ///
     /// # Panics
     /// Where a promise is broken.
@@ -66,14 +66,13 @@ impl Bench {
 
 /// Options that keep everything.
 pub fn options() -> Options {
-    Options {
-        threads: 1,
-        columns: true,
-        locations: true,
-        unwind: true,
-        name_index: true,
-        ..Options::default()
-    }
+    Options::default().with(|options| {
+        options.threads = 1;
+        options.columns = true;
+        options.locations = true;
+        options.unwind = true;
+        options.name_index = true;
+    })
 }
 
 /// Sections that a made program may have, in the order in which an input lists them.
@@ -90,8 +89,8 @@ const MADE: &[&str] = &[
     ".debug_aranges",
 ];
 
-/// The program that an input stands for: itself, if it begins as a program does, else one with the debug
-/// sections that it lists, each a length of two bytes and its bytes.
+/// The program that an input means: the input itself, if it begins as a program does; else a program with the debug sections that it lists,
+/// each a length of two bytes and its bytes.
 pub fn program(input: &[u8]) -> Vec<u8> {
     const MAGIC: [&[u8]; 4] =
         [b"\x7fELF", &[0xcf, 0xfa, 0xed, 0xfe], &[0xca, 0xfe, 0xba, 0xbe], &[0xce, 0xfa, 0xed, 0xfe]];
@@ -115,7 +114,7 @@ pub fn program(input: &[u8]) -> Vec<u8> {
     )
 }
 
-/// The input that stands for a program with these sections.
+/// The input that means a program with these sections.
 pub fn listed(sections: &[(&str, Vec<u8>)]) -> Vec<u8> {
     let mut out = Vec::new();
     for name in MADE {

@@ -1,8 +1,7 @@
-//! Asks a `.fsym` of any bytes all that a reader can be asked, and holds it to its promises.
+//! Runs every query of the reader on arbitrary bytes and checks the documented guarantees.
 //!
-//! What holds of every file: an answer or an error comes within the documented steps; a batch, a cursor and single
-//! lookups say the same; a resolved frame names members that are there, each once. What holds of a file that
-//! `verify` accepts besides: no question meets damage.
+//! For every file: a query returns an answer or an error within the documented steps; a batch, a cursor and single lookups return the
+//! same; a resolved frame names existing members, each once. For a file that `verify` accepts, also: no query reports damage.
 
 use foldsym_format::starts::BUCKETS;
 use foldsym_lookup::{
@@ -10,16 +9,16 @@ use foldsym_lookup::{
     Resolved, ReturnAddr, SectionId, StackAddr, SymbolFile,
 };
 
-/// Addresses that a file is asked for.
+/// Addresses that are looked up in a file.
 const ASKED: usize = 160;
-/// Members of a group, aliases, rows and nodes that are looked at one by one.
+/// Members of a group, aliases, rows and nodes that are checked one by one.
 const LOOKED_AT: usize = 80;
 /// Bytes of a name that are read.
 const NAME: usize = 1 << 10;
 
 /// The steps of finding a piece in any bytes: in its bucket, and the buckets of it and of the next.
 fn search_bound(file: &SymbolFile<'_>) -> u64 {
-    let starts = file.section_bytes(SectionId::STARTS).unwrap_or(&[]);
+    let starts = file.records().section_bytes(SectionId::STARTS).unwrap_or(&[]);
     let buckets =
         starts.get(BUCKETS..).and_then(|rest| rest.first_chunk()).map_or(1, |&word| u32::from_le_bytes(word));
     let log2 = |count: u32| u64::from(count.max(1).ilog2());
@@ -79,7 +78,7 @@ pub struct Seen {
     pub unwind_rows: u64,
 }
 
-/// Asks everything of a file; `None` where it does not open.
+/// Asks everything of a file; `None` if it does not open.
 ///
 /// # Panics
 /// Where a promise is broken.
@@ -181,7 +180,7 @@ fn single(file: &SymbolFile<'_>, addresses: &[ImageAddr], seen: &mut Seen) {
 /// A batch and a cursor, against single lookups.
 fn others(file: &SymbolFile<'_>, addresses: &[ImageAddr], seen: &Seen) {
     let mut own = Frames::new();
-    // A batch is a cursor that is asked in the order of the addresses.
+    // A batch gives the answers of a cursor, in the order of the addresses.
     const SLOTS: usize = 100;
     let mut sorted = addresses.to_vec();
     sorted.chunks_mut(SLOTS).for_each(|part| part.sort_unstable());
@@ -206,7 +205,7 @@ fn others(file: &SymbolFile<'_>, addresses: &[ImageAddr], seen: &Seen) {
 
 /// Stacks of neighbouring addresses: each is the caller of the one before.
 fn stacks(file: &SymbolFile<'_>, addresses: &[ImageAddr], seen: &mut Seen) {
-    let returns = file.calls().take(LOOKED_AT).filter_map(|call| Some(call.ok()?.address.0));
+    let returns = file.records().calls().take(LOOKED_AT).filter_map(|call| Some(call.ok()?.address.0));
     let returns: Vec<u64> = returns.chain(addresses.iter().map(|a| a.0.wrapping_add(1)).take(40)).collect();
     for (index, &pc) in addresses.iter().enumerate() {
         let mut stack = vec![StackAddr::Exact(pc)];
@@ -256,7 +255,7 @@ fn objects(
     index: usize,
     seen: &mut Seen,
 ) {
-    let points = file.methods().skip(index).take(2).filter_map(|method| Some(method.ok()?.point));
+    let points = file.records().methods().skip(index).take(2).filter_map(|method| Some(method.ok()?.point));
     for point in points.chain([ImageAddr(index as u64), file.image_base()]).collect::<Vec<_>>() {
         let mut resolved = *frame;
         take_steps();
@@ -270,12 +269,12 @@ fn objects(
     }
 }
 
-/// Whom calls probably call, what they were linked to, and what such a name says of folded code.
+/// Likely callees, the names that calls were linked to, and how such a name resolves folded code.
 fn callees(file: &SymbolFile<'_>, addresses: &[ImageAddr], seen: &mut Seen) {
     let (guesses, imports) = (file.guesses(), file.imports());
     seen.whole &= guesses.is_ok() && imports.is_ok();
     let mut calls: Vec<ReturnAddr> =
-        file.calls().take(LOOKED_AT).filter_map(|call| Some(call.ok()?.address)).collect();
+        file.records().calls().take(LOOKED_AT).filter_map(|call| Some(call.ok()?.address)).collect();
     for guess in guesses.iter().flat_map(|guesses| guesses.iter().take(LOOKED_AT)) {
         seen.whole &= guess.is_ok();
         calls.extend(guess.map(|guess| guess.0));
@@ -373,11 +372,11 @@ fn entities(file: &SymbolFile<'_>, seen: &mut Seen) {
         seen.whole &= file.records().origin(OriginId(id)).is_ok();
     }
     let _ = file.program_sections().take(LOOKED_AT).count();
-    seen.whole &= file.calls().take(LOOKED_AT).all(|call| call.is_ok());
-    seen.whole &= file.overriders().take(LOOKED_AT).all(|overrider| overrider.is_ok());
-    seen.whole &= file.tail_calls().take(LOOKED_AT).all(|call| call.is_ok());
-    seen.whole &= file.methods().take(LOOKED_AT).all(|method| method.is_ok());
-    seen.whole &= file.slot_calls().take(LOOKED_AT).all(|call| call.is_ok());
+    seen.whole &= file.records().calls().take(LOOKED_AT).all(|call| call.is_ok());
+    seen.whole &= file.records().overriders().take(LOOKED_AT).all(|overrider| overrider.is_ok());
+    seen.whole &= file.records().tail_calls().take(LOOKED_AT).all(|call| call.is_ok());
+    seen.whole &= file.records().methods().take(LOOKED_AT).all(|method| method.is_ok());
+    seen.whole &= file.records().slot_calls().take(LOOKED_AT).all(|call| call.is_ok());
 }
 
 /// What `lookup --blocks` reads: the block at each address, which holds it, and its function.

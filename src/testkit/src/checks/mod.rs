@@ -1,4 +1,4 @@
-//! What must hold of any program that is converted, and of any `.fsym` that is asked. A check panics where it does not.
+//! Checks that must hold for the conversion of any program, and for the queries of any `.fsym`. A check that fails panics.
 
 pub mod convert;
 pub mod fsym;

@@ -1,7 +1,7 @@
 //! Makes programs from a list of numbers, so that a failing program shrinks as the list does.
 
-use foldsym_convert::encode::{ImageInfo, LoadedSection};
-use foldsym_convert::model::*;
+use foldsym_convert::internal::encode::{ImageInfo, LoadedSection};
+use foldsym_convert::internal::model::*;
 
 /// Numbers that decide what a program has; 0 for ever once they are used up.
 pub struct Choices<'c>(std::slice::Iter<'c, u32>);
@@ -58,14 +58,14 @@ pub fn program(choices: &mut Choices<'_>) -> (Program<'static>, Keys) {
         program.files.push(format!("/src/{}/file{i}.cc", choices.below(2)).into_bytes());
     }
     for i in 0..3 + choices.below(12) {
-        let name = NameId(((i + choices.below(2)) % program.names.len()) as u32);
-        let file = (!choices.one_in(4)).then(|| FileId(choices.below(program.files.len()) as u32));
+        let name = NameId::new(((i + choices.below(2)) % program.names.len()) as u32);
+        let file = (!choices.one_in(4)).then(|| FileId::new(choices.below(program.files.len()) as u32));
         program.origins.push(Origin { name, file, line: choices.line() });
     }
     for _ in 0..choices.below(40) {
         let mut origin = || OriginId(choices.below(program.origins.len()) as u32);
         let (caller, callee) = (origin(), origin());
-        let file = (!choices.one_in(4)).then(|| FileId(choices.below(program.files.len()) as u32));
+        let file = (!choices.one_in(4)).then(|| FileId::new(choices.below(program.files.len()) as u32));
         let (line, column) = (choices.line(), choices.below(3) as u16);
         program.edges.push(Edge { caller, callee, file, line, column });
     }
@@ -73,7 +73,7 @@ pub fn program(choices: &mut Choices<'_>) -> (Program<'static>, Keys) {
     let unit_bytes = 1 << choices.below(3);
     let mut place = FreeAddress { next: 0x1000, unit_bytes };
     for unit in 0..1 + choices.below(3) {
-        add_unit(&mut program, UnitId(unit as u32), &mut place, choices);
+        add_unit(&mut program, UnitId::new(unit as u32), &mut place, choices);
     }
     program.pieces.sort_by_key(|piece| piece.start);
     let keys = keys(&program, choices);
@@ -123,13 +123,13 @@ struct FreeAddress {
 fn add_unit(program: &mut Program<'static>, id: UnitId, place: &mut FreeAddress, choices: &mut Choices<'_>) {
     let mut unit = UnitCode::default();
     let map = UnitMap {
-        files: (0..program.files.len() as u32).rev().map(FileId).collect(),
+        files: (0..program.files.len() as u32).rev().map(FileId::new).collect(),
         origins: (0..program.origins.len() as u32).map(OriginId).collect(),
         edges: (0..program.edges.len() as u32).map(EdgeId).collect(),
     };
     for _ in 0..choices.below(8) {
         let function = add_function(program, &mut unit, id, choices);
-        // A group has its members from this unit, one after the other.
+        // A group has its members from this unit, one after another.
         let members = if choices.one_in(4) { 2 + choices.below(3) } else { 1 };
         for _piece in 0..1 + choices.below(2) {
             let body = (1 + choices.below(300)) as u32 * place.unit_bytes;
@@ -168,7 +168,7 @@ fn add_unit(program: &mut Program<'static>, id: UnitId, place: &mut FreeAddress,
 }
 
 fn some_name(program: &Program<'_>, choices: &mut Choices<'_>) -> NameId {
-    NameId(choices.below(program.names.len()) as u32)
+    NameId::new(choices.below(program.names.len()) as u32)
 }
 
 fn add_function(

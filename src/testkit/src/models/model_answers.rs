@@ -1,6 +1,6 @@
 //! Says what a program's model answers, in the simplest way.
 
-use foldsym_convert::model::*;
+use foldsym_convert::internal::model::*;
 
 /// One frame, all in plain bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,7 +14,7 @@ pub struct ModelFrame {
     pub declared: (Vec<u8>, u32),
 }
 
-/// What stands at an address.
+/// The answer for an address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ModelAnswer {
     Nothing,
@@ -43,7 +43,7 @@ impl Keys {
     }
 }
 
-pub fn keys(program: &Program<'_>, keys: &foldsym_convert::model::Keys) -> Keys {
+pub fn keys(program: &Program<'_>, keys: &foldsym_convert::internal::model::Keys) -> Keys {
     let name = |id: FuncId| {
         let name = program.name_of(&program.functions[id.index()]);
         program.names[name.index()].to_vec()

@@ -272,7 +272,7 @@ struct Block<'d> {
     line_base: i64,
     column_base: u64,
     file_base: u64,
-    /// By row: it has a file of its own; empty where none has.
+    /// By row: it has a file of its own; empty if none has.
     differs: Vec<u64>,
     shared: bool,
 }

@@ -23,7 +23,7 @@ fn with_rows(rows: &[RawRow], share: bool, change: impl FnOnce(&mut [u8])) -> Ve
     };
     let mut sections = contents.sections();
     let (_, bytes) = sections.iter_mut().find(|(id, _)| *id == ROWS).unwrap();
-    // Behind the byte that no record has, before the tail.
+    // After the byte that no record has, before the tail.
     let end = bytes.len() - 8;
     change(&mut bytes[1..end]);
     let mut file = contents.assemble(&sections);
@@ -46,7 +46,7 @@ pub fn row_records() -> Vec<(&'static str, Vec<u8>, Vec<u8>)> {
     // The base of the file codes is their only value: 3, a path.
     let other_file = [row(0, 1, 3)];
     let no_file = |bytes: &mut [u8]| {
-        // Behind the head, the widths, the flags, the bases of scopes and lines, and the width of the codes.
+        // After the head, the widths, the flags, the bases of scopes and lines, and the width of the codes.
         assert_eq!(bytes[7], 3);
         bytes[7] = 0;
     };
@@ -112,7 +112,7 @@ pub fn calls() -> Vec<(&'static str, u32, Vec<u8>)> {
     add("a negative method", VTABLES, &|c| c.vtables[0][1] = -1);
     add("a negative slot of a method", VTABLES, &|c| c.vtables[0][2] = -1);
     add("a slot of a method that is too large", VTABLES, &|c| c.vtables[2][2] = 1 << 16);
-    add("a method that is neither doubtful nor not", VTABLES, &|c| c.vtables[0][3] = 2);
+    add("a method with an unknown mark", VTABLES, &|c| c.vtables[0][3] = 3);
     add("1025 methods of one table", VTABLES, &|c| {
         c.vtables = (0..1025).map(|slot| [0x8000, 2, slot, 0]).collect();
     });

@@ -6,7 +6,7 @@ use super::{Contents, Random};
 
 /// The link-time address that all others are relative to.
 pub const BASE: u64 = 0x10_0000;
-/// From one piece to the next: a body, padding, and bytes of nobody.
+/// From one piece to the next: a body, padding, and bytes without an owner.
 const STEP: u64 = 0x20;
 pub const BODY: u64 = 0x10;
 pub const PAD: u64 = 0x8;
@@ -19,7 +19,7 @@ pub enum Frame {
     Foreign,
 }
 
-/// Functions that stand alone, then groups; each has a piece, in this order.
+/// Functions that are not folded, then groups; each has a piece, in this order.
 #[derive(Clone, Debug, Default)]
 pub struct Folded {
     pub singles: u32,
@@ -126,8 +126,8 @@ impl Folded {
         })
     }
 
-    /// What the text of the format says of the innermost frame of a stack: how sure it is, and who it may be. The frames
-    /// further out are asked first, by recursion.
+    /// The answer that the specification gives for the innermost frame of a stack: its certainty, and its candidates. The frames further
+    /// out are resolved first, by recursion.
     pub fn resolve(&self, stack: &[Frame]) -> (&'static str, BTreeSet<u32>) {
         let group = match self.place(stack[0]) {
             None => return ("none", BTreeSet::new()),
@@ -147,7 +147,7 @@ impl Folded {
         }
     }
 
-    /// Whom the callers may call, and whether one of the calls is doubtful; `None` where one rules nothing out.
+    /// The possible callees of the callers, and whether one of the calls is doubtful; `None` if the callers rule nothing out.
     fn called(&self, outer: &[Frame], group: usize, every: &BTreeSet<u32>) -> Option<(BTreeSet<u32>, bool)> {
         let Some(&Frame::Return(address)) = outer.first() else { return None };
         let callers: Vec<u32> = match self.place(outer[0]) {

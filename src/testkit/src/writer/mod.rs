@@ -447,7 +447,7 @@ impl Contents {
         sections
     }
 
-    /// Where a piece starts; of the one behind the last, where that ends.
+    /// The start of a piece; for the piece after the last, the end of the last.
     fn start(&self, piece: usize) -> i64 {
         match (self.pieces.get(piece), self.pieces.last()) {
             (Some(piece), _) => piece[0],
@@ -466,7 +466,7 @@ impl Contents {
         table(&self.functions.iter().map(record).collect::<Vec<_>>(), self.block_log2)
     }
 
-    /// Section 3: what a piece is besides its start.
+    /// Section 3: the columns of a piece without its start.
     fn pieces_table(&self) -> Vec<u8> {
         let record = |(index, &[start, body, pad, skip, owner, rows, name]): (usize, &[i64; 7])| {
             [self.start(index + 1) - start - body - pad, pad, skip, owner, rows, name]
