@@ -1,4 +1,4 @@
-//! C++ names (Itanium ABI): what `cpp_demangle` is given, and what is put around its answer.
+//! C++ names (Itanium ABI): prepares a name for `cpp_demangle`, and completes its answer.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use crate::words::THREAD_LOCAL;
 
 /// Appends the readable name. What it appended before an error stays: the caller truncates.
 pub(crate) fn append(name: &[u8], options: &DemangleOptions, out: &mut String) -> fmt::Result {
-    // What compilers add after a dot is no part of the mangling (`.isra.0`, `.cold`).
+    // The text that compilers add after a dot is not part of the mangling (`.isra.0`, `.cold`).
     let (own, suffix) = memchr(b'.', name).map_or((name, &[][..]), |dot| name.split_at(dot));
     let mended = constructor_with_return(own).or_else(|| without_default_arguments(own));
     let start = out.len();
@@ -37,8 +37,8 @@ fn spell(name: &[u8], options: &DemangleOptions, out: &mut String) -> fmt::Resul
 /// How many places of a name are tried to mend it.
 const MAX_TRIED: usize = 32;
 
-/// The name of a template's constructor with a return type, `v`, where it has none. `cpp_demangle` takes the first
-/// parameter of such a constructor for the type that it returns, and drops it. `None` for other names.
+/// The name of a template's constructor with a return type, `v`, added if it has none. `cpp_demangle` takes the first parameter of such a
+/// constructor for its return type, and drops it. `None` for other names.
 fn constructor_with_return(name: &[u8]) -> Option<Vec<u8>> {
     let is_template = |at: &usize| matches!(name.get(at + 1..at + 3), Some([b'1'..=b'5', b'I']));
     let mut constructors = memchr_iter(b'C', name).filter(is_template).take(MAX_TRIED);
@@ -49,11 +49,10 @@ fn constructor_with_return(name: &[u8]) -> Option<Vec<u8>> {
     Some([&name[..end], b"v", &name[end..]].concat())
 }
 
-/// The name without the words that something is local to the default argument of a function (`d_`, `d0_`, ... after the
-/// function). `cpp_demangle` then drops what is local, and LLVM's demangler does not show those words. `None` for other
-/// names.
+/// The name without the words that make something local to a default argument of a function (`d_`, `d0_`, ... after the function). With
+/// these words `cpp_demangle` drops the local name, and LLVM's demangler does not show them. `None` for other names.
 fn without_default_arguments(name: &[u8]) -> Option<Vec<u8>> {
-    // What is local to a function has a second Z.
+    // A name that is local to a function has a second Z.
     memchr(b'Z', name.get(2..)?)?;
     let is_default = |at: &usize| {
         let number = name[at + 1..].strip_prefix(b"d");

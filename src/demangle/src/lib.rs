@@ -1,10 +1,9 @@
 //! Linkage names as people read them.
 //!
-//! [`demangle`] gives the whole name, with parameters; [`short`] gives it without them; a [`Query`] finds functions by what
-//! people type. A name shows its scheme: `_R` is Rust's own, `_ZN...17h<hash>E` is Rust's older one, which borrows C++'s, and
-//! the rest of `_Z` is C++ (Itanium). Rust names are what the `rustc-demangle` crate makes of them with `{:#}`, without hashes. C++
-//! names are parsed by the `cpp_demangle` crate and spelled as LLVM's demangler spells them (`llvm-cxxfilt`,
-//! `llvm-symbolizer`): what differs is listed in this crate's README.
+//! [`demangle`] gives the whole name, with parameters; [`short`] gives it without them; a [`Query`] finds functions by what people type. A
+//! name shows its scheme: `_R` is Rust's own, `_ZN...17h<hash>E` is Rust's older one, which borrows C++'s, and the rest of `_Z` is C++
+//! (Itanium). Rust names are printed by the `rustc-demangle` crate with `{:#}`, without hashes. C++ names are parsed by the `cpp_demangle`
+//! crate and spelled as LLVM's demangler spells them (`llvm-cxxfilt`, `llvm-symbolizer`). This crate's README lists the differences.
 //!
 //! Names come from strangers. A name of more than 16 KiB has no readable name here, and neither has one whose readable
 //! name would be longer than 64 KiB; nesting is bounded. A name without a readable name is shown as it is.
@@ -40,7 +39,7 @@ use cpp_demangle::DemangleOptions;
 /// Longer names are left mangled.
 const MAX_INPUT: usize = 16 << 10;
 
-/// The readable name of a linkage name, with parameters; `None` where it has none, or none within the limits.
+/// The readable name of a linkage name, with parameters; `None` if it has none, or none within the limits.
 ///
 /// ```
 /// use foldsym_demangle::demangle;
@@ -63,8 +62,8 @@ pub fn short(name: &[u8]) -> Option<String> {
     append(name, &DemangleOptions::new().no_params().no_return_type(), &mut out).then_some(out)
 }
 
-/// Appends the readable name to a text, as [`demangle`] gives it. False, and the text as it was, where there is none. The
-/// text's memory is used again, so that many names need no allocation for each.
+/// Appends the readable name to a text, as [`demangle`] gives it. Returns false, and leaves the text unchanged, if there is none. The
+/// text's memory is reused, so that many names do not need an allocation each.
 ///
 /// ```
 /// use foldsym_demangle::demangle_into;
@@ -78,7 +77,7 @@ pub fn demangle_into(name: &[u8], out: &mut String) -> bool {
     append(name, &DemangleOptions::new(), out)
 }
 
-/// Room for most names: readable ones are longer by what substitutions stand for.
+/// Room for most names: a readable name is longer than its linkage name, since substitutions are written out.
 fn room(name: &[u8]) -> usize {
     if name.starts_with(b"_") { 2 * name.len().min(512) } else { 0 }
 }

@@ -1,6 +1,6 @@
-//! Gives each type of a parameter pack what the pattern of its expansion adds to it.
+//! Adds the pattern of a pack expansion to each type of the parameter pack.
 
-/// What all pack expansions of a name make of each type.
+/// The change that all pack expansions of a name make to each type.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Pattern {
     /// `Args&&...`
@@ -37,7 +37,7 @@ impl Pattern {
         match self {
             Self::Reference => out.extend([value, "&"]),
             Self::ConstReference => out.extend([value.strip_suffix(" const").unwrap_or(value), " const&"]),
-            // A reference to a reference is what it refers to.
+            // A type that is already a reference stays unchanged (reference collapsing).
             Self::Forward if value.len() == one.len() => out.extend([one, "&&"]),
             Self::Forward | Self::Other => out.push_str(one),
         }

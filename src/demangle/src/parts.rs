@@ -1,6 +1,6 @@
 //! Cuts a readable name into the parts that people name functions by, without its return type.
 
-/// What begins the readable names of tables, thunks and other things that are not the function they are of.
+/// Prefixes of readable names of tables, thunks and other entities that belong to a function or class.
 const SPECIAL: &[&str] = &[
     "non-virtual thunk to ",
     "virtual thunk to ",
@@ -18,10 +18,10 @@ const SPECIAL: &[&str] = &[
     "thread-local wrapper routine for ",
 ];
 
-/// What may follow the parameters of a function.
+/// Words that may follow the parameters of a function.
 const AFTER: &[&str] = &["const", "volatile", "restrict", "noexcept", "&", "(.", "[clone", "requires"];
 
-/// What is between two `::` of a name.
+/// The text between two `::` of a name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Part<'t> {
     /// `f` of `f<int>(char)`; `operator<`, `(anonymous namespace)`, `{closure#0}`, `<T as Trait>`.
@@ -70,7 +70,7 @@ impl<'t> Cutter<'t> {
         &self.text[self.at..]
     }
 
-    /// What of the part is written, up to here.
+    /// The part's text so far.
     fn base(&self) -> &'t str {
         if self.part.base.is_empty() { &self.text[self.start..self.at] } else { self.part.base }
     }
@@ -100,7 +100,7 @@ impl<'t> Cutter<'t> {
         Some(std::mem::take(&mut self.parts))
     }
 
-    /// True where a space ends the name: after it are the qualifiers of a method, or what a compiler added.
+    /// True if a space ends the name: after it are the qualifiers of a method, or what a compiler added.
     fn ends_here(&self) -> bool {
         let after = self.rest().trim_start();
         after.is_empty() || self.part.parameters.is_some() && AFTER.iter().any(|word| after.starts_with(word))
@@ -138,7 +138,7 @@ impl<'t> Cutter<'t> {
     }
 }
 
-/// True where a text begins with an operator's name.
+/// True if a text begins with an operator's name.
 fn is_operator(text: &str) -> bool {
     let after = text.strip_prefix("operator").and_then(|rest| rest.bytes().next());
     after.is_some_and(|byte| !byte.is_ascii_alphanumeric() && byte != b'_')
@@ -166,7 +166,7 @@ fn operator_len(text: &str) -> usize {
     }
 }
 
-/// How long the bracket with all that it holds is that a text begins with; `None` where it is not closed.
+/// How long the bracket with all that it holds is that a text begins with; `None` if it is not closed.
 fn bracket_len(text: &str) -> Option<usize> {
     let mut open: Vec<u8> = Vec::new();
     let bytes = text.as_bytes();

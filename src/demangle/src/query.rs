@@ -24,14 +24,14 @@ const MAX_COMPARED: usize = 64;
 #[derive(Clone, Debug)]
 pub struct Query {
     text: String,
-    /// Letters that every linkage name has that may match; empty where none is known.
+    /// Letters that every linkage name has that may match; empty if none is known.
     needle: String,
     /// Memory for readable names.
     readable: String,
 }
 
 impl Query {
-    /// Of a linkage name, a readable one, or one with less than that.
+    /// From a linkage name, a readable name, or a readable name with parts left out.
     pub fn new(text: &str) -> Self {
         let text = text.trim().to_owned();
         let needle = needle(&Parts::of(&text)).to_owned();
@@ -47,8 +47,8 @@ impl Query {
             && self.with_readable(name, |text, readable| is_named(readable, text))
     }
 
-    /// How far a function's name is from this one, for names that do not match: 0 where only what is around the function's
-    /// own name differs, more where that is spelled differently; `None` where it is another name.
+    /// The distance of a function's name that does not match: 0 if only the text around the function's own name differs, more
+    /// if that name is spelled differently; `None` if it is another name.
     ///
     /// ```
     /// use foldsym_demangle::Query;
@@ -71,7 +71,7 @@ impl Query {
         })
     }
 
-    /// Calls with what was asked for and with the readable name.
+    /// Calls `call` with the text of the query and with the readable name.
     fn with_readable<T>(&mut self, name: &[u8], call: impl Fn(&str, &str) -> T) -> T {
         self.readable.clear();
         if !crate::demangle_into(name, &mut self.readable) {
@@ -95,7 +95,7 @@ fn needle<'t>(parts: &Parts<'t>) -> &'t str {
     if coded || !parts.special.is_empty() { "" } else { &name[..end] }
 }
 
-/// True where a readable name has all parts that a text spells.
+/// True if a readable name has all parts that a text spells.
 fn is_named(readable: &str, text: &str) -> bool {
     let (name, wanted) = (Parts::of(readable), Parts::of(text));
     let differs = |wanted: Option<&str>, own: Option<&str>| {
@@ -104,7 +104,7 @@ fn is_named(readable: &str, text: &str) -> bool {
     let fits = |(wanted, own): (&Part<'_>, &Part<'_>)| {
         same(without_tags(wanted.base), without_tags(own.base))
             && !differs(wanted.arguments, own.arguments)
-            // Plain names, and those that were stored to be read, have no parameters.
+            // Plain names, and names that were stored in readable form, have no parameters.
             && (own.parameters.is_none() || !differs(wanted.parameters, own.parameters))
     };
     name.special == wanted.special
@@ -117,7 +117,7 @@ fn without_tags(base: &str) -> &str {
     base.split("[abi:").next().unwrap_or(base)
 }
 
-/// True for texts that differ in spaces alone.
+/// True for texts that differ only in spaces.
 fn same(a: &str, b: &str) -> bool {
     let letters = |text: &'_ str| text.bytes().filter(|byte| *byte != b' ').collect::<Vec<u8>>();
     a == b || letters(a) == letters(b)
@@ -188,7 +188,7 @@ mod tests {
     fn other_kinds_of_names_match_too() {
         assert!(matches("main", "main"));
         assert!(!matches("mai", "main"));
-        // Names without parameters: plain ones, and those that were stored so.
+        // Names without parameters: plain ones, and names stored in readable form.
         assert!(matches("geo::crashy(int)", "geo::crashy"));
         assert!(matches("partitioned", "_Z11partitionedi.cold"));
         assert!(matches("geo::Left::~Left", "_ZN3geo4LeftD2Ev"));

@@ -1,9 +1,9 @@
 //! Turns what `cpp_demangle` writes of a C++ name into the spelling of LLVM's demangler, while it is written.
 //!
-//! `cpp_demangle` follows libiberty's spelling (`> >`, `(unsigned int)16`, `{lambda(int)#1}`), and puts some parts of a
-//! name in the wrong place. It hands over each piece of text when it writes it, and says where a nested name, a list of
-//! template arguments or a template parameter begins and ends. Each rule below looks at one such piece or end; what a
-//! rule has to move or to repeat is still at the end of the text, so no rule reads the name twice.
+//! `cpp_demangle` follows libiberty's spelling (`> >`, `(unsigned int)16`, `{lambda(int)#1}`), and puts some parts of a name in the wrong
+//! place. It passes each piece of text when it writes it, and reports where a nested name, a list of template arguments or a template
+//! parameter begins and ends. Each rule below handles one such piece or end. The text that a rule has to move or to repeat is still at the
+//! end of the output, so no rule reads the name twice.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ use cpp_demangle::{DemangleNodeType as Node, DemangleWrite};
 use crate::pack::{Pattern, is_modifier};
 use crate::words::{ABBREVIATED, SUFFIXES};
 
-/// Names whose spelling is longer are left mangled: a few bytes of substitutions can stand for gigabytes.
+/// Names with a longer spelling stay mangled: a few bytes of substitutions can expand to gigabytes.
 pub(crate) const MAX_OUTPUT: usize = 64 << 10;
 
 /// No place in a text.
@@ -48,12 +48,12 @@ struct Bracket {
     at: usize,
     /// How many parts were being written when it was opened.
     frames: usize,
-    /// What it holds are the parameters of a constant function type.
+    /// The bracket contains the parameters of a constant function type.
     is_const: bool,
     follows: Follows,
 }
 
-/// What an open bracket follows.
+/// The context before an open bracket.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Follows {
     /// A nested name that may be of the type that a function type returns.
@@ -63,7 +63,7 @@ enum Follows {
     Other,
 }
 
-/// A template parameter that stands for several types, or for none: what is written of all of them so far.
+/// A template parameter pack: the text of all its types that was written so far.
 struct Pack {
     start: usize,
     end: usize,
@@ -96,14 +96,14 @@ pub(crate) struct Speller<'o> {
     /// Where the nested name begins that ended just now; [`NOWHERE`] where something else did.
     ended: usize,
     special: Special,
-    /// What was written may change with the next piece.
+    /// The next piece may still change the text at the end.
     waits: bool,
     /// The next piece is the number of a lambda or of an unnamed type.
     numbered: bool,
     /// The next piece may be the number of a lambda's parameter.
     auto: bool,
     mangled: &'o [u8],
-    /// Of the packs of the name, once one is there.
+    /// The pattern of the name's packs, once one was found.
     pattern: Option<Pattern>,
 }
 
@@ -116,7 +116,7 @@ enum Special {
     Offset,
     /// The comma after an offset.
     Comma,
-    /// What the table or the thunk is of.
+    /// The owner of the table or the thunk.
     Of,
 }
 
@@ -171,7 +171,7 @@ impl<'o> Speller<'o> {
         Ok(())
     }
 
-    /// Writes the comma that waits, unless it is the first thing in its list: empty packs leave commas alone.
+    /// Writes the pending comma, unless it is the first thing in its list: empty packs leave extra commas.
     #[inline]
     fn put_comma(&mut self) -> fmt::Result {
         if self.comma { self.put_comma_now() } else { Ok(()) }
@@ -184,7 +184,7 @@ impl<'o> Speller<'o> {
             return Ok(());
         }
         self.put(", ")?;
-        // It separates parts that began after it from those before.
+        // It separates parts that began after it from the parts before.
         let began = |frame: &&mut Frame| frame.start == at;
         self.frames.iter_mut().rev().take_while(began).for_each(|frame| frame.start = at + 2);
         let outer = self.frames.iter().rev().find(|frame| frame.start <= at);
@@ -268,7 +268,7 @@ impl<'o> Speller<'o> {
         self.list = self.out.len();
     }
 
-    /// A bracket is about to be closed: what follows it may say more of what it holds. Returns what belongs after it.
+    /// Called before a bracket is closed: the text after it may change its contents. Returns the text that follows the bracket.
     fn close(&mut self) -> &'static str {
         let Some(bracket) = self.brackets.pop() else { return "" };
         if bracket.follows != Follows::Other {
@@ -306,8 +306,8 @@ impl<'o> Speller<'o> {
         }
     }
 
-    /// Of a pack, `cpp_demangle` writes what the pattern adds to a type (`&&` of `Args&&...`) after one of the types or
-    /// piece by piece after several: here each of the types gets it.
+    /// For a pack, `cpp_demangle` writes what the pattern adds to a type (`&&` of `Args&&...`) only after one of the types, or piece by
+    /// piece after several. Here each of the types gets it.
     #[inline]
     fn end_pack(&mut self) {
         if let Some(pack) = self.pack.take() {

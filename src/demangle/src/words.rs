@@ -9,8 +9,8 @@ pub(crate) const SUFFIXES: &[(&str, &str)] = &[
     ("(unsigned long long)", "ull"),
 ];
 
-/// Classes that the mangling abbreviates: the name that `cpp_demangle` writes, the name that LLVM's demangler writes,
-/// and what that writes where a constructor or destructor shows that the class is a template.
+/// Classes that the mangling abbreviates: the name that `cpp_demangle` writes, the name that LLVM's demangler writes, and LLVM's name if a
+/// constructor or destructor shows that the class is a template.
 pub(crate) const ABBREVIATED: &[(&str, &str, &str)] = &[
     ("std::string", "std::string", "std::basic_string<char, std::char_traits<char>, std::allocator<char>>"),
     (
@@ -26,7 +26,7 @@ pub(crate) const ABBREVIATED: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// What begins the names of functions that thread-local variables have: `cpp_demangle`'s words and LLVM's.
+/// Prefixes of the functions that thread-local variables have: `cpp_demangle`'s words and LLVM's.
 pub(crate) const THREAD_LOCAL: [(&str, &str); 2] = [
     ("TLS init function for ", "thread-local initialization routine for "),
     ("TLS wrapper function for ", "thread-local wrapper routine for "),

@@ -66,13 +66,13 @@ fn long_names_stay_mangled() {
     assert_eq!(demangle(bomb().as_bytes()), None);
     let long = format!("_Z{}{}v", MAX_INPUT, "a".repeat(MAX_INPUT));
     assert_eq!(demangle(long.as_bytes()), None);
-    // What was there stays, also where the limit was met in the middle of a name.
+    // The previous text stays, even if the limit was reached in the middle of a name.
     let mut text = String::from("before");
     assert!(!demangle_into(bomb().as_bytes(), &mut text));
     assert_eq!(text, "before");
 }
 
-/// What the rules add is within the limit too.
+/// Text that the rules add counts toward the limit too.
 #[test]
 fn rules_do_not_lengthen_names_past_the_limit() {
     let types = "1AS_".repeat(2000);

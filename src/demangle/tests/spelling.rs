@@ -1,4 +1,4 @@
-//! C++ names against llvm-cxxfilt 22: a sample of each rule, and what is known to differ.
+//! C++ names compared with llvm-cxxfilt 22: a sample of each rule, and the known differences.
 
 use foldsym_demangle::{Query, demangle, short};
 
@@ -21,7 +21,7 @@ fn names_are_spelled_as_llvm_spells_them() {
     assert!(sample().count() > 400);
 }
 
-/// What differs, with LLVM's answer: of a name that becomes equal the line is to go.
+/// Known differences, with LLVM's answer. Remove the line of a name that becomes equal.
 #[test]
 fn what_differs_is_known() {
     for (name, theirs, ours) in [

@@ -79,7 +79,7 @@ struct Callee {
 
 fn calls(file: &SymbolFile<'_>) -> Result<Vec<Callee>, ExportError> {
     let mut calls = Vec::new();
-    for call in file.calls() {
+    for call in file.records().calls() {
         let call = call?;
         calls.push(Callee {
             address: call.address.0,

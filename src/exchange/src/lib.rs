@@ -87,3 +87,15 @@ impl From<foldsym_lookup::Error> for ExportError {
 fn at_most(found: u64, most: u64, what: &'static str) -> Result<u64, ExportError> {
     if found > most { Err(ExportError::TooLarge { what, found, most }) } else { Ok(found) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_too_large_for_a_format_is_told_with_the_limit() {
+        assert_eq!(at_most(7, 7, "functions").unwrap(), 7);
+        let error = at_most(1 << 32, u32::MAX.into(), "bytes of strings").unwrap_err();
+        assert_eq!(error.to_string(), "bytes of strings: 4294967296, at most 4294967295 in this format");
+    }
+}

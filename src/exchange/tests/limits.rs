@@ -240,3 +240,23 @@ fn a_name_begins_no_record() {
         assert!(out.windows(17).any(|bytes| bytes == b"\nFUNC 0 1 0 evil\0"));
     }
 }
+
+/// Version 1 of GSYM has room for 20 bytes of a build id, version 2 for any number.
+#[test]
+fn a_build_id_that_the_format_does_not_hold_is_left_out_and_told() {
+    let mut note = Vec::new();
+    for value in [4, 32, 3] {
+        put(&mut note, 4, value);
+    }
+    note.extend_from_slice(b"GNU\0");
+    note.extend(0..32);
+    let note = Section { kind: 7, ..plain(".note.gnu.build-id", note) };
+    let bytes = converted(&program(vec![code(".text", NEAR, 16), note], &[(b"main", NEAR, 16)]));
+    let file = SymbolFile::open(&bytes).unwrap();
+    assert_eq!(file.build_id().len(), 32);
+    for (version, left_out) in [(GsymVersion::V1, true), (GsymVersion::V2, false)] {
+        let mut out = Vec::new();
+        assert_eq!(write_gsym(&file, version, &mut out).unwrap().build_id_left_out, left_out);
+        assert_eq!(out.windows(32).any(|id| id.iter().copied().eq(0..32)), !left_out);
+    }
+}

@@ -64,7 +64,7 @@ impl FrameWalker for Walker {
     }
 }
 
-/// What a row says of the caller; `None` where it needs an expression of DWARF.
+/// What a row says of the caller; `None` if it needs an expression of DWARF.
 fn expected(row: &Row<'_>) -> Option<(u64, u64, HashMap<String, u64>)> {
     let Cfa::Register { register, offset } = row.cfa else { return None };
     let cfa = held(register).wrapping_add_signed(offset);
@@ -93,7 +93,10 @@ fn expected(row: &Row<'_>) -> Option<(u64, u64, HashMap<String, u64>)> {
 fn compare(program: &Path) -> (usize, usize) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("program.fsym");
-    let options = Options { unwind: true, threads: 1, ..Options::default() };
+    let options = Options::default().with(|options| {
+        options.unwind = true;
+        options.threads = 1;
+    });
     convert(program, &path, &options, &NoProgress).unwrap();
     let bytes = std::fs::read(&path).unwrap();
     let file = SymbolFile::open(&bytes).unwrap();

@@ -1,4 +1,4 @@
-//! Numbers of the AMDGPU architecture: registers, address spaces, and where a lane's memory is in the wave's.
+//! Numbers of the AMDGPU architecture: registers, address spaces, and the place of a lane's memory in the wave's.
 
 /// Program counter, 64 bits.
 pub const PC: u64 = 16;
@@ -45,7 +45,7 @@ pub const fn register_size(register: u64) -> Option<u64> {
 
 /// The byte in the wave's memory of a byte of a lane's own: lanes are interleaved by 4 bytes.
 ///
-/// `None` where the result does not fit, or the lane is none of the wave.
+/// `None` if the result does not fit, or the wave does not have the lane.
 pub const fn swizzled(lane_address: u32, lane: u32, wave_size: u32) -> Option<u64> {
     if lane >= wave_size {
         return None;

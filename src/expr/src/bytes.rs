@@ -18,7 +18,7 @@ impl<'e> Bytes<'e> {
         self.at
     }
 
-    /// Continues at `at`; `None` behind the end.
+    /// Continues at `at`; `None` past the end.
     pub(crate) fn seek(&mut self, at: usize) -> Option<()> {
         (at <= self.all.len()).then(|| self.at = at)
     }
@@ -56,7 +56,7 @@ impl<'e> Bytes<'e> {
         self.number(len).map(|bits| sign_extend(bits, u32::try_from(len).unwrap_or(8).saturating_mul(8)))
     }
 
-    /// DWARF 5 7.6. `None` also where the number has more than 64 bits.
+    /// DWARF 5 7.6. `None` also if the number has more than 64 bits.
     pub(crate) fn uleb(&mut self) -> Option<u64> {
         let (mut ahead, mut value) = (*self, 0u64);
         let mut shift = 0u32;
@@ -98,7 +98,7 @@ impl<'e> Bytes<'e> {
         }
     }
 
-    /// The bytes up to the next zero, at most so many, which is consumed as well.
+    /// The text up to the next zero, at most this many bytes; consumes the zero as well.
     pub(crate) fn text(&mut self, most: usize) -> Option<&'e [u8]> {
         let rest = self.all.get(self.at..)?;
         let len = rest.iter().take(most.saturating_add(1)).position(|byte| *byte == 0)?;

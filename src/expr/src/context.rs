@@ -1,13 +1,13 @@
-//! What an evaluation needs from its caller: registers, memory, and what expressions refer to.
+//! The interface that an evaluation needs from its caller: registers, memory, and the data that expressions refer to.
 
 use crate::location::Location;
 use crate::op::DieRef;
 use crate::value::{Type, Value};
 
-/// The stopped program, as far as the caller knows it. What it does not know it answers with `None`, and the evaluation
-/// ends with [`crate::Missing`]. All methods but those on registers and memory know nothing unless they are written.
+/// The stopped program, as far as the caller knows it. A method returns `None` for what the caller does not know, and the evaluation ends
+/// with [`crate::Missing`]. All methods but those on registers and memory have a default that knows nothing.
 ///
-/// Registers are those of the frame that is looked at: in an outer frame, where the call frame information found them.
+/// Registers are those of the frame that is evaluated: of an outer frame, those that the call frame information recovered.
 pub trait Context<'e> {
     /// Fills `bytes` from the register's bytes, beginning at byte `offset`, in the order of the program's memory.
     fn read_register(&self, register: u64, offset: u64, bytes: &mut [u8]) -> Option<()>;
@@ -15,7 +15,7 @@ pub trait Context<'e> {
     /// Fills `bytes` from memory. Space 0 is the program's memory.
     fn read_memory(&self, space: u64, address: u64, bytes: &mut [u8]) -> Option<()>;
 
-    /// Bytes of a register, where it is known; offsets in it are then checked.
+    /// Bytes of a register, if known; offsets in it are then checked.
     fn register_size(&self, _register: u64) -> Option<u64> {
         None
     }
@@ -25,12 +25,12 @@ pub trait Context<'e> {
         None
     }
 
-    /// The lane that is looked at, from 0.
+    /// The lane that is evaluated, from 0.
     fn lane(&self) -> Option<u64> {
         None
     }
 
-    /// What `DW_AT_frame_base` of the function gives: a memory location.
+    /// The location that `DW_AT_frame_base` of the function gives, in memory.
     fn frame_base(&self) -> Option<Location<'e>> {
         None
     }
@@ -55,13 +55,13 @@ pub trait Context<'e> {
         address
     }
 
-    /// Entry `index` of the unit's part of `.debug_addr`, as it stands there.
+    /// Entry `index` of the unit's part of `.debug_addr`, unrelocated.
     fn indexed_address(&self, _index: u64) -> Option<u64> {
         None
     }
 
-    /// What the expression `block` had for its value when the function was entered (DWARF 5 2.5.1.7). Mostly it is one
-    /// register's operation, and the value of the generic type.
+    /// The value that the expression `block` had when the function was entered (DWARF 5 2.5.1.7). The expression is usually a single
+    /// register operation, and its value has the generic type.
     fn entry_value(&self, _block: &'e [u8]) -> Option<Value> {
         None
     }
@@ -76,8 +76,8 @@ pub trait Context<'e> {
         None
     }
 
-    /// `DW_AT_location` of an entry at the place that is looked at: of a location list the expression that holds there.
-    /// It is read with the same settings. An entry without one is an empty expression.
+    /// `DW_AT_location` of an entry: of a location list, the expression at the program counter. It is decoded with the same settings. An
+    /// entry without one is an empty expression.
     fn procedure(&self, _die: DieRef) -> Option<&'e [u8]> {
         None
     }

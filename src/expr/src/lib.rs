@@ -1,13 +1,12 @@
 //! Evaluates DWARF expressions: bytes in, a number or a location out.
 //!
-//! No allocation, no unsafe code, no panic, no recursion; it needs neither `std` nor `alloc`, and no other crate. Its
-//! memory is the caller's [`Scratch`], and what it knows of the stopped program is the caller's [`Context`]. Every
-//! evaluation ends: steps, calls, entries and parts are bounded. What the context does not have is an answer with its
-//! reason ([`Missing`]), not a guess.
+//! No allocation, no unsafe code, no panic, no recursion; it needs neither `std` nor `alloc`, and no other crate. Its memory is the
+//! caller's [`Scratch`], and its knowledge of the stopped program is the caller's [`Context`]. Every evaluation ends: steps, calls, entries
+//! and parts are bounded. If the context lacks something, the result is the reason ([`Missing`]), not a guess.
 //!
-//! The operations are those of DWARF 5, and those of the extensions for heterogeneous code that LLVM defines
-//! (`DW_OP_LLVM_*`), in which locations stand on the stack. Base types of at most 8 bytes are numbers; others are
-//! missing. A location here is one place: of a location list with several entries for one address the caller chooses.
+//! The operations are those of DWARF 5, and those of LLVM's extensions for heterogeneous code (`DW_OP_LLVM_*`), in which locations are
+//! stack values. Base types of at most 8 bytes are numbers; others are missing. A location here is one place: if a location list has
+//! several entries for one address, the caller chooses.
 //!
 //! It does not parse sections or entries, find frames, or keep anything between evaluations.
 //!
@@ -48,6 +47,7 @@ pub mod amdgpu;
 mod bytes;
 pub mod cfi;
 mod context;
+mod evaluation;
 mod location;
 mod machine;
 mod op;
@@ -59,8 +59,8 @@ mod value;
 mod walk;
 
 pub use context::Context;
+pub use evaluation::Evaluation;
 pub use location::{Entry, Location, Node, NodeId, Storage};
-pub use machine::Evaluation;
 pub use op::{DieRef, dialect};
 pub use problem::{Missing, Problem};
 pub use read::Leaf;

@@ -1,4 +1,4 @@
-//! Locations: a storage, and a place in it. The heart of the heterogeneous extensions is that they stand on the stack.
+//! Locations: a storage, and a place in it. In the heterogeneous extensions, locations are stack values.
 
 use crate::op::DieRef;
 use crate::value::Value;
@@ -7,7 +7,7 @@ use crate::value::Value;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NodeId(pub(crate) u32);
 
-/// What holds bytes, one after the other.
+/// A sequence of bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Storage<'e> {
     /// Memory. Space 0 is the program's own.
@@ -25,21 +25,21 @@ pub enum Storage<'e> {
     Pointer {
         /// Whose location it would point to.
         die: DieRef,
-        /// Bytes behind the start of that.
+        /// Bytes from the start of that.
         offset: i64,
-        /// The address space; `None` where pointers have none.
+        /// The address space; `None` if pointers do not have one.
         space: Option<u64>,
     },
     /// Nowhere: optimised out.
     Undefined,
-    /// Parts of other storages, one after the other.
+    /// Parts of other storages, one after another.
     Composite(NodeId),
 }
 
 /// A place in a storage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Location<'e> {
-    /// What it is in.
+    /// The storage that contains it.
     pub storage: Storage<'e>,
     /// Bytes from the start of the storage; in memory, the address.
     pub byte: u64,
@@ -58,7 +58,7 @@ impl<'e> Location<'e> {
         Location { storage: Storage::Memory { space }, byte: address, bit: 0 }
     }
 
-    /// Bits from the start of the storage; `None` where they are too many to count.
+    /// Bits from the start of the storage; `None` if they are too many to count.
     pub(crate) fn in_bits(&self) -> Option<u64> {
         self.byte.checked_mul(8)?.checked_add(u64::from(self.bit))
     }

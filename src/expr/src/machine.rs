@@ -10,75 +10,18 @@
 
 use crate::bytes::{Bytes, number};
 use crate::context::Context;
+use crate::evaluation::Evaluation;
 use crate::location::{Entry, Location, Node, NodeId, Storage};
 use crate::op::{self, DieRef, Op};
 use crate::problem::{Missing, Problem};
-use crate::scratch::{Return, Scratch};
-use crate::settings::{Settings, Want};
+use crate::scratch::Return;
+use crate::settings::Want;
 use crate::value::{Class, Type, Value};
 
-/// An evaluation of one expression. It borrows its memory from the caller.
-pub struct Evaluation<'s, 'e> {
-    pub(crate) settings: Settings,
-    want: Want,
-    code: &'e [u8],
-    at: usize,
-    stack: &'s mut [Entry<'e>],
-    depth: usize,
-    pub(crate) nodes: &'s mut [Node<'e>],
-    made: usize,
-    calls: &'s mut [Return<'e>],
-    called: usize,
-    steps: u32,
-}
-
-impl<'s, 'e> Evaluation<'s, 'e> {
-    /// Prepares to evaluate `expression`. The stack is empty.
-    pub fn new(expression: &'e [u8], want: Want, settings: Settings, scratch: Scratch<'s, 'e>) -> Self {
-        Evaluation {
-            settings: Settings { address_size: settings.address_size.clamp(1, 8), ..settings },
-            want,
-            code: expression,
-            at: 0,
-            stack: scratch.stack,
-            depth: 0,
-            nodes: scratch.nodes,
-            made: 0,
-            calls: scratch.calls,
-            called: 0,
-            steps: 0,
-        }
-    }
-
-    /// Puts an entry on the stack: what the attribute's class has there before the first operation (DWARF 5 2.5.1).
-    ///
-    /// # Errors
-    /// The stack is full.
-    pub fn push(&mut self, entry: Entry<'e>) -> Result<(), Problem> {
-        let room = self.stack.get_mut(self.depth).ok_or(Problem::StackFull)?;
-        *room = entry;
-        self.depth = self.depth.saturating_add(1);
-        Ok(())
-    }
-
-    /// The stack, its top last.
-    pub fn stack(&self) -> &[Entry<'e>] {
-        self.stack.get(..self.depth).unwrap_or_default()
-    }
-
-    /// The node of a composite.
-    pub fn node(&self, id: NodeId) -> Node<'e> {
-        self.nodes.get(usize::try_from(id.0).unwrap_or(usize::MAX)).copied().unwrap_or(Node::Free)
-    }
-
-    /// The generic type of the program.
-    pub fn generic(&self) -> Type {
-        Type::generic(self.settings.address_size)
-    }
-
+impl<'e> Evaluation<'_, 'e> {
     /// Evaluates all operations and gives the result.
     ///
-    /// Ends after [`Settings::max_steps`] operations at the latest.
+    /// Ends after [`crate::Settings::max_steps`] operations at the latest.
     ///
     /// # Errors
     /// See [`Problem`].
@@ -87,7 +30,7 @@ impl<'s, 'e> Evaluation<'s, 'e> {
         self.result()
     }
 
-    /// Evaluates one operation. False where none is left.
+    /// Evaluates one operation. False if none is left.
     ///
     /// # Errors
     /// See [`Problem`]. The stack is then as the operation left it.
@@ -109,7 +52,7 @@ impl<'s, 'e> Evaluation<'s, 'e> {
         Ok(true)
     }
 
-    /// The result of an evaluation that has come to its end: the top of the stack, as what was wanted.
+    /// The result of an evaluation that has ended: the top of the stack, in the requested form.
     ///
     /// # Errors
     /// There is no value, or it is no value or no location.
@@ -207,7 +150,7 @@ impl<'s, 'e> Evaluation<'s, 'e> {
         }
     }
 
-    /// The operations that give a location and leave the code where it is.
+    /// The operations that push a location and do not change the flow of control.
     fn locate(&mut self, op: Op<'e>, context: &dyn Context<'e>) -> Result<(), Problem> {
         let location = match op {
             Op::Register(register) => Location::start(Storage::Register(register)),
@@ -330,7 +273,7 @@ impl<'s, 'e> Evaluation<'s, 'e> {
         self.push(Entry::Value(Value::new(ty, number(bytes, self.settings.big_endian))))
     }
 
-    /// True where a location is due: no operation is left, in the expression or those that called it, or the next one
+    /// True if a location is due: no operation is left, in the expression or those that called it, or the next one
     /// makes a part of a composite.
     fn ends_here(&self) -> bool {
         if matches!(self.code.get(self.at), Some(0x93 | 0x9d)) {

@@ -1,8 +1,8 @@
-//! The bytes of an expression to one operation at a time (DWARF 5 7.7.1, and the heterogeneous extensions).
+//! Decodes an expression, one operation at a time (DWARF 5 7.7.1, and the heterogeneous extensions).
 //!
-//! The extensions have had three sets of codes. The third stands behind one code, `DW_OP_LLVM_user`, and cannot be
-//! mistaken. The first took codes that others use as well, and counts only in a unit whose producer says so by
-//! `DW_AT_LLVM_augmentation`. Of the second the codes are not certain, so its expressions stay unread.
+//! The extensions have had three sets of codes. The third set uses the prefix `DW_OP_LLVM_user`, so it conflicts with no other code.
+//! The first set uses codes that other producers use as well. It is decoded only in a unit whose producer declares it by
+//! `DW_AT_LLVM_augmentation`. The second set is not decoded, since its codes are uncertain.
 
 use crate::bytes::Bytes;
 use crate::problem::Problem;
@@ -204,7 +204,7 @@ fn others<'e>(code: u8, bytes: &mut Bytes<'e>, settings: &Settings) -> Found<'e>
     })
 }
 
-/// What follows `DW_OP_LLVM_user`.
+/// The operation that follows `DW_OP_LLVM_user`.
 fn user<'e>(number: u64, bytes: &mut Bytes<'e>) -> Found<'e> {
     Some(match number {
         1 => Some(Op::Nop),
@@ -265,7 +265,7 @@ fn sized<'e>(bytes: &mut Bytes<'e>) -> Option<&'e [u8]> {
 
 /// Which set of codes an expression is written in, of a unit that has this `DW_AT_LLVM_augmentation`.
 ///
-/// `None` is an expression that stays opaque: it cannot be told which set it uses, or uses the second one.
+/// `None`: the expression stays opaque, since its set is ambiguous, or is the second one.
 pub fn dialect(expression: &[u8], augmentation: Option<&[u8]>, settings: &Settings) -> Option<Dialect> {
     let first = |text: &[u8]| text.starts_with(b"[llvm:v0.0") || text.starts_with(b"[amdgpu:v0.0");
     let parses = |dialect| {
@@ -275,8 +275,8 @@ pub fn dialect(expression: &[u8], augmentation: Option<&[u8]>, settings: &Settin
         while !bytes.is_empty() {
             let code = expression.get(bytes.position()).copied().unwrap_or(0);
             highest = highest.max(code);
-            // The first set alone has those up to 0xe8; 0xeb and 0xec have operands there, that end with the expression;
-            // and pieces come before their end.
+            // Codes up to 0xe8 are only in the first set. 0xeb and 0xec have operands there, which end with the expression; and pieces come
+            // before their end.
             told |= matches!(code, 0xe1..=0xe8 | 0xeb | 0xec | 0x93 | 0x9d);
             next(&mut bytes, &settings).ok()?;
         }
@@ -286,7 +286,7 @@ pub fn dialect(expression: &[u8], augmentation: Option<&[u8]>, settings: &Settin
         return Some(Dialect::User);
     }
     match (parses(Dialect::User), parses(Dialect::First)) {
-        // Behind that augmentation, codes from 0xf4 on may be the second set's or GNU's.
+        // With that augmentation, codes from 0xf4 on may be the second set's or GNU's.
         (_, Some((highest, _))) | (Some((highest, _)), None) if highest >= 0xf4 => None,
         (Some(_), _) => Some(Dialect::User),
         // The second set has 0xe9 and 0xea for other operations.

@@ -1,6 +1,6 @@
 //! Why an expression has no result.
 
-/// What the caller's context did not have.
+/// Data that the caller's context lacks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Missing {
     /// The bytes of a register.
@@ -9,7 +9,7 @@ pub enum Missing {
     Memory {
         /// The address space; 0 is the program's memory.
         space: u64,
-        /// The first byte that was asked for.
+        /// The first byte that was read.
         address: u64,
     },
     /// The lane (`DW_OP_LLVM_push_lane`).
@@ -22,7 +22,7 @@ pub enum Missing {
     Object,
     /// Thread-local storage (`DW_OP_form_tls_address`).
     Tls,
-    /// What an expression had for its value on entry (`DW_OP_entry_value`).
+    /// The value of an expression on entry (`DW_OP_entry_value`).
     EntryValue,
     /// A register's place on entry (`DW_OP_LLVM_call_frame_entry_reg`).
     EntryRegister(u64),
@@ -40,7 +40,7 @@ pub enum Missing {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Problem {
-    /// An absence with its reason: the expression is sound, and the context does not have what it asks for.
+    /// An absence with its reason: the expression is sound, but the context lacks data that it needs.
     Missing(Missing),
     /// The value was optimised out: an undefined location was read.
     Undefined,
@@ -48,7 +48,7 @@ pub enum Problem {
     Opaque {
         /// The operation's code; of a `DW_OP_LLVM_user` operation, 0xe900 and its number.
         op: u16,
-        /// Where it stands in its expression.
+        /// Its offset in the expression.
         offset: u32,
     },
     /// An operation that is known, and that no context can answer (`DW_OP_GNU_uninit`, `DW_OP_GNU_variable_value`).
@@ -103,8 +103,8 @@ impl core::fmt::Display for Missing {
             Missing::EntryValue => f.write_str("a value on entry is not known"),
             Missing::EntryRegister(number) => write!(f, "register {number} on entry is not known"),
             Missing::Parameter(die) => write!(f, "the parameter at unit offset {die:#x} is not known"),
-            Missing::AddressIndex(index) => write!(f, "entry {index} of .debug_addr is not there"),
-            Missing::Procedure(die) => write!(f, "no expression is known of the entry at {die:#x}"),
+            Missing::AddressIndex(index) => write!(f, ".debug_addr has no entry {index}"),
+            Missing::Procedure(die) => write!(f, "no expression is given for the entry at {die:#x}"),
             Missing::BaseType(die) => write!(f, "no base type of at most 8 bytes at unit offset {die:#x}"),
         }
     }
@@ -120,7 +120,7 @@ impl core::fmt::Display for Problem {
             Problem::Truncated => f.write_str("an operand is cut off or too large"),
             Problem::BadBranch => f.write_str("a branch leaves the expression"),
             Problem::StackEmpty => f.write_str("an operation lacks operands"),
-            Problem::NotConvertible => f.write_str("a value is no location, or a location no value"),
+            Problem::NotConvertible => f.write_str("a value is used as a location, or a location as a value"),
             Problem::Incomplete => f.write_str("a composite location is used before it is complete"),
             Problem::TypeMismatch => f.write_str("operands of the wrong type"),
             Problem::DivisionByZero => f.write_str("division by zero"),

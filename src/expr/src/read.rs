@@ -1,11 +1,11 @@
-//! A location to the bytes that stand there: composites are followed part by part, down to memory and registers.
+//! Reads the bytes at a location: composites are followed part by part, down to memory and registers.
 
 use crate::context::Context;
+use crate::evaluation::Evaluation;
 use crate::location::{Location, Node, Storage};
-use crate::machine::Evaluation;
 use crate::problem::{Missing, Problem};
 
-/// Bits of a location that lie in one storage that is no composite.
+/// Bits of a location in one storage that is not a composite.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Leaf<'e> {
     /// Where they begin.
@@ -15,7 +15,7 @@ pub struct Leaf<'e> {
 }
 
 impl<'e> Evaluation<'_, 'e> {
-    /// What stands at bit `at` of a location. Behind the end of a composite it is undefined, without an end.
+    /// The storage at bit `at` of a location. Beyond the end of a composite it is undefined, without an end.
     ///
     /// Takes at most as many steps as there are nodes: a node refers only to older ones.
     pub fn leaf(&self, location: Location<'e>, at: u64) -> Leaf<'e> {
@@ -33,7 +33,7 @@ impl<'e> Evaluation<'_, 'e> {
                     (of, within, left)
                 }
                 Node::Piece { before: Some(before), .. } => {
-                    // Earlier parts: the same offset in the composite that this one goes on from.
+                    // Earlier parts: the same offset in the composite that this one extends.
                     place.storage = Storage::Composite(before);
                     continue;
                 }
@@ -64,8 +64,8 @@ impl<'e> Evaluation<'_, 'e> {
     /// Reads the bytes at a location.
     ///
     /// # Errors
-    /// Some of them are undefined, behind the end of their storage, or not in the context. Parts that begin or end
-    /// within a byte are read in little-endian programs only.
+    /// Some of the bytes are undefined, beyond the end of their storage, or unknown to the context. Parts that begin or end within a byte
+    /// are read in little-endian programs only.
     pub fn read(
         &self,
         location: Location<'e>,
@@ -75,7 +75,7 @@ impl<'e> Evaluation<'_, 'e> {
         self.read_behind(location, 0, bytes, context)
     }
 
-    /// Reads the bytes that stand `skip` bits behind a location: an element of what is there.
+    /// Reads the bytes `skip` bits after a location: an element of the object there.
     ///
     /// # Errors
     /// As [`Evaluation::read`].
@@ -168,7 +168,7 @@ impl<'e> Evaluation<'_, 'e> {
     }
 }
 
-/// Which of `count` parts of `each` bits an offset lies in, and how far.
+/// The index of the element of `each` bits, of `count`, that contains an offset, and the offset in it.
 fn nth(offset: u64, each: u64, count: u64) -> Option<(u64, u64)> {
     let index = offset.checked_div(each)?;
     (index < count).then(|| (index, offset.checked_rem(each).unwrap_or(0)))

@@ -1,4 +1,4 @@
-//! What of a unit and of the caller's wishes decides how an expression is read.
+//! The properties of a unit, and the caller's options, that affect decoding and evaluation.
 
 /// Which codes the operations of the heterogeneous extensions have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -10,7 +10,7 @@ pub enum Dialect {
     First,
 }
 
-/// What the result of an expression is for (DWARF 5 2.5: its context decides).
+/// The use of an expression's result (DWARF 5 2.5: its context decides).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Want {
     /// Where something is. An empty stack is the undefined location.
@@ -32,9 +32,8 @@ pub struct Settings {
     pub big_endian: bool,
     /// Which codes the extensions have.
     pub dialect: Dialect,
-    /// A `DW_OP_xderef` that ends a location expression, or the part of one before `DW_OP_piece`, says where the variable
-    /// is, as LLVM means it on GPUs. By the standard it would read the variable, and what it read would be taken for its
-    /// address.
+    /// LLVM's meaning of `DW_OP_xderef` on GPUs, at the end of a location expression or of its part before `DW_OP_piece`: it gives the
+    /// place of the variable. By the standard it would read the variable, and the value would be used as its address.
     pub xderef_is_place: bool,
     /// An evaluation of more operations is given up.
     pub max_steps: u32,

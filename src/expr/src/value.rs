@@ -1,9 +1,9 @@
-//! Numbers with a DWARF base type, and what the operations of DWARF 5 2.5.1.4 make of them.
+//! Numbers with a DWARF base type, and the operations of DWARF 5 2.5.1.4 on them.
 
 use crate::bytes::sign_extend;
 use crate::problem::Problem;
 
-/// What the bits of a value mean.
+/// The meaning of the bits of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
     /// An integer of the size of an address, without a sign of its own (DWARF 5 2.5.1).
@@ -19,7 +19,7 @@ pub enum Class {
 /// A base type whose values have at most 8 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Type {
-    /// What the bits mean.
+    /// The meaning of the bits.
     pub class: Class,
     /// Bytes: 1, 2, 4 or 8; for [`Class::Float`] 4 or 8.
     pub size: u8,
@@ -32,7 +32,7 @@ impl Type {
     }
 
     /// The type of a `DW_TAG_base_type` with this `DW_AT_encoding` and `DW_AT_byte_size`; `None` for one that does
-    /// not fit into 8 bytes or is no number (DWARF 5 7.8).
+    /// not fit into 8 bytes or is not a number (DWARF 5 7.8).
     pub const fn of_encoding(encoding: u8, size: u64) -> Option<Type> {
         let class = match encoding {
             // address, boolean, unsigned, unsigned_char, UTF

@@ -1,11 +1,11 @@
-//! An expression to what it refers to outside of itself, without evaluating it.
+//! Lists what an expression refers to outside of itself, without evaluating it.
 
 use crate::bytes::Bytes;
 use crate::op::{self, DieRef, Op};
 use crate::problem::Problem;
 use crate::settings::Settings;
 
-/// What an operation needs of the unit or the program besides registers and memory.
+/// What an operation refers to in the unit or the program, apart from registers and memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reference {
     /// The expression of another entry is called (DWARF 5 2.5.1.5).
@@ -19,8 +19,8 @@ pub enum Reference {
 /// Visits each reference of an expression, from its first operation to its last, branches not followed.
 ///
 /// # Errors
-/// An operation that is not known ([`Problem::Opaque`]), or one that is cut off: what follows cannot be read. What was
-/// read before was visited. One without a value ([`Problem::Unsupported`]) ends the walk as well.
+/// An unknown operation ([`Problem::Opaque`]), or a truncated one: the rest cannot be decoded. The references before it were visited. An
+/// operation without a value ([`Problem::Unsupported`]) ends the walk as well.
 pub fn references(
     expression: &[u8],
     settings: &Settings,

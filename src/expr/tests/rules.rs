@@ -71,7 +71,7 @@ fn conversions_between_numbers_and_places() {
         steps(&[0x77, 8, 0x23, 8], &known, Settings::default()),
         ["memory 0x1008", "0x1010", "= memory 0x1010"]
     );
-    // A place in another space is no number, a register is none either.
+    // A place in another space is not a number, a register is none either.
     for code in [&[0x31, 0x33, USER, 2, 0x23, 8][..], &[0x50, 0x23, 8], &[USER, 8, 0x23, 1]] {
         assert_eq!(run(code, Want::Location, &known), Err(Problem::NotConvertible), "{code:x?}");
     }
@@ -104,7 +104,7 @@ fn typed_numbers() {
     assert_eq!(value(&[0xa5, 0, 0x21], &known), Err(Missing::BaseType(0x21).into()));
     assert_eq!(Type::of_encoding(4, 16), None);
     assert_eq!(Type::of_encoding(8, 1), Some(ty(Class::Unsigned, 1)));
-    // Floats that do not fit, and what is no number.
+    // Floats that do not fit, and what is not a number.
     let f64 = |x: f64| Value::new(ty(Class::Float, 8), x.to_bits());
     assert_eq!(f64(1e30).convert(ty(Class::Signed, 4)).signed(), Some(i64::from(i32::MAX)));
     assert_eq!(f64(-1e30).convert(ty(Class::Signed, 4)).signed(), Some(i64::from(i32::MIN)));
@@ -185,7 +185,7 @@ fn composites_of_every_making() {
     // piece_end makes it whole, offset moves in it, and it can be a part itself
     let code = [0x50, 0x93, 2, 0x51, 0x93, 2, USER, 10, USER, 5, 1, 0x93, 3];
     assert_eq!(bytes(&code, 3, &known), Ok(vec![0x11, 0x22, 0x22]));
-    // behind its end it is undefined
+    // beyond its end it is undefined
     assert_eq!(bytes(&code, 4, &known), Err(Problem::Undefined));
     // A duplicate of an unfinished composite goes its own way.
     let code = [0x50, 0x93, 1, 0x12, 0x51, 0x93, 1, USER, 10, 0x16, USER, 10];

@@ -71,7 +71,7 @@ fn variable_spread_across_locations() {
 
 #[test]
 fn a_composite_cannot_be_offset_by_plus() {
-    // The same with DW_OP_plus_uconst 5 behind it, which works on numbers alone.
+    // The same, followed by DW_OP_plus_uconst 5, which works only on numbers.
     let code = [REGX, 35, 0x93, 4, 0x93, 2, 0x92, SGPR0, 0x10, 0x93, 2, 0x23, 5];
     let all = steps(&code, &known(), Settings::default());
     assert_eq!(all.last().unwrap(), "error: a composite location is used before it is complete");
@@ -129,7 +129,7 @@ fn the_same_in_the_first_generation_of_codes() {
     assert_eq!(foldsym_expr::dialect(&code, Some(b"[llvm:v0.0]"), &settings), Some(Dialect::First));
     let first = Settings { dialect: Dialect::First, ..settings };
     assert_eq!(steps(&code, &known(), first).last().unwrap(), "= [4 of reg2560+20, 4 of reg2561+20]");
-    // Without the augmentation these are nobody's codes.
+    // Without the augmentation these codes are undefined.
     assert_eq!(foldsym_expr::dialect(&code, None, &settings), Some(Dialect::User));
     assert_eq!(steps(&code, &known(), settings).last().unwrap(), "error: unknown operation 0xe2 at byte 3");
 }

@@ -1,4 +1,4 @@
-//! The innermost frame of a stopped program as what expressions ask: registers and memory from the caller, procedures and
+//! Answers what expressions ask about the innermost frame of a stopped program: registers and memory from the caller, procedures and
 //! base types from the file.
 
 use foldsym_expr::{
@@ -22,13 +22,13 @@ pub trait Machine {
     fn memory(&self, space: u64, address: u64, bytes: &mut [u8]) -> Option<()>;
 }
 
-/// What an expression of the innermost frame may ask.
+/// The data that an expression of the innermost frame may use.
 pub(crate) struct Frame<'a, 'd> {
     pub(crate) machine: &'a dyn Machine,
     pub(crate) unit: LocationUnit<'d>,
-    /// Link-time address at which the program stands.
+    /// Link-time program counter.
     pub(crate) pc: ImageAddr,
-    /// What is added to link-time addresses in the running program.
+    /// The bias that is added to link-time addresses in the running program.
     pub(crate) bias: u64,
     pub(crate) gpu: bool,
     pub(crate) base: Option<Location<'d>>,
@@ -126,8 +126,7 @@ impl<'d> Context<'d> for Frame<'_, 'd> {
             DieRef::Unit(offset) => LocationKey::InUnit(offset),
             DieRef::Section(offset) => LocationKey::InSection(offset),
         };
-        // A variable that is nowhere at this address would leave the stack as it is, and what is read next would be
-        // taken for it.
+        // A variable without a location at this address would push nothing, and the next value on the stack would be taken for it.
         match self.unit.find(key).ok()?? {
             LocationTarget::List(list) => list.at(self.pc).ok()?,
             _ => None,
@@ -142,8 +141,7 @@ impl<'d> Context<'d> for Frame<'_, 'd> {
     }
 }
 
-/// Evaluates the expression of a kind that a function has at the frame's pc, and hands over its result. `None` where it has
-/// none there.
+/// Evaluates the expression of a kind that a function has at the frame's pc, and passes its result on. `None` if it has none there.
 pub(crate) fn evaluate<'d, T>(
     locations: &Locations<'d>,
     header: &Header,

@@ -1,8 +1,8 @@
-//! Where each lane of a stopped wave stands (`DW_AT_LLVM_lane_pc`, `DW_AT_LLVM_active_lane`, `DW_AT_LLVM_lanes`).
+//! The program counter of each lane of a stopped wave (`DW_AT_LLVM_lane_pc`, `DW_AT_LLVM_active_lane`, `DW_AT_LLVM_lanes`).
 //!
-//! A wave has one pc, and a mask of the lanes that execute. Lanes that are masked off wait somewhere else: the compiler
-//! says where by an expression whose value is one address for each lane, undefined for those that never came into the
-//! function. Without one, it is known of the lanes that execute alone.
+//! A wave has one pc, and a mask of the lanes that execute. Lanes that are masked off wait at other addresses. The compiler
+//! describes them by an expression whose value is one address for each lane, undefined for lanes that did not enter the
+//! function. Without such an expression, only the program counter of the executing lanes is known.
 
 use foldsym_expr::amdgpu::{EXEC32, EXEC64, PC};
 use foldsym_expr::{Evaluation, Location, Problem};
@@ -16,13 +16,13 @@ pub const MAX_LANES: usize = 64;
 /// The 32-bit program counter (`PC_32`).
 const PC32: u64 = 0;
 
-/// Where a lane stands.
+/// The program counter of a lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// At this link-time address: it executes there, or goes on there when it is switched on again.
+    /// At this link-time address: it executes there, or continues there when it is enabled again.
     At(ImageAddr),
-    /// It is not in the function: it was switched off before it was entered. Of a function that says nothing of its lanes:
-    /// it is switched off.
+    /// It is not in the function: it was disabled before the function was entered. If the function does not describe its lanes: it is
+    /// disabled.
     Inactive,
     /// It is not known, and why.
     Unknown(Problem),
@@ -33,7 +33,7 @@ pub enum Place {
 pub struct Lane {
     /// It executes.
     pub active: bool,
-    /// Where it stands.
+    /// Its program counter.
     pub place: Place,
 }
 
@@ -42,11 +42,11 @@ pub struct Lane {
 pub struct Wave {
     lanes: [Lane; MAX_LANES],
     count: usize,
-    /// The function says where its lanes stand at this address.
+    /// The function describes the program counters of its lanes at this address.
     pub described: bool,
-    /// Why the function's own mask of active lanes is not known, where it has one: the wave's counts.
+    /// Why the function's own mask of active lanes is unknown, if it has one; then the wave's mask counts.
     pub active_problem: Option<Problem>,
-    /// The function's number of lanes where it is not used: it is more than a wave has, or fewer than execute.
+    /// The function's number of lanes if it was refused: it is more than a wave has, or fewer than execute.
     pub lanes_refused: Option<u32>,
 }
 
@@ -55,7 +55,7 @@ pub struct Wave {
 pub struct LaneCount {
     /// As many; at most [`MAX_LANES`].
     pub count: u32,
-    /// What the function says, where that cannot be.
+    /// The function's number of lanes, if it is impossible.
     pub refused: Option<u32>,
 }
 
@@ -69,14 +69,14 @@ impl Wave {
 /// A wave that is stopped.
 #[derive(Clone, Copy, Debug)]
 pub struct WaveAt {
-    /// Link-time address at which it stands.
+    /// Link-time address of its program counter.
     pub pc: ImageAddr,
-    /// What is added to link-time addresses in the running program.
+    /// The bias that is added to link-time addresses in the running program.
     pub bias: u64,
     /// The lanes that execute.
     pub exec: u64,
-    /// How many lanes the wave has, if that is at least those of `exec`; `None`: as many as the function says, else 32 or
-    /// 64, as `exec` needs.
+    /// How many lanes the wave has, if that is at least as many as `exec` has; `None`: as many as the function says, else 32 or 64, as
+    /// `exec` needs.
     pub lanes: Option<u32>,
 }
 
@@ -107,13 +107,13 @@ impl Machine for WithWave<'_> {
     }
 }
 
-/// Says where each lane of a wave stands.
+/// Finds the program counter of each lane of a wave.
 ///
-/// A lane that executes is at the wave's pc whatever else is not known. Of folded code nothing is read but the mask: which
-/// function's expression it is would have to be known.
+/// A lane that executes is at the wave's pc, whatever else is unknown. At folded code only the mask is used: it is unknown which function's
+/// expression would apply.
 ///
 /// # Errors
-/// The file is damaged where the answer should be.
+/// The file is damaged at the place of the answer.
 pub fn wave<'d>(file: &SymbolFile<'d>, at: WaveAt, machine: &dyn Machine) -> Result<Wave, Error> {
     let locations = locations_at(file, at.pc)?;
     let lanes = count_of(locations, at)?;
@@ -169,7 +169,7 @@ pub fn lane_count(file: &SymbolFile<'_>, at: WaveAt) -> Result<LaneCount, Error>
     count_of(locations_at(file, at.pc)?, at)
 }
 
-/// The expressions of the function at an address; none of folded code.
+/// The expressions of the function at an address; none at folded code.
 fn locations_at<'d>(
     file: &SymbolFile<'d>,
     pc: ImageAddr,

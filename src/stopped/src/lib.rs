@@ -1,8 +1,8 @@
-//! What a `.fsym` says of a stopped program: its expressions, evaluated with the registers and memory that the caller has.
+//! Evaluates the expressions of a `.fsym` for a stopped program, with registers and memory that the caller passes in.
 //!
-//! [`wave`] answers where each lane of a GPU's wave stands, [`object`] which object a folded method runs on. No allocation, no unsafe code, no panic; an evaluation ends
-//! after a bounded number of steps, and takes 20 KiB of stack. What the caller does not have is an answer with a reason.
-//! It does not unwind: all is about the innermost frame.
+//! [`wave`] finds the program counter of each lane of a GPU's wave, [`object`] the object that a folded method runs on. No allocation,
+//! no unsafe code, no panic; an evaluation ends after a bounded number of steps, and takes 20 KiB of stack. If a register or memory is
+//! missing, the answer gives that as its reason. The crate does not unwind: it handles only the innermost frame.
 
 #![no_std]
 #![forbid(unsafe_code)]

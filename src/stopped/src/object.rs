@@ -1,10 +1,10 @@
 //! The object that a folded method runs on: the value of its `this` where the program stopped.
 //!
-//! The functions of a group have one code, and each has its own description of where its object is. Which of these
-//! descriptions counts is what the object is to show. Two functions may have equal code and take their objects in different
-//! registers, since one of them returns its result through a hidden first argument. So every function that may have run must
-//! describe its object here, and all at the same place. Then that is the object, whichever ran. If one has no description
-//! at this address, the place that the others name may hold another argument of it, and no object is taken.
+//! The functions of a group share their code, but each has its own description of where its object is. The object is needed to find which
+//! function ran, so it is unknown at first which description applies. Two functions may have equal code and take their objects in different
+//! registers, since one of them returns its result through a hidden first argument. So every function that may have run must describe its
+//! object here, and all of them at the same place. Then that is the object, whichever ran. If one has no description at this address, the
+//! place that the others name may hold another argument of it, and no object is used.
 //!
 //! The object may also not be whole. If a compiler sees that a method does not read the pointer to the virtual functions, it
 //! need not write the pointer for that call, and the memory may hold the pointer of an earlier object. A compiler can
@@ -20,7 +20,7 @@ use foldsym_lookup::{
 
 use crate::frame::{Frame, Machine, evaluate, number};
 
-/// Functions of a group that are asked; of more nothing is said.
+/// Functions of a group that are evaluated; a larger group gives no object.
 pub const MAX_ASKED: u32 = 1024;
 
 /// An object that a method runs on.
@@ -28,10 +28,9 @@ pub const MAX_ASKED: u32 = 1024;
 pub struct Object {
     /// Its address in the running program.
     pub address: u64,
-    /// What its first word holds, in the running program: for a method of a class with virtual functions the pointer to
-    /// their table.
+    /// The value of its first word in the running program: for a method of a class with virtual functions, the vtable pointer.
     pub vptr: u64,
-    /// Why that word may be left over from another object; `None` where it is the object's own.
+    /// Why that word may be left over from another object; `None` if it is the object's own.
     pub doubt: Option<Doubt>,
 }
 
@@ -39,13 +38,13 @@ pub struct Object {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NoObject {
-    /// The code is not folded: the object is not asked for.
+    /// The code is not folded, so the object decides nothing.
     NotFolded,
-    /// The file does not say where this function has its object here.
+    /// The file does not describe where this function has its object here.
     NotDescribed(FunctionId),
-    /// This function says one place in memory for all its addresses, the first ones too, at which nothing is there yet.
+    /// This function gives one location in memory for all its addresses. At the first of them the object pointer is not stored there yet.
     Unbounded(FunctionId),
-    /// What the file says of this function cannot be evaluated.
+    /// The file's expression for this function cannot be evaluated.
     Unknown(FunctionId, Problem),
     /// This function has its object elsewhere than the ones before it.
     Differs(FunctionId),
@@ -61,9 +60,9 @@ pub enum NoObject {
 pub enum Doubt {
     /// It is not known which call led here.
     NoCaller,
-    /// The compiler knew whom this call calls.
+    /// The compiler knew the callee of this call.
     Recorded,
-    /// Nothing says that the compiler did not know whom this call of this function, the caller, calls.
+    /// No record shows that the compiler did not know the callee of this call.
     NotShown(FunctionId),
 }
 
@@ -94,9 +93,15 @@ impl fmt::Display for NoObject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             NoObject::NotFolded => f.write_str("the code is not folded"),
-            NoObject::NotDescribed(_) => f.write_str("where the object is at this address is not described"),
-            NoObject::Unbounded(_) => f.write_str("where the object is is not described for each address"),
-            NoObject::Unknown(_, problem) => write!(f, "where the object is is not known: {problem}"),
+            NoObject::NotDescribed(_) => {
+                f.write_str("the program does not describe where the object is at this address")
+            }
+            NoObject::Unbounded(_) => {
+                f.write_str("the program gives one location of the object for all addresses of the function")
+            }
+            NoObject::Unknown(_, problem) => {
+                write!(f, "the location of the object cannot be evaluated: {problem}")
+            }
             NoObject::Differs(_) => {
                 f.write_str("the object would be elsewhere than that of another possible function")
             }
@@ -111,25 +116,25 @@ impl fmt::Display for NoObject {
 impl fmt::Display for Doubt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Doubt::NoCaller => "which call led here is not given",
+            Doubt::NoCaller => "the caller is not given",
             Doubt::Recorded => {
-                "the compiler knew whom the call calls, and need not have made the object whole"
+                "the compiler knew the callee of this call, and need not have completed the object"
             }
-            Doubt::NotShown(_) => "nothing shows that the compiler did not know whom the call calls",
+            Doubt::NotShown(_) => "the compiler may have known the callee of this call",
         })
     }
 }
 
 /// Finds the object that the innermost frame's function runs on.
 ///
-/// `stack` and `resolved` are the whole stack and what [`SymbolFile::resolve_stack`] says of it. `bias` is what is added to
-/// link-time addresses in the running program. `is_recorded` says whether [`SymbolFile::calls`] has a call that returns to
-/// an address. Takes an evaluation for each function that may have run, at most [`MAX_ASKED`].
+/// `stack` and `resolved` are the whole stack and the result of [`SymbolFile::resolve_stack`] for it. `bias` is added to link-time
+/// addresses in the running program. `is_recorded` says whether [`SymbolFile::calls`] has a call that returns to an address. Takes an
+/// evaluation for each function that may have run, at most [`MAX_ASKED`].
 ///
-/// What is found serves [`SymbolFile::resolve_object`], where there is no doubt.
+/// If there is no doubt, the result serves [`SymbolFile::resolve_object`].
 ///
 /// # Errors
-/// The file is damaged where the answer should be, or what `is_recorded` gives.
+/// The file is damaged at a place that is read, or an error of `is_recorded`.
 pub fn object<'d>(
     file: &SymbolFile<'d>,
     (stack, resolved): (&[StackAddr], &[Resolved]),
@@ -175,7 +180,7 @@ fn is_big_endian(file: &SymbolFile<'_>) -> bool {
     file.header().flags & foldsym_lookup::flags::BIG_ENDIAN != 0
 }
 
-/// What the pointer of a function to its object holds.
+/// The value of a function's pointer to its object.
 fn this<'d>(
     file: &SymbolFile<'d>,
     locations: &Locations<'d>,
@@ -206,7 +211,7 @@ fn this<'d>(
     })
 }
 
-/// Why the compiler may have known whom the call calls that led to the innermost frame.
+/// The reason why the compiler may have known the callee of the call that led to the innermost frame.
 fn doubt(
     file: &SymbolFile<'_>,
     locations: &Locations<'_>,
@@ -228,7 +233,7 @@ fn doubt(
             _ => Some(Doubt::NoCaller),
         });
     };
-    // Those that kept the address say it for all: the code is one.
+    // The members share their code, so a record of any member that kept its address counts for all.
     let mut first = None;
     for member in file.records().members(file.records().group(group)?) {
         let function = member?.function;

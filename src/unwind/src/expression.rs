@@ -29,13 +29,13 @@ impl Stack {
         self.values.get(self.len).copied()
     }
 
-    /// The value so many below the top.
+    /// The value `below` entries below the top.
     fn peek(&self, below: usize) -> Option<u64> {
         self.values.get(self.len.checked_sub(below)?.checked_sub(1)?).copied()
     }
 }
 
-/// What is on top of the stack at the end; `initial` is on it at first.
+/// The top of the stack at the end; `initial` is on it at first.
 pub(crate) fn evaluate(
     code: &[u8],
     initial: Option<u64>,
@@ -86,7 +86,7 @@ pub(crate) fn evaluate(
     stack.pop().ok_or(Stop::Expression)
 }
 
-/// An operation that needs the stack alone. Where the next one is; `None` where it cannot be executed.
+/// Executes an operation that needs only the stack. Returns the offset of the next one; `None` if it cannot be executed.
 fn plain(op: u8, code: &[u8], at: usize, stack: &mut Stack) -> Option<usize> {
     match op {
         // lit0 to lit31, const1u to const8s, addr, constu, consts
@@ -170,7 +170,7 @@ fn binary(op: u8, left: u64, right: u64) -> Option<u64> {
     })
 }
 
-/// Signed LEB128 (DWARF 5 7.6), and where it ends.
+/// Signed LEB128 (DWARF 5 7.6), and its end.
 fn sleb(code: &[u8], at: usize) -> Option<(i64, usize)> {
     let (mut value, mut shift, mut at) = (0u64, 0u32, at);
     loop {

@@ -1,4 +1,4 @@
-//! One frame to its caller's.
+//! Steps from a frame to its caller's frame.
 
 use crate::expression;
 use crate::process::{Process, Step, Stop};
@@ -24,13 +24,13 @@ impl Frame {
         Self { registers, exact: false }
     }
 
-    /// What of its registers is known.
+    /// Its known registers.
     pub const fn registers(&self) -> &Registers {
         &self.registers
     }
 
-    /// Its program counter; of all but the innermost frame and those that a signal interrupted, a return address. 0 where
-    /// it is not known.
+    /// Its program counter. It is a return address in all frames but the innermost one and those that a signal interrupted. 0 if it is
+    /// unknown.
     #[inline]
     pub fn pc(&self) -> u64 {
         self.registers.get(self.registers.machine().program_counter()).unwrap_or(0)
@@ -57,7 +57,7 @@ impl Frame {
         self.step_by(&row, process)
     }
 
-    /// As [`Self::step`], by a row that is at hand.
+    /// As [`Self::step`], by a row that the caller has found.
     ///
     /// # Errors
     /// Why not; the frame is as before.
@@ -74,7 +74,7 @@ impl Frame {
         };
         let mut next = *here;
         next.set(sp, cfa);
-        // The program counter is where the row puts the register of the return address, or where that is itself.
+        // The program counter is the caller's value of the return address register, by its rule, or the register itself.
         let mut returned = None;
         let mut lost = false;
         let mut rules = row.rules();
@@ -117,7 +117,7 @@ impl Frame {
         }
         let returned = match returned {
             Some(returned) => returned,
-            // A leaf of AArch64 has its return address where the call put it.
+            // In a leaf function of AArch64 the return address is in the link register.
             None if machine == Machine::Aarch64 => {
                 here.get(row.return_register).ok_or(Stop::Register(row.return_register))?
             }
@@ -133,8 +133,8 @@ impl Frame {
         Ok(Step::Caller)
     }
 
-    /// The stack grows down: a caller's frame is above that of its callee, but where a signal chose another stack. A leaf
-    /// may have no frame.
+    /// The stack grows down: a caller's frame is above that of its callee, unless a signal chose another stack. A leaf function may have no
+    /// frame.
     fn is_further_out(&self, next: &Registers, signal: bool) -> Result<(), Stop> {
         let sp = self.registers.machine().stack_pointer();
         let (before, after) = (self.registers.get(sp).unwrap_or(0), next.get(sp).unwrap_or(0));
@@ -143,7 +143,7 @@ impl Frame {
     }
 }
 
-/// The caller's value of a register that is not in memory at a fixed place; `None` where it is lost.
+/// The caller's value of a register that is not in memory at a fixed place; `None` if it is lost.
 #[inline(never)]
 fn other_value(
     register: u64,

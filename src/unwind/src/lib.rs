@@ -4,8 +4,8 @@
 //! [`Registers`], memory is read through the caller's [`Process`]. Every step ends: rows of a run, registers of a row and
 //! operations of an expression are bounded. It steps on x86-64 and AArch64; the rows of any processor can be read.
 //!
-//! It does not find modules, map files or guess: where nothing is known of an address, a step says so ([`Stop`]), and the
-//! caller may scan the stack or follow frame pointers instead. Vector and floating-point registers are not followed.
+//! It does not find modules, map files or guess: if the file has no row for an address, a step says so ([`Stop`]), and the caller may scan
+//! the stack or follow frame pointers instead. Vector and floating-point registers are not followed.
 //!
 //! A walk has one [`Frame`] and asks the module that has its [`Frame::lookup_pc`], which is loaded `bias` bytes above its
 //! link-time addresses. A caller bounds the number of frames itself.
@@ -29,7 +29,7 @@
 //! let unwind = Unwind::open(section, 0)?;
 //! let mut registers = Registers::new(Machine::X86_64);
 //! registers.set(7, 0x7000); // rsp
-//! registers.set(16, 0x40_1001); // rip, behind the push
+//! registers.set(16, 0x40_1001); // rip, after the push
 //! let mut frame = Frame::innermost(registers);
 //! assert_eq!(frame.step(&unwind, 0x40_0000, &mut Stack), Ok(Step::Caller));
 //! assert_eq!(frame.pc(), 0x40_2000);

@@ -1,20 +1,20 @@
-//! What a walk asks of a stopped process, and what a step comes to.
+//! The interface to a stopped process, which a walk reads, and the result of a step.
 
 use foldsym_format::FormatError;
 
-/// A stopped process, or what is left of one.
+/// A stopped process, or its remains in a core or minidump.
 pub trait Process {
-    /// Reads `bytes.len()` bytes of memory, 1 to 8; `None` where they are not there.
+    /// Reads `bytes.len()` bytes of memory, 1 to 8; `None` if they are not there.
     fn read(&mut self, address: u64, bytes: &mut [u8]) -> Option<()>;
 
-    /// Takes the bits of pointer authentication (AArch64) off a return address. They stand above the bits of an address,
-    /// whose number the system chooses: with addresses of 48 bits `address & 0x0000_ffff_ffff_ffff`. As it is without.
+    /// Strips the pointer authentication code (AArch64), which is in the high bits of a return address. The system chooses how many
+    /// bits an address has: with 48, `address & 0x0000_ffff_ffff_ffff`. The default returns the address unchanged.
     fn strip(&self, address: u64) -> u64 {
         address
     }
 }
 
-/// What a step led to.
+/// The result of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// The frame is its caller's now.
@@ -31,7 +31,7 @@ pub enum Stop {
     NoEntry,
     /// A register that the row needs is not known.
     Register(u64),
-    /// Memory that the row needs is not there.
+    /// Memory that the row needs is missing.
     Memory(u64),
     /// The row needs an expression that has an unknown operation, or does not end well.
     Expression,

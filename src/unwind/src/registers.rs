@@ -40,7 +40,7 @@ impl Machine {
 /// More registers than either processor has.
 pub(crate) const REGISTERS: usize = 33;
 
-/// What of a frame's registers is known.
+/// The known registers of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Registers {
     machine: Machine,
@@ -64,14 +64,14 @@ impl Registers {
         usize::try_from(register).ok().filter(|_| register <= self.machine.program_counter())
     }
 
-    /// The value of a register; `None` where it is not known, or is none of these.
+    /// The value of a register; `None` if it is unknown, or the register is not one of these.
     #[inline]
     pub fn get(&self, register: u64) -> Option<u64> {
         let at = self.index(register)?;
         (self.known.wrapping_shr(register as u32) & 1 != 0).then(|| self.values.get(at).copied()).flatten()
     }
 
-    /// Sets a register; does nothing with one that is none of these.
+    /// Sets a register; ignores any other one.
     #[inline]
     pub fn set(&mut self, register: u64, value: u64) {
         if let Some(slot) = self.index(register).and_then(|at| self.values.get_mut(at)) {

@@ -1,4 +1,4 @@
-//! What holds of the caller's registers at an address.
+//! Rules for the caller's registers at an address.
 
 use foldsym_format::bits::{self, mask};
 use foldsym_format::records::unwind as layout;
@@ -16,7 +16,7 @@ pub enum Cfa<'d> {
         /// Bytes to add.
         offset: i64,
     },
-    /// What an expression gives (DWARF 5 2.5).
+    /// The value of an expression (DWARF 5 2.5).
     Expression(&'d [u8]),
 }
 
@@ -27,9 +27,9 @@ pub enum Rule<'d> {
     Undefined,
     /// In itself.
     SameValue,
-    /// In memory, so many bytes from the canonical frame address.
+    /// In memory, at this offset from the canonical frame address.
     Offset(i64),
-    /// It is the canonical frame address plus so many bytes.
+    /// It is the canonical frame address plus this offset.
     ValueOffset(i64),
     /// In another register.
     Register(u64),
@@ -39,12 +39,12 @@ pub enum Rule<'d> {
     ValueExpression(&'d [u8]),
 }
 
-/// What holds from an address up to another.
+/// The rules from an address up to another.
 #[derive(Clone, Copy, Debug)]
 pub struct Row<'d> {
     /// The first link-time address that it holds for.
     pub start: u64,
-    /// The one behind the last.
+    /// One past the last.
     pub end: u64,
     /// The canonical frame address.
     pub cfa: Cfa<'d>,
@@ -74,14 +74,14 @@ pub struct Rules<'d> {
 }
 
 impl Rules<'_> {
-    /// Where reading stands, and how many are still to come; not 0 at the end where one is damaged.
+    /// The read position, and how many are left; not 0 at the end if one is damaged.
     pub(crate) const fn rest(&self) -> (usize, u64) {
         (self.at, self.left)
     }
 }
 
 impl Rules<'_> {
-    /// The next one, if it is a register in memory; else nothing is taken.
+    /// The next rule, if it is a register in memory; else nothing is consumed.
     #[inline(always)]
     pub(crate) fn next_saved(&mut self) -> Option<(u64, i64)> {
         let left = self.left.checked_sub(1)?;
@@ -106,14 +106,14 @@ impl<'d> Iterator for Rules<'d> {
     }
 }
 
-/// A length and as many bytes, and where they end.
+/// A length and that many bytes, and their end.
 pub(crate) fn expression(data: &[u8], at: usize) -> Option<(&[u8], usize)> {
     let (len, at) = varint::read(data, at)?;
     let end = at.checked_add(usize::try_from(len).ok()?)?;
     Some((data.get(at..end)?, end))
 }
 
-/// A register that is in memory at a short offset from the frame's address, with that offset, and where they end: nearly every one. `None` for any
+/// A register in memory at a short offset from the frame's address, with that offset, and their end: nearly all rules. `None` for any
 /// other.
 #[inline(always)]
 pub(crate) fn saved(data: &[u8], at: usize) -> Option<(u64, i64, usize)> {
@@ -132,7 +132,7 @@ pub(crate) fn saved(data: &[u8], at: usize) -> Option<(u64, i64, usize)> {
     None
 }
 
-/// A register and its rule, and where they end.
+/// A register and its rule, and their end.
 #[inline]
 pub(crate) fn rule(data: &[u8], at: usize) -> Option<(u64, Rule<'_>, usize)> {
     if let Some((register, offset, end)) = saved(data, at) {

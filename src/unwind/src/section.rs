@@ -1,4 +1,4 @@
-//! The section UNWIND to the row of an address (schema, section 11).
+//! Finds the row of an address in the section UNWIND (schema, section 11).
 
 use foldsym_format::bits::{self, TAIL, mask, u8_at, u32_at};
 use foldsym_format::records::unwind as layout;
@@ -38,7 +38,7 @@ impl<'d> Unwind<'d> {
     /// Opens the bytes of the section, whose addresses count from `image_base` of the file's header. Takes constant time.
     ///
     /// # Errors
-    /// A field out of range, or parts that are not what the section has.
+    /// A field out of range, or parts that do not fit the section.
     pub fn open(data: &'d [u8], image_base: u64) -> Result<Self, FormatError> {
         let whole = data.len() as u64;
         let len = |at: usize| u32_at(data, at).map(|len| len as usize).ok_or(early(whole));
@@ -88,8 +88,7 @@ impl<'d> Unwind<'d> {
         })
     }
 
-    /// The row that holds at a link-time address; `None` where no entry covers it. Takes a search among some starts and a
-    /// step for each row of a run.
+    /// The row at a link-time address; `None` if no entry covers it. Takes a search among some starts and a step for each row of a run.
     ///
     /// # Errors
     /// Damage.
@@ -162,24 +161,24 @@ impl<'d> Unwind<'d> {
     }
 }
 
-/// The rows of a run in front of the one that was looked for.
+/// The rows of a run before the searched one.
 struct Passed {
     /// How many.
     rows: u32,
     /// Where that one begins, in units from the first row.
     units: u64,
-    /// Where the one behind it begins, if there is one.
+    /// Where the next one begins, if there is one.
     next: Option<u64>,
 }
 
-/// How many bytes from the first row of a run on each other one begins behind the one before.
+/// Distances in bytes between the starts of consecutive rows of a run.
 pub(crate) struct Deltas<'u, 'd> {
     unwind: &'u Unwind<'d>,
     pub(crate) bit: u64,
     pub(crate) left: u32,
     /// How many there were at first.
     rows: u32,
-    /// What was loaded, and how many bits of it are left.
+    /// The loaded bits, and how many of them are left.
     word: u64,
     loaded: u32,
 }
@@ -217,7 +216,7 @@ impl<'u, 'd> Deltas<'u, 'd> {
         let width = group.wrapping_add(1);
         let one = mask(width);
         let (mut word, mut loaded, mut left) = (self.word, self.loaded, self.left);
-        // The bit behind what was loaded.
+        // The first bit after those that were loaded.
         let mut end = self.bit.wrapping_add(loaded.into());
         // Units up to the row, and of the number that is read so far.
         let (mut units, mut value, mut shift) = (0u64, 1u64, 0u32);
@@ -250,7 +249,7 @@ impl<'u, 'd> Deltas<'u, 'd> {
         Ok(Passed { rows: self.rows, units, next: None })
     }
 
-    /// The next one, in bytes; `None` behind the last row.
+    /// The next one, in bytes; `None` after the last row.
     #[inline(always)]
     pub(crate) fn next(&mut self) -> Result<Option<u64>, FormatError> {
         let Some(left) = self.left.checked_sub(1) else { return Ok(None) };

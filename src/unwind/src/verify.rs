@@ -1,4 +1,4 @@
-//! The whole section to "sound" or its first fault, and all its rows in order.
+//! Checks the whole section and returns its first fault; lists all its rows in order.
 
 use foldsym_format::bits::TAIL;
 use foldsym_format::records::unwind as layout;
@@ -19,7 +19,7 @@ impl<'d> Unwind<'d> {
         self.rules.len()
     }
 
-    /// Gives all rows by address, and says how many there are; where no entry covers code between two, there is none.
+    /// Visits all rows by address, and returns how many there are. Code that no entry covers has none.
     ///
     /// # Errors
     /// Damage; the rows in front of it were given.
@@ -116,7 +116,7 @@ impl<'d> Unwind<'d> {
         Ok(())
     }
 
-    /// The records of saved registers stand side by side, then the expressions of frame addresses.
+    /// The records of saved registers come first, adjacent to each other, then the expressions of frame addresses.
     fn verify_saves(&self) -> Result<(), FormatError> {
         let mut first_expression = self.saves.len();
         for rule in 0..self.rules.len() {

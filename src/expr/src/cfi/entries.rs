@@ -5,16 +5,16 @@ use crate::bytes::Bytes;
 /// The longest augmentation that is known has 13 bytes.
 const MAX_AUGMENTATION: usize = 256;
 
-/// What is wrong, and where.
+/// A fault, and its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CfiError {
     /// Offset in the section of the entry.
     pub entry: u64,
-    /// What it is.
+    /// The fault.
     pub problem: CfiProblem,
 }
 
-/// What is wrong with call frame information.
+/// Faults of call frame information.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CfiProblem {
@@ -91,7 +91,7 @@ pub struct Cie<'e> {
     pub(super) instructions_at: u64,
 }
 
-/// What is known of one range of code.
+/// The entry of one range of code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fde<'e> {
     /// Offset in the section.
@@ -107,7 +107,7 @@ pub struct Fde<'e> {
 }
 
 impl Fde<'_> {
-    /// True where the range has the address.
+    /// True if the range has the address.
     pub fn covers(&self, address: u64) -> bool {
         address.checked_sub(self.start).is_some_and(|by| by < self.len)
     }
@@ -152,7 +152,7 @@ impl<'e> FrameSection<'e> {
         unread.map_or(Ok(None), Err)
     }
 
-    /// Reads the head of the entry at `at`: its end, its first field's offset and what is there, and where it goes on.
+    /// Reads the head of the entry at `at`: its end, the offset and content of its first field, and the rest.
     fn head(&self, at: usize) -> Option<Option<Head<'e>>> {
         let mut bytes = Bytes::new(self.bytes, self.big_endian);
         bytes.seek(at)?;
@@ -216,7 +216,7 @@ impl<'e> FrameSection<'e> {
             instructions_at: 0,
         };
         match augmentation.split_first() {
-            // `[vendor:v0.0]` says which extensions are used, and nothing of the layout.
+            // `[vendor:v0.0]` names the extensions in use, and does not change the layout.
             None | Some((b'[', _)) => {}
             Some((b'z', letters)) => self.augmented(&mut cie, letters, &mut bytes).map_err(wrong)?,
             _ => return Err(wrong(CfiProblem::Augmentation)),
@@ -243,7 +243,7 @@ impl<'e> FrameSection<'e> {
                 b'S' => cie.signal = true,
                 // Pointer authentication and memory tagging of AArch64: no data.
                 b'B' | b'G' => {}
-                // The length says where the instructions are, whatever the others mean.
+                // The length gives the place of the instructions, whatever the other letters mean.
                 _ => break,
             }
         }
@@ -307,7 +307,7 @@ struct Head<'e> {
     id_at: usize,
     id: u64,
     is_cie: bool,
-    /// Behind the first field; ends with the entry.
+    /// The rest of the entry, after its first field.
     rest: Bytes<'e>,
 }
 

@@ -17,7 +17,7 @@ pub enum Cfa<'e> {
         /// The address space that the sum is in; 0 is the program's memory.
         space: u64,
     },
-    /// What an expression gives.
+    /// The value of an expression.
     Expression(&'e [u8]),
 }
 
@@ -28,9 +28,9 @@ pub enum Rule<'e> {
     Undefined,
     /// In itself.
     SameValue,
-    /// In memory, so many bytes from the canonical frame address.
+    /// In memory, at this offset from the canonical frame address.
     Offset(i64),
-    /// It is the canonical frame address plus so many bytes.
+    /// It is the canonical frame address plus this offset.
     ValueOffset(i64),
     /// In another register.
     Register(u64),
@@ -58,7 +58,7 @@ impl<'e, const REGISTERS: usize> Row<'e, REGISTERS> {
         Row { start: 0, cfa: Cfa::Unknown, rules: [None; REGISTERS], args_size: 0 }
     }
 
-    /// The rule of a register; `None` where no instruction named it (the architecture's default holds).
+    /// The rule of a register; `None` if no instruction named it (the architecture's default holds).
     pub fn rule(&self, register: u64) -> Option<Rule<'e>> {
         self.rules().find(|(number, _)| *number == register).map(|(_, rule)| rule)
     }
@@ -88,11 +88,11 @@ impl<const REGISTERS: usize> Default for Row<'_, REGISTERS> {
 }
 
 impl<'e> FrameSection<'e> {
-    /// The row that holds at an address of the entry, with room for so many registers, and states remembered within
-    /// states. Takes a step for each instruction and register.
+    /// The row at an address of the entry, with room for `REGISTERS` registers, and for `REMEMBERED` nested states. Takes a step for each
+    /// instruction and register.
     ///
     /// # Errors
-    /// An instruction is unknown, cut off or not allowed, or there is no room for what it says.
+    /// An instruction is unknown, truncated or not allowed, or needs more room.
     pub fn row<const REGISTERS: usize, const REMEMBERED: usize>(
         &self,
         fde: &Fde<'e>,
@@ -101,8 +101,8 @@ impl<'e> FrameSection<'e> {
         execute::<REGISTERS, REMEMBERED>(self, fde, address)
     }
 
-    /// Gives all rows of an entry in order, each with the address behind its last one. Takes a step for each
-    /// instruction, and for each register of a row.
+    /// Visits all rows of an entry in order, each with the address after its last one. Takes a step for each instruction, and for each
+    /// register of a row.
     ///
     /// # Errors
     /// As [`Self::row`]; the rows in front of it were given.
@@ -127,7 +127,7 @@ fn execute<'e, const REGISTERS: usize, const REMEMBERED: usize>(
     Ok(machine.row)
 }
 
-/// Gives each row of the entry, with the address behind its last one. Rows without an address are left out.
+/// Visits each row of the entry, with the address after its last one. Rows without an address are left out.
 fn each<'e, const REGISTERS: usize, const REMEMBERED: usize>(
     section: &FrameSection<'e>,
     fde: &Fde<'e>,
@@ -137,7 +137,7 @@ fn each<'e, const REGISTERS: usize, const REMEMBERED: usize>(
     let end = fde.start.saturating_add(fde.len);
     let at = |entry: u64| move |problem| CfiError { entry, problem };
     let (mut instructions, mut from) = (fde.instructions, fde.instructions_at);
-    // Each turn executes the instructions of one row, and stops in front of the one that begins the next.
+    // Each turn executes the instructions of one row, and stops before the instruction that begins the next.
     while machine.row.start < end {
         let used = machine.execute(instructions, from, &fde.cie).map_err(at(fde.offset))?;
         let rest = instructions.get(used..).unwrap_or_default();
@@ -160,7 +160,7 @@ struct Machine<'s, 'e, const REGISTERS: usize, const REMEMBERED: usize> {
     section: &'s FrameSection<'e>,
     cie: &'s Cie<'e>,
     row: Row<'e, REGISTERS>,
-    /// What the CIE's instructions made.
+    /// The row after the CIE's instructions.
     initial: Option<Row<'e, REGISTERS>>,
     remembered: [Row<'e, REGISTERS>; REMEMBERED],
     depth: usize,
@@ -169,7 +169,7 @@ struct Machine<'s, 'e, const REGISTERS: usize, const REMEMBERED: usize> {
 }
 
 impl<'s, 'e, const REGISTERS: usize, const REMEMBERED: usize> Machine<'s, 'e, REGISTERS, REMEMBERED> {
-    /// At the start of an entry, with the instructions of its CIE executed. It stops in front of the first row behind `address`.
+    /// The state at the start of an entry, after the instructions of its CIE. Execution stops before the first row after `address`.
     fn at_start(section: &'s FrameSection<'e>, fde: &'s Fde<'e>, address: u64) -> Result<Self, CfiError> {
         let mut machine = Self {
             section,
@@ -187,7 +187,7 @@ impl<'s, 'e, const REGISTERS: usize, const REMEMBERED: usize> Machine<'s, 'e, RE
         Ok(machine)
     }
 
-    /// Executes instructions up to the first that begins a row behind the address, and says how many bytes they have.
+    /// Executes instructions up to the first that begins a row after the address; returns how many bytes they have.
     fn execute(&mut self, instructions: &'e [u8], at: u64, cie: &Cie<'e>) -> Result<usize, CfiProblem> {
         let mut bytes = Bytes::new(instructions, self.section.big_endian);
         while !bytes.is_empty() {
@@ -213,7 +213,7 @@ impl<'s, 'e, const REGISTERS: usize, const REMEMBERED: usize> Machine<'s, 'e, RE
         Ok(bytes.position())
     }
 
-    /// Where the row begins that an instruction begins, if it is one of those.
+    /// The start of the row that an instruction begins, if it begins one.
     fn advanced(
         &self,
         code: u8,
@@ -228,7 +228,7 @@ impl<'s, 'e, const REGISTERS: usize, const REMEMBERED: usize> Machine<'s, 'e, RE
             0x04 => bytes.number(4),
             0x1d => bytes.number(8),
             0x01 => {
-                // What the pointer is relative to counts from the section; the instructions begin at `at`.
+                // The base of the pointer counts from the section; the instructions begin at `at`.
                 let moved = FrameSection { address: self.section.address.wrapping_add(at), ..*self.section };
                 return moved.encoded(cie.pointer_encoding, cie.address_size, bytes).map(Some);
             }
@@ -238,7 +238,7 @@ impl<'s, 'e, const REGISTERS: usize, const REMEMBERED: usize> Machine<'s, 'e, RE
         Ok(Some(self.row.start.wrapping_add(advance.wrapping_mul(cie.code_align))))
     }
 
-    /// The start of the next row, where instructions in front of it end one; `None` where there are none.
+    /// The start of the next row, if instructions before it end one; `None` if there are none.
     fn next_start(&self, rest: &'e [u8], at: u64, cie: &Cie<'e>) -> Result<Option<u64>, CfiProblem> {
         let mut bytes = Bytes::new(rest, self.section.big_endian);
         let Some(code) = bytes.u8() else { return Ok(None) };
@@ -318,7 +318,7 @@ impl<'s, 'e, const REGISTERS: usize, const REMEMBERED: usize> Machine<'s, 'e, RE
             (0x0d, Cfa::Register { offset, space, .. }) => {
                 Cfa::Register { register: uleb(bytes)?, offset, space }
             }
-            // What clang begins entries of MIPS with: no offset yet.
+            // clang begins entries of MIPS with this: no offset yet.
             (0x0d, Cfa::Unknown) => Cfa::Register { register: uleb(bytes)?, offset: 0, space: 0 },
             (0x0e, Cfa::Register { register, space, .. }) => {
                 Cfa::Register { register, offset: plain(bytes.uleb())?, space }
