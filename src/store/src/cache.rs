@@ -56,8 +56,8 @@ impl CachedStore {
         self.inner.remote.location()
     }
 
-    /// Opens the file of a build id, from the cache or fetched into it. `Ok(None)` where the remote store has none, or had none
-    /// when it was asked within [`StoreOptions::missing_for`].
+    /// Opens the file of a build id from the cache, or fetches it into the cache first. `Ok(None)` if the remote store has no such file, or
+    /// had none at the last request within [`StoreOptions::missing_for`].
     ///
     /// If opening a cached file finds damage, the file is fetched again.
     ///
@@ -68,7 +68,7 @@ impl CachedStore {
             return Ok(known);
         }
         let lock = self.inner.cache.lock(id)?;
-        // Another process may have fetched it, or found that it is not there, while this one waited.
+        // While this process waited for the lock, another one may have fetched the file, or found that it does not exist.
         if let Some(known) = self.known(id)? {
             return Ok(known);
         }
@@ -78,7 +78,7 @@ impl CachedStore {
         Ok(found)
     }
 
-    /// What the cache says of a build id: its file, or that the remote store has none. `Ok(None)` where the remote store is to be asked.
+    /// Looks a build id up in the cache: its file, or that the remote store has none. `Ok(None)` if the remote store has to be searched.
     fn known(&self, id: &BuildId) -> Result<Option<Option<SymbolMap>>, StoreError> {
         let Inner { cache, options, .. } = &*self.inner;
         match cache.get(id) {
@@ -141,8 +141,8 @@ impl CachedStore {
         Ok(Some(map))
     }
 
-    /// Publishes a `.fsym`: to the remote store, and to the cache. What the remote store has of the same build id stays, unless
-    /// [`EntryInfo::replace`] is set or it is damaged. Other machines keep what they fetched of a file that is replaced.
+    /// Publishes a `.fsym`: to the remote store, and to the cache. If the remote store already has a file of the same build id, that file
+    /// stays, unless it is damaged or [`EntryInfo::replace`] is set. Other machines keep their fetched copies of a replaced file.
     ///
     /// The index entry of the debug id goes first, the file last, as in a folder.
     ///
@@ -167,7 +167,7 @@ impl CachedStore {
     ) -> Result<Published, StoreError> {
         lock.expect(made)?;
         let published = self.put(made, info, lock)?;
-        // The cache has what the remote store has.
+        // The cache gets the remote store's file.
         let info = EntryInfo { replace: true, ..info.clone() };
         lock.commit(made, &info)?;
         self.hold_bound(Some(&made.map));
@@ -199,7 +199,7 @@ impl CachedStore {
                 Err(StoreError::Differs { path: self.address(&id).into(), there, new })
             }
             Ok(_) => Ok(Published::Existing(id)),
-            // What is damaged is healed, as in a folder.
+            // A damaged file is replaced, as in a folder.
             Err(error) if error.is_damage() => replace().map(|()| Published::Replaced(id)),
             Err(error) => Err(error),
         }
@@ -210,8 +210,8 @@ impl CachedStore {
         format!("{}/{}", self.inner.remote.location(), entry_key(id, "fsym"))
     }
 
-    /// Fetches a file into the cache, or notes that there is none. A file without a build id needs its report, which says what it was
-    /// published as.
+    /// Fetches a file into the cache, or notes that there is none. A file without a build id needs its report, which has the id under which
+    /// it was published.
     fn fetch(&self, lock: &EntryLock<'_>) -> Result<Option<SymbolMap>, StoreError> {
         let Inner { remote, cache, .. } = &*self.inner;
         let id = lock.id();
@@ -235,9 +235,12 @@ impl CachedStore {
         });
         match fetched {
             Err(_) if !is_there => cache.note_missing(id).map(|()| None),
-            // What arrived is gone: say where it came from.
+            // The fetched file is gone, so the error names its source.
             Err(StoreError::Damaged { problem, .. }) => {
                 Err(StoreError::damaged(Path::new(&self.address(id)), problem))
+            }
+            Err(StoreError::NotASymbolFile { .. }) => {
+                Err(StoreError::NotASymbolFile { path: self.address(id).into() })
             }
             Err(StoreError::WrongId { expected, found, .. }) => {
                 Err(StoreError::WrongId { path: self.address(id).into(), expected, found })
@@ -252,8 +255,8 @@ impl CachedStore {
         StoreError::Remote { location: self.inner.remote.location().to_owned(), problem: format!("no {id}") }
     }
 
-    /// Counts what was written into the cache, a file or a note, and holds the cache to its bound at times. What was fetched or
-    /// published stays so if that fails: `gc` tells of the cause.
+    /// Counts the bytes of a file or note that was written into the cache, and enforces the cache's bound from time to time. If that fails,
+    /// the fetched or published file stays anyway: `gc` reports the cause.
     fn hold_bound(&self, written: Option<&SymbolMap>) {
         let bytes = written.map_or(1, |map| map.bytes().len() as u64);
         let _ = self.inner.root.hold_bound(bytes, self.inner.options.cache_bytes);
@@ -273,7 +276,7 @@ impl fmt::Debug for CachedStore {
     }
 }
 
-/// Index entries and reports are small; what is larger is none.
+/// Index entries and reports are small; a larger file is neither.
 const MAX_SMALL: u64 = 16 << 20;
 
 /// A writer that takes a limited number of bytes, since a server may send without end.

@@ -3,6 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use foldsym_lookup::What;
+
 use crate::id::{BuildId, IdError};
 
 /// Why a store could not open or publish a file.
@@ -30,7 +32,15 @@ pub enum StoreError {
     NotAFile {
         /// The path.
         path: PathBuf,
-        /// What is there.
+        /// The value that was found.
+        found: &'static str,
+    },
+    /// A file or a device is at the path of a folder.
+    #[error("{}: {found}, expected a folder", path.display())]
+    NotAFolder {
+        /// The path.
+        path: PathBuf,
+        /// The value that was found.
         found: &'static str,
     },
     /// The file belongs to another program.
@@ -40,10 +50,16 @@ pub enum StoreError {
         path: PathBuf,
         /// The id that was requested.
         expected: String,
-        /// The id inside, or that there is none.
+        /// The id inside, or that it has none.
         found: String,
     },
-    /// The file is damaged, or not a `.fsym` of this version.
+    /// The file does not begin as a `.fsym` does.
+    #[error("{}: not a .fsym file", path.display())]
+    NotASymbolFile {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The file is damaged, or a `.fsym` of another version.
     #[error("{}: damaged: {problem}", path.display())]
     Damaged {
         /// The file.
@@ -104,7 +120,10 @@ pub enum StoreError {
 impl StoreError {
     /// True if there is a file that must not be used: it is damaged, belongs to another program, or is not a regular file.
     pub fn is_damage(&self) -> bool {
-        matches!(self, Self::Damaged { .. } | Self::WrongId { .. } | Self::NotAFile { .. })
+        matches!(
+            self,
+            Self::NotASymbolFile { .. } | Self::Damaged { .. } | Self::WrongId { .. } | Self::NotAFile { .. }
+        )
     }
 
     pub(crate) fn io(path: &Path, doing: &'static str, source: io::Error) -> Self {
@@ -113,6 +132,14 @@ impl StoreError {
 
     pub(crate) fn damaged(path: &Path, problem: impl ToString) -> Self {
         Self::Damaged { path: path.to_owned(), problem: problem.to_string() }
+    }
+
+    /// Why the bytes of a file could not be opened.
+    pub(crate) fn unreadable(path: &Path, error: foldsym_lookup::Error) -> Self {
+        match error.what {
+            What::Magic => Self::NotASymbolFile { path: path.to_owned() },
+            _ => Self::damaged(path, error),
+        }
     }
 
     pub(crate) fn wrong_id(path: &Path, expected: &BuildId, found: &[u8]) -> Self {

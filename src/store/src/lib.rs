@@ -2,18 +2,18 @@
 //!
 //! # What the crate promises
 //!
-//! - **The path follows from the identity.** A reader computes one path and opens it. It lists no folder, takes no lock, and asks no index.
-//!   Only a debug id (Breakpad's short form of a build id) needs a second file, which holds the build id.
-//! - **A file of another program is never served.** Every open compares the build id inside the file with the build id that was asked for.
-//!   A file that was renamed by hand, or restored into the wrong folder, is an error that names both ids.
-//! - **A file is there whole or not at all.** A writer writes to `tmp/`, forces the bytes to the disk, reads them back, checks
-//!   them, and then links the file to its final name. A process that is killed leaves no half of a file under a final name. It may leave
-//!   files in `tmp/`, which the next writer removes after a day. It may also leave a report or index entries without a file: the entry
-//!   counts as absent, and [`LocalStore::gc`] removes them after a day.
-//! - **A published file does not change.** One identity and one version of the format mean one content. A second writer that brings the
-//!   same bytes finds its work done; one that brings other bytes gets [`StoreError::Differs`], unless it asks to replace.
-//! - **Absence, damage and errors are three things.** `Ok(None)` says that the store does not have the module;
-//!   [`StoreError::is_damage`] tells a broken file from a disk that cannot be read.
+//! - **The path follows from the identity.** A reader computes one path and opens it. It lists no folder, takes no lock, and reads no
+//!   index. Only a debug id (Breakpad's short form of a build id) needs a second file, which holds the build id.
+//! - **A file of another program is never served.** Every open compares the build id inside the file with the requested one. A file that
+//!   was renamed by hand, or restored into the wrong folder, is an error that names both ids.
+//! - **A file is complete or missing.** A writer writes to `tmp/`, forces the bytes to the disk, reads them back, checks them, and then
+//!   links the file to its final name. A killed process leaves no partial file under a final name. It may leave files in `tmp/`, which the
+//!   next writer removes after a day. It may also leave a report or index entries without a file: the entry counts as absent, and
+//!   [`LocalStore::gc`] removes them after a day.
+//! - **A published file does not change.** One identity and one version of the format mean one content. If a second writer brings the same
+//!   bytes, it has nothing to do; if it brings other bytes, it gets [`StoreError::Differs`], unless it asks to replace.
+//! - **Absence, damage and errors are three things.** `Ok(None)` says that the store does not have the module; [`StoreError::is_damage`]
+//!   distinguishes a damaged file from a disk that cannot be read.
 //!
 //! # Layout of a folder
 //!
@@ -42,7 +42,7 @@
 //! files, without `format`, `name/`, `pins/` and `tmp/`. What was fetched is kept in a local store, so that all promises above hold for
 //! it. It is in the folder of the cache, one for each remote store. That folder is bounded (`FOLDSYM_CACHE_BYTES`,
 //! [`StoreOptions::cache_bytes`]).
-//! Removing old objects is the business of the storage's own lifecycle rules.
+//! foldsym removes no objects from remote storage: use its lifecycle rules.
 //!
 //! # What the crate does not do
 //!

@@ -79,6 +79,8 @@ pub(crate) fn kind_text(kind: FileType) -> &'static str {
         "a folder"
     } else if kind.is_symlink() {
         "a symbolic link"
+    } else if kind.is_file() {
+        "a file"
     } else {
         "a device, a pipe or a socket"
     }

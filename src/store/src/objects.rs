@@ -24,10 +24,10 @@ use crate::remote::{Remote, RemoteError};
 /// How often a failed request to an HTTP server is repeated.
 const RETRIES: usize = 2;
 
-/// A remote store must accept at least so many bytes of an object within the time for which it may be silent.
+/// A remote store must accept this many bytes of an object within the time for which it may be silent.
 const PIECE: usize = 8 << 20;
 
-/// A store sends so many bytes in that time, on average, or is too slow. At first it has twice the time.
+/// A remote store must send this many bytes in that time on average. At the start it has twice the time.
 const LEAST: u64 = 1 << 20;
 
 /// Objects below an address.
@@ -159,7 +159,7 @@ impl Objects {
             return Err(self.failed(key, "an HTTP server is only read: publish to its folder or storage"));
         }
         let (path, payload) = (self.path(key), PutPayload::from(bytes.to_vec()));
-        // Nothing tells how far a request is, so that a large file is given more time.
+        // The progress of a request is unknown, so a large file gets more time.
         let pieces = u32::try_from(bytes.len() / PIECE).unwrap_or(u32::MAX);
         let most = self.patience.saturating_mul(pieces.saturating_add(1));
         let put = self.store.put_opts(&path, payload, PutOptions::from(mode));

@@ -7,15 +7,15 @@ use std::time::Duration;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct StoreOptions {
-    /// The folder of the cache; [`default_cache`] where it is not given.
+    /// The folder of the cache; [`default_cache`] if none is given.
     pub cache: Option<PathBuf>,
-    /// The folder of the cache has at most so many bytes, with what was converted into it; what was not used for longest is removed.
-    /// [`default_cache_bytes`] at first.
+    /// Most bytes of the folder of the cache, with converted programs; the least recently used files are removed. The default is
+    /// [`default_cache_bytes`].
     pub cache_bytes: u64,
-    /// For how long a module that the remote store did not have is not asked for again.
+    /// How long an absent module is remembered, before the remote store is searched for it again.
     pub missing_for: Duration,
-    /// For how long a remote store may send nothing of a file that is read before that is an error, and also the time that each MiB may
-    /// take on average. S3, Google and Azure ask again several times meanwhile.
+    /// How long a remote store may be silent while a file is read before that is an error; also the time that each MiB may take on average.
+    /// S3, Google and Azure are retried several times meanwhile.
     pub patience: Duration,
 }
 
@@ -30,7 +30,7 @@ impl Default for StoreOptions {
     }
 }
 
-/// The folder of the cache: `FOLDSYM_CACHE`, else `$XDG_CACHE_HOME/foldsym`, else `~/.cache/foldsym`. `None` where none of the
+/// The folder of the cache: `FOLDSYM_CACHE`, else `$XDG_CACHE_HOME/foldsym`, else `~/.cache/foldsym`. `None` if none of the
 /// three variables is set.
 pub fn default_cache() -> Option<PathBuf> {
     let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
@@ -39,8 +39,8 @@ pub fn default_cache() -> Option<PathBuf> {
         .or_else(|| variable("HOME").map(|folder| folder.join(".cache/foldsym")))
 }
 
-/// How many bytes the cache has at most: `FOLDSYM_CACHE_BYTES`, as [`parse_bytes`] reads it, else 10 GiB. A text that is no number counts
-/// as not set.
+/// Most bytes of the cache: `FOLDSYM_CACHE_BYTES`, as [`parse_bytes`] reads it, else 10 GiB. A value that is not a number counts as not
+/// set.
 pub fn default_cache_bytes() -> u64 {
     let set = std::env::var("FOLDSYM_CACHE_BYTES").ok();
     set.and_then(|text| parse_bytes(text.trim())).unwrap_or(10 << 30)
@@ -54,8 +54,8 @@ pub fn parse_bytes(text: &str) -> Option<u64> {
     digits.parse::<u64>().ok()?.checked_mul(1 << shift)
 }
 
-/// The folder in which debuginfod's clients keep what they fetched: `DEBUGINFOD_CACHE_PATH`, else `debuginfod_client` in
-/// `$XDG_CACHE_HOME` or `~/.cache`. `None` where none of the variables is set.
+/// The folder in which debuginfod's clients keep fetched files: `DEBUGINFOD_CACHE_PATH`, else `debuginfod_client` in `$XDG_CACHE_HOME` or
+/// `~/.cache`. `None` if none of the variables is set.
 pub fn debuginfod_cache() -> Option<PathBuf> {
     let set = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let below = |folder: PathBuf| folder.join("debuginfod_client");

@@ -9,7 +9,7 @@ use std::io::Write;
 pub struct RemoteError {
     /// The address of the object, or of the store.
     pub location: String,
-    /// What went wrong.
+    /// The failure.
     pub problem: String,
 }
 
@@ -28,7 +28,7 @@ pub trait Remote: Send + Sync {
     /// The store could not be reached or refused, the object ended early, or `out` could not be written.
     fn get(&self, key: &str, out: &mut dyn Write) -> Result<bool, RemoteError>;
 
-    /// The bytes that an object has. `Ok(None)` where there is none.
+    /// The size of an object. `Ok(None)` if there is none.
     ///
     /// # Errors
     /// The store could not be reached or refused.
@@ -49,7 +49,8 @@ pub trait Remote: Send + Sync {
     /// The address, for messages.
     fn location(&self) -> &str;
 
-    /// What tells this store from others: the address, and what else leads to it. A cache keeps apart what differs in this.
+    /// The identity of this store: the address, and everything else that selects its contents. Stores with different identities have
+    /// separate caches.
     fn identity(&self) -> String {
         self.location().to_owned()
     }

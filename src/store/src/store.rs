@@ -16,7 +16,7 @@ use crate::symbol_map::SymbolMap;
 pub enum Store {
     /// A folder.
     Local(LocalStore),
-    /// Objects behind an address, and a cache.
+    /// A remote store, with a cache.
     Cached(CachedStore),
 }
 
@@ -33,7 +33,7 @@ impl Store {
         }
     }
 
-    /// As [`Store::open`], and makes a folder that is not there.
+    /// As [`Store::open`], but makes a folder that does not exist.
     ///
     /// # Errors
     /// As [`LocalStore::create`] and [`CachedStore::new`].
@@ -52,7 +52,7 @@ impl Store {
         }
     }
 
-    /// Waits for the right to convert or replace the file of a build id. Of a remote store it is the lock of its cache: processes that
+    /// Waits for the lock to convert or replace the file of a build id. For a remote store it is the lock of its cache: processes that
     /// share the cache do the work once.
     ///
     /// # Errors
@@ -65,7 +65,7 @@ impl Store {
         Ok(StoreLock { store: self, entry: entry? })
     }
 
-    /// Opens the file of a module. `Ok(None)` where the store has none.
+    /// Opens the file of a module. `Ok(None)` if the store has none.
     ///
     /// # Errors
     /// As [`LocalStore::get_module`] and [`CachedStore::get_module`].
@@ -100,7 +100,7 @@ pub struct StoreLock<'s> {
 }
 
 impl StoreLock<'_> {
-    /// Opens the file of the build id. A remote store is asked whether it has one, whatever the cache says. `Ok(None)` where it has none.
+    /// Opens the file of the build id. Searches a remote store even if the cache has an answer. `Ok(None)` if it has no file.
     ///
     /// # Errors
     /// As [`Store::get_module`].
@@ -114,7 +114,7 @@ impl StoreLock<'_> {
     /// Publishes the file of the build id, as [`Store::publish`] does.
     ///
     /// # Errors
-    /// As there; also where the file is of another program.
+    /// As there; also if the file is of another program.
     pub fn publish<E: From<StoreError>>(
         &self,
         info: &EntryInfo,
@@ -148,5 +148,5 @@ fn remote(location: &str, options: &StoreOptions) -> Result<Option<Box<dyn Remot
     #[cfg(not(feature = "remote"))]
     let _ = options;
     #[cfg(not(feature = "remote"))]
-    Err(failed("this build reads folders alone: build foldsym with the feature `remote`"))
+    Err(failed("this build reads only folders: build foldsym with the feature `remote`"))
 }

@@ -48,7 +48,7 @@ impl SymbolMap {
     /// The bytes are not a `.fsym` of this version.
     pub fn of_bytes(path: &Path, bytes: Vec<u8>) -> Result<Self, StoreError> {
         let cell = Cell::try_new(Mapped::of_bytes(bytes), |mapped| SymbolFile::open(mapped));
-        let cell = cell.map_err(|error| StoreError::damaged(path, error))?;
+        let cell = cell.map_err(|error| StoreError::unreadable(path, error))?;
         Ok(Self { path: path.to_owned(), cell })
     }
 
@@ -56,7 +56,7 @@ impl SymbolMap {
     pub(crate) fn open_if_there(path: &Path, follow_links: bool) -> Result<Option<Self>, StoreError> {
         let Some(mapped) = Mapped::open(path, follow_links)? else { return Ok(None) };
         let cell = Cell::try_new(mapped, |mapped| SymbolFile::open(mapped));
-        let cell = cell.map_err(|error| StoreError::damaged(path, error))?;
+        let cell = cell.map_err(|error| StoreError::unreadable(path, error))?;
         Ok(Some(Self { path: path.to_owned(), cell }))
     }
 

@@ -1,4 +1,4 @@
-//! A remote store behind a cache: fetched once, bounded, and never trusted.
+//! A remote store with a cache: each file is fetched once, the cache is bounded, and the remote store is never trusted.
 
 mod common;
 
@@ -17,7 +17,7 @@ use foldsym_store::{
     StoreError, StoreOptions,
 };
 
-/// Objects in memory, which count how often they are asked for.
+/// Objects in memory, which count how often they are requested.
 #[derive(Clone, Default)]
 struct Memory {
     location: Option<&'static str>,
@@ -209,7 +209,7 @@ fn all_that_is_written_into_the_cache_is_bounded() {
     assert!(held.iter().sum::<usize>() <= 3 && held[2] == 1, "{held:?}");
 }
 
-/// The bound is looked at once an eighth of it was written, by whatever process.
+/// The bound is checked each time that an eighth of it was written, by any process.
 #[test]
 fn the_bound_is_held_at_times() {
     let folder = tempfile::tempdir().unwrap();

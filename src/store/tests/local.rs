@@ -127,7 +127,7 @@ fn damaged_entries_are_errors_that_name_the_file() {
         (&whole[..100], "damaged"),
         (&whole[..whole.len() - 1], "damaged"),
         (&[], "damaged"),
-        (b"text", "damaged"),
+        (b"text", "not a .fsym file"),
     ] {
         fs::remove_file(&path).unwrap();
         fs::write(&path, bytes).unwrap();
@@ -139,7 +139,7 @@ fn damaged_entries_are_errors_that_name_the_file() {
         );
         assert_eq!(store.check().unwrap().problems[0].path, path);
     }
-    // Damage behind the head is found by the check, and by who reads it.
+    // Damage after the header is found by the check, and by a reader of the damaged part.
     let mut bytes = whole.clone();
     let at = bytes.len() - 4;
     bytes[at] ^= 1;
@@ -223,8 +223,8 @@ fn a_writer_that_fails_leaves_nothing() {
     }
 }
 
-/// Reads and writes a store as a user who may not write to it. Tests often run as root, whom modes do not stop: then a copy of
-/// this test program runs as nobody.
+/// Reads and writes a store as a user who may not write to it. Tests often run as root, for whom file modes are not enforced: then a copy
+/// of this test program runs as the user `nobody`.
 #[test]
 fn a_store_that_cannot_be_written_is_read() {
     if let Some(root) = std::env::var_os("FOLDSYM_READ_ONLY_STORE") {

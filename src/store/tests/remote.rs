@@ -1,4 +1,5 @@
-//! A store in S3, as moto's server plays it (`moto_server`, from PyPI: `moto[server]`), and a folder behind an HTTP server. Needs the feature `remote`.
+//! A store in S3, as moto's server emulates it (`moto_server`, from PyPI: `moto[server]`), and a folder served over HTTP. Needs the feature
+//! `remote`.
 #![cfg(feature = "remote")]
 
 mod common;
@@ -25,7 +26,7 @@ impl Drop for Server {
     }
 }
 
-/// Starts the server on a free port; `None` where it is not installed.
+/// Starts the server on a free port; `None` if it is not installed.
 fn server() -> Option<(Server, u16)> {
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let mut command = Command::new("moto_server");
@@ -191,7 +192,7 @@ fn a_folder_behind_http_is_read_and_not_written() {
     };
     let error = store.publish(&EntryInfo::default(), write).unwrap_err();
     assert!(error.to_string().contains("only read"), "{error}");
-    // Nobody answers: that is no absence.
+    // A server that does not answer is not the same as an absent file.
     let gone = Store::open("http://127.0.0.1:1", options(&folder.path().join("other"))).unwrap();
     let error = gone.get_module(&ModuleId::from(id(1))).unwrap_err();
     assert!(matches!(error, StoreError::Remote { .. }) && !error.is_damage(), "{error}");
@@ -241,7 +242,7 @@ fn a_server_that_fails_is_told_and_leaves_nothing() {
     let is_file = |path: &str| path.ends_with(".fsym");
     type Answer = Box<dyn Fn(&str, &mut TcpStream) + Send + Sync>;
     let status = |status: &'static str| -> Answer { Box::new(move |_, stream| send(stream, status, 0, b"")) };
-    // Reports are absent, so that the file itself is asked for.
+    // The reports are absent, so the client requests the file itself.
     let file = |answer: Answer| -> Answer {
         Box::new(move |path, stream| match is_file(path) {
             true => answer(path, stream),
@@ -259,7 +260,11 @@ fn a_server_that_fails_is_told_and_leaves_nothing() {
             file(Box::new(move |_, stream| send(stream, "200 OK", half.len(), &half[..half.len() / 2]))),
             &half_size,
         ),
-        ("a page", file(Box::new(|_, stream| send(stream, "200 OK", 13, b"<html></html>"))), "damaged"),
+        (
+            "a page",
+            file(Box::new(|_, stream| send(stream, "200 OK", 13, b"<html></html>"))),
+            "not a .fsym file",
+        ),
         (
             "another build",
             file(Box::new(|_, stream| {
@@ -335,7 +340,7 @@ fn a_server_that_is_slow_is_told() {
 fn a_storage_that_is_silent_is_told() {
     const NAME: &str = "a_storage_that_is_silent_is_told";
     if std::env::var_os("FOLDSYM_SILENT").is_none() {
-        // What is there is asked for first, and is not.
+        // The client first checks for an existing object, and finds none.
         let address = answering_to(|method, _, stream| match method {
             "GET" | "HEAD" => send(stream, "404 Not Found", 0, b""),
             _ => std::thread::sleep(Duration::from_secs(60)),

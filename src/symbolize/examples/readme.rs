@@ -1,7 +1,7 @@
 //! The example of the repository's front page: `cargo test` compiles it, and compares it with the page.
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    // From here to the last line but one it stands on the page.
+    // The lines from here to the last but one are on the page.
     use foldsym_symbolize::{Module, Modules, Stack, StackFrame, Symbolizer};
 
     let symbolizer = Symbolizer::builder().search(["mail.fsym"]).build()?;

@@ -2,14 +2,14 @@
 
 use foldsym_lookup::{ImageAddr, ReturnAddr, StackAddr};
 
-use crate::stack::Kind;
+use crate::stack::AddressKind;
 
 /// The address of a frame in its image, by what the report says of it.
-pub(crate) fn of_kind(image: u64, kind: Kind, machine: u16) -> StackAddr {
+pub(crate) fn of_kind(image: u64, kind: AddressKind, machine: u16) -> StackAddr {
     match kind {
-        Kind::Exact => StackAddr::Exact(ImageAddr(image)),
-        Kind::Return => returns_to(image),
-        Kind::Adjusted => returns_to(behind_call(image, machine)),
+        AddressKind::Exact => StackAddr::Exact(ImageAddr(image)),
+        AddressKind::Return => returns_to(image),
+        AddressKind::Adjusted => returns_to(behind_call(image, machine)),
     }
 }
 

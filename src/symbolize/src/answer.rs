@@ -77,6 +77,11 @@ impl Answer {
         (self.object, self.unknown) = (None, None);
     }
 
+    /// True if every answer of the file for this link-time address has the same function, with the same certainty.
+    pub(crate) fn is_of_its_address_alone(&self) -> bool {
+        self.candidate_count.is_none() && self.object.is_none() && self.unknown.is_none()
+    }
+
     /// The answer for the same frame without a function.
     pub fn without(&self, why: Unknown) -> Self {
         let Self { address, module, image_address, .. } = *self;

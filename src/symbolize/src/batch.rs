@@ -374,7 +374,7 @@ impl Worker<'_> {
                 names.take_damage()
             };
             match read(&mut names) {
-                // No other answer has this number of a file, so the caller reads the names of the ids anew.
+                // No other answer has this file number, so the caller reads the names of the ids again.
                 None => each(at, Some(usize::MAX - at as usize), answer, &mut names),
                 Some(why) => each(at, None, &answer.without(why), &mut names),
             }

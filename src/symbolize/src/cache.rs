@@ -11,10 +11,10 @@ pub(crate) struct Cache {
     folder: PathBuf,
     /// Names the part of the cache that has programs converted with these options; empty for the folder itself.
     options: String,
-    /// The folder has at most so many bytes.
+    /// The folder has at most this many bytes.
     #[cfg_attr(not(feature = "convert"), expect(dead_code, reason = "who does not convert writes nothing"))]
     most: u64,
-    /// The folder's store, and the one in it that is used. `None` where the folder cannot be used.
+    /// The folder's store, and the one in it that is used. `None` if the folder cannot be used.
     stores: OnceLock<Option<(LocalStore, LocalStore)>>,
 }
 
@@ -40,7 +40,7 @@ impl Cache {
         Ok((root, store))
     }
 
-    /// The store to read from; `None` where nothing was kept yet.
+    /// The store to read from; `None` if nothing was kept yet.
     pub(crate) fn to_read(&self) -> Option<&LocalStore> {
         match self.stores.get() {
             Some(stores) => stores.as_ref().map(|(_, store)| store),

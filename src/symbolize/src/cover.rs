@@ -1,7 +1,7 @@
-//! The mappings of a process to the parts of memory that each module has.
+//! Cuts the mappings of a process into ranges of memory with one module each.
 //!
-//! Mappings may overlap. An address is of the mapping that begins last before it, of those that have it: a module that lies within another
-//! hides a part of it. A mapping without a known end goes up to where the next begins.
+//! Mappings may overlap. An address belongs to the mapping with the highest start that contains it: a module within another hides a part
+//! of that one. A mapping without a known end goes up to the start of the next.
 
 /// Where a module is mapped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

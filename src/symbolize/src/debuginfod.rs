@@ -1,8 +1,8 @@
 //! Fetches programs and debug files from debuginfod servers into the cache of elfutils' client.
 //!
 //! The protocol is `GET PREFIX/buildid/HEX/executable` and `/debuginfo`. The cache has a folder `HEX` with a file of each name. An empty
-//! file means that no server had it at the last request. Protocol and cache are those of elfutils 0.188, so gdb and this crate share
-//! the fetched files. This crate removes no file from the cache; elfutils' client removes files that nobody uses.
+//! file means that no server had it at the last request. Protocol and cache are those of elfutils 0.188, so gdb and this crate share the
+//! fetched files. This crate removes no file from the cache; elfutils' client removes unused files.
 
 use std::fs::{self, File};
 use std::io::{Read, Write};
@@ -16,7 +16,7 @@ use crate::program::build_id_in;
 
 /// Larger files are refused, unless `DEBUGINFOD_MAXSIZE` sets another limit.
 const MAX_BYTES: u64 = 16 << 30;
-/// The seconds for which no server is asked again for a file that none had, unless the cache sets another number.
+/// How long an absent file is remembered, in seconds, before the servers are searched again, unless the cache sets another number.
 const MISSING_FOR: u64 = 600;
 
 /// Debuginfod servers, and the folder that keeps the fetched files.
@@ -224,7 +224,7 @@ impl Debuginfod {
     }
 }
 
-/// What a server sent is kept only if it is of the build that was asked for: what is kept is never asked for again. `Ok(true)` if it is.
+/// Checks that the file that a server sent has the requested build id. Only then it is kept, since a kept file is never fetched again.
 fn expect(path: &Path, id: &BuildId) -> Result<bool, String> {
     let sent = build_id_in(path);
     let sent = sent.map_err(|error| format!("sent no program: {}", without_path(path, &error)))?;

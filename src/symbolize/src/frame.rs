@@ -104,15 +104,15 @@ pub struct Location {
     pub function: Arc<str>,
     /// The name as the symbol table or the compiler spells it. Bytes that are not UTF-8 are replaced by U+FFFD.
     pub linkage_name: Arc<str>,
-    /// The source file; empty if it is not known.
+    /// The source file; empty if it is unknown.
     pub file: Arc<str>,
-    /// The line, from 1; 0 if it is not known.
+    /// The line, from 1; 0 if it is unknown.
     pub line: u32,
-    /// The column, from 1; 0 if it is not known or was not kept.
+    /// The column, from 1; 0 if it is unknown or was not kept.
     pub column: u32,
-    /// The file of the function's declaration; empty if it is not known.
+    /// The file of the function's declaration; empty if it is unknown.
     pub start_file: Arc<str>,
-    /// The line of the function's declaration; 0 if it is not known.
+    /// The line of the function's declaration; 0 if it is unknown.
     pub start_line: u32,
     /// The function is inlined into the next one.
     pub inlined: bool,

@@ -1,13 +1,16 @@
 //! A stack that is a JSON object to its keys, whose values stay text.
 //!
-//! A tree of values takes up to a hundred times the bytes of their text. So of a request that a stranger sends, lists are read element by
-//! element, and what the answer repeats is copied as it stands.
+//! A tree of values takes up to a hundred times the bytes of its text. A request may come from a stranger. So its lists are read element by
+//! element, and what the answer repeats is copied unchanged.
 
 use std::borrow::Cow;
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::Value;
 use serde_json::value::RawValue;
+
+use crate::request_error::{RequestError, wrong};
 
 /// The keys of a stack that is a JSON object.
 ///
@@ -17,7 +20,7 @@ use serde_json::value::RawValue;
 /// assert!(given.has_frames());
 /// let echo: Vec<(&str, String)> = given.echo().collect();
 /// assert_eq!(echo, [("id", "7".to_owned()), ("tag", "{\"a\":[1,2]}".to_owned())]);
-/// # Ok::<(), serde_json::Error>(())
+/// # Ok::<(), foldsym_symbolize::JsonError>(())
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct GivenStack<'t> {
@@ -29,20 +32,46 @@ pub struct GivenStack<'t> {
     echo: Vec<(Cow<'t, str>, &'t RawValue)>,
 }
 
+/// Why a text is not one JSON value.
+#[derive(Debug)]
+pub struct JsonError(serde_json::Error);
+
+impl JsonError {
+    /// The line at which reading stopped, from 1.
+    pub fn line(&self) -> usize {
+        self.0.line()
+    }
+
+    /// The column in the line, from 1, in bytes; 0 if it stopped before the first byte.
+    pub fn column(&self) -> usize {
+        self.0.column()
+    }
+}
+
+impl fmt::Display for JsonError {
+    /// What is wrong, with the line and the column.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl std::error::Error for JsonError {}
+
 impl<'t> GivenStack<'t> {
-    /// Reads the keys of a text that is one JSON value. One that is no object has none.
+    /// Reads the keys of a text that is one JSON value. One that is not an object has none.
     ///
     /// # Errors
     /// It is no JSON.
-    pub fn parse(text: &'t [u8]) -> Result<Self, serde_json::Error> {
+    pub fn parse(text: &'t [u8]) -> Result<Self, JsonError> {
         let is_object = text.trim_ascii_start().starts_with(b"{");
         // Text is checked once here, not string by string.
-        match std::str::from_utf8(text) {
+        let given = match std::str::from_utf8(text) {
             Ok(text) if is_object => serde_json::from_str(text),
             Err(_) if is_object => serde_json::from_slice(text),
             Ok(text) => serde_json::from_str::<IgnoredAny>(text).map(|_| Self::default()),
             Err(_) => serde_json::from_slice::<&RawValue>(text).map(|_| Self::default()),
-        }
+        };
+        given.map_err(JsonError)
     }
 
     /// Whether there is a list of frames.
@@ -50,7 +79,7 @@ impl<'t> GivenStack<'t> {
         self.frames.is_some_and(|frames| frames.get().starts_with('['))
     }
 
-    /// What the answer repeats, also where the object is no stack: `id`, and all keys that are not known here, by key. Values are text
+    /// What the answer repeats, also where the object is not a stack: `id`, and all keys that are not known here, by key. Values are text
     /// without spaces and line ends.
     pub fn echo(&self) -> impl Iterator<Item = (&str, String)> {
         self.echo.iter().map(|(key, value)| (&**key, compact(value.get())))
@@ -136,6 +165,18 @@ impl<'de> Visitor<'de> for Keys {
         given.echo.dedup_by(|next, kept| next.0 == kept.0);
         Ok(given)
     }
+}
+
+/// Bytes of a module or of a frame that becomes a tree of values, one at a time.
+pub(crate) const MAX_ELEMENT: usize = 1 << 18;
+
+/// A value whose tree is small.
+pub(crate) fn value(text: &RawValue) -> Result<Value, RequestError> {
+    let text = text.get();
+    if text.len() > MAX_ELEMENT {
+        return Err(wrong(format!("a module or a frame of {} bytes: at most {MAX_ELEMENT}", text.len())));
+    }
+    serde_json::from_str(text).map_err(|error| wrong(error.to_string()))
 }
 
 /// The first elements of a list, and how many there are.

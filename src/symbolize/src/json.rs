@@ -80,6 +80,20 @@ pub fn object(out: &mut Vec<u8>, answer: &Answer, names: &mut Names<'_>, module:
     }
     out.extend_from_slice(b",\"ModuleName\":");
     string(out, if answer.module.is_some() { module.as_bytes() } else { b"" });
+    let Some(image) = answer.image_address.filter(|_| answer.is_of_its_address_alone()) else {
+        return rest(out, answer, names);
+    };
+    if let Some(text) = names.text(image) {
+        out.extend_from_slice(text);
+        return;
+    }
+    let start = out.len();
+    rest(out, answer, names);
+    names.keep_text(image, &out[start..], (answer.certainty, answer.reason));
+}
+
+/// Writes the keys that do not depend on the process.
+fn rest(out: &mut Vec<u8>, answer: &Answer, names: &mut Names<'_>) {
     out.extend_from_slice(b",\"Symbol\":");
     symbol(out, &answer.symbol, answer.start, names);
     out.extend_from_slice(b",\"Certainty\":");

@@ -7,14 +7,14 @@
 //!
 //! # What the crate promises
 //!
-//! - **A file of another build is never used.** Where a module has an identity, the file must have the same one inside.
-//! - **No answer has a reason.** A frame without a function says whether the file is absent, damaged, or could not be read
-//!   ([`Unknown`]), with the module's name and the places that were looked at.
-//! - **At the border of a module, names of calls count and nothing else.** A caller's file records calls by addresses of its own, which
-//!   tell nothing about the functions of another module. If it was converted with its imports, it has the name that the call was linked to,
-//!   which says who is likeliest; nothing is ruled out. A frame whose caller is not known may be any function of its code.
-//! - **One [`Symbolizer`] serves all threads.** It is `Send` and `Sync`; a [`Worker`] is what one thread has for itself.
-//! - **A stranger's report opens no file by its path.** Of a module's name only the last part counts, and that only within the folders of
+//! - **A file of another build is never used.** If a module has an identity, the file must have the same one inside.
+//! - **A missing answer has a reason.** A frame without a function says whether the file is absent, damaged, or could not be read
+//!   ([`Unknown`]), with the module's name and the places where it was searched for.
+//! - **A call from another module is evidence only by its name.** A caller's file records callees as addresses of its own module, which
+//!   say nothing about the functions of another one. If the file was converted with `--imports`, it has the name that the call was linked
+//!   to. That name makes one function the likeliest and rules none out. A frame whose caller is not known may be any function of its code.
+//! - **One [`Symbolizer`] serves all threads.** It is `Send` and `Sync`; each thread has a [`Worker`] of its own.
+//! - **A stranger's report opens no file by its path.** Only the last component of a module's name counts, and only within the folders of
 //!   [`Builder::search`].
 //!
 //! # What the crate does not do
@@ -54,10 +54,12 @@ mod debuginfod;
 mod find;
 mod frame;
 mod given;
+mod given_frames;
 pub mod json;
 pub mod layout;
 #[cfg(feature = "convert")]
 mod load;
+mod loaded;
 mod maps;
 mod names;
 mod objects;
@@ -67,11 +69,13 @@ mod program;
 mod query;
 mod quote;
 mod request;
+mod request_error;
 mod resolve;
 mod running;
 mod stack;
 mod symbolize;
 mod symbolizer;
+mod texts;
 mod unknown;
 mod worker;
 
@@ -85,7 +89,8 @@ pub use debuginfod::Debuginfod;
 pub use foldsym_lookup::NameId;
 pub use foldsym_store::{BuildId, DebugId, LocalStore, ModuleId, Store, StoreError, SymbolMap};
 pub use frame::{Candidate, Frame, Location};
-pub use given::GivenStack;
+pub use given::{GivenStack, JsonError};
+pub use given_frames::MAX_FRAMES;
 pub use maps::{MapsEntry, modules_of_maps, modules_of_process, parse_maps};
 pub use names::{Form, Kept, Names};
 pub use objects::ObjectAnswer;
@@ -93,8 +98,9 @@ pub use parse::{ParseError, build_id_and_offset, module_and_offset, number};
 #[cfg(feature = "convert")]
 pub use program::LoadError;
 pub use query::{Innermost, Query};
-pub use request::{Request, RequestError, Requests};
-pub use stack::{Kind, Mapping, Module, Modules, OpenFile, Place, Stack, StackFrame};
+pub use request::{Request, Requests};
+pub use request_error::RequestError;
+pub use stack::{AddressKind, Mapping, Module, Modules, OpenFile, ReportedAddress, Stack, StackFrame};
 pub use symbolizer::{BuildError, Builder, OpenedFiles, Symbolizer};
 pub use unknown::Unknown;
 pub use worker::Worker;

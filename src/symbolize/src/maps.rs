@@ -23,7 +23,7 @@ pub struct MapsEntry {
     pub device: (u32, u32),
     /// The inode of the file, 0 for memory without a file.
     pub inode: u64,
-    /// The path without ` (deleted)`. Empty for memory without a file; `[stack]` and the like for mappings of the kernel.
+    /// The path without ` (deleted)`. Empty for memory without a file; a word in brackets such as `[stack]` for mappings of the kernel.
     pub path: String,
     /// The file was removed or replaced since. A file that is at this path now may be another build.
     pub deleted: bool,
@@ -88,8 +88,8 @@ fn unescape(path: &str) -> String {
 
 /// As [`modules_of_maps`], and modules know their programs. Files that were removed since are left out.
 ///
-/// `folder` is `/proc/PID` of a process that runs: its files are opened as it sees them, and only if device and inode are those of the
-/// mapping; a module of another file says so. Without `folder` the files are trusted to be where they were.
+/// `folder` is `/proc/PID` of a running process: its files are opened as the process sees them, and only if device and inode are those of
+/// the mapping; else the module has a note. Without `folder` the files are assumed to be unchanged at their paths.
 pub fn modules_of_process(entries: &[MapsEntry], folder: Option<&Path>) -> Modules {
     let with_program = |(module, entry): (Module, &MapsEntry)| match folder {
         _ if entry.deleted => module.noted("the file was removed or replaced since the process mapped it"),
@@ -213,7 +213,7 @@ mod tests {
         }
         let (none, note) = program(&entries);
         let note = note.unwrap();
-        assert!(none.is_none() && note.contains("another file is there now"), "{none:?} {note}");
+        assert!(none.is_none() && note.contains("is not the one that the process mapped"), "{none:?} {note}");
         assert!(note.contains(ours.to_str().unwrap()), "{note}");
     }
 

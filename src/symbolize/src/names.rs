@@ -7,13 +7,14 @@ use std::sync::Arc;
 use foldsym_lookup::{Error, FileId, NameId, SectionId, SymbolFile, What};
 
 use crate::quote::string;
+use crate::texts::{Sure, Texts};
 use crate::unknown::Unknown;
 
 /// When more bytes than this are kept of one file's names, all are dropped. So memory is bounded, however many answers there are.
 const MAX_KEPT: usize = 64 << 20;
 
-// The text of an answer may have this many bytes, and so many more for each byte of the file. In a hostile file a name of 64 KiB may
-// take a few bytes, and any number of frames may have it.
+// Most bytes of an answer's text, in addition to an amount for each byte of the file. In a hostile file a name of 64 KiB may take a few
+// bytes, and any number of frames may have it.
 const MAX_TEXT: usize = 64 << 20;
 const TEXT_A_BYTE: usize = 64;
 
@@ -40,7 +41,7 @@ pub struct Kept<T> {
     none: Name<T>,
 }
 
-/// Values by id. `index` has an element for each id up to the largest that was needed; a file with so many names has about as many bytes.
+/// Values by id. `index` has an element for each id up to the largest that was needed; a file with that many names has about as many bytes.
 struct Slots<V> {
     /// 1 + the place in `values`; 0 for no value.
     index: Vec<u32>,
@@ -112,12 +113,12 @@ impl<T> Kept<T> {
 
     /// The names of a file, which must be the same file at each call. Messages about damage have `path`.
     pub fn of<'a>(&'a mut self, file: &'a SymbolFile<'a>, path: &'a Path) -> Names<'a, T> {
-        Names { kept: self, file: Some(file), path, damaged: None, end: usize::MAX }
+        Names { kept: self, file: Some(file), path, damaged: None, end: usize::MAX, texts: None }
     }
 
     /// The names for an answer without a file: every name is empty.
     pub(crate) fn none(&mut self) -> Names<'_, T> {
-        Names { kept: self, file: None, path: Path::new(""), damaged: None, end: usize::MAX }
+        Names { kept: self, file: None, path: Path::new(""), damaged: None, end: usize::MAX, texts: None }
     }
 
     fn clear(&mut self) {
@@ -135,6 +136,28 @@ pub struct Names<'a, T = Box<[u8]>> {
     damaged: Option<Error>,
     /// The position in the output at which the text of an answer must end.
     end: usize,
+    /// The texts of earlier answers, and the number of the file in them.
+    texts: Option<(&'a mut Texts, usize)>,
+}
+
+impl<'a, T> Names<'a, T> {
+    /// The same, with the texts of earlier answers.
+    pub(crate) fn with_texts(self, texts: &'a mut Texts, file: usize) -> Self {
+        Self { texts: Some((texts, file)), ..self }
+    }
+
+    /// The text of an earlier answer for a link-time address.
+    pub(crate) fn text(&self, address: u64) -> Option<&[u8]> {
+        let (texts, file) = self.texts.as_ref()?;
+        texts.text(*file, address)
+    }
+
+    /// Keeps the text of an answer, unless a name in it is damaged.
+    pub(crate) fn keep_text(&mut self, address: u64, text: &[u8], sure: Sure) {
+        if let (Some((texts, file)), None) = (&mut self.texts, &self.damaged) {
+            texts.insert(*file, address, text, sure);
+        }
+    }
 }
 
 impl<T: Deref<Target: AsRef<[u8]>>> Names<'_, T> {

@@ -50,8 +50,12 @@ impl Objects {
         let known = match &mut self.known {
             Some(known) => known,
             known => known.insert(Known {
-                tables: file.methods().map(|method| Ok(method?.point)).collect::<Result<_, Error>>()?,
-                calls: file.calls().map(|call| Ok(call?.address)).collect::<Result<_, Error>>()?,
+                tables: file
+                    .records()
+                    .methods()
+                    .map(|method| Ok(method?.point))
+                    .collect::<Result<_, Error>>()?,
+                calls: file.records().calls().map(|call| Ok(call?.address)).collect::<Result<_, Error>>()?,
             }),
         };
         let because = |reason: String, function: Option<FunctionId>| -> Result<ObjectAnswer, Error> {

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 pub(crate) use foldsym_convert::Options;
-use foldsym_convert::{ConvertError, DebugInfo, NoProgress, Report};
+use foldsym_convert::report::DebugInfo;
+use foldsym_convert::{ConvertError, NoProgress, Report};
 use foldsym_format::header::MAGIC;
 use foldsym_store::{BuildId, DebugId, EntryInfo, LocalStore, ModuleId, StoreError, SymbolMap, text_id};
 use tempfile::TempDir;
@@ -66,37 +67,44 @@ impl LoadError {
     }
 }
 
-/// A program that was converted without a part of its debug information is converted again after so many seconds, even if none of the
-/// folders in `cause` changed.
+/// Seconds after which a program that was converted without a part of its debug information is converted again, even if none of the folders
+/// in `cause` changed.
 const LACKING_FOR: u64 = 600;
 
 /// The converter that made an entry of the cache: its version, and a number that grows when files converted with the default options get
-/// more contents. An entry of another converter is made anew.
+/// more contents. An entry of another converter is made again.
 const CONVERTER: &str = concat!(env!("CARGO_PKG_VERSION"), " 2");
 
 /// How programs are converted.
 #[derive(Debug)]
 pub(crate) struct Conversion {
     options: Options,
-    /// Names the part of the cache that has programs converted with these options; empty for those that every engine has.
+    /// The name of the part of the cache with programs that were converted with these options; empty for the default options.
     key: String,
 }
 
 impl Default for Conversion {
     fn default() -> Self {
-        Self::new(Options { columns: true, ..Options::default() })
+        Self::new(Options::default().with(|options| options.columns = true))
     }
 }
 
 impl Conversion {
     /// Conversion with these options. Imports are always kept, since an engine answers stacks over many modules.
     pub(crate) fn new(options: Options) -> Self {
-        let options = Options { imports: true, ..options };
-        let plain = Options { columns: true, imports: true, ..Options::default() };
+        let options = options.with(|options| options.imports = true);
+        let plain = Options::default().with(|options| {
+            options.columns = true;
+            options.imports = true;
+        });
         // Every option counts but the number of threads; the address of a function is another one in each process.
         let text = |options: &Options| {
             let demangles = options.demangle.is_some();
-            format!("{demangles} {:?}", Options { threads: 0, demangle: None, ..options.clone() })
+            let counted = options.clone().with(|options| {
+                options.threads = 0;
+                options.demangle = None;
+            });
+            format!("{demangles} {counted:?}")
         };
         let key = match text(&options) {
             options if options == text(&plain) => String::new(),
@@ -198,7 +206,7 @@ pub(crate) fn convert(
         && let Some(store) = cache.to_write()
     {
         match into_cache(program, own, derived.clone(), (cache, store), options) {
-            // What is wrong with the program is told.
+            // A fault of the program itself is reported.
             Err(LoadError::Store(StoreError::Damaged { path, problem })) if path == program => {
                 return Err(StoreError::Damaged { path, problem }.into());
             }
@@ -262,7 +270,7 @@ fn into_cache(
             whole.wrote(map.bytes().len() as u64);
             Ok(map)
         }
-        // What cannot be kept answers all the same.
+        // If the result cannot be kept, it is used anyway.
         _ => Ok(SymbolMap::open(&made.path)?),
     }
 }
@@ -372,21 +380,25 @@ mod tests {
     fn a_door_that_asks_for_what_every_engine_keeps_shares_its_cache() {
         let of = |options: Options| Conversion::new(options).key;
         assert_eq!(Conversion::default().key, "");
-        assert_eq!(of(Options { columns: true, threads: 3, ..Options::default() }), "");
-        assert_ne!(of(Options { columns: true, locations: true, ..Options::default() }), "");
+        let every = Options::default().with(|options| options.columns = true);
+        assert_eq!(of(every.clone().with(|options| options.threads = 3)), "");
+        assert_ne!(of(every.with(|options| options.locations = true)), "");
     }
 
     #[test]
     fn options_that_change_the_file_have_folders_of_their_own() {
-        let every = Options { columns: true, ..Options::default() };
+        let every = Options::default().with(|options| options.columns = true);
         let demangle = |_: &[u8]| None;
         let all = [
-            Options { unwind: true, ..every.clone() },
-            Options { name_index: true, ..every.clone() },
-            Options { readable_names: true, demangle: Some(demangle), ..every.clone() },
-            Options { member: Some(1), ..every.clone() },
-            Options { arch: Some("arm64".into()), ..every.clone() },
-            Options { debug_dirs: vec!["/debug".into()], ..every.clone() },
+            every.clone().with(|options| options.unwind = true),
+            every.clone().with(|options| options.name_index = true),
+            every.clone().with(|options| {
+                options.readable_names = true;
+                options.demangle = Some(demangle);
+            }),
+            every.clone().with(|options| options.member = Some(1)),
+            every.clone().with(|options| options.arch = Some("arm64".into())),
+            every.clone().with(|options| options.debug_dirs = vec!["/debug".into()]),
             every,
         ];
         let keys: std::collections::BTreeSet<String> =

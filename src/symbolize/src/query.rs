@@ -3,7 +3,7 @@
 use foldsym_lookup::{NameId, StackAddr};
 use foldsym_stopped::Machine;
 
-use crate::stack::{Modules, Place, StackFrame};
+use crate::stack::{Modules, ReportedAddress, StackFrame};
 
 /// A stack to answer.
 #[derive(Clone, Copy)]
@@ -24,7 +24,7 @@ pub enum Innermost<'q> {
     #[default]
     Nothing,
     /// The value of its object's vtable pointer.
-    Vtable(Place),
+    Vtable(ReportedAddress),
     /// Registers and memory. The file must have locations of objects (`foldsym convert --locations`).
     State(&'q dyn Machine),
 }

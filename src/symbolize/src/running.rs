@@ -6,7 +6,7 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-/// A file as a line of `maps` tells it: major and minor number of its device, and its inode.
+/// A file as a line of `maps` identifies it: major and minor number of its device, and its inode.
 pub(crate) type MappedFile = ((u32, u32), u64);
 
 /// Where a mapped file can be opened; `path` is that of the line. `folder` is `/proc/PID`.
@@ -23,8 +23,10 @@ pub(crate) fn program(path: &str, mapped: MappedFile, folder: &Path) -> Result<P
         match is_file.and_then(|is_file| Ok(is_file.then_some(File::open(&path)?))) {
             Ok(Some(file)) if is_mapped(&file, mapped, folder) => return Ok(path),
             Ok(_) => {
-                why =
-                    Some(format!("{}: another file is there now than the process has mapped", path.display()))
+                why = Some(format!(
+                    "{}: the file at this path is not the one that the process mapped",
+                    path.display()
+                ))
             }
             Err(error) => _ = why.get_or_insert(format!("{}: {error}", path.display())),
         }
@@ -54,8 +56,8 @@ fn numbers(device: u64) -> (u32, u32) {
     (major as u32, minor as u32)
 }
 
-/// Device and inode of an open file as the kernel writes them into `maps`: btrfs and overlayfs tell programs other numbers. The inode is
-/// there since Linux 5.14. `folder` is `/proc/PID` of a process that sees the file.
+/// Device and inode of an open file as the kernel writes them into `maps`: `stat` gives other numbers on btrfs and overlayfs. The kernel
+/// gives the inode since Linux 5.14. `folder` is `/proc/PID` of a process that sees the file.
 #[cfg(unix)]
 fn as_listed(file: &File, folder: &Path) -> Option<((u32, u32), Option<u64>)> {
     use std::os::fd::AsRawFd;

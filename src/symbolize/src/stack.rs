@@ -10,6 +10,7 @@ use std::sync::{Arc, OnceLock};
 use foldsym_store::{ModuleId, SymbolMap};
 
 use crate::cover::{Cover, Mapped};
+use crate::unknown::Unknown;
 
 /// Where a module is in memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -66,7 +67,7 @@ pub struct Module {
     /// The path of its program on this machine. Set it only if the author of the stack may choose a path to open. The program gives the
     /// module's identity if `id` is unset, and is converted if no search path and no store has the file. This needs the feature `convert`.
     pub program: Option<Arc<Path>>,
-    /// Why its program is not known, where that is known: answers without a file repeat it.
+    /// Why its program is unknown, if there is a reason: answers without a file repeat it.
     pub note: Option<Arc<str>>,
     /// Where sections of its program are in memory, by name, as of a module of the Linux kernel: a relocatable program has no other addresses.
     pub sections: Option<Arc<[(String, u64)]>>,
@@ -216,7 +217,7 @@ fn serial() -> u64 {
     NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
-/// First address of a module that is mapped, and its last where that is known.
+/// The first address of a mapped module, and its last if known.
 fn range(mapping: Mapping) -> Option<(u64, Option<u64>)> {
     let (start, size) = match mapping {
         Mapping::Unknown | Mapping::Everywhere { .. } => return None,
@@ -231,7 +232,7 @@ fn range(mapping: Mapping) -> Option<(u64, Option<u64>)> {
 }
 
 impl Modules {
-    /// Takes the modules of a process. Where mappings overlap, the one that begins last before an address has it, of those that have it.
+    /// Takes the modules of a process. If mappings overlap, an address belongs to the mapping with the highest start that contains it.
     pub fn new(modules: Vec<Module>) -> Self {
         let mut mapped: Vec<Mapped> = Vec::new();
         let mut everywhere = None;
@@ -289,6 +290,16 @@ impl Modules {
         cover.find(address).or(self.inner.everywhere)
     }
 
+    /// Why an address is in no module.
+    pub(crate) fn why_none(&self) -> Unknown {
+        match self.inner.modules.first() {
+            Some(first) if self.inner.mapped.is_empty() && self.inner.everywhere.is_none() => {
+                Unknown::NoBase(first.name.clone())
+            }
+            _ => Unknown::NoModule,
+        }
+    }
+
     /// True if an address of the process is in a range of a module.
     pub(crate) fn has(&self, module: usize, address: u64) -> bool {
         let ranges = self.inner.modules.get(module).into_iter().flat_map(Module::ranges);
@@ -314,10 +325,12 @@ impl Deref for Modules {
 pub(crate) fn in_file_part(address: u64, back: u64, module: &Module, map: &SymbolMap) -> Result<u64, String> {
     let (name, path) = (&module.name, map.path().display());
     let Mapping::FilePart { start, file_offset, .. } = module.mapping else {
-        return Err(format!("{name}: where it is mapped is not known"));
+        return Err(format!("{name}: its load address is unknown"));
     };
     let segments = map.file().segments().ok_or_else(|| {
-        format!("{name}: mapped by file offset, and {path} has no segments to turn that into an address")
+        format!(
+            "{name}: mapped by file offset, but {path} has no segments to convert the offset into an address"
+        )
     })?;
     let offset = address.wrapping_sub(back).wrapping_sub(start).wrapping_add(file_offset);
     let found = segments.address_of(offset);
@@ -327,7 +340,7 @@ pub(crate) fn in_file_part(address: u64, back: u64, module: &Module, map: &Symbo
 
 /// The kind of a frame's address. Reports differ: the documentation of each says which kind it has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum AddressKind {
     /// The instruction that was running, for example when a signal came.
     Exact,
     /// The instruction after a call.
@@ -336,10 +349,32 @@ pub enum Kind {
     Adjusted,
 }
 
-/// The address of a frame, in one of several forms.
+impl AddressKind {
+    const ALL: [Self; 3] = [Self::Exact, Self::Return, Self::Adjusted];
+
+    /// The word for it in JSON and in tables.
+    pub const fn text(self) -> &'static str {
+        match self {
+            Self::Exact => "exact",
+            Self::Return => "return",
+            Self::Adjusted => "adjusted",
+        }
+    }
+
+    /// The kind of a word.
+    ///
+    /// # Errors
+    /// The words that there are, for a message.
+    pub fn parse(word: &str) -> Result<Self, &'static str> {
+        let kind = Self::ALL.into_iter().find(|kind| kind.text() == word);
+        kind.ok_or("expected \"exact\", \"return\" or \"adjusted\"")
+    }
+}
+
+/// An address as a report or a caller gives it, in one of several forms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Place {
+pub enum ReportedAddress {
     /// An address of the process.
     Memory(u64),
     /// An address of the process, in the module that the report gives: in a report about several processes mappings may overlap.
@@ -376,9 +411,9 @@ pub enum Place {
     Unknown,
 }
 
-impl Place {
-    /// The number that the report gave.
-    pub(crate) fn given(self) -> Option<u64> {
+impl ReportedAddress {
+    /// The number that the report gave: an address or an offset. `None` for an unknown place.
+    pub const fn given(self) -> Option<u64> {
         match self {
             Self::Memory(address) | Self::Mapped { address, .. } | Self::Image { address, .. } => {
                 Some(address)
@@ -393,29 +428,29 @@ impl Place {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StackFrame {
     /// Its address.
-    pub place: Place,
+    pub place: ReportedAddress,
     /// The kind of the address.
-    pub kind: Kind,
+    pub kind: AddressKind,
 }
 
 impl StackFrame {
     /// The instruction at an address of the process.
     pub const fn exact(address: u64) -> Self {
-        Self { place: Place::Memory(address), kind: Kind::Exact }
+        Self { place: ReportedAddress::Memory(address), kind: AddressKind::Exact }
     }
 
     /// A caller, by the return address of its call.
     pub const fn returns_to(address: u64) -> Self {
-        Self { place: Place::Memory(address), kind: Kind::Return }
+        Self { place: ReportedAddress::Memory(address), kind: AddressKind::Return }
     }
 
     /// A caller, by an address of the process inside its call.
     pub const fn adjusted(address: u64) -> Self {
-        Self { place: Place::Memory(address), kind: Kind::Adjusted }
+        Self { place: ReportedAddress::Memory(address), kind: AddressKind::Adjusted }
     }
 
     /// A frame without an address.
-    pub const UNKNOWN: Self = Self { place: Place::Unknown, kind: Kind::Exact };
+    pub const UNKNOWN: Self = Self { place: ReportedAddress::Unknown, kind: AddressKind::Exact };
 }
 
 /// A stack, innermost frame first.

@@ -54,7 +54,7 @@ struct Slot {
 struct Found {
     opened: Opened,
     when: Instant,
-    /// Another place may have more later: no file was found, or one that lacks a part of its debug information or code.
+    /// Another source may have more later: no file was found, or one that lacks a part of its debug information or code.
     is_lacking: bool,
     /// The number of searches so far.
     looked: u64,
@@ -126,13 +126,13 @@ impl Builder {
         Self { cache: Some(folder.into()), cache_must: true, ..self }
     }
 
-    /// The folder of the cache has at most so many bytes: what `FOLDSYM_CACHE_BYTES` says, else 10 GiB, unless this says otherwise. What
+    /// The folder of the cache has at most this many bytes: what `FOLDSYM_CACHE_BYTES` says, else 10 GiB, unless this says otherwise. What
     /// was not used for longest is removed.
     pub fn cache_bytes(self, most: u64) -> Self {
         Self { cache_bytes: most, ..self }
     }
 
-    /// As [`Builder::cache`], where the folder can be used; else nothing is kept. The folder is made when there is something to keep.
+    /// As [`Builder::cache`] if the folder is usable; else nothing is kept. The folder is made when there is something to keep.
     pub fn cache_if_usable(self, folder: Option<PathBuf>) -> Self {
         Self { cache: folder, cache_must: false, ..self }
     }
@@ -146,8 +146,8 @@ impl Builder {
         self
     }
 
-    /// Whether programs of the search paths, and those that modules give by path, are converted. The default is true. Without the feature
-    /// `convert` none is.
+    /// Whether programs in the search paths, and programs that modules give by path, are converted. The default is true. Without the
+    /// feature `convert` none is converted.
     pub fn convert_programs(mut self, wanted: bool) -> Self {
         self.finder.files_alone = !wanted;
         self

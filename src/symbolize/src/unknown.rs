@@ -14,6 +14,8 @@ pub enum Unknown {
     NoAddress,
     /// The address is in none of the stack's modules.
     NoModule,
+    /// The address is in none of the stack's modules, since no load address is known for some of them. The text names the first.
+    NoBase(Arc<str>),
     /// The module's file was not found. The text has the module's name and the places that were searched.
     Absent(Arc<str>),
     /// The module's file is there and has no function at the address.
@@ -31,7 +33,7 @@ impl Unknown {
     pub const fn text(&self) -> &'static str {
         match self {
             Self::NoAddress => "no_address",
-            Self::NoModule => "no_module",
+            Self::NoModule | Self::NoBase(_) => "no_module",
             Self::Absent(_) => "absent",
             Self::NoFunction => "no_function",
             Self::NoMapping(_) => "no_mapping",
@@ -43,11 +45,18 @@ impl Unknown {
 
 impl fmt::Display for Unknown {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Self::NoBase(name) = self {
+            return write!(f, "module {name:?} has no base address, so no frame can be assigned to it");
+        }
         f.write_str(match self {
-            Self::NoAddress => "the stack does not say where the frame is",
+            Self::NoAddress => "the stack gives no address for the frame",
             Self::NoModule => "the address is in no module of the stack",
             Self::NoFunction => "no function is known at the address",
-            Self::Absent(text) | Self::NoMapping(text) | Self::Damaged(text) | Self::Failed(text) => text,
+            Self::NoBase(text)
+            | Self::Absent(text)
+            | Self::NoMapping(text)
+            | Self::Damaged(text)
+            | Self::Failed(text) => text,
         })
     }
 }

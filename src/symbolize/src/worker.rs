@@ -12,25 +12,26 @@ use crate::address::{AARCH64, of_kind, untagged};
 use crate::answer::Answer;
 use crate::frame::Frame;
 use crate::json;
-use crate::names::{Form, Kept, Names, damage};
-use crate::objects::Objects;
+use crate::loaded::{Loaded, NamesOfFile};
+use crate::names::{Form, Names, damage};
 use crate::query::{Import, Innermost, Placed, Query};
 use crate::rank::{Caller, Ranker};
 use crate::resolve::{self, Resolver};
-use crate::stack::{Kind, Mapping, Module, Modules, Place, Stack, StackFrame, in_file_part};
+use crate::stack::{AddressKind, Mapping, Module, Modules, ReportedAddress, Stack, StackFrame, in_file_part};
 use crate::symbolizer::Symbolizer;
+use crate::texts::Texts;
 use crate::unknown::Unknown;
 
 /// The most files whose names a worker keeps. A worker with more files drops all of them before the next stack.
 pub(crate) const MAX_FILES: usize = 256;
 
-/// Answers stacks one after the other in one thread, with buffers and names that it reuses. [`Symbolizer::worker`] makes one.
+/// Answers stacks one after another in one thread, with buffers and names that it reuses. [`Symbolizer::worker`] makes one.
 pub struct Worker<'s> {
     symbolizer: &'s Symbolizer,
     pub(crate) files: Vec<Loaded>,
     /// How many files were forgotten: the number of a file is this plus its index, and no other file ever has it.
     pub(crate) forgotten: usize,
-    /// Indices of `files`, by the address of what was mapped, which the entry keeps from being used again.
+    /// Indices of `files`, by the address of the mapping. The entry keeps the mapping, so that the address is not used again.
     by_map: FxHashMap<usize, usize>,
     /// The modules of the last stack ([`Modules::serial`]).
     modules: Option<u64>,
@@ -50,57 +51,12 @@ pub struct Worker<'s> {
     answer: Answer,
     /// The names for answers without a file.
     pub(crate) none: NamesOfFile,
+    /// Earlier answers.
+    texts: Texts,
 }
 
-/// A file, and the data that is kept of it.
-pub(crate) struct Loaded {
-    pub(crate) map: Arc<SymbolMap>,
-    /// The half-open ranges of the program's sections, by address.
-    sections: Vec<(u64, u64)>,
-    pub(crate) names: NamesOfFile,
-    objects: Objects,
-}
-
-impl Loaded {
-    fn new(map: Arc<SymbolMap>, demangle: bool) -> Self {
-        let range = |start: u64, len: u64| (start, start.saturating_add(len));
-        let sections = map.file().program_sections();
-        let mut sections: Vec<(u64, u64)> =
-            sections.map(|section| range(section.start.0, section.len)).collect();
-        sections.sort_unstable();
-        Self { map, sections, names: NamesOfFile::new(demangle), objects: Objects::default() }
-    }
-
-    /// True if an address is in no section of the program; false for every address if the file lists no sections.
-    pub(crate) fn is_outside(&self, image: u64) -> bool {
-        let before = &self.sections[..self.sections.partition_point(|&(start, _)| start <= image)];
-        !self.sections.is_empty() && !before.iter().any(|&(_, end)| image < end)
-    }
-}
-
-/// The names of a file in each form. A form that is not used stays empty.
-pub(crate) struct NamesOfFile {
-    pub(crate) plain: Kept<Box<[u8]>>,
-    json: Kept<Box<[u8]>>,
-    shared: Kept<Arc<str>>,
-}
-
-impl NamesOfFile {
-    fn new(demangle: bool) -> Self {
-        Self {
-            plain: Kept::new(demangle, Form::Plain),
-            json: Kept::new(demangle, Form::Json),
-            shared: Kept::shared(demangle),
-        }
-    }
-
-    fn of(&mut self, form: Form) -> &mut Kept<Box<[u8]>> {
-        match form {
-            Form::Plain => &mut self.plain,
-            Form::Json => &mut self.json,
-        }
-    }
-}
+/// Bytes of JSON of earlier answers that a worker keeps.
+const KEPT_TEXTS: usize = 16 << 20;
 
 /// The file of a module, as an index of [`Worker::files`].
 type State = Result<usize, Unknown>;
@@ -124,7 +80,14 @@ impl<'s> Worker<'s> {
             resolver: Resolver::new(symbolizer.candidates),
             answer: Answer::default(),
             none: NamesOfFile::new(symbolizer.demangle),
+            texts: Texts::new(KEPT_TEXTS),
         }
+    }
+
+    /// Sets how many bytes of JSON of earlier answers are kept: at first 16 MiB. Stacks that repeat addresses are answered several times
+    /// as fast if the texts of most of them are kept, about 1 KiB each.
+    pub fn keep_texts(&mut self, most: usize) {
+        self.texts = Texts::new(most);
     }
 
     /// Answers a stack: replaces the contents of `out` with an answer for each of the stack's frames, in order.
@@ -152,7 +115,7 @@ impl<'s> Worker<'s> {
         out.extend_from_slice(b"{\"Frames\":[");
         let query = Query { modules: &stack.modules, frames: &stack.frames, innermost: Innermost::Nothing };
         let mut first = true;
-        let Ok(()) = self.answer(query, Form::Json, |answer, names| {
+        let Ok(()) = self.answer_json(query, |answer, names| {
             if !std::mem::take(&mut first) {
                 out.push(b',');
             }
@@ -190,6 +153,30 @@ impl<'s> Worker<'s> {
         })
     }
 
+    /// As [`Worker::answer`], for a caller that only writes the answer by [`json::object`]. For an address that was answered before, the
+    /// answer has its text and its certainty, and no frames. That takes a fraction of the time.
+    ///
+    /// # Errors
+    /// The errors of `each`.
+    pub fn answer_json<E>(
+        &mut self,
+        query: Query<'_>,
+        mut each: impl FnMut(&Answer, &mut Names<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.make_room();
+        let mut texts = std::mem::take(&mut self.texts);
+        let result =
+            self.answer_with(query, Some(&mut texts), |answer, file, names, texts| match (file, texts) {
+                (Some(map), Some(texts)) => {
+                    each(answer, &mut names.json.of(map.file(), map.path()).with_texts(texts, number(map)))
+                }
+                (Some(map), None) => each(answer, &mut names.json.of(map.file(), map.path())),
+                (None, _) => each(answer, &mut names.json.none()),
+            });
+        self.texts = texts;
+        result
+    }
+
     fn run<E>(
         &mut self,
         query: Query<'_>,
@@ -204,6 +191,16 @@ impl<'s> Worker<'s> {
         &mut self,
         query: Query<'_>,
         mut each: impl FnMut(&Answer, Option<&SymbolMap>, &mut NamesOfFile) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.answer_with(query, None, |answer, file, names, _| each(answer, file, names))
+    }
+
+    /// The same with earlier answers, which `each` may add to.
+    fn answer_with<E>(
+        &mut self,
+        query: Query<'_>,
+        mut texts: Option<&mut Texts>,
+        mut each: impl FnMut(&Answer, Option<&SymbolMap>, &mut NamesOfFile, Option<&mut Texts>) -> Result<(), E>,
     ) -> Result<(), E> {
         self.enter(query.modules);
         let mut placed = std::mem::take(&mut self.placed);
@@ -220,7 +217,7 @@ impl<'s> Worker<'s> {
                 }
             }
         }
-        self.resolve(&mut placed);
+        self.resolve(&mut placed, texts.as_deref_mut());
         let mut object = match query.innermost {
             Innermost::Nothing => None,
             _ => self.object(&mut placed, query),
@@ -238,10 +235,22 @@ impl<'s> Worker<'s> {
                 None => {
                     let why = self.unknown.binary_search_by_key(&index, |(index, _)| *index);
                     answer.unknown = why.ok().map(|at| self.unknown[at].1.clone());
-                    result = each(answer, None, &mut self.none);
+                    result = each(answer, None, &mut self.none, None);
                 }
                 Some(file) => {
                     let loaded = &mut self.files[file];
+                    let earlier = texts.as_deref_mut().zip(answer.image_address);
+                    if let Some((texts, image)) = earlier
+                        && object.is_none()
+                        && let Some(sure) = texts.sure(number(&loaded.map), image)
+                    {
+                        (answer.certainty, answer.reason) = sure;
+                        result = each(answer, Some(&loaded.map), &mut loaded.names, Some(texts));
+                        if result.is_err() {
+                            break;
+                        }
+                        continue;
+                    }
                     let everywhere = matches!(
                         placed.module.and_then(|module| query.modules.get(module)),
                         Some(Module { mapping: Mapping::Everywhere { .. }, .. })
@@ -250,7 +259,7 @@ impl<'s> Worker<'s> {
                     let resolved = resolved.map(|all| (all, self.firsts.get(index).copied().unwrap_or(0)));
                     fill(&mut self.resolver, loaded, placed.address, resolved, everywhere, answer);
                     answer.object = object.take();
-                    result = each(answer, Some(&loaded.map), &mut loaded.names);
+                    result = each(answer, Some(&loaded.map), &mut loaded.names, texts.as_deref_mut());
                 }
             }
             if result.is_err() {
@@ -261,12 +270,13 @@ impl<'s> Worker<'s> {
         result
     }
 
-    /// Forgets all files where there are too many. Indices of files that somebody holds are of no use then.
+    /// Forgets all files if there are too many. Indices of files become invalid.
     pub(crate) fn make_room(&mut self) {
         if self.files.len() > MAX_FILES {
             self.forgotten += self.files.len();
             self.files.clear();
             self.by_map.clear();
+            self.texts.clear();
             self.ranker.clear();
             self.modules = None;
         }
@@ -330,26 +340,27 @@ impl<'s> Worker<'s> {
         frame: StackFrame,
     ) -> Result<Placed, (Option<usize>, Unknown)> {
         // A call may be the last instruction of its module, so that it returns to an address after the module.
-        let back = u64::from(frame.kind == Kind::Return);
+        let back = u64::from(frame.kind == AddressKind::Return);
         let given = frame.place.given();
         let mut place = frame.place;
         let index = match place {
-            Place::Unknown => return Err((None, Unknown::NoAddress)),
-            Place::Memory(address) => {
+            ReportedAddress::Unknown => return Err((None, Unknown::NoAddress)),
+            ReportedAddress::Memory(address) => {
                 let (found, address) = self.find(modules, address, back);
-                place = Place::Memory(address);
+                place = ReportedAddress::Memory(address);
                 found
             }
-            Place::Mapped { module, address } => {
-                place = Place::Memory(address);
+            ReportedAddress::Mapped { module, address } => {
+                place = ReportedAddress::Memory(address);
                 Some(module).filter(|&module| modules.has(module, address.wrapping_sub(back)))
             }
-            Place::Offset { module, .. } | Place::Image { module, .. } | Place::Section { module, .. } => {
-                Some(module)
-            }
+            ReportedAddress::Offset { module, .. }
+            | ReportedAddress::Image { module, .. }
+            | ReportedAddress::Section { module, .. } => Some(module),
         };
         let Some((index, module)) = index.and_then(|index| Some((index, modules.get(index)?))) else {
-            return Err((None, Unknown::NoModule));
+            let is_address = matches!(place, ReportedAddress::Memory(_));
+            return Err((None, if is_address { modules.why_none() } else { Unknown::NoModule }));
         };
         let file = match self.file(index, module) {
             Ok(file) => file,
@@ -365,9 +376,9 @@ impl<'s> Worker<'s> {
         let placed =
             |given, address| Ok(Placed { module: Some(index), file: Some(file), bias, given, address });
         let image = match place {
-            Place::Image { address, .. } => address,
-            Place::Offset { offset, .. } => offset.wrapping_add(header.image_base),
-            Place::Section { section, offset, .. } => {
+            ReportedAddress::Image { address, .. } => address,
+            ReportedAddress::Offset { offset, .. } => offset.wrapping_add(header.image_base),
+            ReportedAddress::Section { section, offset, .. } => {
                 let Some(section) = map.file().program_sections().nth(section) else {
                     return placed(given, StackAddr::Foreign);
                 };
@@ -378,7 +389,7 @@ impl<'s> Worker<'s> {
                 }
                 return placed(Some(address), of_kind(address, frame.kind, header.machine));
             }
-            Place::Memory(address) if module.sections.is_some() => {
+            ReportedAddress::Memory(address) if module.sections.is_some() => {
                 let found = module.section_of(address.wrapping_sub(back));
                 let found = found.and_then(|(name, offset)| {
                     let mut sections = map.file().program_sections();
@@ -391,20 +402,22 @@ impl<'s> Worker<'s> {
                     _ => return placed(given, StackAddr::Foreign),
                 }
             }
-            Place::Memory(address) => match bias {
+            ReportedAddress::Memory(address) => match bias {
                 Some(bias) => address.wrapping_sub(bias),
                 None => match in_file_part(address, back, module, map) {
                     Ok(address) => address,
                     Err(why) => return Err((Some(index), Unknown::NoMapping(why.into()))),
                 },
             },
-            Place::Mapped { .. } | Place::Unknown => return Err((Some(index), Unknown::NoAddress)),
+            ReportedAddress::Mapped { .. } | ReportedAddress::Unknown => {
+                return Err((Some(index), Unknown::NoAddress));
+            }
         };
         placed(given, of_kind(image, frame.kind, header.machine))
     }
 
     /// Determines which functions of folded code each frame may be. The chain of callers breaks between frames of different modules.
-    fn resolve(&mut self, placed: &mut [Placed]) {
+    fn resolve(&mut self, placed: &mut [Placed], mut texts: Option<&mut Texts>) {
         self.resolved.clear();
         self.firsts.clear();
         // A frame without a caller may be any function of its group, and the plain lookup returns just that.
@@ -419,7 +432,21 @@ impl<'s> Worker<'s> {
             let caller = placed.get(index + 1).filter(|caller| frame.shares_module(caller));
             let caller = caller.map(|caller| (caller.address, &self.resolved[index + 1]));
             let map = &self.files[file].map;
+            let key = frame.address.lookup_address().map(|image| (number(map), image.0));
+            // The answer at code of one function does not depend on the caller.
+            if let (Some(texts), Some((number, image))) = (&texts, key)
+                && let Some(resolved) = texts.resolved(number, image)
+            {
+                self.resolved[index] = resolved;
+                continue;
+            }
             match resolve::frame(map.file(), frame.address, caller) {
+                Ok(resolved) if resolved.group.is_none() => {
+                    if let (Some(texts), Some((number, image))) = (&mut texts, key) {
+                        texts.resolve(number, image, resolved);
+                    }
+                    self.resolved[index] = resolved;
+                }
                 Ok(mut resolved) => {
                     let import = self.import(placed[index], placed.get(index + 1));
                     let told = import.map_or(Ok(()), |import| self.by_import(file, import, &mut resolved));
@@ -471,7 +498,7 @@ impl<'s> Worker<'s> {
         self.files[file].map.file().resolve_import(resolved, &name)
     }
 
-    /// Narrows the functions that the innermost frame may be by its object. Returns what is known of the object.
+    /// Narrows the functions that the innermost frame may be by its object. Returns the result about the object.
     fn object(&mut self, placed: &mut [Placed], query: Query<'_>) -> Option<crate::ObjectAnswer> {
         let vtable = match query.innermost {
             Innermost::Nothing => return None,
@@ -495,8 +522,8 @@ impl<'s> Worker<'s> {
         self.addresses.clear();
         self.addresses.extend(placed[..same].iter().map(|placed| placed.address));
         let caller = self.addresses.get(1).copied();
-        let vtable =
-            vtable.and_then(|place| self.place(query.modules, StackFrame { place, kind: Kind::Exact }).ok());
+        let vtable = vtable
+            .and_then(|place| self.place(query.modules, StackFrame { place, kind: AddressKind::Exact }).ok());
         let Loaded { map, objects, .. } = &mut self.files[file];
         let resolved = self.resolved.get_mut(..same)?;
         let before = resolved.first().copied();
@@ -526,7 +553,12 @@ impl<'s> Worker<'s> {
     }
 }
 
-/// Fills an answer with what a file has at an address.
+/// The number of a file in [`Texts`]: the address of its mapping, which nothing else has as long as the file is open.
+fn number(map: &SymbolMap) -> usize {
+    std::ptr::from_ref(map) as usize
+}
+
+/// Fills an answer with a file's data for an address.
 fn fill(
     resolver: &mut Resolver,
     loaded: &Loaded,

@@ -7,8 +7,8 @@ use std::path::Path;
 
 use foldsym_convert::{NoProgress, Options};
 use foldsym_symbolize::{
-    Answer, Batch, Form, Innermost, Kind, Module, Modules, NameId, Names, Place, Query, StackFrame,
-    Symbolizer,
+    AddressKind, Answer, Batch, Form, Innermost, Module, Modules, NameId, Names, Query, ReportedAddress,
+    StackFrame, Symbolizer,
 };
 
 /// Where the programs are loaded, in this order.
@@ -167,7 +167,8 @@ fn objects_are_asked_in_a_batch_too() {
     let symbolizer = fleet.symbolizer();
     let mut queries = fleet.queries();
     for (query, vtable) in queries.iter_mut().zip(&fleet.vtables) {
-        query.innermost = vtable.map_or(Innermost::Nothing, |at| Innermost::Vtable(Place::Memory(at)));
+        query.innermost =
+            vtable.map_or(Innermost::Nothing, |at| Innermost::Vtable(ReportedAddress::Memory(at)));
     }
     assert!(fleet.vtables.iter().flatten().count() > 0);
     assert_eq!(in_batches(&symbolizer, &queries, 64), one_by_one(&symbolizer, &queries));
@@ -217,7 +218,7 @@ fn more_files_than_are_kept_open() {
         processes.push(Modules::new(vec![Module::new(name).at(0x200000)]));
     }
     let symbolizer = Symbolizer::builder().search([folder.path()]).build().unwrap();
-    let frame = |address| StackFrame { place: Place::Memory(address), kind: Kind::Exact };
+    let frame = |address| StackFrame { place: ReportedAddress::Memory(address), kind: AddressKind::Exact };
     let frames = [frame(0x20_12b0), frame(0x20_1300), frame(0x20_13d0)];
     let query = |modules| Query { modules, frames: frames.as_slice(), innermost: Innermost::Nothing };
     let queries: Vec<Query<'_>> = processes.iter().map(query).collect();
@@ -227,8 +228,8 @@ fn more_files_than_are_kept_open() {
     assert!(symbolizer.opened().files >= 300 && symbolizer.opened().bytes > 300 * 1000);
 }
 
-/// More files than are kept at a time, of two programs. Files are forgotten in the middle of the batch, and stacks with folded
-/// functions stand before and after that.
+/// More files than are kept at a time, of two programs. Files are forgotten in the middle of the batch; stacks with folded functions come
+/// before and after.
 #[test]
 fn files_that_are_forgotten_within_a_batch() {
     let fleet = fleet();
@@ -246,7 +247,9 @@ fn files_that_are_forgotten_within_a_batch() {
     let of_demo = [0x20_12b0, 0x20_1300, 0x20_13d0].map(StackFrame::exact);
     // Recorded stacks of the folded program, at link-time addresses.
     let moved = |frame: &StackFrame| match frame.place {
-        Place::Memory(at) => StackFrame { place: Place::Memory(at - PROGRAMS[0].1 + fold_base), ..*frame },
+        ReportedAddress::Memory(at) => {
+            StackFrame { place: ReportedAddress::Memory(at - PROGRAMS[0].1 + fold_base), ..*frame }
+        }
         _ => *frame,
     };
     let of_first = |vtable: &Option<u64>| vtable.is_some_and(|at| at < PROGRAMS[1].1);
@@ -265,7 +268,7 @@ fn files_that_are_forgotten_within_a_batch() {
         }
         // A stack with an object is answered by itself, in the middle of the others.
         for (stack, vtable) in &recorded {
-            let innermost = Innermost::Vtable(Place::Memory(*vtable));
+            let innermost = Innermost::Vtable(ReportedAddress::Memory(*vtable));
             queries.push(Query { modules, frames: stack, innermost });
             queries.push(Query { modules, frames: stack, innermost: Innermost::Nothing });
         }

@@ -1,11 +1,11 @@
-//! What the cache of converted programs keeps, and what it makes anew.
+//! Tests what the cache of converted programs keeps, and what it makes again.
 #![cfg(feature = "convert")]
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use foldsym_symbolize::{
-    Kind, LocalStore, Module, Modules, Place, Stack, StackFrame, Store, Symbolizer, Unknown,
+    AddressKind, LocalStore, Module, Modules, ReportedAddress, Stack, StackFrame, Store, Symbolizer, Unknown,
 };
 
 fn built(name: &str) -> PathBuf {
@@ -20,8 +20,8 @@ fn line(program: &Path, cache: &Path, address: u64, is_named: bool) -> u32 {
         false => (Symbolizer::builder().search([program.parent().unwrap()]), module),
     };
     let symbolizer = builder.cache(cache).build().unwrap();
-    let place = Place::Image { module: 0, address };
-    let stack = Stack::new(&Modules::new(vec![module]), vec![StackFrame { place, kind: Kind::Exact }]);
+    let place = ReportedAddress::Image { module: 0, address };
+    let stack = Stack::new(&Modules::new(vec![module]), vec![StackFrame { place, kind: AddressKind::Exact }]);
     let frame = symbolizer.symbolize(&stack).remove(0);
     assert!(matches!(frame.unknown, None | Some(Unknown::NoFunction)), "{frame:?}");
     frame.functions.first().map_or(0, |location| location.line)
@@ -65,7 +65,7 @@ fn a_store_comes_before_what_was_converted_here() {
     assert!(has_rows(Symbolizer::builder().store(Store::Local(store))));
 }
 
-/// What an older converter made lacks what files have now: it is made anew, once.
+/// A file of an older converter lacks contents that files have now: it is made again, once.
 #[test]
 fn what_another_converter_made_is_made_anew() {
     let folder = tempfile::tempdir().unwrap();

@@ -11,7 +11,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use foldsym_symbolize::{
-    BuildId, Builder, Debuginfod, Frame, Kind, Module, Modules, Place, Stack, StackFrame, Symbolizer, Unknown,
+    AddressKind, BuildId, Builder, Debuginfod, Frame, Module, Modules, ReportedAddress, Stack, StackFrame,
+    Symbolizer, Unknown,
 };
 
 /// A program without debug information, and its debug file.
@@ -36,8 +37,8 @@ fn ask_with(builder: Builder, servers: &[String], cache: &Path) -> Frame {
     let wait = Some(Duration::from_secs(20));
     let servers = Debuginfod::new(servers.to_vec(), cache, wait, wait);
     let module = Module::new("stripped").with_id(id());
-    let place = Place::Image { module: 0, address: OUTER };
-    let stack = Stack::new(&Modules::new(vec![module]), vec![StackFrame { place, kind: Kind::Exact }]);
+    let place = ReportedAddress::Image { module: 0, address: OUTER };
+    let stack = Stack::new(&Modules::new(vec![module]), vec![StackFrame { place, kind: AddressKind::Exact }]);
     builder.debuginfod(servers).build().unwrap().symbolize(&stack).remove(0)
 }
 
@@ -148,7 +149,7 @@ fn a_debug_file_alone_answers_until_the_program_is_there() {
     let frame = ask(&failing.0);
     assert_answered(&frame);
     assert!(is_without_code(&frame), "{frame:?}");
-    // The debug file is in the cache of debuginfod; the program is asked for again.
+    // The debug file is in the cache of debuginfod; the program is requested again.
     assert_eq!(failing.1.load(Ordering::Relaxed), 2);
     let frame = ask(&whole.0);
     assert_answered(&frame);
@@ -177,8 +178,8 @@ fn an_engine_asks_again_for_a_program() {
     let engine = builder.debuginfod(Debuginfod::new(vec![url], cache.path(), wait, wait)).build().unwrap();
     let ask = || {
         let module = Module::new("stripped").with_id(id());
-        let place = Place::Image { module: 0, address: OUTER };
-        let frame = StackFrame { place, kind: Kind::Exact };
+        let place = ReportedAddress::Image { module: 0, address: OUTER };
+        let frame = StackFrame { place, kind: AddressKind::Exact };
         let frame = engine.symbolize(&Stack::new(&Modules::new(vec![module]), vec![frame])).remove(0);
         assert_answered(&frame);
         frame.reason.is_some_and(|reason| reason.text() == "no_code")
@@ -216,7 +217,8 @@ fn a_debug_file_alone_answers_while_servers_fail_or_wait() {
     let wait = Some(Duration::from_secs(20));
     let builder = Symbolizer::builder().retry_after(Duration::ZERO);
     let engine = builder.debuginfod(Debuginfod::new(vec![url], cache.path(), wait, wait)).build().unwrap();
-    let frame = StackFrame { place: Place::Image { module: 0, address: OUTER }, kind: Kind::Exact };
+    let frame =
+        StackFrame { place: ReportedAddress::Image { module: 0, address: OUTER }, kind: AddressKind::Exact };
     // One list of modules, so that workers know it again.
     let stack = Stack::new(&Modules::new(vec![Module::new("stripped").with_id(id())]), vec![frame]);
     let (mut worker, mut frames) = (engine.worker(), Vec::new());
@@ -226,7 +228,7 @@ fn a_debug_file_alone_answers_while_servers_fail_or_wait() {
         frames[0].reason.is_none_or(|reason| reason.text() != "no_code")
     };
     assert!(!has_code());
-    // Everything fails, and nothing is at hand.
+    // Every request fails, and the cache is empty.
     state.store(DOWN, Ordering::Relaxed);
     fs::remove_dir_all(cache.path().join(id().to_string())).unwrap();
     let asked = count.load(Ordering::Relaxed);
@@ -246,7 +248,7 @@ fn a_debug_file_alone_answers_while_servers_fail_or_wait() {
     assert!(has_code() && count.load(Ordering::Relaxed) == asked);
 }
 
-/// What a server sent wrong is not kept: the next server is asked, and this one again.
+/// A file of another build is not kept: the next server is tried, and later this one again.
 #[test]
 fn a_server_that_sends_another_build_is_not_believed() {
     let other = fs::read(programs().join("../split.clang-dwarf5.set/stripped.debug")).unwrap();
@@ -313,7 +315,7 @@ fn debians_server_answers() {
     for name in ["debuginfo", "executable"] {
         assert!(cache.join(id().to_string()).join(name).metadata().unwrap().len() > 0);
     }
-    // Elfutils' own client takes what was fetched, with no server at hand.
+    // Elfutils' own client finds the fetched files without a server.
     let mut client = Command::new("debuginfod-find");
     client.args(["debuginfo", &id().to_string()]).env("DEBUGINFOD_CACHE_PATH", &cache);
     let found = client.env("DEBUGINFOD_URLS", format!("http://{nobody}")).output().unwrap();

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use foldsym_symbolize::{
-    BuildId, Certainty, DebugId, Evidence, Frame, Kind, LocalStore, Mapping, Module, ModuleId, Modules,
-    Place, Stack, StackFrame, Store, Symbolizer, Unknown,
+    AddressKind, BuildId, Certainty, DebugId, Evidence, Frame, LocalStore, Mapping, Module, ModuleId,
+    Modules, ReportedAddress, Stack, StackFrame, Store, Symbolizer, Unknown,
 };
 
 /// An address with inlined code in the golden file, which is linked to 0x200000.
@@ -61,8 +61,11 @@ fn places_and_kinds_lead_to_one_address() {
     same(one(module().mapped(part), StackFrame::returns_to(load + INLINED + 1 - 0x201000)));
     same(one(module().mapped(Mapping::Everywhere { bias }), exact(bias + INLINED)));
     let place = |place, kind| StackFrame { place, kind };
-    same(one(module(), place(Place::Offset { module: 0, offset: INLINED - 0x200000 }, Kind::Exact)));
-    same(one(module(), place(Place::Image { module: 0, address: INLINED }, Kind::Exact)));
+    same(one(
+        module(),
+        place(ReportedAddress::Offset { module: 0, offset: INLINED - 0x200000 }, AddressKind::Exact),
+    ));
+    same(one(module(), place(ReportedAddress::Image { module: 0, address: INLINED }, AddressKind::Exact)));
     // A return address is looked up one byte before; an adjusted one is inside the call already.
     same(one(module().at(load), StackFrame::returns_to(load + INLINED + 1 - 0x200000)));
     same(one(module().at(load), StackFrame::adjusted(load + INLINED - 0x200000)));
@@ -115,7 +118,10 @@ fn absence_damage_and_failure_are_three_things() {
     assert_eq!(none(one(other().at(0x200000), exact(0x200001))), Some(Unknown::NoFunction));
     assert_eq!(none(one(other(), StackFrame::UNKNOWN)), Some(Unknown::NoAddress));
     assert_eq!(
-        none(one(other(), StackFrame { place: Place::Offset { module: 7, offset: 0 }, kind: Kind::Exact })),
+        none(one(
+            other(),
+            StackFrame { place: ReportedAddress::Offset { module: 7, offset: 0 }, kind: AddressKind::Exact }
+        )),
         Some(Unknown::NoModule)
     );
     let part = |file_offset| Mapping::FilePart { start: 0x1000, size: 0x1000, file_offset };
@@ -332,7 +338,7 @@ fn the_name_that_a_call_was_linked_to_says_whom_another_module_called() {
     }
 }
 
-/// A pointer that the program may change, and a register that two ways fill, say of no call whom it was linked to.
+/// A pointer that the program may change does not show which function a call was linked to, nor does a register that two paths set.
 #[cfg(feature = "convert")]
 #[test]
 fn a_call_through_a_pointer_or_of_one_of_two_functions_is_no_import() {
@@ -381,7 +387,7 @@ fn damaged_imports_of_a_caller_tell_nothing() {
     let map = open(&caller);
     let (returns_to, _) = map.file().imports().unwrap().iter().next().unwrap().unwrap();
     let imports = foldsym_format::SectionId::IMPORTS;
-    let section = map.file().sections().find(|section| section.id == imports).unwrap();
+    let section = map.file().records().sections().find(|section| section.id == imports).unwrap();
     let place = section.offset as usize..(section.offset + section.len) as usize;
     drop(map);
     let ask = || {

@@ -14,5 +14,5 @@ fn the_front_page_has_the_example() {
     let example = include_str!("../examples/readme.rs");
     let shown = between(page, "(`foldsym-symbolize`):\n\n```rust\n", "```");
     assert!(shown.contains("Symbolizer::builder()"), "{shown}");
-    assert_eq!(shown, between(example, "stands on the page.\n", "    Ok(())\n}"));
+    assert_eq!(shown, between(example, "are on the page.\n", "    Ok(())\n}"));
 }

@@ -1,4 +1,4 @@
-//! Names of fields to those that a table's answers have.
+//! Selects the fields of a table's answers by name.
 
 use crate::TableError;
 
@@ -22,7 +22,7 @@ pub const FIELDS: [&str; 16] = [
     "message",
 ];
 
-/// Some of the [`FIELDS`]. A column that is not asked for is not made: text is most of what an answer costs.
+/// Some of the [`FIELDS`]. Only the requested columns are made, since text takes most of the time of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SymbolFields(u16);
 
@@ -30,7 +30,7 @@ impl SymbolFields {
     /// All of them.
     pub const ALL: Self = Self(u16::MAX);
 
-    /// Those of these names, in any order.
+    /// The fields with these names, in any order.
     ///
     /// # Errors
     /// There is no field of a name, or no name at all.

@@ -1,4 +1,4 @@
-//! The columns of a batch to stacks, grouped by the modules of their processes.
+//! Reads the columns of a batch as stacks, grouped by the modules of their processes.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int64Type, UInt64Type};
@@ -7,10 +7,10 @@ use arrow_buffer::{NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::{DataType, Field, Fields};
 use foldhash::HashMap;
 use foldsym_store::ModuleId;
-use foldsym_symbolize::{Innermost, Kind, Module, Modules, Place, Query, StackFrame};
+use foldsym_symbolize::{AddressKind, Innermost, Module, Modules, Query, ReportedAddress, StackFrame};
 use std::sync::Arc;
 
-use crate::TableError;
+use crate::{Stack, TableError};
 
 /// The stacks of a batch.
 pub(crate) struct Stacks {
@@ -24,7 +24,7 @@ pub(crate) struct Stacks {
     faults: HashMap<(usize, usize), Unreadable>,
     /// By row: which of `modules`.
     which: Vec<usize>,
-    /// Rows with a stack, those of one process together.
+    /// Rows with a stack; rows of one process are together.
     order: Vec<usize>,
 }
 
@@ -70,7 +70,7 @@ fn is_text(kind: &DataType) -> bool {
     }
 }
 
-/// A list of any kind as a plain one, whose values are those of its rows alone: a slice of a table has the values of all rows.
+/// Converts a list of any kind to a plain one that has only the values of its own rows: a slice of a table shares the values of all rows.
 fn list(column: &str, array: &dyn Array) -> Result<ListArray, TableError> {
     let whole = plain_list(column, array)?;
     let (field, offsets, values, nulls) = whole.into_parts();
@@ -87,7 +87,7 @@ fn plain_list(column: &str, array: &dyn Array) -> Result<ListArray, TableError> 
         | DataType::FixedSizeList(inner, _)
         | DataType::ListView(inner)
         | DataType::LargeListView(inner) => inner.clone(),
-        // Of a column without a value nobody knows the type.
+        // A column without any value has no known type.
         DataType::Null => Arc::new(Field::new("item", DataType::Null, true)),
         kind => return Err(wrong(column, format!("expected a list, found {kind}"))),
     };
@@ -102,7 +102,7 @@ fn optional<T>(
     stacks.column_by_name(column).map(|array| read(column, array.as_ref())).transpose()
 }
 
-/// An identity, or why the text is none.
+/// An identity, or why the text is not one.
 fn identity(text: Option<&str>) -> (Option<ModuleId>, Option<String>) {
     match text.map(|text| (text, ModuleId::parse(text))) {
         None => (None, None),
@@ -156,7 +156,7 @@ impl Columns {
         };
         let modules = match optional(stacks, "modules", list)? {
             Some(lists) => {
-                // Nulls of no type are no modules. A few bytes can hold billions of them.
+                // Untyped nulls are not modules. A few bytes can hold billions of them.
                 let lists = match lists.value_type() {
                     DataType::Null => {
                         let each = Field::new("item", DataType::Struct(no_modules()), true);
@@ -189,7 +189,7 @@ impl Columns {
         self.rows
     }
 
-    /// The words of kinds of a row, and which is the first; nothing where the row has none.
+    /// The words of kinds of a row, and which is the first; nothing if the row has none.
     fn words(&self, row: usize, frames: usize) -> Result<Option<(&StringArray, usize)>, TableError> {
         let Some((kinds, words)) = self.kinds.as_ref().filter(|(kinds, _)| kinds.is_valid(row)) else {
             return Ok(None);
@@ -204,7 +204,7 @@ impl Columns {
 }
 
 impl ModuleColumns {
-    /// Whether two rows have the same lists of modules, which is seen without a look at each module. False where that is not known.
+    /// Whether two rows have the same lists of modules, which is seen without a look at each module. False if that is unknown.
     fn are_equal(&self, one: usize, other: usize) -> bool {
         let Self::Lists { lists, ids, names, bases, nulls } = self else { return false };
         if lists.is_null(one) || lists.is_null(other) || bases.null_count() > 0 || nulls.is_some() {
@@ -238,10 +238,10 @@ fn elements(lists: &ListArray, row: usize) -> std::ops::Range<usize> {
 }
 
 impl Stacks {
-    /// Reads some of the rows; they count from 0 in what is read.
+    /// Reads some of the rows; in the result they count from 0.
     ///
     /// # Errors
-    /// A value is none of those that its column may have.
+    /// A value that its column may not have.
     pub(crate) fn read(columns: &Columns, rows: std::ops::Range<usize>) -> Result<Self, TableError> {
         let Columns { frames, addresses, .. } = columns;
         let mut read = Self {
@@ -259,7 +259,7 @@ impl Stacks {
                 let range = elements(frames, row);
                 let words = columns.words(row, range.len())?;
                 for (at, index) in range.enumerate() {
-                    let default = if at == 0 { Kind::Exact } else { Kind::Return };
+                    let default = if at == 0 { AddressKind::Exact } else { AddressKind::Return };
                     let kind = match words {
                         Some((words, start)) if words.is_valid(start + at) => {
                             kind(words.value(start + at), row)?
@@ -270,8 +270,8 @@ impl Stacks {
                         true => {
                             let address = addresses.value(index).cast_unsigned();
                             let place = match linked {
-                                true => Place::Image { module: 0, address },
-                                false => Place::Memory(address),
+                                true => ReportedAddress::Image { module: 0, address },
+                                false => ReportedAddress::Memory(address),
                             };
                             StackFrame { place, kind }
                         }
@@ -286,7 +286,31 @@ impl Stacks {
         Ok(read)
     }
 
-    /// Reads the modules of each row. Gives which rows have link-time addresses of their only module.
+    /// Takes stacks that are in no table. Neighbours that borrow the same modules share them.
+    pub(crate) fn of(stacks: &[Stack<'_>]) -> Self {
+        let mut read = Self {
+            frames: Vec::with_capacity(stacks.iter().map(|stack| stack.frames.len()).sum()),
+            ends: Vec::with_capacity(stacks.len()),
+            nulls: vec![false; stacks.len()],
+            modules: Vec::new(),
+            faults: HashMap::default(),
+            which: Vec::with_capacity(stacks.len()),
+            order: (0..stacks.len()).collect(),
+        };
+        let mut last: Option<&Modules> = None;
+        for stack in stacks {
+            if !last.is_some_and(|last| std::ptr::eq(last, stack.modules)) {
+                read.modules.push(stack.modules.clone());
+                last = Some(stack.modules);
+            }
+            read.which.push(read.modules.len() - 1);
+            read.frames.extend_from_slice(stack.frames);
+            read.ends.push(read.frames.len());
+        }
+        read
+    }
+
+    /// Reads the modules of each row. Returns which rows have link-time addresses of their only module.
     fn read_modules(&mut self, columns: &ModuleColumns, rows: std::ops::Range<usize>) -> Vec<bool> {
         let mut known: HashMap<Vec<u8>, usize> = HashMap::default();
         let mut linked = vec![false; rows.len()];
@@ -399,7 +423,7 @@ impl Stacks {
         self.which[row]
     }
 
-    /// What is known of a process's module whose identity could not be read.
+    /// The error of a process's module whose identity could not be read.
     pub(crate) fn fault(&self, process: usize, module: usize) -> Option<&Unreadable> {
         self.faults.get(&(process, module))
     }
@@ -413,14 +437,7 @@ fn field<'a>(each: &'a StructArray, name: &str) -> Option<&'a dyn Array> {
     each.column_by_name(name).map(ArrayRef::as_ref)
 }
 
-fn kind(word: &str, row: usize) -> Result<Kind, TableError> {
-    match word {
-        "exact" => Ok(Kind::Exact),
-        "return" => Ok(Kind::Return),
-        "adjusted" => Ok(Kind::Adjusted),
-        other => {
-            let what = format!("kind {other:?}: expected \"exact\", \"return\" or \"adjusted\"");
-            Err(TableError::Row { row, what })
-        }
-    }
+fn kind(word: &str, row: usize) -> Result<AddressKind, TableError> {
+    AddressKind::parse(word)
+        .map_err(|expected| TableError::Row { row, what: format!("kind {word:?}: {expected}") })
 }

@@ -1,8 +1,8 @@
-//! Stacks in the rows of an Arrow table to frames in one more column. The Python wheel and the command both call this: one schema, one code
-//! path. `schema/table.md` says what each column is.
+//! Symbolizes the stacks in the rows of an Arrow table and adds a column with their frames. The Python wheel and the command both call
+//! it, so that they have the same schema. `schema/table.md` describes the columns.
 //!
-//! The crate reads columns by name, gives a batch to the engine at once ([`foldsym_symbolize::Batch`]), and writes the text of a name once
-//! for each distinct name. It opens no files but those that the engine finds.
+//! The crate reads columns by name, gives a whole batch to the engine ([`foldsym_symbolize::Batch`]), and writes the text of each
+//! distinct name once. The engine finds and opens the files.
 
 #![warn(missing_docs)]
 #![forbid(unsafe_code)]
@@ -12,18 +12,22 @@ mod input;
 mod output;
 #[cfg(feature = "parquet")]
 mod parquet_file;
+#[cfg(feature = "reports")]
+mod reports;
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{ArrowError, Schema, SchemaRef};
-use foldsym_symbolize::Symbolizer;
+use foldsym_symbolize::{Modules, StackFrame, Symbolizer};
 
 pub use fields::{FIELDS, SymbolFields};
 pub use output::symbols_field;
 #[cfg(feature = "parquet")]
 pub use parquet_file::{Done, symbolize_file};
+#[cfg(feature = "reports")]
+pub use reports::{ReportFile, report_schema, symbolize_report};
 
 /// Version of the columns; it is in the metadata of each table that is written, under [`VERSION_KEY`].
 pub const VERSION: &str = "1";
@@ -43,21 +47,21 @@ pub enum TableError {
     Column {
         /// Its name.
         column: String,
-        /// What was expected, and what is there.
+        /// The expectation, and what was found.
         what: String,
     },
-    /// A value is none of those that its column may have.
+    /// The value is not allowed in its column.
     #[error("row {row}: {what}")]
     Row {
         /// Its number in its batch, from 0.
         row: usize,
-        /// What is wrong.
+        /// The fault.
         what: String,
     },
     /// A batch's answers do not fit columns with offsets of 32 bits.
     #[error("the batch has {total} {what}, more than {}: give fewer rows at a time", i32::MAX)]
     TooLarge {
-        /// What there is too much of.
+        /// The thing of which there is too much.
         what: &'static str,
         /// How much there is.
         total: usize,
@@ -83,12 +87,23 @@ pub enum TableError {
     },
 }
 
+/// How a column holds texts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TextKind {
+    /// As dictionaries: each distinct text once.
+    Dictionary,
+    /// As plain text, a copy for each value. Spark before 4.3 reads no other.
+    Plain,
+    /// As views of 16 bytes into one copy of each distinct text.
+    View,
+}
+
 /// How a table is answered, and how names are written.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct TableOptions {
-    /// As dictionaries: each distinct name once. Otherwise as plain text, which Spark needs.
-    pub dictionaries: bool,
+    /// How names are written.
+    pub text: TextKind,
     /// Threads that share the rows of a batch; 0 for one a core. Neither answers nor errors depend on it.
     pub threads: usize,
     /// Which fields the answers have.
@@ -97,7 +112,7 @@ pub struct TableOptions {
 
 impl Default for TableOptions {
     fn default() -> Self {
-        Self { dictionaries: true, threads: 1, fields: SymbolFields::ALL }
+        Self { text: TextKind::Dictionary, threads: 1, fields: SymbolFields::ALL }
     }
 }
 
@@ -123,7 +138,7 @@ pub fn concat(schema: &SchemaRef, batches: &[RecordBatch]) -> Result<RecordBatch
 pub const COLUMNS: [&str; 6] = ["frames", "kinds", "modules", "module_id", "module_name", "base"];
 
 /// Checks the values of the [`COLUMNS`] of a batch that another library made: offsets, keys of dictionaries, UTF-8. The C data interface
-/// tells no sizes of buffers, so that a last offset beyond its data is not seen here.
+/// does not give the sizes of buffers, so this cannot detect a last offset beyond its data.
 ///
 /// # Errors
 /// A column is damaged.
@@ -149,14 +164,14 @@ fn validate_column(stacks: &RecordBatch, column: &str) -> Result<(), TableError>
 /// Answers the stacks of a batch, a row each: gives its columns and [`SYMBOLS`].
 ///
 /// # Errors
-/// A column is missing or has another type, or a value is none that it may have.
+/// A column is missing or has another type, or has a value that is not allowed.
 pub fn symbolize_batch(
     symbolizer: &Symbolizer,
     stacks: &RecordBatch,
     options: TableOptions,
 ) -> Result<RecordBatch, TableError> {
     let read = input::Columns::of(stacks)?;
-    let column = answers(symbolizer, &read, options)?;
+    let column = answers(symbolizer, read.rows(), |rows| input::Stacks::read(&read, rows), options)?;
     let mut columns: Vec<_> = stacks
         .schema()
         .fields()
@@ -172,21 +187,42 @@ pub fn symbolize_batch(
 /// Rows that are worth a thread.
 const ROWS_A_THREAD: usize = 256;
 
-/// The column of symbols. Threads answer a part of the rows each; then the parts' names become one dictionary.
+/// A stack that is in no table.
+#[derive(Clone, Copy, Debug)]
+pub struct Stack<'a> {
+    /// The modules of its process.
+    pub modules: &'a Modules,
+    /// Its frames, innermost first.
+    pub frames: &'a [StackFrame],
+}
+
+/// Answers stacks: gives the column [`SYMBOLS`], of as many rows.
+///
+/// # Errors
+/// The answers are too large for one column.
+pub fn symbolize_stacks(
+    symbolizer: &Symbolizer,
+    stacks: &[Stack<'_>],
+    options: TableOptions,
+) -> Result<ArrayRef, TableError> {
+    answers(symbolizer, stacks.len(), |rows| Ok(input::Stacks::of(&stacks[rows])), options)
+}
+
+/// The column of symbols. Threads read and answer a part of the rows each; then the parts' names become one dictionary.
 fn answers(
     symbolizer: &Symbolizer,
-    columns: &input::Columns,
+    rows: usize,
+    read: impl Fn(std::ops::Range<usize>) -> Result<input::Stacks, TableError> + Sync,
     options: TableOptions,
 ) -> Result<ArrayRef, TableError> {
     let cores = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
     let threads = if options.threads == 0 { cores() } else { options.threads.min(MAX_THREADS) };
-    let rows = columns.rows();
     let size = rows.div_ceil(threads).max(ROWS_A_THREAD);
     let ranges: Vec<_> = (0..rows.div_ceil(size).max(1))
         .map(|part| (part * size).min(rows)..((part + 1) * size).min(rows))
         .collect();
     let parts = in_parallel(ranges, |rows| -> Result<_, TableError> {
-        Ok(output::Part::of(symbolizer, input::Stacks::read(columns, rows)?))
+        Ok(output::Part::of(symbolizer, read(rows)?))
     });
     // The first part with an error has the first row with one.
     let mut parts = parts.into_iter().collect::<Result<Vec<_>, _>>()?;

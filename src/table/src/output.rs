@@ -2,17 +2,19 @@
 
 use std::sync::Arc;
 
+use arrow_array::builder::StringViewBuilder;
 use arrow_array::types::Int32Type;
 use arrow_array::{
-    ArrayRef, BooleanArray, DictionaryArray, Int32Array, Int64Array, ListArray, StringArray, StructArray,
+    Array as _, ArrayRef, BooleanArray, DictionaryArray, Int32Array, Int64Array, ListArray, StringArray,
+    StructArray,
 };
 use arrow_buffer::{NullBuffer, OffsetBuffer};
 use arrow_schema::{ArrowError, DataType, Field, Fields};
 use foldhash::HashMap;
-use foldsym_symbolize::{Answer, Batch, Modules, Names, Place, Symbolizer};
+use foldsym_symbolize::{Answer, Batch, Modules, Names, Symbolizer};
 
 use crate::input::Stacks;
-use crate::{SYMBOLS, SymbolFields, TableError, TableOptions};
+use crate::{SYMBOLS, SymbolFields, TableError, TableOptions, TextKind};
 
 /// A text of the batch.
 type Text = i32;
@@ -41,7 +43,7 @@ impl Texts {
         other.all.iter().map(|text| self.of(text)).collect()
     }
 
-    /// No text where it is empty.
+    /// `None` for an empty text.
     fn of_bytes(&mut self, bytes: &[u8]) -> Option<Text> {
         (!bytes.is_empty()).then(|| self.of(&String::from_utf8_lossy(bytes)))
     }
@@ -71,7 +73,7 @@ fn fits(lengths: impl Iterator<Item = usize>, what: &'static str) -> Result<(), 
     }
 }
 
-/// What the frames of an answer have in common, and which elements are its.
+/// The data that the frames of an answer share, and the indices of its elements.
 struct Made {
     elements: std::ops::Range<usize>,
     certainty: Option<Text>,
@@ -187,7 +189,7 @@ impl Symbols {
         texts
     }
 
-    /// Takes the names of modules, and why identities could not be read. Gives them by process and module.
+    /// Takes the names of modules, and why identities could not be read. Returns them by process and module.
     fn modules(&mut self, stacks: &Stacks) -> Vec<Vec<(Text, Option<Text>)>> {
         let texts = &mut self.texts;
         let mut of_process = |(process, modules): (usize, &Modules)| {
@@ -261,12 +263,7 @@ impl Part {
                 let modules = &modules[stacks.process(row)];
                 for (index, (frame, asked)) in batch.stack(query).iter().zip(stacks.frames(row)).enumerate() {
                     let module = frame.module.and_then(|module| modules.get(module as usize)).copied();
-                    let address = match asked.place {
-                        Place::Memory(address)
-                        | Place::Mapped { address, .. }
-                        | Place::Image { address, .. } => Some(address.cast_signed()),
-                        _ => None,
-                    };
+                    let address = asked.place.given().map(u64::cast_signed);
                     let made = &symbols.made[frame.answer as usize];
                     let message = match module {
                         Some((_, Some(fault))) if made.unknown.is_some() => Some(fault),
@@ -325,7 +322,7 @@ pub(crate) fn fit_together(
 ) -> Result<(), TableError> {
     fits(parts.iter().map(|part| part.frame.len()), "functions")?;
     fits(parts.iter().map(|part| part.candidates.len()), "candidates")?;
-    if options.dictionaries {
+    if options.text != TextKind::Plain {
         return Ok(());
     }
     for (column, _) in TEXTS.iter().enumerate().filter(|(_, name)| options.fields.has(name)) {
@@ -336,7 +333,7 @@ pub(crate) fn fit_together(
     Ok(())
 }
 
-/// What the functions of a frame have in common that is not its answer's.
+/// The data that the functions of a frame share, apart from the answer's.
 #[derive(Clone, Copy)]
 struct Position {
     frame: i32,
@@ -424,19 +421,24 @@ impl ElementColumns {
         ]
     }
 
-    /// The column, a list for each row. The caller has asked [`fit_together`].
+    /// The column, a list for each row. The caller has checked [`fit_together`].
     pub(crate) fn finish(
         mut self,
         values: &Arc<StringArray>,
         options: TableOptions,
     ) -> Result<ArrayRef, TableError> {
         let text = |keys: Vec<Option<Text>>| -> Result<ArrayRef, TableError> {
-            if options.dictionaries {
-                let keys = Int32Array::from(keys);
-                return Ok(Arc::new(DictionaryArray::<Int32Type>::try_new(keys, values.clone())?));
+            match options.text {
+                TextKind::Dictionary => {
+                    let keys = Int32Array::from(keys);
+                    Ok(Arc::new(DictionaryArray::<Int32Type>::try_new(keys, values.clone())?))
+                }
+                TextKind::Plain => {
+                    let plain = keys.into_iter().map(|key| key.map(|key| values.value(key as usize)));
+                    Ok(Arc::new(plain.collect::<StringArray>()))
+                }
+                TextKind::View => views(keys, values),
             }
-            let plain = keys.into_iter().map(|key| key.map(|key| values.value(key as usize)));
-            Ok(Arc::new(plain.collect::<StringArray>()))
         };
         let fields = fields(options);
         let mut columns: Vec<ArrayRef> = Vec::with_capacity(fields.len());
@@ -484,10 +486,30 @@ impl ElementColumns {
     }
 }
 
+/// A column of text as views into one copy of each text that it has. A stream sends the copies with each column, so the texts of other
+/// columns are left out.
+fn views(keys: Vec<Option<Text>>, values: &StringArray) -> Result<ArrayRef, TableError> {
+    let mut numbers: Vec<Option<Text>> = vec![None; values.len()];
+    let (mut own, mut bytes) = (Vec::new(), 0);
+    let mut number = |key: Text| {
+        *numbers[key as usize].get_or_insert_with(|| {
+            let text = values.value(key as usize);
+            own.push(text);
+            bytes += text.len() as u32;
+            own.len() as Text - 1
+        })
+    };
+    let keys: Vec<Option<Text>> = keys.into_iter().map(|key| key.map(&mut number)).collect();
+    let mut texts = StringViewBuilder::with_capacity(own.len()).with_fixed_block_size(bytes.max(1));
+    own.into_iter().for_each(|text| texts.append_value(text));
+    Ok(arrow_select::take::take(&texts.finish(), &Int32Array::from(keys), None)?)
+}
+
 fn fields(options: TableOptions) -> Fields {
-    let text = || match options.dictionaries {
-        true => DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8)),
-        false => DataType::Utf8,
+    let text = || match options.text {
+        TextKind::Dictionary => DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8)),
+        TextKind::Plain => DataType::Utf8,
+        TextKind::View => DataType::Utf8View,
     };
     let candidates = DataType::List(Arc::new(Field::new("item", text(), true)));
     let all = [

@@ -1,9 +1,12 @@
-//! A Parquet file of stacks to one of answers, a batch of rows at a time.
+//! Reads a Parquet file of stacks and writes one of answers, a batch of rows at a time.
 
 use std::fs::File;
 use std::io::Write;
+use std::ops::Range;
 use std::path::Path;
 
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
 use foldsym_symbolize::Symbolizer;
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
@@ -13,12 +16,12 @@ use parquet::file::properties::WriterProperties;
 use crate::{TableError, TableOptions, schema_of, symbolize_batch};
 
 /// Rows that are answered at a time.
-const ROWS: usize = 16 << 10;
+pub(crate) const ROWS: usize = 16 << 10;
 
 /// Bytes of encoded rows that wait for the end of their row group. A row group of 64 MB is large enough for any reader.
 const ROW_GROUP: usize = 64 << 20;
 
-/// What was done.
+/// Counts of what was done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Done {
@@ -41,34 +44,65 @@ pub fn symbolize_file(
         File::open(input).map_err(|error| TableError::Io { path: input.display().to_string(), error })?;
     let reader = ParquetRecordBatchReaderBuilder::try_new(file)?.with_batch_size(ROWS);
     let schema = schema_of(reader.schema(), options);
-    let properties =
-        WriterProperties::builder().set_compression(Compression::ZSTD(ZstdLevel::default())).build();
-    let mut writer = ArrowWriter::try_new(output, schema, Some(properties)).map_err(TableError::Write)?;
+    let mut writer = Writer::new(output, schema)?;
     let mut done = Done::default();
     for batch in reader.build()? {
         let batch = batch?;
-        // Answers too large for one batch are made in halves, the first half first.
-        let mut parts = vec![batch];
+        let before = done.rows as usize;
+        writer.write_rows(0..batch.num_rows(), |part| {
+            let start = before + part.start;
+            let answered = symbolize_batch(symbolizer, &batch.slice(part.start, part.len()), options);
+            answered.map_err(|error| match error {
+                TableError::Row { row, what } => TableError::Row { row: start + row, what },
+                error => error,
+            })
+        })?;
+        done.rows += batch.num_rows() as u64;
+    }
+    writer.close()?;
+    Ok(done)
+}
+
+/// Writes a Parquet file.
+pub(crate) struct Writer<W: Write + Send>(ArrowWriter<W>);
+
+impl<W: Write + Send> Writer<W> {
+    pub(crate) fn new(output: W, schema: SchemaRef) -> Result<Self, TableError> {
+        let properties =
+            WriterProperties::builder().set_compression(Compression::ZSTD(ZstdLevel::default())).build();
+        Ok(Self(ArrowWriter::try_new(output, schema, Some(properties)).map_err(TableError::Write)?))
+    }
+
+    /// Answers rows and writes them. Answers that are too large for one batch are made in halves, the first half first.
+    pub(crate) fn write_rows(
+        &mut self,
+        rows: Range<usize>,
+        answer: impl Fn(Range<usize>) -> Result<RecordBatch, TableError>,
+    ) -> Result<(), TableError> {
+        let mut parts: Vec<_> = std::iter::once(rows).collect();
         while let Some(part) = parts.pop() {
-            let rows = part.num_rows();
-            match symbolize_batch(symbolizer, &part, options) {
-                Ok(answered) => {
-                    writer.write(&answered).map_err(TableError::Write)?;
-                    done.rows += rows as u64;
-                }
-                Err(TableError::TooLarge { .. }) if rows > 1 => {
-                    parts.extend([part.slice(rows / 2, rows - rows / 2), part.slice(0, rows / 2)]);
-                }
-                Err(TableError::Row { row, what }) => {
-                    return Err(TableError::Row { row: row + done.rows as usize, what });
+            match answer(part.clone()) {
+                Ok(answered) => self.write(&answered)?,
+                Err(TableError::TooLarge { .. }) if part.len() > 1 => {
+                    let middle = part.start + part.len() / 2;
+                    parts.extend([middle..part.end, part.start..middle]);
                 }
                 Err(error) => return Err(error),
             }
         }
-        if writer.in_progress_size() > ROW_GROUP {
-            writer.flush().map_err(TableError::Write)?;
-        }
+        Ok(())
     }
-    writer.close().map_err(TableError::Write)?;
-    Ok(done)
+
+    fn write(&mut self, rows: &RecordBatch) -> Result<(), TableError> {
+        self.0.write(rows).map_err(TableError::Write)?;
+        if self.0.in_progress_size() > ROW_GROUP {
+            self.0.flush().map_err(TableError::Write)?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn close(self) -> Result<(), TableError> {
+        self.0.close().map_err(TableError::Write)?;
+        Ok(())
+    }
 }

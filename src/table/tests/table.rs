@@ -9,7 +9,7 @@ use arrow_array::{Array, ArrayRef, ListArray, RecordBatch, RecordBatchOptions, S
 use arrow_schema::{DataType, Field, Schema};
 use foldsym_symbolize::Symbolizer;
 use foldsym_table::{
-    FIELDS, SYMBOLS, SymbolFields, TableError, TableOptions, VERSION, VERSION_KEY, symbolize_batch,
+    FIELDS, SYMBOLS, SymbolFields, TableError, TableOptions, TextKind, VERSION, VERSION_KEY, symbolize_batch,
     symbols_field,
 };
 
@@ -25,9 +25,11 @@ fn demo_id() -> String {
     foldsym_store::SymbolMap::open(&demo()).unwrap().build_id().unwrap().to_string()
 }
 
-fn options(dictionaries: bool, threads: usize) -> TableOptions {
+const TEXT_KINDS: [TextKind; 3] = [TextKind::Dictionary, TextKind::Plain, TextKind::View];
+
+fn options(text: TextKind, threads: usize) -> TableOptions {
     let mut options = TableOptions::default();
-    (options.dictionaries, options.threads) = (dictionaries, threads);
+    (options.text, options.threads) = (text, threads);
     options
 }
 
@@ -91,9 +93,9 @@ candidates: list of TEXT
 unknown: TEXT
 message: TEXT";
     assert_eq!(VERSION, "1");
-    for (dictionaries, text) in [(true, "Utf8 by Int32"), (false, "Utf8")] {
+    for (kind, text) in TEXT_KINDS.into_iter().zip(["Utf8 by Int32", "Utf8", "Utf8View"]) {
         let mut shown = String::new();
-        show(symbols_field(options(dictionaries, 1)).data_type(), 0, &mut shown);
+        show(symbols_field(options(kind, 1)).data_type(), 0, &mut shown);
         assert_eq!(shown, golden.replace("TEXT", text));
     }
     let page =
@@ -126,10 +128,10 @@ fn columns_and_metadata_stay_and_the_version_is_added() {
 fn a_dictionary_has_each_name_once_whatever_the_threads() {
     let batch = stacks(2000);
     let symbolizer = symbolizer();
-    let plain = symbolize_batch(&symbolizer, &batch, options(false, 1)).unwrap();
+    let plain = symbolize_batch(&symbolizer, &batch, options(TextKind::Plain, 1)).unwrap();
     let (_, plain) = symbols(&plain);
     for threads in [1, 2, 5] {
-        let answered = symbolize_batch(&symbolizer, &batch, options(true, threads)).unwrap();
+        let answered = symbolize_batch(&symbolizer, &batch, options(TextKind::Dictionary, threads)).unwrap();
         let (_, elements) = symbols(&answered);
         let function = elements.column_by_name("function").unwrap().as_dictionary::<Int32Type>();
         let values = function.values().as_string::<i32>();
@@ -146,18 +148,42 @@ fn a_dictionary_has_each_name_once_whatever_the_threads() {
     assert!(texts(&plain, "function").iter().flatten().count() > 1000);
     // Threads change nothing of plain columns, to the bit.
     for threads in [2, 5] {
-        let answered = symbolize_batch(&symbolizer, &batch, options(false, threads)).unwrap();
+        let answered = symbolize_batch(&symbolizer, &batch, options(TextKind::Plain, threads)).unwrap();
         assert_eq!(symbols(&answered).1, plain);
     }
 }
 
-/// A column that is not asked for is not there, and the others have the values that they have with all.
+/// A stream sends the texts of each column.
+#[test]
+fn a_column_of_views_has_each_of_its_own_texts_once() {
+    let symbolizer = symbolizer();
+    let plain = symbolize_batch(&symbolizer, &stacks(2000), options(TextKind::Plain, 1)).unwrap();
+    let (_, plain) = symbols(&plain);
+    for threads in [1, 2] {
+        let answered = symbolize_batch(&symbolizer, &stacks(2000), options(TextKind::View, threads)).unwrap();
+        let (_, elements) = symbols(&answered);
+        for field in ["function", "linkage_name", "file", "module", "certainty", "unknown", "message"] {
+            let expected = texts(&plain, field);
+            assert_eq!(texts(&elements, field), expected, "{field}");
+            // Short ones are inside their views.
+            let mut long: Vec<_> = expected.into_iter().flatten().filter(|text| text.len() > 12).collect();
+            long.sort_unstable();
+            long.dedup();
+            let column = elements.column_by_name(field).unwrap().as_string_view();
+            let bytes: usize = column.data_buffers().iter().map(|buffer| buffer.len()).sum();
+            let once: usize = long.iter().map(String::len).sum();
+            assert!(bytes >= once && bytes <= once * threads, "{field}: {bytes}, {once}, {threads} threads");
+        }
+    }
+}
+
+/// A column that was not requested is missing, and the others have the values that they have with all columns.
 #[test]
 fn the_fields_that_are_wanted_are_made_and_no_others() {
     let symbolizer = symbolizer();
-    for dictionaries in [true, false] {
+    for text in TEXT_KINDS {
         for threads in [1, 3] {
-            let mut some = options(dictionaries, threads);
+            let mut some = options(text, threads);
             let all = symbolize_batch(&symbolizer, &stacks(1000), some).unwrap();
             let (all_lists, all) = symbols(&all);
             assert_eq!(all.column_names(), FIELDS);
@@ -183,7 +209,7 @@ fn the_fields_that_are_wanted_are_made_and_no_others() {
                     };
                     match *name {
                         // Dictionaries of lists number their texts otherwise where fewer are made.
-                        "candidates" if dictionaries => {
+                        "candidates" if text == TextKind::Dictionary => {
                             let inner = |column: Option<&ArrayRef>| {
                                 let lists = column.unwrap().as_list::<i32>().clone();
                                 (lists.offsets().clone(), plain(Some(lists.values())))
@@ -216,11 +242,15 @@ fn fields_that_are_not_there_are_named() {
 #[test]
 fn a_slice_is_answered_as_its_rows_are() {
     let symbolizer = symbolizer();
-    let whole = symbolize_batch(&symbolizer, &stacks(1000), options(false, 1)).unwrap();
+    let whole = symbolize_batch(&symbolizer, &stacks(1000), options(TextKind::Plain, 1)).unwrap();
     let (whole, _) = symbols(&whole);
     for (start, len) in [(0, 1), (3, 700), (999, 1), (500, 0)] {
         for threads in [1, 3] {
-            let part = symbolize_batch(&symbolizer, &stacks(1000).slice(start, len), options(false, threads));
+            let part = symbolize_batch(
+                &symbolizer,
+                &stacks(1000).slice(start, len),
+                options(TextKind::Plain, threads),
+            );
             let (part, _) = symbols(&part.unwrap());
             assert_eq!(part.len(), len);
             for row in 0..len {
@@ -238,9 +268,9 @@ fn a_slice_is_answered_as_its_rows_are() {
 #[test]
 fn a_batch_without_rows_has_the_same_columns() {
     let symbolizer = symbolizer();
-    for dictionaries in [true, false] {
-        let none = symbolize_batch(&symbolizer, &stacks(0), options(dictionaries, 4)).unwrap();
-        let some = symbolize_batch(&symbolizer, &stacks(4), options(dictionaries, 4)).unwrap();
+    for text in TEXT_KINDS {
+        let none = symbolize_batch(&symbolizer, &stacks(0), options(text, 4)).unwrap();
+        let some = symbolize_batch(&symbolizer, &stacks(4), options(text, 4)).unwrap();
         assert_eq!((none.num_rows(), none.schema()), (0, some.schema()));
     }
 }
@@ -288,7 +318,7 @@ fn modules_of_no_type_are_none_and_take_no_memory() {
     let modules: ArrayRef = Arc::new(ListArray::new(field, offsets, nulls, None));
     let frames = stacks(2).column_by_name("frames").unwrap().clone();
     let batch = RecordBatch::try_from_iter([("modules", modules), ("frames", frames)]).unwrap();
-    let answers = symbolize_batch(&symbolizer(), &batch, options(false, 1)).unwrap();
+    let answers = symbolize_batch(&symbolizer(), &batch, options(TextKind::Plain, 1)).unwrap();
     let (_, elements) = symbols(&answers);
     assert!(elements.len() >= 2 && texts(&elements, "module").iter().all(Option::is_none));
 }

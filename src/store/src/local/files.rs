@@ -16,7 +16,12 @@ pub(super) fn touch(path: &Path) -> io::Result<()> {
 }
 
 pub(super) fn make_folder(path: &Path) -> Result<(), StoreError> {
-    fs::create_dir_all(path).map_err(|error| StoreError::io(path, "make the folder", error))
+    fs::create_dir_all(path).map_err(|error| match path.metadata() {
+        Ok(found) if !found.is_dir() => {
+            StoreError::NotAFolder { path: path.to_owned(), found: kind_text(found.file_type()) }
+        }
+        _ => StoreError::io(path, "make the folder", error),
+    })
 }
 
 /// The text of a small file. `Ok(None)` if there is no file.

@@ -1,8 +1,8 @@
 //! Garbage collection: removes files that were not used for long, and litter of killed writers.
 //!
-//! Readers need no care: a file that is removed stays mapped where it is open. Writers need the lock of an entry to publish it, and so does the
-//! collector to remove it, or an index entry that leads to it; it looks again under the lock. What somebody else has locked is in use, and
-//! stays. A folder is removed only by `rmdir`, which fails while something is in it.
+//! Removal is safe for readers: a removed file stays mapped in the processes that have it open. A writer takes the lock of an entry to
+//! publish it. The collector takes the same lock to remove the entry, or an index entry that leads to it, and checks again after it has the
+//! lock. An entry that another process has locked is in use, and stays. A folder is removed by `rmdir`, which fails unless it is empty.
 //!
 //! A cache has stores in its folders. They are collected together, so that one bound holds for all.
 
@@ -25,18 +25,18 @@ pub(super) const LITTER_AGE: Duration = Duration::from_secs(24 * 3600);
 /// Notes about missing files and failed conversions are removed at this age.
 const NOTE_AGE: Duration = Duration::from_secs(24 * 3600);
 
-/// What an entry without a file takes: the block of its folder.
+/// The bytes of an entry without a file: the block of its folder.
 const NOTE_BYTES: u64 = 4096;
 /// Bytes that are written into a cache are counted in pieces of this size.
 const PIECE: u64 = 64 << 10;
 
-/// What garbage collection may remove.
+/// Limits of a garbage collection.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct GcOptions {
     /// Files that were not used for this long are removed.
     pub max_age: Option<Duration>,
-    /// Then the least recently used files are removed, until the rest has at most so many bytes.
+    /// Then the least recently used files are removed, until the rest has at most this many bytes.
     pub max_bytes: Option<u64>,
     /// Temporary files and index entries without a file are removed at this age. The default is a day.
     pub litter_age: Duration,
@@ -80,7 +80,7 @@ struct Candidate<'s> {
 }
 
 impl LocalStore {
-    /// Removes files by age and size, and litter. Without limits it removes litter alone. Stores in folders of a cache are collected too.
+    /// Removes files by age and size, and litter. Without limits it removes only litter. Stores in folders of a cache are collected too.
     ///
     /// # Errors
     /// A pin cannot be read, so that it is unknown which files it keeps; or the store cannot be listed or written.
@@ -143,14 +143,14 @@ impl LocalStore {
         let due = most / 8 / PIECE;
         let pieces = written.div_ceil(PIECE).min(due + 1);
         let path = self.tmp().join("written");
-        // A byte for each piece: to append is one step, whoever else appends.
+        // A byte for each piece: appending is one step, even if other processes append too.
         let count = || -> io::Result<u64> {
             fs::create_dir_all(self.tmp())?;
             let mut file = fs::File::options().append(true).create(true).open(&path)?;
             file.write_all(&vec![b'.'; usize::try_from(pieces).unwrap_or(usize::MAX)])?;
             Ok(file.metadata()?.len())
         };
-        // What cannot be counted, as the disk is full, is a reason to make room.
+        // If the count cannot be written since the disk is full, that is a reason to make room.
         if count().is_ok_and(|counted| counted <= due) {
             return Ok(());
         }
@@ -158,7 +158,7 @@ impl LocalStore {
         self.gc(&GcOptions { max_bytes: Some(most), ..GcOptions::default() }).map(|_| ())
     }
 
-    /// Removes the file of a build id, with its index entries. `Ok(false)` where there is none. A pin does not keep it.
+    /// Removes the file of a build id, with its index entries. `Ok(false)` if there is none. A pin does not keep it.
     ///
     /// # Errors
     /// The store cannot be written.
@@ -209,7 +209,7 @@ impl LocalStore {
         Ok(())
     }
 
-    /// Of an entry without a file: removes reports and notes of these ages, which are too old to tell anything.
+    /// If an entry has no file, removes its reports and notes that are older than these ages.
     fn clear_notes(
         &self,
         entry: &Entry,
@@ -276,7 +276,7 @@ impl LocalStore {
         Ok(removed)
     }
 
-    /// Removes one index entry if it is old and leads to no file.
+    /// Removes one index entry if it is old and its file does not exist.
     fn sweep_entry(
         &self,
         path: &Path,
@@ -302,7 +302,7 @@ impl LocalStore {
     }
 }
 
-/// What is known of an entry that may go; `None` where nothing is there.
+/// A candidate for removal; `None` if the entry is gone.
 fn candidate(store: &LocalStore, entry: Entry) -> Result<Option<Candidate<'_>>, StoreError> {
     if let Some((size, used)) = weigh(&entry.path)? {
         return Ok(Some(Candidate { store, entry, size, used, is_bare: false }));

@@ -9,7 +9,7 @@ use super::store::{LocalStore, file_name};
 use crate::error::StoreError;
 use crate::id::{BuildId, DebugId};
 
-/// What is in the folder of a store besides entries.
+/// The contents of a store's folder that are not entries.
 const OWN: [&str; 8] = ["format", "debugid", "name", "pins", "tmp", "with", "remote", "location"];
 
 /// A file of the store.
@@ -32,7 +32,7 @@ pub struct Listed {
 pub struct Problem {
     /// The file or folder.
     pub path: PathBuf,
-    /// What is wrong, without the path.
+    /// The fault, without the path.
     pub message: String,
 }
 
@@ -55,8 +55,8 @@ pub(super) struct Entry {
 }
 
 impl LocalStore {
-    /// The files of this version of the format, by build id, without those of stores in folders of this one. What cannot be a file of the
-    /// store is left out: [`LocalStore::check`] names it.
+    /// The files of this version of the format, by build id, without those of stores in folders of this one. Other files are left out:
+    /// [`LocalStore::check`] names them.
     ///
     /// # Errors
     /// A folder of the store cannot be listed.
@@ -73,7 +73,7 @@ impl LocalStore {
         Ok(listed)
     }
 
-    /// Reads every file of the store whole, and every index entry, and says what is wrong. Stores in folders of a cache are checked too.
+    /// Reads every file and every index entry of the store, and returns their faults. Stores in folders of a cache are checked too.
     ///
     /// An index entry without a file is not a problem: a writer may be about to publish the file.
     ///
@@ -122,10 +122,10 @@ impl LocalStore {
         Ok(())
     }
 
-    /// An index entry leads to a program of its debug id, or to none.
+    /// An index entry must lead to a program of its debug id, or to a missing one.
     fn check_index(&self, id: &DebugId) -> Result<(), StoreError> {
         let Some(build_id) = self.build_id_of(id)? else { return Ok(()) };
-        // What is wrong with the file itself is told of its entry.
+        // Faults of the file itself are reported for its entry.
         let Ok(Some(map)) = self.inspect(&build_id) else { return Ok(()) };
         match DebugId::of_file(&build_id, map.file()) {
             found if found == *id => Ok(()),

@@ -42,7 +42,7 @@ impl LocalStore {
         taken.ok_or_else(|| StoreError::io(&self.lock_path(id), "lock", io::ErrorKind::WouldBlock.into()))
     }
 
-    /// Takes the lock of a build id if nobody holds it.
+    /// Takes the lock of a build id if it is free.
     pub(super) fn try_lock(&self, id: &BuildId) -> Result<Option<EntryLock<'_>>, StoreError> {
         self.take(id, |file| match FileExt::try_lock(file) {
             Ok(()) => Ok(true),

@@ -1,8 +1,8 @@
 //! Publishes a finished file: checks it, syncs it to the disk, and gives it its name in one step.
 //!
-//! The order makes a kill at any point harmless. First the file is whole and on the disk under a temporary name. Then the index entries are
-//! written, which lead to a file that is not there yet and count as absent. The link to the final name comes last: an entry
-//! with a file has its index entries. A writer that finds the file there writes index entries that are missing all the same.
+//! The order makes a kill at any point harmless. First the whole file is written to the disk under a temporary name. Then the index entries
+//! are written; until the file exists they count as absent. The link to the final name comes last, so every entry with a file has its index
+//! entries. A writer that finds an existing file still writes missing index entries.
 //!
 //! A file without a build id belongs to its report. Where it is replaced, the old report names the new file too before the file changes,
 //! and the new report follows: a reader finds a report that fits at any time.
@@ -361,7 +361,7 @@ impl LocalStore {
                 }
                 // Garbage collection removed the folder, which was empty.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                // The file system has no hard links. The lock keeps other writers away, so a rename replaces no file.
+                // The file system has no hard links. No other writer has the lock, so the rename replaces no file.
                 Err(error) if error.kind() == io::ErrorKind::Unsupported || no_links(&error) => {
                     let renamed = fs::rename(made, path);
                     return renamed.map_err(|error| StoreError::io(path, "write", error));

@@ -53,7 +53,7 @@ impl LocalStore {
         Self::open(root)
     }
 
-    /// As [`LocalStore::create`], for one user: the folder must belong to the user, and nobody else may write to it.
+    /// As [`LocalStore::create`], for one user: the folder must belong to the user, and no other user may write to it.
     ///
     /// # Errors
     /// As [`LocalStore::create`]; or the folder belongs to another user, or its group may write to it.
@@ -78,8 +78,8 @@ impl LocalStore {
         Ok(store)
     }
 
-    /// The store in a folder of this one that keeps programs converted with other options, which `key` names; it is made if it is not
-    /// there. [`LocalStore::check`] and [`LocalStore::gc`] of this store cover it.
+    /// The store in a folder of this one that keeps programs converted with other options, which `key` names; it is made if missing.
+    /// [`LocalStore::check`] and [`LocalStore::gc`] of this store cover it.
     ///
     /// # Errors
     /// As [`LocalStore::create_private`].
@@ -87,8 +87,8 @@ impl LocalStore {
         Self::create_private(&self.root.join("with").join(key))
     }
 
-    /// The store in a folder of this one that keeps what was fetched from a remote store. `key` tells remote stores apart; people read
-    /// `location`.
+    /// The store in a folder of this one that keeps the files fetched from a remote store. `key` distinguishes remote stores; `location` is
+    /// for people.
     pub(crate) fn of_remote(&self, key: &str, location: &str) -> Result<Self, StoreError> {
         let store = Self::create_private(&self.root.join("remote").join(key))?;
         store.place_text(&store.root.join("location"), &format!("{location}\n"), false)?;
@@ -270,7 +270,7 @@ pub(super) fn file_name() -> String {
 fn check_root(root: &Path, refused: u32) -> Result<(), StoreError> {
     let found = root.metadata().map_err(|error| StoreError::io(root, "open", error))?;
     if !found.is_dir() {
-        let found = format!("{}, not a folder", kind_text_of_file(found.file_type()));
+        let found = format!("{}, not a folder", kind_text(found.file_type()));
         return Err(StoreError::NotAStore { path: root.to_owned(), found });
     }
     #[cfg(unix)]
@@ -289,10 +289,6 @@ fn check_root(root: &Path, refused: u32) -> Result<(), StoreError> {
     #[cfg(not(unix))]
     let _ = refused;
     Ok(())
-}
-
-fn kind_text_of_file(kind: fs::FileType) -> &'static str {
-    if kind.is_file() { "a file" } else { kind_text(kind) }
 }
 
 /// Records that a file was used, so that garbage collection can remove unused files.

@@ -17,9 +17,9 @@ const MAX_FOLDERS: usize = 60;
 const MAX_FUNCTIONS: usize = 50;
 /// Bytes of a name that a part keeps.
 const MAX_NAME: usize = 200;
-/// `go_on` is called once for so many pieces, groups or functions.
+/// `go_on` is called once per this many pieces, groups or functions.
 const ASK: u32 = 4096;
-/// `go_on` is called once for so many names: decoding a name takes longer, since a file may have long ones.
+/// `go_on` is called once per this many names: decoding a name takes longer, since a file may have long ones.
 const ASK_NAMES: u32 = 64;
 
 /// A part, which may have parts of its own.
@@ -81,7 +81,7 @@ pub fn layout(file: &SymbolFile<'_>, go_on: &dyn Fn() -> bool) -> Result<Option<
     let mut bytes = Vec::new();
     let mut rest = file.header().file_len;
     let mut folders = Folders { file, by_id: HashMap::new(), go_on, named: 0 };
-    for section in file.sections() {
+    for section in file.records().sections() {
         rest = rest.saturating_sub(section.len);
         let records = match section.id {
             SectionId::ROWS => &found.rows,

@@ -1,0 +1,258 @@
+//! Writes crash reports to a Parquet file: a row for each thread, or for each stack of a profile.
+
+use std::io::Write;
+use std::sync::Arc;
+
+use arrow_array::builder::{
+    BooleanBuilder, Int32Builder, Int64Builder, ListBuilder, StringBuilder, StructBuilder,
+};
+use arrow_array::{ArrayRef, RecordBatch};
+use arrow_schema::{DataType, Field, Fields, Schema, SchemaRef};
+use foldsym_reports::{Report, Thread};
+use foldsym_symbolize::{Mapping, Module, Modules, ReportedAddress, Symbolizer};
+
+use crate::parquet_file::{ROWS, Writer};
+use crate::{Stack, TableError, TableOptions, schema_of, symbolize_stacks};
+
+/// Frames that are answered at a time, unless one stack has more.
+const FRAMES: usize = 1 << 20;
+
+fn module_fields() -> Fields {
+    Fields::from(vec![
+        Field::new("id", DataType::Utf8, true),
+        Field::new("base", DataType::Int64, true),
+        Field::new("name", DataType::Utf8, true),
+    ])
+}
+
+fn value_fields() -> Fields {
+    Fields::from(vec![Field::new("type", DataType::Utf8, true), Field::new("value", DataType::Int64, true)])
+}
+
+fn list_of(name: &str, item: DataType) -> Field {
+    Field::new(name, DataType::List(Arc::new(Field::new("item", item, true))), true)
+}
+
+/// The columns in front of the answers.
+fn columns() -> Schema {
+    Schema::new(vec![
+        Field::new("report", DataType::Utf8, false),
+        Field::new("format", DataType::Utf8, false),
+        Field::new("reason", DataType::Utf8, true),
+        Field::new("crash_address", DataType::Int64, true),
+        Field::new("thread", DataType::Int32, false),
+        Field::new("thread_id", DataType::Int64, true),
+        Field::new("thread_name", DataType::Utf8, true),
+        Field::new("crashed", DataType::Boolean, false),
+        list_of("values", DataType::Struct(value_fields())),
+        list_of("modules", DataType::Struct(module_fields())),
+        list_of("frames", DataType::Int64),
+        list_of("kinds", DataType::Utf8),
+        list_of("trust", DataType::Utf8),
+    ])
+}
+
+/// The columns of a table of reports; `schema/table.md` describes them.
+pub fn report_schema(options: TableOptions) -> SchemaRef {
+    schema_of(&columns(), options)
+}
+
+/// Rows that are being made.
+struct Rows {
+    report: StringBuilder,
+    format: StringBuilder,
+    reason: StringBuilder,
+    crash_address: Int64Builder,
+    thread: Int32Builder,
+    thread_id: Int64Builder,
+    thread_name: StringBuilder,
+    crashed: BooleanBuilder,
+    values: ListBuilder<StructBuilder>,
+    modules: ListBuilder<StructBuilder>,
+    frames: ListBuilder<Int64Builder>,
+    kinds: ListBuilder<StringBuilder>,
+    trust: ListBuilder<StringBuilder>,
+}
+
+fn not_empty(text: &str) -> Option<&str> {
+    (!text.is_empty()).then_some(text)
+}
+
+impl Rows {
+    fn new() -> Self {
+        Self {
+            report: StringBuilder::new(),
+            format: StringBuilder::new(),
+            reason: StringBuilder::new(),
+            crash_address: Int64Builder::new(),
+            thread: Int32Builder::new(),
+            thread_id: Int64Builder::new(),
+            thread_name: StringBuilder::new(),
+            crashed: BooleanBuilder::new(),
+            values: ListBuilder::new(StructBuilder::from_fields(value_fields(), 0)),
+            modules: ListBuilder::new(StructBuilder::from_fields(module_fields(), 0)),
+            frames: ListBuilder::new(Int64Builder::new()),
+            kinds: ListBuilder::new(StringBuilder::new()),
+            trust: ListBuilder::new(StringBuilder::new()),
+        }
+    }
+
+    fn add(&mut self, name: &str, report: &Report, index: usize, thread: &Thread) {
+        self.report.append_value(name);
+        self.format.append_value(report.format.text());
+        self.reason.append_option(not_empty(&report.reason));
+        self.crash_address.append_option(report.crash_address.map(u64::cast_signed));
+        self.thread.append_value(i32::try_from(index).unwrap_or(i32::MAX));
+        self.thread_id.append_option(thread.id.map(u64::cast_signed));
+        self.thread_name.append_option(not_empty(&thread.name));
+        self.crashed.append_value(thread.crashed);
+
+        for (kind, &value) in report.value_types.iter().zip(&thread.values) {
+            let each = self.values.values();
+            text(each, 0, Some(kind));
+            number(each, 1, Some(value));
+            each.append(true);
+        }
+        self.values.append(!thread.values.is_empty());
+
+        let modules = report.modules_of(thread);
+        for module in used(modules, thread) {
+            let each = self.modules.values();
+            text(each, 0, module.id.as_ref().map(ToString::to_string).as_deref());
+            number(each, 1, base(module).map(u64::cast_signed));
+            text(each, 2, not_empty(&module.name));
+            each.append(true);
+        }
+        self.modules.append(true);
+
+        for frame in &thread.frames {
+            self.frames.values().append_option(frame.place.given().map(u64::cast_signed));
+            self.kinds.values().append_value(frame.kind.text());
+        }
+        self.frames.append(true);
+        self.kinds.append(true);
+        thread.trust.iter().for_each(|trust| self.trust.values().append_value(trust.text()));
+        self.trust.append(!thread.trust.is_empty());
+    }
+
+    fn finish(mut self) -> Vec<ArrayRef> {
+        vec![
+            Arc::new(self.report.finish()),
+            Arc::new(self.format.finish()),
+            Arc::new(self.reason.finish()),
+            Arc::new(self.crash_address.finish()),
+            Arc::new(self.thread.finish()),
+            Arc::new(self.thread_id.finish()),
+            Arc::new(self.thread_name.finish()),
+            Arc::new(self.crashed.finish()),
+            Arc::new(self.values.finish()),
+            Arc::new(self.modules.finish()),
+            Arc::new(self.frames.finish()),
+            Arc::new(self.kinds.finish()),
+            Arc::new(self.trust.finish()),
+        ]
+    }
+}
+
+fn text(each: &mut StructBuilder, field: usize, value: Option<&str>) {
+    if let Some(builder) = each.field_builder::<StringBuilder>(field) {
+        builder.append_option(value);
+    }
+}
+
+fn number(each: &mut StructBuilder, field: usize, value: Option<i64>) {
+    if let Some(builder) = each.field_builder::<Int64Builder>(field) {
+        builder.append_option(value);
+    }
+}
+
+/// The modules that the frames of a thread are in, each once, in the order of the process: a process may have thousands of others.
+fn used<'m>(modules: &'m Modules, thread: &Thread) -> impl Iterator<Item = &'m Module> {
+    let of = |place| match place {
+        ReportedAddress::Memory(address) => modules.find(address),
+        ReportedAddress::Mapped { module, .. }
+        | ReportedAddress::Offset { module, .. }
+        | ReportedAddress::Image { module, .. }
+        | ReportedAddress::Section { module, .. } => Some(module),
+        _ => None,
+    };
+    let mut indexes: Vec<_> = thread.frames.iter().filter_map(|frame| of(frame.place)).collect();
+    indexes.sort_unstable();
+    indexes.dedup();
+    indexes.into_iter().filter_map(|index| modules.get(index))
+}
+
+/// The address of the first segment, if the report has it.
+fn base(module: &Module) -> Option<u64> {
+    match module.mapping {
+        Mapping::LoadAddress { address, .. } => Some(address),
+        _ => None,
+    }
+}
+
+/// Answers some threads of a report, a row each.
+///
+/// # Errors
+/// The answers are too large for one batch: give fewer threads.
+pub fn symbolize_report(
+    symbolizer: &Symbolizer,
+    name: &str,
+    report: &Report,
+    threads: std::ops::Range<usize>,
+    options: TableOptions,
+) -> Result<RecordBatch, TableError> {
+    let mut rows = Rows::new();
+    let mut stacks = Vec::with_capacity(threads.len());
+    for (index, thread) in report.threads.iter().enumerate().take(threads.end).skip(threads.start) {
+        rows.add(name, report, index, thread);
+        stacks.push(Stack { modules: report.modules_of(thread), frames: &thread.frames });
+    }
+    let mut columns = rows.finish();
+    columns.push(symbolize_stacks(symbolizer, &stacks, options)?);
+    Ok(RecordBatch::try_new(report_schema(options), columns)?)
+}
+
+/// A Parquet file of reports that is being written.
+pub struct ReportFile<W: Write + Send> {
+    writer: Writer<W>,
+    options: TableOptions,
+}
+
+impl<W: Write + Send> ReportFile<W> {
+    /// Begins a file.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn new(output: W) -> Result<Self, TableError> {
+        let options = TableOptions { threads: 0, ..TableOptions::default() };
+        Ok(Self { writer: Writer::new(output, report_schema(options))?, options })
+    }
+
+    /// Answers the threads of a report, and writes them. `name` says which report it is.
+    ///
+    /// # Errors
+    /// The file cannot be written, or the answers of one thread are too large by themselves.
+    pub fn add(&mut self, symbolizer: &Symbolizer, name: &str, report: &Report) -> Result<(), TableError> {
+        let mut start = 0;
+        while start < report.threads.len() {
+            let mut frames = 0;
+            let fit = report.threads[start..].iter().take(ROWS).take_while(|thread| {
+                frames += thread.frames.len();
+                frames <= FRAMES
+            });
+            let end = start + fit.count().max(1);
+            let answer = |part| symbolize_report(symbolizer, name, report, part, self.options);
+            self.writer.write_rows(start..end, answer)?;
+            start = end;
+        }
+        Ok(())
+    }
+
+    /// Ends the file.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn finish(self) -> Result<(), TableError> {
+        self.writer.close()
+    }
+}
