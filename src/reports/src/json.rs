@@ -1,13 +1,13 @@
 //! A report as JSON, as the command line and the server print it. `schema/answers.md` says what the keys are.
 //!
-//! An object is put in parts, in this order: [`begin`], then for each thread [`thread`], its frames by [`frame`], and `]}`, then [`end`].
+//! The caller writes an object in this order: [`begin`], then for each thread [`thread`], its frames by [`frame`], and `]}`, then [`end`].
 
 use foldsym_symbolize::json::{address, list, number, object, string};
 use foldsym_symbolize::{Answer, Modules, Names, Unknown};
 
 use crate::{Report, Thread, Trust};
 
-/// Puts the keys of a report in front of its threads, and the start of their list; not the brace of the object.
+/// Puts the keys of a report before its threads, and the start of their list; not the opening brace of the object.
 pub fn begin(out: &mut Vec<u8>, report: &Report) {
     out.extend_from_slice(b"\"Format\":");
     string(out, report.format.text().as_bytes());
@@ -32,7 +32,7 @@ pub fn begin(out: &mut Vec<u8>, report: &Report) {
     out.extend_from_slice(b",\"Threads\":[");
 }
 
-/// Puts the keys of a thread in front of its frames, and the start of their list. `index` is the thread's place in the report.
+/// Puts the keys of a thread before its frames, and the start of their list. `index` is the thread's index in the report.
 pub fn thread(out: &mut Vec<u8>, index: usize, thread: &Thread) {
     if index > 0 {
         out.push(b',');
@@ -45,7 +45,7 @@ pub fn thread(out: &mut Vec<u8>, index: usize, thread: &Thread) {
     out.extend_from_slice(b",\"Name\":");
     string(out, thread.name.as_bytes());
     out.extend_from_slice(format!(",\"Crashed\":{}", thread.crashed).as_bytes());
-    // Keys of a stack's own that are named like ours are left out: an object has each key once.
+    // If a stack has keys with the names of ours, they are left out: an object has each key once.
     for (key, value) in
         thread.echo.iter().filter(|(key, _)| !["Id", "Name", "Crashed"].contains(&key.as_str()))
     {
@@ -56,7 +56,7 @@ pub fn thread(out: &mut Vec<u8>, index: usize, thread: &Thread) {
     out.extend_from_slice(b",\"Frames\":[");
 }
 
-/// Puts the answer to a frame. `index` is the frame's place in its stack, `trust` how an unwinder found it.
+/// Puts the answer for a frame. `index` is the frame's index in its stack, `trust` how an unwinder found it.
 pub fn frame(
     out: &mut Vec<u8>,
     index: usize,
@@ -83,7 +83,7 @@ pub fn frame(
     out.push(b'}');
 }
 
-/// The same frame without an answer.
+/// The same frame as one without an answer.
 fn without(answer: &Answer, why: Unknown) -> Answer {
     let mut bare = Answer::default();
     (bare.address, bare.module, bare.image_address) = (answer.address, answer.module, answer.image_address);

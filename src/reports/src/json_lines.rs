@@ -4,7 +4,7 @@ use foldsym_symbolize::{GivenStack, Modules, Requests};
 
 use crate::{Format, Report, ReportError, Thread};
 
-/// Lines that are no stacks are told of, up to so many.
+/// Most warnings about lines that are not stacks.
 const MAX_WARNINGS: usize = 100;
 
 /// Whether the first line, or the whole text, is an object with `frames`.
@@ -20,14 +20,14 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Report, ReportError> {
     let mut report = Report::new(Format::JsonLines, Modules::new(Vec::new()), Vec::new());
     let mut lost = 0usize;
     let mut requests = Requests::default();
-    // One object may be written over several lines.
+    // One object may extend over several lines.
     let is_one = GivenStack::parse(bytes).is_ok();
     let lines = bytes.split(|byte| *byte == b'\n' && !is_one).enumerate();
     for (index, line) in lines.filter(|(_, line)| !line.trim_ascii().is_empty()) {
         let number = index + 1;
         let read = GivenStack::parse(line).map_err(|error| error.to_string());
-        let read =
-            read.and_then(|given| Ok((requests.parse(&given).map_err(|error| error.to_string())?, given)));
+        let read = read
+            .and_then(|given| Ok((requests.parse(&given, None).map_err(|error| error.to_string())?, given)));
         match read {
             Ok((request, given)) => {
                 let mut thread =
@@ -48,7 +48,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Report, ReportError> {
         }
     }
     if lost > MAX_WARNINGS {
-        report.warnings.push(format!("{} more lines are no stacks", lost - MAX_WARNINGS));
+        report.warnings.push(format!("{} more lines are not stacks", lost - MAX_WARNINGS));
     }
     match report.threads.first() {
         Some(first) => report.modules = first.modules.clone().unwrap_or(report.modules),

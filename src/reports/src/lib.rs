@@ -1,18 +1,18 @@
 //! Reads crash reports: the modules of the process, its threads, and the addresses on their stacks.
 //!
-//! A report is found by its content ([`read`]). What comes out is the input of the engine: each [`Thread`] has frames whose kind (exact,
-//! return address, adjusted) the format defines, so that [`foldsym_symbolize`] resolves folded functions over the whole stack. The
-//! documentation of each [`Format`] says which addresses are of which kind.
+//! [`read`] recognises the format of a report by its content. The result is the input of [`foldsym_symbolize`]: each [`Thread`] has
+//! frames, and each frame has a kind (exact, return address, adjusted), which the engine needs to resolve folded functions over the
+//! whole stack. The documentation of each [`Format`] says which addresses have which kind.
 //!
 //! # What the crate promises
 //!
-//! - **Reports are hostile.** Sizes and counts in them are checked against the bytes that there are; damage is an error that says where, or a
-//!   warning where the rest can be read. Several entries may name the same bytes: the memory that a report takes, and the frames that its
-//!   stacks have together, follow from its size.
+//! - **Reports are hostile.** Sizes and counts are checked against the bytes of the report. Damage is an error that says where it is, or a
+//!   warning if the rest can be read. Several entries may refer to the same bytes, so the memory for a report and the frames of all its
+//!   stacks together are bounded by its size.
 //! - **A report opens no file by its path**, unless [`Options::open_paths`] says so.
-//! - **A frame that is a guess tells its neighbours nothing.** Where an unwinder found a caller by looking for anything that may be a return
-//!   address, there may be frames between, and it may be no frame at all: [`StackFrame::UNKNOWN`] stands on both sides of it, and no caller
-//!   proves a folded function across that.
+//! - **A guessed frame is not evidence for its neighbours.** An unwinder may find a caller by scanning the stack for possible return
+//!   addresses. Then frames may be missing next to it, or it may not be a frame at all. So it gets [`StackFrame::UNKNOWN`] on both sides,
+//!   and no caller proves a folded function across that.
 
 #![warn(missing_docs)]
 #![forbid(unsafe_code)]
@@ -22,24 +22,25 @@ pub mod symbolicate;
 
 use std::sync::Arc;
 
-use foldsym_symbolize::{Kind, Modules, StackFrame, Symbolizer};
+use foldsym_symbolize::{AddressKind, Modules, StackFrame, Symbolizer};
 
 #[cfg(feature = "unwind")]
 mod elf_core;
 mod json_lines;
 #[cfg(feature = "unwind")]
 mod minidump;
+mod perf_script;
 #[cfg(feature = "pprof")]
 pub mod pprof;
 pub mod sanitizer;
 #[cfg(feature = "unwind")]
 mod unwind;
 
-/// What a report is of.
+/// The format of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Format {
-    /// Our own JSON: an object for each stack, one a line. `schema/answers.md` says what the keys are.
+    /// Our own JSON: an object for each stack, one per line. `schema/answers.md` describes the keys.
     ///
     /// | frame | address |
     /// |---|---|
@@ -48,7 +49,7 @@ pub enum Format {
     JsonLines,
     /// The text of AddressSanitizer, UndefinedBehaviorSanitizer, ThreadSanitizer, MemorySanitizer and LeakSanitizer: see [`sanitizer`].
     Sanitizer,
-    /// Minidumps, as Crashpad, Breakpad and Windows write them. Stacks are walked here.
+    /// Minidumps, as Crashpad, Breakpad and Windows write them. This crate walks the stacks.
     ///
     /// | frame | address |
     /// |---|---|
@@ -56,7 +57,8 @@ pub enum Format {
     /// | caller of a frame that a signal made | exact |
     /// | others | return address |
     Minidump,
-    /// ELF cores, as the Linux kernel and gdb write them, of x86-64 and AArch64. Stacks are walked here, and addresses are as in a minidump.
+    /// ELF cores, as the Linux kernel and gdb write them, of x86-64 and AArch64. This crate walks the stacks; addresses are as in a
+    /// minidump.
     ElfCore,
     /// A request of `/symbolicate/v5`: see [`symbolicate`].
     ///
@@ -67,14 +69,29 @@ pub enum Format {
     Symbolicate,
     /// A profile as pprof writes it: see [`pprof`].
     Pprof,
+    /// The text of `perf script`.
+    ///
+    /// | frame | address |
+    /// |---|---|
+    /// | first of a sample, and first of the program outside of the kernel's | exact |
+    /// | others, in samples of `perf record --call-graph dwarf`, which the header (`perf script --header`) or [`Options::callers`] says | adjusted |
+    /// | others | return address, found by the kernel by frame pointers |
+    PerfScript,
 }
 
 impl Format {
     /// All formats.
-    pub const ALL: &[Self] =
-        &[Self::JsonLines, Self::Sanitizer, Self::Minidump, Self::ElfCore, Self::Symbolicate, Self::Pprof];
+    pub const ALL: &[Self] = &[
+        Self::JsonLines,
+        Self::Sanitizer,
+        Self::Minidump,
+        Self::ElfCore,
+        Self::Symbolicate,
+        Self::Pprof,
+        Self::PerfScript,
+    ];
 
-    /// The word for it in options and JSON.
+    /// Its word in options and JSON.
     pub const fn text(self) -> &'static str {
         match self {
             Self::JsonLines => "json",
@@ -83,15 +100,16 @@ impl Format {
             Self::ElfCore => "core",
             Self::Symbolicate => "symbolicate",
             Self::Pprof => "pprof",
+            Self::PerfScript => "perf",
         }
     }
 
-    /// The format of a word.
+    /// The format that a word names.
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|format| format.text() == word)
     }
 
-    /// The format of bytes, by their content.
+    /// The format of bytes, recognised by their content.
     pub fn of(bytes: &[u8]) -> Option<Self> {
         if bytes.starts_with(b"MDMP") || bytes.starts_with(b"PMDM") {
             Some(Self::Minidump)
@@ -103,6 +121,8 @@ impl Format {
             Some(Self::Symbolicate)
         } else if sanitizer::is_one(bytes) {
             Some(Self::Sanitizer)
+        } else if perf_script::is_one(bytes) {
+            Some(Self::PerfScript)
         } else if is_profile(bytes) {
             Some(Self::Pprof)
         } else {
@@ -111,7 +131,7 @@ impl Format {
     }
 }
 
-/// Whether bytes are a profile; without the feature none is known.
+/// Whether bytes are a profile; without the feature `pprof` never.
 fn is_profile(bytes: &[u8]) -> bool {
     #[cfg(feature = "pprof")]
     return pprof::is_one(bytes);
@@ -126,7 +146,7 @@ fn is_profile(bytes: &[u8]) -> bool {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Report {
-    /// The format that the bytes are of.
+    /// The format of the report.
     pub format: Format,
     /// The modules of the process.
     pub modules: Modules,
@@ -136,11 +156,11 @@ pub struct Report {
     pub reason: String,
     /// The address that the crash is about, if the report has it.
     pub crash_address: Option<u64>,
-    /// What was lost on the way, a sentence each.
+    /// What was lost while the report was read, one sentence each.
     pub warnings: Vec<String>,
-    /// What [`Thread::values`] are, `TYPE/UNIT`; empty if stacks have none.
+    /// Type and unit of each of [`Thread::values`], `TYPE/UNIT`; empty if stacks have none.
     pub value_types: Vec<String>,
-    /// Which of them is meant where nobody says.
+    /// The index of the value that is used if the user names none.
     pub default_value: usize,
 }
 
@@ -158,16 +178,16 @@ impl Report {
         }
     }
 
-    /// The modules that the frames of a thread are of: those of the report, or the thread's own.
+    /// The modules of a thread's frames: those of the report, or the thread's own.
     pub fn modules_of<'r>(&'r self, thread: &'r Thread) -> &'r Modules {
         thread.modules.as_ref().unwrap_or(&self.modules)
     }
 }
 
-/// Bytes of a thread's name: many threads may have one, and each has a copy.
+/// Most bytes of a thread's name: many threads may share one long name, and each has a copy.
 const MAX_NAME: usize = 1 << 10;
 
-/// The start of a text, of at most so many bytes.
+/// The start of a text, at most this many bytes.
 fn cut(text: &str, most: usize) -> &str {
     let end = (0..=text.len().min(most)).rev().find(|&end| text.is_char_boundary(end));
     &text[..end.unwrap_or(0)]
@@ -187,14 +207,14 @@ pub struct Thread {
     pub frames: Vec<StackFrame>,
     /// How each frame was found, as many as there are frames; empty if the report does not say.
     pub trust: Vec<Trust>,
-    /// The registers of each frame, by name and as numbers are written, as many as there are frames; empty unless [`Options::registers`] is
+    /// The registers of each frame, by name and as hexadecimal numbers, as many as there are frames; empty unless [`Options::registers`] is
     /// set.
     pub registers: Vec<Vec<(&'static str, String)>>,
-    /// The modules, where this stack is of another process than the rest of the report.
+    /// The modules, if this stack is of another process than the rest of the report.
     pub modules: Option<Modules>,
-    /// What a profile counted at this stack, in the order of [`Report::value_types`].
+    /// The values that a profile counted for this stack, in the order of [`Report::value_types`].
     pub values: Vec<i64>,
-    /// What the answer repeats: keys, each once, and their values as JSON.
+    /// Keys that the answer repeats, each once, with their values as JSON.
     pub echo: Vec<(String, String)>,
 }
 
@@ -210,12 +230,12 @@ pub enum Trust {
     FramePointer,
     /// By looking for anything on the stack that may be a return address.
     Scan,
-    /// It stands for frames that may be missing: none was found.
+    /// Not a frame: frames may be missing here.
     Gap,
 }
 
 impl Trust {
-    /// The word for it in text and JSON.
+    /// Its word in text and JSON.
     pub const fn text(self) -> &'static str {
         match self {
             Self::Context => "context",
@@ -227,44 +247,44 @@ impl Trust {
     }
 }
 
-/// Why bytes are no report.
+/// Why a report cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReportError {
-    /// No format begins like this.
-    #[error("no known report: it begins with {}", .0.escape_ascii())]
+    /// The bytes begin as no known format.
+    #[error("not a known crash report: begins with \"{}\", expected a minidump, an ELF core, a sanitizer's report, JSON, a pprof profile or the text of perf script", .0.escape_ascii())]
     UnknownFormat(Vec<u8>),
-    /// The report is damaged, or of a version that is not known.
+    /// The report is damaged, or of an unknown version.
     #[error("{}: {problem}", .format.text())]
     Damaged {
-        /// What it is of.
+        /// The report's format.
         format: Format,
-        /// What is wrong, with the place.
+        /// The fault, with its place.
         problem: String,
     },
-    /// Nobody wants it any more.
-    #[error("stopped: nobody waits for the report")]
+    /// The caller cancelled the reading.
+    #[error("cancelled")]
     Stopped,
 }
 
-/// How a report is read.
+/// Options of reading.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Options {
-    /// The format; `None` finds it by content.
+    /// The format; `None` recognises it by content.
     pub format: Option<Format>,
-    /// Programs are opened at the paths that the report names: only for reports of somebody who may see this machine's files.
+    /// Opens programs at the paths that the report names. Only for reports of somebody who may see this machine's files.
     pub open_paths: bool,
-    /// The registers of frames are wanted, where stacks are walked here.
+    /// Keeps the registers of frames, for formats whose stacks this crate walks.
     pub registers: bool,
-    /// What the addresses of callers are, where formats do not say and producers differ: profiles.
-    pub callers: Option<Kind>,
+    /// The kind of callers' addresses, for a format that does not say it and whose producers differ (profiles, the text of `perf script`).
+    pub callers: Option<AddressKind>,
 }
 
-/// Reads a report of any format. Reports that hold memory in place of stacks are unwound with the files that `symbolizer` finds.
+/// Reads a report of any format. If a report has memory instead of stacks, the stacks are walked with the files that `symbolizer` finds.
 ///
 /// # Errors
-/// [`ReportError`], for bytes that are of no known format, or damaged.
+/// [`ReportError`], for bytes of no known format, or damaged ones.
 pub fn read(bytes: &[u8], symbolizer: &Symbolizer) -> Result<Report, ReportError> {
     read_with(bytes, symbolizer, &Options::default())
 }
@@ -277,7 +297,7 @@ pub fn read_with(bytes: &[u8], symbolizer: &Symbolizer, options: &Options) -> Re
     Reader::new(symbolizer).read(bytes, options)
 }
 
-/// What readers keep from report to report: call frame information of programs.
+/// What readers keep from report to report: the call frame information of programs.
 #[derive(Default)]
 pub struct Kept {
     #[cfg(feature = "unwind")]
@@ -296,7 +316,7 @@ impl<'s> Reader<'s> {
         Self::sharing(symbolizer, Arc::default())
     }
 
-    /// The same, of several that keep things together. Their symbolizers find the same files.
+    /// A reader that shares its cache with others. Their symbolizers must find the same files.
     pub fn sharing(symbolizer: &'s Symbolizer, kept: Arc<Kept>) -> Self {
         Self { symbolizer, kept }
     }
@@ -309,7 +329,7 @@ impl<'s> Reader<'s> {
         self.read_while(bytes, options, &|| true)
     }
 
-    /// As [`Self::read`], as long as somebody wants it: asked for each thread and each frame of a stack that is walked.
+    /// As [`Self::read`], and can be cancelled: the condition is checked at each thread and at each frame of a stack that is walked.
     ///
     /// # Errors
     /// As [`read`], and [`ReportError::Stopped`].
@@ -328,6 +348,7 @@ impl<'s> Reader<'s> {
             Some(Format::JsonLines) => json_lines::read(bytes),
             Some(Format::Sanitizer) => sanitizer::read(bytes, options),
             Some(Format::Symbolicate) => symbolicate::read(bytes),
+            Some(Format::PerfScript) => perf_script::read(bytes, options),
             #[cfg(feature = "pprof")]
             Some(Format::Pprof) => Ok(pprof::Profile::parse(bytes, options)?.report()),
             #[cfg(feature = "unwind")]

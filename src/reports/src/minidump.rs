@@ -1,4 +1,4 @@
-//! Reads minidumps: modules, registers and stack memory, of which stacks are made here.
+//! Reads minidumps: modules, registers and stack memory. The stacks are walked here.
 
 use foldsym_symbolize::{BuildId, Mapping, Module, ModuleId, Modules, Symbolizer};
 use minidump::{
@@ -12,11 +12,11 @@ use crate::{Format, MAX_NAME, Options, Report, ReportError, Thread, cut};
 
 /// Bytes of names and debug records that a small minidump may have.
 const MIN_TEXT: usize = 1 << 20;
-/// A stream whose entries name places in the file: its number, the bytes of an entry, where one has the place of its name, and how many
-/// bytes that takes.
+/// A stream whose entries refer to other parts of the file: its number, the bytes of an entry, the offset in the entry of its name's place,
+/// and the bytes of that place.
 const MODULES: (u32, usize, usize, usize) = (4, 108, 20, 4);
 const THREAD_NAMES: (u32, usize, usize, usize) = (24, 12, 4, 8);
-/// Where an entry of the module list has the size of its debug record.
+/// Offset, in an entry of the module list, of the size of its debug record.
 const RECORD_SIZE: usize = 76;
 
 fn damaged(what: &str, error: &Error) -> ReportError {
@@ -52,7 +52,7 @@ pub(crate) fn read(
             None
         }
     };
-    // Writers on Linux add `/proc/PID/maps`, those on Windows the rights of each range.
+    // Writers on Linux add `/proc/PID/maps`; writers on Windows add the access rights of each range.
     let rights =
         UnifiedMemoryInfoList::new(dump.get_stream().ok(), dump.get_stream().ok()).unwrap_or_default();
     let executable = |address| rights.memory_info_at_address(address).map(|range| range.is_executable());
@@ -76,7 +76,7 @@ pub(crate) fn read(
         let mut thread = Thread { id: Some(id.into()), crashed: crash.is_some(), ..Thread::default() };
         let name = names.as_ref().and_then(|names| names.get_name(id)).unwrap_or_default();
         thread.name = cut(&name, MAX_NAME).to_owned();
-        // The thread itself stands in the handler that wrote the dump.
+        // The registers of the thread itself are those of the handler that wrote the dump.
         let context = crash.and_then(|crash| crash.context(&system, misc.as_ref()));
         let Some(context) = context.or_else(|| found.context(&system, misc.as_ref())) else {
             warnings.push(format!("thread {id}: no registers"));
@@ -107,8 +107,8 @@ pub(crate) fn read(
     Ok(report)
 }
 
-/// The crate copies names and records once for each entry that names them, and all entries may name the same bytes. A writer gives each
-/// entry bytes of its own: then they have no more together than the file.
+/// The crate `minidump` copies a name or record for each entry that refers to it, and all entries may refer to the same bytes. A real
+/// writer gives each entry bytes of its own, so all of them together are no larger than the file.
 fn check_texts<'d>(dump: &'d Minidump<'d, &'d [u8]>, bytes: &[u8]) -> Result<(), ReportError> {
     let is_big = matches!(dump.endian, Endian::Big);
     let number = |bytes: &[u8], at: usize| -> Option<usize> {
@@ -119,7 +119,7 @@ fn check_texts<'d>(dump: &'d Minidump<'d, &'d [u8]>, bytes: &[u8]) -> Result<(),
     for (stream, size, name_at, width) in [MODULES, THREAD_NAMES] {
         let Ok(list) = dump.get_raw_stream(stream) else { continue };
         let count = number(list, 0).unwrap_or(0).min(list.len() / size);
-        // Some writers leave 4 bytes between the count and the entries.
+        // Some writers add 4 bytes of padding between the count and the entries.
         for entry in list[list.len() - count * size..].chunks_exact(size) {
             let place = number(entry, if is_big { name_at + width - 4 } else { name_at });
             let name = place.and_then(|place| number(bytes, place)).unwrap_or(0);
@@ -151,7 +151,7 @@ fn module(found: &MinidumpModule, options: &Options) -> Module {
     if options.open_paths { module.with_program(std::path::Path::new(&*name)) } else { module }
 }
 
-/// The build id; else the debug id, which older writers make of it. Ids that are all zero are none.
+/// The build id; else the debug id, which older writers derive from it. An id of zeros means that there is none.
 fn identity(found: &MinidumpModule) -> Option<ModuleId> {
     if let Some(CodeView::Elf(record)) = &found.codeview_info {
         let id = &record.build_id;

@@ -1,6 +1,6 @@
 //! Reads the stacks in the text of sanitizers (clang's and gcc's runtimes).
 //!
-//! Which addresses are which, as checked on reports of clang 22 with `symbolize=0` against the disassembled programs:
+//! The kinds of the addresses, checked on reports of clang 22 with `symbolize=0` against the disassembled programs:
 //!
 //! | report | frame 0 | callers |
 //! |---|---|---|
@@ -9,45 +9,47 @@
 //! | UndefinedBehaviorSanitizer, MemorySanitizer | adjusted | adjusted |
 //! | ThreadSanitizer | adjusted | adjusted |
 //!
-//! On x86 an adjusted address is the return address less 1. For frame 0 both kinds are looked up as they stand, so nothing depends on which it is: it
-//! calls nobody on the stack, and is given as exact. The number behind `0x` and the offset in `(MODULE+0x...)` are moved alike. ThreadSanitizer
-//! writes no address of the process.
+//! On x86 an adjusted address is the return address less 1. Frame 0 calls no other frame of the stack, and both kinds are looked up without
+//! adjustment, so it is always given as exact. The runtime subtracts the same amount from the number after `0x` and from the offset in
+//! `(MODULE+0x...)`. ThreadSanitizer writes no address of the process.
 //!
-//! A frame that was symbolized by the runtime and names no module keeps its place in the stack, and is not known.
+//! A frame that the runtime symbolized, and that names no module, keeps its place in the stack as an unknown frame.
 
 use std::collections::HashMap;
 use std::path::Path;
 
-use foldsym_symbolize::{Kind, Module, ModuleId, Modules, Place, StackFrame, module_and_offset, number};
+use foldsym_symbolize::{
+    AddressKind, Module, ModuleId, Modules, ReportedAddress, StackFrame, module_and_offset, number,
+};
 
 use crate::{Format, MAX_NAME, Options, Report, ReportError, Thread, cut};
 
-/// Frames of one stack; what is behind them is left out.
+/// Most frames of one stack; further ones are left out.
 const MAX_FRAMES: usize = 1 << 17;
-/// Modules that a report may name.
+/// Most modules that a report may name.
 const MAX_MODULES: usize = 1 << 16;
 
-/// A line that is a frame.
+/// A line of a stack.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Line<'l> {
     /// Its number in the stack.
     pub number: u64,
-    /// The address of the process, as it was written; empty where the line has none.
+    /// The address in the process, as written; empty if the line has none.
     pub given: &'l str,
-    /// What stands between the address and the module: function, file and line, if the runtime knew them.
+    /// The text between the address and the module: function, file and line, if the runtime knew them.
     pub names: &'l str,
     /// The module, and the link-time address in it.
     pub place: Option<(&'l str, u64)>,
     /// The module's build id, as it was written.
     pub id: Option<&'l str>,
-    /// What the address is.
-    pub kind: Kind,
+    /// The kind of the address.
+    pub kind: AddressKind,
 }
 
 impl<'l> Line<'l> {
-    /// Reads `    #1 0x55d0c1234567 in f app.cpp:3 (/opt/app+0x1567) (BuildId: abcd)`, where all but the number and one of address and module may be
-    /// missing. `None` where the line is no frame.
+    /// Reads `    #1 0x55d0c1234567 in f app.cpp:3 (/opt/app+0x1567) (BuildId: abcd)`. All parts may be missing but the number, and one of
+    /// address and module. `None` if the line is not a frame.
     pub fn parse(line: &'l str) -> Option<Self> {
         let rest = line.trim().strip_prefix('#')?;
         let (index, rest) = rest.split_once(' ')?;
@@ -59,7 +61,7 @@ impl<'l> Line<'l> {
             Some((before, id)) => (before, Some(id.trim_start().strip_suffix(')')?)),
             None => (rest, None),
         };
-        // The name of a module may hold spaces and parentheses: it begins at the last ` (` that is followed by a path, else at the last.
+        // The name of a module may contain spaces and parentheses: it begins at the last ` (` before a path, else at the last ` (`.
         let at = before.rfind(" (/").or_else(|| before.rfind(" ("));
         let parsed = at.and_then(|at| Some((at, module_and_offset(before[at + 1..].trim_end()).ok()?)));
         let (names, place) = match parsed {
@@ -71,13 +73,13 @@ impl<'l> Line<'l> {
         if given.is_empty() && place.is_none() {
             return None;
         }
-        // The runtime moved the addresses of callers into their calls.
-        let kind = if index == 0 { Kind::Exact } else { Kind::Adjusted };
+        // The runtime adjusted the addresses of callers to be inside their calls.
+        let kind = if index == 0 { AddressKind::Exact } else { AddressKind::Adjusted };
         Some(Self { number: index, given, names: names.trim(), place, id, kind })
     }
 
-    /// Whether this line and the one before it are one frame: runtimes write a line for each function that is inlined there. A function that
-    /// called itself has the same address twice too, with the same names.
+    /// Whether this line and the one before it are one frame: the runtime writes one line for each inlined function. The frames of a
+    /// recursive call also have the same address twice, but with the same names.
     pub fn repeats(&self, before: &Line<'_>) -> bool {
         self.number > 0
             && self.place.is_some()
@@ -96,7 +98,7 @@ pub(crate) fn is_one(bytes: &[u8]) -> bool {
     })
 }
 
-/// What was read so far.
+/// The report so far.
 #[derive(Default)]
 struct State<'b> {
     modules: Vec<Module>,
@@ -111,7 +113,7 @@ struct State<'b> {
 pub(crate) fn read(bytes: &[u8], options: &Options) -> Result<Report, ReportError> {
     let mut state = State::default();
     for line in bytes.split(|byte| *byte == b'\n') {
-        // A line that is not UTF-8 has no frame that could be named.
+        // A line that is not UTF-8 has no frame with a name.
         let Ok(line) = std::str::from_utf8(line) else {
             state.last = None;
             continue;
@@ -148,14 +150,14 @@ impl<'b> State<'b> {
             return;
         }
         let place = match line.place {
-            None => Place::Unknown,
+            None => ReportedAddress::Unknown,
             Some((name, address)) => {
                 let key = (name, line.id);
                 let known = self.known.get(&key).copied();
                 let room = self.modules.len() < MAX_MODULES;
                 match known.or_else(|| room.then(|| self.module(key, options))) {
-                    Some(module) => Place::Image { module, address },
-                    None => Place::Unknown,
+                    Some(module) => ReportedAddress::Image { module, address },
+                    None => ReportedAddress::Unknown,
                 }
             }
         };
@@ -180,7 +182,7 @@ impl<'b> State<'b> {
         self.modules.len() - 1
     }
 
-    /// A line that is no frame: the last before a stack is what the stack is of.
+    /// Takes a line that is not a frame. The last such line before a stack is its title.
     fn other(&mut self, line: &'b str) {
         self.last = None;
         if line.is_empty() {

@@ -1,4 +1,4 @@
-//! Reports that the runtimes wrote (`tests/reports`), and lines that they do not write.
+//! Reports that the runtimes wrote (`tests/reports`), and lines that they never write.
 
 use super::*;
 
@@ -9,7 +9,7 @@ fn read_text(text: &str) -> Report {
 /// Offsets and kinds of a stack.
 fn offsets(report: &Report, thread: usize) -> Vec<u64> {
     let offset = |frame: &StackFrame| match frame.place {
-        Place::Image { address, .. } => address,
+        ReportedAddress::Image { address, .. } => address,
         other => panic!("{other:?}"),
     };
     report.threads[thread].frames.iter().map(offset).collect()
@@ -26,8 +26,8 @@ fn address_sanitizer() {
     assert!(report.threads[0].crashed && !report.threads[1].crashed);
     // `callq boom` of `mid` returns to 0x1158bd.
     assert_eq!(offsets(&report, 0)[..2], [0x115856, 0x1158bc]);
-    let kinds: Vec<Kind> = report.threads[0].frames.iter().map(|frame| frame.kind).collect();
-    assert_eq!(kinds[..3], [Kind::Exact, Kind::Adjusted, Kind::Adjusted]);
+    let kinds: Vec<AddressKind> = report.threads[0].frames.iter().map(|frame| frame.kind).collect();
+    assert_eq!(kinds[..3], [AddressKind::Exact, AddressKind::Adjusted, AddressKind::Adjusted]);
     assert_eq!(report.modules.len(), 2);
     assert_eq!(&*report.modules[0].name, "/build/t.asan");
     let id = report.modules[0].id.as_ref().unwrap().to_string();
@@ -69,20 +69,23 @@ fn a_line_for_each_inlined_function_is_one_frame_and_recursion_is_many() {
         "#0 0x10 in inner a.c:1 (app+0x10)\n#1 0x10 in outer a.c:2 (app+0x10)\n#2 0x20 in r a.c:3 (app+0x20)\n\
          #3 0x20 in r a.c:3 (app+0x20)\n#4 0x30 in gone a.c:4\n#5 0x40 (app+0x40)\n",
     );
-    let places: Vec<Place> = report.threads[0].frames.iter().map(|frame| frame.place).collect();
-    let image = |address| Place::Image { module: 0, address };
-    assert_eq!(places, [image(0x10), image(0x20), image(0x20), Place::Unknown, image(0x40)]);
+    let places: Vec<ReportedAddress> = report.threads[0].frames.iter().map(|frame| frame.place).collect();
+    let image = |address| ReportedAddress::Image { module: 0, address };
+    assert_eq!(places, [image(0x10), image(0x20), image(0x20), ReportedAddress::Unknown, image(0x40)]);
 }
 
 #[test]
 fn lines() {
     let line = Line::parse("    #3 0x55d0 in f(int) (.cold) a.cpp:3 (/opt/my (x)/app+0x1567) (BuildId: ab)")
         .unwrap();
-    assert_eq!((line.number, line.given, line.id, line.kind), (3, "0x55d0", Some("ab"), Kind::Adjusted));
+    assert_eq!(
+        (line.number, line.given, line.id, line.kind),
+        (3, "0x55d0", Some("ab"), AddressKind::Adjusted)
+    );
     assert_eq!(line.place, Some(("/opt/my (x)/app", 0x1567)));
     assert_eq!(line.names, "in f(int) (.cold) a.cpp:3");
     let line = Line::parse("#0 0x55d0  (app+0x10)").unwrap();
-    assert_eq!((line.place, line.names, line.kind), (Some(("app", 16)), "", Kind::Exact));
+    assert_eq!((line.place, line.names, line.kind), (Some(("app", 16)), "", AddressKind::Exact));
     let line = Line::parse("    #1 <null> <null> (libc.so.6+0x27249) (BuildId: 93)").unwrap();
     assert_eq!((line.given, line.place), ("", Some(("libc.so.6", 0x27249))));
     for text in [

@@ -1,4 +1,5 @@
-//! Reads and answers requests of Mozilla's symbolication API, `/symbolicate/v5`: modules by Breakpad's debug id, and addresses as offsets in them.
+//! Reads and answers requests of Mozilla's symbolication API, `/symbolicate/v5`: modules by Breakpad's debug id, and addresses as offsets
+//! in them.
 //!
 //! # Which addresses these are
 //!
@@ -7,34 +8,34 @@
 //! | Firefox Profiler, also before samply | a set: every address of one library that the profile has, in no order | frame 0 as sampled; callers one byte before the return address |
 //! | crash reports by way of Breakpad or rust-minidump | a stack, innermost first | frame 0 exact; callers inside of the call |
 //!
-//! The two look the same, and neighbours in a set are no callers of each other. So each address is answered by itself, looked up as it is,
-//! unless the request says that its stacks are stacks: `"callers": "adjusted"` for addresses inside of the calls, `"callers": "return"` for
-//! return addresses, beside `memoryMap` or beside `jobs`. Only then do callers tell which folded function ran.
+//! Stacks and sets of addresses look the same, and neighbours in a set do not call each other. So each address is looked up by itself,
+//! without adjustment, unless the request says that it has stacks: `"callers": "adjusted"` for addresses inside the calls, or `"callers":
+//! "return"` for return addresses, next to `memoryMap` or `jobs`. Only then do callers show which folded function ran.
 
 use std::collections::BTreeMap;
 
 use foldsym_symbolize::{
-    Answer, DebugId, Form, Innermost, Kind, Member, Module, ModuleId, Modules, Names, Place, Query,
-    StackFrame, Unknown, Worker, json,
+    AddressKind, Answer, DebugId, Form, Innermost, Member, Module, ModuleId, Modules, Names, Query,
+    ReportedAddress, StackFrame, Unknown, Worker, json,
 };
 use serde::Deserialize;
 
 use crate::{Format, Report, ReportError, Thread};
 
-/// The version of the interface, which a request may name.
+/// The version of the interface that a request may name.
 const VERSION: u64 = 5;
 
-/// Bounds of a request: a name is repeated in each frame of its module.
+/// Bounds of a request: the answer repeats a name in each frame of its module.
 const MAX_NAME: usize = 1024;
 const MAX_ID: usize = 64;
 const MAX_JOBS: usize = 10_000;
 const MAX_MODULES: usize = 1 << 17;
 /// Frames of all jobs together.
 const MAX_FRAMES: usize = 1 << 20;
-/// The candidates of a frame that an answer lists.
+/// Most candidates of a frame that an answer lists.
 const MAX_CANDIDATES: usize = 16;
 
-/// Whether the first value of a text is a request.
+/// Whether the first JSON value of a text is a request.
 pub(crate) fn is_one(bytes: &[u8]) -> bool {
     use serde::de::IgnoredAny;
     #[derive(Deserialize)]
@@ -49,7 +50,7 @@ pub(crate) fn is_one(bytes: &[u8]) -> bool {
     }
 }
 
-/// The request as a report: a stack for each of its stacks.
+/// The request as a report, with a thread for each of its stacks.
 pub(crate) fn read(bytes: &[u8]) -> Result<Report, ReportError> {
     let damaged =
         |error: JobsError| ReportError::Damaged { format: Format::Symbolicate, problem: error.to_string() };
@@ -81,23 +82,23 @@ pub struct Jobs {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Job {
-    /// Debug names and debug ids as the request has them.
+    /// Debug names and debug ids, as in the request.
     pub libraries: Vec<(String, String)>,
-    /// The same for the engine.
+    /// The same libraries, for the engine.
     pub modules: Modules,
-    /// Index of the library and offset in it; -1 is no library.
+    /// Index of the library and offset in it; index -1 means no library.
     pub stacks: Vec<Vec<(i64, i64)>>,
-    /// What the addresses of callers are. `None` where neighbours in `stacks` need not be callers of each other.
-    pub callers: Option<Kind>,
+    /// The kind of the callers' addresses. `None` if neighbours in `stacks` need not be callers of each other.
+    pub callers: Option<AddressKind>,
 }
 
-/// What was answered.
+/// Counts of an answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Answered {
     /// Frames of all stacks.
     pub frames: u64,
-    /// Those that have a function.
+    /// Frames that have a function.
     pub named: u64,
 }
 
@@ -105,15 +106,15 @@ pub struct Answered {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum JobsError {
-    /// The request is not one.
+    /// The request is invalid.
     #[error("{0}")]
     Request(String),
-    /// Whoever asked does not want more.
+    /// The client cancelled the request.
     #[error("stopped")]
     Stopped,
 }
 
-/// The request as JSON has it; other keys are passed over.
+/// The request as JSON has it; other keys are ignored.
 #[derive(Deserialize)]
 struct Body {
     jobs: Option<Vec<JobBody>>,
@@ -164,10 +165,11 @@ impl Jobs {
         Ok(Self { jobs: given.into_iter().enumerate().map(job).collect::<Result<_, _>>()? })
     }
 
-    /// Appends the answer. `go_on` is asked before each frame, with the bytes of the answer so far, whether it is still wanted.
+    /// Appends the answer. Calls `go_on` before each frame, with the length of the answer so far. The answer ends early if `go_on` returns
+    /// false.
     ///
     /// # Errors
-    /// [`JobsError::Stopped`], when `go_on` says no.
+    /// [`JobsError::Stopped`], if `go_on` returns false.
     pub fn answer(
         &self,
         worker: &mut Worker<'_>,
@@ -187,10 +189,10 @@ impl Jobs {
     }
 }
 
-/// What a job found of a library.
+/// What a job found out about a library.
 #[derive(Clone, Default)]
 struct Found {
-    /// Whether there are symbols; `None` where nobody asked.
+    /// Whether there are symbols; `None` if no lookup was made.
     there: Option<bool>,
     /// Why there are none.
     why: Option<Unknown>,
@@ -215,7 +217,7 @@ impl Job {
             if !id.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-') {
                 return Err(format!("module index {index} has an invalid debug_id"));
             }
-            // A module that has no identity must not be answered from a file that only has its name.
+            // A module without an identity must not be answered from a file that only has its name.
             let mut module = Module::new("");
             if let Ok(id) = DebugId::parse(id) {
                 (module.id, module.name) = (Some(ModuleId::Debug(id)), name.as_str().into());
@@ -231,8 +233,8 @@ impl Job {
             }
         }
         let callers = job.callers.or(callers).map(|callers| match callers {
-            Callers::Return => Kind::Return,
-            Callers::Adjusted => Kind::Adjusted,
+            Callers::Return => AddressKind::Return,
+            Callers::Adjusted => AddressKind::Adjusted,
         });
         Ok(Self { libraries, modules: Modules::new(modules), stacks, callers })
     }
@@ -240,9 +242,11 @@ impl Job {
     /// The frames of a stack for the engine, innermost first.
     pub fn frames(&self, stack: &[(i64, i64)]) -> Vec<StackFrame> {
         let frame = |(at, &(module, offset)): (usize, &(i64, i64))| {
-            let kind = self.callers.filter(|_| at > 0).unwrap_or(Kind::Exact);
+            let kind = self.callers.filter(|_| at > 0).unwrap_or(AddressKind::Exact);
             match (usize::try_from(module), u64::try_from(offset)) {
-                (Ok(module), Ok(offset)) => StackFrame { place: Place::Offset { module, offset }, kind },
+                (Ok(module), Ok(offset)) => {
+                    StackFrame { place: ReportedAddress::Offset { module, offset }, kind }
+                }
                 _ => StackFrame::UNKNOWN,
             }
         };
@@ -282,7 +286,7 @@ impl Job {
                 worker.answer(query, Form::Json, &mut put)?;
             }
             out.push(b']');
-            // Many stacks without a frame are much to write too.
+            // Even stacks without a frame take bytes, so many of them must be stoppable.
             if !go_on(out.len()) {
                 return Err(JobsError::Stopped);
             }
@@ -293,7 +297,7 @@ impl Job {
         Ok(())
     }
 
-    /// Puts one frame, innermost inlined function first among `inlines`.
+    /// Puts one frame, with its inlined functions in `inlines`, innermost first.
     fn put(
         &self,
         out: &mut Vec<u8>,
@@ -319,7 +323,7 @@ impl Job {
         if let Some((outer, inlines)) = answer.symbol.frames.split_last() {
             let start = out.len();
             let offset_in_function =
-                (answer.image_address, answer.start, at > 0 && self.callers == Some(Kind::Return));
+                (answer.image_address, answer.start, at > 0 && self.callers == Some(AddressKind::Return));
             put_location(out, outer, names, b",\"function\":");
             if let (Some(address), Some(start), is_return) = offset_in_function {
                 out.extend_from_slice(b",\"function_offset\":");
@@ -341,7 +345,7 @@ impl Job {
         out.push(b'}');
     }
 
-    /// Puts which modules have symbols, and why others have none.
+    /// Puts which modules have symbols, and why the others have none.
     fn put_modules(&self, out: &mut Vec<u8>, found: &[Found]) {
         let mut by_key: BTreeMap<String, Found> = BTreeMap::new();
         for ((name, id), found) in self.libraries.iter().zip(found) {
@@ -382,7 +386,7 @@ impl Job {
 impl Found {
     fn note(&mut self, answer: &Answer) {
         let has_file = matches!(answer.unknown, None | Some(Unknown::NoFunction));
-        // An offset of -1 tells nothing of its module.
+        // An offset of -1 says nothing about its module.
         if matches!(answer.unknown, Some(Unknown::NoAddress)) || self.there == Some(true) {
             return;
         }
@@ -391,7 +395,7 @@ impl Found {
     }
 }
 
-/// Turns the comma that the first key begins with into the brace of an object.
+/// Replaces the comma before the first key by the brace of an object.
 fn begin_object(out: &mut Vec<u8>, start: usize) {
     match out.get_mut(start) {
         Some(comma) => *comma = b'{',
@@ -400,7 +404,7 @@ fn begin_object(out: &mut Vec<u8>, start: usize) {
     out.push(b'}');
 }
 
-/// Puts function, file and line, each where it is known; a line without its file means nothing.
+/// Puts function, file and line as far as they are known; a line without its file means nothing.
 fn put_location(out: &mut Vec<u8>, frame: &foldsym_lookup::Frame, names: &mut Names<'_>, key: &[u8]) {
     let function = names.function(frame.name);
     if function.len() > 2 {
@@ -418,7 +422,7 @@ fn put_location(out: &mut Vec<u8>, frame: &foldsym_lookup::Frame, names: &mut Na
     }
 }
 
-/// Puts our own keys, which other clients pass over.
+/// Puts our own keys, which other clients ignore.
 fn put_certainty(out: &mut Vec<u8>, answer: &Answer, names: &mut Names<'_>) {
     let word = |out: &mut Vec<u8>, key: &[u8], word: Option<&str>| {
         if let Some(word) = word {

@@ -1,4 +1,4 @@
-//! Small reports that name the same bytes many times: what reading them takes follows from their size.
+//! Small reports that refer to the same bytes many times: the cost of reading them is bounded by their size.
 #![cfg(feature = "unwind")]
 
 mod common;
@@ -17,7 +17,7 @@ fn frames(report: &Report) -> usize {
     report.threads.iter().map(|thread| thread.frames.len()).sum()
 }
 
-/// Stacks may follow each other without a line between them: each has the name of the line above the first.
+/// Stacks may follow each other without a line between them: each gets the title above the first.
 #[test]
 fn stacks_under_one_long_heading() {
     for letter in ["h", "\u{20ac}"] {
@@ -45,7 +45,7 @@ fn modules_and_threads_that_share_one_name() {
     }
 }
 
-/// Frame pointers in a chain of 6,000 frames, which 100 threads walk.
+/// A chain of frame pointers of 6,000 frames, which 100 threads share.
 fn shared_stack() -> Vec<u8> {
     let stack: Vec<u64> = (0..6000).flat_map(|nth| [STACK + 16 * (nth + 2), 0x40_1000]).collect();
     let stack = [&[0, 0], &stack[..]].concat();
@@ -58,7 +58,7 @@ fn threads_that_share_one_stack() {
     let report = read(&bytes, &none()).unwrap();
     assert_eq!(report.threads.len(), 100);
     assert!(report.threads[0].frames.len() > 6000, "{}", report.threads[0].frames.len());
-    // A gap in front of each frame that a frame pointer found is no frame.
+    // The gap before each frame that a frame pointer found is not a frame.
     assert!(frames(&report) <= 2 * (1 << 16) + 200, "{}", frames(&report));
     let told = |text: &str| report.warnings.iter().filter(|warning| warning.contains(text)).count();
     assert_eq!(told("at most 65536 frames"), 1, "{:?}", report.warnings);

@@ -1,4 +1,4 @@
-//! A minidump that `minidump-writer` wrote, and cores that gdb writes at test time, of a program that crashes in a folded function.
+//! A minidump from `minidump-writer`, and cores that gdb writes at test time, of a program that crashes in a folded function.
 
 mod common;
 
@@ -7,7 +7,7 @@ use std::process::Command;
 
 use common::STACK;
 use foldsym_reports::{Format, Options, Report, Trust, read, read_with};
-use foldsym_symbolize::{Certainty, Frame, Kind, Stack, Symbolizer};
+use foldsym_symbolize::{AddressKind, Certainty, Frame, Stack, Symbolizer};
 
 fn file(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/reports").join(name)
@@ -21,7 +21,7 @@ fn dump() -> Vec<u8> {
     std::fs::read(file("crash.dmp")).unwrap()
 }
 
-/// The call chain of the source, which `crash.cpp` has one way to take.
+/// The call chain of the source; `crash.cpp` has one possible path.
 const CHAIN: [&str; 6] =
     ["write_to_target(int)", "save_world(int)", "twice(int)", "store(int)", "level(int)", "main"];
 
@@ -46,15 +46,14 @@ fn a_minidump_is_walked_and_its_folded_function_is_exact() {
     assert_eq!(frames[1].candidate_count, Some(1));
     let crashed = &report.threads[0];
     assert_eq!(crashed.trust[..5], [Trust::Context, Trust::Cfi, Trust::Cfi, Trust::Cfi, Trust::Cfi]);
-    assert_eq!((crashed.frames[0].kind, crashed.frames[1].kind), (Kind::Exact, Kind::Return));
+    assert_eq!((crashed.frames[0].kind, crashed.frames[1].kind), (AddressKind::Exact, AddressKind::Return));
     assert_eq!(report.threads.len(), 2);
 }
 
-/// The writer of the minidump puts the rights of each range of memory into it. No function returns to memory that those say is not
-/// executable.
+/// The minidump's writer records the access rights of each range of memory. No function returns to memory that is not executable.
 #[test]
 fn a_walk_ends_where_the_return_address_is_not_executable() {
-    /// Where the program's code begins, in the minidump; the place of its rights in a `MINIDUMP_MEMORY_INFO`, and two of those.
+    /// The start of the program's code in the minidump; the offset of the rights in a `MINIDUMP_MEMORY_INFO`, and two values of them.
     const CODE: u64 = 0x55cd_6317_1000;
     const PROTECTION: usize = 36;
     const PAGE_READONLY: u32 = 0x02;
@@ -86,7 +85,7 @@ fn without_programs_guesses_are_marked() {
     }
 }
 
-/// By the rows of a file, as out of a store, where no program is at hand; frame by frame as by the program itself.
+/// By the rows of a file, as from a store, without the program; frame by frame the result is the same as by the program itself.
 #[test]
 fn a_file_with_rows_walks_as_the_program_does() {
     let folder = tempfile::tempdir().unwrap();
@@ -108,19 +107,19 @@ fn a_file_with_rows_walks_as_the_program_does() {
     assert_eq!(frames[1].certainty, Some(Certainty::Exact));
     let guessed = read(&dump(), &without).unwrap();
     assert!(!guessed.threads[0].trust.contains(&Trust::Cfi), "{:?}", guessed.threads[0].trust);
-    // Then the report says what would have helped.
+    // Then the report has a warning with the remedy.
     let told = |report: &Report| {
         let of_crash = |warning: &&String| {
             warning.starts_with("no call frame information for ")
-                && warning.ends_with("crash: convert it with --unwind")
+                && warning.ends_with("crash, so callers of its frames are guessed: convert it with --unwind")
         };
         report.warnings.iter().filter(of_crash).count()
     };
     assert_eq!((told(&guessed), told(&of_rows)), (1, 0), "{:?}", guessed.warnings);
 }
 
-/// A caller that was guessed proves nothing of the frame inside of it: what call frame information makes exact is not, found by a frame pointer or
-/// by scanning.
+/// A guessed caller proves nothing about the frame inside of it: a frame that call frame information makes exact is not exact by a frame
+/// pointer or by scanning.
 #[test]
 fn each_kind_of_trust_weakens_the_verdict() {
     let symbolizer = symbolizer(&[file("crash")]);
@@ -132,10 +131,10 @@ fn each_kind_of_trust_weakens_the_verdict() {
         symbolizer.symbolize(&stack)[at].certainty
     };
     assert_eq!(certainty(&sure.frames, 1), Some(Certainty::Exact));
-    // The same frames without rows: the engine finds the names, the walk has to guess.
+    // The same frames without rows: the engine finds the names, but the walk has to guess.
     let folder = tempfile::tempdir().unwrap();
     let output = folder.path().join("crash.fsym");
-    let options = foldsym_convert::Options { threads: 1, ..foldsym_convert::Options::default() };
+    let options = foldsym_convert::Options::default().with(|options| options.threads = 1);
     foldsym_convert::convert(&file("crash"), &output, &options, &foldsym_convert::NoProgress).unwrap();
     let only_names = self::symbolizer(&[output]);
     let guessed = read(&dump(), &only_names).unwrap();
@@ -152,7 +151,7 @@ fn each_kind_of_trust_weakens_the_verdict() {
         met.push(*trust);
     }
     assert!(met.contains(&Trust::Scan) || met.contains(&Trust::FramePointer), "{:?}", guess.trust);
-    // With a gap in front of its caller the folded frame is not exact any more.
+    // With a gap before its caller the folded frame is no longer exact.
     let mut gap = sure.frames.clone();
     gap.insert(2, foldsym_symbolize::StackFrame::UNKNOWN);
     assert_eq!(certainty(&gap, 1), Some(Certainty::Ambiguous));
@@ -160,7 +159,7 @@ fn each_kind_of_trust_weakens_the_verdict() {
 
 /// A core of one thread whose callers are in a chain of frame pointers: program counters innermost first, and the program's range.
 fn core_with_frame_pointers(counters: &[u64], range: (u64, u64), path: &str) -> Vec<u8> {
-    // Each frame has four words: two of its own, then the caller's frame pointer and where it goes on.
+    // Each frame has four words: two of its own, then the caller's frame pointer and the return address.
     let mut stack = Vec::new();
     for (nth, counter) in counters[1..].iter().enumerate() {
         stack.extend([7, 7, STACK + 32 * (nth as u64 + 1) + 16, *counter]);
@@ -168,18 +167,18 @@ fn core_with_frame_pointers(counters: &[u64], range: (u64, u64), path: &str) -> 
     core_with_stack(counters[0], &stack, range, path)
 }
 
-/// A core of one thread with these words on its stack, which is followed by zeros and is not run.
+/// A core of one thread with these words on its stack, followed by zeros and not executable.
 fn core_with_stack(counter: u64, stack: &[u64], range: (u64, u64), path: &str) -> Vec<u8> {
     common::core(1, counter, stack, range, path)
 }
 
-/// The frame pointer alone: each caller is marked as found by it, and the folded function that rows make exact is not.
+/// Only frame pointers: each caller is marked as found by one, and the folded function that rows make exact is not exact.
 #[test]
 fn frame_pointers_alone_prove_nothing() {
     let report = read(&dump(), &symbolizer(&[file("crash")])).unwrap();
     let sure = &report.threads[0];
     let address = |frame: &foldsym_symbolize::StackFrame| match frame.place {
-        foldsym_symbolize::Place::Memory(address) => address,
+        foldsym_symbolize::ReportedAddress::Memory(address) => address,
         other => panic!("{other:?}"),
     };
     let counters: Vec<u64> = sure.frames.iter().take(4).map(address).collect();
@@ -191,7 +190,7 @@ fn frame_pointers_alone_prove_nothing() {
     let core = core_with_frame_pointers(&counters, (start, start + size), "/nowhere/crash");
     let folder = tempfile::tempdir().unwrap();
     let output = folder.path().join("crash.fsym");
-    let options = foldsym_convert::Options { threads: 1, ..foldsym_convert::Options::default() };
+    let options = foldsym_convert::Options::default().with(|options| options.threads = 1);
     foldsym_convert::convert(&file("crash"), &output, &options, &foldsym_convert::NoProgress).unwrap();
     let only_names = symbolizer(&[output]);
     let report = read(&core, &only_names).unwrap();
@@ -212,7 +211,8 @@ fn frame_pointers_alone_prove_nothing() {
     assert_ne!(folded.certainty, Some(Certainty::Exact));
 }
 
-/// What scanning finds may be left from a call that returned. Rows lead from there to a caller, which proves nothing of it.
+/// A return address that scanning finds may be left over from a call that has returned. Rows lead from there to a caller, which proves
+/// nothing about it.
 #[test]
 fn what_scanning_finds_is_never_exact() {
     let symbolizer = symbolizer(&[file("crash")]);
@@ -229,20 +229,22 @@ fn what_scanning_finds_is_never_exact() {
     let scanned = found(&thread.frames, 2);
     assert!(scanned.candidate_count.is_some_and(|count| count > 1), "{scanned:?}");
     assert_ne!(scanned.certainty, Some(Certainty::Exact));
-    // The frame outside of it would have made it exact.
+    // The next frame out would have made it exact.
     let mut sure = thread.frames.clone();
     sure.remove(3);
     assert_eq!(found(&sure, 2).certainty, Some(Certainty::Exact));
 }
 
-/// The first function of a program has rows as if somebody had called it. What is above it on the stack is an object, and no caller.
+/// The first function of a program has rows as if it had a caller. The word above it on the stack is an object, not a caller.
 #[test]
 fn nothing_returns_to_memory_that_is_not_run() {
     let folder = tempfile::tempdir().unwrap();
     let program = file("../../../../testbins/built/object.gcc.set/program");
     let output = folder.path().join("program.fsym");
-    let options =
-        foldsym_convert::Options { threads: 1, unwind: true, ..foldsym_convert::Options::default() };
+    let options = foldsym_convert::Options::default().with(|options| {
+        options.threads = 1;
+        options.unwind = true;
+    });
     foldsym_convert::convert(&program, &output, &options, &foldsym_convert::NoProgress).unwrap();
     let symbolizer = symbolizer(&[output]);
     const START: u64 = 0x20_1cf0;
@@ -251,9 +253,9 @@ fn nothing_returns_to_memory_that_is_not_run() {
         let report = read(&core, &symbolizer).unwrap();
         report.threads[0].frames.iter().map(|frame| frame.place).collect::<Vec<_>>()
     };
-    let memory = foldsym_symbolize::Place::Memory;
+    let memory = foldsym_symbolize::ReportedAddress::Memory;
     assert_eq!(walk(STACK + 32), [memory(START)]);
-    // An address of code is a caller, and so is one of memory of which the core says nothing.
+    // An address of code is a caller, and so is an address of memory that is missing from the core.
     assert_eq!(walk(0x20_1569)[..2], [memory(START), memory(0x20_1569)]);
     assert_eq!(walk(0x7000_0000)[..2], [memory(START), memory(0x7000_0000)]);
 }
@@ -264,7 +266,7 @@ fn cut_and_changed_minidumps_are_errors_or_less() {
     for end in (0..whole.len()).step_by(997).chain(0..64) {
         let _ = read_with(&whole[..end], &none, &Options::default());
     }
-    // Sizes and places of streams that are not there.
+    // Sizes and offsets of missing streams.
     for at in (0..2048).step_by(4) {
         let mut changed = whole.clone();
         changed[at..at + 4].fill(0xff);
@@ -298,7 +300,7 @@ fn a_core_is_walked_as_gdb_walks_it() {
     let (names, frames) = chain(&report, &symbolizer);
     assert_eq!(names, CHAIN);
     assert_eq!(frames[1].certainty, Some(Certainty::Exact));
-    // gdb prints addresses of all frames but the first of a line and inlined ones.
+    // gdb omits the address of an inlined frame, and of a frame whose program counter is at the start of a line.
     let text = String::from_utf8_lossy(&ran.stdout);
     for frame in &frames[1..2] {
         let address = format!("{:#018x}", frame.address.unwrap());

@@ -1,4 +1,4 @@
-//! Formats of text: cut at every byte, with sizes that no report has, and of versions that are not known. Formats of bytes have tests of their own.
+//! Text formats: cut at every byte, with sizes that no report has, and of unknown versions. Binary formats have their own tests.
 
 use foldsym_reports::{Format, Report, read};
 use foldsym_symbolize::Symbolizer;
@@ -21,6 +21,7 @@ const REQUEST: &str = r#"{"jobs":[{"memoryMap":[["a","0123456789ABCDEF0123456789
 fn good() -> Vec<(Format, Vec<u8>, usize)> {
     let log = |name| (Format::Sanitizer, file(name));
     let logs = ["asan.txt", "asan-segv.txt", "tsan.txt", "msan.txt", "ubsan.txt"].map(log);
+    let perf = ["perf.txt", "perf-flat.txt"].map(|name| (Format::PerfScript, file(name)));
     let texts = [(Format::JsonLines, LINES.into()), (Format::Symbolicate, REQUEST.into())];
     let symbolizer = Symbolizer::builder().build().unwrap();
     let count = |(format, bytes): (Format, Vec<u8>)| {
@@ -28,7 +29,12 @@ fn good() -> Vec<(Format, Vec<u8>, usize)> {
         assert_eq!(report.format, format);
         (format, frames(&report), bytes)
     };
-    let all = logs.into_iter().chain(texts).map(count).map(|(format, frames, bytes)| (format, bytes, frames));
+    let all = logs
+        .into_iter()
+        .chain(perf)
+        .chain(texts)
+        .map(count)
+        .map(|(format, frames, bytes)| (format, bytes, frames));
     let all: Vec<_> = all.collect();
     assert!(all.iter().all(|(_, _, frames)| *frames > 0));
     all
@@ -48,7 +54,7 @@ fn a_cut_report_has_no_more_frames_than_a_whole_one() {
                 Err(error) => assert!(!error.to_string().contains('\n'), "{error}"),
             }
         }
-        // A request is one value: there is no part of it.
+        // A request is a single JSON value, so a part of it is not readable.
         assert_eq!(read_some > 0, format != Format::Symbolicate, "{format:?}");
     }
 }
@@ -59,7 +65,7 @@ fn sizes_that_no_report_has() {
     let nines = "9".repeat(40);
     let log = String::from_utf8(file("asan-segv.txt")).unwrap();
     for number in [nines.as_str(), "0xffffffffffffffffffffffff", "-1"] {
-        // Numbers of frames and addresses that no machine has: the line is no frame.
+        // Numbers of frames and addresses that no machine has: the line is not a frame.
         let changed =
             log.replace("#1 ", &format!("#{number} ")).replace("0x", &format!("0x{}", "f".repeat(30)));
         if let Ok(report) = read(changed.as_bytes(), &symbolizer) {
@@ -71,21 +77,21 @@ fn sizes_that_no_report_has() {
         let request = REQUEST.replace("[0,2]", &format!("[{nines},2]"));
         assert!(read(request.as_bytes(), &symbolizer).unwrap_err().to_string().starts_with("symbolicate: "));
     }
-    // Values inside of values: a reader that calls itself would need a stack of any size.
+    // Nested values: a recursive reader would need a stack without bound.
     for open in ["[", "{\"frames\":"] {
         let deep = format!("{{\"modules\":[],\"frames\":{}", open.repeat(1 << 20));
         let _ = read(deep.as_bytes(), &symbolizer);
         let deep = format!("{{\"jobs\":{}", open.repeat(1 << 20));
         let _ = read(deep.as_bytes(), &symbolizer);
     }
-    // More frames than a request may have, in few bytes each.
+    // More frames than a request may have, each in a few bytes.
     let many = format!("{{\"memoryMap\":[],\"stacks\":[[{}[-1,1]]]}}", "[-1,1],".repeat(1 << 20));
     let error = read(many.as_bytes(), &symbolizer).unwrap_err().to_string();
     assert!(error.contains("more than 1048576 frames"), "{error}");
     let jobs = format!("{{\"jobs\":[{}{{}}]}}", "{},".repeat(10_000));
     let error = read(jobs.as_bytes(), &symbolizer).unwrap_err().to_string();
     assert!(error.contains("more than 10000"), "{error}");
-    // A module that is not there.
+    // A missing module.
     let request = REQUEST.replace("[0,2]", "[1,2]");
     let error = read(request.as_bytes(), &symbolizer).unwrap_err().to_string();
     assert!(error.contains("stack 0 frame 1 has a module_index"), "{error}");
@@ -104,6 +110,6 @@ fn versions_that_are_not_known() {
         let error = read.unwrap_err().to_string();
         assert!(error.starts_with("symbolicate: version ") && error.contains("only 5 is known"), "{error}");
     }
-    // Without a version it is that of the endpoint.
+    // Without a version, it is the endpoint's.
     assert!(read(REQUEST.replace(",\"version\":5", "").as_bytes(), &symbolizer).is_ok());
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use foldsym_reports::{Format, Options, Report, Trust, read_with};
-use foldsym_symbolize::{Kind, Stack, Symbolizer};
+use foldsym_symbolize::{AddressKind, Stack, Symbolizer};
 
 /// The only core in a folder.
 fn core_in(folder: &Path) -> Option<PathBuf> {
@@ -15,7 +15,7 @@ fn core_in(folder: &Path) -> Option<PathBuf> {
     cores.next()
 }
 
-/// Compiles the program; `None`, having said so, where that or a core is not to be had.
+/// Compiles the program. `None` if that or making a core is impossible; prints the reason.
 fn program(folder: &Path) -> Option<PathBuf> {
     let pattern = std::fs::read_to_string("/proc/sys/kernel/core_pattern").unwrap_or_default();
     if pattern.trim().is_empty() || pattern.contains(['/', '|']) {
@@ -40,7 +40,7 @@ fn program(folder: &Path) -> Option<PathBuf> {
 }
 
 /// The crashed thread's functions in the program, innermost first, each with its kind and how it was found.
-fn functions(report: &Report, symbolizer: &Symbolizer) -> Vec<(String, Kind, Trust)> {
+fn functions(report: &Report, symbolizer: &Symbolizer) -> Vec<(String, AddressKind, Trust)> {
     let thread = report.threads.iter().find(|thread| thread.crashed).unwrap();
     let frames = symbolizer.symbolize(&Stack::new(report.modules_of(thread), thread.frames.clone()));
     let mut found = Vec::new();
@@ -52,7 +52,7 @@ fn functions(report: &Report, symbolizer: &Symbolizer) -> Vec<(String, Kind, Tru
     found
 }
 
-/// The frame that the signal interrupted has the address where it stood, on whichever stack it is.
+/// The frame that the signal interrupted has the interrupted address, on whichever stack it is.
 #[test]
 fn a_walk_leaves_the_handler_for_the_stack_of_the_interrupted_frame() {
     let folder = tempfile::tempdir().unwrap();
@@ -75,11 +75,11 @@ fn a_walk_leaves_the_handler_for_the_stack_of_the_interrupted_frame() {
         assert_eq!((report.format, report.reason.as_str()), (Format::ElfCore, "SIGABRT"));
         let found = functions(&report, &symbolizer);
         let expected = [
-            ("handler", Kind::Return),
-            ("inner", Kind::Exact),
-            ("middle", Kind::Return),
-            ("outer", Kind::Return),
-            ("run", Kind::Return),
+            ("handler", AddressKind::Return),
+            ("inner", AddressKind::Exact),
+            ("middle", AddressKind::Return),
+            ("outer", AddressKind::Return),
+            ("run", AddressKind::Return),
         ];
         let expected = expected.map(|(name, kind)| (name.to_owned(), kind, Trust::Cfi));
         assert_eq!(found[..5], expected, "{stack}: {:?}", report.warnings);

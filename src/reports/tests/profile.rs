@@ -1,10 +1,12 @@
-//! Profiles of gperftools and of Go's runtime, and what `go tool pprof` says of them when they were rewritten.
+//! Profiles of gperftools and of Go's runtime, and what `go tool pprof` prints for them after they were rewritten.
+
+#![cfg(feature = "pprof")]
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use foldsym_reports::{Format, Options, pprof, read};
-use foldsym_symbolize::{Certainty, Kind, Stack, Symbolizer};
+use foldsym_symbolize::{AddressKind, Certainty, Stack, Symbolizer};
 
 fn file(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/reports").join(name)
@@ -14,7 +16,7 @@ fn symbolizer() -> Symbolizer {
     Symbolizer::builder().search([file("mail")]).build().unwrap()
 }
 
-/// `go tool pprof` with these arguments; `None` after saying that the test is skipped.
+/// Runs `go tool pprof` with these arguments; `None` after printing that the test is skipped.
 fn go(args: &[&str]) -> Option<String> {
     let Ok(output) = Command::new("go").args(["tool", "pprof"]).args(args).output() else {
         println!("skipped: needs go");
@@ -37,7 +39,7 @@ fn a_folded_function_has_the_name_of_each_stack() {
         let frames = symbolizer.symbolize(&Stack::new(&report.modules, thread.frames.clone()));
         let names: Vec<_> =
             frames.iter().flat_map(|frame| &frame.functions).map(|one| &*one.function).collect();
-        // The source has two ways, which the last function before `main` tells.
+        // The source has two call paths; the function that `main` calls (`parcels` or not) shows which one a stack has.
         if names[0].starts_with("sort") {
             continue;
         }
@@ -75,20 +77,21 @@ fn pprof_reads_what_was_rewritten() {
     let total = |printed: &str| printed.lines().find(|line| line.starts_with("Showing")).map(str::to_owned);
     let before = go(&["-top", "-symbolize=none", "-sample_index=samples", old]).unwrap();
     assert_eq!(total(&before), total(&top));
-    // What has functions is not symbolized again: pprof's own answer would name one function for both.
+    // pprof does not symbolize a profile with functions again: its own answer would name one function for both.
     let again = go(&["-top", "-sample_index=samples", new]).unwrap();
     assert!(again.contains("weigh_letter") && again.contains("weigh_parcel"), "{again}");
 }
 
-/// The profile of a Go program has its functions already, and no program is at hand.
+/// The profile of a Go program already has its functions, and the test has no program.
 #[test]
 fn what_a_profile_knows_itself_stays() {
     let symbolizer = Symbolizer::builder().build().unwrap();
     let bytes = std::fs::read(file("go.pb.gz")).unwrap();
+    assert_eq!(foldsym_reports::Format::of(&bytes), Some(foldsym_reports::Format::Pprof));
     let mut options = Options::default();
-    options.callers = Some(Kind::Return);
+    options.callers = Some(AddressKind::Return);
     let profile = pprof::Profile::parse(&bytes, &options).unwrap();
-    assert_eq!(profile.report().threads[0].frames[1].kind, Kind::Return);
+    assert_eq!(profile.report().threads[0].frames[1].kind, AddressKind::Return);
     let mut new = Vec::new();
     let written = profile.rewrite(&mut symbolizer.worker(), &mut new).unwrap();
     assert_eq!((written.named, written.locations_added), (0, 0));

@@ -1,7 +1,10 @@
 //! Reads ELF core files: the threads' registers, the mapped files, and the memory that their stacks are in.
 //!
-//! A file's build id is read from the core itself, which has the first page of each file unless the kernel was told otherwise: a program that was
-//! replaced since is not taken for the one that ran.
+//! A file's build id is read from the core itself, which has the first page of each file unless the kernel was configured otherwise. So a
+//! program that was replaced since is not taken for the one that ran.
+//!
+//! QEMU writes cores without a list of mapped files. In such a core, each ELF file whose first page is in the core's memory is a module:
+//! see [`modules_in_memory`].
 
 use std::collections::HashMap;
 
@@ -19,13 +22,15 @@ mod registers;
 
 use registers::number;
 
-/// Threads and mapped files that a core may have; no process has more.
+/// Most threads and mapped files of a core; no process has more.
 const MAX_THREADS: usize = 1 << 16;
 const MAX_FILES: usize = 1 << 18;
-/// Bytes from the start of a mapped file in which its notes are looked for.
+/// Bytes from the start of a mapped file in which its notes are searched.
 const FIRST_PAGE: usize = 1 << 12;
 
 const NT_PRSTATUS: u32 = 1;
+const NT_PRPSINFO: u32 = 3;
+const NT_AUXV: u32 = 6;
 const NT_FILE: u32 = 0x4649_4c45;
 const NT_SIGINFO: u32 = 0x5349_4749;
 
@@ -33,10 +38,10 @@ fn damaged(problem: impl Into<String>) -> ReportError {
     ReportError::Damaged { format: Format::ElfCore, problem: problem.into() }
 }
 
-/// A range of memory that the core may hold.
+/// A range of memory, which the core may have.
 struct Segment<'c> {
     start: u64,
-    /// Fewer than its size where the core holds its beginning alone.
+    /// Fewer than its size if the core has only its beginning.
     bytes: &'c [u8],
     end: u64,
     executable: bool,
@@ -50,7 +55,7 @@ struct FilePart<'c> {
     path: &'c [u8],
 }
 
-/// What was read of a core.
+/// The contents of a core.
 struct Core<'c> {
     is_64: bool,
     endian: Endianness,
@@ -61,6 +66,10 @@ struct Core<'c> {
     /// `NT_PRSTATUS` of each thread.
     threads: Vec<&'c [u8]>,
     siginfo: Option<&'c [u8]>,
+    /// `NT_PRPSINFO`: the program's short name, among others.
+    process: Option<&'c [u8]>,
+    /// `NT_AUXV`: the vector that the kernel passed to the program at its start.
+    auxiliary: Option<&'c [u8]>,
     warnings: Vec<String>,
 }
 
@@ -83,11 +92,18 @@ pub(crate) fn read(
         (elf::EM_AARCH64, true) => Cpu::Arm64,
         (machine, _) => return Err(damaged(format!("processor {} at offset 18 is not known", machine.0))),
     };
-    let modules = Modules::new(modules(&core, options));
+    let modules = match core.files.is_empty() {
+        true => modules_in_memory(&core),
+        false => modules(&core, options),
+    };
+    let modules = Modules::new(modules);
     let mut report = Report::new(Format::ElfCore, modules.clone(), Vec::new());
     report.warnings.extend(core.warnings.iter().cloned());
     if core.files.is_empty() {
-        report.warnings.push("no list of mapped files (NT_FILE): addresses have no modules".to_owned());
+        report.warnings.push(format!(
+            "no list of mapped files (NT_FILE): {} ELF files were found in the memory of the process, without their paths",
+            modules.len()
+        ));
     }
     let executable = |address| core.segment(address).map(|segment| segment.executable);
     let memory = |address| {
@@ -111,7 +127,7 @@ pub(crate) fn read(
             report.warnings.push(format!("thread {index}: its registers are cut off"));
             continue;
         };
-        // The kernel and gdb write the thread that got the signal first.
+        // The kernel and gdb write the thread that received the signal first.
         let mut thread = Thread { id: Some(id), crashed: index == 0 && signal != 0, ..Thread::default() };
         let stack = memory(context.get_stack_pointer());
         if stack.is_none() {
@@ -149,12 +165,14 @@ fn parse<'c, H: FileHeader<Endian = Endianness>>(bytes: &'c [u8]) -> Result<Core
         files: Vec::new(),
         threads: Vec::new(),
         siginfo: None,
+        process: None,
+        auxiliary: None,
         warnings: Vec::new(),
     };
     let headers = header.program_headers(endian, bytes);
     let headers = headers.map_err(|error| damaged(format!("program headers: {error}")))?;
     let mut cut = 0;
-    // Headers may all name the same bytes; those of a core that somebody wrote have no more notes together than the file has bytes.
+    // Program headers may all refer to the same bytes. In a real core the notes together are no larger than the file.
     let mut notes_left = bytes.len() as u64;
     for header in headers {
         match header.p_type(endian) {
@@ -210,6 +228,8 @@ impl<'c> Core<'c> {
         match (name, kind) {
             (b"CORE", NT_PRSTATUS) if self.threads.len() < MAX_THREADS => self.threads.push(desc),
             (b"CORE", NT_SIGINFO) if self.siginfo.is_none() => self.siginfo = Some(desc),
+            (b"CORE", NT_PRPSINFO) if self.process.is_none() => self.process = Some(desc),
+            (b"CORE", NT_AUXV) if self.auxiliary.is_none() => self.auxiliary = Some(desc),
             (b"CORE", NT_FILE) if self.files.is_empty() && self.read_files(desc).is_none() => {
                 self.warnings.push("the list of mapped files (NT_FILE) is cut off".to_owned());
             }
@@ -245,7 +265,7 @@ impl<'c> Core<'c> {
         self.segments[..behind].last().filter(|segment| address < segment.end)
     }
 
-    /// Memory from an address on, as far as the core holds it.
+    /// Memory from an address on, as far as the core has it.
     fn memory(&self, address: u64) -> Option<&'c [u8]> {
         let segment = self.segment(address)?;
         segment.bytes.get(usize::try_from(address - segment.start).ok()?..)
@@ -259,24 +279,25 @@ impl<'c> Core<'c> {
     fn crash_address(&self) -> Option<u64> {
         let info = self.siginfo?;
         let signal = number(info.get(..4)?, self.endian)?;
-        // SIGILL, SIGBUS, SIGFPE and SIGSEGV have an address; a code that is not positive says that somebody sent the signal.
+        // SIGILL, SIGBUS, SIGFPE and SIGSEGV have an address; if the code is not positive, a process sent the signal.
         let code = number(info.get(8..12)?, self.endian)? as u32 as i32;
         let has_address = matches!(signal, 4 | 7 | 8 | 11) && code > 0;
         has_address.then(|| self.word(info, 16)).flatten()
     }
 }
 
-/// A module for each file that has code: its parts from the one with the file's first byte on.
+/// A module for each file that has code: its mapped parts, beginning with the one that has the file's first byte.
 fn modules(core: &Core<'_>, options: &Options) -> Vec<Module> {
     let mut found: Vec<(u64, u64, bool, &[u8])> = Vec::new();
     let mut last: HashMap<&[u8], usize> = HashMap::new();
     for part in core.files.iter().filter(|part| part.start < part.end) {
-        // The kernel lists each range of memory with its rights. gdb leaves out what it did not write, which code of files mostly is.
+        // The kernel lists each range of memory with its access rights. gdb leaves out the ranges that it did not write, which mostly are
+        // code of files.
         let executable = match core.segment(part.start) {
             Some(segment) => segment.executable,
             None => last.get(part.path).is_some_and(|&index| core.is_elf(found[index].0)),
         };
-        // A linker may map the first bytes of a file twice, one behind the other.
+        // A linker may map the first bytes of a file twice, in adjacent mappings.
         let known = last.get(part.path).copied();
         let known = known.filter(|index| part.offset != 0 || found[*index].1 == part.start);
         if let Some(index) = known {
@@ -317,7 +338,7 @@ fn note_of<H: FileHeader<Endian = Endianness>>(memory: &[u8]) -> Option<BuildId>
         if header.p_type(endian) != elf::PT_NOTE {
             continue;
         }
-        // Headers may all name the same notes.
+        // Program headers may all refer to the same notes.
         left = left.checked_sub(header.p_filesz(endian).into())?;
         let Ok(Some(mut notes)) = header.notes(endian, memory) else { continue };
         while let Ok(Some(note)) = notes.next() {
@@ -327,6 +348,87 @@ fn note_of<H: FileHeader<Endian = Endianness>>(memory: &[u8]) -> Option<BuildId>
         }
     }
     None
+}
+
+/// Offset and length of the program's short name (`pr_fname`) in `NT_PRPSINFO`, for the structure of a 64-bit process; other structures are
+/// refused.
+const SHORT_NAME: std::ops::Range<usize> = 40..56;
+
+/// The type of the entry of the auxiliary vector that has the address of the program's own program headers.
+const AT_PHDR: u64 = 3;
+
+/// A module for each file that begins at the start of a range of memory and has code there. A program may have mapped a file only to read
+/// it. The module of the program itself has its short name. The core does not name libraries, so the name of a library's module is its
+/// address.
+fn modules_in_memory(core: &Core<'_>) -> Vec<Module> {
+    let program = program_headers(core);
+    // For each segment, the number of executable segments before it.
+    let executable: Vec<usize> = std::iter::once(0)
+        .chain(core.segments.iter().scan(0, |sum, segment| {
+            *sum += usize::from(segment.executable);
+            Some(*sum)
+        }))
+        .collect();
+    let before = |address: u64| core.segments.partition_point(|segment| segment.start < address);
+    let has_code = |start: u64, end: u64| executable[before(end)] > executable[before(start)];
+    let image = |segment: &Segment<'_>| {
+        let size = match core.is_64 {
+            true => size_of_image::<FileHeader64<Endianness>>(core, segment.bytes)?,
+            false => size_of_image::<FileHeader32<Endianness>>(core, segment.bytes)?,
+        };
+        Some((segment.start, segment.start.saturating_add(size)))
+    };
+    let images: Vec<(u64, u64)> =
+        core.segments.iter().filter_map(image).filter(|&(start, end)| has_code(start, end)).collect();
+    let module = |(index, &(start, end)): (usize, &(u64, u64))| {
+        // Files do not overlap in memory, even if their headers claim more.
+        let end = images.get(index + 1).map_or(end, |next| end.min(next.0));
+        let is_program = program
+            .and_then(|headers| headers.checked_sub(start))
+            .is_some_and(|offset| offset < FIRST_PAGE as u64);
+        let name = if is_program { short_name(core) } else { format!("{start:#x}") };
+        let mut module = Module::new(&name);
+        module.id = build_id(core, start).map(Into::into);
+        module.mapped(Mapping::LoadAddress { address: start, size: Some(end - start) })
+    };
+    images.iter().enumerate().take(MAX_FILES).map(module).collect()
+}
+
+/// The size in memory of a file's segments, if `memory` begins with the header of an executable or a library of the core's processor.
+fn size_of_image<H: FileHeader<Endian = Endianness>>(core: &Core<'_>, memory: &[u8]) -> Option<u64> {
+    let memory = &memory[..memory.len().min(FIRST_PAGE)];
+    let header = H::parse(memory).ok()?;
+    let endian = header.endian().ok()?;
+    let is_loaded = matches!(header.e_type(endian), elf::ET_EXEC | elf::ET_DYN);
+    if !is_loaded || header.e_machine(endian) != core.machine {
+        return None;
+    }
+    let loads = header.program_headers(endian, memory).ok()?.iter();
+    let loads = loads.filter(|header| header.p_type(endian) == elf::PT_LOAD);
+    let mut extent: Option<(u64, u64)> = None;
+    for load in loads {
+        let (start, size): (u64, u64) = (load.p_vaddr(endian).into(), load.p_memsz(endian).into());
+        // The loader maps whole pages.
+        let (start, end) = (start & !(FIRST_PAGE as u64 - 1), start.saturating_add(size));
+        let (first, last) = extent.unwrap_or((start, end));
+        extent = Some((first.min(start), last.max(end)));
+    }
+    extent.map(|(first, end)| end - first).filter(|size| *size > 0)
+}
+
+/// The address of the program's own program headers.
+fn program_headers(core: &Core<'_>) -> Option<u64> {
+    let entries = core.auxiliary?;
+    let step = if core.is_64 { 16 } else { 8 };
+    let of = |at| Some((core.word(entries, at)?, core.word(entries, at + step / 2)?));
+    let entries = (0..entries.len() / step).map_while(|index| of(index * step));
+    entries.take_while(|(kind, _)| *kind != 0).find(|(kind, _)| *kind == AT_PHDR).map(|(_, value)| value)
+}
+
+fn short_name(core: &Core<'_>) -> String {
+    let name = core.process.and_then(|info| info.get(SHORT_NAME)).unwrap_or_default();
+    let name = name.split(|byte| *byte == 0).next().unwrap_or_default();
+    String::from_utf8_lossy(name).into_owned()
 }
 
 #[cfg(test)]

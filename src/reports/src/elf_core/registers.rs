@@ -1,4 +1,4 @@
-//! The registers of a thread (`struct elf_prstatus` of Linux) as `minidump-unwind` wants them.
+//! Converts the registers of a thread (`struct elf_prstatus` of Linux) for `minidump-unwind`.
 
 use minidump::format::{CONTEXT_AMD64, CONTEXT_ARM64, ContextFlagsCpu};
 use minidump::system_info::Cpu;
@@ -8,10 +8,10 @@ use object::{Endian as _, Endianness};
 /// Offset of the registers on processors with words of 8 bytes.
 const REGISTERS: usize = 112;
 
-/// The thread's id, the signal it got, and its registers; `None` where they are cut off.
+/// The thread's id, its signal, and its registers; `None` if they are truncated.
 pub(super) fn read(status: &[u8], cpu: Cpu, endian: Endianness) -> Option<(u64, u32, MinidumpContext)> {
     let signal = number(status.get(..4)?, endian)?;
-    // `pr_info.si_signo`; `pr_cursig` behind it is the same where the thread died of it.
+    // `pr_info.si_signo`. The next field, `pr_cursig`, has the same number in the thread that died of the signal.
     let current = status.get(12..14)?;
     let current = match endian {
         Endianness::Little => u16::from_le_bytes([current[0], current[1]]),

@@ -1,4 +1,4 @@
-//! Cores that are cut or wrong. Whole ones are in `tests/crash.rs`.
+//! Truncated or wrong cores. Whole cores are in `tests/crash.rs`.
 
 use super::*;
 
@@ -82,7 +82,7 @@ fn what_is_not_known_says_so() {
     assert!(read_bytes(&bytes).unwrap_err().to_string().contains("class 9 at offset 4"));
 }
 
-/// A core as gdb writes it, of a file with its first page in the core and its code left out, and of one that is no ELF file.
+/// A core as gdb writes it, without code: of a file whose first page is in the core, and of a file that is not ELF.
 #[test]
 fn a_file_whose_code_was_left_out_is_a_module() {
     let program = b"\x7fELF\x02\x01\x01\0";

@@ -1,14 +1,14 @@
-//! Reads profiles as pprof writes them (`profile.proto`, gzip around it or not), and writes them anew with functions and lines filled in.
+//! Reads profiles as pprof writes them (`profile.proto`, with or without gzip), and writes them back with functions and lines filled in.
 //!
 //! | frame | address |
 //! |---|---|
 //! | first of a sample | exact |
-//! | others | adjusted: Go's runtime and pprof's readers of gperftools' profiles take 1 off each return address; [`Options::callers`](crate::Options::callers) says otherwise |
+//! | others | adjusted: Go's runtime and pprof's readers of gperftools' profiles subtract 1 from each return address. [`Options::callers`](crate::Options::callers) can say otherwise |
 //!
-//! A location stands for an address in all stacks, but a folded function is another one in each. So the rewritten profile ([`Profile::rewrite`])
-//! has a location for each answer, and a location whose answer may be another function is marked `is_folded`.
+//! One location represents an address in every stack, but a folded address may be a different function in each. So the rewritten profile
+//! ([`Profile::rewrite`]) has a location for each answer. A location whose answer may be another function is marked `is_folded`.
 //!
-//! Profiles are hostile: bytes behind gzip, records and frames are bounded, and an index that leads nowhere is a warning.
+//! Profiles may be hostile: decompressed bytes, records and frames are bounded, and an index without a target is a warning.
 
 mod profile;
 mod read;

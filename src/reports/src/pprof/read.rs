@@ -1,9 +1,9 @@
-//! A profile's bytes to its samples as stacks.
+//! Reads the samples of a profile as stacks.
 
 use std::collections::HashMap;
 use std::io::Read;
 
-use foldsym_symbolize::{Kind, Mapping, Module, ModuleId, Modules, Place, StackFrame};
+use foldsym_symbolize::{AddressKind, Mapping, Module, ModuleId, Modules, ReportedAddress, StackFrame};
 use prost::Message;
 use serde_json::{Map, Value, json};
 
@@ -11,31 +11,33 @@ use super::profile;
 use super::wire::{self, Field, Fields};
 use crate::{Format, Options, Report, ReportError, Thread};
 
-// What an input may cost, once for all. DEFLATE makes up to 1032 bytes of one, but profiles have 4 to 10 behind a byte of gzip. So a byte of gzip
-// justifies up to `MAX_RATIO` bytes behind it; an input that is not packed justifies its own length. A justified byte may take `MEMORY_A_BYTE` bytes of
-// memory: the shortest sample of one frame and one value has 8 bytes, and takes up to 240. It may stand for `FRAMES_A_BYTE` frames of a report: that sample
-// counts as 17. Beyond that an input of any length may have the `FREE_` amounts, and none may have more than the `MAX_` amounts.
+// What any input may cost. DEFLATE expands a byte to at most 1032, but profiles expand only by a factor of 4 to 10. So a byte of gzip
+// justifies up to `MAX_RATIO` decompressed bytes. An input that is not compressed justifies its own length. A justified byte may take
+// `MEMORY_A_BYTE` bytes of memory: the shortest sample of one frame and one value has 8 bytes, and takes up to 240. It may produce
+// `FRAMES_A_BYTE` frames of a report: that sample counts as 17. Beyond that an input of any length may have the `FREE_` amounts, and none
+// may have more than the `MAX_` amounts.
 
-/// Bytes behind gzip that a byte of gzip justifies.
+/// Decompressed bytes that a byte of gzip justifies.
 const MAX_RATIO: u64 = 32;
-/// Bytes of a profile, or behind its gzip.
+/// Most bytes of a profile, after decompression.
 const FREE_BYTES: u64 = 32 << 20;
 const MAX_BYTES: u64 = 128 << 20;
 /// Bytes of memory that the records of a profile take.
 const MEMORY_A_BYTE: u64 = 32;
 const FREE_MEMORY: u64 = 32 << 20;
 const MAX_MEMORY: u64 = 240 << 20;
-/// Frames of a report: a profile that has more is rewritten, but not printed whole.
+/// Frames of a report: a profile with more frames can be rewritten, but not printed completely.
 const FRAMES_A_BYTE: u64 = 4;
 const FREE_FRAMES: u64 = 1 << 16;
 const MAX_FRAMES: u64 = 1 << 23;
 
-/// Bytes by which a format is told.
+/// Bytes at the start of a file that identify its format.
 const PREFIX: u64 = 64 << 10;
-/// How many frames a sample counts as, besides its own: a thread of a report has a size of its own.
+/// How many frames a sample counts as, besides its own: a thread of a report takes memory itself.
 const PER_SAMPLE: usize = 16;
 
-/// Bytes of names of values and labels in all samples together, and of those of mappings: a few bytes of a profile may name a long text each time.
+/// Most bytes of names of values and labels in all samples together, and of mappings' names: a few bytes of a profile may refer to a long
+/// text again and again.
 const MAX_TEXT: usize = 64 << 20;
 
 const GZIP: [u8; 2] = [0x1f, 0x8b];
@@ -44,18 +46,18 @@ fn damaged(problem: impl Into<String>) -> ReportError {
     ReportError::Damaged { format: Format::Pprof, problem: problem.into() }
 }
 
-/// Whether bytes begin as a profile.
+/// Whether bytes begin like a profile.
 pub(crate) fn is_one(bytes: &[u8]) -> bool {
     if bytes.starts_with(&GZIP) {
         let mut start = Vec::new();
-        // What can be read counts, though the end may be missing.
+        // The start may be truncated: the bytes that can be decompressed count.
         let _ = flate2::read::GzDecoder::new(bytes).take(PREFIX).read_to_end(&mut start);
         return begins_as_profile(&start);
     }
     begins_as_profile(bytes)
 }
 
-/// Whether the first fields have the numbers and kinds of a profile's, and the first is a kind of value of two numbers.
+/// Whether the first fields have the numbers and kinds of a profile's, and the first that is not a number is a sample type of two numbers.
 fn begins_as_profile(bytes: &[u8]) -> bool {
     let bytes = &bytes[..bytes.len().min(PREFIX as usize)];
     let mut first = true;
@@ -68,8 +70,10 @@ fn begins_as_profile(bytes: &[u8]) -> bool {
                 };
                 if first { number == 1 && types(body) } else { true }
             }
-            Some((13, Field::Bytes(_))) | Some((7..=10 | 12..=15, Field::Varint)) => !first,
-            // Only a prefix is looked at, and a file may be cut short.
+            Some((13, Field::Bytes(_))) => !first,
+            // Go's runtime writes the time before the sample types.
+            Some((7..=10 | 12 | 14 | 15, Field::Varint)) => continue,
+            // Only the first bytes are checked, and a file may be truncated.
             Some((1..=15, Field::Cut)) => !first,
             None => !first && bytes.len() as u64 == PREFIX,
             _ => false,
@@ -86,15 +90,16 @@ fn begins_as_profile(bytes: &[u8]) -> bool {
 #[derive(Clone, Debug)]
 pub struct Profile {
     pub(super) inner: profile::ProfileRecord,
-    /// Index of each location's id.
+    /// The index of each location, by its id.
     pub(super) locations: HashMap<u64, usize>,
-    /// Index of each mapping's id.
+    /// The index of each mapping, by its id.
     mappings: HashMap<u64, usize>,
     pub(super) modules: Modules,
-    /// Mappings of one process do not overlap; those of a profile that was merged of several may. Then an address alone tells no module.
+    /// Mappings of one process do not overlap, but those of a profile that was merged from several processes may. Then an address alone
+    /// does not identify its module.
     overlap: bool,
-    callers: Kind,
-    /// Frames that a report of it may have.
+    callers: AddressKind,
+    /// Most frames of its report.
     max_frames: usize,
     warnings: Vec<String>,
 }
@@ -103,16 +108,18 @@ impl Profile {
     /// Reads a profile.
     ///
     /// # Errors
-    /// [`ReportError::Damaged`], for what is no profile or has too many bytes behind its gzip.
+    /// [`ReportError::Damaged`] if the bytes are not a profile, or decompress to too many.
     pub fn parse(bytes: &[u8], options: &Options) -> Result<Self, ReportError> {
         let (given, mut unpacked) = (bytes.len() as u64, Vec::new());
         let mut justified = given;
         let bytes = if bytes.starts_with(&GZIP) {
             let most = given.saturating_mul(MAX_RATIO).saturating_add(FREE_BYTES).min(MAX_BYTES);
             let read = flate2::read::MultiGzDecoder::new(bytes).take(most + 1).read_to_end(&mut unpacked);
-            read.map_err(|error| damaged(format!("gzip, behind {} bytes: {error}", unpacked.len())))?;
+            read.map_err(|error| {
+                damaged(format!("gzip: damaged after {} decompressed bytes: {error}", unpacked.len()))
+            })?;
             if unpacked.len() as u64 > most {
-                return Err(damaged(format!("gzip: more than {most} bytes behind {given}")));
+                return Err(damaged(format!("gzip: {given} compressed bytes expand to more than {most}")));
             }
             justified = given.saturating_mul(MAX_RATIO).min(unpacked.len() as u64);
             &unpacked
@@ -137,10 +144,10 @@ impl Profile {
         let inner = profile::ProfileRecord::decode(bytes).map_err(|error| damaged(error.to_string()))?;
         if inner.sample_type.is_empty() {
             return Err(damaged(
-                "no kind of value (sample_type): this is no profile, or of a version that is not known",
+                "no kind of value (sample_type): not a profile, or a profile of an unknown version",
             ));
         }
-        // A mapping of a few bytes may name a long text, which its module copies.
+        // A mapping of a few bytes may refer to a long text, which its module copies.
         let text =
             |index: i64| usize::try_from(index).ok().and_then(|index: usize| inner.string_table.get(index));
         let names = |mapping: &profile::Mapping| text(mapping.filename).map_or(0, String::len);
@@ -185,11 +192,11 @@ impl Profile {
             })
         };
         let modules = Modules::new(inner.mapping.iter().map(module).collect());
-        let callers = options.callers.unwrap_or(Kind::Adjusted);
+        let callers = options.callers.unwrap_or(AddressKind::Adjusted);
         Self { inner, locations, mappings, modules, overlap, callers, max_frames, warnings }
     }
 
-    /// How many modules have a path and no build id: nothing but their path names them, and a store is asked by build ids.
+    /// How many modules have a path and no build id. A store finds modules only by build id, so these are found by their path only.
     pub fn modules_without_id(&self) -> usize {
         let modules = (0..self.modules.len()).filter_map(|index| self.modules.get(index));
         modules
@@ -202,33 +209,33 @@ impl Profile {
         text.map_or("", |text| text.as_str())
     }
 
-    /// The frames of a sample, as many as it has locations.
+    /// The frames of a sample: one for each of its locations.
     pub(super) fn frames(&self, sample: &profile::Sample, frames: &mut Vec<StackFrame>) {
         frames.clear();
         for (index, id) in sample.location_id.iter().enumerate() {
             let location = self.locations.get(id).and_then(|&index| self.inner.location.get(index));
-            let kind = if index == 0 { Kind::Exact } else { self.callers };
+            let kind = if index == 0 { AddressKind::Exact } else { self.callers };
             let Some(location) = location else {
                 frames.push(StackFrame::UNKNOWN);
                 continue;
             };
             let address = location.address;
             let place = match self.mappings.get(&location.mapping_id) {
-                Some(&module) => Place::Mapped { module, address },
-                None if self.overlap => Place::Unknown,
-                None => Place::Memory(address),
+                Some(&module) => ReportedAddress::Mapped { module, address },
+                None if self.overlap => ReportedAddress::Unknown,
+                None => ReportedAddress::Memory(address),
             };
             frames.push(StackFrame { place, kind });
         }
     }
 
-    /// What the values of samples are, `TYPE/UNIT`.
+    /// Type and unit of the values of samples, `TYPE/UNIT`.
     pub fn value_types(&self) -> Vec<String> {
         let types = self.inner.sample_type.iter();
         types.map(|kind| format!("{}/{}", self.text(kind.r#type), self.text(kind.unit))).collect()
     }
 
-    /// Which value is meant where nobody says: the profile's own choice, else the last.
+    /// The value that is used if the caller names none: the profile's default, else the last.
     pub fn default_value(&self) -> usize {
         let last = self.inner.sample_type.len().saturating_sub(1);
         match self.text(self.inner.default_sample_type) {
@@ -246,7 +253,7 @@ impl Profile {
         let mut report = Report::new(Format::Pprof, self.modules.clone(), Vec::new());
         report.warnings.clone_from(&self.warnings);
         let (mut count, mut copied, mut left_out) = (0usize, 0usize, 0usize);
-        // Each sample repeats the names of its values twice, and those of its labels.
+        // A report repeats the names of the values twice in each sample, and the names of its labels.
         let of_types = 2 * types.iter().map(String::len).sum::<usize>();
         for sample in &self.inner.sample {
             let of_label = |label: &profile::Label| self.text(label.key).len() + self.text(label.str).len();

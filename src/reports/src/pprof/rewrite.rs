@@ -1,4 +1,4 @@
-//! The profile with the answers in it.
+//! Rewrites a profile with the answers in it.
 
 use std::collections::{HashMap, HashSet};
 use std::convert::Infallible;
@@ -14,19 +14,19 @@ use super::read::Profile;
 /// column).
 type Verdict = (u64, bool, Vec<(u64, i64, i64)>);
 
-/// What was written.
+/// Counts of what was written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Rewritten {
     /// Frames of all samples.
     pub frames: u64,
-    /// Those that have a function.
+    /// Frames that have a function.
     pub named: u64,
-    /// Locations that were added, as an address has several answers.
+    /// Locations that were added, since an address has several answers.
     pub locations_added: u64,
 }
 
-/// The parts that grow.
+/// The lists of the profile that grow.
 struct Growing {
     strings: Vec<String>,
     string_ids: HashMap<String, i64>,
@@ -35,8 +35,7 @@ struct Growing {
     free_functions: FreeIds,
 }
 
-/// Ids that no record has and that no other record refers to, smallest first. A reference to a record that is not there stays
-/// one.
+/// Ids that no record has and that no other record refers to, smallest first. A reference to a missing record stays one.
 struct FreeIds {
     used: HashSet<u64>,
     next: u64,
@@ -56,7 +55,7 @@ impl FreeIds {
     }
 }
 
-/// Every index of a string that a profile has, but for the indexes in its locations: those have none.
+/// All indexes of strings in a profile, outside of its locations, which have none.
 fn string_indexes(profile: &mut profile::ProfileRecord) -> impl Iterator<Item = &mut i64> {
     let own = [
         &mut profile.drop_frames,
@@ -79,7 +78,7 @@ fn string_indexes(profile: &mut profile::ProfileRecord) -> impl Iterator<Item = 
 impl Growing {
     fn new(profile: &mut profile::ProfileRecord) -> Self {
         let string_count = profile.string_table.len() as i64;
-        // An index behind the table is read as no text. It must not become one of the strings that are added.
+        // An index beyond the table is read as an empty string. It must not become one of the strings that are added.
         string_indexes(profile).filter(|index| **index >= string_count.max(1)).for_each(|index| *index = -1);
         let mut strings = std::mem::take(&mut profile.string_table);
         if strings.is_empty() {
@@ -122,7 +121,7 @@ impl Growing {
         for frame in &answer.symbol.frames {
             let system_name = self.string(names.linkage(frame.name));
             let name = self.string(names.function(frame.name));
-            // A function that is named by no source file has the path of its line.
+            // A function without a source file gets the path of its line.
             let filename = self.string(names.path(frame.start_file.or(frame.file)));
             let function_id = self.function((name, system_name, filename, frame.start_line.into()));
             lines.push(profile::LineRecord {
@@ -136,18 +135,18 @@ impl Growing {
 }
 
 impl Profile {
-    /// Writes the profile with gzip around it. Each location whose address has an answer has its functions and lines, innermost first; where
-    /// one address has several answers, each is a location of its own. Locations without an answer stay as they are.
+    /// Writes the profile, compressed with gzip. A location whose address has an answer gets its functions and lines, innermost first; if
+    /// one address has several answers, each becomes a location of its own. Locations without an answer stay as they are.
     ///
     /// # Errors
-    /// What `out` gives.
+    /// Errors of `out`.
     pub fn rewrite(&self, worker: &mut Worker<'_>, out: impl Write) -> io::Result<Rewritten> {
         let mut written = self.inner.clone();
         let mut growing = Growing::new(&mut written);
         let mut done = Rewritten::default();
         let referred = written.sample.iter().flat_map(|sample| &sample.location_id).copied();
         let mut free_locations = FreeIds::new(self.locations.keys().copied().chain(referred));
-        // Which location has which answer; the first answer takes the location that is there.
+        // The location of each answer; the first answer takes the existing location.
         let mut known: HashMap<Verdict, u64> = HashMap::new();
         let mut is_taken = vec![false; written.location.len()];
         let mut is_named = vec![false; written.mapping.len()];
@@ -198,7 +197,7 @@ impl Profile {
             };
             let Ok(()) = worker.answer(query, Form::Plain, put);
         }
-        // pprof symbolizes a mapping again that has none of these.
+        // pprof symbolizes a mapping again unless these flags are set.
         for (mapping, _) in written.mapping.iter_mut().zip(is_named).filter(|(_, is_named)| *is_named) {
             mapping.has_functions = true;
             mapping.has_filenames = true;

@@ -1,4 +1,4 @@
-//! Profiles that are damaged, or made to cost much.
+//! Profiles that are damaged, or that were made to be expensive.
 
 use std::io::Write;
 
@@ -33,7 +33,7 @@ fn a_profile_is_known_with_gzip_and_without() {
     assert_eq!(one.default_value, 1);
     assert!(one.warnings.is_empty());
     let frames = &one.threads[0].frames;
-    assert_eq!((frames[0].kind, frames[1].kind), (Kind::Exact, Kind::Adjusted));
+    assert_eq!((frames[0].kind, frames[1].kind), (AddressKind::Exact, AddressKind::Adjusted));
     let values = &one.threads[0].values;
     assert!(values[0] > 0 && values[1] == values[0] * 5_000_000, "{values:?}");
     for other in [
@@ -57,7 +57,7 @@ fn a_profile_that_is_cut_off_is_refused_at_every_length() {
     let plain = plain();
     let mut read = 0;
     for len in 0..plain.len() {
-        // Between two records the bytes are a profile; its strings may be missing.
+        // Cut between two records, the bytes are still a profile; its strings may be missing.
         match parse(&plain[..len]) {
             Ok(profile) => {
                 read += 1;
@@ -78,14 +78,14 @@ fn sizes_that_are_not_there_and_bombs_are_refused() {
     let mut huge = plain();
     huge.extend([0x12, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x10]);
     assert!(parse(&huge).unwrap_err().contains("cut off"));
-    // Groups, which the format does not have: decoders may recurse into them.
+    // Groups, which profiles do not have: decoders may recurse into them.
     let mut groups = plain();
     groups.extend([0x13; 100_000]);
     assert!(parse(&groups).is_err());
     let bomb = gzip(&vec![0; 48 << 20]);
     assert!(bomb.len() < 100_000);
     assert!(parse(&bomb).unwrap_err().contains("more than"));
-    // Indices that lead nowhere.
+    // Indices without a target.
     let mut lost = plain();
     // A sample of the locations 99 and 0, and a location of mapping 77 at the end of memory.
     lost.extend([0x12, 4, 0x0a, 2, 99, 0]);
@@ -98,7 +98,7 @@ fn sizes_that_are_not_there_and_bombs_are_refused() {
     assert_eq!((frames.len(), frames[1]), (2, StackFrame::UNKNOWN));
 }
 
-/// Numbers that seem random, the same each time (splitmix64).
+/// Pseudo-random numbers (splitmix64), the same each time.
 struct Random(u64);
 
 impl Random {
@@ -181,10 +181,10 @@ fn memory_is_bounded_and_large_profiles_are_read_whole() {
                 report.warnings
             );
         }
-        // The least that they may cost, by this measure: what it counts is there.
+        // A lower bound of the cost by this measure: the samples are counted.
         assert!(wire::memory(&bytes).unwrap() > samples as u64 * 136, "{name}");
     }
-    // Two bytes of a sample without frames take over a hundred.
+    // A sample without frames has two bytes and takes over a hundred.
     let mut samples = plain();
     samples.extend([0x12, 0].repeat(1 << 20));
     let packed = gzip(&samples);
@@ -207,7 +207,7 @@ fn memory_is_bounded_and_large_profiles_are_read_whole() {
     comments.extend([0x6a, 0x80, 0x80, 0x80, 4]);
     comments.extend(vec![1; 1 << 23]);
     assert!(parse(&gzip(&comments)).unwrap_err().contains("bytes of memory, more than"));
-    // Nothing is hidden behind a field that decoders skip.
+    // A field that decoders skip hides nothing.
     let mut hidden = plain();
     hidden.extend([0x12, 13, 0x49, 1, 2, 3, 4, 5, 6, 7, 8, 0x1a, 0, 0x1a, 0]);
     assert!(parse(&hidden).unwrap_err().contains("of a kind that profiles do not have"));
@@ -221,7 +221,7 @@ fn memory_is_bounded_and_large_profiles_are_read_whole() {
     assert!(parse(&inner.encode_to_vec()).unwrap_err().contains("names of its mappings"));
 }
 
-/// Frames of a report are bounded too: a few bytes of gzip may stand for many samples of few frames.
+/// Frames of a report are bounded too: a few bytes of gzip may expand to many samples of few frames.
 #[test]
 fn frames_are_bounded_by_the_bytes_of_the_input() {
     let mut samples = plain();
@@ -236,7 +236,7 @@ fn frames_are_bounded_by_the_bytes_of_the_input() {
 
 #[test]
 fn a_profile_of_another_kind_is_told() {
-    // Only a table of strings, as of a later version with other fields.
+    // Only a table of strings, as a later version with other fields might have.
     let error = parse(&[0x32, 0, 0x32, 1, b'a']).unwrap_err();
     assert!(error.contains("sample_type") && error.contains("version"), "{error}");
 }
@@ -272,13 +272,19 @@ fn mappings_that_overlap_are_told_apart() {
     let report = profile_of(&two, &locations).report();
     let frames = &report.threads[0].frames;
     let places: Vec<_> = frames.iter().map(|frame| frame.place).collect();
-    let mapped = |module, address| Place::Mapped { module, address };
-    // An address without a mapping is of neither process.
+    let mapped = |module, address| ReportedAddress::Mapped { module, address };
+    // An address without a mapping belongs to neither process.
     assert_eq!(
         places,
-        [mapped(0, 0x2500), mapped(1, 0x2500), Place::Unknown, Place::Unknown, mapped(0, 0x3500)]
+        [
+            mapped(0, 0x2500),
+            mapped(1, 0x2500),
+            ReportedAddress::Unknown,
+            ReportedAddress::Unknown,
+            mapped(0, 0x3500)
+        ]
     );
-    // One that is outside of its mapping is not another's.
+    // An address outside of its mapping is not in another one.
     let symbolizer = foldsym_symbolize::Symbolizer::builder().build().unwrap();
     let stack = foldsym_symbolize::Stack::new(&report.modules, frames.clone());
     let modules: Vec<_> = symbolizer.symbolize(&stack).iter().map(|frame| frame.module.is_some()).collect();
@@ -286,7 +292,7 @@ fn mappings_that_overlap_are_told_apart() {
     let apart = [(1, 0x1000, 0x2000), (2, 0x2000, 0x4000)];
     let report = profile_of(&apart, &locations[2..]).report();
     let places: Vec<_> = report.threads[0].frames.iter().map(|frame| frame.place).collect();
-    assert_eq!(places, [Place::Memory(0x2500), Place::Memory(0x1000), mapped(0, 0x3500)]);
+    assert_eq!(places, [ReportedAddress::Memory(0x2500), ReportedAddress::Memory(0x1000), mapped(0, 0x3500)]);
 }
 
 #[test]
@@ -294,7 +300,7 @@ fn what_is_missing_is_not_found_among_what_is_added() {
     let mut inner = profile::ProfileRecord::decode(&plain()[..]).unwrap();
     let (strings, locations, functions) =
         (inner.string_table.len(), inner.location.len(), inner.function.len());
-    // An index and ids, all of which would be the next ones.
+    // An index and ids that would be the next free ones.
     let next = |ids: &mut dyn Iterator<Item = u64>| ids.max().unwrap_or(0) + 1;
     let location_id = next(&mut inner.location.iter().map(|one| one.id));
     let function_id = next(&mut inner.function.iter().map(|one| one.id));

@@ -1,24 +1,24 @@
-//! The wire format of protobuf, as far as it is asked before anything is decoded: which fields there are, and what they take in memory.
+//! Scans protobuf's wire format before anything is decoded: which fields there are, and how much memory they will take.
 
 use std::mem::size_of;
 
 use super::profile;
 
-/// Fields of the wire format: number, and what a submessage or a string has.
+/// Fields of the wire format: their number, and the bytes of a submessage or a string.
 pub(super) struct Fields<'b>(pub(super) &'b [u8]);
 
-/// What a field has.
+/// The content of a field.
 pub(super) enum Field<'b> {
     Varint,
     Bytes(&'b [u8]),
-    /// It goes beyond the end.
+    /// It extends beyond the end.
     Cut,
 }
 
 impl<'b> Iterator for Fields<'b> {
     type Item = Option<(u64, Field<'b>)>;
 
-    /// `Some(None)` for what is no field of this format; then it ends.
+    /// `Some(None)` for a malformed field; then the iterator ends.
     fn next(&mut self) -> Option<Self::Item> {
         if self.0.is_empty() {
             return None;
@@ -66,24 +66,24 @@ fn varint(bytes: &[u8]) -> Option<(u64, &[u8])> {
     None
 }
 
-/// What the allocator adds to a list or a text, at most.
+/// The most bytes that the allocator adds to a list or a text.
 const HEAP: u64 = 16;
 
-/// Bytes of a list that grew by one record after the other: it has room for four at least, and for a power of two.
+/// Bytes of a list that grew by one record at a time: it has room for at least four, and for a power of two.
 fn room(count: u64, size: usize) -> u64 {
     if count == 0 { 0 } else { count.max(4).next_power_of_two() * size as u64 + HEAP }
 }
 
-/// How many numbers a packed list has: the last byte of each has its high bit clear.
+/// The number of values in a packed list: the last byte of each has its high bit clear.
 fn packed(bytes: &[u8]) -> u64 {
     bytes.iter().filter(|&&byte| byte & 0x80 == 0).count() as u64
 }
 
-/// Bytes of memory that the records of a profile take once they are decoded, with the tables that find locations and mappings by their ids.
-/// `None` if a record has a field that is cut off, or of a kind that profiles do not have.
+/// Bytes of memory that the records of a profile take when decoded, with the tables that find locations and mappings by their ids. `None`
+/// if a record has a truncated field, or a field of a kind that profiles do not have.
 pub(super) fn memory(bytes: &[u8]) -> Option<u64> {
     let (mut total, mut comments) = (0u64, 0u64);
-    // Of each kind of record: how many there are.
+    // The number of records of each kind.
     let mut counts = [0u64; 7];
     for field in Fields(bytes) {
         match field? {
@@ -118,7 +118,8 @@ pub(super) fn memory(bytes: &[u8]) -> Option<u64> {
     Some(total + table(counts[3]) + table(counts[4]))
 }
 
-/// Bytes of the lists in a sample or a location: its nested records, which have a number and a size, and the numbers of fields 1 and 2.
+/// Bytes of the lists in a sample or a location: its nested records, given by their field number and size, and the values of fields 1 and
+/// 2.
 fn lists(body: &[u8], nested: u64, size: usize) -> Option<u64> {
     let mut counts = [0u64; 2];
     let mut records = 0;
@@ -131,7 +132,7 @@ fn lists(body: &[u8], nested: u64, size: usize) -> Option<u64> {
             (_, Field::Cut) => return None,
         }
     }
-    // The numbers of a location are in its record.
+    // The values of a location are in its record itself.
     let numbers = |count| if nested == 3 { room(count, size_of::<u64>()) } else { 0 };
     Some(room(records, size) + numbers(counts[0]) + numbers(counts[1]))
 }

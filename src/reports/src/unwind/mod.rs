@@ -1,8 +1,9 @@
-//! Walks stacks: by section UNWIND of the files that the engine finds, or by call frame information of the programs that are at hand; else by the
-//! frame pointer, else by looking for anything on the stack that may be a return address. The last two are those of `minidump-unwind`.
+//! Walks stacks. A caller is found by the section UNWIND of a `.fsym` that the engine finds, or by the call frame information of a
+//! program on this machine; else by the frame pointer; else by scanning the stack for possible return addresses. The last two methods are
+//! those of `minidump-unwind`.
 //!
-//! `minidump-unwind` reads one range of memory, and looks up each caller inside of a call. So a walk has parts: one ends at a frame that a
-//! signal made, or whose caller is on another stack, and the next begins with the registers of that caller.
+//! `minidump-unwind` reads one range of memory, and assumes that every caller's address is inside a call. So a walk is divided into parts.
+//! A part ends at a frame that a signal made, or whose caller is on another stack; the next part begins with that caller's registers.
 
 use std::collections::{BTreeSet, HashMap};
 use std::future::Future;
@@ -13,7 +14,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{self, Waker};
 use std::time::{Duration, Instant};
 
-use foldsym_symbolize::{Kind, Mapping, Modules, Place, Stack, StackFrame, Symbolizer, Unknown};
+use foldsym_symbolize::{
+    AddressKind, Mapping, Modules, ReportedAddress, Stack, StackFrame, Symbolizer, Unknown,
+};
 use minidump::system_info::{Cpu, Os};
 use minidump::{
     Endian, MinidumpContext, MinidumpMemory, MinidumpModule, MinidumpModuleList, Module, UnifiedMemory,
@@ -33,25 +36,25 @@ use program::{Caller, Program, ThreadState};
 use registers::names;
 use rows::Rows;
 
-/// Bytes of a stack that a part of a walk reads, from the stack pointer on: each frame found costs some kilobytes until the part is done.
+/// Bytes of a stack that one part of a walk reads, from the stack pointer on: each frame takes some kilobytes until the part is done.
 pub(crate) const MAX_STACK: usize = 1 << 20;
-/// Bytes of a stack that a frame has at least: a return address.
+/// The smallest frame: a return address.
 const MIN_FRAME: usize = 8;
-/// Frames that the stacks of a small report may have together.
+/// Most frames that the stacks of a small report may have together.
 const MIN_FRAMES: usize = 1 << 16;
-/// Parts of a walk. A stack that leads to itself would have any number.
+/// Most parts of a walk: a stack that leads to itself would have any number.
 const MAX_PARTS: usize = 64;
-/// Modules that warnings name.
+/// Most modules that warnings name.
 const MAX_TOLD: usize = 20;
-/// What a function that calls nobody may use below its stack pointer.
+/// The bytes below its stack pointer that a leaf function may use.
 const RED_ZONE: u64 = 128;
-/// Programs whose call frame information is kept; then all are forgotten.
+/// Most programs whose call frame information is kept before all are forgotten.
 const MAX_PROGRAMS: usize = 512;
 
-/// A module, as its report names it.
+/// Name and identity of a module in its report.
 type Key = (String, Option<foldsym_symbolize::ModuleId>);
 
-/// How long it is believed that a module has no call frame information: a store may get it.
+/// How long a module without call frame information is remembered: a store may get it later.
 const ABSENCE: Duration = Duration::from_secs(10);
 
 /// Call frame information of programs, kept from report to report.
@@ -60,19 +63,19 @@ pub(crate) struct Programs {
     known: Mutex<HashMap<Key, (FoundSource, Instant)>>,
 }
 
-/// What says how the frames of a module are left, if anything does.
+/// The unwind rules of a module, if there are any.
 type FoundSource = Option<Arc<Source>>;
-/// The same of each module that was asked for.
+/// By module: its unwind rules.
 type Sources = HashMap<usize, FoundSource>;
-/// A source, and what runtime addresses are more than its own.
+/// Unwind rules, and the load bias of their module.
 type Biased = (Arc<Source>, u64);
 
-/// Locks what no panic leaves half done.
+/// Locks a mutex even after a panic: no panic leaves its data half written.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What says how the frames of a module are left.
+/// The source of a module's unwind rules.
 enum Source {
     /// Section UNWIND of its file.
     Rows(Rows),
@@ -105,7 +108,7 @@ impl Source {
 }
 
 impl Programs {
-    /// What says how the frames of a module are left. That there is nothing is kept for a while too, unless a place failed.
+    /// The unwind rules of a module. A module without any is remembered for a while, unless reading a file failed.
     fn get(&self, module: &foldsym_symbolize::Module, symbolizer: &Symbolizer) -> FoundSource {
         let key = (module.name.to_string(), module.id.clone());
         if let Some((source, when)) = lock(&self.known).get(&key)
@@ -113,10 +116,10 @@ impl Programs {
         {
             return source.clone();
         }
-        // Nobody else waits while a file is fetched or converted.
+        // The lock is released, so other threads do not wait while a file is fetched or converted.
         let file = symbolizer.file_of(module);
         let has_failed = matches!(&file, Err(why) if !matches!(why, Unknown::Absent(_)));
-        // The file that answers the frames has the rows at hand, if it was converted with them.
+        // The file that answers lookups has the rows itself, if it was converted with them.
         let rows = file.ok().and_then(Rows::of).map(Source::Rows);
         let of_program = || {
             let paths = symbolizer.programs(module);
@@ -131,7 +134,7 @@ impl Programs {
             known.clear();
         }
         let new = (source, Instant::now());
-        // Another thread may have been faster.
+        // Another thread may have added it meanwhile.
         let entry = known.entry(key).or_insert_with(|| new.clone());
         if entry.0.is_none() {
             *entry = new;
@@ -140,18 +143,18 @@ impl Programs {
     }
 }
 
-/// A range of the process's memory: where it begins, and its bytes.
+/// A range of the process's memory: its start, and its bytes.
 pub(crate) type Range<'m> = (u64, &'m [u8]);
 
-/// What a report says of its process.
+/// The report's data about the process.
 pub(crate) struct Process<'w> {
     pub(crate) modules: &'w Modules,
     pub(crate) os: Os,
     pub(crate) cpu: Cpu,
     pub(crate) endian: Endian,
-    /// Whether the memory at an address may be run, where the report says so of it.
+    /// Whether the memory at an address is executable; `None` if the report does not say.
     pub(crate) executable: &'w (dyn Fn(u64) -> Option<bool> + Sync),
-    /// The range of memory that has an address, as far as the report holds it.
+    /// The range of memory that contains an address, if the report has it.
     pub(crate) memory: &'w (dyn Fn(u64) -> Option<Range<'w>> + Sync),
 }
 
@@ -164,12 +167,12 @@ pub(crate) struct Walker<'w> {
     list: MinidumpModuleList,
     is_wanted: &'w (dyn Fn() -> bool + Sync),
     registers: bool,
-    /// Frames that the stacks may have together, and how many of them are left.
+    /// Most frames that the stacks may have together, and how many of them are left.
     frames: usize,
     left: AtomicUsize,
-    /// A module whose file cannot be had is tried once for a report, not for each word that is looked at.
+    /// If the file of a module cannot be found, it is searched once per report, not once per scanned word.
     sources: Mutex<Sources>,
-    /// Modules whose frames could not be left.
+    /// Modules without unwind rules.
     without_rows: Mutex<BTreeSet<usize>>,
 }
 
@@ -179,7 +182,7 @@ pub(crate) struct Walked {
     pub(crate) frames: Vec<StackFrame>,
     pub(crate) trust: Vec<Trust>,
     pub(crate) registers: Vec<Vec<(&'static str, String)>>,
-    /// The stack was longer than what is walked.
+    /// The stack is longer than the part that was walked.
     pub(crate) is_cut: bool,
 }
 
@@ -201,11 +204,12 @@ impl Walked {
 struct Start {
     context: MinidumpContext,
     trust: Trust,
-    kind: Kind,
+    kind: AddressKind,
 }
 
 impl<'w> Walker<'w> {
-    /// A walker of the stacks of a report of so many bytes: what its frames cost follows from that, also where many threads have one stack.
+    /// A walker of the stacks of a report. The number of frames is bounded by the report's size in bytes, even if many threads share one
+    /// stack.
     pub(crate) fn new(
         process: Process<'w>,
         (symbolizer, programs): (&'w Symbolizer, &'w Programs),
@@ -235,10 +239,10 @@ impl<'w> Walker<'w> {
         }
     }
 
-    /// Walks a stack from its registers. `memory` is where it begins.
+    /// Walks a stack from its registers. `memory` contains its start.
     pub(crate) fn walk(&self, context: &MinidumpContext, mut memory: Option<Range<'w>>) -> Walked {
         let mut walked = Walked::default();
-        let mut start = Start { context: context.clone(), trust: Trust::Context, kind: Kind::Exact };
+        let mut start = Start { context: context.clone(), trust: Trust::Context, kind: AddressKind::Exact };
         for _ in 0..MAX_PARTS {
             let Some(next) = self.part(&start, memory, &mut walked) else { return walked };
             memory = (self.process.memory)(next.context.get_stack_pointer());
@@ -248,7 +252,7 @@ impl<'w> Walker<'w> {
         walked
     }
 
-    /// Walks a part of a stack. Gives where the next one begins, if there is one.
+    /// Walks one part of a stack; returns the start of the next one, if there is one.
     fn part(&self, start: &Start, memory: Option<Range<'w>>, walked: &mut Walked) -> Option<Start> {
         let left = self.left.load(Ordering::Relaxed);
         let most = left.saturating_mul(MIN_FRAME).min(MAX_STACK);
@@ -289,26 +293,27 @@ impl<'w> Walker<'w> {
             next: Mutex::default(),
         };
         let mut stack = CallStack::with_context(start.context.clone());
-        if let (Kind::Return, Some(first)) = (start.kind, stack.frames.first_mut()) {
+        if let (AddressKind::Return, Some(first)) = (start.kind, stack.frames.first_mut()) {
             first.instruction = first.instruction.saturating_sub(1);
         }
         let memory = memory.as_ref().map(UnifiedMemory::Memory);
         run(minidump_unwind::walk_stack(0, (), &mut stack, memory, &self.list, &info, &provider));
         self.left.store(left.saturating_sub(stack.frames.len()), Ordering::Relaxed);
-        // A walk that ended far from the end of what it had ended by itself.
+        // A walk that ended far from the end of the memory that was read was not cut.
         let last = stack.frames.last().map_or(0, |frame| frame.context.get_stack_pointer());
         let is_near_end = end.saturating_sub(last) <= (end - base_of_walk) / 8;
         walked.is_cut &= is_near_end || provider.left.load(Ordering::Relaxed) == 0;
         for (index, frame) in stack.frames.iter().enumerate() {
-            let place = Place::Memory(frame.resume_address);
+            let place = ReportedAddress::Memory(frame.resume_address);
             let (kind, trust) = match (index, frame.trust) {
                 (0, _) => (start.kind, start.trust),
-                (_, FrameTrust::CallFrameInfo) => (Kind::Return, Trust::Cfi),
-                (_, FrameTrust::FramePointer) => (Kind::Return, Trust::FramePointer),
-                _ => (Kind::Return, Trust::Scan),
+                (_, FrameTrust::CallFrameInfo) => (AddressKind::Return, Trust::Cfi),
+                (_, FrameTrust::FramePointer) => (AddressKind::Return, Trust::FramePointer),
+                _ => (AddressKind::Return, Trust::Scan),
             };
-            // A frame pointer may be that of an outer frame: a function that calls nobody has none of its own. What scanning finds may be
-            // left from a call that returned: then it called nobody on this stack, and nobody there called it.
+            // A frame pointer may belong to an outer frame, since a leaf function need not set up its own. A return address that a scan
+            // finds may be left over from a call that has returned; then its function is no caller on this stack, and no function called it
+            // here.
             let is_scanned = trust == Trust::Scan || walked.trust.last() == Some(&Trust::Scan);
             if is_scanned || trust == Trust::FramePointer {
                 walked.gap(self.registers);
@@ -319,7 +324,7 @@ impl<'w> Walker<'w> {
         lock(&provider.next).take()
     }
 
-    /// What was lost in all walks, a sentence each.
+    /// What was lost in all walks, one sentence each.
     pub(crate) fn warnings(&self) -> Vec<String> {
         let mut warnings = Vec::new();
         if self.left.load(Ordering::Relaxed) == 0 {
@@ -331,16 +336,18 @@ impl<'w> Walker<'w> {
         let without = lock(&self.without_rows);
         for module in without.iter().take(MAX_TOLD).filter_map(|index| self.process.modules.get(*index)) {
             let name = cut(&module.name, MAX_NAME);
-            warnings.push(format!("no call frame information for {name}: convert it with --unwind"));
+            warnings.push(format!(
+                "no call frame information for {name}, so callers of its frames are guessed: convert it with --unwind"
+            ));
         }
         if without.len() > MAX_TOLD {
-            warnings.push(format!("nor for {} more modules", without.len() - MAX_TOLD));
+            warnings.push(format!("no call frame information for {} more modules", without.len() - MAX_TOLD));
         }
         warnings
     }
 }
 
-/// Runs a future that never waits.
+/// Runs a future that is never pending.
 fn run(future: impl Future<Output = ()>) {
     let mut future = pin!(future);
     let mut context = task::Context::from_waker(Waker::noop());
@@ -352,16 +359,16 @@ fn run(future: impl Future<Output = ()>) {
 /// Answers `minidump-unwind` in one part of a walk.
 struct Provider<'p, 'w> {
     walker: &'p Walker<'w>,
-    /// Where a caller's stack pointer may be: the memory of this stack, up to where it is read.
+    /// The range in which a caller's stack pointer may be: the memory of this stack that the walk reads.
     stack: std::ops::Range<u64>,
     /// Frames that may still be found.
     left: AtomicUsize,
-    /// Where the next part begins.
+    /// The start of the next part.
     next: Mutex<Option<Start>>,
 }
 
 impl Provider<'_, '_> {
-    /// The module of an address of the process, and what says how its frames are left.
+    /// The module of an address of the process, and its unwind rules with the load bias.
     fn program(&self, address: u64) -> Option<(usize, Option<Biased>)> {
         let walker = self.walker;
         let index = walker.process.modules.find(address)?;
@@ -391,7 +398,7 @@ impl Provider<'_, '_> {
 
 #[async_trait::async_trait]
 impl SymbolProvider for Provider<'_, '_> {
-    /// Says whether there is code at an address: stacks are scanned by that.
+    /// Says whether there is code at an address: `minidump-unwind` uses it to scan stacks.
     async fn fill_symbol(
         &self,
         _module: &(dyn Module + Sync),
@@ -435,11 +442,11 @@ impl SymbolProvider for Provider<'_, '_> {
         let names = names(process.cpu)?;
         let caller = program.leave(at.wrapping_sub(bias), &Frame { walker: &*walker, names, process })?;
         let Caller { cfa, return_address, registers, is_signal } = caller;
-        // Nor does a function return to memory that is not run: a program's first function has rows like any other, and what is above it on
-        // the stack is no return address.
+        // A function does not return to memory that is not executable. A program's first function has rows like any other, but the word
+        // above it on the stack is no return address.
         let return_address = return_address.filter(|address| (process.executable)(*address) != Some(false));
         if let Some(address) = return_address.filter(|_| is_signal || !self.stack.contains(&cfa)) {
-            let kind = if is_signal { Kind::Exact } else { Kind::Return };
+            let kind = if is_signal { AddressKind::Exact } else { AddressKind::Return };
             let context = registers::of_caller(process.cpu, walker, &registers, cfa, address)?;
             *lock(&self.next) = Some(Start { context, trust: Trust::Cfi, kind });
             return walker.set_ra(0);
@@ -454,7 +461,7 @@ impl SymbolProvider for Provider<'_, '_> {
             }
         }
         walker.set_cfa(cfa)?;
-        // Where the entry says that nobody called, 0 ends the walk.
+        // Zero ends the walk: the entry says that the frame is the outermost one.
         walker.set_ra(return_address.unwrap_or(0))
     }
 
@@ -467,7 +474,7 @@ impl SymbolProvider for Provider<'_, '_> {
     }
 }
 
-/// The frame that is left, by the names of its registers.
+/// The frame that is unwound, with the names of its registers.
 struct Frame<'f, 'w> {
     walker: &'f (dyn FrameWalker + Send),
     names: &'static [&'static str],
@@ -479,7 +486,7 @@ impl ThreadState for Frame<'_, '_> {
         self.walker.get_callee_register(self.names.get(usize::try_from(number).ok()?)?)
     }
 
-    /// The walk has the memory of its part at hand; what a signal saved may be elsewhere.
+    /// First the memory that the walk passes in; the registers that a signal saved may be elsewhere.
     fn memory(&self, address: u64) -> Option<u64> {
         self.walker.get_register_at_address(address).or_else(|| self.process.word(address))
     }
@@ -506,7 +513,7 @@ mod tests {
 
     use super::*;
 
-    /// That a file could not be had this time says nothing of the next; that it is nowhere is kept.
+    /// A failure to read a file is not remembered for the next report; that the file does not exist is.
     #[test]
     fn a_module_whose_file_failed_is_tried_again() {
         let folder = tempfile::tempdir().unwrap();
@@ -522,7 +529,7 @@ mod tests {
         std::fs::remove_file(&file).unwrap();
         foldsym_convert::convert(&program, &file, &options, &foldsym_convert::NoProgress).unwrap();
         assert!(programs.get(&module, &symbolizer()).is_some());
-        // The other way round: it was nowhere, and then it is not looked for again.
+        // The other way round: a missing file is not searched again.
         let other = foldsym_symbolize::Module::new("other");
         assert!(programs.get(&other, &symbolizer()).is_none());
         std::fs::rename(&file, folder.path().join("other.fsym")).unwrap();

@@ -8,11 +8,11 @@ use foldsym_expr::{Buffers, Context, Entry, Evaluation, Settings, Want};
 use foldsym_symbolize::{BuildId, DebugId, ModuleId};
 use object::{Object, ObjectSection, ObjectSegment, ReadCache};
 
-/// Sections that are larger are left alone.
+/// Larger sections are not read.
 const MAX_SECTION: u64 = 512 << 20;
-/// Registers that a row has room for: an x86-64 or AArch64 row names fewer.
+/// Registers that a row has room for; the rows of x86-64 and AArch64 name fewer.
 const REGISTERS: usize = 128;
-/// States remembered within states.
+/// The depth of nested `DW_CFA_remember_state`.
 const REMEMBERED: usize = 16;
 
 /// `.eh_frame` of a program, with its entries by address.
@@ -27,25 +27,25 @@ pub(crate) struct Program {
     pub(crate) first: u64,
 }
 
-/// Registers and memory of the frame that is left.
+/// Registers and memory of the frame that is unwound.
 pub(crate) trait ThreadState {
     fn register(&self, number: u64) -> Option<u64>;
     fn memory(&self, address: u64) -> Option<u64>;
 }
 
-/// What the frame's caller has.
+/// What is known of the frame's caller.
 pub(crate) struct Caller {
     pub(crate) cfa: u64,
-    /// `None`: the entry says that nobody called.
+    /// `None`: the entry says that the frame is the outermost one.
     pub(crate) return_address: Option<u64>,
-    /// Registers by number; `None` where its value is lost.
+    /// Registers by number; `None` if its value is lost.
     pub(crate) registers: Vec<(u64, Option<u64>)>,
-    /// The frame was made by a signal: the caller stands at its return address, and called nobody.
+    /// The kernel made the frame for a signal: the caller was interrupted at its return address, and made no call.
     pub(crate) is_signal: bool,
 }
 
 impl Program {
-    /// Opens a program of this identity. `None` where it is another one, or has no call frame information.
+    /// Opens a program of this identity. `None` if its identity differs, or it has no call frame information.
     pub(crate) fn open(path: &Path, id: Option<&ModuleId>) -> Option<Self> {
         let cache = ReadCache::new(File::open(path).ok()?);
         let file = object::File::parse(&cache).ok()?;
@@ -104,7 +104,7 @@ impl Program {
         self.entry(address).is_some()
     }
 
-    /// Leaves the frame whose code stands at a link-time address. `None` where the program does not say how.
+    /// Unwinds the frame whose program counter is a link-time address. `None` if the program does not describe how.
     pub(crate) fn leave(&self, address: u64, state: &dyn ThreadState) -> Option<Caller> {
         let fde = self.entry(address)?;
         let row: Row<'_, REGISTERS> = self.section().row::<REGISTERS, REMEMBERED>(&fde, address).ok()?;
@@ -127,7 +127,7 @@ impl Program {
         let link = fde.cie.return_register;
         let return_address = match row.rule(link) {
             Some(Rule::Undefined) => None,
-            // A function that calls nobody leaves it where the call put it.
+            // A leaf function leaves the return address where the call put it.
             None => Some(state.register(link)?),
             Some(rule) => Some(value(link, rule)?),
         };
@@ -156,7 +156,7 @@ impl Program {
     }
 }
 
-/// A [`ThreadState`] as expressions read it.
+/// A [`ThreadState`] as the evaluator of expressions reads it.
 struct Machine<'s> {
     state: &'s dyn ThreadState,
     big_endian: bool,

@@ -1,4 +1,4 @@
-//! The registers of a frame by DWARF's numbers, and those of its caller as `minidump-unwind` wants them.
+//! The registers of a frame by DWARF's numbers, and the registers of its caller for `minidump-unwind`.
 
 use std::collections::HashSet;
 
@@ -7,7 +7,7 @@ use minidump::system_info::Cpu;
 use minidump::{CpuContext, MinidumpContext, MinidumpContextValidity, MinidumpRawContext};
 use minidump_unwind::FrameWalker;
 
-/// The registers by DWARF's numbers.
+/// The names of the registers, by DWARF's numbers.
 pub(super) fn names(cpu: Cpu) -> Option<&'static [&'static str]> {
     Some(match cpu {
         Cpu::X86_64 => &[
@@ -24,7 +24,7 @@ pub(super) fn names(cpu: Cpu) -> Option<&'static [&'static str]> {
     })
 }
 
-/// Registers that a call leaves as they were, unless a row says otherwise.
+/// Registers that a call preserves, unless a row says otherwise.
 const fn kept(cpu: Cpu) -> &'static [&'static str] {
     match cpu {
         Cpu::X86_64 => &["rbx", "rbp", "r12", "r13", "r14", "r15"],
@@ -33,7 +33,7 @@ const fn kept(cpu: Cpu) -> &'static [&'static str] {
     }
 }
 
-/// The registers of the caller of a walker's frame: `registers` are those that a row names, `None` where their value is lost.
+/// The registers of the caller of a walker's frame. `registers` are those that a row names, `None` if their value is lost.
 pub(super) fn of_caller(
     cpu: Cpu,
     walker: &(dyn FrameWalker + Send),
@@ -56,7 +56,7 @@ pub(super) fn of_caller(
     }
 }
 
-/// The registers whose values are known, as numbers are written.
+/// The registers whose values are known, as hexadecimal numbers.
 pub(super) fn known(context: &MinidumpContext) -> Vec<(&'static str, String)> {
     let is_known = |name: &&&'static str| match &context.valid {
         MinidumpContextValidity::All => true,
@@ -66,7 +66,7 @@ pub(super) fn known(context: &MinidumpContext) -> Vec<(&'static str, String)> {
     names.map(|name| (*name, context.format_register(name))).collect()
 }
 
-/// Puts values into registers; the last value of a register holds.
+/// Sets registers; the last value of a register counts.
 fn context<C: CpuContext>(
     mut raw: C,
     values: impl Iterator<Item = (&'static str, Option<u64>)>,

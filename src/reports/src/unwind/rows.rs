@@ -1,4 +1,4 @@
-//! Section UNWIND of a file as what leaves frames.
+//! Unwinds frames by the section UNWIND of a `.fsym`.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use foldsym_unwind::{Cfa, Frame, Machine, Process, Registers, Step};
 
 use super::program::{Caller, ThreadState};
 
-/// A file that has the section, of a processor that can be stepped on.
+/// A file with the section, of a processor whose frames can be unwound.
 pub(super) struct Rows {
     map: Arc<SymbolMap>,
     machine: Machine,
@@ -33,7 +33,7 @@ impl Rows {
         unwind.is_some_and(|unwind| unwind.row(address).is_ok_and(|row| row.is_some()))
     }
 
-    /// Leaves the frame whose code stands at a link-time address. `None` where the row does not say how.
+    /// Unwinds the frame whose program counter is a link-time address. `None` if no row describes how.
     pub(super) fn leave(&self, address: u64, state: &dyn ThreadState) -> Option<Caller> {
         let unwind = self.map.file().unwind().ok().flatten()?;
         let row = unwind.row(address).ok().flatten()?;
@@ -43,7 +43,7 @@ impl Rows {
                 registers.set(number, value);
             }
         }
-        // The walk is `minidump-unwind`'s: it looks after frames that do not lead outwards.
+        // `minidump-unwind` itself checks that a frame leads outwards.
         registers.set(self.machine.program_counter(), 0);
         let mut frame = Frame::innermost(registers);
         let return_address = match frame.step_by(&row, &mut Memory(state)).ok()? {
@@ -53,7 +53,7 @@ impl Rows {
         let after = frame.registers();
         let cfa = match (return_address, row.cfa) {
             (Some(_), _) => after.get(self.machine.stack_pointer())?,
-            // The outermost frame stays as it was.
+            // The outermost frame keeps its registers.
             (None, Cfa::Register { register, offset }) => {
                 state.register(register)?.wrapping_add_signed(offset)
             }
@@ -65,7 +65,7 @@ impl Rows {
     }
 }
 
-/// A [`ThreadState`] as steps read it.
+/// A [`ThreadState`] as `foldsym-unwind` reads it.
 struct Memory<'s>(&'s dyn ThreadState);
 
 impl Process for Memory<'_> {

@@ -1,7 +1,7 @@
-//! Cores and minidumps that no process left.
+//! Cores and minidumps that are made without a process.
 #![allow(dead_code, reason = "no test file uses all of it")]
 
-/// Where the stack of a core that is made here begins.
+/// The start of the stack in a core that is made here.
 pub(crate) const STACK: u64 = 0x7ffd_0000_1000;
 
 fn words(words: &[u64]) -> Vec<u8> {
@@ -20,7 +20,7 @@ fn note(kind: u32, desc: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// `NT_PRSTATUS` of a thread of x86-64 that got SIGSEGV: `rbp`, `rip` and `rsp`.
+/// `NT_PRSTATUS` of a thread of x86-64 that received SIGSEGV: `rbp`, `rip` and `rsp`.
 fn status(frame_pointer: u64, counter: u64, stack_pointer: u64) -> Vec<u8> {
     let mut status = vec![0; 336];
     (status[12], status[32]) = (11, 7);
@@ -30,7 +30,7 @@ fn status(frame_pointer: u64, counter: u64, stack_pointer: u64) -> Vec<u8> {
     note(1, &status)
 }
 
-/// A core: `notes` as often as there are headers for them, then ranges of memory with their rights, addresses, bytes and sizes.
+/// A core: `notes` once for each of its headers, then ranges of memory with their access rights, addresses, bytes and sizes.
 pub(crate) fn core_of(note_headers: usize, notes: &[u8], memory: &[(u32, u64, &[u8], u64)]) -> Vec<u8> {
     let headers = note_headers + memory.len();
     let mut bytes = b"\x7fELF\x02\x01\x01".to_vec();
@@ -56,7 +56,7 @@ pub(crate) fn core_of(note_headers: usize, notes: &[u8], memory: &[(u32, u64, &[
     bytes
 }
 
-/// A core whose threads all have these words on one stack, which is followed by zeros and is not run.
+/// A core whose threads all have these words on one stack, followed by zeros and not executable.
 pub(crate) fn core(
     threads: usize,
     counter: u64,
@@ -75,12 +75,12 @@ pub(crate) fn core(
     core_of(1, &notes, &memory)
 }
 
-/// A core with so many headers that all name one list of empty notes.
+/// A core with many headers that all refer to one list of empty notes.
 pub(crate) fn core_of_notes(headers: usize, notes: usize) -> Vec<u8> {
     core_of(headers, &[status(0, 0x1000, STACK), halves(&[0, 0, 0]).repeat(notes)].concat(), &[])
 }
 
-/// A minidump of one thread whose modules, and whose names of threads, all have one name of so many letters.
+/// A minidump of one thread, whose modules and thread names all have one name of this many letters.
 pub(crate) fn dump_of_names(letters: usize, modules: usize, threads: usize) -> Vec<u8> {
     const DIRECTORY: usize = 32;
     let mut body = Vec::new();

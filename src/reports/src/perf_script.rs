@@ -1,0 +1,525 @@
+//! Reads the text of `perf script`: a thread for each sample.
+//!
+//! | frame | address |
+//! |---|---|
+//! | first of a sample | exact |
+//! | first of the program outside of the kernel's | exact: the registers with which the program went into the kernel |
+//! | others, walked by perf (`--call-graph dwarf`) | adjusted: perf takes 1 off each return address |
+//! | others, walked by the kernel (`-g`) | return address |
+//!
+//! perf says how stacks were walked in its header alone (`perf script --header`); without it they count as walked by the kernel. That walk
+//! follows frame pointers, and omits the caller of a function that keeps none. So no caller of it proves a folded function.
+//!
+//! In a stack, some versions of perf (6.1 is one) print a program's frame as an offset in its file, others as an address of the process.
+//! A text has one of the two. Which one is seen by the mappings (`--show-mmap-events`): a number that is inside of a file's mapping as the
+//! one and not as the other tells. A number below 64 KiB is an offset, as no program is mapped there. If no number tells, frames are not
+//! known. Addresses of the process are not known without mappings. `-F +dsoff` (perf 6.4) prints both, and needs no mappings. A sample
+//! without a stack has an address of the process.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
+
+use foldsym_symbolize::{
+    AddressKind, Mapping, Module, ModuleId, Modules, ReportedAddress, StackFrame, module_and_offset, number,
+};
+
+use crate::{Format, MAX_NAME, Options, Report, ReportError, Thread, Trust, cut};
+
+/// Frames of one stack; what is behind them is left out.
+const MAX_FRAMES: usize = 1 << 17;
+/// Samples of a report.
+const MAX_SAMPLES: usize = 1 << 22;
+/// Frames of all samples.
+const MAX_ALL_FRAMES: usize = 1 << 23;
+/// Modules of a report; those of further files are unknown.
+const MAX_MODULES: usize = 1 << 16;
+/// Lines in which a first sample is searched.
+const MAX_LINES: usize = 100_000;
+/// No program is mapped below (`vm.mmap_min_addr`).
+const LOWEST: u64 = 1 << 16;
+/// An index that no module has.
+const NO_MODULE: usize = usize::MAX;
+
+/// The line of a frame: `    916 weigh+0x56 (/build/post)`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct FrameLine<'l> {
+    address: u64,
+    /// The program or library; `inlined` for a function that is inlined into the frame of the next line.
+    object: &'l str,
+    /// The offset in its file, where perf prints it.
+    offset: Option<u64>,
+}
+
+impl<'l> FrameLine<'l> {
+    fn parse(line: &'l str) -> Option<Self> {
+        let line = line.trim();
+        let digits = line.find(' ')?;
+        let address = hexadecimal(&line[..digits])?;
+        let rest = line[digits..].strip_suffix(')')?;
+        // A name may hold spaces and parentheses, and so may a path.
+        let at = rest.rfind(" (/").or_else(|| rest.rfind(" ("))?;
+        let object = &rest[at + 2..];
+        let parsed = module_and_offset(object).ok().filter(|_| object.contains("+0x"));
+        let (object, offset) = parsed.map_or((object, None), |(object, offset)| (object, Some(offset)));
+        Some(Self { address, object, offset })
+    }
+
+    /// Whether the frame is the kernel's.
+    fn is_of_kernel(&self) -> bool {
+        let is_named = ["[kernel", "[guest.kernel"].iter().any(|start| self.object.starts_with(start));
+        // An unwinder of perf that ends at address 0 takes 1 off that too.
+        is_named || self.address >> 63 == 1 && self.address != u64::MAX
+    }
+
+    /// Whether the frame is of a file.
+    fn has_file(&self) -> bool {
+        !self.object.starts_with(['[', '/']) && self.object != "inlined" && !self.object.is_empty()
+            || self.object.starts_with('/') && !self.object.starts_with("//")
+    }
+}
+
+fn hexadecimal(digits: &str) -> Option<u64> {
+    let fits = (1..=16).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+    fits.then(|| u64::from_str_radix(digits, 16).ok()).flatten()
+}
+
+/// The line above a stack, and that of an event: `post 26559/26559 [001] 68437.011746:   5025125 cpu-clock:`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Heading<'l> {
+    command: &'l str,
+    /// Process and thread; perf prints the thread alone unless it is asked for both.
+    process: Option<u64>,
+    thread: Option<u64>,
+    rest: &'l str,
+}
+
+impl<'l> Heading<'l> {
+    fn parse(line: &'l str) -> Option<Self> {
+        let line = line.trim();
+        // A command has at most 15 bytes, which may be words and numbers: the id is what is in front of the time.
+        let (mut id, mut words) = (None, line.char_indices().peekable());
+        let mut start = None;
+        loop {
+            let next = words.next();
+            match next {
+                Some((at, letter)) if !letter.is_ascii_whitespace() => _ = start.get_or_insert(at),
+                _ => {
+                    let end = next.map_or(line.len(), |(at, _)| at);
+                    if let Some(begin) = start.take() {
+                        let word = &line[begin..end];
+                        if let (true, Some((at, process, thread))) = (is_time(word), id) {
+                            let (command, rest) = (line[..at].trim(), line[end..].trim());
+                            return (!command.is_empty()).then_some(Self { command, process, thread, rest });
+                        }
+                        let is_processor = word.starts_with('[') && word.ends_with(']');
+                        if !is_processor {
+                            id = ids(word).map(|(process, thread)| (begin, process, thread));
+                        }
+                    }
+                    next?;
+                }
+            }
+        }
+    }
+}
+
+fn is_time(word: &str) -> bool {
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let parts = word.strip_suffix(':').and_then(|word| word.split_once('.'));
+    parts.is_some_and(|(seconds, rest)| digits(seconds) && digits(rest))
+}
+
+/// `PID/TID` or `TID`. Threads of the kernel that have none are -1.
+fn ids(word: &str) -> Option<(Option<u64>, Option<u64>)> {
+    let one = |text: &str| match text {
+        "-1" => Some(None),
+        _ if text.bytes().all(|byte| byte.is_ascii_digit()) => text.parse().ok().map(Some),
+        _ => None,
+    };
+    match word.split_once('/') {
+        Some((process, thread)) => Some((one(process)?, one(thread)?)),
+        None => Some((None, one(word)?)),
+    }
+}
+
+/// A mapping: `PERF_RECORD_MMAP2 7/7: [0x55d0000(0x1000) @ 0 <519e57>]: r-xp /build/post`, where a device and an inode may be in place of a
+/// build id.
+struct Mapped<'l> {
+    process: Option<u64>,
+    start: u64,
+    size: u64,
+    offset: u64,
+    id: Option<&'l str>,
+    path: &'l str,
+}
+
+impl<'l> Mapped<'l> {
+    /// `None` for other events, and where no code is mapped.
+    fn parse(event: &'l str) -> Option<Self> {
+        let rest = event.strip_prefix("PERF_RECORD_MMAP")?;
+        let (given, rest) = rest.trim_start_matches('2').trim_start().split_once(": [")?;
+        let (process, _) = ids(given)?;
+        let (range, rest) = rest.split_once(" @ ")?;
+        let (place, rest) = rest.split_once("]: ")?;
+        let (start, size) = range.strip_suffix(')')?.split_once('(')?;
+        let (offset, file) = place.split_once(' ').unwrap_or((place, ""));
+        let (rights, path) = rest.split_once(' ')?;
+        let id = file.strip_prefix('<').and_then(|id| id.strip_suffix('>'));
+        let is_code = rights.contains('x') || path.starts_with("[kernel");
+        let path = path.trim();
+        let (start, size, offset) = (number(start)?, number(size)?, number(offset)?);
+        is_code.then_some(Self { process, start, size, offset, id, path })
+    }
+}
+
+/// Whether a sample is among the first lines.
+pub(crate) fn is_one(bytes: &[u8]) -> bool {
+    let mut heading = false;
+    for line in bytes.split(|byte| *byte == b'\n').take(MAX_LINES) {
+        // The kernel cuts the name of a thread after 15 bytes, also inside of a letter.
+        let line = &*String::from_utf8_lossy(line);
+        if line.trim().is_empty() || line.starts_with('#') {
+            continue;
+        }
+        match Heading::parse(line) {
+            Some(sample) if Mapped::parse(sample.rest).is_some() || alone(sample.rest).is_some() => {
+                return true;
+            }
+            Some(_) => heading = true,
+            None if heading && line.starts_with(['\t', ' ']) && FrameLine::parse(line).is_some() => {
+                return true;
+            }
+            None => {}
+        }
+    }
+    false
+}
+
+/// The frame on the line of its heading: a sample without a stack. Events may have texts of any form there, so its file must be a path.
+fn alone(rest: &str) -> Option<FrameLine<'_>> {
+    let mut lines = rest.match_indices(": ").take(8).filter_map(|(at, _)| FrameLine::parse(&rest[at + 2..]));
+    lines.find(|line| line.object.starts_with(['/', '[']))
+}
+
+/// What is mapped of a file in a process.
+#[derive(Default)]
+struct Parts {
+    /// By start: the size, and the module.
+    by_start: BTreeMap<u64, (u64, usize)>,
+    /// The range of its offsets.
+    offsets: (u64, u64),
+}
+
+impl Parts {
+    fn at(&self, address: u64) -> Option<usize> {
+        let (start, (size, module)) = self.by_start.range(..=address).next_back()?;
+        (address - start < *size).then_some(*module)
+    }
+}
+
+/// A frame that may be one of two places, until the whole text was read.
+struct Pending<'b> {
+    address: u64,
+    kind: AddressKind,
+    trust: Trust,
+    /// The module that has the address, as one of the process.
+    mapped: Option<usize>,
+    /// The file, if the address may be an offset in it.
+    file: Option<(&'b str, Option<&'b str>)>,
+    /// The file is mapped, and has code at this offset.
+    fits: bool,
+    /// Every version of perf prints it so.
+    is_sure: bool,
+}
+
+/// A module: path, build id, and which part of the file is mapped (start, size, file offset); without a part it is the whole file.
+type ModuleKey<'b> = (&'b str, Option<&'b str>, Option<(u64, u64, u64)>);
+
+/// What was read so far.
+#[derive(Default)]
+struct Samples<'b> {
+    modules: Vec<Module>,
+    known: HashMap<ModuleKey<'b>, usize>,
+    parts: HashMap<(u64, &'b str), Parts>,
+    /// By path: its process, nothing if it has several; and its build id.
+    owners: HashMap<&'b str, (Option<u64>, Option<&'b str>)>,
+    kernel: Option<usize>,
+    threads: Vec<(Heading<'b>, Vec<Pending<'b>>)>,
+    /// Of all threads.
+    frames: usize,
+    /// Of the sample: whether it may have more frames, the address of an inlined function's line, whether the last frame was the kernel's.
+    is_open: bool,
+    inlined: Option<u64>,
+    in_kernel: bool,
+    /// perf walked the stacks.
+    by_perf: bool,
+    left_out: usize,
+}
+
+pub(crate) fn read(bytes: &[u8], options: &Options) -> Result<Report, ReportError> {
+    let text = String::from_utf8_lossy(bytes);
+    let mut state = Samples { by_perf: options.callers == Some(AddressKind::Adjusted), ..Samples::default() };
+    for line in text.split('\n') {
+        state.line(line.trim_end(), options);
+    }
+    if state.threads.is_empty() {
+        let problem = "no line is a sample".to_owned();
+        return Err(ReportError::Damaged { format: Format::PerfScript, problem });
+    }
+    Ok(state.report(options))
+}
+
+/// True if perf itself walked the stacks of this command, by call frame information. The command contains the arguments of the recorded
+/// program too, so one word that asks for another walk is enough for false.
+fn is_walked_by_perf(command: &str) -> bool {
+    let mut words = command.split_whitespace();
+    let mut is_dwarf = false;
+    while let Some(word) = words.next() {
+        // `-g` alone means frame pointers, and it may stand among other letters.
+        if word.strip_prefix('-').is_some_and(|letters| !letters.starts_with('-') && letters.contains('g')) {
+            return false;
+        }
+        let how = match word.split_once("call-graph=") {
+            Some((_, how)) => Some(how),
+            None if word == "--call-graph" => Some(words.next().unwrap_or_default()),
+            None => None,
+        };
+        match how.map(|how| how.split([',', '/']).next() == Some("dwarf")) {
+            Some(false) => return false,
+            Some(true) => is_dwarf = true,
+            None => {}
+        }
+    }
+    is_dwarf
+}
+
+impl<'b> Samples<'b> {
+    fn line(&mut self, line: &'b str, options: &Options) {
+        if line.is_empty() {
+            self.end();
+        } else if let Some(said) = line.strip_prefix('#') {
+            self.header(said, options);
+        } else if line.starts_with('\t') || line.starts_with(' ') && Heading::parse(line).is_none() {
+            match FrameLine::parse(line) {
+                Some(frame) if self.is_open => self.frame(frame, false, options),
+                // Without a frame for this line, the frames around it would count as caller and callee.
+                None if self.is_open => line
+                    .split_whitespace()
+                    .next()
+                    .and_then(hexadecimal)
+                    .into_iter()
+                    .for_each(|address| self.unknown(address)),
+                _ => {}
+            }
+        } else if let Some(heading) = Heading::parse(line) {
+            self.end();
+            if let Some(mapped) = Mapped::parse(heading.rest) {
+                self.map(&mapped, options);
+            } else if !heading.rest.starts_with("PERF_RECORD_") {
+                if self.threads.len() >= MAX_SAMPLES {
+                    self.left_out += 1;
+                    return;
+                }
+                self.threads.push((heading, Vec::new()));
+                self.is_open = true;
+                if let Some(frame) = alone(heading.rest) {
+                    self.frame(frame, true, options);
+                    self.end();
+                }
+            }
+        }
+    }
+
+    /// A line of the header of perf's file.
+    fn header(&mut self, said: &str, options: &Options) {
+        let value =
+            |key: &str| said.trim().strip_prefix(key).and_then(|rest| rest.trim_start().strip_prefix(':'));
+        if let (Some(command), None) = (value("cmdline"), options.callers) {
+            self.by_perf = is_walked_by_perf(command);
+        }
+    }
+
+    /// A sample is over.
+    fn end(&mut self) {
+        if let (true, Some(address)) = (self.is_open, self.inlined.take()) {
+            self.unknown(address);
+        }
+        (self.is_open, self.in_kernel) = (false, false);
+    }
+
+    fn map(&mut self, mapped: &Mapped<'b>, options: &Options) {
+        let &Mapped { process, start, size, offset, id, path } = mapped;
+        if let Some(kernel) = path.strip_prefix("[kernel.kallsyms]") {
+            if self.modules.len() >= MAX_MODULES {
+                self.left_out += 1;
+                return;
+            }
+            let mut module = Module::new(&path[..path.len() - kernel.len()]);
+            module.id = id.and_then(|id| ModuleId::parse(id).ok());
+            self.modules.push(module.mapped(Mapping::LoadAddress { address: start, size: Some(size) }));
+            self.kernel = Some(self.modules.len() - 1);
+            return;
+        }
+        let Some(process) = process else { return };
+        let module = self.module(path, id, Some((start, size, offset)), options);
+        let parts = self
+            .parts
+            .entry((process, path))
+            .or_insert_with(|| Parts { offsets: (offset, offset), ..Parts::default() });
+        parts.by_start.insert(start, (size, module));
+        parts.offsets = (parts.offsets.0.min(offset), parts.offsets.1.max(offset.saturating_add(size)));
+        let owner = self.owners.entry(path).or_insert((Some(process), id));
+        owner.0 = owner.0.filter(|known| *known == process);
+        owner.1 = id;
+    }
+
+    fn module(
+        &mut self,
+        path: &'b str,
+        id: Option<&'b str>,
+        part: Option<(u64, u64, u64)>,
+        options: &Options,
+    ) -> usize {
+        if let Some(&known) = self.known.get(&(path, id, part)) {
+            return known;
+        }
+        if self.modules.len() >= MAX_MODULES {
+            self.left_out += 1;
+            return NO_MODULE;
+        }
+        let mut module = Module::new(path);
+        module.id = id.and_then(|id| ModuleId::parse(id).ok());
+        if options.open_paths {
+            module = module.with_program(Path::new(path));
+        }
+        // The whole file: then an address is an offset.
+        let (start, size, file_offset) = part.unwrap_or((0, u64::MAX, 0));
+        self.modules.push(module.mapped(Mapping::FilePart { start, size, file_offset }));
+        self.known.insert((path, id, part), self.modules.len() - 1);
+        self.modules.len() - 1
+    }
+
+    fn frame(&mut self, line: FrameLine<'b>, is_alone: bool, options: &Options) {
+        // Lines of one frame have one address, and the last is that of its function.
+        if let Some(address) = self.inlined.take().filter(|address| *address != line.address) {
+            self.unknown(address);
+        }
+        if line.object == "inlined" {
+            self.inlined = Some(line.address);
+            return;
+        }
+        let of_kernel = line.is_of_kernel();
+        let Some(&(heading, _)) = self.threads.last() else { return };
+        let (kind, trust) = self.found(of_kernel);
+        let (address, is_sure) = (line.address, is_alone);
+        let mut pending = Pending { address, kind, trust, mapped: None, file: None, fits: false, is_sure };
+        let code = line.address.wrapping_sub(u64::from(kind == AddressKind::Return));
+        if let Some(offset) = line.offset.filter(|_| line.has_file()) {
+            let id = self.owners.get(line.object).and_then(|(_, id)| *id);
+            (pending.address, pending.is_sure) = (offset, true);
+            pending.mapped = Some(self.module(line.object, id, None, options));
+        } else if of_kernel {
+            (pending.mapped, pending.is_sure) =
+                (self.kernel.filter(|_| line.object.starts_with("[kernel")), true);
+        } else if line.has_file() {
+            let owner = self.owners.get(line.object).copied();
+            // perf may name the thread alone: the first of a process has its number.
+            let own = [heading.process, heading.thread].into_iter().flatten();
+            let process = own
+                .chain(owner.and_then(|(process, _)| process))
+                .find_map(|process| self.parts.get(&(process, line.object)));
+            pending.mapped = process.and_then(|parts| parts.at(code));
+            pending.fits = process.is_some_and(|parts| (parts.offsets.0..parts.offsets.1).contains(&code));
+            let may_fit = pending.fits || process.is_none();
+            pending.file = may_fit.then_some((line.object, owner.and_then(|(_, id)| id)));
+        }
+        self.push(pending);
+    }
+
+    /// A frame of which perf does not print the file.
+    fn unknown(&mut self, address: u64) {
+        let (kind, trust) = self.found(address >> 63 == 1);
+        self.push(Pending { address, kind, trust, mapped: None, file: None, fits: false, is_sure: true });
+    }
+
+    /// What the address of the next frame is, and how perf found it.
+    fn found(&mut self, of_kernel: bool) -> (AddressKind, Trust) {
+        let is_first = self.threads.last().is_none_or(|(_, frames)| frames.is_empty());
+        let left_kernel = std::mem::replace(&mut self.in_kernel, of_kernel) && !of_kernel;
+        match () {
+            () if is_first || left_kernel => (AddressKind::Exact, Trust::Context),
+            () if self.by_perf && !of_kernel => (AddressKind::Adjusted, Trust::Cfi),
+            () => (AddressKind::Return, Trust::FramePointer),
+        }
+    }
+
+    fn push(&mut self, pending: Pending<'b>) {
+        match self.threads.last_mut() {
+            Some((_, frames)) if frames.len() < MAX_FRAMES && self.frames < MAX_ALL_FRAMES => {
+                self.frames += 1;
+                frames.push(pending);
+            }
+            _ => self.left_out += 1,
+        }
+    }
+
+    /// Whether addresses of files are offsets in them; nothing where that is not known.
+    fn are_offsets(&self) -> Option<bool> {
+        let frames = self.threads.iter().flat_map(|(_, frames)| frames).filter(|frame| !frame.is_sure);
+        let (mut addresses, mut offsets) = (false, false);
+        for frame in frames {
+            addresses |= frame.mapped.is_some() && frame.file.is_none();
+            offsets |=
+                frame.mapped.is_none() && frame.file.is_some() && (frame.fits || frame.address < LOWEST);
+        }
+        (addresses != offsets).then_some(offsets)
+    }
+
+    fn report(mut self, options: &Options) -> Report {
+        let are_offsets = self.are_offsets();
+        let (mut doubtful, mut threads) = (0usize, Vec::with_capacity(self.threads.len()));
+        for (heading, pending) in std::mem::take(&mut self.threads) {
+            let mut thread = Thread {
+                id: heading.thread,
+                name: cut(heading.command, MAX_NAME).to_owned(),
+                ..Thread::default()
+            };
+            for frame in pending {
+                let module = match (are_offsets.filter(|_| !frame.is_sure), frame.file) {
+                    (None, _) if frame.is_sure => frame.mapped,
+                    (Some(false), _) => frame.mapped,
+                    (Some(true), Some((path, id))) => Some(self.module(path, id, None, options)),
+                    _ => None,
+                };
+                doubtful += usize::from(module.is_none() && (frame.file.is_some() || frame.mapped.is_some()));
+                // A walk by frame pointers may have skipped a caller.
+                if frame.trust == Trust::FramePointer {
+                    thread.frames.push(StackFrame::UNKNOWN);
+                    thread.trust.push(Trust::Gap);
+                }
+                let place =
+                    ReportedAddress::Mapped { module: module.unwrap_or(NO_MODULE), address: frame.address };
+                thread.frames.push(StackFrame { place, kind: frame.kind });
+                thread.trust.push(frame.trust);
+            }
+            threads.push(thread);
+        }
+        let mut report = Report::new(Format::PerfScript, Modules::new(self.modules), threads);
+        if doubtful > 0 {
+            report.warnings.push(format!(
+                "{doubtful} frames are in no known mapping: run perf script with --show-mmap-events and -F +pid, or with -F +dsoff"
+            ));
+        }
+        if self.left_out > 0 {
+            report.warnings.push(format!(
+                "{} samples, frames or modules were left out: there are too many",
+                self.left_out
+            ));
+        }
+        report
+    }
+}
+
+#[cfg(test)]
+#[path = "perf_script_tests.rs"]
+mod tests;

@@ -1,0 +1,95 @@
+//! A core of a program for 64-bit ARM, as QEMU writes it: it has no list of mapped files, and some frames can be unwound only by call frame
+//! information.
+#![cfg(feature = "unwind")]
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use foldsym_reports::{Format, Options, Report, Trust, read, read_with};
+use foldsym_symbolize::{AddressKind, Certainty, Mapping, Stack, Symbolizer};
+
+fn file(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/reports").join(name)
+}
+
+fn core() -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let packed = std::fs::File::open(file("crash-aarch64.core.gz")).unwrap();
+    flate2::read::GzDecoder::new(packed).read_to_end(&mut bytes).unwrap();
+    bytes
+}
+
+fn symbolizer(search: &Path) -> Symbolizer {
+    Symbolizer::builder().search([search]).build().unwrap()
+}
+
+/// The call chain of the source, which has one possible path, and `_start`, which calls `run`.
+const CHAIN: [&str; 7] =
+    ["write_to_target(int)", "save_world(int)", "twice(int)", "store(int)", "level(int)", "run", "_start"];
+
+fn functions(report: &Report, symbolizer: &Symbolizer) -> Vec<(String, Option<Certainty>)> {
+    let frames = symbolizer
+        .symbolize(&Stack::new(report.modules_of(&report.threads[0]), report.threads[0].frames.clone()));
+    let functions = |frame: &foldsym_symbolize::Frame| {
+        let certainty = frame.certainty;
+        frame.functions.iter().map(move |one| (one.function.to_string(), certainty)).collect::<Vec<_>>()
+    };
+    frames.iter().flat_map(functions).collect()
+}
+
+/// By the program's call frame information, and by the rows of its symbol file.
+#[test]
+fn a_core_without_a_list_of_files_is_walked() {
+    let folder = tempfile::tempdir().unwrap();
+    let rows = folder.path().join("crash-aarch64.fsym");
+    let mut options = foldsym_convert::Options::default();
+    (options.threads, options.unwind) = (1, true);
+    let program = file("crash-aarch64");
+    foldsym_convert::convert(&program, &rows, &options, &foldsym_convert::NoProgress).unwrap();
+    for source in [&program, &rows] {
+        let symbolizer = symbolizer(source);
+        let report = read(&core(), &symbolizer).unwrap();
+        assert_eq!((report.format, report.reason.as_str()), (Format::ElfCore, "SIGSEGV"));
+        let [module] = &report.modules[..] else { panic!("{:?}", report.modules) };
+        // QEMU's note of the process has the first 15 bytes of the name.
+        assert_eq!((&*module.name, module.id.is_some()), ("crash-aarch64", true));
+        assert!(matches!(module.mapping, Mapping::LoadAddress { address: 0x20_0000, size: Some(_) }));
+        let thread = &report.threads[0];
+        assert!(thread.crashed && report.threads.len() == 1);
+        assert_eq!(thread.trust[1..], [Trust::Cfi; 5], "{:?}", report.warnings);
+        assert_eq!((thread.frames[0].kind, thread.frames[1].kind), (AddressKind::Exact, AddressKind::Return));
+        let found = functions(&report, &symbolizer);
+        assert_eq!(found.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), CHAIN);
+        // The folded function, resolved by its caller's call.
+        assert_eq!(found[1].1, Some(Certainty::Exact));
+        assert!(report.warnings[0].starts_with("no list of mapped files (NT_FILE): 1 ELF files"));
+    }
+}
+
+#[test]
+fn registers_are_of_the_processor() {
+    let mut options = Options::default();
+    options.registers = true;
+    let report = read_with(&core(), &symbolizer(&file("crash-aarch64")), &options).unwrap();
+    let registers = &report.threads[0].registers[0];
+    let value = |name: &str| &registers.iter().find(|(known, _)| *known == name).unwrap().1;
+    assert_eq!(registers.len(), 33, "{registers:?}");
+    // The instruction that stores through a null pointer, and the return address in the link register.
+    let pc = report.threads[0].frames[0].place.given().unwrap();
+    assert_eq!(*value("pc"), format!("0x{pc:016x}"));
+    assert_ne!(value("lr"), value("pc"));
+}
+
+#[test]
+fn cut_and_changed_cores_are_errors_or_less() {
+    let (whole, symbolizer) = (core(), symbolizer(&file("crash-aarch64")));
+    for end in (0..0x2000).step_by(61) {
+        let _ = read(&whole[..end], &symbolizer);
+    }
+    // The headers and the notes, then the header of the program in the memory of the process.
+    for at in (0..0x5c0).chain(0x1000..0x1300).step_by(4) {
+        let mut changed = whole.clone();
+        changed[at..at + 4].fill(0xff);
+        let _ = read(&changed, &symbolizer);
+    }
+}
