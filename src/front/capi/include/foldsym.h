@@ -42,7 +42,7 @@ extern "C" {
 #define FOLDSYM_NO_FUNCTION 2  /* the address is between known functions, or of another module */
 #define FOLDSYM_END 3          /* there is no frame of this number, or no candidate */
 #define FOLDSYM_NO_MODULE 4    /* the address is in none of the table's modules */
-#define FOLDSYM_NO_SYMBOLS 5   /* the address is in a module whose symbols are not at hand */
+#define FOLDSYM_NO_SYMBOLS 5   /* the address is in a module whose symbols are missing */
 #define FOLDSYM_E_ARGUMENT (-1) /* null, a number that is not allowed, or a struct that was not set up */
 #define FOLDSYM_E_SIZE (-2)     /* the size of a struct is none that this library can read */
 #define FOLDSYM_E_RESERVED (-3) /* a reserved field is not zero: the caller asks for something newer */
@@ -72,7 +72,7 @@ extern "C" {
 #define FOLDSYM_FOR_PLAIN_NAMES 2u          /* several plain names are there, perhaps of folded functions */
 #define FOLDSYM_FOR_UNCLAIMED_LINES 3u      /* the line table has lines for the code that no function has */
 #define FOLDSYM_FOR_MERGED_WITHOUT_TRACE 4u /* the compiler merges functions and leaves no trace of them */
-#define FOLDSYM_FOR_NO_CODE 5u              /* the code that would show merged functions was not at hand or not read */
+#define FOLDSYM_FOR_NO_CODE 5u              /* the code that would show merged functions was missing or not read */
 #define FOLDSYM_FOR_UNDESCRIBED_OBJECT 6u   /* code without debug information has a part in it */
 #define FOLDSYM_FOR_CAP_REACHED 7u          /* more is there than the converter compares */
 

@@ -1,4 +1,4 @@
-//! Names and paths of many files to texts, each once in one block of memory, with a zero behind.
+//! Keeps the names and paths of many files as texts, each once in one block of memory, with a terminating zero.
 
 use core::ffi::c_char;
 use std::collections::hash_map::Entry;
@@ -43,14 +43,14 @@ pub(crate) struct Texts {
     bytes: Vec<u8>,
     most: usize,
     demangle: bool,
-    /// Where those begin that were asked for, and how long they are.
+    /// Where each requested text begins, and its length.
     names: HashMap<Id, (usize, usize)>,
     readable: HashMap<Id, (usize, usize)>,
     paths: HashMap<Id, (usize, usize)>,
 }
 
 impl Texts {
-    /// Texts of files that have so many bytes together.
+    /// Texts of files that together have this many bytes.
     pub(crate) fn new(file_bytes: usize, demangle: bool) -> Self {
         Texts {
             // Offset 0 is the empty text.
@@ -112,7 +112,7 @@ impl Texts {
         once(entry, &mut self.bytes, self.most, |out| file.write_path(id, out))
     }
 
-    /// The readable name of a linkage name that is there; the same where it has none, or there is no room for it.
+    /// The readable name of a linkage name that was stored; the linkage name itself if it has none, or there is no room for it.
     fn readable(&mut self, number: u32, id: NameId, linkage: (usize, usize)) -> Result<(usize, usize), Stop> {
         self.readable.try_reserve(1)?;
         let entry = match self.readable.entry((number, id.0)) {
@@ -167,7 +167,7 @@ impl Texts {
     }
 }
 
-/// Makes room for a text and the zero behind it; gives where it starts, `None` where texts would be more than `most`.
+/// Makes room for a text and its terminating zero; returns where it starts, or `None` if the texts would exceed `most`.
 ///
 /// # Errors
 /// There is no memory.
@@ -182,7 +182,7 @@ fn append(texts: &mut Vec<u8>, most: usize, len: usize) -> Result<Option<usize>,
     Ok(Some(start))
 }
 
-/// Where a text starts, which is appended where it is not there yet, and how long it is.
+/// The start and the length of a text, which is appended if it is not there yet.
 ///
 /// # Errors
 /// The text is damaged, or longer than there is room for; there is no memory.

@@ -1,4 +1,4 @@
-//! Questions as C asks them to answers as C reads them: plain Rust over the reader, without pointers.
+//! The C functions of tier 1 in safe Rust, with the types of `foldsym.h` and without pointers.
 
 use foldsym_lookup::{
     Certainty, Error, Evidence, Frames, ImageAddr, Lookup, NotFoundReason, Reason, Resolved, ReturnAddr,
@@ -7,10 +7,10 @@ use foldsym_lookup::{
 
 use crate::types::{self, Answer, Damage, Frame, Info, Query};
 
-/// What a function returns besides its outputs: a `FOLDSYM_...` number.
+/// The return value of a function: a `FOLDSYM_...` number.
 pub(crate) type Status = i32;
 
-/// Says where and how a file is damaged.
+/// Converts an error of the reader: where and how the file is damaged.
 pub(crate) fn damage(error: Error) -> Damage {
     let what = match error.what {
         What::Truncated => types::FOLDSYM_DAMAGE_TRUNCATED,
@@ -33,7 +33,7 @@ pub(crate) fn damage(error: Error) -> Damage {
     Damage { section: error.section.0, what, offset: error.offset }
 }
 
-/// What is known of a file; `size` is that of the caller's struct.
+/// The data of a file; `size` is that of the caller's struct.
 pub(crate) fn info(file: &SymbolFile<'_>, size: usize) -> Info {
     let header = file.header();
     let build_id = file.build_id();
@@ -57,7 +57,7 @@ pub(crate) fn info(file: &SymbolFile<'_>, size: usize) -> Info {
 
 /// A frame's address without the load bias; `None` for a kind that does not exist.
 pub(crate) fn stack_addr(kind: u32, address: u64, load_bias: u64) -> Option<StackAddr> {
-    // A program may stand below where it was linked to: the bias wraps.
+    // A program may be loaded below its link-time address: the bias wraps.
     let address = address.wrapping_sub(load_bias);
     match kind {
         types::FOLDSYM_EXACT => Some(StackAddr::Exact(ImageAddr(address))),
@@ -100,10 +100,12 @@ pub(crate) fn reason(reason: Option<Reason>) -> u32 {
         Some(Reason::NoCode) => types::FOLDSYM_FOR_NO_CODE,
         Some(Reason::UnclaimedLines) => types::FOLDSYM_FOR_UNCLAIMED_LINES,
         Some(Reason::CapReached) => types::FOLDSYM_FOR_CAP_REACHED,
+        // A reason without a number; a test shows that there is none.
+        Some(_) => types::FOLDSYM_FOR_NOTHING,
     }
 }
 
-/// What C sees of a resolved frame; the reader's part is left to the caller.
+/// A resolved frame as C sees it; the caller fills the reader's part.
 pub(crate) fn resolved(resolved: &Resolved) -> types::Resolved {
     types::Resolved {
         certainty: certainty(resolved.certainty),
@@ -131,7 +133,7 @@ pub(crate) fn lookup(
     let Some(address) = address.lookup_address() else { return Ok(types::FOLDSYM_NO_FUNCTION) };
     let answer = match file.lookup(address, frames)? {
         Lookup::NotFound(NotFoundReason::OutsideCode) => return Ok(types::FOLDSYM_OUTSIDE_CODE),
-        Lookup::NotFound(NotFoundReason::NoFunction) => return Ok(types::FOLDSYM_NO_FUNCTION),
+        Lookup::NotFound(_) => return Ok(types::FOLDSYM_NO_FUNCTION),
         Lookup::Found(answer) => answer,
     };
     out.certainty = certainty(Some(answer.certainty));
@@ -142,7 +144,7 @@ pub(crate) fn lookup(
     let mut member = Some(query.candidate).filter(|&index| index < answer.member_count());
     if let Some(group) = answer.group {
         out.group = group.0;
-        // Of a frame of which nothing is known (in padding, or further in than damage) any member may be meant.
+        // If nothing is known of the frame (in padding, or further in than damage), any member may have run.
         if let Some(resolved) = resolved.filter(|resolved| resolved.certainty.is_some()) {
             // That of another frame would name members that this group does not have.
             if resolved.group != answer.group {
@@ -166,8 +168,7 @@ pub(crate) fn lookup(
     Ok(types::FOLDSYM_OK)
 }
 
-/// Frame `index` of those that the last lookup left, innermost first; `None` past the last. `size` is that of
-/// the caller's struct.
+/// Frame `index` of the last lookup, innermost first; `None` past the last. `size` is that of the caller's struct.
 pub(crate) fn frame(
     file: &SymbolFile<'_>,
     frames: &Frames,
@@ -193,7 +194,7 @@ pub(crate) fn frame(
     Ok(None)
 }
 
-/// Ends a text that was written to `out` with a zero, where `whole` is its length, `None` where there is none.
+/// Ends a text that was written to `out` with a zero. `whole` is its whole length, `None` if there is no text.
 pub(crate) fn terminate(out: &mut [u8], whole: Option<usize>) -> usize {
     if let Some(last) = out.len().checked_sub(1)
         && let Some(end) = out.get_mut(whole.unwrap_or(0).min(last))
@@ -221,5 +222,19 @@ pub(crate) fn status_text(status: Status) -> &'static core::ffi::CStr {
         types::FOLDSYM_E_OTHER_BUILD => c"the symbols are of another build",
         types::FOLDSYM_E_FULL => c"the table of modules is full",
         _ => c"an unknown status",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_reason_has_a_number_of_its_own() {
+        let numbers = Reason::ALL.map(|one| reason(Some(one)));
+        for number in numbers {
+            assert_ne!(number, types::FOLDSYM_FOR_NOTHING);
+            assert_eq!(numbers.iter().filter(|other| **other == number).count(), 1);
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! Many addresses, and whole stacks over many modules, to symbols with all their texts, which one owner holds.
+//! Symbolizes many addresses, and whole stacks over many modules. One owner holds the symbols and all their texts.
 
 use core::ffi::{CStr, c_char};
 use core::ops::Range;
@@ -18,7 +18,7 @@ use crate::types::{
     TextFrame,
 };
 
-/// Symbols, and what they point to: none of these vectors grows once the pointers are made.
+/// Symbols, and the data that they point to: none of these vectors grows once the pointers are made.
 pub(crate) struct Table {
     pub(crate) symbols: Vec<Symbol>,
     /// Read by C through the symbols.
@@ -26,7 +26,7 @@ pub(crate) struct Table {
     /// Read by C through the symbols and candidates.
     _frames: Vec<TextFrame>,
     _aliases: Vec<*const c_char>,
-    /// Texts, each with a zero behind.
+    /// Texts, each with a terminating zero.
     _texts: Vec<u8>,
 }
 
@@ -61,8 +61,8 @@ pub(crate) const fn known_flags(flags: u32) -> bool {
     flags & !(FOLDSYM_DEMANGLE | FOLDSYM_CANDIDATES | FOLDSYM_ALIASES) == 0
 }
 
-/// Looks each address up; a damaged place gives its address the status, and no frames. So does one whose texts are more than
-/// the file can hold.
+/// Looks each address up. A damaged place gives its address the status, and no frames; so does an address whose texts are longer than a
+/// file can have.
 ///
 /// # Errors
 /// There is no memory for the answer, or it has more frames than [`FRAMES_EACH`] for each address.
@@ -115,10 +115,10 @@ pub(crate) fn symbolize_stack(
     Ok(builder.finish())
 }
 
-/// A frame, with its module, and what its callers tell of it.
+/// A frame, with its module, and its members as its callers resolve them.
 struct Placed<'f> {
     module: Option<(usize, Module<'f>)>,
-    /// `None` where it has no caller.
+    /// `None` if it has no caller.
     known: Option<Known>,
 }
 
@@ -132,7 +132,7 @@ fn find<'f>(modules: &[Module<'f>], entry: &StackEntry) -> Option<(usize, Module
     };
     let index = modules.iter().rposition(|module| (module.start..module.end).contains(&address))?;
     let mut module = *modules.get(index)?;
-    // The table is the caller's memory: what it says is served must be there.
+    // The table is the caller's memory: its files must really be set up.
     if module.status == FOLDSYM_OK && module.file.is_none() {
         module.status = FOLDSYM_NO_SYMBOLS;
     }
@@ -140,7 +140,7 @@ fn find<'f>(modules: &[Module<'f>], entry: &StackEntry) -> Option<(usize, Module
     Some((index, module))
 }
 
-/// Says which functions of folded code each frame may be. Damage is told by the answer, which reads the same places.
+/// Resolves the frames at folded code. A damaged place is reported by the answer, which reads the same places.
 fn resolve(placed: &mut [Placed<'_>], entries: &[StackEntry], vptr: u64) -> Result<(), NoMemory> {
     let mut frames: Vec<Option<Frame<'_>>> = Vec::new();
     frames.try_reserve_exact(placed.len())?;
@@ -166,7 +166,7 @@ fn resolve(placed: &mut [Placed<'_>], entries: &[StackEntry], vptr: u64) -> Resu
     Ok(())
 }
 
-/// Lets the object of the innermost function tell which function it is. `None` where the file is damaged there.
+/// Resolves the innermost function by its object. `None` if the file is damaged there.
 fn by_object(
     innermost: &Frame<'_>,
     caller: Option<Frame<'_>>,
@@ -182,14 +182,14 @@ fn by_object(
     let table = ImageAddr(vptr.wrapping_sub(innermost.load));
     let mut resolved = before;
     file.resolve_object(&mut resolved, table, caller.map(|caller| caller.address)).ok()?;
-    // What the object tells comes before what names suggest.
+    // The object is evidence; it comes before what names suggest.
     Some((resolved, if resolved == before { first } else { 0 }))
 }
 
-/// What is looked up, and in which file.
+/// The subject of a lookup, and its file.
 struct Spot<'a, 'd> {
     file: &'a SymbolFile<'d>,
-    /// Of the file: names of several files have the same ids.
+    /// The number of the file: names of several files have the same ids.
     number: u32,
     load_bias: u64,
     at: StackAddr,
@@ -218,7 +218,7 @@ fn nothing(address: u64) -> Symbol {
     }
 }
 
-/// Collects symbols; ranges stand for pointers as long as the vectors grow.
+/// Collects symbols; ranges replace pointers as long as the vectors grow.
 struct Builder {
     flags: u32,
     most: usize,
@@ -252,7 +252,7 @@ impl Builder {
         })
     }
 
-    /// Adds a symbol; there is room for as many as [`Builder::new`] was told.
+    /// Adds a symbol; there is room for the number that [`Builder::new`] was given.
     fn push(&mut self, symbol: Symbol, frames: Range<usize>, candidates: Range<usize>) {
         self.symbols.push(symbol);
         self.ranges.push((frames, candidates));
@@ -296,7 +296,7 @@ impl Builder {
         let Some(address) = spot.at.lookup_address() else { return Ok((types::FOLDSYM_NO_FUNCTION, none)) };
         let found = match file.lookup(address, &mut self.scratch)? {
             Lookup::NotFound(NotFoundReason::OutsideCode) => return Ok((types::FOLDSYM_OUTSIDE_CODE, none)),
-            Lookup::NotFound(NotFoundReason::NoFunction) => return Ok((types::FOLDSYM_NO_FUNCTION, none)),
+            Lookup::NotFound(_) => return Ok((types::FOLDSYM_NO_FUNCTION, none)),
             Lookup::Found(found) => found,
         };
         // That of a frame in padding says nothing.
@@ -365,7 +365,7 @@ impl Builder {
         Ok(start..self.frames.len())
     }
 
-    /// Adds the other names of a function, where they are asked for; gives the index of the first, and how many.
+    /// Adds the aliases of a function, if they were requested; returns the index of the first, and how many.
     fn aliases(
         &mut self,
         spot: &Spot<'_, '_>,
@@ -416,7 +416,7 @@ impl Builder {
     }
 }
 
-/// What recovered a function, as the file format says it.
+/// How a function was recovered, as the file format has it.
 pub(crate) fn how(how: How) -> &'static CStr {
     match how {
         How::LiveRange => c"live_range",
@@ -426,6 +426,8 @@ pub(crate) fn how(how: How) -> &'static CStr {
         How::LineSequence => c"line_sequence",
         How::CallSite => c"call_site",
         How::SymbolOnly => c"symbol_only",
+        // A test shows that no other is left.
+        _ => c"other",
     }
 }
 
@@ -435,15 +437,7 @@ mod tests {
 
     #[test]
     fn words_are_the_readers() {
-        for word in [
-            How::LiveRange,
-            How::StmtSequence,
-            How::Relocation,
-            How::Symbol,
-            How::LineSequence,
-            How::CallSite,
-            How::SymbolOnly,
-        ] {
+        for word in How::ALL {
             assert_eq!(how(word).to_str(), Ok(word.text()));
         }
     }

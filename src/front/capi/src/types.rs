@@ -40,15 +40,15 @@ constants! {
     FOLDSYM_END: i32 = 3;
     /// The address is in none of the table's modules.
     FOLDSYM_NO_MODULE: i32 = 4;
-    /// The address is in a module whose symbols are not at hand.
+    /// The address is in a module whose symbols are missing.
     FOLDSYM_NO_SYMBOLS: i32 = 5;
-    /// A pointer that must not be null is, a number is not one of those allowed, or a struct was not set up.
+    /// A pointer is null that must not be, a number is not an allowed one, or a struct was not set up.
     FOLDSYM_E_ARGUMENT: i32 = -1;
-    /// The size of a struct is none that this library can read.
+    /// This library cannot read a struct of this size.
     FOLDSYM_E_SIZE: i32 = -2;
-    /// A reserved field is not zero: the caller asks for something newer.
+    /// A reserved field is not zero: the caller needs a newer library.
     FOLDSYM_E_RESERVED: i32 = -3;
-    /// The file is damaged where it was read, or is no `.fsym`.
+    /// The file is damaged at a place that was read, or is not a `.fsym`.
     FOLDSYM_E_DAMAGED: i32 = -4;
     /// Tier 2: the file cannot be opened or mapped.
     FOLDSYM_E_IO: i32 = -5;
@@ -61,7 +61,7 @@ constants! {
 
     /// The address is executed, or was when a signal came.
     FOLDSYM_EXACT: u32 = 0;
-    /// The address is where a call returns to.
+    /// The address is a return address.
     FOLDSYM_RETURN: u32 = 1;
     /// A frame of another module.
     FOLDSYM_FOREIGN: u32 = 2;
@@ -89,7 +89,7 @@ constants! {
     FOLDSYM_FOR_UNCLAIMED_LINES: u32 = 3;
     /// The compiler merges functions and leaves no trace of them.
     FOLDSYM_FOR_MERGED_WITHOUT_TRACE: u32 = 4;
-    /// The code that would show merged functions was not at hand or not read.
+    /// The code that would show merged functions was missing, or was not read.
     FOLDSYM_FOR_NO_CODE: u32 = 5;
     /// Code without debug information has a part in it.
     FOLDSYM_FOR_UNDESCRIBED_OBJECT: u32 = 6;
@@ -120,7 +120,7 @@ constants! {
     /// File: names are readable ones, without parameters, in place of linkage names (`convert --demangled`).
     FOLDSYM_READABLE_NAMES: u32 = 1;
 
-    /// `foldsym_modules_add`: serve symbols also where the module or the file has no build id. Two that differ are never served.
+    /// `foldsym_modules_add`: serve symbols even if the module or the file has no build id. Two that differ are never served.
     FOLDSYM_UNCHECKED_BUILD: u32 = 1;
     /// Tier 2: names as people read them, with parameters.
     FOLDSYM_DEMANGLE: u32 = 1;
@@ -208,11 +208,11 @@ structs! {
         /// The reader's.
         opaque: [u64; 383],
     }
-    /// What is known of a file.
+    /// Data of a file.
     Info "foldsym_info" {
         /// Set by the caller: `sizeof`.
         size: usize,
-        /// The program's build id, in the file's bytes; null: none.
+        /// The program's build id, in the file's bytes; null if there is none.
         build_id: *const u8,
         /// Its bytes.
         build_id_len: usize,
@@ -237,7 +237,7 @@ structs! {
         certainty: u32,
         /// `FOLDSYM_BY_...`.
         evidence: u32,
-        /// How many functions it may be; 0 where the code is not folded.
+        /// How many functions it may be; 0 if the code is not folded.
         candidate_count: u32,
         /// The group of folded functions, or `FOLDSYM_NONE`.
         group: u32,
@@ -271,23 +271,22 @@ structs! {
         count: usize,
         /// `sizeof(foldsym_resolved)`.
         resolved_size: usize,
-        /// What the loader added to link-time addresses.
+        /// The bias that the loader added to link-time addresses.
         load_bias: u64,
-        /// What the pointer to its virtual functions holds of the object that the innermost function runs on; 0: not
-        /// known.
+        /// The vtable pointer of the object that the innermost function runs on; 0 if unknown.
         vptr: u64,
         /// 0.
         reserved: [u64; 3],
     }
-    /// What is looked up.
+    /// A lookup.
     Query "foldsym_query" {
         /// Set by the caller: `sizeof`.
         size: usize,
-        /// What `foldsym_resolve_stack` said of this frame; null: nothing, and each member of a group is a candidate.
+        /// The result of `foldsym_resolve_stack` for this frame; null: nothing is known, and each member of a group is a candidate.
         resolved: *const Resolved,
         /// The address, with the load bias.
         address: u64,
-        /// What the loader added to link-time addresses.
+        /// The bias that the loader added to link-time addresses.
         load_bias: u64,
         /// `FOLDSYM_EXACT`, `FOLDSYM_RETURN` or `FOLDSYM_FOREIGN`.
         kind: u32,
@@ -296,7 +295,7 @@ structs! {
         /// 0.
         reserved: [u64; 4],
     }
-    /// What was found.
+    /// The answer for an address.
     Answer "foldsym_answer" {
         /// Set by the caller: `sizeof`.
         size: usize,
@@ -304,7 +303,7 @@ structs! {
         certainty: u32,
         /// `FOLDSYM_BY_...`.
         evidence: u32,
-        /// How many functions it may be; 1 where the code is not folded.
+        /// How many functions it may be; 1 if the code is not folded.
         candidate_count: u32,
         /// The group of folded functions, or `FOLDSYM_NONE`.
         group: u32,
@@ -323,7 +322,7 @@ structs! {
     Frame "foldsym_frame" {
         /// Set by the caller: `sizeof`.
         size: usize,
-        /// Its linkage name, for `foldsym_write_name`; `FOLDSYM_NONE`: none.
+        /// Its linkage name, for `foldsym_write_name`; `FOLDSYM_NONE` if it has none.
         name: u32,
         /// The file of the line, for `foldsym_write_path`; `FOLDSYM_NONE`: unknown.
         file: u32,
@@ -344,11 +343,11 @@ structs! {
         start: u64,
         /// The address after its last byte.
         end: u64,
-        /// What the loader added to link-time addresses.
+        /// The bias that the loader added to link-time addresses.
         load_bias: u64,
         /// Its symbols, of this build; null where `status` is not `FOLDSYM_OK`.
         file: *const File,
-        /// What it is called, for messages; may be null.
+        /// Its name, for messages; may be null.
         name: *const c_char,
         /// `FOLDSYM_OK`, `FOLDSYM_NO_SYMBOLS`, `FOLDSYM_E_OTHER_BUILD` or `FOLDSYM_E_DAMAGED`.
         status: i32,
@@ -378,9 +377,9 @@ structs! {
         addresses: *const u64,
         /// How many.
         count: usize,
-        /// What the loader added to link-time addresses.
+        /// The bias that the loader added to link-time addresses.
         load_bias: u64,
-        /// What all of them are: `FOLDSYM_EXACT` or `FOLDSYM_RETURN`.
+        /// The kind of all of them: `FOLDSYM_EXACT` or `FOLDSYM_RETURN`.
         kind: u32,
         /// `FOLDSYM_DEMANGLE`, `FOLDSYM_CANDIDATES`.
         flags: u32,
@@ -406,13 +405,13 @@ structs! {
     }
     /// Tier 2: one function at an address, with its texts.
     TextFrame "foldsym_text_frame" {
-        /// Its name: readable where that was asked for, else the linkage name; "" where it has none.
+        /// Its name: readable if that was requested, else the linkage name; "" if it has none.
         name: *const c_char,
-        /// Its linkage name, "" where it has none.
+        /// Its linkage name, "" if it has none.
         linkage_name: *const c_char,
-        /// The path of the line, "" where it is unknown.
+        /// The path of the line, "" if it is unknown.
         file: *const c_char,
-        /// The path of its declaration, "" where it is unknown.
+        /// The path of its declaration, "" if it is unknown.
         start_file: *const c_char,
         /// The line, from 1; 0: unknown.
         line: u32,
@@ -429,7 +428,7 @@ structs! {
         frames: *const TextFrame,
         /// How many.
         frame_count: usize,
-        /// What recovered it: a word of the file format.
+        /// How it was recovered: a word of the file format.
         how: *const c_char,
         /// Other names of the function.
         aliases: *const *const c_char,
@@ -438,19 +437,19 @@ structs! {
         /// 0.
         reserved: u64,
     }
-    /// Tier 2: what is at one address.
+    /// Tier 2: the symbol at one address.
     Symbol "foldsym_symbol" {
         /// The address as given.
         address: u64,
-        /// Where the function starts, with the load bias; 0 in padding, and where nothing was found.
+        /// The start of the function, with the load bias; 0 in padding, and if nothing was found.
         function_start: u64,
         /// The first candidate's, innermost first.
         frames: *const TextFrame,
-        /// How many; 0 where nothing was found.
+        /// How many; 0 if nothing was found.
         frame_count: usize,
         /// The functions that may have run, the likeliest first.
         candidates: *const Candidate,
-        /// How many are listed: 0 unless they were asked for and the code is folded.
+        /// How many are listed: 0 unless they were requested and the code is folded.
         listed_count: usize,
         /// The name of its module as it was given; null without one.
         module: *const c_char,
@@ -464,7 +463,7 @@ structs! {
         evidence: u32,
         /// `FOLDSYM_FOR_...`: why it is `FOLDSYM_IS_LIKELY`.
         reason: u32,
-        /// How many functions it may be; 1 where the code is not folded.
+        /// How many functions it may be; 1 if the code is not folded.
         candidate_count: u32,
         /// `FOLDSYM_PADDING`, `FOLDSYM_PARTIAL`.
         flags: u32,
@@ -477,7 +476,7 @@ structs! {
         /// 0.
         reserved: u64,
     }
-    /// Tier 2: what is at many addresses, in their order.
+    /// Tier 2: the symbols at many addresses, in their order.
     Symbols "foldsym_symbols" {
         /// One for each address.
         symbols: *const Symbol,
@@ -492,7 +491,7 @@ structs! {
 pub(crate) trait Input: Copy + Sized {
     /// Bytes of its first version: no caller has less.
     const FIRST: usize;
-    /// Whether what is reserved is zero.
+    /// Whether all reserved fields are zero.
     fn is_clear(&self) -> bool;
 }
 

@@ -67,7 +67,8 @@ fn a_handler_names_the_folded_functions_that_ran() {
             assert_eq!(String::from_utf8_lossy(&output.stderr), said);
         }
         std::fs::remove_file(&symbols).unwrap();
-        convert(&program, &symbols, &Options { threads: 1, ..Options::default() }, &NoProgress).unwrap();
+        convert(&program, &symbols, &Options::default().with(|options| options.threads = 1), &NoProgress)
+            .unwrap();
         let output = Command::new(&program).output().unwrap();
         let printed = String::from_utf8_lossy(&output.stdout).into_owned();
         assert_eq!(output.status.code(), Some(42), "{}: {printed}", output.status);

@@ -25,7 +25,7 @@ fn printer() -> String {
         }
     }
     for (name, value) in CONSTANTS {
-        // A size_t does not fit a long long; its bits do, and the sign tells the rest.
+        // A size_t does not fit a long long; its bits do, and the sign distinguishes the cases.
         let form = if *value < 0 { ("%lld", "long long") } else { ("%llu", "unsigned long long") };
         writeln!(c, "printf(\"{name} {}\\n\", ({}){name});", form.0, form.1).unwrap();
     }
@@ -147,7 +147,7 @@ fn c_type(rust: &str) -> String {
         out
     };
     if let Some(inner) = rust.strip_prefix("*const ") {
-        // A pointer to a mutable pointer does not occur behind a constant one.
+        // A pointer to a mutable pointer does not occur as the target of a constant one.
         return format!("const {} *", c_type(inner));
     }
     if let Some(inner) = rust.strip_prefix("*mut ") {

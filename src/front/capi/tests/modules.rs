@@ -20,7 +20,7 @@ use foldsym_testkit::writer;
 /// A module of the made process.
 struct Placed {
     name: &'static str,
-    /// Its symbols; `None`: not at hand.
+    /// Its symbols; `None` if they are missing.
     path: Option<PathBuf>,
     stacks: Vec<foldsym_testbins::stacks::Stack>,
     bias: u64,
@@ -41,7 +41,7 @@ fn process(folder: &Path) -> Vec<Placed> {
     // Linked to 0x200000, or without a fixed place.
     let a = placed("fold", "fold.clang-lld.set", 0x7f00_0000_0000, 0x7f00_0000_0000);
     let b = placed("ring", "ring.clang-lld.set", 0x5500_0000_0000, 0x5500_0000_0000);
-    // The same file once more: its calls tell nothing of the other copy's functions.
+    // The same file once more: its calls prove nothing about the other copy's functions.
     let again = placed("again", "fold.clang-lld.set", 0x6600_0000_0000, 0x6600_0000_0000);
     // Folded functions that another module calls, and a program whose order of calls says who is likeliest.
     let bare = |name, program: &str, bias: u64, start: u64| {
@@ -57,7 +57,7 @@ fn process(folder: &Path) -> Vec<Placed> {
 const CALLEE: u64 = 0x7100_0000_0000;
 const CALLER: u64 = 0x7200_0000_0000;
 
-/// Stacks of which only the engine's own steps tell who ran: by the name of a call into another module, and by the order of calls.
+/// Stacks that only the engine's own steps resolve: by the name of a call into another module, and by the order of calls.
 fn more(modules: &[Placed]) -> Vec<Vec<u64>> {
     let bytes = |name: &str| {
         let module = modules.iter().find(|module| module.name == name).unwrap();
@@ -292,7 +292,7 @@ fn the_table_grows_while_it_is_read() {
     std::fs::write(&empty, "int main(void) { return 0; }\n").unwrap();
     let checked = folder.join("checked");
     let linked = Command::new(&compiler).args(flags).arg(&empty).arg("-o").arg(&checked).output().unwrap();
-    // Some kernels lay memory out as the runtime does not expect, unless they are told not to spread it.
+    // Some kernels randomize the memory layout in a way that the runtime does not expect, unless randomization is turned off.
     let ways: [&[&str]; 2] = [&["env"], &["setarch", "-R"]];
     let start = |way: &[&str]| {
         let mut command = Command::new(way[0]);

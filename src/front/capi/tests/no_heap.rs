@@ -29,7 +29,7 @@ unsafe impl GlobalAlloc for Aborts {
         if FORBIDDEN.get() {
             std::process::abort();
         }
-        // SAFETY: as asked for.
+        // SAFETY: the caller's promise is the one that the system's allocator needs.
         unsafe { System.alloc(layout) }
     }
 

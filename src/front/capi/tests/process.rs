@@ -15,7 +15,10 @@ use object::{Object, ObjectSection};
 /// Converts a program; returns the symbol file beside it, `NAME.fsym`.
 fn symbols_beside(program: &Path) -> PathBuf {
     let to = PathBuf::from(format!("{}.fsym", program.display()));
-    let options = Options { threads: 1, readable_names: true, ..Options::default() };
+    let options = Options::default().with(|options| {
+        options.threads = 1;
+        options.readable_names = true;
+    });
     convert(program, &to, &options, &NoProgress).unwrap();
     to
 }
@@ -203,7 +206,7 @@ fn symbols_lie_in_the_memory_of_the_program() {
     };
     done(link(&first, "65536", ""));
     let symbols = folder.join("inside.symbols");
-    let options = Options { threads: 1, ..Options::default() };
+    let options = Options::default().with(|options| options.threads = 1);
     convert(&first, &symbols, &options, &NoProgress).unwrap();
     // Empty room is no symbol file.
     assert_eq!(run(&first, &[]), "the symbol file is damaged\n");

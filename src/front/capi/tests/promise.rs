@@ -28,7 +28,7 @@ fn recorded(set: &str, folder: &Path) -> (PathBuf, String) {
         let words: Vec<String> =
             std::iter::once(&stack.bias).chain(&stack.addresses).map(|word| format!("{word:x}")).collect();
         input += &(words.join(" ") + "\n");
-        // Without its outermost caller, a stack of folded frames is ambiguous: all of a group must be asked.
+        // Without its outermost caller, a stack of folded frames is ambiguous: the reader must check all members of the group.
         input += &(words[..words.len() - 1].join(" ") + "\n");
     }
     (symbol_file(&format!("{set}/program"), folder), input)
@@ -37,7 +37,7 @@ fn recorded(set: &str, folder: &Path) -> (PathBuf, String) {
 /// Programs with inlined calls in inlined calls.
 const DEEP: &[&str] = &["core.dwarf5", "objects.gcc-o2"];
 
-/// A symbol file and addresses all over its code, as frames of signal handlers that nobody called.
+/// A symbol file and addresses all over its code, as frames of signal handlers without a caller.
 fn sampled(program: &str, folder: &Path) -> (PathBuf, String) {
     let path = symbol_file(program, folder);
     let bytes = std::fs::read(&path).unwrap();
@@ -101,7 +101,7 @@ fn deep() -> writer::Contents {
     }
 }
 
-/// Functions of a group that objects tell apart.
+/// Functions of a group that objects distinguish.
 fn classes() -> writer::Contents {
     let folded = writer::folded::Folded::new(2, &[MEMBERS]);
     let mut contents = folded.contents();
@@ -319,7 +319,7 @@ fn needs_nothing_of_the_system() {
     }
 }
 
-/// Names and paths are cut, ended and told in whole; errors are told from absence. In C, and in C++.
+/// Names and paths are truncated, terminated and returned whole; errors differ from absence. In C, and in C++.
 #[test]
 fn tier_one_in_c_and_cxx() {
     let folder = folder("promise-use");

@@ -1,4 +1,4 @@
-//! The examples in C and C++ of the READMEs compile as they stand there.
+//! The examples in C and C++ of the READMEs compile unchanged.
 
 mod common;
 
@@ -7,7 +7,7 @@ use std::process::Command;
 
 use common::{compiler, crate_dir, folder};
 
-/// The code between the fence of a language that comes first behind a text, and the fence that ends it.
+/// The first code block of a language after a text.
 fn example(readme: &Path, behind: &str, language: &str) -> String {
     let text = std::fs::read_to_string(readme).unwrap();
     let (_, rest) = text.split_once(behind).unwrap_or_else(|| panic!("{}: no {behind:?}", readme.display()));

@@ -139,7 +139,7 @@ fn c_answers_as_rust_does_and_names_who_ran() {
             for truth in &stack.frames {
                 let line = lines.next().unwrap();
                 frames += 1;
-                // Only what is told as exact is judged here; testbins/tests/fold.rs judges all of it.
+                // Only `exact` answers are judged here; testbins/tests/fold.rs judges all of them.
                 if line.starts_with("2 ") {
                     exact += 1;
                     let frame = line.split(" | ").nth(1).unwrap().rsplit('<').next().unwrap();
@@ -158,7 +158,7 @@ fn c_answers_as_rust_does_and_names_who_ran() {
     }
 }
 
-/// The class of an object tells which function of a group runs on it, at any load bias.
+/// The class of an object shows which function of a group runs on it, at any load bias.
 #[test]
 fn objects_tell_who_ran() {
     const POINT: i64 = 0x8000;

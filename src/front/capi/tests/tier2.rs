@@ -1,5 +1,7 @@
 //! Tier 2 from C and from C++, against the static and the dynamic library.
 
+#![cfg(feature = "std")]
+
 mod common;
 
 use std::fmt::Write as _;
@@ -37,7 +39,7 @@ fn expect(file: &SymbolFile<'_>, address: u64) -> String {
     out + "\n"
 }
 
-/// An error leaves no pointer behind, and texts are there once: 3,000 addresses of a name of 64 KiB take one of it.
+/// After an error no pointer is left, and each text is stored once: 3,000 addresses of a name of 64 KiB need it once.
 #[test]
 fn errors_and_texts_of_many_addresses() {
     use foldsym_capi::boundary::tier1::foldsym_open;
@@ -88,7 +90,7 @@ fn errors_and_texts_of_many_addresses() {
         let mut sections = contents.sections();
         let table = sections.iter_mut().find(|(id, _)| *id == foldsym_lookup::SectionId::NAMES.0).unwrap();
         let names: Vec<&[u8]> = names.iter().map(Vec::as_slice).collect();
-        table.1 = foldsym_convert::encode::names::encode(&names);
+        table.1 = foldsym_convert::internal::encode::names::encode(&names);
         contents.assemble(&sections)
     };
     let long = |number: usize| [vec![b'n'; 65_000], format!("{number:08}").into_bytes()].concat();

@@ -13,7 +13,10 @@ use object::{Object, ObjectSymbol, SymbolKind};
 const CODE: u64 = 24 * 1024;
 
 fn convert_with_rows(program: &Path, to: &Path) {
-    let options = Options { threads: 1, unwind: true, ..Options::default() };
+    let options = Options::default().with(|options| {
+        options.threads = 1;
+        options.unwind = true;
+    });
     convert(program, to, &options, &NoProgress).unwrap();
 }
 
@@ -125,7 +128,8 @@ fn a_handler_without_frame_pointers_names_the_folded_functions_that_ran() {
     ];
     compile(&clang, &program, &flags);
     let symbols = PathBuf::from(format!("{}.fsym", program.display()));
-    convert(&program, &symbols, &Options { threads: 1, ..Options::default() }, &NoProgress).unwrap();
+    convert(&program, &symbols, &Options::default().with(|options| options.threads = 1), &NoProgress)
+        .unwrap();
     let output = Command::new(&program).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&output.stderr).contains("convert with --unwind"));

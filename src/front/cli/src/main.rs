@@ -22,11 +22,11 @@ use commands::{
 use io::failure::Failure;
 use io::limits;
 
-/// What one thread of a conversion makes another frees: the C library's allocator lets them wait for each other.
+/// One thread of a conversion frees memory that another allocated. With the C library's allocator they would wait for each other.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// What a command may need of stack. The first thread has what the shell says, which may be less.
+/// The stack that a command may need. The first thread has the stack that the shell sets, which may be smaller.
 const STACK: usize = 8 << 20;
 
 fn main() -> ExitCode {
@@ -35,7 +35,7 @@ fn main() -> ExitCode {
         return run();
     }
     match std::thread::Builder::new().stack_size(STACK).spawn(run) {
-        // A panic was printed where it happened.
+        // The panic was already printed.
         Ok(thread) => thread.join().unwrap_or(ExitCode::from(PANICKED)),
         // A system that has no more threads: with the stack that there is.
         Err(_) => run(),
@@ -48,6 +48,11 @@ const PANICKED: u8 = 101;
 fn run() -> ExitCode {
     if let Some(result) = shims::called_as_tool() {
         return exit_code(result);
+    }
+    #[cfg(not(feature = "serve"))]
+    if std::env::args_os().nth(1).is_some_and(|command| command == "serve") {
+        let what = "this build lacks the feature `serve`: build foldsym with --features serve";
+        return exit_code(Err(Failure::usage(what)));
     }
     // Usage errors, `--help` and `--version` end here, with the exit codes of the contract (2, 0, 0).
     exit_code(perform(&Cli::parse().command))

@@ -1,5 +1,5 @@
-//! Entries of a store that are not what they should be, a stack of great size, and processes that convert one program:
-//! each is answered, with a message that says which file is wrong.
+//! Wrong entries of a store, a very large stack, and several processes that convert one program: each is answered, with a message that
+//! names the wrong file.
 
 mod common;
 
@@ -56,7 +56,7 @@ fn entries_that_are_damaged_or_of_another_build() {
     let ran = ask();
     let message = ran.json()[0]["Unknown"]["Message"].to_string();
     assert!(message.contains(entry.to_str().unwrap()), "{ran:?}");
-    // A key is hexadecimal digits, and leads nowhere else.
+    // A key consists of hexadecimal digits, so it cannot be a path.
     let line = "{\"modules\":[{\"id\":\"../../etc\"}],\"frames\":[]}\n";
     let ran = foldsym_with(&["stack", "--store", at.to_str().unwrap(), "--json"], line);
     assert!(ran.code == 2 && ran.out.contains("../../etc"), "{ran:?}");

@@ -1,4 +1,4 @@
-//! `cfi`: what has a row and what has none.
+//! `cfi`: addresses with a row and addresses without one.
 
 mod common;
 
@@ -11,7 +11,7 @@ fn cfi(program: &str, addresses: &[&str]) -> common::Ran {
 
 #[test]
 fn the_row_of_each_address() {
-    // What llvm-dwarfdump --eh-frame prints as RSP+48, RBX=[CFA-48] and so on.
+    // `llvm-dwarfdump --eh-frame` prints this as RSP+48, RBX=[CFA-48] and so on.
     let ran = cfi("symbols.clang", &["0x2013a0", "0x2013e8"]);
     assert_eq!(
         ran.out,
@@ -39,7 +39,7 @@ fn what_has_no_row_is_said() {
     assert_eq!(cfi("symbols.clang", &[]).code, 2);
 }
 
-/// Name, start and bytes of each function that the symbol table of a program has and that stands alone.
+/// Name, start and bytes of each function in the symbol table of a program that overlaps no other.
 fn functions(program: &str) -> Vec<(String, u64, u64)> {
     use object::{Object, ObjectSection, ObjectSymbol, SymbolKind};
     let bytes = std::fs::read(common::program(program)).unwrap();
@@ -64,7 +64,7 @@ fn functions(program: &str) -> Vec<(String, u64, u64)> {
     symbols.map(|symbol| (symbol.name().unwrap().to_owned(), start(&symbol), symbol.size())).collect()
 }
 
-/// What a line says behind its addresses.
+/// The text of a line after its addresses.
 fn rules(line: &str) -> &str {
     line.split_once("return ").unwrap_or_else(|| panic!("{line}")).1
 }

@@ -48,7 +48,7 @@ fn needs(program: &str) -> Option<()> {
     found.then_some(())
 }
 
-/// A folder with links to foldsym in `bin`, and with what it converts in `cache`.
+/// A folder with links to foldsym in `bin`, and its converted programs in `cache`.
 fn links() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     let made =
@@ -80,7 +80,7 @@ fn without_column(place: &str) -> &str {
     place.rsplit_once(':').map_or(place, |(place, _)| place)
 }
 
-/// What a program reports with this tool.
+/// A program's report with this tool.
 fn report(program: &Path, args: &[&str], folder: &Path, tool: &Path) -> String {
     let options = format!("external_symbolizer_path={}:print_stacktrace=1:detect_leaks=0", tool.display());
     let mut command = Command::new(program);
@@ -159,7 +159,7 @@ fn perf_names_lines() {
     assert_eq!(own, real);
 }
 
-/// A tool that is asked and answers, line by line.
+/// A tool that reads requests and prints answers, line by line.
 struct Speaker {
     child: Child,
     out: BufReader<std::process::ChildStdout>,
@@ -178,7 +178,7 @@ impl Speaker {
         self.child.stdin.as_mut().unwrap().write_all(text.as_bytes()).unwrap();
     }
 
-    /// Waits for so many lines: a tool that keeps its answer until the end is never heard.
+    /// Waits for this many lines: it never sees the answers of a tool that keeps them until the end.
     fn hear(&mut self, lines: usize) -> Vec<String> {
         let mut heard = Vec::new();
         for _ in 0..lines {
@@ -195,7 +195,7 @@ impl Speaker {
     }
 }
 
-/// perf since Linux 6.0 (`tools/perf/util/addr2line.c`) sends `,` to learn the style, then each address with `,` behind it.
+/// perf since Linux 6.0 (`tools/perf/util/addr2line.c`) sends `,` to detect the style, then each address followed by `,`.
 #[test]
 fn perf_shakes_hands() {
     let folder = links();
@@ -242,7 +242,7 @@ fn asan_symbolize_reads_pairs_to_an_empty_line() {
     tool.end();
 }
 
-/// The kernel's `scripts/decode_stacktrace.sh`: a process for each address, and `??:0` exactly where nothing is known.
+/// The kernel's `scripts/decode_stacktrace.sh`: a process for each address, and `??:0` exactly if nothing is known.
 #[test]
 fn decode_stacktrace_asks_one_process_for_each_address() {
     let (Some(()), folder) = (needs("addr2line"), links()) else { return };

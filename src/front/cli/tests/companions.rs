@@ -1,5 +1,7 @@
 //! A program and its debug file in one folder, as distributions keep them, converted at once.
 
+#![cfg(feature = "convert")]
+
 mod common;
 
 use std::path::{Path, PathBuf};
@@ -37,7 +39,7 @@ fn a_store_has_one_whole_file_for_a_program_and_its_debug_file() {
     let convert = |store: &str, more: &[&str]| -> Ran {
         foldsym(&[&["convert", root, "--store", store], more].concat())
     };
-    // Whichever the walk finds first, and whoever is faster.
+    // Independent of the order of the walk and of the threads.
     for round in 0..6 {
         let store = folder.path().join(format!("store{round}"));
         let report = folder.path().join(format!("report{round}"));
@@ -84,10 +86,10 @@ fn a_file_of_symbols_alone_is_replaced_once_the_debug_file_is_there() {
     let said = format!("{}: debug file of {}, converted with it\n", debug.display(), app.display());
     let ran = convert(&root);
     assert!(ran.code == 0 && ran.out.contains(&said) && ran.out.contains("debug information"), "{ran:?}");
-    // Then nothing is left to do, and nothing is said to be done.
+    // Then nothing is left to do, and nothing is reported as done.
     let again = convert(&root);
     assert!(
-        again.out.contains("in the store already") && !again.out.contains("converted with it"),
+        again.out.contains("already in the store") && !again.out.contains("converted with it"),
         "{again:?}"
     );
 }

@@ -1,4 +1,4 @@
-//! `foldsym convert`: one input or many, what fails, and what is written.
+//! `foldsym convert`: one input or many, failures, and output files.
 
 mod common;
 
@@ -117,7 +117,7 @@ fn a_folder_gives_its_programs() {
         (files(&dir), files(&dir.join("sub"))),
         (vec!["app.fsym".to_owned(), "sub".to_owned()], vec!["app.fsym".to_owned()])
     );
-    assert!(ran.out.ends_with("2 converted, 0 failed, 2 other files passed over\n"), "{}", ran.out);
+    assert!(ran.out.ends_with("2 converted, 0 failed, 2 other files skipped\n"), "{}", ran.out);
 }
 
 #[test]
@@ -141,7 +141,7 @@ fn outputs_that_cannot_be() {
     }
     assert_eq!(files(folder.path()), ["inline.clang-dwarf5"]);
     assert_eq!(std::fs::read(&one).unwrap(), std::fs::read(&copy).unwrap());
-    // A folder that cannot be made, and one that is not there.
+    // A folder that cannot be made, and a missing one.
     let below = copy.join("below");
     assert_eq!(foldsym(&["convert", text(&one), "--out-dir", text(&below)]).code, 3);
     assert_eq!(foldsym(&["convert", text(&one), "-o", text(&folder.path().join("no/a.fsym"))]).code, 3);
@@ -214,13 +214,13 @@ fn a_program_of_another_architecture_is_refused() {
         assert!(ran.err.contains(name) && ran.err.ends_with(last), "{}", ran.err);
         assert!(!out.exists());
     }
-    // Of a fat file another choice would help.
+    // For a fat file another choice would help.
     let ran = convert("macho.fat", "ppc64");
     assert_eq!(ran.code, 2);
     assert!(ran.err.contains("no architecture ppc64; it has: "), "{}", ran.err);
     assert_eq!(foldsym(&["convert", text(&program("macho.fat")), "-o", text(&out)]).code, 2);
     assert_eq!(convert("macho.fat", "x86_64").code, 0);
-    // Of several inputs one fails.
+    // One of several inputs fails.
     let inputs = [program("inline.aarch64"), program("inline.i386")];
     let both =
         ["convert", text(&inputs[0]), text(&inputs[1]), "--out-dir", text(folder.path()), "--arch", "x86"];
@@ -243,7 +243,7 @@ fn a_folder_without_a_program_is_bad_input() {
     assert_eq!(ran.code, 3, "{ran:?}");
     assert!(ran.err.ends_with("/empty: no program in this folder, only 1 other files\n"), "{}", ran.err);
     assert_eq!(manifest(&report)[0]["error"]["exit_code"], 3);
-    // Beside an input that is converted it is one that failed.
+    // Next to an input that is converted, it is one that failed.
     let ran = foldsym(&["convert", text(&empty), text(&program("symbols.clang")), "--out-dir", text(&dir)]);
     assert_eq!((ran.code, files(&dir)), (4, vec!["symbols.clang.fsym".to_owned()]), "{ran:?}");
     assert!(ran.out.contains("1 converted, 1 failed"), "{}", ran.out);
@@ -268,7 +268,7 @@ fn write_errors_name_the_output() {
         );
     }
     assert_eq!(files(folder.path()), ["a.fsym"]);
-    // A folder stands where the file should.
+    // There is a folder at the path of the output.
     let ran = foldsym(&["convert", text(&input), "-o", text(folder.path())]);
     assert_eq!(ran.code, 3);
     assert!(ran.err.contains(": cannot write: ") && !ran.err.contains(".fsym-"), "{}", ran.err);
@@ -307,7 +307,7 @@ fn files_are_looked_for_where_the_options_say() {
     assert_eq!(partial(&["--dwo-dir", text(&set)]), 0);
     assert_eq!(partial(&["--dwp", text(&dwp)]), 0);
     assert_eq!(partial(&["--map-prefix", &map]), 0);
-    // With a folder given, none outside of it is opened.
+    // If a folder is given, none outside of it is opened.
     assert_eq!(partial(&["--map-prefix", &map, "--dwo-dir", text(folder.path())]), 2);
     let missing = folder.path().join("missing.dwp");
     let out = folder.path().join("b.fsym");
@@ -333,7 +333,7 @@ fn a_separate_debug_file_is_found_in_a_debug_dir() {
     assert!(!found.out.contains("no debug information"), "{found:?}");
 }
 
-/// Imports are found by linkage names, which a file with readable names has not; and what is not read of them is said.
+/// Imports are found by linkage names, which a file with readable names lacks; a message says that imports are not kept.
 #[test]
 fn imports_are_kept_or_missed_aloud() {
     let folder = tempfile::tempdir().unwrap();

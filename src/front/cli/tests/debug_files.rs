@@ -73,7 +73,7 @@ fn the_cache_of_debuginfod_is_searched() {
     let place = Place::new();
     let id = place.convert(&[]).1["build_id"].as_str().unwrap().to_owned();
     let cached = place.at(&format!("cache/{id}/debuginfo"));
-    // What no server has is an empty file there, and nothing to speak of.
+    // If no server has the file, the cache has an empty file there, and no message is printed.
     std::fs::write(&cached, "").unwrap();
     assert!(!place.convert(&[]).0.err.contains("debuginfo:"));
     std::fs::copy(program(DEBUG), &cached).unwrap();
@@ -110,8 +110,8 @@ fn a_bundle_may_be_given() {
     assert!(ran.code == 3 && ran.err.contains("UUID "), "{ran:?}");
 }
 
-/// A dwz file that the program names by a path of its choice: with folders given, it is opened below them alone, and the
-/// report says nothing of what is there.
+/// A dwz file at a path that the program chooses: if folders are given, it is opened only below them, and the report says nothing about
+/// other paths.
 #[test]
 fn a_dwz_file_outside_of_the_given_folders_is_not_opened() {
     let folder = tempfile::tempdir().unwrap();
@@ -136,7 +136,7 @@ fn a_dwz_file_outside_of_the_given_folders_is_not_opened() {
     assert!(!convert(&[]).contains("missing_supplementary"));
     assert!(!convert(&["--debug-dir", text(&inside)]).contains("missing_supplementary"));
     assert!(!convert(&["--dwo-dir", text(folder.path())]).contains("missing_supplementary"));
-    // Another file of that name: its build id is nobody's business.
+    // Another file of that name: its build id is not printed.
     std::fs::copy(program("demo.elf"), &shared).unwrap();
     for option in ["--debug-dir", "--dwo-dir"] {
         let report = convert(&[option, text(&empty)]);

@@ -1,5 +1,7 @@
-//! One answer by every door: the same addresses asked in text and in JSON, through Rust and C, by both drop-ins, and of the
-//! exported GSYM file as `llvm-symbolizer` reads it; and the same stacks over several modules in text, in JSON, through Rust and C.
+//! Every interface gives the same answer. Single addresses: in text and in JSON, through Rust and C, by both drop-ins, and in the exported
+//! GSYM file as `llvm-symbolizer` reads it. Stacks over several modules: in text, in JSON, through Rust and C.
+
+#![cfg(feature = "convert")]
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -12,7 +14,7 @@ use serde_json::Value;
 
 const LLVM: &str = "/usr/lib/llvm-22/bin/llvm-symbolizer";
 
-/// The frames of an address, innermost first: the function and `FILE:LINE`. None where nothing is known.
+/// The frames of an address, innermost first: the function and `FILE:LINE`. None if nothing is known.
 type Frames = Vec<(String, String)>;
 
 /// So many addresses fit the program in C.
@@ -52,7 +54,7 @@ fn foldsym(folder: &Path, args: &[&str]) -> Command {
     command
 }
 
-/// What is unknown is empty, also where it is said why, and a place is no column.
+/// An unknown value is empty, also if a reason is printed; a place has no column.
 fn frame(name: &str, file: &str, line: u64) -> (String, String) {
     let is_unknown = |text: &str| text == "??" || text.starts_with("?? [no_");
     let known = |text: &str| if is_unknown(text) { String::new() } else { text.to_owned() };
@@ -63,7 +65,7 @@ fn known(frames: Frames) -> Frames {
     if frames.iter().all(|(name, place)| name.is_empty() && place == ":0") { Vec::new() } else { frames }
 }
 
-/// Answers in pairs of lines, a function and `FILE:LINE`, with `:COLUMN` where there are columns.
+/// Answers in pairs of lines, a function and `FILE:LINE`, with `:COLUMN` if there are columns.
 fn pairs(answer: &str, columns: bool) -> Frames {
     let lines: Vec<&str> = answer.lines().collect();
     let pair = |pair: &[&str]| {
@@ -208,10 +210,10 @@ fn every_door_gives_one_answer() {
     }
 }
 
-/// What a door says of a frame: the word of its certainty, and its functions.
+/// An interface's answer for a frame: the word of its certainty, and its functions.
 type Told = (String, Frames);
 
-/// A module of a process: its name and file, where it is linked to, and where it is loaded.
+/// A module of a process: its name and file, its link-time address, and its load address.
 struct Loaded {
     name: &'static str,
     file: PathBuf,
@@ -249,7 +251,7 @@ fn stacks_in_c(folder: &Path, modules: &[Loaded], stacks: &[Vec<u64>]) -> Option
     Some(stacks.collect())
 }
 
-/// Folded functions that are told apart by a caller in their own module, by one in another, and by none.
+/// Folded functions that are resolved by a caller in their own module, by one in another, and by none.
 #[test]
 fn every_door_gives_one_answer_for_stacks_over_modules() {
     let folder = tempfile::tempdir().unwrap();
@@ -289,7 +291,7 @@ fn every_door_gives_one_answer_for_stacks_over_modules() {
     for line in recorded.lines().take(40) {
         let stack = foldsym_testbins::stacks::Stack::parse(line).unwrap().unwrap();
         let inside = stack.addresses.iter().map(|address| address - stack.bias - 0x20_0000 + 0x6000_0000);
-        // A stack of one module, called from another, which goes on in the first.
+        // A stack of one module, called from another, whose next frames are in the first again.
         stacks.push(inside.chain([calls[0], shared]).collect());
     }
 

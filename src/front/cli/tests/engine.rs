@@ -1,4 +1,4 @@
-//! The engine's frames and its JSON against what the command prints, for programs of one module.
+//! Compares the engine's frames and its JSON with the output of the command, for programs of one module.
 
 mod common;
 
@@ -8,11 +8,12 @@ use std::sync::Arc;
 use common::Fsym;
 use foldsym_lookup::Owner;
 use foldsym_symbolize::{
-    Certainty, Frame, Kind, Location, Mapping, Module, Modules, Place, Stack, StackFrame, Symbolizer,
+    AddressKind, Certainty, Frame, Location, Mapping, Module, Modules, ReportedAddress, Stack, StackFrame,
+    Symbolizer,
 };
 use serde_json::{Value, json};
 
-/// Addresses a program: those of large ones are spread.
+/// Addresses for each program: in a large program they are spread.
 const ADDRESSES: u64 = 1500;
 /// Stacks a program.
 const STACKS: usize = 1500;
@@ -85,7 +86,7 @@ fn value(frame: &Frame) -> Value {
     object
 }
 
-/// What the command prints for each line of input.
+/// The output of the command for each line of input.
 fn printed(fsym: &Fsym, command: &str, lines: &[String]) -> Vec<String> {
     let ran = fsym.run_with(command, &["--json"], &lines.join("\n"));
     assert_eq!(ran.code, 0, "{}", ran.err);
@@ -118,8 +119,7 @@ fn the_engine_says_what_the_command_says() {
             printed(&fsym, command, lines).into_iter().map(renamed).collect()
         };
 
-        // The one difference: which module an address without a function is in. The engine goes by mappings, the command
-        // has none.
+        // The one difference is the module of an address without a function. The engine uses mappings, and the command has none.
         let unnamed =
             |text: String| text.replace(&format!("\"ModuleName\":\"{module_name}\""), "\"ModuleName\":\"\"");
 
@@ -138,14 +138,14 @@ fn the_engine_says_what_the_command_says() {
             assert_eq!(parsed(&unnamed(answer)), parsed(&unnamed(expected)), "{name}");
         }
 
-        // Each recorded call below each folded function, and other calls around it; then a frame of which nothing is known.
+        // Each recorded call below each folded function, and other calls around it; then an unknown frame.
         let folded: Vec<u64> = pieces
             .iter()
             .filter(|piece| matches!(piece.owner, Owner::Group(_)))
             .map(|piece| piece.start.0)
             .collect();
         let targets = if folded.is_empty() { &addresses } else { &folded };
-        let calls: Vec<u64> = file.calls().map(|call| call.unwrap().address.0).collect();
+        let calls: Vec<u64> = file.records().calls().map(|call| call.unwrap().address.0).collect();
         let calls = if calls.is_empty() { &addresses } else { &calls };
         let pairs = targets.iter().flat_map(|target| calls.iter().map(move |call| (*target, *call)));
         let all = targets.len() * calls.len();
@@ -155,16 +155,17 @@ fn the_engine_says_what_the_command_says() {
         for (index, (target, call)) in pairs.into_iter().enumerate() {
             let next = calls[index % calls.len()];
             lines.push(format!("{target:#x} {call:#x} {next:#x} ={target:#x} ? {call:#x}"));
-            let image = |address, kind| StackFrame { place: Place::Image { module: 0, address }, kind };
+            let image =
+                |address, kind| StackFrame { place: ReportedAddress::Image { module: 0, address }, kind };
             stacks.push(Stack::new(
                 &modules,
                 vec![
                     StackFrame::exact(target),
-                    image(call, Kind::Return),
-                    image(next, Kind::Return),
-                    image(target, Kind::Exact),
+                    image(call, AddressKind::Return),
+                    image(next, AddressKind::Return),
+                    image(target, AddressKind::Exact),
                     StackFrame::UNKNOWN,
-                    image(call, Kind::Return),
+                    image(call, AddressKind::Return),
                 ],
             ));
         }
@@ -215,7 +216,7 @@ fn a_caller_in_another_module_rules_nothing_out() {
         groups.filter(|piece| matches!(piece.owner, Owner::Group(_))).map(|piece| piece.start.0 - base);
     let groups: Vec<u64> = groups.collect();
     let (mut exact, mut apart) = (0, 0);
-    for call in file.calls().map(|call| call.unwrap().address.0 - base) {
+    for call in file.records().calls().map(|call| call.unwrap().address.0 - base) {
         for &pc in &groups {
             if certainty(one + pc, StackFrame::returns_to(one + call)) != Some(Certainty::Exact) {
                 continue;
@@ -223,7 +224,7 @@ fn a_caller_in_another_module_rules_nothing_out() {
             exact += 1;
             // An address inside the call says the same as the return address.
             assert_eq!(certainty(one + pc, StackFrame::adjusted(one + call - 1)), Some(Certainty::Exact));
-            // Not so from the other copy, from where nothing is known, or from a frame that was interrupted there.
+            // Not so from the other copy, from an unknown frame, or from a frame that was interrupted there.
             for caller in
                 [StackFrame::returns_to(two + call), StackFrame::UNKNOWN, StackFrame::exact(one + call)]
             {

@@ -1,12 +1,14 @@
 //! `export`: which program may give its call frame information.
 
+#![cfg(feature = "convert")]
+
 mod common;
 
 use std::path::{Path, PathBuf};
 
 use common::{file, foldsym, program};
 
-/// A test program whose build id nobody finds.
+/// A test program whose build id was made unrecognisable.
 fn without_build_id(name: &str, folder: &Path) -> PathBuf {
     let mut bytes = std::fs::read(program(name)).unwrap();
     if let Some(note) = bytes.windows(4).position(|bytes| bytes == b"GNU\0") {
@@ -27,7 +29,7 @@ fn a_program_of_another_build_gives_no_rows() {
     let export = |fsym: &Path, program: &Path| {
         foldsym(&["export", &text(fsym), "--breakpad", "--program", &text(program), "-o", &text(&out)])
     };
-    // Neither has a build id: where the sections are tells them apart.
+    // Neither has a build id: the addresses of their sections distinguish them.
     let refused = export(&fsym, &other);
     let expected = format!("foldsym: {}: is of another build than {}\n", other.display(), fsym.display());
     assert_eq!((refused.code, refused.err, out.exists()), (3, expected, false));

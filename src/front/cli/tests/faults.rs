@@ -1,5 +1,5 @@
-//! The output under faults: killed at any moment, no room, two at once. What stands under the name is the old file or
-//! the new one, whole; after an error nothing else is left in its folder.
+//! The output under faults: killed at any moment, no room, two writers at once. The final name has the whole old file or the whole new one;
+//! after an error no other file is left in its folder.
 
 #![cfg(unix)]
 
@@ -43,7 +43,7 @@ impl Bench {
         command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
     }
 
-    /// Names in the folder besides the output.
+    /// Names in the folder, without the output.
     fn others(&self) -> Vec<PathBuf> {
         let entries = std::fs::read_dir(self.folder.path()).unwrap();
         entries.map(|entry| entry.unwrap().path()).filter(|path| *path != self.output()).collect()
@@ -117,7 +117,7 @@ fn killed_while_the_temporary_file_is_there() {
     println!("{met} of them before the rename");
 }
 
-/// A limit on the size of files is what a full disk is to a writer: some bytes, then an error.
+/// To a writer, a limit on the size of files looks like a full disk: some bytes are written, then there is an error.
 #[test]
 fn no_room_for_the_file() {
     let bench = Bench::new();
@@ -140,8 +140,7 @@ fn no_room_for_the_file() {
     }
 }
 
-/// A file system without room: the file, the store and the cache. It is mounted in a name space of its own, where that is
-/// allowed.
+/// A file system without room: for the file, the store and the cache. It is mounted in a namespace of its own, if that is allowed.
 #[test]
 fn a_file_system_without_room() {
     let bench = Bench::new();
@@ -211,7 +210,7 @@ fn what_is_no_regular_file_stays() {
     };
     for output in ["fifo", "socket", "folder", "to fifo", "to nothing", "itself", "to null"].map(name) {
         refused(&args(&bench.programs[0], &output), &output);
-        // The report is asked for before anything is converted.
+        // The report is opened before anything is converted.
         let mut args = args(&bench.programs[0], &bench.output());
         args.extend(["--report".to_owned(), output.to_str().unwrap().to_owned()]);
         refused(&args, &output);

@@ -36,7 +36,7 @@ fn find_by_name_prefix_and_expression() {
                 "no function is named partitioned(long); there are: partitioned(int)",
             ),
             (&["Partition"], "no function is named Partition; there are: partitioned(int)"),
-            (&["--prefix", "zzz"], "no function has a name that begins so"),
+            (&["--prefix", "zzz"], "no function has a name with this prefix"),
             (&["--regex", "^partitioned$"], "no function has a name that matches"),
             (&[""], "no function is named "),
         ] {
@@ -187,7 +187,8 @@ fn verify_finds_a_changed_byte() {
         let path = common::file(fsym.folder.path(), "bad.fsym", &bad);
         let ran = common::foldsym(&["verify", path.to_str().unwrap()]);
         assert_eq!((ran.code, ran.out.as_str()), (3, ""), "byte {at}: {ran:?}");
-        assert!(ran.err.contains("bad.fsym: damaged: "), "{}", ran.err);
+        let says = if at == 0 { "bad.fsym: not a .fsym file\n" } else { "bad.fsym: damaged: " };
+        assert!(ran.err.contains(says), "byte {at}: {}", ran.err);
     }
 }
 
@@ -197,8 +198,8 @@ fn verify_against_a_program_finds_that_it_is_another() {
     let same = fsym.run("verify", &["--against", common::program("demo.elf").to_str().unwrap()]);
     assert_eq!(same.code, 0, "{same:?}");
     let asked: Vec<&str> = same.out.lines().collect();
-    assert!(asked[0].ends_with(" addresses asked, 0 differ"), "{same:?}");
-    assert!(asked[1].ends_with(" addresses asked of addr2line, 0 differ"), "{same:?}");
+    assert!(asked[0].ends_with(" addresses compared, 0 differ"), "{same:?}");
+    assert!(asked[1].ends_with(" addresses compared with addr2line, 0 differ"), "{same:?}");
     let other = fsym.run("verify", &["--against", common::program("demo.gcc").to_str().unwrap()]);
     assert_eq!(other.code, 1, "{other:?}");
     // Each line has the file, the address, and both sides with their names.
@@ -217,10 +218,10 @@ fn verify_against_asks_with_the_files_columns() {
     let asked = |options: &[&str]| {
         let ran =
             Fsym::of("inline.clang-dwarf5", options).run("verify", &["--against", program.to_str().unwrap()]);
-        assert!(ran.code == 0 && ran.out.contains(" addresses asked, 0 differ\n"), "{ran:?}");
+        assert!(ran.code == 0 && ran.out.contains(" addresses compared, 0 differ\n"), "{ran:?}");
         ran.out.split(' ').next().unwrap().parse::<u64>().unwrap()
     };
-    // Columns tell more rows apart.
+    // Columns distinguish more rows.
     assert!(asked(&["--columns"]) > asked(&[]));
     let fsym = Fsym::of("inline.clang-dwarf5", &[]);
     assert_eq!(fsym.run("verify", &["--against", "/nonexistent"]).code, 3);

@@ -4,7 +4,7 @@ mod common;
 
 use common::{Fsym, foldsym, foldsym_with, program};
 
-/// Where `demo::crash` has inlined code, and where it is called.
+/// An address with inlined code in `demo::crash`, and the return address of its call.
 const INLINED: &str = "0x2012b0";
 
 #[test]
@@ -23,7 +23,7 @@ fn each_form_of_stack_is_answered() {
     };
     let inner = "demo::print_address(unsigned long) /src/demo/demo.cpp:49:50 (/opt/demo.elf+0x2012b0)";
     let outer = "demo::crash() /src/demo/demo.cpp:62:5 (/opt/demo.elf+0x2012b0)";
-    // A report of a sanitizer: inlined functions get numbers of their own, what is not known keeps its text.
+    // A report of a sanitizer: inlined functions get numbers of their own; unknown frames keep their text.
     let out = filter(&format!(
         "==1==ERROR: x\n    #0 {INLINED}  (/opt/demo.elf+{INLINED}) (BuildId: {id})\n    #1 0x77  (/lib/libgone.so+0x77)\n\ndone\n"
     ));
@@ -33,9 +33,9 @@ fn each_form_of_stack_is_answered() {
             "==1==ERROR: x\n    #0 {INLINED} in {inner} (BuildId: {id})\n    #1 {INLINED} in {outer} (BuildId: {id})\n    #2 0x77  (/lib/libgone.so+0x77)\n\ndone\n"
         )
     );
-    // What is symbolized already is the same once more.
+    // An already symbolized report stays the same.
     assert_eq!(filter(&out), out);
-    // A build id that is none of ours is not answered from a file of that name.
+    // A frame with another build id is not answered from a file of that name.
     let other = format!("    #0 {INLINED}  (/opt/demo.elf+{INLINED}) (BuildId: 0123456789)\n");
     assert_eq!(filter(&other), other);
 
@@ -61,7 +61,7 @@ fn each_form_of_stack_is_answered() {
     );
 }
 
-/// A folded frame is exact where its caller tells which function ran: one address at a time could not say it.
+/// A folded frame is exact if its caller shows which function ran; a lookup of the single address could not show it.
 #[test]
 fn callers_tell_which_folded_function_ran() {
     let fsym = Fsym::of("fold.clang-lld.set/program", &[]);
@@ -103,7 +103,7 @@ fn functions_of_a_kernel_and_its_modules() {
     };
     let lines = |text: &str| text.lines().map(str::to_owned).collect::<Vec<_>>();
     let unknown = "[    1.2]  gone+0x10/0x20 [e1000e]";
-    // The size is that up to the next symbol; one that is far from it is of another build.
+    // The size is the distance to the next symbol; if it differs much, the kernel is another build.
     let other_build = "[    1.2]  demo_main+0x45/0x2000";
     let log = format!(
         "[    1.2] BUG: kernel NULL pointer dereference, address: 0000000000000000\n[    1.2] RIP: 0010:_ZN4demo5crashEv+0x20/0x2c0\n\
@@ -111,7 +111,7 @@ fn functions_of_a_kernel_and_its_modules() {
         [    1.2]  demo_main+0x45/0x220\n[    1.2]  chain+0x10/0x2b0 [in_line]\n{unknown}\n{other_build}\n[    1.2]  </TASK>\n"
     );
     let fsym = Fsym::of("demo.elf", &["--columns"]);
-    // As it is printed behind the line: the functions of an address, innermost first.
+    // The functions of an address, innermost first, as they are printed after the line.
     let answer = |fsym: &Fsym, line: &str, address: &str| {
         let out = lines(&fsym.run("lookup", &[address]).out);
         let pairs: Vec<String> =
@@ -146,7 +146,7 @@ fn functions_of_a_kernel_and_its_modules() {
     let text = folder.path().join("sections.txt");
     std::fs::write(&text, ".text.chain ffffffffc0201000\n.text.die 0xffffffffc0202000\n").unwrap();
     assert_eq!(ask(&text, "0xffffffffc0201010").out, expected);
-    // Behind the end of a section is nothing of the module.
+    // After the end of a section there is no code of the module.
     assert!(ask(&sections, "0xffffffffc0203000").out.starts_with("??\n"));
     let json = "{\"modules\":[{\"name\":\"in-line.ko\",\"sections\":{\".text.chain\":\"0xffffffffc0201000\"}}],\"frames\":[\"0xffffffffc0201010\"]}\n";
     let ran = foldsym_with(&["stack", "--search", search, "--cache", cache, "--json"], json);
@@ -159,7 +159,7 @@ fn functions_of_a_kernel_and_its_modules() {
     let ran = ask(&text, "0");
     assert!(ran.code == 3 && ran.err.contains("sections.txt: expected the address of a section"), "{ran:?}");
     std::fs::write(&text, ".text.chain 0x0\n").unwrap();
-    assert!(ask(&text, "0").err.contains("to be read as root"));
+    assert!(ask(&text, "0").err.contains("only to root"));
 }
 
 /// Frames that name a function which the library exports.
@@ -176,7 +176,7 @@ fn functions_of_backtrace_symbols() {
     assert!(answers.len() == 2 && answers[0].contains("/src/demo/"), "{}", ran.out);
 }
 
-/// gcc places `partitioned(int) [clone .cold]` before the function, which is entered behind it.
+/// gcc places `partitioned(int) [clone .cold]` before the function, whose entry follows it.
 #[test]
 fn offsets_count_from_the_symbol() {
     let name = "objects.gcc-cold-dwarf5";
@@ -249,7 +249,7 @@ fn what_is_no_stack_is_copied() {
     assert_eq!((ran.code, ran.out), (0, format!("{log}\n")));
     let ran = foldsym(&["filter", "--open-paths", "/nonexistent/log"]);
     assert!(ran.code == 3 && ran.err.contains("/nonexistent/log: No such file"), "{ran:?}");
-    // The file of a log may be anybody's: paths in it are opened only if that is asked for.
+    // The log may be from another machine: paths in it are opened only if that is requested.
     let demo = program("demo.elf");
     let line = format!("    #0 0x2012b0  ({}+0x2012b0)\n", demo.display());
     let cache = tempfile::tempdir().unwrap();

@@ -1,12 +1,12 @@
-//! Stacks of a program that knows who is on them, and what `info` and `dump` tell of its folded functions.
+//! Stacks of a program that records which functions are on them, and what `info` and `dump` print of its folded functions.
 
 mod common;
 
 use common::Fsym;
 use serde_json::{Value, json};
 
-/// clang and lld with `--icf=all`: one stack of each kind of answer, outermost frame last. The names are those that the
-/// program itself printed beside the addresses (`built/fold.clang-lld.set/stacks`).
+/// clang and lld with `--icf=all`: one stack of each kind of answer, outermost frame last. The names are those that the program itself
+/// printed together with the addresses (`built/fold.clang-lld.set/stacks`).
 const DIRECT: &[&str] = &["0x209939", "0x209df6", "0x20a59f", "0x20ae1b"];
 const TAIL: &[&str] = &["0x209939", "0x20a657", "0x20ae1b"];
 const SEVERAL: &[&str] = &["0x209939", "0x2099a3", "0x20a66d", "0x20ae1b"];
@@ -62,7 +62,7 @@ fn json_says_who_ran_and_what_tells() {
     assert_eq!((how(&direct[1]), how(&direct[0])), (json!("live_range"), json!("stmt_sequence")));
 }
 
-/// The line of text that names the function itself, below those that were inlined into it, for each address.
+/// The line of text with the function itself, below the functions that were inlined into it, for each address.
 fn functions(text: &str) -> Vec<&str> {
     text.trim_end().split("\n\n").map(|frames| frames.lines().rev().nth(1).unwrap()).collect()
 }
@@ -76,7 +76,7 @@ fn text_says_so_on_request() {
     assert_eq!(said[0], "_Z4f6_1PK4Stepi [exact: merged_caller]");
     assert_eq!(said[1], "_ZN5K20_0C2EPK4Stepi [exact: direct_call]");
     assert_eq!(said[2..], ["_Z5f33_0PK4Stepi", "run"]);
-    // What was inlined has no other.
+    // Inlined functions have no other label.
     assert_eq!(text.matches('[').count(), 2, "{text}");
     assert_eq!(functions(&with(TAIL))[0], "_Z4f6_1PK4Stepi [exact: tail_call]");
     assert_eq!(functions(&with(SEVERAL))[0], "_Z4f6_4PK4Stepi [narrowed 1/2: merged_caller]");
@@ -132,7 +132,7 @@ fn info_tells_how_functions_were_recovered() {
         ("VtableKeys", "vtable_keys"),
         ("SlotKeys", "slot_keys"),
     ] {
-        // Whether a slot tells more than the object does is the tests of stacks to say.
+        // The tests of stacks check whether a slot says more than the object.
         assert!(key == "SlotKeys" || folded[key].as_u64().unwrap() > 0, "{key}: {folded}");
         assert_eq!(folded[key], decided[of_record], "{key}");
     }
@@ -167,7 +167,7 @@ fn dump_lists_the_calls_of_a_member() {
     let member = dump("_ZN5K20_0C2EPK4Stepi");
     assert!(member.contains(" member 0 of 3, by live_range\n"), "{member}");
     assert!(member.contains("\n  called    returns to 0x20a59f, by call_site\n"), "{member}");
-    // It stands in folded code, and is the caller of this record; its callee ends in the call of a member.
+    // It is in folded code, and is the caller of this record; its callee ends in a call of a member.
     let line = |text: &str, begin: &str, end: &str| {
         assert!(
             text.lines().any(|line| line.starts_with(begin) && line.ends_with(end)),
@@ -183,17 +183,17 @@ fn dump_lists_the_calls_of_a_member() {
     let all = fsym.run("dump", &[]).out;
     assert!(all.contains(" by tail calls\n"), "{all}");
     let info = &fsym.run("info", &["--json"]).json()[0]["Folded"];
-    // Each record once for its callee, and once for its caller where that is one function.
+    // Each record once for its callee, and once for its caller if that is a single function.
     let records = all.lines().filter(|line| line.starts_with("  called ")).count();
     assert_eq!(records as u64, info["CallKeys"].as_u64().unwrap());
     assert_eq!(all.matches(" by tail calls\n").count() as u64, info["TailKeys"].as_u64().unwrap());
     let objects = all.matches("  runs on   objects with vptr 0x").count();
     assert_eq!(objects as u64, info["VtableKeys"].as_u64().unwrap());
-    let slots = all.matches("  stands    at word ").count();
+    let slots = all.matches("  is in     slot ").count();
     assert_eq!(slots as u64, info["OverriderKeys"].as_u64().unwrap());
 }
 
-/// A function that is alone at its code, of which that is not certain: JSON always says why, text where all are to be marked.
+/// A function that is not in a group, but may have been folded: JSON always has the reason, text if all answers are marked.
 #[test]
 fn a_likely_answer_has_its_reason() {
     // It has no local symbols, and its linker folds.
@@ -220,13 +220,13 @@ fn a_likely_answer_has_its_reason() {
             .out
             .contains("  certainty likely where it is not folded: stripped\n")
     );
-    // One that is certain has none.
+    // A certain function has none.
     let direct = self::fsym();
     let unique = frames(&direct, DIRECT)[2].clone();
     assert_eq!((&unique["Certainty"], unique.get("Reason")), (&json!("unique"), None));
 }
 
-/// Calls that nobody recorded and that are guessed, and those of other modules.
+/// Unrecorded calls that are guessed, and calls of other modules.
 #[test]
 fn dump_lists_guessed_and_imported_calls() {
     let fsym = Fsym::of("first_use.gcc", &[]);

@@ -1,4 +1,4 @@
-//! The bytes of a file do not depend on where its program lies, nor the files that belong to it, found or refused.
+//! The bytes of a file depend neither on the folder of its program, nor on the folders of the files that belong to it, found or refused.
 
 mod common;
 
@@ -37,8 +37,8 @@ fn convert(folder: &Path, working: &Path, written: &Path) -> (Vec<u8>, String) {
     (std::fs::read(fsym).unwrap(), std::fs::read_to_string(report).unwrap())
 }
 
-/// Puts the files (where from, as what) into several folders, converts the first in each, and compares. The report
-/// must have a note of this kind or name; where it tells of a file, with its whole path.
+/// Puts the files (from where, as what) into several folders, converts the first in each, and compares. The report must have a note of this
+/// kind or name; if it names a file, then with its whole path.
 fn alike(files: &[(&str, &str)], note: &str, names_folder: bool) {
     let root = tempfile::tempdir().unwrap();
     let root = root.path().canonicalize().unwrap();

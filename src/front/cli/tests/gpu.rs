@@ -1,4 +1,4 @@
-//! `convert` on containers of device code: which program is taken, which files are written, and what is refused.
+//! `convert` on containers of device code: the program that is taken, the files that are written, and the inputs that are refused.
 
 mod common;
 
@@ -22,7 +22,7 @@ fn convert(input: &Path, rest: &[&str]) -> common::Ran {
     foldsym(&[&["convert", "-q", input.to_str().unwrap()], rest].concat())
 }
 
-/// The dump of the program for gfx90a, which also stands alone: the containers hold its bytes.
+/// The dump of the program for gfx90a, which also exists as its own file: the containers hold its bytes.
 fn alone(folder: &Path) -> String {
     let out = folder.join("alone");
     assert_eq!(convert(&container("gfx90a"), &["-o", out.to_str().unwrap()]).code, 0);
@@ -74,7 +74,7 @@ fn several_targets_need_a_choice() {
     let plain = common::program("inline.clang-dwarf5");
     let ran = convert(&plain, &["-o", out.to_str().unwrap(), "--target", "gfx906"]);
     assert_eq!(ran.code, 3, "{ran:?}");
-    assert!(ran.err.contains("no container of device code"), "{}", ran.err);
+    assert!(ran.err.contains("not a container of device code"), "{}", ran.err);
 }
 
 #[test]
@@ -126,7 +126,7 @@ fn a_damaged_container_is_refused_in_one_line() {
     let out = folder.path().join("never");
     let input = folder.path().join("bad.bundle");
     let good = std::fs::read(container("two.bundle")).unwrap();
-    // The size of the second entry: behind magic, count, and the first entry with its name.
+    // The size of the second entry: after the magic, the count, and the first entry with its name.
     let name_len = u64::from_le_bytes(good[48..56].try_into().unwrap()) as usize;
     let mut bad = good.clone();
     bad[56 + name_len + 8..][..8].copy_from_slice(&(1u64 << 40).to_le_bytes());

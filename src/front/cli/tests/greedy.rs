@@ -1,6 +1,6 @@
-//! Small files that ask for much: what the commands keep follows from the bytes of a file. Records of constants take none.
+//! Small files that ask for much: the memory of the commands is bounded by the bytes of a file. Records of constants take no bytes.
 
-#![cfg(unix)]
+#![cfg(all(unix, feature = "convert"))]
 
 mod common;
 
@@ -9,7 +9,7 @@ use std::process::Command;
 use common::file;
 use foldsym_testkit::writer::Contents;
 
-/// Two functions that stand alone, and a group with these functions as members.
+/// Two functions that are not folded, and a group with these functions as members.
 fn contents(functions: i64, members: impl Iterator<Item = i64>) -> Contents {
     let members: Vec<[i64; 4]> = members.map(|function| [function, 0, 0, 0]).collect();
     Contents {
@@ -28,8 +28,8 @@ fn contents(functions: i64, members: impl Iterator<Item = i64>) -> Contents {
     }
 }
 
-/// Runs a command on a file, with 300 MB of address space: an answer has at most 128 MiB, and the allocator, which takes address
-/// space by 32 MiB where it cannot have a GiB, copies it when it grows.
+/// Runs a command on a file, with 300 MB of address space: an answer has at most 128 MiB, and it is copied when it grows. The allocator
+/// takes address space by 32 MiB if it cannot have a GiB.
 fn limited(contents: &Contents, args: &[&str]) -> (i32, String, String) {
     limited_bytes(&contents.file(), args)
 }
@@ -52,7 +52,7 @@ fn limited_bytes(bytes: &[u8], args: &[&str]) -> (i32, String, String) {
 fn with_a_long_name(contents: &Contents) -> Vec<u8> {
     let mut sections = contents.sections();
     let names = sections.iter_mut().find(|(id, _)| *id == foldsym_lookup::SectionId::NAMES.0).unwrap();
-    names.1 = foldsym_convert::encode::names::encode(&[b"", &[b'n'; 65_535]]);
+    names.1 = foldsym_convert::internal::encode::names::encode(&[b"", &[b'n'; 65_535]]);
     contents.assemble(&sections)
 }
 
@@ -65,7 +65,7 @@ fn a_group_of_more_members_than_the_file_can_hold() {
     assert!(code == 0 && out.contains("\"CandidateCount\":300"), "{out}");
     assert_eq!(out.matches("{\"LinkageName\":\"name\"").count(), 300);
 
-    // Every function is distinct: nothing is wrong with the file but what it asks for.
+    // Every function is distinct: the file is sound, except for the amount that it asks for.
     let many = contents(600_000, 0..600_000);
     assert!(many.file().len() < 60_000);
     let (code, _, err) = limited(&many, &["verify"]);

@@ -1,5 +1,5 @@
-//! Folded functions in text and JSON, from a file that is made by hand: two functions and a bare name
-//! share one range, a third stands alone, a fourth has a name that a terminal must not see.
+//! Folded functions in text and JSON, from a file that is made by hand: two functions and a bare name share one range, a third is not
+//! folded, and a fourth has a name that must be escaped for terminals.
 
 mod common;
 
@@ -64,7 +64,7 @@ fn text_prints_the_first_and_says_so_on_request() {
     );
 }
 
-/// Text has the others on request; where it says nothing of them, standard error does.
+/// Text has the other members on request; if it does not show that there are several, standard error does.
 #[test]
 fn text_lists_the_others() {
     let fsym = fsym();

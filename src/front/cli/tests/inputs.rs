@@ -32,7 +32,7 @@ fn files(folder: &Path) -> Vec<String> {
     found
 }
 
-/// Runs the command in a shell, behind a line of shell.
+/// Runs the command in a shell, after a line of shell.
 fn in_shell(before: &str, args: &[&str]) -> Ran {
     let script = format!("{before}; exec \"$0\" \"$@\"");
     let ran =
@@ -115,7 +115,7 @@ fn a_report_and_an_output_that_are_one_file() {
     assert_eq!(files(folder.path()), [""; 0]);
 }
 
-/// Whether or not it is read in this conversion: a package, a debug file, a source file stays what it is.
+/// Whether or not this conversion reads it: a package, a debug file or a source file is not replaced.
 #[test]
 fn an_output_replaces_its_own_kind_alone() {
     let folder = tempfile::tempdir().unwrap();
@@ -142,7 +142,7 @@ fn an_output_replaces_its_own_kind_alone() {
             }
             let ran = foldsym(&args);
             assert_eq!(ran.code, 3, "{over:?} {ran:?}");
-            assert!(ran.err.contains(": cannot write: it is there and is no "), "{}", ran.err);
+            assert!(ran.err.contains(": cannot write: exists and is not a "), "{}", ran.err);
         }
     }
     for (name, bytes) in before {
@@ -193,7 +193,7 @@ fn the_output_may_be_left_out() {
     assert_eq!(files(folder.path()), ["app", "app.fsym"]);
 }
 
-/// A mapped page that is not there any more ends the process by a signal: here it says which file it was.
+/// A missing page of a mapped file ends the process by a signal: the command prints which file it was.
 #[test]
 fn an_input_that_is_cut_short_is_named() {
     let folder = tempfile::tempdir().unwrap();
@@ -202,7 +202,7 @@ fn an_input_that_is_cut_short_is_named() {
     let out = folder.path().join("a.fsym");
     let mut named = 0;
     for turn in 0..400 {
-        // Large enough to be cut while it is mapped: what is behind the program belongs to no section.
+        // Large enough to be cut while it is mapped: the bytes after the program belong to no section.
         let large = [&bytes[..], &vec![0; 4 << 20]].concat();
         std::fs::write(&input, &large).unwrap();
         let child = command()
@@ -284,7 +284,7 @@ fn what_collides_does_not_stop_a_folder() {
     assert_eq!(foldsym(&["convert", text(&one), text(&two), "--out-dir", text(&dir)]).code, 2);
 }
 
-/// An archive as `ar` writes it, with short names alone.
+/// An archive as `ar` writes it, with only short names.
 fn archive(members: &[(&str, &[u8])]) -> Vec<u8> {
     let mut bytes = b"!<arch>\n".to_vec();
     for (name, content) in members {
@@ -325,16 +325,13 @@ fn members_of_archives_are_programs() {
         ran.code == 3 && ran.err.contains("an archive; --out-dir takes a file for each member"),
         "{ran:?}"
     );
-    // One without objects is passed over in a folder.
+    // An archive without objects is skipped in a folder.
     let tree = folder.path().join("tree");
     std::fs::create_dir(&tree).unwrap();
     file(&tree, "none.a", &archive(&members[1..2]));
     copies(&tree, &[("demo.elf", "app")]);
     let ran = foldsym(&["convert", text(&tree), "--out-dir", text(&dir)]);
-    assert!(
-        ran.code == 0 && ran.out.ends_with("1 converted, 0 failed, 1 other files passed over\n"),
-        "{ran:?}"
-    );
+    assert!(ran.code == 0 && ran.out.ends_with("1 converted, 0 failed, 1 other files skipped\n"), "{ran:?}");
     for (name, bytes) in [
         ("thin.a", &b"!<thin>\na.o/            0           0     0     644     4         `\n"[..]),
         ("cut.a", &archive(&members)[..100]),

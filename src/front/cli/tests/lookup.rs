@@ -1,4 +1,4 @@
-//! `foldsym lookup`: text and JSON of every kind of address, and what happens to a line that is none.
+//! `foldsym lookup`: text and JSON of every kind of address, and of lines that are not addresses.
 
 mod common;
 
@@ -119,7 +119,7 @@ fn a_line_that_does_not_parse_has_its_place() {
 
 #[test]
 fn several_symbols_on_one_function_are_aliases() {
-    // GNU ld folds nothing; what lld linked has assembly code of no file, which may have been folded.
+    // GNU ld does not fold; the program that lld linked has assembly code without a file, which may have been folded.
     let fsym = Fsym::of("symbols.gcc-bfd", &[]);
     let found = fsym.run("find", &["real_read"]);
     let address = found.out.split('\t').nth(1).unwrap().split('-').next().unwrap().to_owned();
@@ -164,7 +164,7 @@ fn a_load_bias_is_subtracted() {
     assert!(given.out.contains("chain\n"), "{}", given.out);
     let answer = &fsym.run("lookup", &["--json", "--base", &format!("{base:#x}"), &loaded]).json()[0];
     assert_eq!(answer["Address"], loaded.as_str());
-    // As llvm-symbolizer has it: where the function starts in the file.
+    // As llvm-symbolizer prints it: the start of the function in the file.
     assert_eq!(answer["Symbol"].as_array().unwrap().last().unwrap()["StartAddress"], address.as_str());
     // Below the load bias is nothing.
     assert_eq!(fsym.run("lookup", &["--base", &format!("{base:#x}"), &address]).out, "??\n??:0:0\n\n");
@@ -189,7 +189,7 @@ fn sections_of_a_relocatable_file_are_named() {
         fsym.run("lookup", &["--base", "0x1000", ".text.checked:8"]).out,
         answers[1].to_owned() + "\n\n"
     );
-    // Behind the section is another one, and not what was asked.
+    // After this section there is another one, which was not requested.
     assert_eq!(fsym.run("lookup", &[".text.checked:0x10000"]).out, "??\n??:0:0\n\n");
     let ran = fsym.run("lookup", &[".nothing:0"]);
     assert_eq!(ran.code, 2);
@@ -212,7 +212,7 @@ fn names_are_demangled_unless_asked_not_to() {
     assert_eq!(frame(&["--json", "--no-demangle", &address])["FunctionName"], "_Z11partitionedi");
 }
 
-/// The names are stored as they are to be read: nothing demangles them, and none is a linkage name.
+/// The names are stored in readable form: nothing demangles them, and none is a linkage name.
 #[test]
 fn readable_names_can_be_stored() {
     let with_linkage = Fsym::of("objects.clang-o2", &[]);
@@ -249,7 +249,7 @@ fn answers_come_before_the_input_ends() {
     let mut input = child.stdin.take().unwrap();
     let mut output = BufReader::new(child.stdout.take().unwrap());
     for address in ["0x201540", "0x10", "zz"] {
-        // The end of the next line is not there yet: the answer must not wait for it.
+        // The end of the next line is still missing: the answer must not wait for it.
         write!(input, "{address}\n0x1").unwrap();
         input.flush().unwrap();
         let mut line = String::new();

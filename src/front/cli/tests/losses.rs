@@ -42,7 +42,7 @@ fn convert(input: &Path, more: &[&str]) -> Converted {
     Converted { ran, report }
 }
 
-/// The split program without its `.dwo` files, with those that are named.
+/// The split program without its `.dwo` files, except the named ones.
 fn split(folder: &Path, dwos: &[&str]) -> PathBuf {
     let set = program("split.clang-dwarf5.set");
     let copy = folder.join("split");
@@ -72,13 +72,13 @@ fn missing_dwo_files() {
     assert_eq!((one.ran.code, one.info()), (0, "partial"));
     assert!(one.ran.err.contains("the .dwo files of 1 of 2 units are not found"), "{}", one.ran.err);
     std::fs::remove_file(folder.path().join("a.dwo")).unwrap();
-    // The words of `--strict` are heard even where nothing else is.
+    // `--strict` prints its messages even with `--quiet`.
     let strict = convert(&split(folder.path(), &[]), &["--strict", "--quiet"]);
     assert_eq!((strict.ran.code, strict.ran.out.as_str()), (4, ""));
     assert!(strict.ran.err.contains("the .dwo files of all 2 units"), "{}", strict.ran.err);
     let quiet = convert(&split(folder.path(), &[]), &["--quiet"]);
     assert_eq!((quiet.ran.code, quiet.ran.err.as_str()), (0, ""));
-    // Those of another build.
+    // The `.dwo` files of another build.
     let other = program("split.gcc-dwarf4.set");
     for dwo in ["a.dwo", "b.dwo"] {
         std::fs::copy(other.join(dwo), folder.path().join(dwo)).unwrap();
@@ -113,7 +113,7 @@ fn programs_without_debug_information_are_counted() {
     let plain = convert(&without, &[]);
     assert_eq!((plain.ran.code, plain.info()), (0, "none"));
     assert!(plain.ran.err.contains(": warning: no debug information, symbols alone\n"), "{}", plain.ran.err);
-    // It has none to lose.
+    // It has no debug information to lose.
     assert_eq!(convert(&without, &["--strict"]).ran.code, 0);
     assert_eq!(convert(&without, &["--require-debug-info"]).ran.code, 4);
     let folder = tempfile::tempdir().unwrap();
@@ -136,7 +136,7 @@ fn programs_without_debug_information_are_counted() {
 fn a_damaged_unit_is_a_loss() {
     let folder = tempfile::tempdir().unwrap();
     let mut bytes = std::fs::read(program("demo.elf")).unwrap();
-    // The version of the first unit, behind its length.
+    // The version of the first unit, after its length.
     let info = {
         use object::{Object, ObjectSection};
         let parsed = object::File::parse(&*bytes).unwrap();
@@ -149,7 +149,8 @@ fn a_damaged_unit_is_a_loss() {
     assert!(damaged.ran.err.contains("warning: 1 units are lost or incomplete, the first: "));
 }
 
-/// Bytes that a relocation should have changed are not read as they are: symbols alone are left, and that is said.
+/// If a relocation of debug information has an unknown type, the unrelocated bytes are not read: only symbols are left, and the report says
+/// so.
 #[test]
 fn debug_information_with_an_unknown_relocation_is_a_loss() {
     let folder = tempfile::tempdir().unwrap();
@@ -185,7 +186,7 @@ fn a_program_without_a_build_id_is_told() {
     assert_eq!((without.ran.code, without.info()), (0, "full"), "{}", without.report);
     assert_eq!(without.kinds(), ["no_build_id"]);
     assert!(without.ran.err.contains("without: warning: no build id"), "{}", without.ran.err);
-    // Objects have none before they are linked.
+    // Objects have no build id before they are linked.
     assert!(!convert(&program("inline.clang-sections.o"), &[]).kinds().contains(&"no_build_id"));
 }
 
@@ -222,8 +223,8 @@ fn the_report_of_many_is_there_after_an_interrupt() {
     }
 }
 
-/// An error of a batch is printed when it happens. The lines of the other programs fill the pipe of standard output, which nobody
-/// reads yet, so the command cannot come to its end before the error is read.
+/// An error of a batch is printed when it happens. The test does not read standard output yet, so the lines of the other programs fill its
+/// pipe, and the command cannot end before the error is read.
 #[test]
 fn errors_of_a_batch_come_at_once() {
     const PIPE: usize = 64 << 10;

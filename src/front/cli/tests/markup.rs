@@ -30,7 +30,7 @@ impl Programs {
         Self { folder, ids }
     }
 
-    /// What a symbolizer says of a log: its output, its errors, and its exit code.
+    /// A symbolizer's result for a log: its output, its errors, and its exit code.
     fn ask(
         &self,
         program: &str,
@@ -205,7 +205,7 @@ fn a_log_of_many_elements() {
     assert_eq!(err.matches("error: too many modules").count(), 70_000 - (1 << 16));
     assert_eq!(err.matches("error: expected at least 1 field(s)").count(), 63);
     assert!(err.len() < 63 * (2 << 20), "{}", err.len());
-    assert!(err.contains("error: more errors in this line are not told\n"));
+    assert!(err.contains("error: further errors in this line are not shown\n"));
     // A line that is too long for markup is passed on as it is.
     assert!(out.ends_with(&format!("{}\nend\n", "x".repeat(3 << 20))));
 }

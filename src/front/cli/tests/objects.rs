@@ -1,5 +1,5 @@
-//! `stack` with registers and memory, on programs that printed them inside folded methods, with who ran
-//! (`testbins/cases/object.cpp`). Debug information does not enter what they print.
+//! `stack` with registers and memory, on programs that printed them inside folded methods, with the function that ran
+//! (`testbins/cases/object.cpp`). Their output does not depend on debug information.
 
 mod common;
 
@@ -52,7 +52,7 @@ fn fsym(set: &str) -> Fsym {
     Fsym::of(&format!("{set}/program"), &["--locations"])
 }
 
-/// What is said of the innermost frame.
+/// The answer for the innermost frame.
 #[derive(Debug)]
 struct Answer {
     certainty: String,
@@ -108,7 +108,7 @@ fn judge(fsym: &Fsym, stops: &[Stop]) {
         by_object += u32::from(answer.by_object());
         let (certainty, evidence) = match &*stop.kind {
             "own" | "inherited" | "part" => ("exact", "vtable"),
-            // Its compiler knew whom it calls and says so; what stands where the object begins is another's.
+            // Its compiler knew the callee and recorded it; the memory of the object has the vtable pointer of another.
             "stale" => ("exact", "direct_call"),
             "mixed" if stop.truth.contains("Plain") => ("exact", "direct_call"),
             // Nothing proves that no other method runs on such an object.
@@ -122,12 +122,10 @@ fn judge(fsym: &Fsym, stops: &[Stop]) {
         };
         assert_eq!((&*answer.certainty, &*answer.evidence), (certainty, evidence), "{what}");
         let reason = match &*stop.kind {
-            "both" | "mixed" if certainty == "likely" => "leaves other functions",
-            // Its tables leave two methods, so the file has none of them.
-            "both" => "has its table at",
-            "mixed" if certainty == "ambiguous" => "leaves other functions",
+            // If its tables leave two methods, these come first.
+            "both" | "mixed" if certainty != "exact" => "leaves other functions",
             "elsewhere" => "elsewhere than that of another possible function",
-            "unknown" => "nothing shows that the compiler did not know",
+            "unknown" => "the compiler may have known the callee of this call",
             _ => "",
         };
         assert!(
@@ -169,7 +167,7 @@ fn the_object_names_the_method() {
     }
 }
 
-/// A tool of the system, or of LLVM where that is elsewhere.
+/// A tool of the system, or LLVM's if that is in another folder.
 fn tool(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let llvm = std::env::var_os("FOLDSYM_LLVM").map(PathBuf::from);
@@ -252,7 +250,7 @@ fn what_is_missing_is_said_and_rules_nothing_out() {
                     "has its table at 0x0".into(),
                 ),
             ];
-            // Who called does not tell who runs, but where the compiler knew it.
+            // The caller does not show which method runs, except where the compiler knew it.
             let expected = if stop.kind == "stale" { "exact" } else { "ambiguous" };
             for (stop, reason) in changed {
                 let answer = answers(&fsym, std::slice::from_ref(&stop), &[]).remove(0);
@@ -261,7 +259,7 @@ fn what_is_missing_is_said_and_rules_nothing_out() {
             }
             let answer = answers(&plain, std::slice::from_ref(stop), &[]).remove(0);
             assert_eq!(answer.certainty, expected, "a file without locations");
-            assert_eq!(answer.reason(), "where the object is at this address is not described");
+            assert_eq!(answer.reason(), "the program does not describe where the object is at this address");
         }
     }
 }
@@ -283,7 +281,7 @@ fn an_object_is_trusted_only_behind_a_call_that_nobody_knew() {
             for answer in answers(&fsym, &changed, &[]) {
                 assert_eq!(answer.certainty, "ambiguous", "{answer:?}");
                 if stop.kind == "own" {
-                    assert_eq!(answer.reason(), "which call led here is not given");
+                    assert_eq!(answer.reason(), "the caller is not given");
                 }
             }
         }
@@ -336,7 +334,7 @@ fn lines_that_do_not_parse() {
     let fsym = fsym(SETS[0]);
     let good = stops(SETS[0]).remove(0).stack;
     let bad = [
-        (r#"{"pcs": ["0x10"], "regs": {"rqx": 1}}"#, "\"rqx\" is no register of this processor"),
+        (r#"{"pcs": ["0x10"], "regs": {"rqx": 1}}"#, "\"rqx\" is not a register of this processor"),
         (r#"{"pcs": ["0x10"], "regs": {"rdi": "x"}}"#, "rdi"),
         (r#"{"pcs": ["0x10"], "regs": {"rdi": 1, "5": 1}}"#, "given twice"),
         (r#"{"pcs": ["0x10"], "mem": [{"addr": 1, "hex": "0"}]}"#, "hex"),

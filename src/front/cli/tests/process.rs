@@ -1,4 +1,4 @@
-//! `lookup` and `stack` over many modules: a store, search paths, the maps of a process, JSON stacks, and what is not found.
+//! `lookup` and `stack` over many modules: a store, search paths, the maps of a process, JSON stacks, and missing modules.
 
 mod common;
 
@@ -12,7 +12,7 @@ use tempfile::TempDir;
 /// An address with inlined code in `demo.elf`, which is linked to 0x200000.
 const INLINED: u64 = 0x2012b0;
 
-/// What the command says of that address in the program's own file.
+/// The command's answer for that address in the program's own file.
 fn expected() -> Value {
     let mut answer =
         Fsym::of("demo.elf", &["--columns"]).run("lookup", &["--json", "0x2012b0"]).json().remove(0);
@@ -113,7 +113,7 @@ fn what_is_not_found_says_so() {
     let ran = foldsym(&["lookup", "--store", &store, "--json", &format!("{other}:0x10")]);
     assert!(ran.json()[0]["Unknown"]["Message"].as_str().unwrap().contains("a folder"), "{ran:?}");
 
-    // What is no line.
+    // Malformed lines.
     for (word, says) in [
         ("../..:0x10", "is not an address"),
         ("x", "MODULE+OFFSET"),
@@ -123,7 +123,7 @@ fn what_is_not_found_says_so() {
         assert!(ran.code == 2 && ran.err.contains(says), "{word}: {ran:?}");
     }
     for (line, says) in
-        [("{", "EOF"), ("{}", "needs \"frames\""), ("{\"modules\": 1, \"frames\": []}", "no list")]
+        [("{", "EOF"), ("{}", "needs \"frames\""), ("{\"modules\": 1, \"frames\": []}", "is not a list")]
     {
         let ran = foldsym_with(&["stack", "--store", &store, "--json"], line);
         let message = ran.json()[0]["Error"]["Message"].as_str().unwrap_or_default().to_owned();
@@ -174,7 +174,7 @@ fn deep_stacks_and_many_modules_end() {
     // A line that is longer than lines may be is an error, and the next is answered.
     let input = format!("{}\n0x10\n", "0x10 ".repeat((128 << 20) / 5 + 1));
     let ran = foldsym_with(&["stack", "--store", &store, "--json"], &input);
-    assert!(ran.code == 2 && ran.out.contains("longer than a line"), "{:.300}", ran.out);
+    assert!(ran.code == 2 && ran.out.contains("line too long"), "{:.300}", ran.out);
     assert_eq!(ran.json().len(), 2);
 }
 
@@ -218,7 +218,7 @@ fn search_paths_and_lines_that_name_files() {
         let ran = cached(&cache, &["lookup", "--open-paths", "--search", built, "--json", &line]);
         assert!(is_same(&ran.json()[0], &expected), "{line}: {ran:?}");
     }
-    // A path that names no program.
+    // A path without a program.
     let ran = cached(&cache, &["lookup", "--open-paths", "--json", "/nonexistent/app 0x10"]);
     assert_eq!(ran.json()[0]["Unknown"]["Kind"], "failed", "{ran:?}");
     assert!(ran.json()[0]["Unknown"]["Message"].as_str().unwrap().contains("/nonexistent/app"));
@@ -237,7 +237,7 @@ fn tags_of_aarch64_addresses_are_ignored() {
     assert!(fsym.run("lookup", &["0xab000000002012b0"]).out.starts_with("??"));
 }
 
-/// A process that says where one of its functions is, and waits.
+/// A process that prints the address of one of its functions, and waits.
 const SOURCE: &str = "\
 #include <stdio.h>
 #include <stdlib.h>
@@ -271,7 +271,7 @@ fn a_running_process_is_answered_by_its_maps() {
         String::from_utf8(output.stdout).unwrap()
     };
     let live = run(&maps, &[]);
-    // A copy says nothing about who made it: its paths are opened only if that is asked for.
+    // A copy does not show who made it: its paths are opened only if that is requested.
     let untrusted = run(copy.to_str().unwrap(), &[]);
     let by_proc = run(&format!("/proc/..{}", copy.canonicalize().unwrap().display()), &[]);
     assert_eq!(by_proc, untrusted, "a path that merely begins with /proc");
@@ -307,7 +307,7 @@ fn a_running_process_is_answered_by_its_maps() {
     assert_eq!(search[1]["Unknown"]["Kind"], "absent");
 }
 
-/// In another mount namespace a path may lead to another build: the one that the process runs is answered from.
+/// In another mount namespace a path may lead to another build: the answer comes from the one that the process runs.
 #[test]
 #[cfg(target_os = "linux")]
 fn a_process_in_another_mount_namespace() {

@@ -1,4 +1,4 @@
-//! A build without the feature `convert`: it answers from `.fsym` files, and says what it cannot do.
+//! A build without the feature `convert`: it answers from `.fsym` files, and refuses the other commands with a message.
 #![cfg(not(feature = "convert"))]
 
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! The drop-ins asked about a relocatable program, as a kernel's module is one: an address is an offset in a section, a note stands before
-//! the code, and the code is in two sections.
+//! The drop-ins on a relocatable program, such as a kernel module: an address is an offset in a section, a note precedes the code, and the
+//! code is in two sections.
 
 mod common;
 
@@ -14,7 +14,7 @@ const LLVM: &str = "/usr/lib/llvm-22/bin/llvm-symbolizer";
 const TEXT: u64 = 0x1a6;
 const INIT_TEXT: u64 = 0x3eb;
 
-/// Runs a tool; `None` where it is not installed. Where all is installed it must be there.
+/// Runs a tool; `None` if it is not installed, which is an error with `CI=true`.
 fn tool(name: &str, args: &[&str]) -> Option<String> {
     let Ok(output) = Command::new(name).args(args).output() else {
         println!("skipped: needs {name}");
@@ -47,7 +47,7 @@ fn answers(text: &str) -> Vec<Vec<&str>> {
     answers
 }
 
-/// What the tools print that a symbol file does not have.
+/// Removes parts of the tools' output that a symbol file lacks.
 fn without_discriminators(text: &str) -> String {
     let lines = text.lines().map(|line| line.split(" (discriminator").next().unwrap_or(line));
     lines.map(|line| format!("{line}\n")).collect()
@@ -70,7 +70,7 @@ fn an_address_is_an_offset_in_the_first_section_that_has_it() {
         let words = words.iter().map(String::as_str);
         tool(name, &["-e", module].iter().chain(args).copied().chain(words).collect::<Vec<_>>())
     };
-    // What the second section has is asked for as the offset that it has; the first has none.
+    // An address is an offset in the first section that has it: these offsets are only in the second section.
     let init = foldsym_with(&["addr2line", "-fe", module], "0x1b0\n0x3e9\n");
     assert_eq!(init.out, "step4\n/src/./inline.h:21\n_start\n/src/inline.c:124\n");
     let own = ours("addr2line", &["-afi"]);
@@ -83,7 +83,7 @@ fn an_address_is_an_offset_in_the_first_section_that_has_it() {
         // The function that holds the code: of inlined ones GNU's tool finds fewer.
         for ((offset, own), gnu) in offsets.iter().zip(&own).zip(&gnu) {
             let (own, gnu) = (own[own.len() - 2], gnu[gnu.len() - 2]);
-            // What lies between functions is of none for us; GNU's tool gives it to the one before.
+            // For us, code between functions belongs to none; GNU's tool assigns it to the function before.
             assert!(own == gnu || own == "??", "{offset:#x}: {own} {gnu}");
             compared += u32::from(own == gnu);
         }
@@ -95,7 +95,7 @@ fn an_address_is_an_offset_in_the_first_section_that_has_it() {
         let llvm = answers(&llvm);
         assert_eq!((own.len(), llvm.len()), (offsets.len(), offsets.len()));
         for ((offset, own), llvm) in offsets.iter().zip(&own).zip(&llvm) {
-            // Of an offset that both sections have, LLVM's tool gives the line in the first, and a name out of either.
+            // If both sections have an offset, LLVM's tool gives the line in the first, and the name from either.
             let first = if *offset < TEXT { 1 } else { 0 };
             let places = |answer: &[&str]| -> Vec<String> {
                 let all = answer.iter().skip(first).step_by(1 + first).map(|line| (*line).to_owned());

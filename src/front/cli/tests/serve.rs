@@ -1,4 +1,4 @@
-//! `foldsym serve` as a process: it says where it listens, answers as `foldsym stack` does, and ends on a signal.
+//! `foldsym serve` as a process: it prints its address, answers as `foldsym stack` does, and ends on a signal.
 #![cfg(all(feature = "serve", unix))]
 
 mod common;
@@ -37,7 +37,7 @@ fn a_server_from_its_start_to_a_signal() {
     let frames = r#"["0x20129b","0x201fbd","0x201e8d","0x2018f9"]"#;
     let stack =
         format!(r#"{{"id":7,"modules":[{{"id":"{id}","name":"d","base":"0x200000"}}],"frames":{frames}}}"#);
-    // Whoever runs the test may have the program in a cache, converted with columns.
+    // The user's own cache may have the program, converted with columns.
     let cache = fsym.folder.path().join("cache");
     let cache = cache.to_str().unwrap();
     let printed =
@@ -58,7 +58,7 @@ fn a_server_from_its_start_to_a_signal() {
     assert_eq!(lines.last().unwrap()["event"], "stopping");
     assert_eq!(foldsym(&["serve", "--listen", "127.0.0.1:0"]).code, 2);
     assert!(!std::path::Path::new(unused).exists());
-    // Files of a remote store go into a folder, which is not to be one that nobody named.
+    // Files of a remote store need a cache folder, and with --read-only the default one must not be used.
     let remote = foldsym(&["serve", "--store", "https://127.0.0.1:9/symbols", "--read-only"]);
     assert!(remote.code == 2 && remote.err.contains("--cache DIR"), "{remote:?}");
 }
@@ -73,7 +73,7 @@ fn files_of_remote_stores_are_kept_in_the_cache_that_is_named() {
         let one = stores.map(|store| store.unwrap().path().join("location")).next()?;
         std::fs::read_to_string(one).ok()
     };
-    // Nobody answers there.
+    // No server answers there.
     let store = ["--store", "http://127.0.0.1:1/symbols"];
     let lookup = ["lookup", "--cache", &path("lookup"), "0123456789abcdef:0x10"];
     let ran = command().args(lookup).args(store).env("FOLDSYM_CACHE", path("own")).output().unwrap();

@@ -7,7 +7,7 @@ use common::Fsym;
 #[test]
 fn the_first_address_is_exact_and_the_rest_return() {
     let fsym = Fsym::of("inline.clang-dwarf5", &["--columns"]);
-    // 0x201540 is the first byte of `_start`: as a return address it belongs to what is before.
+    // 0x201540 is the first byte of `_start`: as a return address it belongs to the code before it.
     let ran = fsym.run("stack", &["--json", "0x201540", "0x201541", "0x201540", "=0x201540"]);
     assert_eq!(ran.code, 0, "{}", ran.err);
     let frames = ran.json()[0]["Frames"].as_array().unwrap().clone();

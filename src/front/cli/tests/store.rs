@@ -1,4 +1,4 @@
-//! `foldsym store`: what it prints, and its exit codes.
+//! `foldsym store`: its output and its exit codes.
 
 mod common;
 
@@ -120,7 +120,7 @@ fn programs_are_converted_into_a_store_once() {
     assert_eq!(lines.len(), 4);
     let converted = lines.iter().filter(|line| line.get("existing").is_none()).count();
     assert_eq!(converted, 3, "{lines:?}");
-    assert!(ran.out.contains("3 converted") && ran.out.contains("1 in the store already"), "{}", ran.out);
+    assert!(ran.out.contains("3 converted") && ran.out.contains("1 already in the store"), "{}", ran.out);
     for line in &lines {
         let output = std::path::Path::new(line["output"].as_str().unwrap());
         let id = line["identity"].as_str().unwrap();
@@ -135,10 +135,10 @@ fn programs_are_converted_into_a_store_once() {
 
     let (ran, lines) = run(&[]);
     assert!(ran.code == 0 && lines.iter().all(|line| line["existing"] == true), "{ran:?}");
-    // What a file lacks it is converted for, and it keeps what it had.
+    // A file that lacks something is converted again, and keeps what it had.
     let (ran, lines) = run(&["--columns"]);
     assert!(ran.out.contains(": replaces one without columns: "), "{ran:?}");
-    assert!(ran.out.contains("3 converted") && ran.out.contains("1 in the store already"), "{ran:?}");
+    assert!(ran.out.contains("3 converted") && ran.out.contains("1 already in the store"), "{ran:?}");
     assert_eq!(lines.iter().filter(|line| line["lacked"] == serde_json::json!(["columns"])).count(), 3);
     let (ran, lines) = run(&["--unwind"]);
     assert!(ran.out.contains(": replaces one without rows for unwinding: "), "{ran:?}");

@@ -24,7 +24,7 @@ fn a_report_is_answered_as_its_stacks_are() {
 
     let ran = foldsym(&["symbolize", "--search", search, "--json", bad, report]);
     assert_eq!(ran.code, 4, "{ran:?}");
-    assert!(ran.err.contains("no known report"), "{ran:?}");
+    assert!(ran.err.contains("not a known crash report"), "{ran:?}");
     let lines = ran.json();
     assert_eq!(lines[0]["File"], bad);
     assert!(lines[0]["Error"]["Message"].is_string());
@@ -97,7 +97,7 @@ fn stacks_are_printed_as_gdb_and_minidump_stackwalk_print_them() {
     assert!(line(text, " 1  crash!save_world(int) [crash.cpp : ").ends_with(']'), "{text}");
     assert!(text.contains("    Found by: given as instruction pointer in context\n"), "{text}");
     assert!(text.contains("    Found by: call frame info\n"), "{text}");
-    // How far the instruction is in the code of its line, where no other function has that code.
+    // The offset of the instruction in the code of its line, if no other function shares that code.
     let own = line(text, " 0  crash!write_to_target(int) [crash.cpp : ");
     assert!(own.contains(" + 0x") && own.ends_with(']'), "{own}");
     // Registers of each frame, as many in a line as 80 letters hold.
@@ -187,7 +187,7 @@ fn a_profile_is_collapsed_and_written_anew() {
     let (parcel, letter) = (count(&samples.out, parcels), count(&samples.out, letters));
     assert!(parcel > letter && letter > 0, "{}", samples.out);
     assert!(!samples.out.contains("price_letter(long);weigh_parcel"), "{}", samples.out);
-    // The value that the profile means where nobody says.
+    // The profile's default value.
     let time = foldsym(&["symbolize", "--search", &program, "--collapsed", &profile]);
     assert_eq!(count(&time.out, parcels), parcel * 5_000_000);
     let none = foldsym(&["symbolize", "--search", &program, "--collapsed=bytes", &profile]);
@@ -203,7 +203,7 @@ fn a_profile_is_collapsed_and_written_anew() {
         (&json[0]["Format"], json[0]["Threads"][0]["Values"]["samples/count"].is_i64()),
         (&"pprof".into(), true)
     );
-    // gperftools writes no build ids, so a store with the program is of no use, and the command says what is.
+    // gperftools writes no build ids, so a store cannot find the program, and the command suggests what can.
     let store = folder.path().join("store");
     let store = store.to_str().unwrap();
     assert_eq!(foldsym(&["convert", &program, "--store", store]).code, 0);

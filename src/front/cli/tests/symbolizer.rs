@@ -1,15 +1,15 @@
 //! Speaks with `foldsym llvm-symbolizer`, `llvm-addr2line` and `addr2line` as recorded with the tools of these names.
 //!
-//! A transcript is a list of cases. Lines that begin with `$` are the command, `<` standard input, `|` standard output, `!`
-//! standard error, `=` the exit code. `FOLDSYM_RECORD=1 cargo test -p foldsym --test symbolizer` runs the tools of LLVM 22
-//! (below `/usr/lib/llvm-22/bin`) and GNU's 2.40 in `testbins/built` and writes what they say in the place of the last three.
+//! A transcript is a list of cases. Lines that begin with `$` are the command, `<` standard input, `|` standard output, `!` standard error,
+//! `=` the exit code. `FOLDSYM_RECORD=1 cargo test -p foldsym --test symbolizer` runs the tools of LLVM 22 (below `/usr/lib/llvm-22/bin`)
+//! and GNU's 2.40 in `testbins/built`, and writes their output in place of the last three.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// A command, and what it is given.
+/// A command, and its input.
 struct Case {
     command: Vec<String>,
     input: String,
@@ -41,7 +41,7 @@ fn built() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../testbins/built")
 }
 
-/// What a tool says, in the form of a transcript. `name` is what it calls itself in messages.
+/// The result of a tool, in the form of a transcript. `name` is the tool's name in messages.
 fn said(mut command: Command, case: &Case, name: &str) -> String {
     command.current_dir(built()).args(&case.command[1..]);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -66,7 +66,7 @@ fn said(mut command: Command, case: &Case, name: &str) -> String {
     said
 }
 
-/// What the tools say and a symbol file does not know, taken out of a transcript: where an inlined function starts.
+/// Removes data from a transcript that a symbol file lacks: the start of an inlined function.
 fn comparable(said: &str) -> String {
     let mut kept = String::new();
     for line in said.lines().filter(|line| !line.starts_with("|   Function start address:")) {
@@ -143,7 +143,7 @@ fn links_speak_as_the_tools_whose_names_they_have() {
     assert_eq!(run("addr2line", &["-f", "0x201400"]), "step6\n/src/./inline.h:12\n");
     assert_eq!(run("llvm-addr2line", &["-a", "201400"]), "0x201400\n/src/./inline.h:12\n");
     assert!(run("llvm-symbolizer", &["0x201400"]).starts_with("step6\n/src/./inline.h:12:"));
-    // Links are made anew, what is no link stays.
+    // Links are replaced, other files stay.
     assert!(Command::new(env!("CARGO_BIN_EXE_foldsym")).arg("shims").arg(&links).status().unwrap().success());
     std::fs::remove_file(links.join("addr2line")).unwrap();
     std::fs::write(links.join("addr2line"), "own").unwrap();

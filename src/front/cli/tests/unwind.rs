@@ -9,7 +9,7 @@ use std::process::Command;
 use common::foldsym;
 use foldsym_lookup::{SectionId, SymbolFile};
 
-/// Rows: first address, the address behind the last, and what holds.
+/// Rows: first address, the address after the last, and the rules.
 type Rows = BTreeMap<u64, (u64, String)>;
 
 fn number(text: &str) -> u64 {
@@ -30,7 +30,7 @@ fn register(name: &str) -> String {
     found.map_or_else(|| name.to_owned(), |number| format!("reg{number}"))
 }
 
-/// What LLVM says of a row, in our words; any expression is `expression`.
+/// LLVM's rules of a row, in our words; any expression is `expression`.
 fn of_llvm(text: &str) -> String {
     let (cfa, rules) = text.split_once(": ").unwrap_or((text, ""));
     let value = |text: &str| {
@@ -121,7 +121,7 @@ fn ours(program: &Path, folder: &Path) -> Rows {
     ran.out.lines().map(row).collect()
 }
 
-/// What holds at an address.
+/// The rules at an address.
 fn at(rows: &Rows, address: u64) -> Option<&str> {
     let (_, (end, what)) = rows.range(..=address).next_back()?;
     (address < *end).then_some(what)
@@ -133,7 +133,7 @@ fn rows_are_those_of_llvm_dwarfdump() {
     let folder = tempfile::tempdir().unwrap();
     let built = ["symbols.clang", "objects.gcc-o2", "fold.clang-lld.set/program", "inline.gcc-dwarf5"];
     let mut programs: Vec<PathBuf> = built.map(common::program).to_vec();
-    // Two that nobody here wrote.
+    // Two that are not test programs.
     programs.extend(["/lib/x86_64-linux-gnu/libc.so.6", "/usr/bin/gdb"].map(PathBuf::from));
     for program in programs.iter().filter(|program| program.exists()) {
         let Some(theirs) = llvm(program) else { return };
@@ -175,7 +175,7 @@ fn of_reader(row: &serde_json::Value) -> String {
     if row["signal"] == true { line + " signal" } else { line }
 }
 
-/// The reader that knows the text of the format alone.
+/// The reader that is written only from the text of the format.
 #[test]
 fn rows_are_those_of_the_independent_reader() {
     let folder = tempfile::tempdir().unwrap();
@@ -216,14 +216,14 @@ fn rows_are_those_of_the_independent_reader() {
     }
 }
 
-/// Each bit of the section changed: whatever is read of it is an answer or an error, and the whole file is known to be damaged.
+/// Each bit of the section is changed: every read gives an answer or an error, and the whole file is known to be damaged.
 #[test]
 fn a_damaged_section_is_no_more_than_wrong() {
     let folder = tempfile::tempdir().unwrap();
     ours(&common::program("symbols.clang"), folder.path());
     let bytes = std::fs::read(folder.path().join("out.fsym")).unwrap();
     let file = SymbolFile::open(&bytes).unwrap();
-    let section = file.section_bytes(SectionId::UNWIND).unwrap();
+    let section = file.records().section_bytes(SectionId::UNWIND).unwrap();
     let start = section.as_ptr() as usize - bytes.as_ptr() as usize;
     let mut addresses = Vec::new();
     let rows = file

@@ -1,5 +1,5 @@
-//! `wave` on the programs of `testbins/cases/lanes.s`, in both generations of codes: each lane's place is worked out by hand
-//! there, and again here, from the masks alone.
+//! `wave` on the programs of `testbins/cases/lanes.s`, in both generations of codes: each lane's place is worked out by hand there, and
+//! again here, only from the masks.
 
 mod common;
 
@@ -43,7 +43,7 @@ impl Converted {
         foldsym(&[&["wave", self.path("fsym").to_str().unwrap()], arguments].concat())
     }
 
-    /// The groups at an offset from `branch`: for each lane its state and the offset where it stands.
+    /// The groups at an offset from `branch`: for each lane its state and the offset of its program counter.
     fn lanes(&self, pc: u64, exec: u64, registers: &Value) -> Vec<(String, Option<u64>)> {
         let file = self.path("regs.json");
         std::fs::write(&file, registers.to_string()).unwrap();
@@ -66,7 +66,7 @@ impl Converted {
     }
 }
 
-/// What lanes are where: of the lists of masks and places the last that has the lane counts.
+/// The expected lanes: in the list of masks and places, the last entry that has a lane counts.
 fn expected(pc: u64, exec: u64, waiting: &[(u64, u64)]) -> Vec<(String, Option<u64>)> {
     let place = |lane: u32| {
         let waits = waiting.iter().rev().find(|(mask, _)| mask >> lane & 1 != 0);
@@ -115,7 +115,7 @@ fn an_if_with_an_else() {
                 let lanes = converted.lanes(pc, exec, &registers);
                 assert_eq!(lanes, expected(pc, exec, &[(saved, END)]), "{pc}");
             }
-            // No region: nobody waits, whatever the registers hold.
+            // No region: no lane waits, whatever the registers hold.
             for pc in [0, 8, END, END + 4] {
                 assert_eq!(converted.lanes(pc, exec, &registers), expected(pc, exec, &[]), "{pc}");
             }
@@ -148,7 +148,7 @@ fn a_loop_in_an_if_whose_mask_is_in_memory() {
     let mut registers = serde_json::Map::from_iter(halves(36, inner));
     registers.insert("s32".to_owned(), json!("0x140"));
     let stopped = json!({ "regs": registers, "mem": [{ "addr": "0x140", "hex": bytes, "space": 6 }] });
-    // The same bytes where they are not asked for.
+    // The same bytes in another address space.
     let elsewhere = json!({ "regs": registers, "mem": [{ "addr": "0x140", "hex": bytes }] });
     for index in 0..2 {
         let converted = Converted::of(index);
@@ -162,7 +162,7 @@ fn a_loop_in_an_if_whose_mask_is_in_memory() {
         for pc in [NEST, OTHER] {
             assert_eq!(converted.lanes(pc, exec, &stopped), expected(pc, exec, &[]), "{pc}");
         }
-        // Lanes that execute are known all the same.
+        // Lanes that execute are known anyway.
         for (lane, (state, at)) in converted.lanes(INNER, exec, &elsewhere).into_iter().enumerate() {
             let wanted = if exec >> lane & 1 == 1 { ("executing", Some(INNER)) } else { ("unknown", None) };
             assert_eq!((state.as_str(), at), wanted, "{lane}");
@@ -187,7 +187,7 @@ fn what_is_missing_has_a_reason() {
         assert!(ran.out.contains("lanes 4-63: unknown: register 66 is not given\n"), "{}", ran.out);
         let ran = converted.wave(&["--pc", &at(ODD), "--exec", "0x3"]);
         assert!(ran.out.contains("lanes 0-1: executing at"), "{}", ran.out);
-        // Of codes of which it is not certain what they mean, none is named.
+        // If the meaning of a code is uncertain, no lane's place is named.
         let operation = ["0xe90d", "0x0"][index];
         let unknown = format!("lanes 2-63: unknown: unknown operation {operation} at byte 0\n");
         assert!(ran.out.contains(&unknown), "{}", ran.out);
@@ -247,7 +247,7 @@ fn the_mask_of_active_lanes_is_the_functions_own() {
     assert!(ran.out.contains("lanes 0-7: executing"), "{}", ran.out);
 }
 
-/// Of a function that says nothing of its lanes the mask tells all that is known.
+/// If a function does not describe its lanes, only the mask is known.
 #[test]
 fn without_attributes_the_mask_counts() {
     let folder = tempfile::tempdir().unwrap();
@@ -267,7 +267,7 @@ fn without_attributes_the_mask_counts() {
     }
     let ran = foldsym(&["wave", out, "--pc", &pc, "--exec", "3", "--lanes", "64"]);
     assert!(ran.out.contains("lanes 2-63: inactive\n"), "{}", ran.out);
-    // Nothing is there: the lanes stand there all the same.
+    // There is no code at the address: the lanes are reported there anyway.
     let ran = foldsym(&["wave", out, "--pc", "0x1", "--exec", "1"]);
     assert!(ran.out.starts_with("lanes 0: executing at 0x1\n??\n??:0:0\n\n"), "{}", ran.out);
 }
@@ -285,7 +285,7 @@ fn usage() {
     assert_eq!(run(&["--pc", "x", "--exec", "1"]), 2);
     assert_eq!(run(&["--pc", "0x12f0", "--exec", "-1"]), 2);
     assert_eq!(run(&["--pc", "0x12f0", "--exec", "1", "--lanes", "65"]), 2);
-    // A program may stand below where it was linked to.
+    // A program may be loaded below its link-time address.
     assert_eq!(run(&["--pc", "0x12f0", "--exec", "1", "--base", "0x2000"]), 0);
     let with = |path: &Path| run(&["--pc", "0x12f0", "--exec", "1", "--regs", path.to_str().unwrap()]);
     assert_eq!(with(&regs("{}")), 0);

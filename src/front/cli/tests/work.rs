@@ -1,4 +1,4 @@
-//! What a command does grows as its input does: instructions of the process, counted by valgrind.
+//! The work of a command is proportional to its input: instructions of the process, counted by valgrind.
 
 #![cfg(target_os = "linux")]
 
@@ -9,7 +9,7 @@ use std::process::Command;
 
 use common::file;
 
-/// Four times the input may take up to so many times the instructions: in proportion it is 4, for each pair of lines 16.
+/// Four times the input may take up to this many times the instructions: in proportion it is 4, for each pair of lines 16.
 const MOST: f64 = 6.0;
 
 /// The instructions of a command; `None` after saying that the test is skipped.

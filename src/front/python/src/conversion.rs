@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError, mpsc};
 use std::time::Duration;
 
+use foldsym_convert::internal::{replaceable, write_whole};
 use foldsym_convert::{ConvertError, Options, Progress, Report, convert_bytes, convert_to};
-use foldsym_convert::{replaceable, write_whole};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -198,7 +198,7 @@ fn pairs<T: for<'a, 'py> FromPyObject<'a, 'py, Error: Into<PyErr>>>(
 /// >>> steps = []
 /// >>> _ = foldsym.convert("demo.elf", "demo.fsym", progress=lambda step, done, total: steps.append(step))
 /// >>> list(dict.fromkeys(steps))
-/// ['open', 'read', 'resolve', 'encode', 'write']
+/// ['open', 'read', 'recover', 'place', 'encode', 'write']
 #[pyfunction]
 #[pyo3(signature = (
     source, output, *, columns = false, locations = false, unwind = false, imports = false, name_index = false, demangled = false, threads = 0,
@@ -232,25 +232,25 @@ pub(crate) fn convert<'py>(
         return Err(PyValueError::new_err("imports are kept by linkage names: not with demangled"));
     }
     let source = crate::source(source)?;
-    let options = Options {
-        threads,
-        arch,
-        target,
-        dwp,
-        dwo_dirs,
-        debug_dirs,
-        debug_file,
-        map_prefix: pairs(map_prefix)?,
-        remap_path: pairs(remap_path)?,
-        columns,
-        locations,
-        unwind,
-        imports,
-        name_index,
-        demangle: Some(foldsym_demangle::demangle),
-        readable_names: demangled,
-        ..Options::default()
-    };
+    let (map_prefix, remap_path) = (pairs(map_prefix)?, pairs(remap_path)?);
+    let options = Options::default().with(|options| {
+        options.threads = threads;
+        options.arch = arch;
+        options.target = target;
+        options.dwp = dwp;
+        options.dwo_dirs = dwo_dirs;
+        options.debug_dirs = debug_dirs;
+        options.debug_file = debug_file;
+        options.map_prefix = map_prefix;
+        options.remap_path = remap_path;
+        options.columns = columns;
+        options.locations = locations;
+        options.unwind = unwind;
+        options.imports = imports;
+        options.name_index = name_index;
+        options.demangle = Some(foldsym_demangle::demangle);
+        options.readable_names = demangled;
+    });
     let names_files = options.dwp.is_some()
         || options.debug_file.is_some()
         || !(options.dwo_dirs.is_empty() && options.debug_dirs.is_empty() && options.map_prefix.is_empty());

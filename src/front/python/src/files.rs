@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use foldsym_convert::{NoProgress, Options};
 use foldsym_store::SymbolMap;
-use foldsym_symbolize::{Mapping, Module, Modules, Stack, StackFrame};
+use foldsym_symbolize::{AddressKind, Mapping, Module, Modules, ReportedAddress, Stack, StackFrame};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -24,7 +24,7 @@ fn open(source: Source) -> Result<Arc<SymbolMap>, String> {
             let mut file = bytes;
             if !file.starts_with(&foldsym_format::header::MAGIC) {
                 let mut out = Vec::new();
-                let options = Options { columns: true, ..Options::default() };
+                let options = Options::default().with(|options| options.columns = true);
                 foldsym_convert::convert_bytes(name, &file, &mut out, &options, &NoProgress)
                     .map_err(|error| error.to_string())?;
                 file = out;
@@ -105,17 +105,14 @@ impl SymbolFile {
             return Err(PyValueError::new_err("kinds and addresses are not of one length"));
         }
         let frame = |(at, address): (usize, Option<u64>)| {
-            let word = kinds.as_ref().map_or(if at == 0 { "exact" } else { "return" }, |kinds| &kinds[at]);
-            let make = match word {
-                "exact" => StackFrame::exact,
-                "return" => StackFrame::returns_to,
-                "adjusted" => StackFrame::adjusted,
-                other => {
-                    let message = format!("kind {other:?}: expected \"exact\", \"return\" or \"adjusted\"");
-                    return Err(PyValueError::new_err(message));
-                }
+            let kind = match kinds.as_ref().map(|kinds| &kinds[at]) {
+                None if at == 0 => AddressKind::Exact,
+                None => AddressKind::Return,
+                Some(word) => AddressKind::parse(word)
+                    .map_err(|expected| PyValueError::new_err(format!("kind {word:?}: {expected}")))?,
             };
-            Ok(address.map_or(StackFrame::UNKNOWN, make))
+            let place = address.map(ReportedAddress::Memory);
+            Ok(place.map_or(StackFrame::UNKNOWN, |place| StackFrame { place, kind }))
         };
         let frames = addresses.into_iter().enumerate().map(frame).collect::<PyResult<Vec<_>>>()?;
         self.answer(py, frames, bias)

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use foldsym_convert::{ConvertError, NoProgress, Options};
 use foldsym_store::{EntryInfo, ModuleId, StoreError, StoreOptions, id_of_program};
-use foldsym_symbolize::{Request, Stack};
+use foldsym_symbolize::{GivenStack, Requests, Stack};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -74,7 +74,7 @@ impl Store {
 
 impl Store {
     fn converted(&self, program: &Path, threads: usize) -> Result<String, Trouble> {
-        let options = Options { threads, ..Options::default() };
+        let options = Options::default().with(|options| options.threads = threads);
         let identity = foldsym_convert::identify(program, &options)?;
         let found = id_of_program(&identity.build_id, &identity.text)
             .map_err(|error| Trouble::Other(format!("{}: {error}", program.display())))?;
@@ -182,8 +182,8 @@ impl Symbolizer {
         request.set_item("modules", modules)?;
         let json: String = py.import("json")?.call_method1("dumps", (request,))?.extract()?;
         let answer = py.detach(|| {
-            let json = serde_json::from_str(&json).map_err(|error| error.to_string())?;
-            let request = Request::parse(&json, None).map_err(|error| error.to_string())?;
+            let given = GivenStack::parse(json.as_bytes()).map_err(|error| error.to_string())?;
+            let request = Requests::default().parse(&given, None).map_err(|error| error.to_string())?;
             let mut out = Vec::new();
             self.engine.worker().write_json(&Stack::new(&request.modules, request.frames), &mut out);
             Ok::<_, String>(out)

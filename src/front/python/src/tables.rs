@@ -134,7 +134,7 @@ fn validate_sizes(stacks: &Bound<'_, PyAny>) -> PyResult<()> {
 ///
 /// `stacks` is anything with the Arrow C interface (`__arrow_c_array__` or `__arrow_c_stream__`): a record batch or a table of
 /// pyarrow, a data frame of Polars, a result of DuckDB. `store` is a Symbolizer, a Store, or the folder of one. Without `dictionaries`
-/// names are plain text. `fields` names the fields of the answers that are made, as `["function", "line"]`; without it all are.
+/// names are plain text; with `views` they are string views into one copy of each name. `fields` names the fields of the answers that are made, as `["function", "line"]`; without it all are.
 /// `threads` share the rows (0: one a core); the interpreter lock is free during the work.
 ///
 /// A table is answered as one batch: of a large one give a part at a time, as `pyarrow.RecordBatchReader` does.
@@ -147,7 +147,7 @@ fn validate_sizes(stacks: &Bound<'_, PyAny>) -> PyResult<()> {
 /// >>> answers["symbols"].to_pylist()[0][-1]["function"]
 /// 'demo_main'
 #[pyfunction]
-#[pyo3(signature = (stacks, store, *, dictionaries = true, threads = 1, fields = None))]
+#[pyo3(signature = (stacks, store, *, dictionaries = true, threads = 1, fields = None, views = false))]
 pub(crate) fn symbolize_batch(
     py: Python<'_>,
     stacks: &Bound<'_, PyAny>,
@@ -155,10 +155,16 @@ pub(crate) fn symbolize_batch(
     dictionaries: bool,
     threads: usize,
     fields: Option<Vec<String>>,
+    views: bool,
 ) -> PyResult<RecordBatch> {
     let stacks = taken(py, stacks)?;
     let mut options = foldsym_table::TableOptions::default();
-    (options.dictionaries, options.threads) = (dictionaries, threads);
+    options.threads = threads;
+    options.text = match (views, dictionaries) {
+        (true, _) => foldsym_table::TextKind::View,
+        (false, true) => foldsym_table::TextKind::Dictionary,
+        (false, false) => foldsym_table::TextKind::Plain,
+    };
     if let Some(fields) = &fields {
         options.fields =
             foldsym_table::SymbolFields::of(fields.iter().map(String::as_str)).map_err(damaged)?;

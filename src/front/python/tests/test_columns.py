@@ -284,6 +284,22 @@ def test_damaged_columns_of_other_libraries_are_named(some):
             foldsym.symbolize_batch(Stream(DAMAGED[kind]()), store)
 
 
+def test_names_as_views(fleet):  # noqa: F811
+    """As plain text, to the value; each column has its own texts once."""
+    store, rows = fleet
+    plain = answers(table(rows), store, dictionaries=False)
+    for threads in (1, 3):
+        made = pa.record_batch(foldsym.symbolize_batch(table(rows), store, views=True, threads=threads))["symbols"]
+        made.validate(full=True)
+        assert made.to_pylist() == plain
+        assert made.values.field("function").type == pa.string_view() == made.values.field("candidates").type.value_type
+    for name in ("function", "file", "certainty"):
+        column = pa.record_batch(foldsym.symbolize_batch(table(rows), store, views=True, fields=[name]))["symbols"].values.field(name)
+        # Texts of up to 12 bytes are inside of their views.
+        long = sum(len(text.encode()) for text in set(column.to_pylist()) - {None} if len(text.encode()) > 12)
+        assert sum(buffer.size for buffer in column.buffers()[2:]) <= long + 64
+
+
 def test_fields_that_are_asked_for(fleet):  # noqa: F811
     store, rows = fleet
     whole = answers(table(rows), store)

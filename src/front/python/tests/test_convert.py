@@ -96,7 +96,7 @@ def test_what_cannot_be_written_is_named(tmp_path):
     other = tmp_path / "other.txt"
     other.write_text("theirs")
     for source in (DEMO, DEMO.read_bytes()):
-        with pytest.raises(foldsym.FoldsymError, match=r"other\.txt.*no symbol file"):
+        with pytest.raises(foldsym.FoldsymError, match=r"other\.txt.*is not a symbol file"):
             foldsym.convert(source, other)
     assert other.read_text() == "theirs"
 
@@ -106,7 +106,7 @@ def test_progress(threads, tmp_path):
     told = []
     program = BUILT / "fold.clang-lld.set" / "program"
     foldsym.convert(program, tmp_path / "x.fsym", threads=threads, progress=lambda *step: told.append(step))
-    assert list(dict.fromkeys(step for step, _, _ in told)) == ["open", "read", "resolve", "encode", "write"]
+    assert list(dict.fromkeys(step for step, _, _ in told)) == ["open", "read", "recover", "place", "encode", "write"]
     read = [(done, total) for step, done, total in told if step == "read"]
     assert len(read) > 2 and read[0][0] == 0 < read[0][1]
     assert [done for done, _ in read] == sorted(done for done, _ in read)
@@ -117,7 +117,7 @@ def test_progress(threads, tmp_path):
     assert (tmp_path / "x.fsym").read_bytes() == (tmp_path / "y.fsym").read_bytes()
 
 
-@pytest.mark.parametrize("step", ["open", "read", "resolve", "encode", "write"])
+@pytest.mark.parametrize("step", ["open", "read", "recover", "place", "encode", "write"])
 @pytest.mark.parametrize("of_bytes", [False, True], ids=["path", "bytes"])
 def test_progress_that_raises_ends_it(step, of_bytes, tmp_path):
     class Enough(BaseException):

@@ -11,7 +11,7 @@ import sys
 import pytest
 
 pa = pytest.importorskip("pyarrow")
-pytest.importorskip("pyspark")
+pyspark = pytest.importorskip("pyspark")
 
 import foldsym
 import foldsym.spark
@@ -76,6 +76,42 @@ def test_fields_and_columns_that_are_asked_for(spark, stacks):
     for wrong in ({"fields": []}, {"fields": ["name"]}, {"keep": ["nothing"]}):
         with pytest.raises(ValueError, match="fields: expected|no column 'nothing'"):
             foldsym.spark.symbolize(df, store, **wrong)
+
+
+def test_texts_cross_as_views_or_plain(spark, stacks, monkeypatch):
+    """The same answers, where Spark reads views and where it does not."""
+    store, _, whole, path = stacks
+    df = spark.read.parquet(path)
+    assert foldsym.spark._reads_views(spark) == (tuple(map(int, pyspark.__version__.split(".")[:2])) >= (4, 3))
+    for reads in (False, foldsym.spark._reads_views(spark)):
+        monkeypatch.setattr(foldsym.spark, "_reads_views", lambda session, reads=reads: reads)
+        same(foldsym.spark.symbolize(df, store).collect(), whole)
+
+
+def test_names_of_modules_are_read_where_an_answer_has_them(spark, stacks):
+    """They are most of what a stack takes. Rows without modules, and modules without an id or a base, are answered as with names."""
+    store, rows, whole, path = stacks
+    df = spark.read.parquet(path)
+    metrics = foldsym.spark.Metrics(spark.sparkContext)
+    for has, options in (
+        (False, {"fields": ["function", "line", "unknown"]}),
+        (False, {"fields": ["function"], "partition_by": []}),
+        (True, {"fields": ["function", "module"]}),
+        (True, {"fields": ["message"]}),
+        (True, {"fields": ["function"], "partition_by": ["modules.name"]}),
+        (True, {"fields": ["function"], "metrics": metrics}),
+        (True, {"fields": ["function"], "keep": ["row", "modules"]}),
+        (True, {}),
+    ):
+        answered = foldsym.spark.symbolize(df, store, **{"keep": ["row"], **options})
+        assert answered.columns == [*options.get("keep", ["row"]), "symbols"]
+        plan = answered._jdf.queryExecution().executedPlan().toString()
+        assert ("name:string" in plan.split("ReadSchema", 1)[1]) == has, options
+        names = options.get("fields", whole[0][0].keys())
+        for row in answered.collect():
+            expected = whole[row["row"]]
+            expected = expected and [{name: one[name] for name in one if name in names} for one in expected]
+            assert (row["symbols"] and [one.asDict() for one in row["symbols"]]) == expected
 
 
 def test_a_column_with_a_dot_is_refused_where_it_is_kept(spark, stacks):
@@ -299,7 +335,6 @@ def test_programs_are_converted_into_a_store(spark, tmp_path):
 def test_jobs_are_submitted(stacks, tmp_path):
     """As a user does: `spark-submit` in a process of its own."""
     import pyarrow.parquet
-    import pyspark
 
     store, rows, whole, path = stacks
     submit = [os.path.join(pyspark.__path__[0], "bin", "spark-submit"), "--master", MASTER]

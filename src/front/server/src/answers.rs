@@ -1,7 +1,7 @@
-//! What a thread does with the body of a request: stacks of our own JSON, or a report of any format, to frames as JSON.
+//! Answers the body of a request with frames as JSON: the body has stacks in our own JSON, or a report of any format.
 
 use foldsym_reports::{Options, Reader, ReportError, Trust};
-use foldsym_symbolize::{Form, GivenStack, Innermost, Query, Requests, Worker, json};
+use foldsym_symbolize::{GivenStack, Innermost, Query, Requests, Worker, json};
 
 use crate::log::Counts;
 use crate::refusal::Refusal;
@@ -22,12 +22,12 @@ pub(crate) struct Writing<'w> {
 struct Ended;
 
 impl Writing<'_> {
-    /// Whether to go on, with so many bytes written.
+    /// Whether to go on after this many bytes of the answer.
     pub(crate) fn goes_on(&self, bytes: usize) -> bool {
         bytes <= self.limit && (self.is_wanted)()
     }
 
-    /// What the client is told that had no whole answer.
+    /// The error response for a client whose answer is too large.
     pub(crate) fn refusal(&self) -> Refusal {
         Refusal::too_large(format!("the answer has more than {} bytes: ask for fewer frames", self.limit))
     }
@@ -46,7 +46,7 @@ impl Writing<'_> {
         }
     }
 
-    /// Answers JSON stacks: one object a line, or one object over many lines. `false` for what is something else.
+    /// Answers JSON stacks: one object per line, or one object over many lines. `false` if the body is something else.
     fn stacks(&mut self, body: &[u8], worker: &mut Worker<'_>) -> Result<bool, Ended> {
         let mut lines = body.split(|&byte| byte == b'\n').filter(|line| !line.trim_ascii().is_empty());
         let Some(first) = lines.next().filter(|line| line.trim_ascii_start().starts_with(b"{")) else {
@@ -76,7 +76,7 @@ impl Writing<'_> {
 
     /// Puts the line that answers a stack: what `foldsym stack --json` prints.
     fn line(&mut self, given: &GivenStack<'_>, worker: &mut Worker<'_>) -> Result<(), Ended> {
-        match self.requests.parse(given) {
+        match self.requests.parse(given, None) {
             Ok(request) => {
                 self.out.extend_from_slice(b"{\"Frames\":[");
                 let innermost = request.vptr.map_or(Innermost::Nothing, Innermost::Vtable);
@@ -106,7 +106,7 @@ impl Writing<'_> {
         self.counts.stacks += 1;
         let mut index = 0;
         let modules = query.modules;
-        worker.answer(query, Form::Json, |answer, names| {
+        worker.answer_json(query, |answer, names| {
             if !self.goes_on(self.out.len()) {
                 return Err(Ended);
             }
@@ -125,7 +125,7 @@ impl Writing<'_> {
         })
     }
 
-    /// Answers a report: its threads, with the modules and what was lost.
+    /// Answers a report: its threads, with the modules and the warnings.
     fn report(&mut self, body: &[u8], reader: &Reader<'_>, worker: &mut Worker<'_>) -> Result<(), Refusal> {
         let report = match reader.read_while(body, &Options::default(), self.is_wanted) {
             Ok(report) => report,

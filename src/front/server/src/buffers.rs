@@ -1,5 +1,4 @@
-//! Memory of answers that were sent, for the next ones: an answer that grows in fresh memory is copied each time that it outgrows it, and each
-//! of its pages is first touched.
+//! Reuses the buffers of responses that were sent: growing a fresh buffer copies the response and touches new pages.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

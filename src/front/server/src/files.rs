@@ -1,4 +1,4 @@
-//! Bodies in and files out: a request's bytes under their limits, and a mapped file without a copy.
+//! Reads the body of a request under its limits, and sends a mapped file without a copy.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -68,7 +68,7 @@ impl Budget {
             if bytes.len() + data.len() > one {
                 return Err(Refusal::too_large(format!("a request has at most {one} bytes")));
             }
-            // What the buffer has room for is in the budget already.
+            // The budget already includes the buffer's free capacity.
             let more = (bytes.len() + data.len()).saturating_sub(part.bytes);
             if !part.grow(more, all) {
                 return Err(Refusal::busy());
@@ -102,7 +102,8 @@ pub(crate) fn find(stores: &[Store], id: &BuildId) -> Result<Option<SymbolMap>, 
     failed.map_or(Ok(None), Err)
 }
 
-/// Tells a file from others of its build id: by its version, its length, and its checksum, which covers those of its sections.
+/// Distinguishes a file from others of its build id: by its version, its length, and its checksum, which covers the checksums of its
+/// sections.
 pub(crate) fn tag(map: &SymbolMap, id: &BuildId) -> String {
     format!("\"{id}-v{VERSION}-{:x}-{:08x}\"", map.bytes().len(), map.checksum())
 }

@@ -1,12 +1,12 @@
-//! By which names a server may be called (the header `Host`).
+//! Checks the header `Host` of a request.
 //!
-//! A browser lets a page ask its own origin freely. Whoever owns a name can have it resolve to 127.0.0.1 after the page was loaded (DNS
-//! rebinding): then the page reads what this server answers. The browser still sends the name, so a name that is not ours is refused. An
-//! address is nobody's name, and cannot be made to resolve to something else.
+//! A browser lets a page send requests to its own origin freely. The owner of a domain can have its name resolve to 127.0.0.1 after the
+//! page was loaded (DNS rebinding); then the page reads the answers of this server. The browser still sends the domain's name, so the
+//! server refuses names that it does not know. It accepts any IP address: an address cannot be made to resolve to another one.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// The names.
+/// The accepted names.
 #[derive(Debug)]
 pub(crate) struct Hosts {
     names: Vec<String>,
@@ -14,16 +14,16 @@ pub(crate) struct Hosts {
 }
 
 impl Hosts {
-    /// The names of a server that listens on an address. One that the network reaches has names that it does not know itself: without a list
-    /// it takes all.
+    /// The names of a server that listens on an address. Without a list, a server that the network can reach accepts all names, since it
+    /// does not know its own.
     pub(crate) fn new(names: Vec<String>, listen: IpAddr) -> Self {
-        // `::ffff:127.0.0.1` is this machine too.
+        // `::ffff:127.0.0.1` is a loopback address too.
         let listen = listen.to_canonical();
         let all = names.iter().any(|name| name == "*") || (names.is_empty() && !listen.is_loopback());
         Self { names, all }
     }
 
-    /// Whether a request may call the server so. A request without the header is not of a browser.
+    /// Whether the server accepts this header. A request without the header does not come from a browser, and is accepted.
     pub(crate) fn allow(&self, host: Option<&[u8]>) -> bool {
         let Some(host) = host.filter(|_| !self.all) else { return true };
         let Ok(host) = std::str::from_utf8(host) else { return false };

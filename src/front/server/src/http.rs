@@ -1,4 +1,4 @@
-//! Connections: how many there are, how long one may take to ask, and how all of them end.
+//! Connections: how many there may be, how long a client may take to send a request, and how all of them end.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -62,7 +62,7 @@ pub(crate) async fn run(
             );
         let connection = graceful.watch(connection);
         tokio::spawn(async move {
-            // A client that breaks off has no one to tell.
+            // If the client closed the connection, no error can be reported to it.
             let _ = connection.await;
             drop(place);
         });

@@ -1,4 +1,4 @@
-//! What the page shows of a store: which files there are, and where the bytes of one go.
+//! The data of a store that the page shows: the list of files, and where the bytes of one go.
 
 use axum::http::StatusCode;
 use foldsym_store::{Store, StoreError, SymbolMap};
@@ -22,7 +22,7 @@ pub(crate) fn stores(stores: &[Store], is_wanted: &dyn Fn() -> bool) -> Result<V
             if !is_wanted() {
                 return Err(Refusal::busy());
             }
-            // The report says the name alone: without it the file is listed all the same.
+            // The report only gives the name: without it the file is listed anyway.
             let report = store.report(&file.id).ok().flatten();
             let report =
                 report.and_then(|text| serde_json::from_str::<Value>(&text).ok()).unwrap_or_default();

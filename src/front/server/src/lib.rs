@@ -2,14 +2,14 @@
 //!
 //! # What the crate promises
 //!
-//! - **Only who calls the server by its name is answered.** A name that a stranger let resolve to this machine is refused
-//!   ([`Config::hosts`]).
-//! - **No path comes from the network.** A client names a module by its identity, or by a name of which the last part counts.
-//! - **Bounded.** Bytes of a request, of an answer and of all requests together, time, requests at once, and connections have a limit
-//!   ([`Limits`]). What is over it is refused with a status that says which.
-//! - **A client that goes away costs nothing more.** Work stops at the next frame. One that reads nothing of its answer for a while is
-//!   sent away.
-//! - **A stop is graceful.** On SIGTERM and SIGINT requests that run are answered; no new ones are taken.
+//! - **The `Host` header is checked.** A request under another name, such as a stranger's domain that resolves to this machine (DNS
+//!   rebinding), is refused ([`Config::hosts`]).
+//! - **No path comes from the network.** A client names a module by its identity, or by a name of which only the last component counts.
+//! - **Everything is bounded.** Bytes of a request, of an answer and of all requests together, time, simultaneous requests and connections
+//!   have limits ([`Limits`]). A request over a limit is refused with a status that shows which limit.
+//! - **A client that disconnects costs nothing more.** Work stops at the next frame. A client that reads nothing of its answer for a while
+//!   is disconnected.
+//! - **A stop is graceful.** On SIGTERM and SIGINT the server answers the requests that run and takes no new ones.
 //!
 //! # What the crate does not do
 //!
@@ -42,7 +42,7 @@ use std::time::Duration;
 use foldsym_store::Store;
 use foldsym_symbolize::Symbolizer;
 
-/// What a server may take.
+/// Limits of a server.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Limits {
@@ -97,12 +97,12 @@ pub struct Config {
     pub listen: SocketAddr,
     /// Whether `/metrics` is there.
     pub metrics: bool,
-    /// Pages of these origins may ask `/symbolicate/v5`; `*` stands for all.
+    /// Pages of these origins may call `/symbolicate/v5`; `*` allows all.
     pub origins: Vec<String>,
-    /// Names by which clients may call the server, besides `localhost` and addresses; `*` stands for all. Without any, a server that listens on
-    /// this machine alone takes no other name: else a page could have its own name resolve to this machine, and read all answers.
+    /// Accepted `Host` headers, besides `localhost` and IP addresses; `*` accepts all. If the list is empty, a server that listens on a
+    /// loopback address accepts no other name: else a page could have its own domain resolve to this machine, and read all answers.
     pub hosts: Vec<String>,
-    /// What it may take.
+    /// Its limits.
     pub limits: Limits,
 }
 
@@ -131,8 +131,8 @@ pub enum ServeError {
     /// The system refuses threads or signals.
     #[error("cannot start: {0}")]
     Start(#[from] io::Error),
-    /// An origin is no text that a header may have.
-    #[error("{0:?} is no origin: expected scheme://host[:port], or *")]
+    /// An origin is not a text that a header may have.
+    #[error("{0:?} is not an origin: expected scheme://host[:port], or *")]
     Origin(String),
 }
 
@@ -160,7 +160,7 @@ pub fn serve(mut config: Config, ready: impl FnOnce(Bound)) -> Result<(), ServeE
     config.limits.bodies = config.limits.bodies.max(config.limits.body);
     let pool = pool::Pool::start(Arc::new(config.symbolizer), config.limits.threads)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
-        // They receive and send, which is little beside what the threads of the pool do.
+        // They only receive and send, which is little work compared with the threads of the pool.
         .worker_threads(std::thread::available_parallelism().map_or(1, |threads| threads.get().div_ceil(4)))
         .max_blocking_threads(16)
         .enable_all()
@@ -176,7 +176,7 @@ pub fn serve(mut config: Config, ready: impl FnOnce(Bound)) -> Result<(), ServeE
         running: std::sync::atomic::AtomicUsize::new(0),
     };
     let result = runtime.block_on(http::run(shared, config.listen, &config.origins, ready));
-    // What a store still does for a client that went away is not waited for.
+    // Does not wait for work of a store for a client that disconnected.
     runtime.shutdown_background();
     result
 }

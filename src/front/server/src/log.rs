@@ -5,17 +5,17 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use foldsym_symbolize::json;
 
-/// What is said of a request.
+/// The log line of a request.
 pub(crate) struct Line<'l> {
     pub(crate) method: &'l str,
-    /// The route; for what is none, the path as it came.
+    /// The route; if there is none, the path as received.
     pub(crate) path: &'l str,
     pub(crate) status: u16,
     pub(crate) time: Duration,
     pub(crate) counts: Counts,
 }
 
-/// What a request was about; the answer carries it to the log.
+/// Counts of a request; the answer carries them to the log.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Counts {
     /// Bytes received and bytes of the answer.
@@ -56,7 +56,7 @@ impl Line<'_> {
     }
 
     pub(crate) fn write(&self) {
-        // If standard error is gone there is nobody left to tell.
+        // If standard error is closed, the error cannot be reported.
         let _ = std::io::stderr().lock().write_all(&self.text(SystemTime::now()));
     }
 }

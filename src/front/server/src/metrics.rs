@@ -1,4 +1,4 @@
-//! What `/metrics` says, in Prometheus' text format.
+//! The counters of `/metrics`, in Prometheus' text format.
 
 use std::time::Duration;
 

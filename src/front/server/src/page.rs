@@ -1,4 +1,4 @@
-//! The page at `/`: one file, which may load nothing and run nothing but what it holds.
+//! The page at `/`: one file. Its security policy lets it load and run only its own content.
 
 use std::hash::{BuildHasher, RandomState};
 
@@ -6,10 +6,10 @@ use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use foldsym_symbolize::layout;
 
-/// The page, with `NONCE` where its script and its style say whose they are, and places for the treemap's.
+/// The page, with `NONCE` where its script and its style have their nonce, and placeholders for the treemap's.
 const PAGE: &str = include_str!("page.html");
 
-/// Gives the page. The nonce is new each time, so that nobody who could write into an answer could have it run.
+/// Sends the page. The nonce is new each time, so a script that somebody put into an answer does not run.
 pub(crate) async fn page() -> Response {
     // SipHash under keys of the system's random numbers.
     let nonce = format!("{:016x}{:016x}", RandomState::new().hash_one(0), RandomState::new().hash_one(1));

@@ -1,5 +1,5 @@
-//! Threads that answer: each has an engine's worker of its own, which keeps names from request to request. All of them share what was read
-//! to walk stacks.
+//! The threads that answer requests. Each has its own worker of the engine, which keeps names from request to request. All of them share
+//! the unwind data that was read to walk stacks.
 
 use std::io;
 use std::num::NonZeroUsize;
@@ -10,7 +10,7 @@ use foldsym_reports::{Kept, Reader};
 use foldsym_symbolize::{Symbolizer, Worker};
 use tokio::sync::oneshot;
 
-/// What a thread does for a request.
+/// The work of a thread for a request.
 type Task = Box<dyn FnOnce(&Reader<'_>, &mut Worker<'_>) + Send>;
 
 /// The threads. They end when it is dropped.
@@ -41,19 +41,19 @@ impl Pool {
                 let mut worker = symbolizer.worker();
                 let reader = Reader::sharing(&symbolizer, kept);
                 while let Ok(task) = next() {
-                    // A panic was printed where it happened; what the worker kept may be half of something.
+                    // The panic was already printed. The worker's cache may be inconsistent, so the worker is replaced.
                     if catch_unwind(AssertUnwindSafe(|| task(&reader, &mut worker))).is_err() {
                         worker = symbolizer.worker();
                     }
                 }
             };
-            // Demangling and reading need what a command has.
+            // Demangling and reading need as much stack as a command has.
             std::thread::Builder::new().name(format!("answer-{number}")).stack_size(8 << 20).spawn(work)?;
         }
         Ok(Self { tasks: sender })
     }
 
-    /// Runs a task on the next free thread. `None` where it panicked.
+    /// Runs a task on the next free thread. `None` if it panicked.
     pub(crate) async fn run<T: Send + 'static>(
         &self,
         task: impl FnOnce(&Reader<'_>, &mut Worker<'_>, &Waiting<T>) -> T + Send + 'static,

@@ -1,4 +1,4 @@
-//! What is said where there is no answer.
+//! Error responses.
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -30,7 +30,7 @@ impl Refusal {
 }
 
 impl IntoResponse for Refusal {
-    /// `error` is where samply says it, `title` where Mozilla's server does.
+    /// samply puts the message into `error`, Mozilla's server into `title`.
     fn into_response(self) -> Response {
         let text = json!({ "error": self.message, "title": self.message }).to_string();
         let mut response = (self.status, [(header::CONTENT_TYPE, "application/json")], text).into_response();

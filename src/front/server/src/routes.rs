@@ -1,4 +1,4 @@
-//! The endpoints: what each takes from a request, and what it gives back.
+//! The endpoints: the input of each, and its response.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -13,14 +13,14 @@ use axum::extract::{MatchedPath, Path, Request, State};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{get, post};
+use axum::routing::{MethodRouter, get, post};
 use bytes::Bytes;
 use foldsym_reports::Reader;
 use foldsym_reports::symbolicate::{Jobs, JobsError};
 use foldsym_store::{BuildId, Store, SymbolMap};
 use foldsym_symbolize::Requests;
 use hyper::body::{Frame, SizeHint};
-use tower_http::cors::{Any, CorsLayer};
+use tower_http::cors::{AllowHeaders, Any, CorsLayer};
 
 use crate::answers::Writing;
 use crate::buffers::Buffers;
@@ -34,7 +34,7 @@ use crate::pool::Pool;
 use crate::refusal::Refusal;
 use crate::{Limits, ServeError};
 
-/// What all requests share.
+/// State that all requests share.
 pub(crate) struct Shared {
     pub(crate) pool: Pool,
     pub(crate) hosts: Hosts,
@@ -48,10 +48,11 @@ pub(crate) struct Shared {
 
 type App = State<Arc<Shared>>;
 
-/// All endpoints. Pages of `origins` may ask `/symbolicate/v5`.
+/// All endpoints. Pages of `origins` may call `/symbolicate/v5`, and the other endpoints that the Firefox Profiler uses.
 pub(crate) fn router(shared: Arc<Shared>, origins: &[String]) -> Result<Router, ServeError> {
-    let cors = CorsLayer::new().allow_methods([Method::POST]).allow_headers([header::CONTENT_TYPE]);
-    // A page of the network asks a server of this machine only after it was told that it may.
+    // The Firefox Profiler sets `User-Agent`, and Firefox asks whether it may; which headers come next only its authors know.
+    let cors = CorsLayer::new().allow_methods([Method::POST]).allow_headers(AllowHeaders::mirror_request());
+    // Browsers let a page of the public network send requests to a server of this machine only if a preflight request allows it.
     let cors = cors.allow_private_network(true);
     let cors = if origins.iter().any(|origin| origin == "*") {
         cors.allow_origin(Any)
@@ -73,13 +74,18 @@ pub(crate) fn router(shared: Arc<Shared>, origins: &[String]) -> Result<Router, 
     }
     let router = router.fallback(nothing).method_not_allowed_fallback(no_method).layer(limited.clone());
     // A page reads why it was refused only if that answer names it too.
-    let v5 = post(symbolicate_v5).options(no_method).fallback(no_method);
-    let v5 = v5.layer::<_, Infallible>(limited).layer(cors);
-    let router = router.route("/symbolicate/v5", v5);
+    let for_pages = |endpoint: MethodRouter<Arc<Shared>>| {
+        let endpoint = endpoint.options(no_method).fallback(no_method);
+        endpoint.layer::<_, Infallible>(limited.clone()).layer(cors.clone())
+    };
+    let router = router
+        .route("/symbolicate/v5", for_pages(post(symbolicate_v5)))
+        .route("/source/v1", for_pages(post(no_source)))
+        .route("/asm/v1", for_pages(post(no_source)));
     Ok(router.layer(middleware::from_fn_with_state(shared.clone(), noted)).with_state(shared))
 }
 
-/// Around every request: what is said of it.
+/// Wraps every request: logs and counts it.
 async fn noted(State(shared): App, request: Request, next: Next) -> Response {
     let start = Instant::now();
     let method = request.method().clone();
@@ -97,14 +103,14 @@ async fn noted(State(shared): App, request: Request, next: Next) -> Response {
     response
 }
 
-/// Around every request: by which name it may call the server, how many there may be, and how long one may take.
+/// Wraps every request: checks its `Host` header, the number of requests in progress, and the time that it takes.
 async fn limited(State(shared): App, request: Request, next: Next) -> Response {
     let is_health =
         request.extensions().get::<MatchedPath>().is_some_and(|route| route.as_str() == "/health");
     let running = Running::new(&shared);
     let host = request.headers().get(header::HOST).map(HeaderValue::as_bytes);
     let response = if !shared.hosts.allow(host) {
-        let what = "this server has another name (--allow-host)";
+        let what = "the Host header is not a name of this server (--allow-host)";
         Refusal::new(StatusCode::MISDIRECTED_REQUEST, what).into_response()
     } else if running.before >= shared.limits.requests && !is_health {
         Refusal::busy().into_response()
@@ -189,6 +195,11 @@ async fn nothing() -> Refusal {
     Refusal::new(StatusCode::NOT_FOUND, "no such endpoint")
 }
 
+/// samply answers these with source text and with machine code.
+async fn no_source() -> Refusal {
+    Refusal::new(StatusCode::NOT_FOUND, "symbol files have neither source text nor machine code")
+}
+
 async fn no_method() -> Refusal {
     Refusal::new(StatusCode::METHOD_NOT_ALLOWED, "this endpoint has another method")
 }
@@ -262,7 +273,7 @@ async fn answer(
     Ok(response)
 }
 
-/// The file of a build id. It changes only where somebody replaces it, as with one that was converted with more options.
+/// The file of a build id. It changes only if it is replaced, for example by one that was converted with more options.
 async fn fsym(State(shared): App, Path(id): Path<String>, headers: HeaderMap) -> Result<Response, Refusal> {
     let id = BuildId::parse(&id).map_err(|error| Refusal::bad(error.to_string()))?;
     let map = find(&shared, &id).await?;

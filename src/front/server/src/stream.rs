@@ -1,4 +1,4 @@
-//! A connection that ends where the client reads nothing for too long.
+//! A connection that ends if the client reads nothing for too long.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use common::{Programs, program, read};
 use foldsym_server::Limits;
-use foldsym_symbolize::{Request, Stack};
+use foldsym_symbolize::{GivenStack, Requests, Stack};
 use foldsym_testbins::stacks::Stack as Recorded;
 use serde_json::{Value, json};
 
@@ -28,15 +28,16 @@ fn json_lines_are_answered_as_the_engine_answers_them() {
     assert_eq!(response.status, 200);
     let text = String::from_utf8(response.body).unwrap();
     let answers: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let first = GivenStack::parse(body.lines().next().unwrap().as_bytes()).unwrap();
+    let request = Requests::default().parse(&first, None).unwrap();
     let first: Value = serde_json::from_str(body.lines().next().unwrap()).unwrap();
-    let request = Request::parse(&first, None).unwrap();
     let mut expected = Vec::new();
     let symbolizer = programs.symbolizer();
     symbolizer.worker().write_json(&Stack::new(&request.modules, request.frames), &mut expected);
     let mut expected: Value = serde_json::from_slice(&expected).unwrap();
     (expected["id"], expected["tag"]) = (7.into(), "x".into());
     assert!(expected["Frames"][1]["Symbol"][0]["FunctionName"].as_str().unwrap().contains("demo"));
-    // A line that is no stack has an error, and the ones behind it their answers.
+    // A line that is not a stack has an error, and the lines after it have their answers.
     assert_eq!((answers.len(), &answers[0], &answers[3]), (4, &expected, &expected));
     assert!(answers[1]["Error"]["Message"].as_str().unwrap().contains("modules"));
     assert!(answers[2]["Error"]["Message"].is_string());
@@ -123,8 +124,10 @@ fn files_go_out_by_their_build_id_alone() {
     assert!(metrics.contains("route=\"none\"") && !metrics.contains("symbols"), "{metrics}");
     // Converted with more, it is another file.
     let file = tempfile::NamedTempFile::new().unwrap();
-    let options =
-        foldsym_convert::Options { threads: 1, columns: true, ..foldsym_convert::Options::default() };
+    let options = foldsym_convert::Options::default().with(|options| {
+        options.threads = 1;
+        options.columns = true;
+    });
     foldsym_convert::convert(&program("demo.elf"), file.path(), &options, &foldsym_convert::NoProgress)
         .unwrap();
     let mut info = foldsym_store::EntryInfo::default();
@@ -194,7 +197,7 @@ fn what_is_over_a_limit_is_refused() {
     assert_eq!(server.post("/symbolicate", line.as_bytes()).status, 200);
 }
 
-/// Whoever allows larger bodies than all together may have by default means it.
+/// A configured body limit above the default for all bodies together takes effect.
 #[test]
 fn one_body_may_have_what_it_may_have() {
     let programs = Programs::of(&[]);

@@ -30,6 +30,18 @@ fn paste(browser: &Browser, text: &str) {
     browser.wait("return /^(\\d|No answer)/.test(document.getElementById('status').textContent)");
 }
 
+/// Drops a file on the page.
+fn drop_file(browser: &Browser, bytes: &[u8]) {
+    browser.run("document.getElementById('status').textContent = ''");
+    browser.run(&format!(
+        "const data = new DataTransfer();
+         data.items.add(new File([Uint8Array.from({})], 'report'));
+         document.dispatchEvent(new DragEvent('drop', {{dataTransfer: data}}))",
+        json!(bytes)
+    ));
+    browser.wait("return /^(\\d|No answer)/.test(document.getElementById('status').textContent)");
+}
+
 fn text(browser: &Browser, id: &str) -> String {
     browser.run(&format!("return document.getElementById('{id}').innerText")).as_str().unwrap().to_owned()
 }
@@ -110,7 +122,7 @@ fn a_stack_a_report_and_the_store() {
     assert!(text(&browser, "modules").contains("libc.so.6"), "{}", text(&browser, "modules"));
     browser.picture("sanitizer.png");
 
-    // Text that is no report, and names that are no markup.
+    // Text that is not a report, and names that are no markup.
     paste(&browser, "<img src=x onerror=alert(1)>");
     assert!(text(&browser, "status").starts_with("No answer: "), "{}", text(&browser, "status"));
     paste(&browser, "<b>x</b>+0x10");
@@ -134,6 +146,39 @@ fn a_stack_a_report_and_the_store() {
         assert!((area.as_f64().unwrap() - 1.0).abs() < 0.02, "{areas}");
     }
     browser.picture("store.png");
+    clean(&browser, &server);
+}
+
+/// A minidump that is dropped: why the process crashed, and where frames are missing, as no symbol file has its programs.
+#[test]
+fn a_minidump_that_is_dropped() {
+    let Some(browser) = Browser::start(1100, 900) else { return };
+    let programs = Programs::of(&["demo.elf"]);
+    let server = server(&programs);
+    browser.open(&format!("http://{}/", server.bound.address));
+    let dump = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../reports/tests/reports/crash.dmp");
+    drop_file(&browser, &std::fs::read(dump).unwrap());
+    let shown = text(&browser, "threads");
+    for part in [
+        "minidump: SIGSEGV",
+        "Thread 20165 crash (crashed)",
+        "frames may be missing here",
+        "found by scanning",
+    ] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    // Neither warnings nor gaps are stacks or frames.
+    let count =
+        |what: &str| browser.run(&format!("return document.querySelectorAll('#threads {what}').length"));
+    let (stacks, frames) = (count("ol.frames"), count("ol.frames > li:not(.gap)"));
+    let status = text(&browser, "status");
+    let counted = |count: &Value, word: &str| match count.as_u64() {
+        Some(1) => format!("1 {word}"),
+        _ => format!("{count} {word}s"),
+    };
+    assert_eq!(status, format!("{}, {}.", counted(&stacks, "stack"), counted(&frames, "frame")));
+    assert!(count("ul.notes > li").as_u64() > Some(0));
+    browser.picture("minidump.png");
     clean(&browser, &server);
 }
 

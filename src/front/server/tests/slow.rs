@@ -1,4 +1,4 @@
-//! Clients that are slow to ask or to read, and more of them than there may be.
+//! Clients that are slow to send a request or to read the response, and more connections than the limit.
 
 mod common;
 
@@ -53,7 +53,7 @@ fn who_reads_nothing_has_a_place_for_a_while_alone() {
         let _ = stream.read_to_end(&mut rest);
         assert!(!rest.ends_with(b"}\n"), "it was not sent whole");
     }
-    // Whoever reads gets all of it.
+    // A client that reads gets the whole response.
     let mut stream = ask_and_leave(&server);
     let mut rest = b"H".to_vec();
     stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();

@@ -1,10 +1,12 @@
-//! Pointers from C to references, and back: the one module of this crate with unsafe code.
+//! Turns pointers from C into references, and back: the one module of this crate with unsafe code.
 //!
-//! What C promises for every function, and each proof below rests on: a pointer is null or points to memory of
-//! the stated size, aligned for its type, that nobody else writes during the call (nor reads, where the
-//! function writes); a `foldsym_file` that was opened outlives no byte of its file; structs whose `tag` says
-//! that they are set up were set up by this library. A tag is not a check against malice, it catches the
-//! struct that was forgotten.
+//! The C caller promises the following for every function, and each safety proof below relies on it:
+//!
+//! - A pointer is null, or points to memory of the stated size, aligned for its type. No other thread writes that memory during the
+//!   call, and none reads it if the function writes it.
+//! - The bytes of a file live as long as its opened `foldsym_file`.
+//! - A struct whose `tag` says that it is set up was set up by this library. A tag catches an uninitialized struct; it is not a
+//!   security check.
 
 pub mod tier1;
 #[cfg(feature = "std")]
@@ -25,10 +27,10 @@ const FRAMES_TAG: u64 = u64::from_le_bytes(*b"fsymfram");
 /// Marks a `foldsym_resolved` that was written.
 const RESOLVED_TAG: u64 = u64::from_le_bytes(*b"fsymreso");
 
-/// A struct of C whose `opaque` field holds a value of ours behind its `tag`.
+/// A C struct whose `opaque` field holds a value of a Rust type, after its `tag`.
 ///
 /// # Safety
-/// `opaque` lies whole in the struct; [`hold`] proves at compile time that it has room for the value.
+/// `opaque` is entirely within the struct; [`hold`] proves at compile time that it has room for the value.
 unsafe trait Holds<T> {
     const TAG: u64;
     /// The two fields, without reading them: they may be uninitialized.
@@ -46,7 +48,7 @@ macro_rules! hold {
         unsafe impl Holds<$value> for $c {
             const TAG: u64 = $tag;
             fn fields(this: *mut Self) -> (*mut u64, *mut $value) {
-                // wrapping_byte_add needs no promise on `this`; whoever reads or writes through it makes one.
+                // wrapping_byte_add needs no safety promise on `this`; the code that reads or writes through it makes one.
                 let at = |offset| this.cast::<u8>().wrapping_add(offset);
                 (at(core::mem::offset_of!($c, tag)).cast(), at(core::mem::offset_of!($c, opaque)).cast())
             }
@@ -71,7 +73,7 @@ unsafe fn put<C: Holds<T>, T: Copy>(at: *mut C, value: &T) {
     }
 }
 
-/// The value in a struct of C; `None` where the pointer is null or the struct was not set up.
+/// The value in a struct of C; `None` if the pointer is null or the struct was not set up.
 ///
 /// # Safety
 /// `at` is null or valid for reads, its `tag` is initialized, and it stays unchanged for `'a`.
@@ -80,11 +82,11 @@ unsafe fn get<'a, C: Holds<T>, T>(at: *const C) -> Option<&'a T> {
         return None;
     }
     let (tag, place) = C::fields(at.cast_mut());
-    // SAFETY: the tag is initialized; where it is ours, `put` or `scratch` has written the value too.
+    // SAFETY: the tag is initialized; if it is ours, `put` or `scratch` has written the value too.
     unsafe { if tag.read() == C::TAG { Some(&*place) } else { None } }
 }
 
-/// The file behind a pointer.
+/// The file that a pointer points to.
 ///
 /// # Safety
 /// As for [`get`]; the bytes that it was opened over are there for `'a`.
@@ -93,7 +95,7 @@ unsafe fn open_file<'a>(file: *const types::File) -> Option<&'a SymbolFile<'stat
     unsafe { get(file) }
 }
 
-/// The scratch behind a pointer, set up at its first use.
+/// The scratch that a pointer points to, set up at its first use.
 ///
 /// # Safety
 /// `frames` is null or valid for reads and writes for `'a`, and its tag is initialized.
@@ -116,7 +118,7 @@ unsafe fn scratch<'a>(frames: *mut types::Frames) -> Option<&'a mut Frames> {
 /// The largest struct that a caller of a later version may hand over.
 const LARGEST: usize = 4096;
 
-/// Reads a struct that begins with its size: what the caller has of it, and zeros where an older caller has nothing.
+/// Reads a struct that begins with its size: the caller's bytes, and zeros for fields that an older caller lacks.
 ///
 /// # Safety
 /// `at` is null or points to as many readable bytes as its first field says.
@@ -124,7 +126,7 @@ unsafe fn read_input<T: Input>(at: *const T) -> Result<T, Status> {
     // SAFETY: the caller's promise.
     let size = unsafe { size_of_callers(at, T::FIRST) }?;
     let mut value = MaybeUninit::<T>::zeroed();
-    // SAFETY: the caller has `size` readable bytes there, at most those of `T` are copied; every bit pattern is a `T`.
+    // SAFETY: the caller has `size` readable bytes there, and at most the bytes of `T` are copied; every bit pattern is a `T`.
     let (value, bytes) = unsafe {
         ptr::copy_nonoverlapping(at.cast::<u8>(), value.as_mut_ptr().cast(), size.min(size_of::<T>()));
         (value.assume_init(), slice::from_raw_parts(at.cast::<MaybeUninit<u8>>(), size))
@@ -157,7 +159,7 @@ unsafe fn size_of_callers<T>(at: *const T, first: usize) -> Result<usize, Status
     if size < first || size > LARGEST { Err(FOLDSYM_E_SIZE) } else { Ok(size) }
 }
 
-/// Writes what the caller has of an output struct, and zeros to what a later version of it has; the first field stays the
+/// Writes the fields that the caller's version of an output struct has, and zeros to fields of a later version; the first field stays the
 /// caller's.
 ///
 /// # Safety
@@ -171,7 +173,7 @@ unsafe fn write_output<T: Output>(at: *mut T, size: usize, value: &T) {
     }
 }
 
-/// A caller's array; null only where it is empty, `None` where it cannot be one.
+/// A caller's array; null only where it is empty, `None` if it cannot be one.
 ///
 /// # Safety
 /// `at` is null or points to `count` initialized values that stay unchanged for `'a`.
@@ -187,7 +189,7 @@ unsafe fn array<'a, T>(at: *const T, count: usize) -> Option<&'a [T]> {
     Some(unsafe { slice::from_raw_parts(at, count) })
 }
 
-/// A caller's buffer for text; empty where the pointer is null.
+/// A caller's buffer for text; empty if the pointer is null.
 ///
 /// # Safety
 /// `out` is null or valid for writes of `len` bytes for `'a`.
@@ -229,7 +231,7 @@ mod tests {
         const FIRST: usize = FIRST;
     }
 
-    /// A caller's memory: the struct, and what is behind it.
+    /// A caller's memory: the struct, and the bytes after it.
     fn memory(size: usize) -> [u64; 6] {
         let mut memory = [7; 6];
         memory[0] = size as u64;
@@ -242,7 +244,7 @@ mod tests {
         let whole = size_of::<Grown>();
         assert_eq!(read(&memory(FIRST)), Ok(Grown { size: FIRST, old: 7, new: 0 }));
         assert_eq!(read(&memory(whole)), Ok(Grown { size: whole, old: 7, new: 7 }));
-        // What a newer caller has more must be zero.
+        // Additional fields of a newer caller must be zero.
         assert_eq!(read(&memory(whole + 8)), Err(FOLDSYM_E_RESERVED));
         let mut clear = memory(whole + 8);
         clear[3] = 0;
@@ -263,7 +265,7 @@ mod tests {
             }
             memory
         };
-        // Nothing behind the caller's struct is touched.
+        // The bytes after the caller's struct stay unchanged.
         assert_eq!(written(FIRST), [FIRST as u64, 1, 7, 7, 7, 7]);
         assert_eq!(written(size_of::<Grown>()), [24, 1, 2, 7, 7, 7]);
         assert_eq!(written(size_of::<Grown>() + 16), [40, 1, 2, 0, 0, 7]);

@@ -17,7 +17,7 @@ fn status(result: Result<Status, Error>) -> Status {
     result.unwrap_or(FOLDSYM_E_DAMAGED)
 }
 
-/// Opens a file that lies whole in memory. Takes constant time.
+/// Opens a file that is entirely in memory. Takes constant time.
 ///
 /// # Safety
 /// `file` is writable; `bytes` has `len` bytes that stay as long as the file is used; `damage` is null or
@@ -29,7 +29,7 @@ pub unsafe extern "C" fn foldsym_open(
     len: usize,
     damage: *mut Damage,
 ) -> i32 {
-    // SAFETY: the bytes stay while the file is used, which is what `'static` stands for here.
+    // SAFETY: the bytes stay while the file is used, which is what `'static` means here.
     let bytes: Option<&'static [u8]> = unsafe { array(bytes.cast(), len) };
     let (false, Some(bytes)) = (file.is_null(), bytes) else { return FOLDSYM_E_ARGUMENT };
     match SymbolFile::open(bytes) {
@@ -39,7 +39,7 @@ pub unsafe extern "C" fn foldsym_open(
             FOLDSYM_OK
         }
         Err(error) => {
-            // SAFETY: both are writable where they are not null. A file that failed to open is not open.
+            // SAFETY: both are writable unless null. A file that failed to open is not set up.
             unsafe {
                 (&raw mut (*file).tag).write(0);
                 if !damage.is_null() {
@@ -51,7 +51,7 @@ pub unsafe extern "C" fn foldsym_open(
     }
 }
 
-/// Says what is known of an open file.
+/// Returns the data of an open file.
 ///
 /// # Safety
 /// `file` is open; `info` is writable and its size set.
@@ -123,7 +123,7 @@ fn empty_answer(size: usize) -> Answer {
     }
 }
 
-/// Reads frame `index` of those that the last lookup left in `frames`, innermost first.
+/// Reads frame `index` of the last lookup's `frames`, innermost first.
 ///
 /// # Safety
 /// `file` is open; `frames` comes from `foldsym_lookup` or is zeroed; `frame` is writable and its size set.
@@ -185,7 +185,7 @@ pub unsafe extern "C" fn foldsym_resolve_stack(file: *const File, stack: *const 
             write_resolved(at, &Resolved::NONE);
         }
     }
-    // From the outermost frame in: a frame is told by its caller.
+    // From the outermost frame in: a frame is resolved from its caller.
     let mut caller: Option<(StackAddr, Resolved)> = None;
     for (index, entry) in entries.iter().enumerate().rev() {
         if entry.reserved != 0 {
@@ -229,7 +229,7 @@ unsafe fn write_resolved(at: *mut types::Resolved, resolved: &Resolved) {
     }
 }
 
-/// Writes a function's name to `out`, cut to what fits, with a zero behind; returns its whole length.
+/// Writes a function's name to `out`, truncated to fit, with a terminating zero; returns its whole length.
 ///
 /// # Safety
 /// `file` is open; `out` is null or has `len` writable bytes.
@@ -250,7 +250,7 @@ pub unsafe extern "C" fn foldsym_write_name(
     tier1::terminate(out, whole)
 }
 
-/// Writes a path to `out`, cut to what fits, with a zero behind; returns its whole length.
+/// Writes a path to `out`, truncated to fit, with a terminating zero; returns its whole length.
 ///
 /// # Safety
 /// `file` is open; `out` is null or has `len` writable bytes.
@@ -271,7 +271,7 @@ pub unsafe extern "C" fn foldsym_write_path(
     tier1::terminate(out, whole)
 }
 
-/// The words for what a function returned; never null.
+/// The text of a function's return value; never null.
 #[unsafe(no_mangle)]
 pub extern "C" fn foldsym_status_text(status: i32) -> *const c_char {
     tier1::status_text(status).as_ptr()

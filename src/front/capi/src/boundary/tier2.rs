@@ -52,10 +52,10 @@ pub unsafe extern "C" fn foldsym_map_open(
         CStr::from_ptr(path)
     };
     let Some(file) = open_path(path) else { return FOLDSYM_E_IO };
-    // SAFETY: the caller promises that nobody cuts the file; one that changes gives wrong or no answers,
-    // since the reader checks each byte that it reads.
+    // SAFETY: the caller promises that the file is not truncated. If its bytes change, answers are wrong or missing, since the reader
+    // checks each byte that it reads.
     let Ok(map) = (unsafe { Mmap::map(&file) }) else { return FOLDSYM_E_IO };
-    // SAFETY: the mapping stays where it is until `Map` is dropped, and the opened file with it.
+    // SAFETY: the mapping does not move until `Map` is dropped, and the opened file is dropped with it.
     let bytes: &'static [u8] = unsafe { core::slice::from_raw_parts(map.as_ptr(), map.len()) };
     match SymbolFile::open(bytes) {
         Ok(opened) => {
@@ -83,7 +83,7 @@ fn open_path(path: &CStr) -> Option<fs::File> {
     let path = Path::new(<std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(path.to_bytes()));
     #[cfg(not(unix))]
     let path = Path::new(path.to_str().ok()?);
-    // Asked first: to open a pipe would wait for its writer.
+    // Checked first: opening a pipe would wait for its writer.
     let meta = fs::metadata(path).ok()?;
     if !meta.is_file() || meta.len() == 0 {
         return None;
@@ -146,7 +146,7 @@ pub unsafe extern "C" fn foldsym_symbolize(
     }
 }
 
-/// Gives an answer to C.
+/// Passes an answer to C.
 ///
 /// # Safety
 /// `out` is writable.
@@ -231,7 +231,7 @@ pub unsafe extern "C" fn foldsym_symbolize_stack(
 /// Writes the readable name of a linkage name, in the way of `foldsym_write_name`.
 ///
 /// # Safety
-/// `name` ends with a zero; `out` is null or has `len` writable bytes, which are none of the name's.
+/// `name` ends with a zero; `out` is null or has `len` writable bytes, which do not overlap the name.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn foldsym_demangle(name: *const c_char, out: *mut c_char, len: usize) -> usize {
     // SAFETY: as promised above.
@@ -249,7 +249,7 @@ pub unsafe extern "C" fn foldsym_demangle(name: *const c_char, out: *mut c_char,
     tier1::terminate(out, readable.map(|text| text.len()))
 }
 
-/// Gives back what `foldsym_symbolize` made. Null is allowed.
+/// Frees the result of `foldsym_symbolize`. Null is allowed.
 ///
 /// # Safety
 /// `symbols` is null or comes from `foldsym_symbolize`, and is not used again.

@@ -1,4 +1,4 @@
-//! What the tests share: the libraries, the C compiler, and symbol files made from committed programs.
+//! Shared by the tests: the libraries, the C compiler, and symbol files made from committed programs.
 
 #![allow(dead_code, unreachable_pub)] // each test uses some of it
 
@@ -18,7 +18,7 @@ pub fn crate_dir() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// A folder for what a test builds.
+/// A folder for the outputs of a test.
 pub fn folder(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     std::fs::create_dir_all(&folder).unwrap();
@@ -49,7 +49,7 @@ fn cargo(args: &[&str], dir: &Path, target: &Path) {
     assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// The static library of tier 1 alone.
+/// The static library with only tier 1.
 pub fn embedded() -> &'static Path {
     static LIBRARY: OnceLock<PathBuf> = OnceLock::new();
     LIBRARY.get_or_init(|| {
@@ -88,7 +88,7 @@ pub fn both_tiers() -> &'static Path {
     })
 }
 
-/// What the flags of every test program are: no warning passes.
+/// The flags of every test program: warnings are errors.
 const FLAGS: &[&str] = &["-O2", "-Wall", "-Wextra", "-Werror", "-pedantic"];
 
 /// Compiles and links a program.
@@ -120,12 +120,20 @@ pub fn symbol_file(program: &str, folder: &Path) -> PathBuf {
     symbol_file_with(program, folder, false)
 }
 
-/// The same, with the calls to functions of other modules where that is wanted.
+/// The same, with the calls to functions of other modules if requested.
 pub fn symbol_file_with(program: &str, folder: &Path, imports: bool) -> PathBuf {
     let from = foldsym_testbins::root().join("built").join(program);
     let to = folder.join(format!("{}.fsym", program.replace('/', ".")));
-    convert(&from, &to, &Options { threads: 1, imports, ..Options::default() }, &NoProgress)
-        .unwrap_or_else(|error| panic!("{program}: {error}"));
+    convert(
+        &from,
+        &to,
+        &Options::default().with(|options| {
+            options.threads = 1;
+            options.imports = imports;
+        }),
+        &NoProgress,
+    )
+    .unwrap_or_else(|error| panic!("{program}: {error}"));
     to
 }
 
@@ -137,7 +145,7 @@ pub fn run(program: &Path, args: &[&str]) -> String {
     stdout
 }
 
-/// The compilers of C++ that are asked for: the system's, and clang 22; those that miss are skipped.
+/// The C++ compilers to test: the system's, and clang 22; those that are missing are skipped.
 pub fn cxx_compilers() -> Vec<PathBuf> {
     let clang = llvm("clang++");
     compiler("c++").into_iter().chain(clang).collect()

@@ -1,8 +1,8 @@
-//! Section UNWIND for C (`include/foldsym_unwind.h`): registers of a frame in, those of its caller out.
+//! Unwinds frames for C by the section UNWIND (`include/foldsym_unwind.h`): registers of a frame in, those of its caller out.
 //!
-//! What C promises for every function, and each proof below rests on: a pointer points to memory of the stated type that nobody else writes
-//! during the call; the bytes of an opened file stay there as long as its `foldsym_unwind` is used. The library allocates nothing, takes no
-//! lock, makes no syscall, and calls back only the function that reads memory.
+//! The C caller promises the following for every function, and each safety proof below relies on it: a pointer points to memory of the
+//! stated type that no other thread writes during the call; the bytes of an opened file live as long as its `foldsym_unwind` is used. The
+//! library allocates nothing, takes no lock, makes no system call, and calls back only the function that reads memory.
 
 #![no_std]
 #![warn(missing_docs)]
@@ -88,7 +88,7 @@ pub unsafe extern "C" fn foldsym_unwind_open(data: *const c_void, len: usize, ou
     OK
 }
 
-/// Machine and section of a file; `None` where it has no section, or is of a processor that cannot be stepped on.
+/// Machine and section of a file; `None` if it has no section, or is of a processor that cannot be stepped on.
 fn open(bytes: &'static [u8]) -> Result<Option<(u32, Unwind<'static>)>, ()> {
     let header = Header::parse(bytes).map_err(|_| ())?;
     if header.file_len != bytes.len() as u64 {
@@ -154,7 +154,7 @@ pub unsafe extern "C" fn foldsym_unwind_step(
         ((&raw const (*unwind).machine).read(), &*(&raw const (*unwind).opaque).cast::<Unwind<'static>>())
     };
     let machine = u16::try_from(machine).ok().and_then(Machine::of_elf);
-    // SAFETY: not null, initialized, and nobody else's during the call.
+    // SAFETY: not null, initialized, and used by no other thread during the call.
     let walk = unsafe { &mut *walk };
     let Some(machine) = machine.filter(|_| walk.size == size_of::<Walk>() && walk.reserved == 0) else {
         return E_ARGUMENT;

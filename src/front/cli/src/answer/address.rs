@@ -1,9 +1,9 @@
-//! Turns what was typed for an address into a place of the program.
+//! Parses the text of an address into a place of the program.
 
 use std::cell::Cell;
 
 use foldsym_lookup::ImageAddr;
-use foldsym_symbolize::{Place, number};
+use foldsym_symbolize::{ReportedAddress, number};
 
 use crate::io::failure::quoted;
 
@@ -28,16 +28,24 @@ impl Space {
     /// Reads a number or `SECTION:OFFSET`, of the program that is the only module.
     ///
     /// # Errors
-    /// What is wrong with the text, for the user.
-    pub(crate) fn parse(&self, text: &str) -> Result<Place, String> {
+    /// The fault of the text, for the user.
+    pub(crate) fn parse(&self, text: &str) -> Result<ReportedAddress, String> {
+        self.parse_in(text, text)
+    }
+
+    /// As [`Self::parse`], of a text that is a part of a word. Messages quote the word as it was given.
+    ///
+    /// # Errors
+    /// As [`Self::parse`].
+    pub(crate) fn parse_in(&self, word: &str, text: &str) -> Result<ReportedAddress, String> {
         if let Some(given) = number(text) {
             if text.as_bytes().get(1).is_none_or(u8::is_ascii_digit) {
                 self.has_decimal.set(true);
             }
-            return Ok(Place::Memory(given));
+            return Ok(ReportedAddress::Memory(given));
         }
         // A section's name may hold colons; an offset cannot.
-        let (name, offset) = text.rsplit_once(':').ok_or_else(|| no_address(text))?;
+        let (name, offset) = text.rsplit_once(':').ok_or_else(|| no_address(word, text))?;
         let offset = number(offset).ok_or_else(|| {
             format!(
                 "{} is not an offset: expected 0x and hexadecimal digits, or decimal digits",
@@ -50,14 +58,14 @@ impl Space {
         if named.next().is_some() {
             return Err(format!("several sections are named {}: give an address", quoted(name)));
         }
-        Ok(Place::Section { module: 0, section, offset })
+        Ok(ReportedAddress::Section { module: 0, section, offset })
     }
 
     /// The link-time address of a place; `None` past the end of its section.
-    pub(crate) fn image(&self, place: Place) -> Option<ImageAddr> {
+    pub(crate) fn image(&self, place: ReportedAddress) -> Option<ImageAddr> {
         match place {
-            Place::Memory(address) => Some(ImageAddr(address.wrapping_sub(self.base))),
-            Place::Section { section, offset, .. } => {
+            ReportedAddress::Memory(address) => Some(ImageAddr(address.wrapping_sub(self.base))),
+            ReportedAddress::Section { section, offset, .. } => {
                 let section = self.sections.get(section).filter(|section| offset < section.size)?;
                 Some(ImageAddr(section.start.wrapping_add(offset)))
             }
@@ -66,11 +74,11 @@ impl Space {
     }
 }
 
-fn no_address(text: &str) -> String {
+fn no_address(word: &str, text: &str) -> String {
     let expected = "expected 0x and hexadecimal digits, decimal digits, or SECTION:OFFSET";
     let is_hex = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_hexdigit());
     let hint = if is_hex { " (hexadecimal digits without 0x)" } else { "" };
-    format!("{} is not an address{hint}: {expected}", quoted(text))
+    format!("{} is not an address{hint}: {expected}", quoted(word))
 }
 
 #[cfg(test)]
@@ -88,11 +96,14 @@ mod tests {
         ];
         let space = Space { base: 0x1000, sections, ..Space::default() };
         let image = |text: &str| space.parse(text).map(|place| space.image(place));
-        assert_eq!(space.parse("0x1010"), Ok(Place::Memory(0x1010)));
+        assert_eq!(space.parse("0x1010"), Ok(ReportedAddress::Memory(0x1010)));
         assert_eq!(image("0x1010"), Ok(Some(ImageAddr(0x10))));
-        // Below where it was linked to: the bias wraps.
+        // Below the link-time address: the bias wraps.
         assert_eq!(image("0xfff"), Ok(Some(ImageAddr(u64::MAX))));
-        assert_eq!(space.parse(".text:64"), Ok(Place::Section { module: 0, section: 0, offset: 64 }));
+        assert_eq!(
+            space.parse(".text:64"),
+            Ok(ReportedAddress::Section { module: 0, section: 0, offset: 64 })
+        );
         assert_eq!(image(".text:0x3f"), Ok(Some(ImageAddr(0x13f))));
         assert_eq!(image(".text:64"), Ok(None));
         assert_eq!(image("a:b:1"), Ok(Some(ImageAddr(0x201))));

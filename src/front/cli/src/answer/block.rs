@@ -38,7 +38,7 @@ pub(crate) fn block_range(out: &mut Vec<u8>, block: &BasicBlock) {
     out.extend_from_slice(flags(block).text.as_bytes());
 }
 
-/// Puts what is known of a block itself, without braces.
+/// Puts the members of a block's object, without braces.
 pub(crate) fn block_members(out: &mut Vec<u8>, block: &BasicBlock) {
     out.extend_from_slice(b"\"Id\":");
     number(out, block.id);
@@ -68,7 +68,7 @@ pub(crate) struct Block {
     pub(crate) block: BasicBlock,
     /// The function whose blocks these are.
     pub(crate) function: Option<NameId>,
-    /// Other functions were folded into it: numbers and flags are of the one that remained.
+    /// Other functions were folded into it: numbers and flags are those of the survivor.
     pub(crate) folded: bool,
 }
 
@@ -77,7 +77,7 @@ pub(crate) struct BlockFinder<'f> {
     file: SymbolFile<'f>,
     /// Without a map, no address has one.
     map: Option<BasicBlocks<'f>>,
-    /// Whose the blocks of a range are, of ranges that were asked for.
+    /// The function of each range of blocks that was looked up.
     functions: FxHashMap<u32, Option<NameId>>,
     frames: Frames,
 }
@@ -94,7 +94,7 @@ impl<'f> BlockFinder<'f> {
     pub(crate) fn of(&mut self, answer: &Answer) -> Result<Option<Block>, Error> {
         let (Some(map), Some(image)) = (&self.map, answer.image_address) else { return Ok(None) };
         let Some(block) = map.at(ImageAddr(image))? else { return Ok(None) };
-        // A part of a function may not be shared where its beginning is.
+        // A part of a function may be shared even if its entry is not.
         let folded = answer.candidate_count.is_some();
         if let Some(&function) = self.functions.get(&block.range) {
             return Ok(Some(Block { block, function, folded }));

@@ -3,11 +3,11 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use foldsym_lookup::{NameId, Names, SymbolFile};
+use foldsym_lookup::{NameId, Names, SymbolFile, What};
 use foldsym_store::{Store, StoreError, StoreOptions, default_cache};
 #[cfg(feature = "convert")]
 use foldsym_symbolize::LoadError;
-use foldsym_symbolize::{SymbolMap, Symbolizer};
+use foldsym_symbolize::{SymbolMap, Symbolizer, number};
 
 use crate::answer::address::Section;
 use crate::args::{Answering, Sources};
@@ -18,18 +18,26 @@ use crate::io::mapped::Mapped;
 /// Opens the file.
 ///
 /// # Errors
-/// It is no `.fsym`, of another version, or damaged at its head: exit code 3, with path and place. Of a program the message
-/// says what to do.
+/// The file is not a `.fsym`, has another version, or has a damaged header: exit code 3, with path and place. For a program the message
+/// says how to convert it.
 pub(crate) fn open(mapped: &Mapped) -> Result<SymbolFile<'_>, Failure> {
-    SymbolFile::open(mapped).map_err(|error| {
-        if !is_program(mapped) {
-            return damaged(mapped, error);
-        }
-        let path = mapped.path().display();
-        let what = format!("a program, not a symbol file; convert it first: foldsym convert {path}");
-        Failure::input(mapped.path(), what)
+    SymbolFile::open(mapped).map_err(|error| match error.what {
+        What::Magic => not_a_symbol_file(mapped.path(), mapped),
+        _ => damaged(mapped, error),
     })
 }
+
+/// Describes a file that is not a `.fsym`, by its first bytes.
+pub(crate) fn not_a_symbol_file(path: &Path, first: &[u8]) -> Failure {
+    if !is_program(first) {
+        return Failure::input(path, What::Magic.text());
+    }
+    let what = format!("a program, not a symbol file; convert it first: foldsym convert {}", path.display());
+    Failure::input(path, what)
+}
+
+/// The most bytes at the start of a file that are needed to recognise a program.
+pub(crate) const MAX_MAGIC: u64 = 24;
 
 /// True for the first bytes of ELF and Mach-O files and of archives.
 fn is_program(bytes: &[u8]) -> bool {
@@ -97,6 +105,7 @@ pub(crate) struct Loaded {
 /// It cannot be read, is damaged at its head, or cannot be converted: exit code 3, with path and place.
 #[cfg(feature = "convert")]
 pub(crate) fn load(symbolizer: &Symbolizer, path: &Path) -> Result<Loaded, Failure> {
+    find_file(path)?;
     let named = limits::name(&path.display().to_string());
     match symbolizer.load(path) {
         Ok(map) => Ok(Loaded { map, _named: named }),
@@ -105,9 +114,20 @@ pub(crate) fn load(symbolizer: &Symbolizer, path: &Path) -> Result<Loaded, Failu
     }
 }
 
+/// An address in place of the file: the user left the file out.
+fn find_file(path: &Path) -> Result<(), Failure> {
+    let is_address = path.to_str().and_then(number).is_some();
+    if is_address && let Err(error) = path.metadata() {
+        let hint = "the first argument is FILE, unless --store, --search or --maps is given";
+        return Err(Failure::input(path, format!("{error}; {hint}")));
+    }
+    Ok(())
+}
+
 /// Opens the file that a user names, which must be a `.fsym`.
 #[cfg(not(feature = "convert"))]
 pub(crate) fn load(_: &Symbolizer, path: &Path) -> Result<Loaded, Failure> {
+    find_file(path)?;
     let named = limits::name(&path.display().to_string());
     let begins_like_program = || {
         let mut first = [0; 8];
@@ -117,7 +137,7 @@ pub(crate) fn load(_: &Symbolizer, path: &Path) -> Result<Loaded, Failure> {
     };
     if begins_like_program() {
         let what =
-            "a program, and this build of foldsym reads .fsym files alone (it lacks the feature `convert`)";
+            "a program, and this build of foldsym reads only .fsym files (it lacks the feature `convert`)";
         return Err(Failure::input(path, what));
     }
     match SymbolMap::open(path) {
@@ -141,7 +161,7 @@ pub(crate) fn sections(file: &SymbolFile<'_>) -> Vec<Section> {
     file.program_sections().map(section).collect()
 }
 
-/// The bytes of a function's name; `None` where the table of names is damaged.
+/// The bytes of a function's name; `None` if the table of names is damaged.
 pub(crate) fn name_bytes(file: &SymbolFile<'_>, id: NameId) -> Option<Vec<u8>> {
     bytes(file.names(), id.0)
 }

@@ -1,4 +1,4 @@
-//! Where the code of functions is: pieces know their functions, and this turns that around.
+//! Collects the ranges of functions: pieces refer to their functions, and this inverts that relation.
 
 use foldsym_lookup::{Error, FunctionId, Member, NameId, Owner, Piece, PieceId, SymbolFile};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -10,7 +10,7 @@ pub(crate) struct Places {
     pub(crate) ranges: Vec<(u64, u64)>,
     /// The most functions that one of the ranges has.
     pub(crate) sharing: u32,
-    /// The pieces that the ranges are made of: where each starts, and how many functions have it.
+    /// The pieces of the ranges: the start of each, and how many functions share it.
     pub(crate) pieces: Vec<(u64, u32)>,
 }
 
@@ -18,11 +18,11 @@ pub(crate) struct Places {
 pub(crate) struct Part {
     /// Half-open; code of another function may have been cut out of it.
     pub(crate) range: (u64, u64),
-    /// The symbol that starts it, where that is not the function's own: then the function is not entered here.
+    /// The symbol at its start, if that is not the function's own: then the function is not entered here.
     pub(crate) name: Option<NameId>,
 }
 
-/// The part at which a function is entered; `None` where several may be, since no symbol tells them apart.
+/// The part at which a function is entered; `None` if there are several possible parts, since no symbol distinguishes them.
 pub(crate) fn entry(parts: &[Part]) -> Option<&Part> {
     let mut unnamed = parts.iter().filter(|part| part.name.is_none());
     unnamed.next().filter(|_| unnamed.next().is_none())
@@ -31,7 +31,7 @@ pub(crate) fn entry(parts: &[Part]) -> Option<&Part> {
 fn add_part(parts: &mut Vec<Part>, piece: &Piece, name: Option<NameId>) {
     let (start, end) = (piece.function_start().0, piece.start.0.saturating_add(piece.body));
     match parts.last_mut() {
-        // The rest behind another function that was cut out.
+        // The rest, after another function that was cut out.
         Some(last) if piece.skip > 0 && last.range.0 == start => last.range.1 = end,
         // Only a change of rows.
         Some(last) if name.is_none() && last.name.is_none() && last.range.1 == start => last.range.1 = end,
@@ -66,7 +66,7 @@ pub(crate) fn places(
     Ok(places)
 }
 
-/// What the compiler placed apart (`f` and `f.cold`), of all functions, in order of address.
+/// The parts of all functions that the compiler split off (`f` and `f.cold`), in order of address.
 ///
 /// # Errors
 /// The file is damaged.
@@ -81,12 +81,12 @@ struct Owned {
     function: FunctionId,
     /// How many functions have the piece.
     sharing: u32,
-    /// The symbol that starts the piece where it differs from the function's own name.
+    /// The symbol at the start of the piece, if it differs from the function's own name.
     name: Option<NameId>,
 }
 
-/// Gives each piece with each of its functions. Pieces know their functions and not the other way round, so
-/// this goes over all of them, once.
+/// Visits each piece with each of its functions. Pieces refer to their functions, but functions do not refer to their pieces, so this
+/// visits all pieces, once.
 fn each_owner(file: &SymbolFile<'_>, mut give: impl FnMut(&Piece, Owned)) -> Result<(), Error> {
     for id in (0..file.records().piece_count()).map(PieceId) {
         let piece = file.records().piece(id)?;

@@ -4,36 +4,34 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use foldsym_symbolize::{
-    Kind, Module, ModuleId, Modules, Place, Request, RequestError, StackFrame, build_id_and_offset,
-    module_and_offset, modules_of_maps, modules_of_process, number, parse_maps,
+    AddressKind, GivenStack, MAX_FRAMES, Module, ModuleId, Modules, ReportedAddress, Request, RequestError,
+    Requests, StackFrame, build_id_and_offset, module_and_offset, modules_of_maps, modules_of_process,
+    number, parse_maps,
 };
-use serde_json::Value;
 
 use crate::args::Sources;
 use crate::io::failure::{Failure, quoted};
 
-/// Stacks with more frames are refused: no stack of a program is that deep, and answers are kept whole.
-const MAX_FRAMES: usize = 1 << 17;
-/// Modules that lines may name; then the list begins anew.
+/// Most modules that input lines may name before the list is cleared.
 const MAX_NAMED: usize = 1 << 16;
 /// A module has few sections: each costs a comparison for each address in it.
 const MAX_SECTIONS: usize = 1 << 10;
 /// Files of `--maps` are not larger.
 const MAX_MAPS: u64 = 256 << 20;
 
-/// The modules that are known so far: those of `--maps`, and those that lines named.
+/// The modules so far: the modules of `--maps`, and modules that input lines named.
 pub(crate) struct Process {
-    /// Those of `--maps`.
+    /// The modules of `--maps`.
     mapped: Modules,
-    /// The same, and then those that lines named.
+    /// The modules of `--maps`, and then those that input lines named.
     modules: Modules,
-    /// By what lines call them, which strangers wrote: hashed with a key.
+    /// By the name in input lines. Strangers may write them, so the hash has a key.
     named: HashMap<String, usize>,
-    /// Modules of logs by where their program is, and build id: a path has many spellings.
+    /// Modules of logs, by the path of their program and the build id: a path has many spellings.
     programs: HashMap<(PathBuf, Option<ModuleId>), usize>,
     open_paths: bool,
-    /// The modules of the last JSON line, as they were written.
-    last: Option<(Value, Modules)>,
+    /// Reads lines that are JSON.
+    requests: Requests,
 }
 
 impl Process {
@@ -45,7 +43,7 @@ impl Process {
         let mut mapped = Modules::new(Vec::new());
         if let Some(path) = &sources.maps {
             let entries = parse_maps(&read(path)?).map_err(|error| Failure::input(path, error))?;
-            // What the kernel says of a process that runs is trusted, and nothing else without a word of the user.
+            // The list of a running process is the kernel's, so its paths are trusted; other paths are opened only if the user allows it.
             mapped = match running(path) {
                 Some(folder) => modules_of_process(&entries, Some(&folder)),
                 None if sources.open_paths => modules_of_process(&entries, None),
@@ -61,7 +59,7 @@ impl Process {
             named: HashMap::new(),
             programs: HashMap::new(),
             open_paths: sources.open_paths,
-            last: None,
+            requests: Requests::default(),
         })
     }
 
@@ -73,8 +71,8 @@ impl Process {
     /// Reads a line that is one address.
     ///
     /// # Errors
-    /// What is wrong with it, for the user.
-    pub(crate) fn line(&mut self, line: &str) -> Result<Place, String> {
+    /// The fault of the line, for the user.
+    pub(crate) fn line(&mut self, line: &str) -> Result<ReportedAddress, String> {
         self.forget();
         match file_and_address(line.trim()) {
             Some((file, address)) => {
@@ -86,7 +84,7 @@ impl Process {
                 }
                 let address = number(address).ok_or_else(|| no_address(address))?;
                 let new = || Module::new(file).with_program(Path::new(file));
-                Ok(Place::Image { module: self.module(file, new), address })
+                Ok(ReportedAddress::Image { module: self.module(file, new), address })
             }
             None => self.word(line.trim()),
         }
@@ -95,7 +93,7 @@ impl Process {
     /// Reads a line that is a stack.
     ///
     /// # Errors
-    /// What is wrong with it, for the user.
+    /// The fault of the line, for the user.
     pub(crate) fn stack(&mut self, line: &str) -> Result<Vec<StackFrame>, String> {
         self.forget();
         let mut frames = Vec::new();
@@ -103,10 +101,12 @@ impl Process {
             if frames.len() == MAX_FRAMES {
                 return Err(format!("more than {MAX_FRAMES} frames"));
             }
-            let kind = if frames.is_empty() { Kind::Exact } else { Kind::Return };
+            let kind = if frames.is_empty() { AddressKind::Exact } else { AddressKind::Return };
             frames.push(match (word, word.strip_prefix('=')) {
                 ("?", _) => StackFrame::UNKNOWN,
-                (_, Some(word)) => StackFrame { place: self.word(word)?, kind: Kind::Exact },
+                (_, Some(address)) => {
+                    StackFrame { place: self.word_in(word, address)?, kind: AddressKind::Exact }
+                }
                 _ => StackFrame { place: self.word(word)?, kind },
             });
         }
@@ -119,34 +119,28 @@ impl Process {
     /// Reads a stack that is a JSON object. Lines of one process, which repeat its modules, share them.
     ///
     /// # Errors
-    /// What is wrong with it, for the user.
-    pub(crate) fn request(&mut self, mut json: Value) -> Result<Request, RequestError> {
-        let Some(given) = json.get("modules") else { return Request::parse(&json, Some(&self.modules)) };
-        // A process may have a million modules: no two lists are kept.
-        self.last = self.last.take().filter(|(last, _)| last == given);
-        if let Some((_, modules)) = &self.last {
-            if let Some(object) = json.as_object_mut() {
-                object.remove("modules");
-            }
-            return Request::parse(&json, Some(modules));
-        }
-        let request = Request::parse(&json, None)?;
-        self.last = json.get_mut("modules").map(|given| (given.take(), request.modules.clone()));
-        Ok(request)
+    /// The fault of the line, for the user.
+    pub(crate) fn request(&mut self, given: &GivenStack<'_>) -> Result<Request, RequestError> {
+        self.requests.parse(given, Some(&self.modules))
     }
 
     /// `0x7f00...`, `MODULE+OFFSET` or `BUILDID:OFFSET`.
-    fn word(&mut self, word: &str) -> Result<Place, String> {
-        if let Some(address) = number(word) {
-            return Ok(Place::Memory(address));
+    fn word(&mut self, word: &str) -> Result<ReportedAddress, String> {
+        self.word_in(word, word)
+    }
+
+    /// As [`Self::word`], of a text that is a part of a word. Messages quote the word as it was given.
+    fn word_in(&mut self, word: &str, text: &str) -> Result<ReportedAddress, String> {
+        if let Some(address) = number(text) {
+            return Ok(ReportedAddress::Memory(address));
         }
-        if let Ok((id, address)) = build_id_and_offset(word) {
+        if let Ok((id, address)) = build_id_and_offset(text) {
             let name = id.to_string();
             let new = || Module::new(&name).with_id(id);
-            return Ok(Place::Image { module: self.module(&name, new), address });
+            return Ok(ReportedAddress::Image { module: self.module(&name, new), address });
         }
-        let (name, address) = module_and_offset(word).map_err(|_| no_address(word))?;
-        Ok(Place::Image { module: self.module(name, || Module::new(name)), address })
+        let (name, address) = module_and_offset(text).map_err(|_| no_address(word))?;
+        Ok(ReportedAddress::Image { module: self.module(name, || Module::new(name)), address })
     }
 
     /// The module that lines call so: one of `--maps` of that path or file name, else a new one.
@@ -159,20 +153,20 @@ impl Process {
         index
     }
 
-    /// An address of a module that a log names. Of equal names, those with another build id are other modules; other spellings of one
-    /// path are the same.
-    pub(crate) fn place(&mut self, name: &str, id: Option<&str>, address: u64) -> Place {
+    /// An address of a module that a log names. Modules with the same name and different build ids are different modules; two spellings of
+    /// one path are the same module.
+    pub(crate) fn place(&mut self, name: &str, id: Option<&str>, address: u64) -> ReportedAddress {
         let id = id.and_then(|id| ModuleId::parse(id).ok());
         let key = id.as_ref().map_or_else(|| name.to_owned(), |id| format!("{id} {name}"));
         if let Some(&module) = self.named.get(&key) {
-            return Place::Image { module, address };
+            return ReportedAddress::Image { module, address };
         }
         let program = if self.open_paths { std::fs::canonicalize(name).ok() } else { None };
         let program = program.map(|program| (program, id.clone()));
         let known = program.as_ref().and_then(|program| self.programs.get(program).copied());
         if let Some(module) = known {
             self.named.insert(key, module);
-            return Place::Image { module, address };
+            return ReportedAddress::Image { module, address };
         }
         let open_paths = self.open_paths;
         let new = || {
@@ -187,10 +181,10 @@ impl Process {
         if let Some(program) = program {
             self.programs.insert(program, module);
         }
-        Place::Image { module, address }
+        ReportedAddress::Image { module, address }
     }
 
-    /// Begins the list anew where lines named very many. Places that were read before count no more.
+    /// Clears the list if lines named very many modules. Places that were read before become invalid.
     pub(crate) fn forget(&mut self) {
         // One program has any number of spellings.
         if self.modules.len() > self.mapped.len() + MAX_NAMED || self.named.len() > 2 * MAX_NAMED {
@@ -201,8 +195,8 @@ impl Process {
     }
 }
 
-/// The folder `/proc/PID` of a process of which a path is the list of mappings, as the kernel writes it: `/proc/PID/maps`, also by links
-/// and with `..`, and nothing that merely begins so.
+/// The folder `/proc/PID` if the path is a running process's list of mappings: `/proc/PID/maps`, also by links and with `..`. Other files
+/// with similar paths do not count.
 fn running(maps: &Path) -> Option<PathBuf> {
     let real = maps.canonicalize().ok()?;
     let mut words = real.strip_prefix("/proc").ok()?.iter().map(|word| word.to_str().unwrap_or_default());
@@ -240,9 +234,11 @@ fn read_sections(path: &Path) -> Result<Vec<(String, u64)>, Failure> {
             add(path, name, address.trim())?;
         }
     }
-    // The kernel shows addresses of 0 to whoever is not root.
     if sections.iter().all(|(_, address)| *address == 0) {
-        return Err(Failure::input(path, "no section has an address: /sys/module is to be read as root"));
+        return Err(Failure::input(
+            path,
+            "all section addresses are 0: the kernel shows them in /sys/module only to root",
+        ));
     }
     Ok(sections)
 }
@@ -286,11 +282,11 @@ mod tests {
     #[test]
     fn every_way_to_name_an_address() {
         let mut process = process(true);
-        assert_eq!(process.line("0x10"), Ok(Place::Memory(16)));
-        assert_eq!(process.line("(liba.so+0x20)"), Ok(Place::Image { module: 0, address: 32 }));
-        assert_eq!(process.line("abcdef:3"), Ok(Place::Image { module: 1, address: 3 }));
-        assert_eq!(process.line("liba.so+1"), Ok(Place::Image { module: 0, address: 1 }));
-        assert_eq!(process.line("\"/opt/my app\" 0x5"), Ok(Place::Image { module: 2, address: 5 }));
+        assert_eq!(process.line("0x10"), Ok(ReportedAddress::Memory(16)));
+        assert_eq!(process.line("(liba.so+0x20)"), Ok(ReportedAddress::Image { module: 0, address: 32 }));
+        assert_eq!(process.line("abcdef:3"), Ok(ReportedAddress::Image { module: 1, address: 3 }));
+        assert_eq!(process.line("liba.so+1"), Ok(ReportedAddress::Image { module: 0, address: 1 }));
+        assert_eq!(process.line("\"/opt/my app\" 0x5"), Ok(ReportedAddress::Image { module: 2, address: 5 }));
         assert_eq!(process.modules().len(), 3);
         assert_eq!(process.modules()[2].program.as_deref(), Some(Path::new("/opt/my app")));
         let frames = process.stack("0x1 liba.so+2 ? =3").unwrap();
@@ -298,7 +294,10 @@ mod tests {
             frames,
             [
                 StackFrame::exact(1),
-                StackFrame { place: Place::Image { module: 0, address: 2 }, kind: Kind::Return },
+                StackFrame {
+                    place: ReportedAddress::Image { module: 0, address: 2 },
+                    kind: AddressKind::Return
+                },
                 StackFrame::UNKNOWN,
                 StackFrame::exact(3)
             ]
@@ -314,12 +313,12 @@ mod tests {
             [app.clone(), folder.path().join("./app"), folder.path().join("app/../app"), app.clone()];
         let spelled = spelled.map(|path| path.to_str().unwrap().to_owned());
         let mut process = process(true);
-        let is_first = |place| matches!(place, Place::Image { module: 0, address: 1 });
+        let is_first = |place| matches!(place, ReportedAddress::Image { module: 0, address: 1 });
         for path in [&spelled[0], &spelled[1], &spelled[3]] {
             assert!(is_first(process.place(path, None, 1)), "{path}");
         }
         assert_eq!(process.modules().len(), 1);
-        // What leads nowhere is a module of its own, and so is another build.
+        // A path without a file is a module of its own, and so is another build.
         assert!(!is_first(process.place(&spelled[2], None, 1)));
         assert!(!is_first(process.place(&spelled[0], Some("abcd"), 1)));
         assert_eq!(process.place(&spelled[1], Some("abcd"), 1), process.place(&spelled[0], Some("abcd"), 1));

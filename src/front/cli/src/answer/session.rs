@@ -1,4 +1,4 @@
-//! Runs over the lines of a command that answers: each line in, its answer out, at the moment it is due.
+//! Answers each input line of a command, and flushes when a client waits.
 
 use std::io;
 
@@ -6,7 +6,6 @@ use std::path::Path;
 
 use foldsym_lookup::SymbolFile;
 use foldsym_symbolize::{Answer, Form, Mapping, Module, Modules, Names, Unknown, json};
-use serde_json::{Map, Value};
 
 use crate::answer::address::Space;
 use crate::answer::block::{self, Block};
@@ -14,7 +13,7 @@ use crate::answer::open::Loaded;
 use crate::answer::text::{self, TextStyle};
 use crate::args::{Answering, Marks};
 use crate::io::failure::{Failure, complain, exit, shortened};
-use crate::io::input::{Line, Lines};
+use crate::io::input::{Line, Lines, MAX_LINE};
 use crate::io::output::Output;
 
 /// Why one line has no answer. The lines after it still get theirs.
@@ -29,12 +28,12 @@ impl LineError {
         Self { message: message.into(), code: exit::USAGE }
     }
 
-    /// The same where there is one answer alone.
+    /// The same error, for a command with a single answer.
     pub(crate) fn into_failure(self) -> Failure {
         Failure { message: self.message, code: self.code }
     }
 
-    /// The `.fsym` is damaged where the answer should be.
+    /// The `.fsym` is damaged at the place of the answer.
     pub(crate) fn damaged(path: &Path, error: foldsym_lookup::Error) -> Self {
         Self { message: format!("{}: damaged: {error}", path.display()), code: exit::BAD_INPUT }
     }
@@ -75,7 +74,7 @@ impl Source {
     }
 }
 
-/// What prints the answers of one command.
+/// Prints the answers of one command.
 pub(crate) struct Session {
     /// How addresses are read.
     pub(crate) space: Space,
@@ -85,8 +84,8 @@ pub(crate) struct Session {
     style: TextStyle,
     /// A line is a stack: it has many answers, and its text ends with a blank line more.
     stacks: bool,
-    /// What the answer to this line repeats of it.
-    pub(crate) echo: Map<String, Value>,
+    /// Keys of this line that its answer repeats, with values as JSON.
+    pub(crate) echo: Vec<(String, String)>,
     /// The text says of no answer how sure it is, and the user did not ask for that.
     is_silent: bool,
     /// Such answers that are one of several functions.
@@ -96,7 +95,7 @@ pub(crate) struct Session {
     /// An address in code was answered; any address was.
     found: bool,
     asked: bool,
-    /// The file of all addresses; `None` where they are of many modules.
+    /// The file of all addresses; `None` if they belong to many modules.
     module: Option<String>,
 }
 
@@ -133,7 +132,7 @@ impl Session {
                 basenames: args.basenames,
             },
             stacks: false,
-            echo: Map::new(),
+            echo: Vec::new(),
             is_silent: !args.is_json() && !on_terminal && !args.candidates && args.certainty.is_none(),
             unmarked: 0,
             number: 0,
@@ -143,7 +142,7 @@ impl Session {
         }
     }
 
-    /// The same for lines that are stacks: their answers have numbers, and a blank line follows those of a line.
+    /// The same for lines that are stacks: their answers are numbered, and a blank line follows the answers of each line.
     pub(crate) fn of_stacks(self) -> Self {
         Self { stacks: true, ..self }
     }
@@ -153,10 +152,10 @@ impl Session {
         if self.json { Form::Json } else { Form::Plain }
     }
 
-    /// Puts one answer: its text, or its object without a line end. `found` is its basic block, where that was asked for.
+    /// Puts one answer: its text, or its object without a line end. `found` is its basic block, if that was requested.
     ///
     /// # Errors
-    /// The file is damaged where the answer should be, or its names are more than the file can hold.
+    /// The file is damaged at the place of the answer, or its names are longer than a file can have.
     pub(crate) fn put(
         &mut self,
         answer: &Answer,
@@ -210,7 +209,7 @@ impl Session {
         }
     }
 
-    /// Answers the arguments' lines, or without any those of standard input. Gives the exit code.
+    /// Answers the lines of the arguments, or without arguments those of standard input. Returns the exit code.
     ///
     /// # Errors
     /// Standard output cannot be written, standard input cannot be read.
@@ -234,7 +233,7 @@ impl Session {
         }
         let mut lines = Lines::new(io::stdin().lock());
         let mut number = 0;
-        // A failure to write comes back through the reader: what it says must not name the input.
+        // A failure to write is returned by the reader; its message must not name the input.
         let mut unwritten = false;
         loop {
             let out = &mut self.out;
@@ -258,7 +257,10 @@ impl Session {
                     Ok(text) => (answer(self, text), text),
                     Err(_) => (Err(LineError::usage("not UTF-8 text")), ""),
                 },
-                Line::TooLong => (Err(LineError::usage("longer than a line of addresses may be")), ""),
+                Line::TooLong => {
+                    let message = format!("line too long (at most {MAX_LINE} bytes)");
+                    (Err(LineError::usage(message)), "")
+                }
             };
             code = code.max(self.end_line(result, start, (Some(number), text)));
             self.out.give()?;
@@ -270,12 +272,10 @@ impl Session {
 
     fn begin_line(&mut self) {
         self.number = 0;
-        if !self.echo.is_empty() {
-            self.echo = Map::new();
-        }
+        self.echo.clear();
     }
 
-    /// Tells what the text does not. Numbers without `0x` that are all outside of the code were perhaps meant to be hexadecimal.
+    /// Prints hints after the answers. If no address was in the code, numbers without `0x` were perhaps meant to be hexadecimal.
     fn hint(&self) {
         if self.asked && !self.found && self.space.has_decimal.get() {
             complain("no address is in the code; numbers without 0x are decimal");
@@ -294,7 +294,7 @@ impl Session {
             self.out.text.push(b',');
             json::string(&mut self.out.text, key.as_bytes());
             self.out.text.push(b':');
-            self.out.text.extend_from_slice(value.to_string().as_bytes());
+            self.out.text.extend_from_slice(value.as_bytes());
         }
         self.out.text.extend_from_slice(b"}\n");
     }
@@ -308,8 +308,8 @@ impl Session {
         code
     }
 
-    /// Puts what stands for a line without an answer, so that answers stay in step with lines.
-    /// `start` is where in the buffer the line's answer begins, which may be there in part; `line` its number and text.
+    /// Prints the placeholder of an unanswered line, so that answers stay in step with lines. The answer may have been printed in part:
+    /// the placeholder replaces everything from `start` on in the buffer. `line` is the line's number and text.
     fn unanswered(&mut self, error: &LineError, start: usize, (line, text): (Option<u64>, &str)) -> u8 {
         self.out.text.truncate(start);
         if self.json {

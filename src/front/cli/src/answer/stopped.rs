@@ -20,7 +20,7 @@ const X86_64_NAMES: [&str; 17] = [
     "r15", "rip",
 ];
 
-/// What is known of the program.
+/// The state of the stopped program.
 #[derive(Debug, Default)]
 pub(crate) struct Stopped {
     registers: BTreeMap<u64, Vec<u8>>,
@@ -33,17 +33,17 @@ impl Stopped {
     /// Takes `regs` and `mem` of a JSON object; other keys are somebody else's.
     ///
     /// # Errors
-    /// What is wrong with it, for the user.
+    /// The fault of the object, for the user.
     pub(crate) fn parse(json: &Value, machine: u16, big_endian: bool, wide: bool) -> Result<Stopped, String> {
         let mut stopped = Stopped { big_endian, ..Stopped::default() };
         if let Some(registers) = json.get("regs") {
-            let registers = registers.as_object().ok_or("\"regs\" is no object")?;
+            let registers = registers.as_object().ok_or("\"regs\" is not an object")?;
             for (name, value) in registers {
                 let number = register(name, machine, wide).ok_or_else(|| no_register(name, machine))?;
                 let bytes = stopped.bytes(number, value, machine);
                 let bytes = bytes.ok_or_else(|| {
                     let value = value.to_string();
-                    format!("register {name}: {} is no number that fits", shortened(&value))
+                    format!("register {name}: {} is not a number that fits the register", shortened(&value))
                 })?;
                 if stopped.registers.insert(number, bytes).is_some() {
                     return Err(format!("register {name} is given twice"));
@@ -51,7 +51,7 @@ impl Stopped {
             }
         }
         if let Some(memory) = json.get("mem") {
-            for block in memory.as_array().ok_or("\"mem\" is no list")? {
+            for block in memory.as_array().ok_or("\"mem\" is not a list")? {
                 let wrong = |what: &str| format!("\"mem\": {} {what}", shortened(&block.to_string()));
                 refuse_unknown(block, &["addr", "hex", "space"]).map_err(|error| wrong(&error))?;
                 let address = block.get("addr").and_then(unsigned).ok_or_else(|| wrong("has no \"addr\""))?;
@@ -64,7 +64,7 @@ impl Stopped {
                 if address.checked_add((bytes.len() as u64).saturating_sub(1)).is_none() {
                     return Err(wrong("goes past the end of memory"));
                 }
-                // Of two blocks of one address the longer has more to say, if they agree.
+                // If two blocks begin at one address and agree, the longer one has all bytes.
                 let longer = match stopped.memory.get(&(space, address)) {
                     Some(known) if !known.starts_with(&bytes) && !bytes.starts_with(known) => {
                         return Err(wrong("differs from another at its address"));
@@ -80,7 +80,7 @@ impl Stopped {
         Ok(stopped)
     }
 
-    /// The bytes of a register's value, as they would stand in memory.
+    /// The bytes of a register's value, in the order of memory.
     fn bytes(&self, number: u64, value: &Value, machine: u16) -> Option<Vec<u8>> {
         let size = if machine == AMDGPU { amdgpu::register_size(number)? } else { 8 };
         if let Some(lanes) = value.as_array() {
@@ -115,7 +115,7 @@ impl Machine for Stopped {
         let mut done = 0;
         while done < bytes.len() {
             let at = address.checked_add(done as u64)?;
-            // The last of the blocks that begin at or before it, of those that reach it; what is left is in others.
+            // Among the blocks that begin at or before the address and contain it, the last; the other bytes are in other blocks.
             let before = self.memory.range((space, 0)..=(space, at)).rev();
             let from = before.into_iter().find_map(|(&(_, start), all)| {
                 all.get(usize::try_from(at - start).ok()?..).filter(|from| !from.is_empty())
@@ -128,10 +128,10 @@ impl Machine for Stopped {
     }
 }
 
-/// Refuses an object with a key that nobody reads: a key that is spelled wrong must not look like an answer without it.
+/// Refuses an object with an unknown key: a misspelled key must not be ignored silently.
 ///
 /// # Errors
-/// The key, and those that are read.
+/// The unknown key, and the known ones.
 pub(crate) fn refuse_unknown(json: &Value, known: &[&str]) -> Result<(), String> {
     let mut keys = json.as_object().into_iter().flat_map(|object| object.keys());
     match keys.find(|key| !known.contains(&key.as_str())) {
@@ -162,10 +162,10 @@ fn register(name: &str, machine: u16, wide: bool) -> Option<u64> {
     }
 }
 
-/// Why a name is none of a register.
+/// Why a name is not a register.
 fn no_register(name: &str, machine: u16) -> String {
     match machine {
-        X86_64 | AARCH64 | AMDGPU => format!("{} is no register of this processor", quoted(name)),
+        X86_64 | AARCH64 | AMDGPU => format!("{} is not a register of this processor", quoted(name)),
         _ => format!(
             "{}: registers of this processor (ELF's number {machine}) have no names here, give DWARF's numbers",
             quoted(name)

@@ -8,7 +8,8 @@ use rustc_hash::FxHashMap;
 
 use crate::answer::places::{Part, entry, parts};
 
-/// The kernel takes what is between two symbols for the first one's: functions begin at multiples of 16 or 64, or have room to be patched.
+/// The kernel counts the gap between two symbols as part of the first: functions begin at multiples of 16 or 64, or have room to be
+/// patched.
 const PADDING: u64 = 64;
 
 /// The functions of a file by linkage name, aliases too, and their parts with names of their own (`f.cold`). A file may be a stranger's, so the hashes have a key.
@@ -64,7 +65,7 @@ impl SymbolNames {
             .chain(named.flat_map(|(parts, name)| parts.iter().filter(move |part| part.name == Some(name))))
     }
 
-    /// Where symbols of a name stand, in order.
+    /// The addresses of the symbols of a name, in order.
     pub(crate) fn starts(&self, name: &str) -> Vec<u64> {
         let mut starts: Vec<u64> = self.parts(name).map(|part| part.range.0).collect();
         starts.sort_unstable();
@@ -72,12 +73,12 @@ impl SymbolNames {
         starts
     }
 
-    /// Where the symbol of a name stands. Of several, the one that has `offset` in its code, and `size` bytes where that is known; `None`
-    /// where that is none, or more than one.
+    /// The address of the symbol of a name. If there are several, the one that has `offset` in its code, and `size` bytes if that is known;
+    /// `None` if no symbol fits, or more than one.
     pub(crate) fn start(&self, name: &str, offset: u64, size: Option<u64>) -> Option<u64> {
         let mut starts: Vec<u64> = Vec::new();
         for &Part { range: (start, end), .. } in self.parts(name) {
-            // A call may be the last instruction, and symbols end where the next one begins.
+            // A call may be the last instruction, and symbols extend to the next one.
             let len = end.saturating_sub(start);
             let fits = size.map_or(offset <= len, |size| offset <= size && size.abs_diff(len) < PADDING);
             if fits && !starts.contains(&start) {

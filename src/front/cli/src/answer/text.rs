@@ -12,7 +12,7 @@ use crate::answer::block::{Block, block_range};
 use crate::args::{Functions, Marks};
 use crate::io::escape::push_escaped;
 
-/// What the text shows.
+/// Options of the text.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct TextStyle {
     /// Says after the name how sure the answer is.
@@ -38,13 +38,13 @@ impl TextStyle {
         self.functions == Functions::None
     }
 
-    /// Puts what stands between a name and its place.
+    /// Puts the separator between a name and its place.
     fn name_end(self, out: &mut Vec<u8>) {
         out.extend_from_slice(if self.pretty { b" at " } else { b"\n" });
     }
 }
 
-/// Puts the frames of an answer. `found` is its basic block, where that was asked for, `number` is that of the address in its stack.
+/// Puts the frames of an answer. `found` is its basic block, if that was requested; `number` is the index of the address in its stack.
 pub(crate) fn answer(
     out: &mut Vec<u8>,
     answer: &Answer,
@@ -139,15 +139,15 @@ fn others(out: &mut Vec<u8>, answer: &Answer, names: &mut Names<'_>, style: Text
     }
 }
 
-/// What `llvm-symbolizer -p` puts before the frames into which the one above it is inlined.
+/// The words that `llvm-symbolizer -p` puts before a frame into which the one above it is inlined.
 fn prefix(out: &mut Vec<u8>, at: usize, style: TextStyle) {
     if style.pretty && at > 0 {
         out.extend_from_slice(b" (inlined by) ");
     }
 }
 
-/// A line for the basic block, where it was asked for: `block 3 of NAME: 0x1000-0x1010 HasReturn`. `written` is a name that is
-/// in `out`, and where: most blocks are of that function.
+/// A line for the basic block, if it was requested: `block 3 of NAME: 0x1000-0x1010 HasReturn`. `written` is a name that is already in
+/// `out`, and where: most blocks are of that function.
 fn block(
     out: &mut Vec<u8>,
     found: Option<&Option<Block>>,
@@ -169,7 +169,7 @@ fn block(
     out.push(b'\n');
 }
 
-/// Puts what stands for an address, or a line, of which nothing is known.
+/// Puts the placeholder of an address, or a line, without an answer.
 pub(crate) fn unknown(out: &mut Vec<u8>) {
     out.extend_from_slice(b"??\n??:0:0\n\n");
 }
@@ -204,8 +204,8 @@ fn place(out: &mut Vec<u8>, frame: &Frame, names: &mut Names<'_>, style: TextSty
     out.push(b'\n');
 }
 
-/// ` [ambiguous 1/252]`, ` [exact: direct_call]`, and for a function that is not folded ` [likely: stripped]` where all are to be
-/// marked; nothing for one that is certain.
+/// ` [ambiguous 1/252]`, ` [exact: direct_call]`, and ` [likely: stripped]` for a function that is not folded, if all answers are marked;
+/// nothing for a certain one.
 pub(crate) fn certainty(out: &mut Vec<u8>, answer: &Answer, marks: Marks) {
     if let Some(reason) = answer.reason.filter(|_| marks == Marks::All) {
         out.extend_from_slice(b" [likely: ");
@@ -226,7 +226,7 @@ pub(crate) fn certainty(out: &mut Vec<u8>, answer: &Answer, marks: Marks) {
     out.push(b']');
 }
 
-/// ` [object: REASON: FUNCTION]`: why the object does not tell which function ran.
+/// ` [object: REASON: FUNCTION]`: why the object does not show which function ran.
 fn no_object(out: &mut Vec<u8>, answer: &Answer, names: &mut Names<'_>, style: TextStyle) {
     let Some(object) = &answer.object else { return };
     let Some(reason) = &object.reason else { return };
@@ -257,7 +257,7 @@ pub(crate) fn short(name: &[u8]) -> Cow<'_, [u8]> {
         }
         match byte {
             b'(' if depth == 0 && at > start => {
-                // Parameters; what is declared inside of the function has its name behind them.
+                // Parameters. A name that is declared inside of the function follows them.
                 let Some(after) = scope_behind(&name[at..]) else {
                     end = at;
                     break;
@@ -282,7 +282,7 @@ pub(crate) fn short(name: &[u8]) -> Cow<'_, [u8]> {
     }
 }
 
-/// Where the next name begins in a text that begins with parameters: behind `(int) const::`.
+/// The start of the next name in a text that begins with parameters: after `(int) const::`.
 fn scope_behind(text: &[u8]) -> Option<usize> {
     let mut depth = 0_usize;
     let end = text.iter().position(|byte| {

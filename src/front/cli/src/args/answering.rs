@@ -7,22 +7,22 @@ use foldsym_symbolize::number;
 /// Options of the commands that print frames.
 #[derive(Args, Default)]
 pub(crate) struct Answering {
-    /// One JSON object a line
+    /// Prints one JSON object per line
     #[arg(long)]
     pub(crate) json: bool,
-    /// The same as llvm-symbolizer names it
+    /// llvm-symbolizer's name for --json (JSON) or text (LLVM)
     #[arg(long, value_name = "STYLE", ignore_case = true)]
     pub(crate) output_style: Option<OutputStyle>,
-    /// Linkage names as they are
+    /// Prints linkage names without demangling them
     #[arg(long)]
     pub(crate) no_demangle: bool,
-    /// Says after the name how sure a frame is (default: folded ones on a terminal, or with --candidates; else none)
+    /// Prints after the name how certain the function is, for these functions (default: folded on a terminal or with --candidates, else none)
     #[arg(long, value_name = "WHICH", num_args = 0..=1, require_equals = true, default_missing_value = "folded")]
     pub(crate) certainty: Option<Marks>,
-    /// Prints, after the frames of a folded function, those of each other function that may have run: ` (or) NAME`
+    /// Also prints every other folded function that may have run, after the first: ` (or) NAME`
     #[arg(long)]
     pub(crate) candidates: bool,
-    /// Readable names: what is printed anyhow
+    /// Demangles names: the default, accepted for compatibility
     #[arg(short = 'C', long = "demangle", conflicts_with = "no_demangle")]
     pub(crate) _demangle: bool,
     /// Prints the address before its frames
@@ -35,16 +35,16 @@ pub(crate) struct Answering {
     #[arg(short, long = "functions", value_name = "WHICH", num_args = 0..=1, require_equals = true)]
     #[arg(default_value = "linkage", default_missing_value = "linkage", conflicts_with = "json")]
     pub(crate) functions: Functions,
-    /// Inlined frames too: what is printed anyhow
+    /// Prints inlined frames: the default, accepted for compatibility
     #[arg(short, long = "inlines", visible_alias = "inlining", conflicts_with = "no_inlines")]
     pub(crate) _inlines: bool,
-    /// The function at the address with the innermost line, without inlined frames
+    /// Prints one frame: the function that contains the address, with the innermost line
     #[arg(long, conflicts_with = "json")]
     pub(crate) no_inlines: bool,
     /// File names without their folders
     #[arg(short = 's', long, conflicts_with = "json")]
     pub(crate) basenames: bool,
-    /// Address at which the program was loaded, less its link-time address
+    /// Load bias: load address minus link-time address
     #[arg(long, value_name = "A", value_parser = number_argument, default_value = "0", hide_default_value = true)]
     pub(crate) base: u64,
 }
@@ -66,13 +66,13 @@ impl Answering {
     }
 }
 
-/// The styles of llvm-symbolizer. That of GNU is spoken by `foldsym llvm-symbolizer` alone.
+/// The styles of llvm-symbolizer. Only `foldsym llvm-symbolizer` prints the GNU style.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum OutputStyle {
     /// Text
     #[value(name = "LLVM")]
     Llvm,
-    /// One JSON object a line
+    /// Prints one JSON object per line
     #[value(name = "JSON")]
     Json,
 }
@@ -85,7 +85,7 @@ pub(crate) enum Marks {
     None,
     /// Folded functions
     Folded,
-    /// Also functions of which it is not certain that nobody shares their code
+    /// Folded functions, and functions that may have been folded with others
     All,
 }
 
@@ -96,7 +96,7 @@ pub(crate) enum Functions {
     None,
     /// Without namespaces, classes and parameters
     Short,
-    /// The names of the linker and the compiler, demangled unless asked not to
+    /// Linkage names, demangled unless --no-demangle is given
     #[default]
     Linkage,
 }

@@ -19,7 +19,7 @@ use sources::SOURCES;
 pub(crate) use sources::{Callers, Filter, Sources, Style, Symbolize, Words};
 
 #[derive(Parser)]
-#[command(name = "foldsym", version, about = "A small, mapped symbol file that knows every folded function", after_help = EXAMPLES)]
+#[command(name = "foldsym", version, about = "Converts debug information into small symbol files, and symbolizes addresses, stacks and crash reports", after_help = EXAMPLES)]
 #[command(arg_required_else_help = true, propagate_version = true)]
 pub(crate) struct Cli {
     #[command(subcommand)]
@@ -33,9 +33,9 @@ Examples:
   foldsym stack app.fsym 0x201180 0x201234 0x2012f0    a whole stack, innermost first
   foldsym lookup app.fsym --json < addresses.txt       one JSON object for each line
 
-Exit codes: 0 done; 1 nothing found, or a difference; 2 usage, or a line that does not parse;
-3 a file that cannot be read or written, or a folder without a program; 4 some of several inputs failed,
-or lost what --strict or --require-debug-info ask for.";
+Exit codes: 0 done; 1 nothing found, or a difference; 2 wrong usage, or a line that does not parse; 3 a file that cannot \
+be read or written, or a folder without a program; 4 some of several inputs failed, or a check of --strict or \
+--require-debug-info failed.";
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
@@ -43,15 +43,15 @@ pub(crate) enum Command {
     Convert(Convert),
     /// Prints function, file and line of each address, with inlined frames
     Lookup(Lookup),
-    /// Prints the frames of whole stacks
+    /// Symbolizes whole stacks, and names the folded functions that ran
     Stack(Stack),
-    /// Copies a log, and puts functions, files and lines into its stacks
+    /// Copies a log and adds functions, files and lines to its stacks
     Filter(Filter),
     /// Prints the stacks of crash reports
     Symbolize(Symbolize),
-    /// Prints the functions of a name, and where they are
+    /// Finds functions by name, and prints their addresses
     Find(Find),
-    /// Prints what a .fsym file holds
+    /// Prints the contents of a .fsym file
     Info(Info),
     /// Prints the stored record of a function: its inline tree and its rows
     Dump(Dump),
@@ -64,7 +64,7 @@ pub(crate) enum Command {
 Examples:
   foldsym man ~/.local/share/man/man1 && man foldsym-convert")]
     Man {
-        /// Folder for foldsym.1, foldsym-convert.1 and the others; it is made where it does not exist
+        /// Folder for foldsym.1, foldsym-convert.1 and so on; created if missing
         #[arg(value_name = "DIR")]
         folder: PathBuf,
     },
@@ -72,22 +72,22 @@ Examples:
     Blocks(Blocks),
     /// Prints the row of call frame information that holds at each address
     Cfi(Cfi),
-    /// Says where each lane of a stopped GPU wave stands
+    /// Prints the program counter of each lane of a stopped GPU wave
     Wave(Wave),
     /// Keeps .fsym files by build id: list, check, gc, add, remove
     Store(store::StoreArgs),
     /// Writes a .fsym as a GSYM file or a Breakpad symbol file
     Export(Export),
-    /// Speaks as llvm-symbolizer does: its options, input lines and output
+    /// Stands in for llvm-symbolizer: same options, input lines and output
     #[command(name = "llvm-symbolizer", disable_help_flag = true, disable_version_flag = true)]
     LlvmSymbolizer(Passed),
-    /// Speaks as llvm-addr2line does
+    /// Stands in for llvm-addr2line
     #[command(name = "llvm-addr2line", disable_help_flag = true, disable_version_flag = true)]
     LlvmAddr2line(Passed),
-    /// Speaks as GNU addr2line does
+    /// Stands in for GNU addr2line
     #[command(name = "addr2line", disable_help_flag = true, disable_version_flag = true)]
     Addr2line(Passed),
-    /// Makes links named llvm-symbolizer, llvm-addr2line and addr2line, which speak as these tools do
+    /// Makes links named llvm-symbolizer, llvm-addr2line and addr2line that stand in for these tools
     Shims(Shims),
     /// Answers stacks and crash reports over HTTP, with a page
     #[cfg(feature = "serve")]
@@ -105,7 +105,7 @@ pub(crate) struct Passed {
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
-  foldsym export app.fsym --gsym -o app.gsym        llvm-symbolizer reads it where it lies beside app
+  foldsym export app.fsym --gsym -o app.gsym        llvm-symbolizer reads it if it is next to app
   foldsym export app.fsym --breakpad --program app -o app.sym    with STACK CFI, for minidump-stackwalk")]
 pub(crate) struct Export {
     /// File to read
@@ -116,8 +116,8 @@ pub(crate) struct Export {
     /// File to write
     #[arg(short, long, value_name = "OUT")]
     pub(crate) output: PathBuf,
-    /// The program: gives a Breakpad file its STACK CFI where FILE was converted without --unwind, and its identifier where there is no
-    /// build id
+    /// The program, for a Breakpad file: source of STACK CFI if FILE was converted without --unwind, and of the identifier if
+    /// there is no build id
     #[arg(long, value_name = "PROGRAM", requires = "breakpad")]
     pub(crate) program: Option<PathBuf>,
     /// Name of the module in a Breakpad file (default: the name of FILE without .fsym)
@@ -148,12 +148,12 @@ Examples:
   foldsym shims ~/foldsym-bin && PATH=~/foldsym-bin:$PATH perf report
   ASAN_SYMBOLIZER_PATH=~/foldsym-bin/llvm-symbolizer ./app")]
 pub(crate) struct Shims {
-    /// Folder for the links; it is made where it does not exist
+    /// Folder for the links; created if missing
     #[arg(value_name = "DIR")]
     pub(crate) folder: PathBuf,
 }
 
-/// Options that say which part of a program is read and where the rest of it is.
+/// Options that select a part of a program, and say where its other files are.
 #[derive(Args)]
 pub(crate) struct Reading {
     /// Threads to use; 0 takes all cores
@@ -177,19 +177,19 @@ pub(crate) struct Reading {
     /// Separate debug file or dSYM bundle of the program (default: found by build id, debug link, or beside it)
     #[arg(long, value_name = "F")]
     pub(crate) debug_file: Option<PathBuf>,
-    /// Looks for files named OLD... under NEW... instead
+    /// Opens debug files whose path begins with OLD under NEW instead
     #[arg(long, value_name = "OLD=NEW", value_parser = path_pair)]
     pub(crate) map_prefix: Vec<(PathBuf, PathBuf)>,
-    /// Stores source paths that begin with OLD with NEW instead
+    /// Replaces OLD at the beginning of stored source paths by NEW
     #[arg(long, value_name = "OLD=NEW", value_parser = text_pair)]
     pub(crate) remap_path: Vec<(String, String)>,
 }
 
 #[derive(Args)]
 #[command(after_help = "\
-A separate debug file is found in each --debug-dir, in /usr/lib/debug, by the program's debug link, beside the program
-(NAME.debug), and in debuginfod's cache ($DEBUGINFOD_CACHE_PATH); its build id must be the program's.
-With --out-dir an archive gives a file for each member, and a fat file one for each architecture.
+A separate debug file is searched for in each --debug-dir, in /usr/lib/debug, by the program's debug link, next to the \
+program (NAME.debug), and in debuginfod's cache ($DEBUGINFOD_CACHE_PATH); its build id must be the program's.
+With --out-dir an archive gives one file per member, and a fat file one per architecture.
 A report of several programs has a line of JSON for each, written when it is done.
 
 Examples:
@@ -211,17 +211,17 @@ pub(crate) struct Convert {
     /// Folder to write NAME.fsym into, for each input
     #[arg(long, value_name = "DIR")]
     pub(crate) out_dir: Option<PathBuf>,
-    /// Folder or address of a store, in which each program is published under its build id; one that is there is converted only if its
-    /// file lacks what --unwind, --columns or --name-index ask for
+    /// Folder or address of a store: publishes each program there under its build id. A program that the store has is converted
+    /// again only if its file lacks something that --unwind, --columns or --name-index ask for
     #[arg(long, value_name = "STORE", conflicts_with_all = ["output", "out_dir", "dry_run"])]
     pub(crate) store: Option<String>,
-    /// Converts programs that the store has already, and replaces their files
+    /// Also converts programs that the store has, and replaces their files
     #[arg(long, requires = "store")]
     pub(crate) force: bool,
-    /// Takes of a folder only the files of this pattern, by name, or with a / by path below the folder
+    /// Converts only those files of a folder that match the pattern: by name, or, if it has a /, by path below the folder
     #[arg(long, value_name = "GLOB", value_parser = glob)]
     pub(crate) include: Vec<Glob>,
-    /// Leaves out the files and folders of this pattern
+    /// Leaves out files and folders that match the pattern
     #[arg(long, value_name = "GLOB", value_parser = glob)]
     pub(crate) exclude: Vec<Glob>,
     /// Prints what would be converted into what, and writes nothing
@@ -235,25 +235,25 @@ pub(crate) struct Convert {
     /// Stores readable names without parameters, for crash handlers that cannot demangle
     #[arg(long)]
     pub(crate) demangled: bool,
-    /// Keeps where methods that share code have their object, for stacks with registers and memory
+    /// Keeps the location of `this` in methods that share code, for stacks with registers and memory
     #[arg(long)]
     pub(crate) locations: bool,
     /// Keeps the rows of call frame information, for walking frames in a crash handler or a reader of crash reports
     #[arg(long)]
     pub(crate) unwind: bool,
-    /// Keeps which functions of other modules are called where, for stacks over many modules (of ELF programs)
+    /// Keeps the calls to functions of other modules, for stacks over many modules (ELF only)
     #[arg(long, conflicts_with = "demangled")]
     pub(crate) imports: bool,
     /// Writes an index of all names, which makes `find` faster and the file larger
     #[arg(long)]
     pub(crate) name_index: bool,
-    /// Writes what was kept, repaired and skipped; - is standard output
+    /// Writes a report of what was kept, repaired and skipped to F.json; - is standard output
     #[arg(long, value_name = "F.json")]
     pub(crate) report: Option<PathBuf>,
-    /// Exit code 4 if debug information that a program has or names is lost; the files are written all the same
+    /// Exit code 4 if debug information of a program is missing or damaged; files are written anyway
     #[arg(long)]
     pub(crate) strict: bool,
-    /// Exit code 4 if a program has no debug information; the files are written all the same
+    /// Exit code 4 if a program has no debug information; files are written anyway
     #[arg(long)]
     pub(crate) require_debug_info: bool,
     /// No progress bar, no summary, no warnings
@@ -264,10 +264,11 @@ pub(crate) struct Convert {
 #[derive(Args)]
 #[command(args_override_self = true)] // scripts give -C, -f and -i twice
 #[command(after_help = "\
-Text is that of llvm-symbolizer, and so are -a, -p, -f, -C, -i and -s.
+The text, and the options -a, -p, -f, -C, -i and -s, are those of llvm-symbolizer.
 
-With options of many modules a word is an address of the process of --maps, MODULE+OFFSET or BUILDID:OFFSET, and a line may
-also be FILE ADDRESS (with --open-paths); offsets are link-time addresses. What is not found is answered by ?? and the reason.
+With the options for many modules, ADDR is an address of the process of --maps, MODULE+OFFSET or BUILDID:OFFSET, and a line of \
+standard input may also be FILE ADDRESS (with --open-paths). Offsets are link-time addresses. For an address that is not \
+found, the answer is ?? and the reason.
 
 Examples:
   foldsym lookup app.fsym 0x201180 0x2011c4
@@ -277,10 +278,10 @@ Examples:
   foldsym lookup --maps /proc/1234/maps 0x7f12a4c5e3b0
   foldsym lookup --store /srv/symbols libfoo.so+0x1234 8f3c2a:0x5678")]
 pub(crate) struct Lookup {
-    /// A .fsym, or a program, which is converted; not with options of many modules
+    /// A .fsym file, or a program (converted on the fly, with columns). Cannot be combined with the options under "Many modules"
     #[arg(value_name = "FILE", required_unless_present_any = SOURCES, required_unless_present = "exe")]
     file: Option<PathBuf>,
-    /// The same, as addr2line and llvm-symbolizer name it: all words are addresses then
+    /// FILE by an option, as in addr2line (`-e`) and llvm-symbolizer; all other arguments are then addresses
     #[arg(short = 'e', long, visible_aliases = ["obj"], value_name = "FILE", conflicts_with_all = SOURCES)]
     exe: Option<PathBuf>,
     /// Addresses (0x hexadecimal, else decimal) or SECTION:OFFSET; without any, one a line on standard input
@@ -310,19 +311,19 @@ impl Stack {
 #[derive(Args)]
 #[command(args_override_self = true)] // scripts give -C, -f and -i twice
 #[command(after_help = "\
-The first address is where the program stands, the rest are return addresses. `=ADDR` is an exact
-address further out (below a signal frame), `?` a frame of another module. `vptr=ADDR` after the
-first address is what the vtable pointer of its object holds.
+The first address is the program counter, the rest are return addresses. `=ADDR` is an exact address further out (a frame \
+that a signal interrupted), `?` a frame of another module. `vptr=ADDR` after the first address is the vtable pointer (first \
+word) of the object that the innermost function runs on.
 
 A line of standard input may be a JSON object, with registers and memory of the innermost frame:
   {\"pcs\": [\"0x201180\", \"0x201234\"], \"regs\": {\"rdi\": \"0x7ffe10\"},
    \"mem\": [{\"addr\": \"0x7ffe10\", \"hex\": \"684d400000000000\"}]}
-It may also have \"base\", the load bias of this line, and \"id\", which the answer repeats; other keys are errors.
-Of a file converted with --locations they show the object that a folded method runs on, and its class
-which method that is; else the answer says what is missing.
+It may also have \"base\", the load bias of this line, and \"id\", which the answer repeats; other keys are errors. If the \
+file was converted with --locations, registers and memory give the object that a folded method runs on, and the object's \
+class shows which method that is. Otherwise the answer says what is missing.
 
-With options of many modules the words of a stack are those of `lookup`, and a JSON line has its own modules, each with an
-identity or a name, and where it was loaded; `id` and keys that foldsym does not know are repeated in the answer:
+With the options for many modules, addresses are written as for `lookup`. A JSON line has its own modules, each with an \
+identity or a name, and its load address; the answer repeats `id` and keys that foldsym does not know:
   {\"id\": 7, \"modules\": [{\"id\": \"8f3c2a\", \"name\": \"libfoo.so\", \"base\": \"0x7f12a4c00000\"}],
    \"frames\": [\"0x7f12a4c5e3b0\", \"0x7f12a4c11008\"]}
 
@@ -331,10 +332,10 @@ Examples:
   foldsym stack app.fsym --json < stacks.txt            one stack a line
   foldsym stack --store /srv/symbols --json < stacks.jsonl")]
 pub(crate) struct Stack {
-    /// A .fsym, or a program, which is converted; not with options of many modules
+    /// A .fsym file, or a program (converted on the fly, with columns). Cannot be combined with the options under "Many modules"
     #[arg(value_name = "FILE", required_unless_present_any = SOURCES, required_unless_present = "exe")]
     file: Option<PathBuf>,
-    /// The same, as addr2line and llvm-symbolizer name it: all words are addresses then
+    /// FILE by an option, as in addr2line (`-e`) and llvm-symbolizer; all other arguments are then addresses
     #[arg(short = 'e', long, visible_aliases = ["obj"], value_name = "FILE", conflicts_with_all = SOURCES)]
     exe: Option<PathBuf>,
     /// One stack, innermost first; without any, one stack a line on standard input
@@ -349,7 +350,7 @@ pub(crate) struct Stack {
 #[derive(Args)]
 #[command(override_usage = "foldsym find [OPTIONS] <FILE.fsym> <NAME|--prefix <P>|--regex <R>>")]
 #[command(after_help = "\
-A readable name may leave out the type that is returned, the arguments of templates, and the parameters; spaces are free.
+A readable name may leave out the return type, template arguments and parameters; spaces do not matter.
 Without an index (convert --name-index) all names are read, which takes a fraction of a second for a large program.
 
 Examples:
@@ -363,7 +364,7 @@ pub(crate) struct Find {
     pub(crate) file: PathBuf,
     #[command(flatten)]
     pub(crate) pattern: Pattern,
-    /// Linkage names as they are
+    /// Prints linkage names without demangling them
     #[arg(long)]
     pub(crate) no_demangle: bool,
 }
@@ -374,18 +375,18 @@ pub(crate) struct Pattern {
     /// A linkage name, or a readable one with its namespaces and classes
     #[arg(value_name = "NAME")]
     pub(crate) name: Option<String>,
-    /// Every name that begins so
+    /// Finds every name that begins with P
     #[arg(long, value_name = "P", allow_hyphen_values = true)]
     pub(crate) prefix: Option<String>,
-    /// Every name that the regular expression finds
+    /// Finds every name that matches the regular expression
     #[arg(long, value_name = "R", allow_hyphen_values = true)]
     pub(crate) regex: Option<String>,
 }
 
 #[derive(Args)]
 #[command(after_help = "\
-Blocks stand in the compiler's order, each with its number, its addresses (the end excluded) and what
-the compiler said of it, in the words of llvm-readobj --bb-addr-map.
+Blocks are listed in the compiler's order, each with its number, its addresses (end excluded) and its flags, in the words of \
+llvm-readobj --bb-addr-map.
 
 Examples:
   foldsym blocks app.fsym main
@@ -395,10 +396,10 @@ pub(crate) struct Blocks {
     pub(crate) file: PathBuf,
     /// A whole name, linkage or readable
     pub(crate) function: String,
-    /// One JSON object for each function
+    /// Prints one JSON object per function
     #[arg(long)]
     pub(crate) json: bool,
-    /// Linkage names as they are
+    /// Prints linkage names without demangling them
     #[arg(long)]
     pub(crate) no_demangle: bool,
 }
@@ -407,17 +408,17 @@ pub(crate) struct Blocks {
 pub(crate) struct Info {
     #[arg(value_name = "FILE.fsym")]
     pub(crate) file: PathBuf,
-    /// One JSON object
+    /// Prints one JSON object
     #[arg(long)]
     pub(crate) json: bool,
-    /// A page in HTML that shows where the bytes go, as a treemap: by section, folder and function
+    /// Prints an HTML page with a treemap of the file's bytes by section, folder and function
     #[arg(long, conflicts_with = "json")]
     pub(crate) html: bool,
 }
 
 #[derive(Args)]
 #[command(after_help = "\
-Without --function or --address, every function.
+Without --function or --address, prints every function.
 
 Examples:
   foldsym dump app.fsym --function main
@@ -458,11 +459,11 @@ pub(crate) struct Cfi {
 
 #[derive(Args)]
 #[command(after_help = "\
-Lanes that execute are at PC. Of the others the program's DW_AT_LLVM_lane_pc says where they wait, if it has one.
+Lanes that execute are at PC. The program's DW_AT_LLVM_lane_pc, if it has one, gives the program counters of the others.
 FILE.json: {\"regs\": {\"s34\": \"0xff\", \"66\": 255, \"v3\": [1, 2, ...]},
             \"mem\": [{\"addr\": \"0x100\", \"hex\": \"ff00\", \"space\": 6}]}
-Registers are s0, v0, a0, vcc or numbers of DWARF; v and a hold 4 bytes for each lane. The space is an address space of
-DWARF, 0 where there is none.
+Registers are s0, v0, a0, vcc or DWARF's numbers; v and a registers have 4 bytes for each lane. `space` is a DWARF address space, \
+default 0.
 
 Examples:
   foldsym wave kernel.fsym --pc 0x1640 --exec 0xff
@@ -470,10 +471,10 @@ Examples:
 pub(crate) struct Wave {
     #[arg(value_name = "FILE.fsym")]
     pub(crate) file: PathBuf,
-    /// Where the wave stands
+    /// The wave's program counter
     #[arg(long, value_name = "PC")]
     pub(crate) pc: String,
-    /// The lanes that execute, lane 0 the lowest bit
+    /// Mask of the executing lanes; lane 0 is the lowest bit
     #[arg(long, value_name = "MASK", value_parser = number_argument)]
     pub(crate) exec: u64,
     /// The wave's registers and memory
@@ -482,13 +483,13 @@ pub(crate) struct Wave {
     /// How many lanes the wave has (default: as many as the program says, else 32 or 64, as MASK needs)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
     pub(crate) lanes: Option<u32>,
-    /// One JSON object
+    /// Prints one JSON object
     #[arg(long)]
     pub(crate) json: bool,
-    /// Linkage names as they are
+    /// Prints linkage names without demangling them
     #[arg(long)]
     pub(crate) no_demangle: bool,
-    /// Load bias, subtracted from the addresses
+    /// Load bias: load address minus link-time address
     #[arg(long, value_name = "A", default_value = "0", value_parser = number_argument)]
     pub(crate) base: u64,
 }
@@ -510,9 +511,10 @@ pub(crate) struct Verify {
 
 /// As the converter has it.
 #[cfg(feature = "convert")]
-const MAX_THREADS: usize = foldsym_convert::MAX_THREADS;
+const MAX_THREADS: usize = foldsym_convert::Options::MAX_THREADS;
+/// The same number: `convert` says that it is missing, whatever its options are.
 #[cfg(not(feature = "convert"))]
-const MAX_THREADS: usize = 0;
+const MAX_THREADS: usize = 1024;
 
 fn thread_count(text: &str) -> Result<usize, String> {
     let count = text.parse().ok().filter(|&count| count <= MAX_THREADS);

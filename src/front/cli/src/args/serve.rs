@@ -15,7 +15,7 @@ Examples:
   foldsym serve --search build/ --listen 127.0.0.1:0          programs are converted when a stack names them
   curl --data-binary @stacks.jsonl http://127.0.0.1:3977/symbolicate")]
 pub(crate) struct Serve {
-    /// Folder or address of a store of .fsym files; several are asked in order
+    /// Folder or address of a store of .fsym files; several are searched in order
     #[arg(long, value_name = "STORE", required_unless_present = "search")]
     pub(crate) store: Vec<String>,
     /// Folder of .fsym files, programs and debug files, or one file: modules are found there by build id and name
@@ -28,17 +28,17 @@ pub(crate) struct Serve {
     /// Address to listen on; port 0 takes a free one
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:3977")]
     pub(crate) listen: SocketAddr,
-    /// Converts no program and writes nothing, but for the files of remote stores, which need --cache
+    /// Converts no programs. Writes only the cache of remote stores, which then needs --cache
     #[arg(long)]
     pub(crate) read_only: bool,
     /// Answers /metrics, in Prometheus' text format
     #[arg(long)]
     pub(crate) metrics: bool,
-    /// Origin whose pages may ask /symbolicate/v5; * stands for all
+    /// Origin allowed to call /symbolicate/v5 (CORS); * allows all
     #[arg(long, value_name = "ORIGIN", default_value = "https://profiler.firefox.com")]
     pub(crate) allow_origin: Vec<String>,
-    /// Name by which clients may call the server, besides localhost and addresses; * stands for all (default: none if --listen is on
-    /// this machine alone, else all)
+    /// Accepted Host header, besides localhost and IP addresses; * accepts all (default: none if --listen is a loopback address,
+    /// else all)
     #[arg(long, value_name = "NAME")]
     pub(crate) allow_host: Vec<String>,
     /// Threads that answer; 0 takes all cores
@@ -50,7 +50,7 @@ pub(crate) struct Serve {
     /// Seconds that a request may take
     #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub(crate) max_seconds: u64,
-    /// Requests that are answered at once, or wait for that; more are refused
+    /// Most requests in progress or queued; further ones are refused
     #[arg(long, value_name = "N", default_value_t = 256)]
     pub(crate) max_requests: usize,
 }

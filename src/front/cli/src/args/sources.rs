@@ -10,10 +10,10 @@ use super::Marks;
 #[derive(Args, Default)]
 #[command(next_help_heading = "Many modules")]
 pub(crate) struct Sources {
-    /// Folder or address of a store of .fsym files; several are asked in order
+    /// Folder or address of a store of .fsym files; may be repeated, searched in order
     #[arg(long, value_name = "STORE")]
     pub(crate) store: Vec<String>,
-    /// Folder of .fsym files, programs and debug files, or one file: modules are found there by build id and name
+    /// Folder of .fsym files, programs and debug files, or a single file, where modules are searched by build id and name
     #[arg(long, value_name = "PATH")]
     pub(crate) search: Vec<PathBuf>,
     /// The modules of a process: its /proc/PID/maps, or a copy
@@ -23,14 +23,14 @@ pub(crate) struct Sources {
     /// file of lines SECTION ADDRESS
     #[arg(long, value_name = "MODULE=PATH", value_parser = module_sections)]
     pub(crate) sections: Vec<(String, PathBuf)>,
-    /// Opens programs at the paths that --maps and lines name (of a process that runs, those of --maps are opened anyhow)
+    /// Opens programs at the paths in --maps and in input lines (the paths of a running process's /proc/PID/maps are always opened)
     #[arg(long)]
     pub(crate) open_paths: bool,
-    /// Folder for converted programs and for files of stores elsewhere (default: $FOLDSYM_CACHE, else ~/.cache/foldsym), of at most
+    /// Folder for converted programs and for files of remote stores (default: $FOLDSYM_CACHE, else ~/.cache/foldsym), of at most
     /// $FOLDSYM_CACHE_BYTES (default: 10G)
     #[arg(long, value_name = "DIR")]
     pub(crate) cache: Option<PathBuf>,
-    /// Asks no server of $DEBUGINFOD_URLS for modules that are found nowhere else
+    /// Does not ask the servers of $DEBUGINFOD_URLS for modules that are not found otherwise
     #[cfg(feature = "debuginfod")]
     #[arg(long)]
     pub(crate) no_debuginfod: bool,
@@ -44,7 +44,7 @@ impl Sources {
     }
 }
 
-/// What one of them is needed for.
+/// The options for many modules. With one of them, FILE is not needed.
 pub(super) const SOURCES: [&str; 5] = ["store", "search", "maps", "sections", "open_paths"];
 
 fn module_sections(text: &str) -> Result<(String, PathBuf), String> {
@@ -56,10 +56,11 @@ fn module_sections(text: &str) -> Result<(String, PathBuf), String> {
 
 #[derive(Args)]
 #[command(after_help = "\
-Stacks are reports of sanitizers, symbolizer markup ({{{bt:0:0x1234:pc}}} after {{{module:...}}} and {{{mmap:...}}}), lines of
-backtrace_symbols (MODULE(+0x1234) [0x7f...], MODULE(FUNCTION+0x1234), MODULE(+0x1234)), and lines of the Linux kernel
-(FUNCTION+0x12/0x40 [MODULE]), whose files are vmlinux and MODULE.ko in --search. Each is answered as a whole, so that callers tell which folded function ran.
-What is not found stays as it is.
+Stacks are recognised in reports of sanitizers, symbolizer markup ({{{bt:0:0x1234:pc}}} after {{{module:...}}} and \
+{{{mmap:...}}}), output of backtrace_symbols (MODULE(+0x1234) [0x7f...], MODULE(FUNCTION+0x1234), MODULE(+0x1234)), and \
+messages of the Linux kernel (FUNCTION+0x12/0x40 [MODULE]), whose files are vmlinux and MODULE.ko in --search. Each stack is \
+resolved as a whole, so that callers show which folded function ran. All other lines, and frames that are not found, stay as \
+they are.
 
 Examples:
   ./app 2>&1 | foldsym filter --open-paths
@@ -71,25 +72,26 @@ pub(crate) struct Filter {
     pub(crate) files: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) sources: Sources,
-    /// Linkage names as they are
+    /// Prints linkage names without demangling them
     #[arg(long)]
     pub(crate) no_demangle: bool,
-    /// Says after the name how sure a frame is (default: folded ones)
+    /// Prints after the name how certain the function is, for these functions (default: folded)
     #[arg(long, value_name = "WHICH", num_args = 0..=1, require_equals = true, default_missing_value = "folded")]
     pub(crate) certainty: Option<Marks>,
 }
 
 #[derive(Args)]
 #[command(after_help = "\
-A report says which modules its process had, and where its stacks are; its format is found by its content. A report that cannot be read
-does not stop the others: then the exit code is 4.
+A report lists the modules of its process and the stacks. Its format is recognised by its content. If some of several reports \
+cannot be read, the others are printed and the exit code is 4.
 
 Examples:
   foldsym symbolize --store /srv/symbols crash.dmp
   foldsym symbolize --search build/ core.1234 --json
   foldsym symbolize --store /srv/symbols reports/*.txt --json > answers.jsonl
   foldsym symbolize --search app cpu.pb.gz --pprof named.pb.gz     then: go tool pprof -top named.pb.gz
-  foldsym symbolize --search app cpu.pb.gz --collapsed | flamegraph.pl > cpu.svg")]
+  foldsym symbolize --search app cpu.pb.gz --collapsed | flamegraph.pl > cpu.svg
+  perf script --header --show-mmap-events | foldsym symbolize --search app -")]
 pub(crate) struct Symbolize {
     /// Reports; - is standard input
     #[cfg_attr(not(feature = "parquet"), arg(required = true, value_name = "INPUT"))]
@@ -97,21 +99,22 @@ pub(crate) struct Symbolize {
     pub(crate) inputs: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) sources: Sources,
-    /// In place of reports a Parquet file of stacks, a row each
+    /// Reads a Parquet file with one stack per row instead of reports
     #[cfg(feature = "parquet")]
     #[arg(long, value_name = "IN.parquet", requires = "output", conflicts_with_all = ["inputs", "json", "text", "format", "certainty", "style", "collapsed", "pprof", "callers", "open_paths", "sections"])]
     pub(crate) parquet: Option<PathBuf>,
-    /// Where the rows go, with their answers; - is standard output
+    /// A Parquet file in place of text: the rows of --parquet with their answers, or a row for each thread of the reports; - is standard
+    /// output
     #[cfg(feature = "parquet")]
-    #[arg(short, long, value_name = "OUT.parquet", requires = "parquet")]
+    #[arg(short, long, value_name = "OUT.parquet", conflicts_with_all = ["json", "text", "certainty", "style", "collapsed", "pprof"])]
     pub(crate) output: Option<PathBuf>,
     /// Format of the reports (default: found by content)
     #[arg(long, value_name = "F", value_parser = report_format)]
     pub(crate) format: Option<foldsym_reports::Format>,
-    /// One JSON object for each report, a line
+    /// Prints one JSON object per report, each on one line
     #[arg(long, conflicts_with_all = ["text", "collapsed", "pprof"])]
     pub(crate) json: bool,
-    /// Text: what is printed anyhow
+    /// Prints text: the default
     #[arg(long)]
     pub(crate) text: bool,
     /// How text prints stacks
@@ -120,16 +123,17 @@ pub(crate) struct Symbolize {
     /// Lines of flame graphs, OUTERMOST;...;INNERMOST COUNT, over all reports; of a profile the sums of VALUE (default: as the profile says)
     #[arg(long, value_name = "VALUE", num_args = 0..=1, require_equals = true, default_missing_value = "", conflicts_with_all = ["text", "pprof"])]
     pub(crate) collapsed: Option<String>,
-    /// Writes a profile anew, with functions and lines; - is standard output
+    /// Writes the profile again, with functions and lines; - is standard output
     #[arg(long, value_name = "OUT.pb.gz", conflicts_with = "text")]
     pub(crate) pprof: Option<PathBuf>,
-    /// What the addresses of callers are in profiles, where producers differ
-    #[arg(long, value_name = "KIND", default_value = "adjusted")]
-    pub(crate) callers: Callers,
-    /// Linkage names as they are
+    /// How a profile stores callers: as addresses inside the call (adjusted) or as return addresses (default: adjusted; for the text of
+    /// perf script what its header says, otherwise return)
+    #[arg(long, value_name = "KIND")]
+    pub(crate) callers: Option<Callers>,
+    /// Prints linkage names without demangling them
     #[arg(long)]
     pub(crate) no_demangle: bool,
-    /// Says after the name how sure a frame is (default: folded ones)
+    /// Prints after the name how certain the function is, for these functions (default: folded)
     #[arg(long, value_name = "WHICH", num_args = 0..=1, require_equals = true, default_missing_value = "folded")]
     pub(crate) certainty: Option<Marks>,
 }
@@ -146,11 +150,10 @@ pub(crate) enum Style {
     Stackwalk,
 }
 
-/// What the address of a caller is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+/// The kind of a caller's address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Callers {
     /// Inside the call: one less than a return address
-    #[default]
     Adjusted,
     /// The return address
     Return,

@@ -15,13 +15,13 @@ pub(crate) struct StoreArgs {
 pub(crate) enum Task {
     /// Lists the files of a store
     List(Folder),
-    /// Reads every file of a store whole; exit code 1 if something is wrong
+    /// Verifies every file of a store; exit code 1 if one is damaged or misplaced
     Check(Folder),
-    /// Removes files by age and size, and what killed writers left
+    /// Removes files by age and size, and leftovers of killed writers
     Gc(Gc),
-    /// Publishes .fsym files under the build ids inside them; makes the store if it is not there
+    /// Publishes .fsym files under the build ids inside them; creates the store if missing
     Add(Add),
-    /// Removes files by build id or debug id; exit code 1 if one is not there
+    /// Removes files by build id or debug id; exit code 1 if one is missing
     Remove(Remove),
 }
 
@@ -38,13 +38,13 @@ pub(crate) struct Folder {
 pub(crate) struct Gc {
     #[command(flatten)]
     pub(crate) folder: Folder,
-    /// Removes files that were not used for as long (`30d`, `12h`, `90m`, `45s`)
+    /// Removes files that were not used for this long (`30d`, `12h`, `90m`, `45s`)
     #[arg(long, value_name = "AGE", value_parser = duration)]
     pub(crate) max_age: Option<Duration>,
-    /// Then removes the files not used for longest, until the rest has at most so many bytes (`500M`, `10G`)
+    /// Then removes the least recently used files until at most N bytes are left (`500M`, `10G`)
     #[arg(long, value_name = "N", value_parser = bytes)]
     pub(crate) max_bytes: Option<u64>,
-    /// Says what would be removed, and removes nothing
+    /// Prints what would be removed without removing it
     #[arg(long)]
     pub(crate) dry_run: bool,
 }
@@ -56,7 +56,7 @@ pub(crate) struct Add {
     /// Files to publish
     #[arg(required = true, value_name = "FILE.fsym")]
     pub(crate) files: Vec<PathBuf>,
-    /// Puts a file in the place of one with other bytes
+    /// Replaces a file of the same build id that has other bytes
     #[arg(long)]
     pub(crate) replace: bool,
     /// Prints JSON

@@ -1,11 +1,11 @@
-//! What stands for the commands that read programs, in a build without the feature `convert`.
+//! Stubs of the commands that read programs, for a build without the feature `convert`.
 
 use crate::io::failure::{Failure, exit};
 
-/// What such a build says of a command.
+/// The error of a command that needs the converter.
 pub(super) fn needs_converter(what: &str) -> Failure {
     let message =
-        format!("{what}: this build of foldsym reads .fsym files alone (it lacks the feature `convert`)");
+        format!("{what}: this build of foldsym reads only .fsym files (it lacks the feature `convert`)");
     Failure { message, code: exit::USAGE }
 }
 

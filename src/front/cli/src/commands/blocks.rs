@@ -22,7 +22,7 @@ fn map<'f>(mapped: &Mapped, file: &SymbolFile<'f>) -> Result<Option<BasicBlocks<
     file.basic_blocks().map_err(|error| damaged(mapped, error))
 }
 
-/// What to say of a file without one.
+/// The message for a file without basic blocks.
 pub(crate) fn none(path: &Path) -> String {
     format!("{}: no basic blocks: the program has no address map of them", path.display())
 }
@@ -52,7 +52,7 @@ pub(crate) fn run(args: &Blocks) -> Result<u8, Failure> {
         let shared = |block: &BasicBlock| is_shared(&file, block);
         let listed: Result<Vec<_>, _> = listed.iter().map(|block| Ok((*block, shared(block)?))).collect();
         let listed = listed.map_err(|error| damaged(&mapped, error))?;
-        // A part of a function may be shared where its beginning is not.
+        // A part of a function may be shared even if its entry is not.
         let folded = listed.first().is_some_and(|(_, shared)| *shared);
         let shown = Shown { function, name, start, folded, listed };
         if args.json {
@@ -78,7 +78,7 @@ struct Shown {
     function: FunctionId,
     name: Option<foldsym_lookup::NameId>,
     start: ImageAddr,
-    /// It shares its beginning: the blocks are those of the function that remained.
+    /// Its entry is shared: the blocks are those of the survivor.
     folded: bool,
     /// Each with whether other functions share its code.
     listed: Vec<(BasicBlock, bool)>,
@@ -92,8 +92,8 @@ fn is_shared(file: &SymbolFile<'_>, block: &BasicBlock) -> Result<bool, foldsym_
     })
 }
 
-/// The blocks of the function that has these places: those that the map lists with a block which no other function has;
-/// of one that shares all its code those of the function that remained, of which most stand in its places.
+/// The blocks of the function that has these places. If the function shares all its code with others, these are the blocks of the
+/// survivor, at the same addresses.
 fn listed(blocks: &BasicBlocks<'_>, place: &Places) -> Result<Vec<BasicBlock>, foldsym_lookup::Error> {
     let starts =
         |shared: bool| place.pieces.iter().filter(move |piece| (piece.1 > 1) == shared).map(|piece| piece.0);

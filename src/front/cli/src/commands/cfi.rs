@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use foldsym_convert::open::{Files, FrameBytes, frame_sections};
+use foldsym_convert::internal::open::{Files, FrameBytes, frame_sections};
 use foldsym_expr::cfi::{Cfa, FrameSection, Row, Rule};
 
 use crate::args::Cfi;
@@ -30,7 +30,7 @@ pub(crate) fn run(args: &Cfi) -> Result<u8, Failure> {
         for section in &sections {
             let line = line(section, address)
                 .map_err(|error| Failure::input(&args.program, format!("section {}: {error}", section.name)));
-            // What was found before the damage is printed before it is told.
+            // The answers before the damage are printed first, then the error.
             let line = match line {
                 Ok(line) => line,
                 Err(failure) => {

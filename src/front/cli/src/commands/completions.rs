@@ -6,7 +6,7 @@ use clap_complete::Shell;
 use crate::args::Cli;
 use crate::io::failure::Failure;
 
-/// Prints the script. It is built in memory first, as the generator panics where it cannot write.
+/// Prints the script. It is built in memory first, since the generator panics if it cannot write.
 #[inline(never)] // see `perform`
 pub(crate) fn run(shell: Shell) -> Result<u8, Failure> {
     let mut script = Vec::new();

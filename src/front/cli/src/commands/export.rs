@@ -20,7 +20,7 @@ pub(crate) fn run(args: &Export) -> Result<u8, Failure> {
     let file = crate::answer::open::open(&mapped)?;
     let readable_names = file.header().flags & flags::READABLE_NAMES != 0;
     if readable_names && !args.format.breakpad {
-        // Linkage names are what tells functions apart in this format.
+        // Linkage names are what distinguishes functions in this format.
         complain(&format!("{}: has readable names: the GSYM file has them too", args.file.display()));
     }
     let stem = args.file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
@@ -46,7 +46,7 @@ pub(crate) fn run(args: &Export) -> Result<u8, Failure> {
     }
     let id = derived.as_ref().map_or(file.build_id(), |id| id.as_bytes());
     let mut written = Ok(());
-    let result = foldsym_convert::write_whole(&args.output, |out| {
+    let result = foldsym_convert::internal::write_whole(&args.output, |out| {
         let summary = match &args.format {
             format if format.gsym => write_gsym(&file, GsymVersion::V1, out),
             format if format.gsym2 => write_gsym(&file, GsymVersion::V2, out),
@@ -90,7 +90,7 @@ pub(crate) fn run(args: &Export) -> Result<u8, Failure> {
 
 /// The program's rows of call frame information, for a file that was converted without them.
 fn unwinding(program: &Path, file: &Path, of: &SymbolFile<'_>) -> Result<Arc<SymbolMap>, Failure> {
-    let options = foldsym_convert::Options { unwind: true, ..foldsym_convert::Options::default() };
+    let options = foldsym_convert::Options::default().with(|options| options.unwind = true);
     let engine = Symbolizer::builder().conversion(options).build();
     let engine = engine.map_err(|error| Failure { message: error.to_string(), code: exit::BAD_INPUT })?;
     let loaded = crate::answer::open::load(&engine, program)?.map;

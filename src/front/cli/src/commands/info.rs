@@ -1,4 +1,4 @@
-//! `foldsym info`: prints what a `.fsym` holds, where its bytes go, and how it was made.
+//! `foldsym info`: prints the contents of a `.fsym`, where its bytes go, and how it was made.
 
 #[cfg(feature = "convert")]
 use foldsym_convert::report::ConversionRecord;
@@ -19,17 +19,17 @@ use foldsym_symbolize::json::list;
 use foldsym_symbolize::json::string;
 use foldsym_symbolize::layout;
 
-/// What a file says of itself, in the order in which it is printed.
+/// The facts of a file, in the order in which they are printed.
 struct Facts {
     head: Vec<(&'static str, Value)>,
     counts: Vec<(&'static str, Value)>,
-    /// Of functions that are alone at their code.
+    /// Counts of functions that do not share their code.
     alone: Vec<(&'static str, Value)>,
     /// Of functions that share code.
     folded: Vec<(&'static str, Value)>,
     sections: Vec<SectionInfo>,
     size: u64,
-    /// Null where it was not kept.
+    /// Null if it was not kept.
     conversion: Value,
 }
 
@@ -42,7 +42,7 @@ pub(crate) fn run(args: &Info) -> Result<u8, Failure> {
     if args.html {
         let layout = layout::layout(&file, &|| true).map_err(|error| damaged(&mapped, error))?;
         let name = args.file.file_name().unwrap_or_default().to_string_lossy();
-        // Nobody says that it should stop.
+        // The callback never cancels.
         if let Some(layout) = layout {
             out.text.extend_from_slice(layout::page(&name, &layout).as_bytes());
         }
@@ -108,13 +108,13 @@ fn facts(file: &SymbolFile<'_>, mapped: &Mapped) -> Result<Facts, Failure> {
         ],
         alone: alone(file).map_err(|error| damaged(mapped, error))?,
         folded: folded.facts,
-        sections: file.sections().collect(),
+        sections: file.records().sections().collect(),
         size: header.file_len,
         conversion,
     })
 }
 
-/// Of how many functions it is certain that nobody shares their code, and of how many it is not, by reason.
+/// Counts the functions that are certain to be the only ones with their code, and the others, by reason.
 fn alone(file: &SymbolFile<'_>) -> Result<Vec<(&'static str, Value)>, Error> {
     let mut counted = vec![false; file.records().function_count() as usize];
     let (mut unique, mut likely) = (0u64, [0u64; Reason::ALL.len()]);
@@ -141,8 +141,8 @@ struct Folded {
     facts: Vec<(&'static str, Value)>,
 }
 
-/// How the functions that share code were recovered, and of how many calls into them the callee is known. What only
-/// the conversion can count is null where its record was not kept.
+/// How the functions that share code were recovered, and for how many calls into them the callee is known. Counts that only the conversion
+/// can make are null if its record was not kept.
 fn folded(file: &SymbolFile<'_>, conversion: &Value) -> Result<Folded, Error> {
     let (mut members, mut evidence) = (0u64, Map::new());
     for group in 0..file.records().group_count() {
@@ -168,11 +168,11 @@ fn folded(file: &SymbolFile<'_>, conversion: &Value) -> Result<Folded, Error> {
         ("NamesWithoutDie", counted("symbol_only")),
         ("CallsIntoFolded", counted("calls_into_folded")),
         ("CallsWithKey", counted("calls_with_key")),
-        ("CallKeys", file.calls().count().into()),
-        ("TailKeys", file.tail_calls().count().into()),
-        ("VtableKeys", file.methods().count().into()),
-        ("SlotKeys", file.slot_calls().count().into()),
-        ("OverriderKeys", file.overriders().count().into()),
+        ("CallKeys", file.records().calls().count().into()),
+        ("TailKeys", file.records().tail_calls().count().into()),
+        ("VtableKeys", file.records().methods().count().into()),
+        ("SlotKeys", file.records().slot_calls().count().into()),
+        ("OverriderKeys", file.records().overriders().count().into()),
         ("GuessedCalls", file.guesses()?.len().into()),
         ("ObjectPointers", objects.into()),
         ("ImportedCalls", file.imports()?.len().into()),
@@ -180,19 +180,19 @@ fn folded(file: &SymbolFile<'_>, conversion: &Value) -> Result<Folded, Error> {
     Ok(Folded { members, facts })
 }
 
-/// How the file was made; null where that was not kept.
+/// How the file was made; null if that was not kept.
 #[cfg(feature = "convert")]
 fn record(file: &SymbolFile<'_>, mapped: &Mapped) -> Result<Value, Failure> {
-    let Some(bytes) = file.section_bytes(SectionId::RECORD) else { return Ok(Value::Null) };
+    let Some(bytes) = file.records().section_bytes(SectionId::RECORD) else { return Ok(Value::Null) };
     let record = ConversionRecord::decode(bytes)
         .map_err(|error| Failure::input(mapped.path(), format!("damaged: section RECORD: {error}")))?;
     Ok(record.to_json())
 }
 
-/// Without the converter nobody decodes its record.
+/// Only the converter can decode its record.
 #[cfg(not(feature = "convert"))]
 fn record(file: &SymbolFile<'_>, mapped: &Mapped) -> Result<Value, Failure> {
-    if file.section_bytes(SectionId::RECORD).is_some() {
+    if file.records().section_bytes(SectionId::RECORD).is_some() {
         let path = mapped.path().display();
         crate::io::failure::complain(&format!(
             "{path}: how it was converted is not shown by a build without the feature `convert`"
@@ -201,7 +201,7 @@ fn record(file: &SymbolFile<'_>, mapped: &Mapped) -> Result<Value, Failure> {
     Ok(Value::Null)
 }
 
-/// The name of an ELF machine; the word that other tools use where there is one.
+/// The name of an ELF machine, as other tools spell it if they have one.
 fn architecture(header: &Header) -> String {
     let name = match (header.machine, header.address_size) {
         (3, _) => "i386",
@@ -224,7 +224,7 @@ fn architecture(header: &Header) -> String {
     name.to_owned()
 }
 
-/// One object, its keys in the order of the text. Below `Conversion` they are those of the report.
+/// One object, with its keys in the order of the text. The keys below `Conversion` are those of the report.
 fn print_json(out: &mut Vec<u8>, facts: &Facts) {
     let member = |out: &mut Vec<u8>, (key, value): &(&str, Value)| {
         string(out, key.as_bytes());
@@ -289,7 +289,7 @@ fn print_text(out: &mut Vec<u8>, facts: &Facts) {
     }
 }
 
-/// Objects are opened up one level; what is deeper stays JSON, on its line.
+/// Objects are printed one level deep; deeper ones stay JSON, on one line.
 fn nested(out: &mut Vec<u8>, indent: &str, object: &Map<String, Value>) {
     for (key, value) in object {
         match value {

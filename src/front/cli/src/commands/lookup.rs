@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use foldsym_symbolize::{Innermost, Kind, Query, StackFrame, Symbolizer};
+use foldsym_symbolize::{AddressKind, Innermost, Query, StackFrame, Symbolizer};
 
 use crate::answer::block::BlockFinder;
 use crate::answer::process::Process;
@@ -28,7 +28,7 @@ fn of_process(args: &Lookup, symbolizer: &Symbolizer, given: Vec<String>) -> Res
     let mut worker = symbolizer.worker();
     session.run(given, |session, line| {
         let place = process.line(line).map_err(LineError::usage)?;
-        let frames = [StackFrame { place, kind: Kind::Exact }];
+        let frames = [StackFrame { place, kind: AddressKind::Exact }];
         let modules = process.modules();
         let query = Query { modules, frames: &frames, innermost: Innermost::Nothing };
         worker.answer(query, session.form(), |answer, names| session.put(answer, names, modules, None))?;
@@ -61,7 +61,7 @@ fn of_file(args: &Lookup, symbolizer: &Symbolizer, path: &Path, given: Vec<Strin
             && line.as_bytes().last().is_some_and(u8::is_ascii_graphic);
         let word = if is_bare { line } else { line.trim() };
         let place = session.space.parse(word).map_err(LineError::usage)?;
-        let frames = [StackFrame { place, kind: Kind::Exact }];
+        let frames = [StackFrame { place, kind: AddressKind::Exact }];
         let modules = source.modules(session.space.base);
         let query = Query { modules, frames: &frames, innermost: Innermost::Nothing };
         worker.answer(query, session.form(), |answer, names| {

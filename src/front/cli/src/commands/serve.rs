@@ -1,4 +1,4 @@
-//! `foldsym serve`: the engine and its stores behind HTTP.
+//! `foldsym serve`: serves the engine and its stores over HTTP.
 
 use std::io::Write;
 use std::time::Duration;
@@ -17,7 +17,8 @@ pub(crate) fn run(args: &Serve) -> Result<u8, Failure> {
     let failed = |message: String| Failure { message, code: exit::BAD_INPUT };
     let is_remote = |location: &&String| location.contains("://");
     if let (true, None, Some(remote)) = (args.read_only, &args.cache, args.store.iter().find(is_remote)) {
-        let what = "what is fetched from it is kept in a folder: with --read-only give one, --cache DIR";
+        let what =
+            "--read-only with a remote store needs --cache DIR, a folder for the files that are fetched";
         return Err(Failure::usage(format!("{remote}: {what}")));
     }
     let open = |location: &String| store(location, args.cache.as_deref());
@@ -41,10 +42,10 @@ pub(crate) fn run(args: &Serve) -> Result<u8, Failure> {
     config.limits.requests = args.max_requests;
     config.limits.time = Duration::from_secs(args.max_seconds);
     if !args.listen.ip().is_loopback() {
-        complain(&format!("{}: everybody who reaches this address may ask", args.listen));
+        complain(&format!("warning: {}: anyone who can reach this address can send requests", args.listen));
     }
     let ready = |bound: Bound| {
-        // For people and scripts, which wait for it; if nobody reads it, requests are answered all the same.
+        // People and scripts wait for this line. If it cannot be written, the server answers requests anyway.
         let mut out = std::io::stdout().lock();
         let _ = writeln!(out, "http://{}/", bound.address).and_then(|()| out.flush());
     };

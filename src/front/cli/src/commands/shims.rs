@@ -1,4 +1,4 @@
-//! `foldsym shims`: makes links under which this program speaks as `llvm-symbolizer` or `addr2line`.
+//! `foldsym shims`: makes links to this program, by whose names it acts as `llvm-symbolizer` or `addr2line`.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -12,7 +12,7 @@ use crate::io::output::Output;
 /// The names of the links: sanitizers accept no other names, and `perf` looks for the last.
 const NAMES: [&str; 3] = ["llvm-symbolizer", "llvm-addr2line", "addr2line"];
 
-/// Runs the tool whose name this program was started under; `None` where that is its own.
+/// Runs the tool by whose name this program was started; `None` if it was started by its own.
 pub(crate) fn called_as_tool() -> Option<Result<u8, Failure>> {
     let mut args = std::env::args_os();
     let program = args.next()?;
@@ -30,7 +30,10 @@ pub(crate) fn run(tool: Tool, args: &[OsString]) -> Result<u8, Failure> {
 /// Makes the links. What has one of the names already is replaced only if it is a link.
 pub(crate) fn make(args: &Shims) -> Result<u8, Failure> {
     let own = std::env::current_exe().map_err(|error| Failure::input(Path::new("foldsym"), error))?;
-    std::fs::create_dir_all(&args.folder).map_err(|error| Failure::input(&args.folder, error))?;
+    std::fs::create_dir_all(&args.folder).map_err(|error| match args.folder.is_file() {
+        true => Failure::input(&args.folder, "a file, expected a folder"),
+        false => Failure::input(&args.folder, error),
+    })?;
     let mut out = Output::new();
     for name in NAMES {
         let link = args.folder.join(name);
@@ -38,7 +41,7 @@ pub(crate) fn make(args: &Shims) -> Result<u8, Failure> {
             Ok(meta) if meta.is_symlink() => {
                 std::fs::remove_file(&link).map_err(|error| Failure::input(&link, error))?;
             }
-            Ok(_) => return Err(Failure::input(&link, "is there already, and is no link")),
+            Ok(_) => return Err(Failure::input(&link, "exists and is not a symbolic link")),
             Err(_) => {}
         }
         std::os::unix::fs::symlink(&own, &link).map_err(|error| Failure::input(&link, error))?;

@@ -1,15 +1,15 @@
 //! `foldsym stack`: answers whole stacks.
 //!
-//! A stack is a line: the address where the program stands, then return addresses, innermost first. A
-//! return address is that of the instruction after the call, which may already belong to another line or
-//! to another function (a call that never returns can be a function's last instruction), so the byte
-//! before it is looked up. A line may also be a JSON object, with registers and memory of the innermost frame.
+//! A stack is a line: the program counter, then return addresses, innermost first. A return address is that of the instruction after the
+//! call. It may already belong to another line or to another function, since a call that never returns can be a function's last
+//! instruction. So the byte before it is looked up. A line may also be a JSON object, with registers and memory of the innermost frame.
 
 use std::path::Path;
 
 use foldsym_lookup::{Header, flags};
 use foldsym_symbolize::{
-    Innermost, Kind, Modules, Place, Query, Request, StackFrame, Symbolizer, Worker, number,
+    AddressKind, Answer, Form, GivenStack, Innermost, Modules, Names, Query, ReportedAddress, StackFrame,
+    Symbolizer, Worker, number,
 };
 use serde_json::Value;
 
@@ -18,20 +18,23 @@ use crate::answer::process::Process;
 use crate::answer::session::{LineError, Session, Source};
 use crate::answer::stopped::{Stopped, refuse_unknown};
 use crate::args::Stack;
-use crate::io::failure::{Failure, shortened};
+use crate::io::failure::{Failure, json_problem, shortened};
 
 /// Stacks with more frames are refused: no stack of a program is that deep, and answers are kept whole.
 const MAX_FRAMES: usize = 1 << 16;
 
-/// And those with more bytes in their answer: where hundreds of functions are folded a frame may have many thousands.
+/// Stacks with a longer answer are refused: if hundreds of functions are folded, a frame may have many thousands.
 const MAX_ANSWER: usize = 1 << 27;
+
+/// Bytes of answers that are kept for addresses that come again.
+const KEPT_TEXTS: usize = 1 << 26;
 
 /// A parsed line.
 #[derive(Debug)]
 struct Parsed {
     frames: Vec<StackFrame>,
-    /// What the vtable pointer of the innermost frame's object holds.
-    vptr: Option<Place>,
+    /// The value of the vtable pointer of the innermost frame's object.
+    vptr: Option<ReportedAddress>,
     /// Registers and memory of the innermost frame.
     stopped: Option<Stopped>,
 }
@@ -63,13 +66,15 @@ fn of_process(args: &Stack, symbolizer: &Symbolizer, given: Vec<String>) -> Resu
     let mut process = Process::new(&args.sources)?;
     let mut session = Session::of_process(&args.answering).of_stacks();
     let mut worker = symbolizer.worker();
+    worker.keep_texts(KEPT_TEXTS);
     session.run(given, |session, line| {
         if line.trim_start().starts_with('{') {
-            let json: Value =
-                serde_json::from_str(line).map_err(|error| LineError::usage(error.to_string()))?;
+            let given = GivenStack::parse(line.as_bytes()).map_err(|error| {
+                LineError::usage(json_problem(error.to_string(), error.line(), error.column()))
+            })?;
             // First, so that an error has it too.
-            session.echo = Request::echo(&json);
-            let request = process.request(json).map_err(|error| LineError::usage(error.to_string()))?;
+            session.echo.extend(given.echo().map(|(key, value)| (key.to_owned(), value)));
+            let request = process.request(&given).map_err(|error| LineError::usage(error.to_string()))?;
             let innermost = request.vptr.map_or(Innermost::Nothing, Innermost::Vtable);
             return put(session, &mut worker, &request.modules, &request.frames, innermost);
         }
@@ -85,6 +90,7 @@ fn of_file(args: &Stack, symbolizer: &Symbolizer, path: &Path, given: Vec<String
     let map = source.loaded.map.clone();
     let mut session = Session::new(path, map.file(), &args.answering).of_stacks();
     let mut worker = symbolizer.worker();
+    worker.keep_texts(KEPT_TEXTS);
     session.run(given, |session, line| {
         session.space.base = args.answering.base;
         let stack = match line.trim_start().starts_with('{') {
@@ -110,7 +116,8 @@ fn put(
         session.out.text.extend_from_slice(b"{\"Frames\":[");
     }
     let mut first = true;
-    worker.answer(Query { modules, frames, innermost }, session.form(), |answer, names| {
+    let (query, form) = (Query { modules, frames, innermost }, session.form());
+    let each = |answer: &Answer, names: &mut Names<'_>| {
         if session.json && !std::mem::take(&mut first) {
             session.out.text.push(b',');
         }
@@ -120,7 +127,11 @@ fn put(
             return Err(LineError::usage(message));
         }
         Ok(())
-    })?;
+    };
+    match form {
+        Form::Json => worker.answer_json(query, each)?,
+        Form::Plain => worker.answer(query, form, each)?,
+    }
     if session.json {
         session.out.text.push(b']');
         session.end_object();
@@ -131,7 +142,7 @@ fn put(
 /// Reads a line.
 ///
 /// # Errors
-/// What is wrong with it, for the user.
+/// The fault of the line, for the user.
 fn parse(line: &str, space: &Space) -> Result<Parsed, String> {
     let mut stack = Parsed { frames: Vec::new(), vptr: None, stopped: None };
     for (at, word) in line.split_ascii_whitespace().enumerate() {
@@ -142,13 +153,13 @@ fn parse(line: &str, space: &Space) -> Result<Parsed, String> {
             if at != 1 || stack.frames == [StackFrame::UNKNOWN] {
                 return Err("vptr= belongs after the first address".to_owned());
             }
-            stack.vptr = Some(space.parse(vptr)?);
+            stack.vptr = Some(space.parse_in(word, vptr)?);
         } else if word == "?" {
             stack.frames.push(StackFrame::UNKNOWN);
         } else if let Some(address) = word.strip_prefix('=') {
-            stack.frames.push(StackFrame { place: space.parse(address)?, kind: Kind::Exact });
+            stack.frames.push(StackFrame { place: space.parse_in(word, address)?, kind: AddressKind::Exact });
         } else {
-            let kind = if at == 0 { Kind::Exact } else { Kind::Return };
+            let kind = if at == 0 { AddressKind::Exact } else { AddressKind::Return };
             stack.frames.push(StackFrame { place: space.parse(word)?, kind });
         }
     }
@@ -164,23 +175,24 @@ const KEYS: [&str; 5] = ["pcs", "regs", "mem", "base", "id"];
 /// Reads a line that is a JSON object: what its answer repeats, the load bias of this line, and the stack.
 ///
 /// # Errors
-/// What is wrong with it, for the user.
+/// The fault of the line, for the user.
 fn request(line: &str, session: &mut Session, header: &Header) -> Result<Parsed, String> {
-    let json: Value = serde_json::from_str(line).map_err(|error| error.to_string())?;
+    let json: Value = serde_json::from_str(line)
+        .map_err(|error| json_problem(error.to_string(), error.line(), error.column()))?;
     // First, so that an error has it too.
-    session.echo.extend(json.get("id").map(|id| ("id".to_owned(), id.clone())));
+    session.echo.extend(json.get("id").map(|id| ("id".to_owned(), id.to_string())));
     if let Some(base) = json.get("base") {
         let given = base.as_u64().or_else(|| number(base.as_str()?));
         session.space.base =
-            given.ok_or_else(|| format!("\"base\": {} is no number", shortened(&base.to_string())))?;
+            given.ok_or_else(|| format!("\"base\": {} is not a number", shortened(&base.to_string())))?;
     }
     parse_object(&json, &session.space, header)
 }
 
-/// Reads `{"pcs": [...], "regs": {...}, "mem": [...]}`: the entries of a line, and what is known of the innermost frame.
+/// Reads `{"pcs": [...], "regs": {...}, "mem": [...]}`: the entries of a line, and the state of the innermost frame.
 ///
 /// # Errors
-/// What is wrong with it, for the user.
+/// The fault of the object, for the user.
 fn parse_object(json: &Value, space: &Space, header: &Header) -> Result<Parsed, String> {
     refuse_unknown(json, &KEYS)?;
     let entries =
@@ -192,7 +204,7 @@ fn parse_object(json: &Value, space: &Space, header: &Header) -> Result<Parsed, 
                 words.push_str(word)
             }
             (_, Some(number)) => words.push_str(&number.to_string()),
-            _ => return Err(format!("\"pcs\": {} is no address", shortened(&entry.to_string()))),
+            _ => return Err(format!("\"pcs\": {} is not an address", shortened(&entry.to_string()))),
         }
         words.push(' ');
     }
@@ -224,7 +236,7 @@ mod tests {
         let space = Space::default();
         let parsed = parse(" 0x10 vptr=0x100 0x20\t=0x30 ? 64 ", &space).unwrap();
         let frames = vec![exact(0x10), returns_to(0x20), exact(0x30), StackFrame::UNKNOWN, returns_to(64)];
-        assert_eq!((parsed.frames, parsed.vptr), (frames, Some(Place::Memory(0x100))));
+        assert_eq!((parsed.frames, parsed.vptr), (frames, Some(ReportedAddress::Memory(0x100))));
         assert!(parsed.stopped.is_none());
         assert_eq!(parse("=16", &space).unwrap().frames, [exact(16)]);
     }
@@ -240,18 +252,18 @@ mod tests {
         assert_eq!(stack.frames, [exact(16), returns_to(32), StackFrame::UNKNOWN, exact(48)]);
         assert!(stack.stopped.is_some());
         let stack = parse(r#"{"pcs": ["0x10", "vptr=0x20"]}"#).unwrap();
-        assert!(stack.vptr == Some(Place::Memory(32)) && stack.stopped.is_none());
+        assert!(stack.vptr == Some(ReportedAddress::Memory(32)) && stack.stopped.is_none());
         for (text, says) in [
             ("{", "EOF"),
             ("{}", "\"pcs\""),
             (r#"{"pcs": []}"#, "needs an address"),
             (r#"{"pcs": "0x10"}"#, "\"pcs\""),
             (r#"{"pcs": ["0x10"], "reg": {}}"#, "unknown key \"reg\""),
-            (r#"{"pcs": [-1]}"#, "-1 is no address"),
-            (r#"{"pcs": [""]}"#, "is no address"),
-            (r#"{"pcs": ["0x10 0x20"]}"#, "is no address"),
+            (r#"{"pcs": [-1]}"#, "-1 is not an address"),
+            (r#"{"pcs": [""]}"#, "is not an address"),
+            (r#"{"pcs": ["0x10 0x20"]}"#, "is not an address"),
             (r#"{"pcs": ["0x10", "vptr=0x20"], "regs": {}}"#, "vptr="),
-            (r#"{"pcs": ["0x10"], "regs": {"x0": 1}}"#, "\"x0\" is no register"),
+            (r#"{"pcs": ["0x10"], "regs": {"x0": 1}}"#, "\"x0\" is not a register"),
             (r#"{"pcs": ["0x10"], "mem": [{}]}"#, "\"addr\""),
         ] {
             let error = parse(text).unwrap_err();

@@ -1,5 +1,7 @@
-//! `foldsym store`: looks after a folder of `.fsym` files by build id.
+//! `foldsym store`: lists, checks and changes a folder of `.fsym` files by build id.
 
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 use std::time::UNIX_EPOCH;
 
@@ -9,6 +11,7 @@ use foldsym_store::{
 };
 use serde_json::Value;
 
+use crate::answer::open::{MAX_MAGIC, not_a_symbol_file};
 use crate::args::store::{Add, Folder, Gc, Remove, StoreArgs, Task};
 use crate::io::escape::push_escaped;
 use crate::io::failure::{Failure, complain, exit};
@@ -117,7 +120,7 @@ fn gc(args: &Gc, out: &mut Output) -> Result<u8, Failure> {
     } else {
         let (verb, removed) = (if args.dry_run { "would remove" } else { "removed" }, report.removed.len());
         let text = format!(
-            "{verb} {removed} files, {} bytes; {} files stay, {} bytes, {} of them for a pin\n",
+            "{verb} {removed} files, {} bytes; kept {} files, {} bytes, {} of the files only by a pin\n",
             report.removed_bytes, report.kept, report.kept_bytes, report.pinned
         );
         out.text.extend_from_slice(text.as_bytes());
@@ -132,10 +135,10 @@ fn add(args: &Add, out: &mut Output) -> Result<u8, Failure> {
         let mut info = EntryInfo::default();
         info.name = path.file_stem().and_then(|name| name.to_str()).map(str::to_owned);
         info.replace = args.replace;
-        let added = publish(&store, path, &info);
-        if let Err(error) = &added {
+        let added = publish(&store, path, &info).map_err(message);
+        if let Err(message) = &added {
             failed += 1;
-            complain(&error.to_string());
+            complain(message);
         }
         if args.json {
             let mut keys = vec![("Input", text_of(path))];
@@ -145,7 +148,7 @@ fn add(args: &Add, out: &mut Output) -> Result<u8, Failure> {
                     ("DebugId", debug_id.into()),
                     ("Published", published.text().into()),
                 ]),
-                Err(error) => keys.push(("Error", serde_json::json!({ "Message": error.to_string() }))),
+                Err(message) => keys.push(("Error", serde_json::json!({ "Message": message }))),
             }
             object(&mut out.text, &keys);
             out.text.push(b'\n');
@@ -161,6 +164,15 @@ fn add(args: &Add, out: &mut Output) -> Result<u8, Failure> {
         (_, 1) => exit::BAD_INPUT,
         _ => exit::SOME_FAILED,
     })
+}
+
+/// Why a file was not added. For a program it says how to convert it.
+fn message(error: StoreError) -> String {
+    let StoreError::NotASymbolFile { path } = &error else { return error.to_string() };
+    let mut first = Vec::new();
+    // A file that can be read no longer is not called a program.
+    let _ = File::open(path).and_then(|file| file.take(MAX_MAGIC).read_to_end(&mut first));
+    not_a_symbol_file(path, &first).message
 }
 
 /// Publishes one file; gives its debug id too.
@@ -189,7 +201,7 @@ fn remove(args: &Remove, out: &mut Output) -> Result<u8, Failure> {
         if args.json {
             object(&mut out.text, &[("Id", text.as_str().into()), ("Removed", removed.into())]);
         } else {
-            let verb = if removed { "removed" } else { "not there" };
+            let verb = if removed { "removed" } else { "not in the store" };
             out.text.extend_from_slice(format!("{text} {verb}").as_bytes());
         }
         out.text.push(b'\n');

@@ -1,4 +1,4 @@
-//! The tools in whose place this command can stand, and their names.
+//! The tools that this command can replace, and their names.
 
 /// The tool whose options, input and output are spoken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,7 +27,7 @@ impl Tool {
         }
     }
 
-    /// The environment variable with options that precede those of the command line.
+    /// The environment variable whose options precede those of the command line.
     pub(crate) fn variable(self) -> Option<&'static str> {
         match self {
             Tool::Symbolizer => Some("LLVM_SYMBOLIZER_OPTS"),

@@ -1,7 +1,7 @@
-//! `foldsym verify`: checks a whole file, and compares it with the program that it was made of.
+//! `foldsym verify`: checks a whole file, and compares it with its program.
 
 #[cfg(feature = "convert")]
-use foldsym_convert::{verify_against, verify_by_addr2line};
+use foldsym_convert::{internal::verify_by_addr2line, verify_against};
 
 use crate::args::Verify;
 use crate::commands::find::index::NameIndex;
@@ -32,8 +32,8 @@ pub(crate) fn run(args: &Verify) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// Compares the file with a program: exit code 1 where an answer differs. First with the converter's own reader, which finds
-/// what went wrong between it and the file; then with `addr2line`, which finds what that reader read wrongly.
+/// Compares the file with a program; the exit code is 1 if an answer differs. The converter's own reader comes first: it finds faults of
+/// the steps after reading. `addr2line` comes second: it finds faults of that reader.
 #[cfg(feature = "convert")]
 fn against(args: &Verify, program: &std::path::Path) -> Result<u8, Failure> {
     let options = crate::commands::convert::options(&args.reading);
@@ -45,10 +45,10 @@ fn against(args: &Verify, program: &std::path::Path) -> Result<u8, Failure> {
         crate::io::escape::push_escaped(&mut text, line.as_bytes());
         text.push(b'\n');
     }
-    text.extend_from_slice(format!("{} addresses asked, {} differ\n", own.asked, own.count).as_bytes());
+    text.extend_from_slice(format!("{} addresses compared, {} differ\n", own.asked, own.count).as_bytes());
     let line = match &other {
-        Ok(other) => format!("{} addresses asked of addr2line, {} differ", other.asked, other.count),
-        Err(reason) => format!("addr2line was not asked: {reason}"),
+        Ok(other) => format!("{} addresses compared with addr2line, {} differ", other.asked, other.count),
+        Err(reason) => format!("not compared with addr2line: {reason}"),
     };
     crate::io::escape::push_escaped(&mut text, line.as_bytes());
     text.push(b'\n');

@@ -1,4 +1,4 @@
-//! `foldsym wave`: the lanes of a stopped GPU wave, grouped by where each stands.
+//! `foldsym wave`: prints the lanes of a stopped GPU wave, grouped by their program counters.
 
 use foldsym_expr::Problem;
 use foldsym_lookup::flags;
@@ -38,7 +38,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
         return Err(Failure::usage(format!("--exec {:#x}: lanes past the {lanes} of --lanes", args.exec)));
     }
     let at = WaveAt { pc, bias: args.base, exec: args.exec, lanes: args.lanes };
-    // What a register's name means depends on the wave.
+    // The meaning of a register's name depends on the wave.
     let lanes = lane_count(&file, at).map_err(damaged)?;
     let wide = lanes.count > 32;
     let stopped = match &args.regs {
@@ -106,7 +106,7 @@ fn read(path: &std::path::Path) -> Result<Value, Failure> {
     let wrong = |error: &dyn std::fmt::Display| Failure::input(path, error);
     let size = std::fs::metadata(path).map_err(|error| wrong(&error))?;
     if !size.is_file() || size.len() > MAX_JSON {
-        return Err(wrong(&format!("no file of at most {MAX_JSON} bytes")));
+        return Err(wrong(&format!("not a file, or more than {MAX_JSON} bytes")));
     }
     let text = std::fs::read(path).map_err(|error| wrong(&error))?;
     serde_json::from_slice(&text).map_err(|error| wrong(&error))
@@ -175,7 +175,7 @@ fn notes(out: &mut Vec<u8>, wave: &Wave) {
     each_note(wave, &mut |note| out.extend_from_slice(format!("{note}\n\n").as_bytes()));
 }
 
-/// What the program says of its lanes and cannot be used.
+/// Data about lanes in the program that cannot be used.
 fn each_note(wave: &Wave, put: &mut dyn FnMut(String)) {
     if let Some(lanes) = wave.lanes_refused {
         let what = if lanes as usize > MAX_LANES { "more than a wave has" } else { "fewer than execute" };

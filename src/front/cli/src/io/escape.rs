@@ -1,6 +1,6 @@
-//! Escapes what a terminal obeys or does not show: names and paths come from strangers.
+//! Escapes characters that control a terminal or are invisible: names and paths come from strangers.
 
-/// Puts text with its control characters, and bytes that are not UTF-8, as `\xNN` and the like.
+/// Puts text; control characters, and bytes that are not UTF-8, become `\xNN` and similar escapes.
 pub(crate) fn push_escaped(out: &mut Vec<u8>, text: &[u8]) {
     for chunk in text.utf8_chunks() {
         for character in chunk.valid().chars() {
@@ -16,8 +16,8 @@ pub(crate) fn push_escaped(out: &mut Vec<u8>, text: &[u8]) {
     }
 }
 
-/// Characters that are not seen and change what is: they turn the direction of the text, break lines, join or hide
-/// (Unicode's formats, separators and tags), and can make one name look like another.
+/// Invisible characters that change a text: they turn its direction, break lines, join or hide characters (Unicode's formats, separators
+/// and tags), and can make one name look like another.
 fn is_unseen(character: char) -> bool {
     matches!(
         character,

@@ -20,7 +20,7 @@ pub(crate) mod exit {
 /// Why a command stopped.
 #[derive(Debug)]
 pub(crate) struct Failure {
-    /// Empty where there is nothing to say: the reader of our output went away.
+    /// Empty if there is nothing to print: the reader of our output closed it.
     pub(crate) message: String,
     pub(crate) code: u8,
 }
@@ -42,13 +42,21 @@ impl Failure {
     }
 }
 
-/// What somebody else wrote, quoted in a message: its beginning, as it may be a megabyte.
+/// Foreign text, quoted in a message: only its beginning, since it may be a megabyte long.
 pub(crate) fn quoted(text: &str) -> String {
     let short = shortened(text);
     if short.len() == text.len() {
         format!("{text:?}")
     } else {
         format!("{short:?}... ({} bytes)", text.len())
+    }
+}
+
+/// The fault of a line that is JSON: `text` says what is wrong there, with its line. The caller adds the number of the line.
+pub(crate) fn json_problem(text: String, line: usize, column: usize) -> String {
+    match text.strip_suffix(&format!(" at line {line} column {column}")) {
+        Some(what) => format!("{what} at column {column}"),
+        None => text,
     }
 }
 
@@ -84,6 +92,6 @@ pub(crate) fn complain(message: &str) {
     let mut line = b"foldsym: ".to_vec();
     crate::io::escape::push_escaped(&mut line, message.as_bytes());
     line.push(b'\n');
-    // If standard error is gone there is nobody left to tell.
+    // If standard error is closed, the error cannot be reported.
     let _ = io::Write::write_all(&mut io::stderr().lock(), &line);
 }

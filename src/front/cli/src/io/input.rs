@@ -3,10 +3,10 @@
 use std::io::{self, Read};
 use std::ops::Range;
 
-/// No line of addresses is longer; the rest of a longer one is dropped, and the line is an error. A stack of a process of a million modules
-/// fits. Memory follows the input: short lines take little.
-const MAX_LINE: usize = 128 << 20;
-/// Lines of a log that are longer hold no frame: they are passed on in parts.
+/// Longest line of addresses. The rest of a longer line is dropped, and the line is an error. A stack of a process with a million modules
+/// fits. The buffer grows with the lines that are read, so short lines take little memory.
+pub(crate) const MAX_LINE: usize = 128 << 20;
+/// Longer lines of a log contain no frame: they are passed on in parts.
 const MAX_LOG_LINE: usize = 1 << 20;
 const CHUNK: usize = 64 << 10;
 
@@ -23,7 +23,7 @@ pub(crate) enum Line<'a> {
 pub(crate) enum LogLine<'a> {
     /// Without its line end.
     Text(&'a [u8]),
-    /// A part of a line that is too long to be read; and whether the line ends behind it.
+    /// A part of a line that is too long to be read; and whether the line ends after it.
     Part(&'a [u8], bool),
 }
 
@@ -39,10 +39,10 @@ pub(crate) struct Lines<R> {
     /// Longer lines are too long.
     most: usize,
     buffer: Vec<u8>,
-    /// What was read and not yet given out: `buffer[start..end]`.
+    /// Bytes that were read and not yet returned: `buffer[start..end]`.
     start: usize,
     end: usize,
-    /// The line that goes on there has begun before.
+    /// These bytes continue a line that is too long.
     in_long: bool,
     ended: bool,
 }
@@ -61,11 +61,11 @@ impl<R: Read> Lines<R> {
         Self { from, most, buffer: vec![0; CHUNK], start: 0, end: 0, in_long: false, ended: false }
     }
 
-    /// The next line; `None` at the end. `before_read` is called before every read, as a read may block:
-    /// whoever waits for the answers to the lines so far must have them by then.
+    /// The next line; `None` at the end. `before_read` is called before every read. A read may block, so the answers to the lines so far
+    /// must be written by then: the client may be waiting for them.
     ///
     /// # Errors
-    /// What reading or `before_read` gives.
+    /// Errors of reading, or of `before_read`.
     pub(crate) fn next(
         &mut self,
         mut before_read: impl FnMut() -> io::Result<()>,
@@ -80,7 +80,7 @@ impl<R: Read> Lines<R> {
         }
     }
 
-    /// As [`Self::next`], without a loss: what is too long to be a line comes in parts.
+    /// As [`Self::next`], without a loss: a line that is too long is returned in parts.
     ///
     /// # Errors
     /// As [`Self::next`].
@@ -128,7 +128,7 @@ impl<R: Read> Lines<R> {
         if self.start > 0 {
             self.buffer.copy_within(self.start..self.end, 0);
             (self.start, self.end) = (0, self.end - self.start);
-            // What one long line took is given back.
+            // The memory of one long line is freed.
             if self.buffer.len() > 16 * CHUNK && self.end < CHUNK {
                 self.buffer.truncate(2 * CHUNK);
                 self.buffer.shrink_to_fit();
@@ -153,7 +153,7 @@ impl<R: Read> Lines<R> {
 mod tests {
     use super::*;
 
-    /// Gives the pieces one read at a time.
+    /// Returns one piece for each read.
     struct Pieces(Vec<&'static [u8]>);
 
     impl Read for Pieces {

@@ -1,17 +1,16 @@
-//! What the system may do to the process: a stack that is too small, a file that is cut short while it is mapped.
+//! Handles two failures that the system imposes: a stack that is too small, and a file that is truncated while it is mapped.
 //!
-//! A page of a mapped file that is not there any more ends the process by `SIGBUS`. To read all inputs instead of mapping
-//! them costs every conversion its bytes in memory and a copy, and to ask for the size again leaves the moment between
-//! question and access. So the command, which owns its process, handles the signal: it writes what it was at work on and
-//! ends with the exit code of bad input. What is written to the final name is whole or not there, as after any other end.
-//! The libraries leave the signal to whoever uses them.
+//! An access to a truncated page of a mapped file ends the process by `SIGBUS`. Reading the inputs into memory instead of mapping them
+//! would cost every conversion a copy. Checking the size of the file before each access would leave a race. So the command, which owns
+//! its process, handles the signal: it prints the file in progress and exits with the code of bad input. The output file is complete or
+//! missing, as after any other end. The libraries install no handler.
 
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
-/// Inputs that are at work at once and are named; of more, some are not.
+/// Most inputs in progress that the handler can name.
 const SLOTS: usize = 64;
 
-/// What is at work: lines that are never freed while the handler may read them.
+/// The inputs in progress: lines that are never freed while the handler may read them.
 static LINES: [AtomicPtr<NamedLine>; SLOTS] = [const { AtomicPtr::new(std::ptr::null_mut()) }; SLOTS];
 static NEXT: AtomicUsize = AtomicUsize::new(0);
 
@@ -67,19 +66,19 @@ mod handler {
     use super::LINES;
     use crate::io::failure::exit;
 
-    /// Writes the lines and ends the process, with what may be called in a handler alone: loads, `write`, `_exit`.
+    /// Writes the lines and ends the process, using only what a signal handler may call: loads, `write`, `_exit`.
     extern "C" fn on_sigbus(_: libc::c_int) {
         for line in &LINES {
             let line = line.load(Ordering::Acquire);
             if line.is_null() {
                 continue;
             }
-            // SAFETY: a line that was ever stored is leaked, so the pointer is valid as long as the process; nobody changes
-            // it after it was stored.
+            // SAFETY: a line that was ever stored is leaked, so the pointer is valid as long as the process; it is never changed after it
+            // was stored.
             let bytes = unsafe { &(*line).0 };
             // SAFETY: pointer and length are of one vector, which lives.
             let written = unsafe { libc::write(libc::STDERR_FILENO, bytes.as_ptr().cast(), bytes.len()) };
-            // If standard error is gone there is nobody left to tell.
+            // If standard error is closed, the error cannot be reported.
             let _ = written;
         }
         // SAFETY: ends the process at once and runs no code of it.
@@ -88,7 +87,7 @@ mod handler {
 
     pub(super) fn stack_limit() -> u64 {
         let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-        // SAFETY: `limit` is valid for the call to write to, and keeps its zeros where the call fails.
+        // SAFETY: `limit` is valid for the call to write to, and keeps its zeros if the call fails.
         let asked = unsafe { libc::getrlimit(libc::RLIMIT_STACK, &mut limit) };
         if asked == 0 { limit.rlim_cur } else { 0 }
     }
@@ -99,7 +98,7 @@ mod handler {
         action.sa_sigaction = on_sigbus as extern "C" fn(libc::c_int) as usize;
         // The default stack may be what cannot be mapped; threads of the standard library have one for signals.
         action.sa_flags = libc::SA_ONSTACK;
-        // SAFETY: `action` is whole and the old one is not asked for. The handler does only what a handler may.
+        // SAFETY: `action` is fully initialized, and the old one is not read. The handler makes only async-signal-safe calls.
         let installed = unsafe { libc::sigaction(libc::SIGBUS, &action, std::ptr::null_mut()) };
         // Without a handler the process ends by the signal, as before.
         let _ = installed;

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::io::failure::Failure;
 use crate::io::limits::{self, Named};
 
-/// The bytes of a `.fsym`, mapped where the file can be.
+/// The bytes of a `.fsym`, mapped if possible.
 pub(crate) struct Mapped {
     path: PathBuf,
     bytes: Bytes,
@@ -18,7 +18,7 @@ pub(crate) struct Mapped {
 
 enum Bytes {
     Map(memmap2::Mmap),
-    /// What cannot be mapped (a pipe, an empty file) is read.
+    /// A file that cannot be mapped (a pipe, an empty file) is read.
     Read(Vec<u8>),
 }
 
@@ -44,13 +44,11 @@ impl Mapped {
             file.read_to_end(&mut bytes)?;
             return Ok(Bytes::Read(bytes));
         }
-        // SAFETY: `Mmap::map` asks that the file is not changed while it is mapped. The mapping is
-        // private and read-only, so nothing in this process writes to it, and foldsym itself replaces
-        // a `.fsym` by renaming a new file over it, which leaves a mapped one as it is. Against a
-        // stranger who writes into the file all the same: its bytes are read only by `foldsym-lookup`,
-        // which forbids unsafe code, so no memory access rests on two reads giving the same value, and
-        // every index is checked against the length of the mapping at the place where it is used. The
-        // answer may then be wrong. A file that is cut short ends the process by a signal, which `limits` handles.
+        // SAFETY: `Mmap::map` requires that the file does not change while it is mapped. The mapping is private and read-only, so nothing
+        // in this process writes to it. foldsym itself replaces a `.fsym` by renaming a new file over it, which leaves a mapped one
+        // unchanged. Another program may still write into the file. Only `foldsym-lookup` reads its bytes. That crate forbids unsafe code,
+        // so no memory access relies on two reads giving the same value, and every index is checked against the length of the mapping at
+        // its use. The answer may then be wrong. A file that is truncated ends the process by a signal, which `limits` handles.
         Ok(Bytes::Map(unsafe { memmap2::Mmap::map(&file)? }))
     }
 }

@@ -1,4 +1,4 @@
-//! What the commands read from and write to.
+//! Input and output of the commands.
 
 pub(crate) mod escape;
 pub(crate) mod failure;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use foldsym_convert::Progress;
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// A bar on standard error; hidden where that is not a terminal.
+/// A bar on standard error; hidden if that is not a terminal.
 pub(crate) struct Bar {
     bar: ProgressBar,
     /// Several inputs: the bar counts them, and their steps are not shown.

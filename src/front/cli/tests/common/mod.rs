@@ -1,4 +1,4 @@
-//! Runs the command on test programs; what the tests of this folder share.
+//! Runs the command on test programs; shared by the tests of this folder.
 #![allow(dead_code, reason = "no test file uses all of it")]
 
 use std::io::Write;
@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// What a command did.
+/// The result of a command.
 #[derive(Debug)]
 pub(crate) struct Ran {
     pub(crate) code: i32,

@@ -86,4 +86,5 @@ def symbolize_batch(
     dictionaries: bool = True,
     threads: int = 1,
     fields: Sequence[str] | None = None,
+    views: bool = False,
 ) -> RecordBatch: ...

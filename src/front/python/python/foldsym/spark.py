@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 #: A column while rows are moved.
 _SALT = "__foldsym_salt"
 
+#: `modules` without names, as two lists, which Spark moves for less than a list of structs.
+_IDS, _BASES = "__foldsym_ids", "__foldsym_bases"
+
 #: Names of modules without a file that `Metrics` remembers; a fleet may have any number.
 MAX_UNKNOWN = 1000
 
@@ -117,11 +120,15 @@ class Metrics:
         self.frames.add(pc.sum(pc.list_value_length(answers["frames"])).as_py() or 0)
         self.seconds.add(seconds)
         symbols = pc.list_flatten(answers["symbols"])
-        without_file = pc.is_in(symbols.field("unknown"), pyarrow.array(_WITHOUT_FILE))
-        modules = symbols.field("module").filter(without_file)
-        self.unknown_frames.add(len(modules))
-        if len(modules):
-            for accumulator, values in ((self.unknown_modules, modules), (self.unknown, symbols.field("unknown").filter(without_file))):
+        # pyarrow computes with plain text alone.
+        unknown = symbols.field("unknown").cast(pyarrow.string())
+        without_file = pc.is_in(unknown, pyarrow.array(_WITHOUT_FILE))
+        lost = pc.sum(without_file).as_py() or 0
+        self.unknown_frames.add(lost)
+        if lost:
+            modules = symbols.field("module").cast(pyarrow.string())
+            for accumulator, values in ((self.unknown_modules, modules), (self.unknown, unknown)):
+                values = values.filter(without_file)
                 counts = pc.value_counts(values)
                 named: dict[str, int] = {}
                 for name, number in zip(counts.field("values").to_pylist(), counts.field("counts").to_pylist(), strict=True):
@@ -147,11 +154,26 @@ def _only(symbols: pyarrow.ListArray, fields: Sequence[str]) -> pyarrow.ListArra
     return pyarrow.ListArray.from_arrays(symbols.offsets, some, mask=symbols.is_null())
 
 
+def _joined(batch: pyarrow.RecordBatch) -> pyarrow.RecordBatch:
+    """With the column `modules` that `_without_names` took apart. Copies nothing."""
+    import pyarrow
+
+    names = batch.schema.names
+    if _IDS not in names:
+        return batch
+    ids, bases = batch[_IDS], batch[_BASES]
+    each = pyarrow.StructArray.from_arrays([ids.values, bases.values], ["id", "base"])
+    modules = type(ids).from_arrays(ids.offsets, each, mask=ids.is_null() if ids.null_count else None)
+    others = [name for name in names if name not in (_IDS, _BASES)]
+    return pyarrow.record_batch([*(batch[name] for name in others), modules], [*others, "modules"])
+
+
 def _answer(
     store: str,
     metrics: Metrics | None,
     fields: Sequence[str] | None,
     kept: Sequence[str],
+    views: bool,
     batches: Iterable[pyarrow.RecordBatch],
 ) -> Iterator[pyarrow.RecordBatch]:
     import pyarrow
@@ -162,9 +184,12 @@ def _answer(
     made = None if fields is None else [*fields, *({"module", "unknown"} - set(fields) if metrics else ())]
     engine = _symbolizer(store)
     before = engine.opened()
+    # A worker may have an older pyarrow than the driver; those before 18 make no plain text of views, which the metrics need.
+    views = views and int(pyarrow.__version__.split(".")[0]) >= 18
     for batch in batches:
         start = time.perf_counter()
-        answers = pyarrow.record_batch(foldsym.symbolize_batch(batch, engine, dictionaries=False, fields=made))
+        answered = foldsym.symbolize_batch(_joined(batch), engine, dictionaries=False, views=views, fields=made)
+        answers = pyarrow.record_batch(answered)
         if metrics:
             metrics.count(answers, time.perf_counter() - start)
         symbols = answers["symbols"]
@@ -175,6 +200,29 @@ def _answer(
         after = engine.opened()
         metrics.files.add(after["files"] - before["files"])
         metrics.bytes.add(after["bytes"] - before["bytes"])
+
+
+def _reads_views(session: SparkSession) -> bool:
+    """Whether this Spark reads string views, as from 4.3 on. Names then cross to the JVM once a batch and not once a frame."""
+    try:
+        machine: Any = session.sparkContext._jvm
+        machine.java.lang.Class.forName("org.apache.spark.sql.vectorized.ArrowColumnVector$StringViewAccessor")
+    except Exception:
+        # No such class; or a session of Spark Connect, which has no JVM to ask.
+        return False
+    return True
+
+
+def _without_names(df: DataFrame) -> DataFrame:
+    """With two lists, of identities and of bases, in place of `modules`. Parquet then reads no names."""
+    from pyspark.sql import functions as f
+    from pyspark.sql import types as t
+
+    kind = df.schema["modules"].dataType if "modules" in df.columns else None
+    if not (isinstance(kind, t.ArrayType) and isinstance(kind.elementType, t.StructType) and {"id", "base"} <= set(kind.elementType.names)):
+        return df
+    others = [f.col(_quoted(name)) for name in df.columns if name != "modules"]
+    return df.select(*others, f.col("modules.id").alias(_IDS), f.col("modules.base").alias(_BASES))
 
 
 def _has_map(kind: DataType) -> bool:
@@ -194,7 +242,7 @@ def _moved(df: DataFrame, partition_by: Sequence[str] | None, partitions: int | 
     elif "module_id" in df.columns:
         keys = [f.col("module_id")]
     else:
-        keys = [f.try_element_at(f.col("modules.id"), f.lit(1))]
+        keys = [f.try_element_at(f.col(_IDS if _IDS in df.columns else "modules.id"), f.lit(1))]
     if partitions is None:
         partitions = int(df.sparkSession.conf.get("spark.sql.shuffle.partitions") or 200)
     # Ranges, not hashes: a fleet has builds that most rows are of. Spark samples the keys, and cuts such a build by its frames. Ranges
@@ -203,7 +251,8 @@ def _moved(df: DataFrame, partition_by: Sequence[str] | None, partitions: int | 
     # rows would be lost or doubled.
     keys.append(f.col("frames"))
     moved = df.repartitionByRange(partitions, *keys, f.col(_SALT))
-    return moved.sortWithinPartitions(*keys)
+    # By module alone: to compare frames takes longer than it saves, since the engine sorts each batch itself.
+    return moved.sortWithinPartitions(*keys[:-1])
 
 
 def _salted(df: DataFrame) -> DataFrame:
@@ -234,7 +283,7 @@ def symbolize(
 
     `fields` names the fields of `symbols` that are made, and `keep` the columns of `df` that the answer has; without them all are. Most of a
     job's time is spent on moving texts between Python and the JVM, so a job that needs `["function", "file", "line"]` and the
-    column `["crash"]` takes about half of the time with these two.
+    column `["crash"]` takes about half of the time with these two. The names of modules are not read where no answer has them.
     """
     if "frames" in df.columns and "decimal" in df.schema["frames"].dataType.simpleString():
         raise ValueError("frames: expected addresses as bigint, found decimal, as which Spark reads uint64 of Parquet")
@@ -250,6 +299,10 @@ def symbolize(
         import pyspark.sql.functions as f
 
         df = df.select([f.col(_quoted(name)) for name in df.columns if name in needed])
+        # Names of modules are in these fields, and in what the metrics count. A key may be a field of a module.
+        has_names = fields is None or metrics or "modules" in keep or {"module", "message"} & set(fields)
+        if not has_names and not partition_by:
+            df = _without_names(df)
     # Spark's own mapInArrow asks for each column by its name without quotes.
     if unfit := [name for name in df.columns if "." in name or "`" in name]:
         raise ValueError(f"Spark passes no column whose name has a dot or a backtick to Python: rename {unfit[0]!r}, or keep others")
@@ -259,7 +312,8 @@ def symbolize(
         raise ValueError(f"fields: expected some of {names}, found {list(fields)}")
     kept = [field.name for field in schema if field.name != "symbols"]
     df = _moved(df, partition_by, partitions).drop(_SALT)
-    answer = functools.partial(_answer, str(store), metrics, None if fields is None else list(fields), kept)
+    views = _reads_views(df.sparkSession)
+    answer = functools.partial(_answer, str(store), metrics, None if fields is None else list(fields), kept, views)
     return df.mapInArrow(answer, schema)
 
 

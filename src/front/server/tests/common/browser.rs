@@ -142,7 +142,7 @@ impl Drop for Browser {
     }
 }
 
-/// The bytes that a text of base64 stands for.
+/// Decodes base64.
 fn base64(text: &str) -> Vec<u8> {
     let value = |byte: u8| match byte {
         b'A'..=b'Z' => byte - b'A',

@@ -30,7 +30,7 @@ impl Programs {
         let store = LocalStore::create(&folder.path().join("store")).unwrap();
         let maps = names.iter().map(|name| {
             let file = folder.path().join("converted.fsym");
-            let options = Options { threads: 1, ..Options::default() };
+            let options = Options::default().with(|options| options.threads = 1);
             convert(&program(name), &file, &options, &NoProgress).unwrap();
             let published = store.add(&file, &EntryInfo::default()).unwrap();
             store.get(published.id()).unwrap().unwrap()
@@ -117,7 +117,7 @@ impl Server {
     }
 }
 
-/// Asks by a connection of its own. `head` is the request line, with headers of its own behind it.
+/// Sends a request over its own connection. `head` is the request line, and may have further headers.
 pub(crate) fn ask(address: SocketAddr, head: &str, body: &[u8]) -> Response {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();

@@ -1,17 +1,17 @@
 //! Joins the files of one build among the inputs: a program that was stripped is converted with its debug file.
 //!
-//! Distributions keep `usr/bin/app` and `usr/lib/debug/.build-id/ab/cdef.debug`. Each alone gives a poor file of symbols, and a store
+//! Distributions separate `usr/bin/app` and `usr/lib/debug/.build-id/ab/cdef.debug`. Each by itself gives a poor symbol file, and a store
 //! has one file for both.
 
 use std::collections::BTreeMap;
 
-use foldsym_convert::open::{Holdings, holdings};
+use foldsym_convert::internal::open::{Holdings, holdings};
 
 use super::inputs::begins_like_elf;
 use super::plan::{Companion, Job, Which};
 
-/// Gives each program without debug information the file of its build that has it. Where outputs are of builds, as in a store, debug files
-/// with a program among the inputs are conversions no longer; they are returned.
+/// Gives each program without debug information the file of its build that has it. If outputs are named by build, as in a store, a debug
+/// file whose program is also an input is not converted by itself; these debug files are returned.
 pub(super) fn join(jobs: &mut Vec<Job>, by_build: bool) -> Vec<Companion> {
     if jobs.len() < 2 {
         return Vec::new();
@@ -22,7 +22,7 @@ pub(super) fn join(jobs: &mut Vec<Job>, by_build: bool) -> Vec<Companion> {
         if !matches!(job.which, Which::Whole) || !begins_like_elf(&job.input) {
             continue;
         }
-        // The conversion says what is wrong with a file.
+        // The conversion reports the fault of the file.
         let Ok(holds) = holdings(&job.input) else { continue };
         if !holds.build_id.is_empty() {
             let key = (holds.build_id.clone(), holds.layout.clone());
@@ -34,7 +34,7 @@ pub(super) fn join(jobs: &mut Vec<Job>, by_build: bool) -> Vec<Companion> {
         let Some((program, _)) = files.iter().find(|(_, holds)| holds.code) else { continue };
         let alone = files.iter().filter(|(_, holds)| !holds.code);
         let described = alone.clone().chain(files).find(|(_, holds)| holds.units);
-        // A file of symbols alone is better than none.
+        // A file with only symbols is better than none.
         let described = described.or_else(|| alone.clone().next());
         let debug_file = described.map(|(at, _)| jobs[*at].input.clone());
         for (at, _) in files.iter().filter(|(_, holds)| holds.code && !holds.units) {

@@ -9,7 +9,7 @@ use glob::{MatchOptions, Pattern};
 
 use crate::io::failure::Failure;
 
-/// A response file has at most so many bytes: a list of a million paths.
+/// Most bytes of a response file: a list of a million paths.
 const MAX_LIST: u64 = 1 << 28;
 
 /// The inputs, with each `@FILE` replaced by the paths that it lists: one a line, or ended by zero bytes (`find -print0`).
@@ -79,19 +79,19 @@ fn any(patterns: &[Pattern], below: &Path) -> bool {
     })
 }
 
-/// What a folder has.
+/// An entry of a folder.
 pub(super) enum Found {
-    /// A program, and the path of its folder below the one that is searched.
+    /// A program, and the path of its folder below the searched one.
     Program { path: PathBuf, name: OsString, below: PathBuf },
-    /// A file that is none.
+    /// A file that is not a program.
     Other,
-    /// A file or folder that could not be looked at.
+    /// A file or folder that could not be read.
     Unreadable(PathBuf, io::Error),
 }
 
-/// Hands on what is in a folder and those below it, by name. Symbolic links in it are not followed, so this ends.
+/// Visits the files in a folder and in the folders below it, by name. Symbolic links in it are not followed, so this ends.
 pub(super) fn walk(folder: &Path, filter: InputFilter<'_>, mut found: impl FnMut(Found)) {
-    // Folders that are open: what is left of each, and its path below the first.
+    // The open folders: the entries left in each, and its path below the first.
     let mut open = Vec::new();
     match entries(folder) {
         Ok(entries) => open.push((entries, PathBuf::new())),
@@ -162,15 +162,15 @@ pub(super) fn is_archive(path: &Path) -> bool {
     begins_with(path, b"!<arch>\n")
 }
 
-/// Nothing but a regular file is opened: a FIFO would let us wait for whoever writes to it.
+/// Opens only a regular file: opening a FIFO would wait for its writer.
 fn begins_with<const N: usize>(path: &Path, magic: &[u8; N]) -> bool {
     let mut head = [0; N];
     let is_file = std::fs::metadata(path).is_ok_and(|found| found.is_file());
     is_file && File::open(path).and_then(|mut file| file.read_exact(&mut head)).is_ok() && head == *magic
 }
 
-/// True for what a folder is searched for: ELF programs, libraries and objects, Mach-O files, archives, and containers of
-/// GPU code, by their first bytes. Parts of other programs (`.dwo`, `.dwp`) and core dumps are not converted for themselves.
+/// True for the files that a folder is searched for: ELF programs, libraries and objects, Mach-O files, archives, and containers of GPU
+/// code, by their first bytes. Parts of other programs (`.dwo`, `.dwp`) and core dumps are not converted by themselves.
 fn is_program(path: &Path) -> io::Result<bool> {
     if path.extension().is_some_and(|extension| extension == "dwo" || extension == "dwp") {
         return Ok(false);

@@ -26,7 +26,7 @@ enum Manifest {
     Lines(PathBuf, Box<dyn Write + Send>),
 }
 
-/// What happened so far.
+/// The results so far.
 pub(super) struct Ledger<'a> {
     args: &'a Convert,
     bar: &'a Bar,
@@ -65,12 +65,12 @@ impl<'a> Ledger<'a> {
             Some(path) if is_stdout(path) => Manifest::Whole(path.clone()),
             Some(path) => {
                 let unwritable = |error: io::Error| Failure::input(path, format!("cannot write: {error}"));
-                foldsym_convert::replaceable(path, b"{", "report").map_err(unwritable)?;
+                foldsym_convert::internal::replaceable(path, b"{", "report").map_err(unwritable)?;
                 if one {
                     Manifest::Whole(path.clone())
                 } else {
                     // An old report is replaced as a whole before the first line.
-                    foldsym_convert::write_whole(path, |_| Ok(())).map_err(unwritable)?;
+                    foldsym_convert::internal::write_whole(path, |_| Ok(())).map_err(unwritable)?;
                     let file = File::options().append(true).open(path).map_err(unwritable)?;
                     Manifest::Lines(path.clone(), Box::new(file))
                 }
@@ -167,7 +167,7 @@ impl<'a> Ledger<'a> {
         self.manifest(&entry);
         let mut line = Vec::new();
         push_escaped(&mut line, stored.output.as_os_str().as_encoded_bytes());
-        line.extend_from_slice(b": in the store already\n");
+        line.extend_from_slice(b": already in the store\n");
         self.print(&line);
     }
 
@@ -192,7 +192,7 @@ impl<'a> Ledger<'a> {
             entry["part"] = json!(part);
         }
         self.manifest(&entry);
-        // What is printed is in the report already.
+        // The report already has the printed values.
         let mut line = Vec::new();
         push_escaped(&mut line, output.as_os_str().as_encoded_bytes());
         if !lacked.is_empty() {
@@ -242,22 +242,22 @@ impl<'a> Ledger<'a> {
             text += &format!(" (of these {})", of_these.join(", "));
         }
         if self.existing > 0 {
-            text += &format!(", {} in the store already", self.existing);
+            text += &format!(", {} already in the store", self.existing);
         }
         if self.joined > 0 {
             text += &format!(", {} debug files converted with their programs", self.joined);
         }
         text += &format!(", {} failed", self.failed);
         if self.unreadable > 0 {
-            text += &format!(", {} could not be looked at", self.unreadable);
+            text += &format!(", {} could not be read", self.unreadable);
         }
         if self.passed_over > 0 {
-            text += &format!(", {} other files passed over", self.passed_over);
+            text += &format!(", {} other files skipped", self.passed_over);
         }
         text + "\n"
     }
 
-    /// Prints for people. Where nobody reads that any more, the programs are converted all the same.
+    /// Prints text for people. If the reader of standard output is gone, the programs are converted anyway.
     fn print(&mut self, text: &[u8]) {
         if !self.prints {
             return;
@@ -279,9 +279,9 @@ impl<'a> Ledger<'a> {
                 let mut out = io::stdout().lock();
                 out.write_all(format!("{entry:#}\n").as_bytes()).and_then(|()| out.flush())
             }
-            Manifest::Whole(path) => {
-                foldsym_convert::write_whole(path, |file| file.write_all(format!("{entry:#}\n").as_bytes()))
-            }
+            Manifest::Whole(path) => foldsym_convert::internal::write_whole(path, |file| {
+                file.write_all(format!("{entry:#}\n").as_bytes())
+            }),
             Manifest::Lines(_, out) => {
                 out.write_all(format!("{entry}\n").as_bytes()).and_then(|()| out.flush())
             }

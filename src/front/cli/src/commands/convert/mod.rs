@@ -32,15 +32,14 @@ pub(crate) fn run(args: &Convert) -> Result<u8, Failure> {
     plan.companions = companions::join(&mut plan.jobs, args.store.is_some());
     let store = args.store.as_deref().map(|store| store::Target::open(store, args.force)).transpose()?;
     let bar = Bar::new(plan.jobs.len(), args.quiet);
-    let options = Options {
-        columns: args.columns,
-        locations: args.locations,
-        unwind: args.unwind,
-        imports: args.imports,
-        name_index: args.name_index,
-        readable_names: args.demangled,
-        ..options(&args.reading)
-    };
+    let options = options(&args.reading).with(|options| {
+        options.columns = args.columns;
+        options.locations = args.locations;
+        options.unwind = args.unwind;
+        options.imports = args.imports;
+        options.name_index = args.name_index;
+        options.readable_names = args.demangled;
+    });
     let ledger = Mutex::new(Ledger::new(args, &plan, &bar)?);
     let lock = || ledger.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     for refused in &plan.refused {
@@ -51,29 +50,21 @@ pub(crate) fn run(args: &Convert) -> Result<u8, Failure> {
     Ok(ledger.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner).end())
 }
 
-/// What of the options `verify --against` has as well.
+/// The options that `verify --against` has as well.
 pub(crate) fn options(reading: &Reading) -> Options {
-    Options {
-        threads: reading.threads,
-        arch: reading.arch.clone(),
-        target: reading.target.clone(),
-        device: None,
-        member: None,
-        dwp: reading.dwp.clone(),
-        dwo_dirs: reading.dwo_dir.clone(),
-        debug_dirs: reading.debug_dir.clone(),
-        debug_file: reading.debug_file.clone(),
-        debuginfod_dirs: debuginfod_cache().into_iter().collect(),
-        map_prefix: reading.map_prefix.clone(),
-        remap_path: reading.remap_path.clone(),
-        columns: false,
-        locations: false,
-        unwind: false,
-        imports: false,
-        name_index: false,
-        demangle: Some(foldsym_demangle::demangle),
-        readable_names: false,
-    }
+    Options::default().with(|options| {
+        options.threads = reading.threads;
+        options.arch = reading.arch.clone();
+        options.target = reading.target.clone();
+        options.dwp = reading.dwp.clone();
+        options.dwo_dirs = reading.dwo_dir.clone();
+        options.debug_dirs = reading.debug_dir.clone();
+        options.debug_file = reading.debug_file.clone();
+        options.debuginfod_dirs = debuginfod_cache().into_iter().collect();
+        options.map_prefix = reading.map_prefix.clone();
+        options.remap_path = reading.remap_path.clone();
+        options.demangle = Some(foldsym_demangle::demangle);
+    })
 }
 
 /// Standard output takes one thing, and a terminal no symbol file.

@@ -4,7 +4,8 @@ use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 
-use foldsym_convert::open::{DeviceCode, DevicePlace, Files, Part, device_code, parts};
+use foldsym_convert::DevicePlace;
+use foldsym_convert::internal::open::{DeviceCode, Files, Part, device_code, parts};
 
 use super::inputs::{self, Found, InputFilter, begins_like_elf, is_archive, is_folder};
 use crate::args::Convert;
@@ -17,7 +18,7 @@ pub(crate) enum Which {
     /// The file is the program, or the command line says which of it.
     #[default]
     Whole,
-    /// A device program of a container: its target, and where it is.
+    /// A device program of a container: its target, and its place.
     Device(String, DevicePlace),
     /// A member of an archive: its place, and its name.
     Member(usize, String),
@@ -26,7 +27,7 @@ pub(crate) enum Which {
 }
 
 impl Which {
-    /// The name of the part, where there is one.
+    /// The name of the part, if it has one.
     pub(crate) fn name(&self) -> Option<&str> {
         match self {
             Self::Whole => None,
@@ -62,7 +63,7 @@ impl Job {
     }
 }
 
-/// An input of which nothing is converted, and why.
+/// An input that is not converted, and why.
 pub(crate) struct Refused {
     pub(crate) input: PathBuf,
     pub(crate) failure: Failure,
@@ -78,7 +79,7 @@ pub(crate) struct Companion {
 }
 
 impl Companion {
-    /// What became of it, for people.
+    /// Its result, as a line for people.
     pub(super) fn line(&self) -> Vec<u8> {
         let mut line = Vec::new();
         push_escaped(&mut line, self.input.as_os_str().as_encoded_bytes());
@@ -96,11 +97,11 @@ pub(crate) struct Plan {
     pub(crate) refused: Vec<Refused>,
     /// Debug files that are converted with their programs, and not for themselves.
     pub(crate) companions: Vec<Companion>,
-    /// The command named several inputs, or a folder: one that fails does not decide the exit code.
+    /// The command named several inputs, or a folder: then a single failure gives the exit code for some of several.
     pub(crate) several: bool,
-    /// The only input is a folder, and there is nothing in it to convert.
+    /// The only input is a folder without a program.
     pub(crate) is_empty: bool,
-    /// Files of folders that are no programs, or are not wanted.
+    /// Files of folders that are not programs, or that the patterns exclude.
     pub(crate) passed_over: u64,
 }
 
@@ -225,7 +226,7 @@ impl Plan {
             return;
         }
         if in_folder && is_archive(&input) {
-            // One without object files is nothing that was asked for.
+            // An archive without object files is not an input.
             self.passed_over += 1;
             return;
         }
@@ -335,8 +336,8 @@ fn collision(one: &Job, two: &Job) -> String {
     format!("{} and {} would both become {}", one.named(), two.named(), one.output.display())
 }
 
-/// One path for each file, whether or not it is there yet: what is there with all links followed, and the rest without `.`
-/// and `..`.
+/// One path for each file, also if the file does not exist yet: the existing part with all links followed, and the rest without `.` and
+/// `..`.
 fn place(path: &Path) -> PathBuf {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     for (count, there) in path.ancestors().enumerate() {

@@ -11,7 +11,7 @@ use crate::io::failure::Failure;
 use crate::io::limits;
 use crate::io::progress::Bar;
 
-/// What a conversion gave.
+/// The result of a conversion.
 pub(super) enum Done {
     /// The job's output was written.
     Written(Box<Report>),
@@ -31,8 +31,8 @@ pub(crate) fn all(
         given => given,
     };
     let workers = threads.min(jobs.len()).max(1);
-    // What does not divide evenly is left unused rather than shared unevenly.
-    let options = &Options { threads: (threads / workers).max(1), ..options.clone() };
+    // Threads that cannot be divided evenly stay unused.
+    let options = &options.clone().with(|options| options.threads = (threads / workers).max(1));
     let is_large = |job: &Job| std::fs::metadata(&job.input).is_ok_and(|input| input.len() >= LARGE);
     if jobs.iter().any(is_large) {
         limits::give_memory_back_at_once();
@@ -47,7 +47,7 @@ pub(crate) fn all(
     };
     std::thread::scope(|scope| {
         for _ in 1..workers {
-            // A system that has no more threads leaves the work to those that there are.
+            // If the system cannot start more threads, the threads that were started do the work.
             if std::thread::Builder::new().spawn_scoped(scope, work).is_err() {
                 break;
             }

@@ -1,5 +1,5 @@
-//! `convert --store`: each program is published under its identity, and one that is there already is not converted again, unless its file
-//! lacks something that is asked for.
+//! `convert --store`: publishes each program under its identity. A program that is already there is not converted again, unless its file
+//! lacks something that the options request.
 
 use std::path::PathBuf;
 
@@ -17,15 +17,15 @@ use crate::io::progress::Bar;
 pub(super) struct Target {
     store: Store,
     location: String,
-    /// Converts what is there already.
+    /// Also converts programs that the store has.
     force: bool,
 }
 
-/// What became of a program.
+/// The result for a program.
 pub(super) struct Stored {
-    /// `None` where the store has the file already.
+    /// `None` if the store already has the file.
     pub(super) report: Option<Report>,
-    /// What the file lacked that the store had.
+    /// The contents that the store's file lacked.
     pub(super) lacked: Vec<&'static str>,
     pub(super) identity: BuildId,
     /// The file, or its address.
@@ -54,7 +54,7 @@ impl From<Trouble> for Failure {
 }
 
 impl Target {
-    /// Opens a store, or makes one of a folder that is not there.
+    /// Opens a store; makes one in a folder that does not exist.
     ///
     /// # Errors
     /// The store cannot be used.
@@ -63,7 +63,7 @@ impl Target {
         Ok(Self { store, location: location.to_owned(), force })
     }
 
-    /// Converts a program, unless the store has it. Of several processes with one program, one converts it.
+    /// Converts a program, unless the store has it. If several processes have the same program, one of them converts it.
     pub(super) fn convert(&self, job: &Job, options: &Options, bar: &Bar) -> Result<Stored, Failure> {
         let identity = foldsym_convert::identify(&job.input, options)?;
         let found = id_of_program(&identity.build_id, &identity.text)
@@ -121,15 +121,17 @@ fn sound(lock: &StoreLock<'_>) -> Result<Option<SymbolMap>, Failure> {
     }
 }
 
-/// Whether any function has rows. Without one, section ROWS has the byte of offset 0 and the bytes behind its end.
+/// Whether any function has rows. If none has, section ROWS has only the byte of offset 0 and its tail.
 fn has_lines(file: &SymbolFile<'_>) -> bool {
-    file.section_bytes(SectionId::ROWS).is_some_and(|rows| rows.len() > 1 + foldsym_format::bits::TAIL)
+    file.records()
+        .section_bytes(SectionId::ROWS)
+        .is_some_and(|rows| rows.len() > 1 + foldsym_format::bits::TAIL)
 }
 
-/// Says what options ask for that a file lacks, and asks for what it has too: the file that takes its place has both. Locations and imports
-/// tell nothing where they are absent: the program may have none.
+/// Returns what the options request that a file lacks. Adds to the options what the file has, so that the file that replaces it has both. A
+/// file without locations or imports is not incomplete: the program may have none.
 fn complete(options: &mut Options, there: &SymbolFile<'_>) -> Vec<&'static str> {
-    let has = |id| there.section_bytes(id).is_some();
+    let has = |id| there.records().section_bytes(id).is_some();
     let columns = there.header().features & features::COLUMNS != 0;
     let mut lacked = Vec::new();
     for (option, has, name) in [

@@ -10,13 +10,13 @@ use foldsym_lookup::{FunctionId, Lookup, SymbolFile};
 use crate::answer::address::Space;
 use crate::answer::open::damaged;
 use crate::args::{Dump, Pattern};
-use crate::io::failure::{Failure, exit};
+use crate::io::failure::{Failure, complain, exit};
 use crate::io::mapped::Mapped;
 use crate::io::output::Output;
 use foldsym_symbolize::{Form, Kept, number};
 use record::RecordPrinter;
 
-/// Prints the functions that are asked for.
+/// Prints the selected functions.
 #[inline(never)] // see `perform`
 pub(crate) fn run(args: &Dump) -> Result<u8, Failure> {
     let mapped = Mapped::open(&args.file)?;
@@ -31,6 +31,9 @@ pub(crate) fn run(args: &Dump) -> Result<u8, Failure> {
         (None, None) => (0..file.records().function_count()).map(FunctionId).collect(),
     };
     if functions.is_empty() {
+        if let (None, Some(address)) = (&args.function, &args.address) {
+            complain(&format!("{address}: no function at this address"));
+        }
         return Ok(exit::NOTHING);
     }
     let mut out = Output::new();
@@ -44,7 +47,7 @@ pub(crate) fn run(args: &Dump) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// A number is that of a function, if the file has so many; anything else is a name.
+/// A number is a function's id, if the file has that many functions; anything else is a name.
 fn by_name_or_number(
     file: &SymbolFile<'_>,
     mapped: &Mapped,
@@ -61,10 +64,14 @@ fn by_name_or_number(
         return Ok(vec![FunctionId(id.ok_or_else(none)?)]);
     }
     let pattern = Pattern { name: Some(wanted.to_owned()), prefix: None, regex: None };
-    crate::commands::find::functions(file, mapped, &pattern)
+    let found = crate::commands::find::functions(file, mapped, &pattern)?;
+    if found.is_empty() {
+        crate::commands::find::complain_of_none(file, mapped, &pattern)?;
+    }
+    Ok(found)
 }
 
-/// The function at an address, or every function of the group there; none where nothing is known.
+/// The function at an address, or every function of its group; none if no function contains it.
 fn at(
     file: &SymbolFile<'_>,
     address: &str,

@@ -4,10 +4,9 @@ use foldsym_format::bits::{mask, u8_at, word};
 use foldsym_format::table::{BLOCK_LOG2, COLUMNS, HEADERS, OFFSET_BITS, RECORD_BITS_SHIFT, WORD};
 use foldsym_lookup::{SectionId, SymbolFile};
 
-/// Byte and bit at which a record of a table begins, from the start of the file; `None` where the table
-/// does not have it.
+/// Byte and bit at which a record of a table begins, from the start of the file; `None` if the table does not have it.
 pub(crate) fn of_record(file: &SymbolFile<'_>, section: SectionId, record: u32) -> Option<(u64, u64)> {
-    let data = file.section_bytes(section)?;
+    let data = file.records().section_bytes(section)?;
     let block_log2 = u32::from(u8_at(data, BLOCK_LOG2)?);
     let stride = usize::from(u8_at(data, COLUMNS)?).checked_add(1)?.checked_mul(WORD)?;
     let block = usize::try_from(record.checked_shr(block_log2)?).ok()?;
@@ -21,5 +20,5 @@ pub(crate) fn of_record(file: &SymbolFile<'_>, section: SectionId, record: u32) 
 
 /// Byte at which a section begins.
 pub(crate) fn of_section(file: &SymbolFile<'_>, section: SectionId) -> Option<u64> {
-    file.sections().find(|info| info.id == section).map(|info| info.offset)
+    file.records().sections().find(|info| info.id == section).map(|info| info.offset)
 }

@@ -55,15 +55,15 @@ struct PieceOf {
 struct Calls {
     to: Vec<Call>,
     from: Vec<Call>,
-    /// Where calls return to that nobody recorded, and that probably lead to it.
+    /// Return addresses of unrecorded calls that probably call it.
     guessed: Vec<ReturnAddr>,
-    /// What its calls of other modules' functions were linked to.
+    /// The names that its calls of other modules' functions were linked to.
     imports: Vec<(ReturnAddr, NameId)>,
-    /// Whom it reaches by tail calls.
+    /// The functions that it reaches by tail calls.
     reached: Vec<Option<FunctionId>>,
     /// On whose objects it runs.
     objects: Vec<Method>,
-    /// At which words of tables it stands.
+    /// The words of vtables that lead to it.
     slots: Vec<Overrider>,
 }
 
@@ -78,7 +78,7 @@ pub(crate) struct RecordPrinter<'f> {
 }
 
 impl<'f> RecordPrinter<'f> {
-    /// Collects where the functions are and who calls whom, in one pass over all pieces and all calls.
+    /// Collects the pieces of the functions and the calls between them, in one pass over all pieces and all calls.
     pub(crate) fn new(
         file: SymbolFile<'f>,
         names: Names<'f>,
@@ -111,7 +111,7 @@ impl<'f> RecordPrinter<'f> {
             }
         }
         let mut calls: FxHashMap<FunctionId, Calls> = FxHashMap::default();
-        for call in file.calls() {
+        for call in file.records().calls() {
             let call = call?;
             if wanted.contains(&call.callee) {
                 calls.entry(call.callee).or_default().to.push(call);
@@ -137,19 +137,19 @@ impl<'f> RecordPrinter<'f> {
                 }
             }
         }
-        for reached in file.tail_calls() {
+        for reached in file.records().tail_calls() {
             let (function, target) = reached?;
             if wanted.contains(&function) {
                 calls.entry(function).or_default().reached.push(target);
             }
         }
-        for method in file.methods() {
+        for method in file.records().methods() {
             let method = method?;
             if wanted.contains(&method.function) {
                 calls.entry(method.function).or_default().objects.push(method);
             }
         }
-        for overrider in file.overriders() {
+        for overrider in file.records().overriders() {
             let overrider = overrider?;
             if wanted.contains(&overrider.function) {
                 calls.entry(overrider.function).or_default().slots.push(overrider);
@@ -191,7 +191,7 @@ impl<'f> RecordPrinter<'f> {
         self.sound()
     }
 
-    /// Prints the calls to and from a function: those that tell which of the functions of folded code ran.
+    /// Prints the calls to and from a function that are evidence for folded code.
     fn calls(&mut self, out: &mut Output, id: FunctionId) -> Result<(), Stop> {
         let Calls { to, from, guessed, imports, reached, objects, slots } =
             self.calls.remove(&id).unwrap_or_default();
@@ -224,14 +224,14 @@ impl<'f> RecordPrinter<'f> {
             put(out, "  reaches   ");
             match target {
                 Some(target) => self.name(out, target)?,
-                None => put(out, "functions that are not known"),
+                None => put(out, "unknown functions"),
             }
             put(out, " by tail calls\n");
             out.give()?;
         }
         for overrider in slots {
-            put(out, &format!("  stands    at word {} of tables of virtual functions", overrider.slot));
-            put(out, if overrider.doubtful { ", where others may stand too\n" } else { "\n" });
+            put(out, &format!("  is in     slot {} of vtables", overrider.slot));
+            put(out, if overrider.doubtful { "; other members may be in that slot too\n" } else { "\n" });
             out.give()?;
         }
         for method in objects {
@@ -239,7 +239,7 @@ impl<'f> RecordPrinter<'f> {
             if let Some(slot) = method.slot {
                 put(out, &format!(", by calls through slot {slot}"));
             }
-            put(out, if method.doubtful { ", or another does\n" } else { "\n" });
+            put(out, if method.doubtful { "; another member may have run\n" } else { "\n" });
             out.give()?;
         }
         Ok(())
@@ -252,7 +252,7 @@ impl<'f> RecordPrinter<'f> {
         Ok(())
     }
 
-    /// Damage of a name reads as an empty one; it is told here, once a function.
+    /// A damaged name is read as an empty one; the damage is reported here, once per function.
     fn sound(&mut self) -> Result<(), Stop> {
         self.names.take_error().map_or(Ok(()), |error| Err(error.into()))
     }

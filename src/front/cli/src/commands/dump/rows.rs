@@ -11,7 +11,7 @@ use crate::io::failure::{Failure, exit};
 use crate::io::mapped::Mapped;
 use crate::io::output::Output;
 
-/// Prints all rows, or the one that holds at an address.
+/// Prints all rows, or the one that covers an address.
 pub(super) fn run(file: &SymbolFile<'_>, mapped: &Mapped, address: Option<&str>) -> Result<u8, Failure> {
     let wrong = |error| damaged(mapped, error);
     let Some(unwind) = file.unwind().map_err(wrong)? else {

@@ -1,7 +1,7 @@
 //! The forms of lines that are frames: reports of sanitizers, symbolizer markup, `backtrace_symbols`, and the Linux kernel's.
 
 use foldsym_reports::sanitizer::Line;
-use foldsym_symbolize::{Kind, number};
+use foldsym_symbolize::{AddressKind, number};
 use rustc_hash::FxHashMap;
 
 /// Which form a line has.
@@ -28,21 +28,21 @@ pub(super) struct Symbol {
 /// A frame as its line has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Frame {
-    /// Its number in the stack, where the line has one.
+    /// Its number in the stack, if the line has one.
     pub(super) number: Option<u64>,
-    /// The address of the process, as it was written; empty where the line has none.
+    /// The address in the process, as written; empty if the line has none.
     pub(super) given: String,
     /// Functions and places that the line has already.
     pub(super) names: String,
     pub(super) module: String,
     pub(super) id: Option<String>,
-    /// A link-time address of the module, or what is added to the start of the function that the line names.
+    /// A link-time address of the module, or an offset from the start of the function that the line names.
     pub(super) address: u64,
     pub(super) symbol: Option<Symbol>,
     /// The kernel found the address on the stack, and does not know whether it is a caller.
     pub(super) is_doubtful: bool,
-    /// What the address is; `None` where that depends on its place in the stack: exact, then return addresses.
-    pub(super) kind: Option<Kind>,
+    /// The kind of the address; `None` if it follows from the position in the stack: exact, then return addresses.
+    pub(super) kind: Option<AddressKind>,
 }
 
 /// Modules and mappings that lines of markup declared.
@@ -58,7 +58,7 @@ pub(super) struct Markup {
 const MAX_DECLARED: usize = 1 << 16;
 
 impl Markup {
-    /// Takes up what a line declares.
+    /// Reads the declarations of a line.
     pub(super) fn context(&mut self, line: &str) {
         let Some(element) = element(line) else { return };
         let mut fields = element.split(':');
@@ -93,12 +93,12 @@ impl Markup {
     }
 }
 
-/// What stands between the first `{{{` and `}}}` of a line.
+/// The text between the first `{{{` and `}}}` of a line.
 fn element(line: &str) -> Option<&str> {
     line.split_once("{{{")?.1.split_once("}}}").map(|(element, _)| element)
 }
 
-/// Reads a line; `None` where it is no frame.
+/// Reads a line; `None` if it is not a frame.
 pub(super) fn parse(line: &str, markup: &Markup) -> Option<(Form, Frame)> {
     sanitizer(line)
         .map(|frame| (Form::Sanitizer, frame))
@@ -126,12 +126,12 @@ fn sanitizer(line: &str) -> Option<Frame> {
 fn bt(line: &str, markup: &Markup) -> Option<Frame> {
     let fields: Vec<&str> = element(line)?.split(':').collect();
     let (index, given, kind) = match fields[..] {
-        ["bt", index, address] | ["bt", index, address, "ra"] => (index, address, Kind::Return),
-        ["bt", index, address, "pc"] => (index, address, Kind::Exact),
+        ["bt", index, address] | ["bt", index, address, "ra"] => (index, address, AddressKind::Return),
+        ["bt", index, address, "pc"] => (index, address, AddressKind::Exact),
         _ => return None,
     };
     let index = number(index)?;
-    let back = u64::from(kind == Kind::Return);
+    let back = u64::from(kind == AddressKind::Return);
     let ((name, id), relative) = markup.find(number(given)?.wrapping_sub(back))?;
     Some(Frame {
         number: Some(index),
@@ -150,7 +150,7 @@ fn backtrace(line: &str) -> Option<Frame> {
     let (module, rest) = line.split_once('(')?;
     let (place, rest) = rest.split_once(')')?;
     let (name, offset) = place.rsplit_once("+0x")?;
-    // Without the address of the process the line ends there, and names no function: much else that people write has parentheses.
+    // A line without the address of the process must end here, and names no function: other text has parentheses too.
     let given = match rest.trim() {
         "" if name.is_empty() => "",
         rest => rest.strip_prefix('[')?.strip_suffix(']').filter(|given| number(given).is_some())?,
@@ -178,7 +178,7 @@ fn hex(digits: &str) -> Option<u64> {
     u64::from_str_radix(digits, 16).ok().filter(|_| !digits.starts_with('+'))
 }
 
-/// The last `FUNCTION+0xOFFSET/0xSIZE` of a line, with `[MODULE]` or `[MODULE BUILDID]` behind it.
+/// The last `FUNCTION+0xOFFSET/0xSIZE` of a line, followed by `[MODULE]` or `[MODULE BUILDID]`.
 fn kernel(line: &str) -> Option<Frame> {
     // Most lines of a log end here.
     let slash = line.rfind("/0x")?;
@@ -211,7 +211,7 @@ fn kernel(line: &str) -> Option<Frame> {
         address: offset,
         symbol: Some(Symbol { name: name.to_owned(), size: Some(size) }),
         is_doubtful: before.trim_end().ends_with('?'),
-        kind: Some(if is_exact { Kind::Exact } else { Kind::Return }),
+        kind: Some(if is_exact { AddressKind::Exact } else { AddressKind::Return }),
     })
 }
 
@@ -230,9 +230,9 @@ mod tests {
             parse("    #3 0x55d0 in f(int) (.cold) a.cpp:3 (/opt/my (x)/app+0x1567) (BuildId: ab)").unwrap();
         assert_eq!((form, frame.number, frame.given.as_str()), (Form::Sanitizer, Some(3), "0x55d0"));
         assert_eq!((frame.module.as_str(), frame.address), ("/opt/my (x)/app", 0x1567));
-        assert_eq!((frame.id.as_deref(), frame.kind), (Some("ab"), Some(Kind::Adjusted)));
+        assert_eq!((frame.id.as_deref(), frame.kind), (Some("ab"), Some(AddressKind::Adjusted)));
         let (_, frame) = parse("    #0 0x55d0  (app+0x10)").unwrap();
-        assert_eq!((frame.module.as_str(), frame.address, frame.kind), ("app", 16, Some(Kind::Exact)));
+        assert_eq!((frame.module.as_str(), frame.address, frame.kind), ("app", 16, Some(AddressKind::Exact)));
         let (form, frame) = parse("log: {{{bt:1:0x8000:ra}}}").unwrap();
         assert_eq!((form, frame.module.as_str(), frame.address), (Form::Markup, "libx.so", 0x1200));
         // ThreadSanitizer writes no address of the process.
@@ -247,19 +247,26 @@ mod tests {
         let symbol = frame.symbol.unwrap();
         assert_eq!((form, frame.address, symbol.name.as_str(), symbol.size), (Form::Backtrace, 1, "f", None));
         for (line, module, id, name, kind, is_doubtful) in [
-            ("[   12.345678]  do_idle+0x1f/0x40", "vmlinux", None, "do_idle", Kind::Return, false),
+            ("[   12.345678]  do_idle+0x1f/0x40", "vmlinux", None, "do_idle", AddressKind::Return, false),
             (
                 "[    1.2] RIP: 0010:f.isra.0+0x1f/0x40 [ext4]",
                 "ext4.ko",
                 None,
                 "f.isra.0",
-                Kind::Exact,
+                AddressKind::Exact,
                 false,
             ),
-            ("<4>[ 1.2]  ? f+0x1f/0x40 [a_b abcd]", "a_b.ko", Some("abcd"), "f", Kind::Return, true),
-            ("[ 1.2] pc : f+0x1f/0x40", "vmlinux", None, "f", Kind::Exact, false),
-            ("[ 1.2] lr : f+0x1f/0x40", "vmlinux", None, "f", Kind::Return, false),
-            ("Oct 1 host kernel: [<ffffffff810>] f+0x1f/0x40", "vmlinux", None, "f", Kind::Return, false),
+            ("<4>[ 1.2]  ? f+0x1f/0x40 [a_b abcd]", "a_b.ko", Some("abcd"), "f", AddressKind::Return, true),
+            ("[ 1.2] pc : f+0x1f/0x40", "vmlinux", None, "f", AddressKind::Exact, false),
+            ("[ 1.2] lr : f+0x1f/0x40", "vmlinux", None, "f", AddressKind::Return, false),
+            (
+                "Oct 1 host kernel: [<ffffffff810>] f+0x1f/0x40",
+                "vmlinux",
+                None,
+                "f",
+                AddressKind::Return,
+                false,
+            ),
         ] {
             let (form, frame) = parse(line).unwrap_or_else(|| panic!("{line}"));
             let symbol = frame.symbol.unwrap();

@@ -1,7 +1,7 @@
 //! `foldsym filter`: copies a log, and puts function, file and line into the stacks in it.
 //!
-//! A stack is a run of lines of one form. It is answered as a whole when the run ends, so that callers tell which of the functions that
-//! share their code ran; all other lines are copied as they are.
+//! A stack is a run of lines of one form. It is answered as a whole when the run ends, so that callers show which of the functions that
+//! share their code ran. All other lines are copied unchanged.
 
 use std::io;
 
@@ -9,7 +9,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use foldsym_symbolize::{
-    Answer, Form, Innermost, Kind, Module, Names, Place, Query, StackFrame, Symbolizer, Worker, json,
+    AddressKind, Answer, Form, Innermost, Module, Names, Query, ReportedAddress, StackFrame, Symbolizer,
+    Worker, json,
 };
 
 use crate::answer::process::Process;
@@ -28,7 +29,7 @@ use forms::{Form as LineForm, Frame, Markup};
 /// Frames of one stack; of a longer run of lines the rest is a stack of its own.
 const MAX_FRAMES: usize = 1 << 16;
 
-/// Copies standard input, or files one after the other.
+/// Copies standard input, or files in order.
 #[inline(never)] // see `perform`
 pub(crate) fn run(args: &Filter) -> Result<u8, Failure> {
     let answering = Answering { no_demangle: args.no_demangle, ..Answering::default() };
@@ -59,13 +60,13 @@ struct Pending {
     line: String,
     form: LineForm,
     frame: Frame,
-    place: Place,
+    place: ReportedAddress,
 }
 
-/// Modules whose functions are kept by name; then the list begins anew.
+/// Most modules whose functions are kept by name before the list is cleared.
 const MAX_BY_SYMBOL: usize = 64;
 
-/// The name by which a module was found, and its functions; `None` where no place has it, or it is damaged.
+/// The name by which a module was found, and its functions; `None` if no source has it, or it is damaged.
 type OfSymbols = Option<(String, SymbolNames)>;
 
 struct State<'s> {
@@ -84,7 +85,7 @@ impl State<'_> {
     fn copy(&mut self, from: impl io::Read, name: &str) -> Result<(), Failure> {
         let mut lines = Lines::of_log(from);
         loop {
-            // What waits for the end of its stack may wait for it together with whoever writes the log.
+            // A stack is printed at its end. Until then, the command may wait for the program that writes the log.
             let out = &mut self.out;
             let line = lines.next_of_log(|| out.flush());
             let line =
@@ -133,12 +134,13 @@ impl State<'_> {
     }
 
     /// The place in a function that a line names.
-    fn place_of_symbol(&mut self, frame: &Frame) -> Place {
-        let Some(symbol) = &frame.symbol else { return Place::Unknown };
-        let Place::Image { module, .. } = self.process.place(&frame.module, frame.id.as_deref(), 0) else {
-            return Place::Unknown;
+    fn place_of_symbol(&mut self, frame: &Frame) -> ReportedAddress {
+        let Some(symbol) = &frame.symbol else { return ReportedAddress::Unknown };
+        let ReportedAddress::Image { module, .. } = self.process.place(&frame.module, frame.id.as_deref(), 0)
+        else {
+            return ReportedAddress::Unknown;
         };
-        let Some(module) = self.process.modules().get(module) else { return Place::Unknown };
+        let Some(module) = self.process.modules().get(module) else { return ReportedAddress::Unknown };
         // The first spelling of a path: each other is the same module.
         let key = (module.name.clone(), frame.id.clone());
         if !self.by_symbol.contains_key(&key) {
@@ -148,10 +150,10 @@ impl State<'_> {
             let names = self.functions_of(frame);
             self.by_symbol.insert(key.clone(), names);
         }
-        let Some(Some((name, functions))) = self.by_symbol.get(&key) else { return Place::Unknown };
+        let Some(Some((name, functions))) = self.by_symbol.get(&key) else { return ReportedAddress::Unknown };
         match functions.start(&symbol.name, frame.address, symbol.size) {
             Some(start) => self.process.place(name, frame.id.as_deref(), start.wrapping_add(frame.address)),
-            None => Place::Unknown,
+            None => ReportedAddress::Unknown,
         }
     }
 
@@ -160,14 +162,14 @@ impl State<'_> {
         let dashed = frame.module.replace('_', "-");
         [frame.module.clone(), dashed].into_iter().find_map(|name| {
             let place = self.process.place(&name, frame.id.as_deref(), 0);
-            let Place::Image { module, .. } = place else { return None };
+            let ReportedAddress::Image { module, .. } = place else { return None };
             let module: &Module = self.process.modules().get(module)?;
             let map = self.symbolizer.file_of(module).ok()?;
             Some((name, SymbolNames::of(&map).ok()?))
         })
     }
 
-    /// A line that is no frame: it ends the stack before it.
+    /// A line that is not a frame: it ends the stack before it.
     fn other(&mut self, line: &[u8]) {
         self.end();
         self.out.text.extend_from_slice(line);
@@ -192,8 +194,8 @@ impl State<'_> {
             repeats
         });
         let kind = |index: usize, frame: &Frame| match (index, frame.kind) {
-            (0, None) => Kind::Exact,
-            (_, None) => Kind::Return,
+            (0, None) => AddressKind::Exact,
+            (_, None) => AddressKind::Return,
             (_, Some(kind)) => kind,
         };
         let modules = self.process.modules();
@@ -204,7 +206,7 @@ impl State<'_> {
         };
         let (sure, doubtful): (Vec<_>, Vec<_>) =
             pending.iter().enumerate().partition(|(_, waiting)| !waiting.frame.is_doubtful);
-        // What may be no caller at all tells nothing of the others: each is a stack of its own.
+        // A frame that may not be a caller proves nothing about the others: each is a stack of its own.
         let stacks = std::iter::once(sure).chain(doubtful.into_iter().map(|one| vec![one]));
         let has_doubtful = pending.iter().any(|waiting| waiting.frame.is_doubtful);
         let mut texts: Vec<(usize, Vec<u8>)> = Vec::new();
@@ -232,7 +234,7 @@ impl State<'_> {
     }
 }
 
-/// Puts the lines of one frame, each function in a line of its own. A frame of which nothing is known stays as it was.
+/// Puts the lines of one frame, one line for each function. A frame without an answer is copied unchanged.
 fn put(
     out: &mut Vec<u8>,
     waiting: &Pending,

@@ -1,8 +1,8 @@
-//! The section NAME_INDEX to the functions of matching names (spec, section 8).
+//! Finds the functions of matching names in the section NAME_INDEX (spec, section 8).
 //!
-//! The `fst` crate trusts its bytes: damaged ones make it panic, and hostile ones can make a walk visit
-//! exponentially many paths. So its own checksum is checked first, a panic is caught and told as damage,
-//! and a walk has a budget of steps that no sound index comes near.
+//! The `fst` crate trusts its bytes: damaged ones make it panic, and hostile ones can make a walk visit exponentially many paths. So its
+//! own checksum is checked first, a panic is caught and reported as damage, and a walk has a budget of steps far above the need of any
+//! sound index.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -15,8 +15,8 @@ use rustc_hash::FxHashSet;
 
 use super::keys::Keys;
 
-/// Steps of a walk, for each byte of the map and besides: a sound index has at most the bytes of all its keys, which share
-/// their beginnings and ends.
+/// Most steps of a walk, for each byte of the map, and at least: a sound index takes at most the bytes of all its keys, which share their
+/// beginnings and ends.
 const STEPS_A_BYTE: u64 = 1 << 10;
 const MIN_STEPS: u64 = 1 << 22;
 
@@ -28,10 +28,9 @@ pub(crate) struct NameIndex<'f> {
 }
 
 impl<'f> NameIndex<'f> {
-    /// `None` where the file has no index. One that cannot be cut into its parts has an empty map, which
-    /// is damage.
+    /// `None` if the file has no index. An index that cannot be cut into its parts has an empty map, which counts as damage.
     pub(crate) fn of(file: &SymbolFile<'f>) -> Option<Self> {
-        let section = file.section_bytes(SectionId::NAME_INDEX)?;
+        let section = file.records().section_bytes(SectionId::NAME_INDEX)?;
         let cut = || {
             let (len, rest) = section.split_first_chunk()?;
             rest.split_at_checked(usize::try_from(u64::from_le_bytes(*len)).ok()?)
@@ -113,7 +112,7 @@ impl<'f> NameIndex<'f> {
         (left.get() > 0).then_some(values)
     }
 
-    /// A list of functions, at its offset in the table behind the map; takes them off those that are left.
+    /// A list of functions, at its offset in the table after the map; subtracts its length from the budget `left`.
     fn list(&self, offset: u64, left: &mut u64) -> Option<Vec<u64>> {
         let (count, mut at) = varint::read(self.lists, usize::try_from(offset).ok()?)?;
         *left = left.checked_sub(count)?;

@@ -1,4 +1,4 @@
-//! A pattern of the command line as what names are compared with.
+//! Turns a pattern of the command line into a matcher of names.
 
 use foldsym_demangle::{Query, demangle};
 
@@ -6,13 +6,13 @@ use super::regex::Regex;
 use crate::args::Pattern;
 use crate::io::failure::Failure;
 
-/// What names are looked for.
+/// The names that are searched.
 pub(super) enum Wanted {
     Name(Box<Query>),
     Keys(Keys),
 }
 
-/// What an index can be walked for.
+/// A search that can walk an index.
 pub(crate) enum Keys {
     Prefix(Vec<u8>),
     Regex(Box<Regex>),

@@ -1,4 +1,4 @@
-//! `foldsym find`: turns a name, a prefix or a regular expression into functions and where they are.
+//! `foldsym find`: finds functions and their places by a name, a prefix or a regular expression.
 
 pub(crate) mod index;
 mod keys;
@@ -65,21 +65,25 @@ pub(crate) fn functions(
 }
 
 /// Says on standard error that no name matches, and which ones are near.
-fn complain_of_none(file: &SymbolFile<'_>, mapped: &Mapped, pattern: &Pattern) -> Result<(), Failure> {
+pub(crate) fn complain_of_none(
+    file: &SymbolFile<'_>,
+    mapped: &Mapped,
+    pattern: &Pattern,
+) -> Result<(), Failure> {
     let message = match Wanted::new(pattern)? {
         Wanted::Name(mut query) => {
             let near = scan::near(file, &mut query).map_err(|error| damaged(mapped, error))?;
             let none = format!("no function is named {}", pattern.name.as_deref().unwrap_or_default());
             if near.is_empty() { none } else { format!("{none}; there are: {}", near.join("; ")) }
         }
-        Wanted::Keys(Keys::Prefix(_)) => "no function has a name that begins so".to_owned(),
+        Wanted::Keys(Keys::Prefix(_)) => "no function has a name with this prefix".to_owned(),
         Wanted::Keys(Keys::Regex(_)) => "no function has a name that matches".to_owned(),
     };
     complain(&message);
     Ok(())
 }
 
-/// `NAME <tab> START-END,START-END <tab> FILE:LINE`, and a last column where there is more to say.
+/// `NAME <tab> START-END,START-END <tab> FILE:LINE`, and a last column for folded functions and aliases.
 fn line(
     out: &mut Vec<u8>,
     file: &SymbolFile<'_>,

@@ -13,7 +13,7 @@ use regex_automata::util::start::Config as Start;
 use regex_automata::util::syntax;
 use regex_automata::{Anchored, MatchKind, nfa::thompson};
 
-/// What the compiled expression may take. A dense automaton can be exponentially larger than its text.
+/// Most bytes of the compiled expression. A dense automaton can be exponentially larger than its text.
 const MAX_BYTES: usize = 16 << 20;
 
 /// A regular expression as an automaton over bytes.
@@ -37,7 +37,7 @@ impl Regex {
     /// Compiles an expression. Classes such as `\w` are ASCII, as names are bytes.
     ///
     /// # Errors
-    /// What is wrong with it, or that its automaton is too large; for the user.
+    /// The fault of the expression, or that its automaton is too large; for the user.
     pub(crate) fn new(pattern: &str) -> Result<Self, String> {
         let config = dense::Config::new()
             // A leftmost-first search would stop following the alternatives after the first match; here
@@ -47,9 +47,11 @@ impl Regex {
             .accelerate(false)
             .dfa_size_limit(Some(MAX_BYTES))
             .determinize_size_limit(Some(MAX_BYTES));
+        let syntax = syntax::Config::new().unicode(false).utf8(false);
+        syntax::parse_with(pattern, &syntax).map_err(|error| explain_syntax(&error))?;
         let dfa = dense::Builder::new()
             .configure(config)
-            .syntax(syntax::Config::new().unicode(false).utf8(false))
+            .syntax(syntax)
             .thompson(thompson::Config::new().utf8(false).nfa_size_limit(Some(MAX_BYTES)))
             .build(pattern)
             .map_err(|error| explain(&error))?;
@@ -89,6 +91,16 @@ fn explain(error: &dyn std::error::Error) -> String {
         error = source;
     }
     error.to_string()
+}
+
+/// The fault of an expression, and where, in one line.
+fn explain_syntax(error: &regex_syntax::Error) -> String {
+    let (what, span) = match error {
+        regex_syntax::Error::Parse(error) => (error.kind().to_string(), error.span()),
+        regex_syntax::Error::Translate(error) => (error.kind().to_string(), error.span()),
+        other => return other.to_string(),
+    };
+    format!("{what} at offset {}", span.start.offset)
 }
 
 impl Walk for Regex {

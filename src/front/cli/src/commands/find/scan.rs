@@ -1,5 +1,4 @@
-//! A file's names, one by one, to the functions of matching ones: where there is no index, and for names of which parts are
-//! left out.
+//! Finds the functions of matching names by reading a file's names one by one: without an index, and for names of which parts are left out.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +9,7 @@ use rustc_hash::FxHashMap;
 use super::keys::Wanted;
 use crate::answer::open::name_bytes;
 
-/// Names that are proposed where none matches.
+/// Most names that are proposed if none matches.
 const MOST_NEAR: usize = 5;
 
 /// The functions that have a matching name, in the order of the file, each once.
@@ -53,7 +52,7 @@ pub(super) fn near(file: &SymbolFile<'_>, query: &mut Query) -> Result<Vec<Strin
     Ok(nearest.into_iter().map(|(_, name)| name).collect())
 }
 
-/// Calls with every name that a function goes by: its own, its aliases, and those of its pieces.
+/// Calls `call` with every name of a function: its own, its aliases, and those of its pieces.
 fn each_name(
     file: &SymbolFile<'_>,
     mut call: impl FnMut(FunctionId, NameId) -> Result<(), Error>,

@@ -25,7 +25,7 @@ impl Collapsed {
                     known == kind || known.split_once('/').is_some_and(|(name, _)| name == kind)
                 };
                 let found = types.iter().position(is_kind);
-                found.ok_or_else(|| format!("no value {kind:?}: there are {}", types.join(", ")))?
+                found.ok_or_else(|| format!("no value {kind:?}: the profile has {}", types.join(", ")))?
             }
         };
         for thread in &report.threads {

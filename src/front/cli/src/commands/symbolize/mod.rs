@@ -1,51 +1,59 @@
 //! `foldsym symbolize`: prints the stacks of crash reports.
 //!
-//! Reports are read one by one. One that cannot be read is told of on standard error, and in JSON by an object of its own; the rest go on.
+//! Reports are read one by one. If one cannot be read, a message goes to standard error, JSON has an object with the error, and the others
+//! are still read.
 
 use std::convert::Infallible;
-use std::io::Read;
 use std::path::Path;
 
 use foldsym_reports::{Options, Reader, Report, Thread, json, pprof};
 use foldsym_symbolize::{
-    Answer, Form, Innermost, Kind, Modules, Names, Query, StackFrame, Symbolizer, Worker,
+    AddressKind, Answer, Form, Innermost, Modules, Names, Query, StackFrame, Symbolizer, Worker,
 };
 
 use crate::args::{Answering, Callers, Marks, Style, Symbolize};
 use crate::io::failure::{Failure, complain, exit};
 use crate::io::output::Output;
+use report_bytes::read;
 
 mod collapsed;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod print;
+mod report_bytes;
 mod style;
-
-/// Reports are not larger; cores of the kernel are mapped, and do not count.
-const MAX_REPORT: u64 = 4 << 30;
 
 /// Prints each report.
 #[inline(never)] // see `perform`
 pub(crate) fn run(args: &Symbolize) -> Result<u8, Failure> {
     if args.sources.maps.is_some() {
-        return Err(Failure::usage("--maps: a report says itself which modules its process had"));
+        return Err(Failure::usage("--maps: the report already lists the modules of its process"));
     }
     #[cfg(feature = "parquet")]
     if let (Some(input), Some(output)) = (&args.parquet, &args.output) {
         return parquet::run(args, input, output);
     }
-    let answering = Answering { json: args.json, no_demangle: args.no_demangle, ..Answering::default() };
+    #[cfg(feature = "parquet")]
+    let wants_candidates = args.json || args.output.is_some();
+    #[cfg(not(feature = "parquet"))]
+    let wants_candidates = args.json;
+    let answering =
+        Answering { json: wants_candidates, no_demangle: args.no_demangle, ..Answering::default() };
     let symbolizer = crate::answer::open::symbolizer(&answering, &args.sources)?;
     let mut options = Options::default();
     options.format = args.format;
     options.open_paths = args.sources.open_paths;
     options.registers = args.style == Style::Stackwalk;
-    options.callers = Some(match args.callers {
-        Callers::Adjusted => Kind::Adjusted,
-        Callers::Return => Kind::Return,
+    options.callers = args.callers.map(|callers| match callers {
+        Callers::Adjusted => AddressKind::Adjusted,
+        Callers::Return => AddressKind::Return,
     });
     if let Some(out) = &args.pprof {
         return rewrite(args, out, &symbolizer, &options);
+    }
+    #[cfg(feature = "parquet")]
+    if let Some(output) = &args.output {
+        return parquet::reports(args, output, &symbolizer, &options);
     }
     let mut collapsed = args.collapsed.as_ref().map(|kind| (collapsed::Collapsed::default(), kind.as_str()));
     let mut printer = StackPrinter {
@@ -80,7 +88,7 @@ pub(crate) fn run(args: &Symbolize) -> Result<u8, Failure> {
                 if args.json {
                     print::error(&mut printer.out.text, path, &message);
                 }
-                // What was answered before comes before what is told of it.
+                // Earlier answers are printed before the error.
                 printer.out.flush()?;
                 complain(&format!("{}: {message}", path.display()));
             }
@@ -101,7 +109,7 @@ pub(crate) fn run(args: &Symbolize) -> Result<u8, Failure> {
 /// Writes a file under another name first, which is then renamed.
 #[cfg(feature = "convert")]
 fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
-    let written = foldsym_convert::write_whole(path, |file| std::io::Write::write_all(file, bytes));
+    let written = foldsym_convert::internal::write_whole(path, |file| std::io::Write::write_all(file, bytes));
     written.map_err(|error| Failure::input(path, error))
 }
 
@@ -110,7 +118,7 @@ fn write_whole(_: &Path, _: &[u8]) -> Result<(), Failure> {
     Err(super::absent::needs_converter("--pprof FILE"))
 }
 
-/// Writes one profile anew.
+/// Writes one profile back with names.
 fn rewrite(args: &Symbolize, out: &Path, symbolizer: &Symbolizer, options: &Options) -> Result<u8, Failure> {
     let [input] = args.inputs.as_slice() else {
         return Err(Failure::usage("--pprof: takes one profile"));
@@ -146,26 +154,6 @@ fn rewrite(args: &Symbolize, out: &Path, symbolizer: &Symbolizer, options: &Opti
         ));
     }
     Ok(0)
-}
-
-/// Gives the bytes of a file to whom reads them.
-fn read<T>(path: &Path, parse: impl FnOnce(&[u8]) -> Result<T, String>) -> Result<T, String> {
-    let failed = |error: std::io::Error| error.to_string();
-    let mut bytes = Vec::new();
-    if path.as_os_str() == "-" {
-        std::io::stdin().lock().take(MAX_REPORT + 1).read_to_end(&mut bytes).map_err(failed)?;
-    } else {
-        let file = std::fs::File::open(path).map_err(failed)?;
-        if file.metadata().map_err(failed)?.is_file() {
-            let mapped = crate::io::mapped::Mapped::open(path).map_err(|failure| failure.message)?;
-            return parse(&mapped);
-        }
-        file.take(MAX_REPORT + 1).read_to_end(&mut bytes).map_err(failed)?;
-    }
-    if bytes.len() as u64 > MAX_REPORT {
-        return Err(format!("more than {MAX_REPORT} bytes"));
-    }
-    parse(&bytes)
 }
 
 struct StackPrinter<'s> {

@@ -1,44 +1,106 @@
-//! `foldsym symbolize --parquet`: a Parquet file of stacks to one of answers, which gets its name when it is whole.
+//! `foldsym symbolize -o OUT.parquet`: answers the stacks of a Parquet file, or of crash reports, in a Parquet file, which gets its
+//! name when it is whole.
 
-use std::io;
+use std::io::{self, Write};
 use std::path::Path;
 
-use foldsym_convert::{replaceable, write_whole};
-use foldsym_table::{TableError, symbolize_file};
+use foldsym_convert::internal::{replaceable, write_whole};
+use foldsym_reports::{Options, Reader};
+use foldsym_symbolize::Symbolizer;
+use foldsym_table::{ReportFile, TableError, symbolize_file};
 
+use super::report_bytes::read;
 use crate::args::{Answering, Symbolize};
-use crate::io::failure::Failure;
+use crate::io::failure::{Failure, complain, exit};
 
-/// What a Parquet file begins with.
+/// The first bytes of a Parquet file.
 const MAGIC: &[u8] = b"PAR1";
 
+/// Answers the stacks of a Parquet file.
 pub(super) fn run(args: &Symbolize, input: &Path, output: &Path) -> Result<u8, Failure> {
-    let unwritable = |error: io::Error| Failure::input(output, format!("cannot write: {error}"));
-    let to_stdout = output == Path::new("-");
-    // Before the work, which may take long.
-    if !to_stdout {
-        replaceable(output, MAGIC, "Parquet file").map_err(unwritable)?;
-    }
+    may_be_written(output)?;
     // Candidates are part of the table, as they are of JSON.
     let answering = Answering { json: true, no_demangle: args.no_demangle, ..Answering::default() };
     let symbolizer = crate::answer::open::symbolizer(&answering, &args.sources)?;
-    let failed = |error| match error {
-        TableError::Write(error) => Failure::input(output, format!("cannot write: {error}")),
+    let result = into_file(output, |file| symbolize_file(&symbolizer, input, file).map(drop))?;
+    result.map_err(|error| match error {
+        TableError::Write(error) => unwritable(output, error),
         // The message of the others does not name the file.
         TableError::Io { error, .. } => Failure::input(input, error),
         error => Failure::input(input, error),
-    };
-    if to_stdout {
-        symbolize_file(&symbolizer, input, io::stdout()).map_err(failed)?;
-        return Ok(0);
+    })?;
+    Ok(0)
+}
+
+/// Answers the threads of reports, a row each.
+pub(super) fn reports(
+    args: &Symbolize,
+    output: &Path,
+    symbolizer: &Symbolizer,
+    options: &Options,
+) -> Result<u8, Failure> {
+    may_be_written(output)?;
+    let reader = Reader::new(symbolizer);
+    let mut failed = 0;
+    let result = into_file(output, |file| {
+        let mut table = ReportFile::new(file).map_err(|error| unwritable(output, error))?;
+        for path in &args.inputs {
+            let report = read(path, |bytes| reader.read(bytes, options).map_err(|error| error.to_string()));
+            let report = match report {
+                Ok(report) => report,
+                Err(message) => {
+                    failed += 1;
+                    complain(&format!("{}: {message}", path.display()));
+                    continue;
+                }
+            };
+            for warning in &report.warnings {
+                complain(&format!("{}: {warning}", path.display()));
+            }
+            let added = table.add(symbolizer, &path.to_string_lossy(), &report);
+            added.map_err(|error| match error {
+                TableError::Write(error) => unwritable(output, error),
+                error => Failure::input(path, error),
+            })?;
+        }
+        if failed == args.inputs.len() {
+            // Each failure was already reported.
+            return Err(Failure { message: String::new(), code: exit::BAD_INPUT });
+        }
+        table.finish().map_err(|error| unwritable(output, error))
+    })?;
+    result?;
+    Ok(if failed > 0 { exit::SOME_FAILED } else { 0 })
+}
+
+fn unwritable(output: &Path, error: impl std::fmt::Display) -> Failure {
+    Failure::input(output, format!("cannot write: {error}"))
+}
+
+/// Checked before the work, which may take long.
+fn may_be_written(output: &Path) -> Result<(), Failure> {
+    if output == Path::new("-") {
+        return Ok(());
+    }
+    replaceable(output, MAGIC, "Parquet file").map_err(|error| unwritable(output, error))
+}
+
+/// Has a table written to standard output or to a file, which gets its name only if all rows are in it. The outer error is of the file, the
+/// inner one the table's.
+fn into_file<E>(
+    output: &Path,
+    write: impl FnOnce(&mut (dyn Write + Send)) -> Result<(), E>,
+) -> Result<Result<(), E>, Failure> {
+    if output == Path::new("-") {
+        return Ok(write(&mut io::stdout()));
     }
     let mut result = Ok(());
     let written = write_whole(output, |file| {
-        result = symbolize_file(&symbolizer, input, file).map(drop);
-        // The file gets its name only if all rows are in it.
+        result = write(file);
         result.as_ref().map_err(|_| io::Error::other("not answered")).copied()
     });
-    result.map_err(failed)?;
-    written.map_err(unwritable)?;
-    Ok(0)
+    if result.is_ok() {
+        written.map_err(|error| unwritable(output, error))?;
+    }
+    Ok(result)
 }

@@ -1,16 +1,16 @@
-//! A report as text, as gdb prints stacks, and as a line of JSON (`schema/answers.md` says what the keys are).
+//! Prints a report as text, as gdb prints stacks, or as a line of JSON (`schema/answers.md` describes the keys).
 
 use std::path::Path;
 
 use foldsym_reports::{Report, Thread, Trust, json};
 use foldsym_symbolize::json::{hex, number, string};
-use foldsym_symbolize::{Answer, Modules, Names, Place, Unknown};
+use foldsym_symbolize::{Answer, Modules, Names, ReportedAddress, Unknown};
 
 use crate::answer::text;
 use crate::args::Marks;
 use crate::io::escape::push_escaped;
 
-/// Puts what a report is, and why its process crashed.
+/// Puts the format of a report, and why its process crashed.
 pub(super) fn text_begin(out: &mut Vec<u8>, path: &Path, report: &Report) {
     push_escaped(out, path.as_os_str().as_encoded_bytes());
     out.extend_from_slice(format!(": {}", report.format.text()).as_bytes());
@@ -48,7 +48,7 @@ pub(super) fn text_thread(out: &mut Vec<u8>, index: usize, thread: &Thread) {
 /// Puts the lines of one frame: `#1  0x55a2 in mid at a.c:3`, inlined functions first, each with a number.
 pub(super) fn text_frame(
     out: &mut Vec<u8>,
-    (count, place): (&mut usize, Place),
+    (count, place): (&mut usize, ReportedAddress),
     answer: &Answer,
     names: &mut Names<'_>,
     modules: &Modules,
@@ -104,18 +104,20 @@ pub(super) fn text_frame(
     }
 }
 
-fn begin(out: &mut Vec<u8>, count: &mut usize, place: Place) {
+fn begin(out: &mut Vec<u8>, count: &mut usize, place: ReportedAddress) {
     out.extend_from_slice(format!("#{count:<3} ").as_bytes());
     *count += 1;
     let given = match place {
-        Place::Memory(address) | Place::Mapped { address, .. } | Place::Image { address, .. } => address,
-        Place::Offset { offset, .. } | Place::Section { offset, .. } => offset,
+        ReportedAddress::Memory(address)
+        | ReportedAddress::Mapped { address, .. }
+        | ReportedAddress::Image { address, .. } => address,
+        ReportedAddress::Offset { offset, .. } | ReportedAddress::Section { offset, .. } => offset,
         _ => return,
     };
     out.extend_from_slice(format!("{given:#018x} in ").as_bytes());
 }
 
-/// The module, where there is no file.
+/// Puts the module, if there is no file.
 fn from(out: &mut Vec<u8>, answer: &Answer, modules: &Modules) {
     if let Some(module) = answer.module.and_then(|module| modules.get(module)) {
         out.extend_from_slice(b" from ");
@@ -123,7 +125,7 @@ fn from(out: &mut Vec<u8>, answer: &Answer, modules: &Modules) {
     }
 }
 
-/// How a frame was found, where that is a guess.
+/// Puts how a frame was found, if that is a guess.
 fn found_by(out: &mut Vec<u8>, trust: Option<Trust>) {
     if trust == Some(Trust::Scan) {
         out.extend_from_slice(b" (found by scanning)");

@@ -1,9 +1,11 @@
-//! Stacks as gdb's `backtrace` and as `minidump-stackwalk` print them, for scripts that read those.
+//! Prints stacks as gdb's `backtrace` and as `minidump-stackwalk` do, for scripts that read their output.
 
 use foldsym_lookup::{Frames, ImageAddr, Lookup};
 use foldsym_reports::{Report, Thread, Trust};
 use foldsym_symbolize::json::{hex, number};
-use foldsym_symbolize::{Answer, Kind, Mapping, Modules, Names, Place, StackFrame, Symbolizer};
+use foldsym_symbolize::{
+    AddressKind, Answer, Mapping, Modules, Names, ReportedAddress, StackFrame, Symbolizer,
+};
 
 use crate::args::Style;
 use crate::io::escape::push_escaped;
@@ -54,11 +56,11 @@ pub(super) struct Printed<'p> {
     pub(super) registers: &'p [(&'static str, String)],
     /// A signal made it.
     pub(super) is_signal: bool,
-    /// Bytes from where the code of its line begins.
+    /// Bytes from the start of the code of its line.
     pub(super) line_offset: Option<u64>,
 }
 
-/// How far an address is in the code of its line; `None` where that differs between functions that share the code.
+/// The offset of an address in the code of its line; `None` if functions that share the code differ in that.
 pub(super) fn line_offset(symbolizer: &Symbolizer, modules: &Modules, answer: &Answer) -> Option<u64> {
     let map = symbolizer.file_of(modules.get(answer.module?)?).ok()?;
     let file = map.file();
@@ -69,10 +71,10 @@ pub(super) fn line_offset(symbolizer: &Symbolizer, modules: &Modules, answer: &A
     found.offset.checked_sub(row.offset)
 }
 
-/// Whether a signal made a frame of a stack that was walked: the one outside of it was interrupted where it stands.
+/// Whether a signal made a frame of a stack that was walked: then the next frame out was interrupted at its address.
 pub(super) fn is_signal(thread: &Thread, index: usize) -> bool {
     let outside = thread.frames.get(index + 1).filter(|_| !thread.trust.is_empty());
-    outside.is_some_and(|frame| frame.kind == Kind::Exact && frame.place != Place::Unknown)
+    outside.is_some_and(|frame| frame.kind == AddressKind::Exact && frame.place != ReportedAddress::Unknown)
 }
 
 /// Puts the lines of one frame, inlined functions first, each with a number.
@@ -83,7 +85,7 @@ pub(super) fn frame(
     printed: &Printed<'_>,
     names: &mut Names<'_>,
 ) {
-    // Both tools print nothing where they may have missed frames.
+    // Both tools print nothing at a place where they may have missed frames.
     if printed.trust == Some(Trust::Gap) {
         return;
     }
@@ -186,7 +188,7 @@ fn stackwalk(
     let Printed { answer, frame, modules, trust, .. } = printed;
     let frames = if known { answer.symbol.frames.as_slice() } else { &[] };
     let module = answer.module.and_then(|module| modules.get(module));
-    let back = u64::from(frame.kind == Kind::Return);
+    let back = u64::from(frame.kind == AddressKind::Return);
     let mut begin = |out: &mut Vec<u8>| {
         out.extend_from_slice(format!("{count:2}  ").as_bytes());
         *count += 1;
@@ -226,10 +228,10 @@ fn stackwalk(
         begin(out);
         let address = number_of(frame.place).map(|address| address.wrapping_sub(back));
         let offset = module.and_then(|module| match (module.mapping, frame.place) {
-            (Mapping::LoadAddress { address: base, .. }, Place::Memory(_)) => {
+            (Mapping::LoadAddress { address: base, .. }, ReportedAddress::Memory(_)) => {
                 Some(address?.wrapping_sub(base))
             }
-            (_, Place::Offset { .. } | Place::Image { .. }) => address,
+            (_, ReportedAddress::Offset { .. } | ReportedAddress::Image { .. }) => address,
             _ => None,
         });
         match (offset, address) {
@@ -269,12 +271,12 @@ fn registers(out: &mut Vec<u8>, registers: &[(&str, String)]) {
 }
 
 /// The number that the report gave.
-fn number_of(place: Place) -> Option<u64> {
+fn number_of(place: ReportedAddress) -> Option<u64> {
     match place {
-        Place::Memory(address) | Place::Mapped { address, .. } | Place::Image { address, .. } => {
-            Some(address)
-        }
-        Place::Offset { offset, .. } | Place::Section { offset, .. } => Some(offset),
+        ReportedAddress::Memory(address)
+        | ReportedAddress::Mapped { address, .. }
+        | ReportedAddress::Image { address, .. } => Some(address),
+        ReportedAddress::Offset { offset, .. } | ReportedAddress::Section { offset, .. } => Some(offset),
         _ => None,
     }
 }

@@ -1,15 +1,15 @@
-//! What is known of an address, in the form that all printers take.
+//! The answer for an address, in the form that all printers take.
 
 /// One function at an address.
 #[derive(Clone, Default)]
 pub(super) struct AnsweredLine {
-    /// Empty where it is not known.
+    /// Empty if unknown.
     pub(super) function: Vec<u8>,
-    /// Empty where it is not known.
+    /// Empty if unknown.
     pub(super) file: Vec<u8>,
-    /// From 1; 0 where it is not known.
+    /// From 1; 0 if unknown.
     pub(super) line: u32,
-    /// From 1; 0 where it is not known.
+    /// From 1; 0 if unknown.
     pub(super) column: u32,
     /// Where the function is declared.
     pub(super) start_file: Vec<u8>,
@@ -18,7 +18,7 @@ pub(super) struct AnsweredLine {
     pub(super) start: Option<u64>,
 }
 
-/// What is known of an address: its lines, innermost first, and how sure it is where the code was folded.
+/// The answer for an address: its lines, innermost first, and its certainty if the code was folded.
 #[derive(Default)]
 pub(super) struct Answer {
     /// The first `len` are of this answer; the others keep their memory for the next.
@@ -37,7 +37,7 @@ impl Answer {
         (self.len, self.folded) = (0, None);
     }
 
-    /// A line to fill, behind those that are there.
+    /// Appends a line to fill.
     pub(super) fn push(&mut self) -> &mut AnsweredLine {
         if self.len == self.lines.len() {
             self.lines.push(AnsweredLine::default());

@@ -27,7 +27,7 @@ fn push(text: &mut String, bytes: &[u8]) {
     text.extend(bytes.iter().filter_map(|byte| char::from_u32(FIRST - 0x80 + u32::from(*byte))));
 }
 
-/// The bytes that a text was made of.
+/// The original bytes of a text.
 pub(super) fn bytes_of(text: &str) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(text.len());
     for character in text.chars() {

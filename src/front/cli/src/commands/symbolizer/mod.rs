@@ -1,8 +1,8 @@
 //! `llvm-symbolizer`, `llvm-addr2line` and `addr2line`: speaks the options, input lines and output of these tools, so that
 //! programs that start them (sanitizers, perf, pprof, the kernel's scripts) get foldsym's answers without a change.
 //!
-//! What a symbol file lacks is answered as these tools answer when they know nothing: variables (`DATA`), local variables
-//! (`FRAME`), discriminators, and the start of an inlined function.
+//! For data that a symbol file lacks, the answers are those of these tools without it: variables (`DATA`), local variables (`FRAME`),
+//! discriminators, and the start of an inlined function.
 
 mod answer;
 mod bytes;
@@ -31,7 +31,7 @@ use words::NamedModule;
 /// The exit code of a command line that cannot be understood, and of a missing `--obj`.
 const FAILED: u8 = 1;
 
-/// What LLVM says where no file of a build id is found.
+/// LLVM's error if no file of a build id is found.
 const NO_BUILD_ID: &str = "could not find build ID";
 
 /// Response files may name others, to this depth.
@@ -109,7 +109,7 @@ fn response_file(arg: &str) -> Option<&str> {
     arg.strip_prefix('@').filter(|path| bytes::path_of(path).is_file())
 }
 
-/// The words of a text: blanks separate them, but not between quotes or behind a backslash.
+/// The words of a text. Blanks separate words, except between quotes or after a backslash.
 fn words(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
@@ -136,7 +136,7 @@ fn print(text: &str) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// What `--version` prints. Scripts look for LLVM's name, or GNU's.
+/// The output of `--version`. Scripts look for LLVM's name, or GNU's.
 fn version(tool: Tool) -> String {
     let own = env!("CARGO_PKG_VERSION");
     match tool {
@@ -155,7 +155,7 @@ fn complain(message: &str) {
     let mut line = Vec::new();
     crate::io::escape::push_escaped(&mut line, &bytes::bytes_of(message.trim_end()));
     line.push(b'\n');
-    // If standard error is gone there is nobody left to tell.
+    // If standard error is closed, the error cannot be reported.
     let _ = io::stderr().lock().write_all(&line);
 }
 
@@ -287,7 +287,7 @@ impl Requests<'_> {
         let found = match &request.place {
             _ if request.kind != Kind::Code => Ok(()),
             Subject::Address(address) => {
-                // GNU's tool takes of an address what the program's class has.
+                // GNU's tool truncates an address to the size that the program's class has.
                 let address = match (options.tool, asked.digits) {
                     (Tool::GnuAddr2line, 8) => address & u64::from(u32::MAX),
                     _ => *address,
@@ -354,7 +354,7 @@ fn of_symbol(
     Ok(0)
 }
 
-/// Where files are looked for by build id: the folders that are named, and where none is, the system's.
+/// The folders that are searched for files by build id: the named ones; if none is named, the system's.
 fn debug_folders(options: &Options) -> Vec<PathBuf> {
     match &options.debug_dirs[..] {
         [] => vec![PathBuf::from("/usr/lib/debug")],

@@ -5,11 +5,13 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use foldsym_convert::{ConvertError, open::OpenError};
+use foldsym_convert::ConvertError;
+use foldsym_convert::error::OpenError;
 use foldsym_lookup::{Frames, ImageAddr, Lookup, flags};
 use foldsym_store::{BuildId, Store, StoreOptions, default_cache};
 use foldsym_symbolize::{
-    Form, Innermost, Kind, LoadError, Place, Query, StackFrame, SymbolMap, Symbolizer, Unknown, Worker,
+    AddressKind, Form, Innermost, LoadError, Query, ReportedAddress, StackFrame, SymbolMap, Symbolizer,
+    Unknown, Worker,
 };
 use rustc_hash::FxHashMap;
 
@@ -26,19 +28,19 @@ use crate::commands::tool::Tool;
 /// The variable that names a store, which has the files of build ids: the tools have no option for it.
 pub(super) const STORE: &str = "FOLDSYM_STORE";
 
-/// A module that was opened, with what is kept for its answers.
+/// A module that was opened, with cached data for its answers.
 pub(super) struct Module<'s> {
     pub(super) map: Arc<SymbolMap>,
     modules: foldsym_symbolize::Modules,
     worker: Worker<'s>,
-    /// Of a relocatable program: its sections, in their order; of others none.
+    /// The sections of a relocatable program, in their order; empty for others.
     sections: Vec<Section>,
     /// Made when the first request names a function.
     names: Option<SymbolNames>,
 }
 
 /// An address of a program. In a relocatable program it is an offset in a section: all sections begin at 0 there, and the symbol file lays
-/// them out one behind the other.
+/// them out one after another.
 #[derive(Clone, Copy)]
 pub(super) struct Spot {
     /// Where the symbol file has the section's start; 0 for a program whose addresses are its own.
@@ -57,18 +59,17 @@ impl Spot {
     }
 }
 
-/// The engine that answers for these options; `arch` is the one that is read of a file with several.
+/// The engine for these options; `arch` selects the architecture of a file with several.
 ///
 /// # Errors
-/// None of these options: the text is what the engine says.
+/// The options are unusable: the text is the engine's.
 pub(super) fn engine(options: &Options, arch: Option<&String>) -> Result<Symbolizer, String> {
-    let conversion = foldsym_convert::Options {
-        columns: true,
-        arch: arch.cloned(),
-        dwp: options.dwp.clone(),
-        debug_dirs: options.debug_dirs.clone(),
-        ..foldsym_convert::Options::default()
-    };
+    let conversion = foldsym_convert::Options::default().with(|conversion| {
+        conversion.columns = true;
+        conversion.arch = arch.cloned();
+        conversion.dwp = options.dwp.clone();
+        conversion.debug_dirs = options.debug_dirs.clone();
+    });
     // A short name is cut out of a readable one.
     let demangle = options.demangle || options.functions == FunctionNames::Short;
     let mut builder = Symbolizer::builder().candidates(false).demangle(demangle).conversion(conversion);
@@ -112,12 +113,12 @@ impl Engines {
     }
 }
 
-/// The modules that were asked for so far. Errors are kept too: a client asks for a missing module again and again.
+/// The modules that were requested so far. Errors are kept too: a client requests a missing module again and again.
 pub(super) struct Modules<'s> {
     symbolizer: &'s Symbolizer,
-    /// Reads files that hold several architectures; `--default-arch` says nothing of others.
+    /// Reads files that hold several architectures; `--default-arch` does not apply to others.
     of_arch: Option<&'s Symbolizer>,
-    /// Those of `PATH:ARCH`.
+    /// The engines of `PATH:ARCH`.
     engines: &'s Engines,
     options: &'s Options,
     /// By path, as it was written.
@@ -137,7 +138,7 @@ impl<'s> Modules<'s> {
     /// The module of a path.
     ///
     /// # Errors
-    /// Why there is none, in the words of LLVM.
+    /// Why it cannot be opened, in LLVM's words.
     pub(super) fn open(&mut self, path: &Path) -> Result<&mut Module<'s>, String> {
         if !self.opened.contains_key(path) {
             let module = self.read(path);
@@ -149,7 +150,7 @@ impl<'s> Modules<'s> {
     /// The module of a build id, from the store.
     ///
     /// # Errors
-    /// Why there is none, in the words of LLVM where it has some.
+    /// Why it cannot be opened, in LLVM's words if LLVM has some.
     pub(super) fn open_build(&mut self, id: &[u8]) -> Result<&mut Module<'s>, String> {
         let has_store = std::env::var_os(STORE).is_some_and(|location| !location.is_empty());
         let id = BuildId::new(id).ok().filter(|_| has_store).ok_or(NO_BUILD_ID)?;
@@ -181,7 +182,7 @@ impl<'s> Modules<'s> {
                 Ok(map) => return Ok((map, self.symbolizer)),
                 Err(error) => error,
             };
-            // Of a file with several architectures one must be named; of others LLVM reads the one they have.
+            // For a file with several architectures one must be named; for others LLVM reads the only one.
             let is_fat =
                 matches!(&first, LoadError::Convert(ConvertError::Open(OpenError::ChooseArch { .. })));
             let Some(engine) = of_arch.filter(|_| is_fat) else { return Err(text_of(&first)) };
@@ -210,10 +211,10 @@ impl<'s> Module<'s> {
 }
 
 impl Module<'_> {
-    /// What the address of a request is, in a section where one is named. `None` where the program has no such address.
+    /// The place that a request's address means, in a section if one is named. `None` if the program has no such address.
     ///
-    /// Of a relocatable program's sections the first counts that has the offset, and in which something is known there: so GNU's tool
-    /// searches. LLVM's takes the first with code.
+    /// In a relocatable program, GNU's tool takes the first section that has the offset and in which something is known there. LLVM's takes
+    /// the first with code.
     ///
     /// # Errors
     /// The `.fsym` is damaged there.
@@ -243,7 +244,7 @@ impl Module<'_> {
         sections.iter().find(|section| section.name == *name).map(|section| section.start)
     }
 
-    /// Adds what is known of an address to an answer.
+    /// Adds the answer for an address.
     ///
     /// # Errors
     /// The `.fsym` is damaged there.
@@ -253,8 +254,8 @@ impl Module<'_> {
         options: &Options,
         answer: &mut Answer,
     ) -> Result<(), String> {
-        let place = Place::Image { module: 0, address: spot.base.wrapping_add(spot.address) };
-        let frames = [StackFrame { place, kind: Kind::Exact }];
+        let place = ReportedAddress::Image { module: 0, address: spot.base.wrapping_add(spot.address) };
+        let frames = [StackFrame { place, kind: AddressKind::Exact }];
         let query = Query { modules: &self.modules, frames: &frames, innermost: Innermost::Nothing };
         self.worker.answer(query, Form::Plain, |found, names| {
             if let Some(Unknown::Damaged(why)) = &found.unknown {
@@ -267,12 +268,12 @@ impl Module<'_> {
                     to.extend_from_slice(text);
                 };
                 match options.functions {
-                    // GNU's tool does not print it, but tells by it what it does not know.
+                    // GNU's tool does not print the name, but uses it to recognise an address without a function.
                     FunctionNames::None if options.tool != Tool::GnuAddr2line => line.function.clear(),
                     FunctionNames::None | FunctionNames::Linkage => {
                         put(&mut line.function, names.function(frame.name))
                     }
-                    // A symbol alone has no short name, and where a function is declared says that there is more.
+                    // A bare symbol has no short name; a declaration line shows that there is a DIE.
                     FunctionNames::Short if frame.is_outermost && frame.start_line == 0 => {
                         line.function.clear()
                     }
@@ -304,7 +305,7 @@ impl Module<'_> {
         Ok(starts.into_iter().map(|start| self.spot_of_image(start)).collect())
     }
 
-    /// What an address of the symbol file is in the program.
+    /// The place in the program of an address of the symbol file.
     fn spot_of_image(&self, image: u64) -> Spot {
         let holds = |section: &&Section| image.checked_sub(section.start).is_some_and(|at| at < section.size);
         let base = self.sections.iter().find(holds).map_or(0, |section| section.start);
@@ -312,7 +313,7 @@ impl Module<'_> {
     }
 }
 
-/// What LLVM says of a module that cannot be opened.
+/// LLVM's message for a module that cannot be opened.
 fn text_of(error: &LoadError) -> String {
     match error {
         LoadError::Read(_, source) | LoadError::Convert(ConvertError::Open(OpenError::Io { source, .. })) => {

@@ -24,7 +24,7 @@ pub(super) enum ToolStyle {
     Json,
 }
 
-/// What the caller wants.
+/// The options of a command line.
 #[derive(Clone, Debug)]
 pub(super) struct Options {
     pub(super) tool: Tool,
@@ -41,7 +41,7 @@ pub(super) struct Options {
     pub(super) verbose: bool,
     /// Subtracted from each address before it is looked up.
     pub(super) adjust_vma: u64,
-    /// Prints the file name of a path alone.
+    /// Prints only the file name of a path.
     pub(super) basenames: bool,
     /// Lines of the source file that are printed around the line.
     pub(super) context: u64,
@@ -53,22 +53,22 @@ pub(super) struct Options {
     pub(super) debug_dirs: Vec<PathBuf>,
     /// Copies a log with symbolizer markup, in place of requests.
     pub(super) filter_markup: bool,
-    /// Whether what replaces markup has colours; `None` where a terminal decides.
+    /// Whether the text that replaces markup has colours; `None` if it depends on the terminal.
     pub(super) color: Option<bool>,
     /// `--color` was given without a word, which counts more than any word.
     pub(super) always_color: bool,
-    /// Requests on the command line; standard input is read where there are none.
+    /// Requests on the command line; if there are none, standard input is read.
     pub(super) requests: Vec<String>,
 }
 
-/// What the command line asks for in place of answers, or why it cannot be read.
+/// The reason why a command line gives no answers: a request for help or the version, or an error.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Instead {
     Help,
     Version,
     /// The message, complete.
     Wrong(String),
-    /// What GNU's tool says before it prints its options.
+    /// The first line of GNU's tool before its list of options.
     Usage(String),
 }
 
@@ -89,7 +89,7 @@ const VALUES: &[&str] = &[
     "print-source-context-lines",
 ];
 
-/// Options that are accepted and change nothing: what they turn on or off is not there.
+/// Options that are accepted and have no effect, since the feature that they turn on or off does not exist here.
 const IGNORED: &[&str] = &[
     "debuginfod",
     "dia",
@@ -126,9 +126,9 @@ const GNU: &[(&str, Takes)] = &[
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Takes {
     Nothing,
-    /// Behind `=`, or the next argument.
+    /// After `=`, or the next argument.
     Value,
-    /// Behind `=` alone.
+    /// Only after `=`.
     Maybe,
 }
 
@@ -160,7 +160,7 @@ impl Options {
         }
     }
 
-    /// Reads the arguments behind the name of the program.
+    /// Reads the arguments after the name of the program.
     pub(super) fn parse(tool: Tool, args: impl Iterator<Item = String>) -> Result<Options, Instead> {
         let mut options = Options::new(tool);
         let mut args = args.peekable();
@@ -424,7 +424,7 @@ fn missing(option: &str) -> Instead {
     Instead::Wrong(format!("error: {option}: missing argument"))
 }
 
-/// What `--help` prints.
+/// The output of `--help`.
 pub(super) fn usage(tool: Tool) -> String {
     let name = tool.name();
     let from = "The answers are foldsym's: a program is converted once and kept in the folder that FOLDSYM_CACHE names. \

@@ -10,14 +10,14 @@ use super::options::{FunctionNames, Options, ToolStyle};
 use super::request::Kind;
 use crate::commands::tool::Tool;
 
-/// What a request was about, for the printers that repeat it.
+/// The subject of a request, for the printers that repeat it.
 pub(super) struct Asked<'r> {
     pub(super) kind: Kind,
     /// The path or build id as it was given.
     pub(super) module: &'r str,
     /// As it was given, before options adjust it.
     pub(super) address: Option<u64>,
-    /// The symbol, where no address was given.
+    /// The symbol, if no address was given.
     pub(super) symbol: Option<&'r str>,
     /// Hexadecimal digits of an address of the module, as GNU prints it.
     pub(super) digits: usize,
@@ -53,14 +53,14 @@ impl<'o> Printer<'o> {
                     self.line(out, line, at > 0 && asked.symbol.is_none());
                 }
             }
-            // Variables are not in a symbol file: the answer is that of a tool that finds none.
+            // A symbol file has no variables: the answer is that of a tool that finds none.
             Kind::Data => out.extend_from_slice(b"??\n0 0\n??:?\n"),
             Kind::Frame => out.extend_from_slice(b"??\n"),
         }
         self.footer(out);
     }
 
-    /// Puts what stands for the answer where there is an error. In JSON an error of the module is an object of its own.
+    /// Puts an error in place of the answer. In JSON an error of the module is an object of its own.
     pub(super) fn error(&mut self, out: &mut Vec<u8>, asked: &Asked<'_>, message: &str) {
         let mut object = Map::new();
         if let Some(address) = asked.address {
@@ -81,7 +81,7 @@ impl<'o> Printer<'o> {
         }
     }
 
-    /// The lines that options let through: one where no function is added to those that are called.
+    /// The lines that options select: only one if inlined functions are not requested.
     fn chosen<'l>(&self, lines: &'l [AnsweredLine]) -> Cow<'l, [AnsweredLine]> {
         match self.options {
             _ if lines.is_empty() => vec![AnsweredLine::default()].into(),
@@ -130,7 +130,7 @@ impl<'o> Printer<'o> {
         out.extend_from_slice(or_unknown(self.path(&line.file)));
         out.push(b':');
         match line.line {
-            // GNU's own tool tells an address of a function without lines from one of no function.
+            // GNU's own tool distinguishes an address in a function without lines from an address without a function.
             0 if gnu && !unknown => out.push(b'?'),
             number => foldsym_symbolize::json::number(out, number),
         }
@@ -166,7 +166,7 @@ impl<'o> Printer<'o> {
         path_of(path, self.options)
     }
 
-    /// Lines of the source file, where it can be read.
+    /// Lines of the source file, if it can be read.
     fn source(&self, line: &AnsweredLine) -> String {
         let (count, at) = (self.options.context, u64::from(line.line));
         if count == 0 {
@@ -272,11 +272,11 @@ fn hex(address: u64) -> Value {
 /// Bytes of a source file that are read, at most: a path of debug information may name a file of any length.
 const MAX_SOURCE: u64 = 64 << 20;
 
-/// A regular file, whole; nothing where it is longer than [`MAX_SOURCE`]. A pipe or a device would never end.
+/// The bytes of a regular file; nothing if it is longer than [`MAX_SOURCE`]. A pipe or a device would never end.
 fn source_text(path: &str) -> Option<Vec<u8>> {
     use std::io::Read;
 
-    // Asked before it is opened: to open a pipe waits for who writes into it.
+    // Checked before it is opened: opening a pipe waits for its writer.
     std::fs::metadata(path).ok().filter(|data| data.is_file() && data.len() <= MAX_SOURCE)?;
     let mut text = Vec::new();
     std::fs::File::open(path).ok()?.take(MAX_SOURCE + 1).read_to_end(&mut text).ok()?;

@@ -4,7 +4,7 @@ use super::options::Options;
 use super::words::{NamedModule, build_id, number};
 use crate::commands::tool::Tool;
 
-/// What is asked of an address.
+/// What a request wants to know of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// The function, with the functions inlined into it.
@@ -30,11 +30,11 @@ pub(super) struct Request {
     pub(super) place: Subject,
 }
 
-/// Why a line is no request, and what was read of it before that was clear.
+/// Why a line is not a request, and the parts that were read before that was clear.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Unreadable {
     pub(super) kind: Kind,
-    /// The path of the module; empty where none was read.
+    /// The path of the module; empty if none was read.
     pub(super) module: String,
     pub(super) message: &'static str,
 }
@@ -46,7 +46,7 @@ const BLANKS: [char; 3] = [' ', '\n', '\r'];
 /// `[CODE |DATA |FRAME ][FILE:|BUILDID:]MODULE ADDRESS`, without the module where an option gave one.
 pub(super) fn parse(line: &str, options: &Options) -> Result<Request, Unreadable> {
     if let (Tool::GnuAddr2line, Some(module)) = (options.tool, options.module()) {
-        // GNU's tool has no words before an address, and takes what it cannot read for 0.
+        // GNU's tool accepts no words before an address, and reads a malformed address as 0.
         let word = line.split_whitespace().next().unwrap_or_default();
         let place = place(word, options.tool).unwrap_or(Subject::Address(0));
         return Ok(Request { kind: Kind::Code, module, place });
@@ -120,7 +120,7 @@ pub(super) fn parse(line: &str, options: &Options) -> Result<Request, Unreadable
     }
 }
 
-/// Takes the first word off a text: up to a blank, or what is between quotes. `None` for a quote that does not end.
+/// Removes the first word of a text: up to a blank, or the text in quotes. `None` if a quote has no end.
 fn first_word<'t>(rest: &mut &'t str) -> Option<&'t str> {
     let text = rest.trim_start();
     if let Some(quote) = text.chars().next().filter(|first| matches!(first, '"' | '\'')) {
@@ -164,7 +164,7 @@ fn place(spec: &str, tool: Tool) -> Result<Subject, &'static str> {
     Ok(Subject::Symbol(name.to_owned(), offset))
 }
 
-/// As GNU addr2line reads what is no hexadecimal number: `SYMBOL+OFFSET`, `SYMBOL`, else the digits that it begins with.
+/// As GNU addr2line reads a word that is not a hexadecimal number: `SYMBOL+OFFSET`, `SYMBOL`, else its leading digits.
 fn gnu_symbol(spec: &str) -> Subject {
     if let Some((name, offset)) = spec.rsplit_once('+').filter(|(name, _)| !name.is_empty())
         && let Some(offset) = number(offset)

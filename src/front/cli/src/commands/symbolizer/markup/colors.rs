@@ -1,6 +1,6 @@
-//! Colours of what is put in the place of markup, and those that the log chose for its own text.
+//! Colours of the text that replaces markup, and the colours that the log chose for its own text.
 
-/// What the text has at this place of the log.
+/// The colour and weight of the text at this place of the log.
 #[derive(Debug, Default)]
 pub(super) struct Colors {
     /// Whether codes are printed.
@@ -56,7 +56,7 @@ impl Colors {
         }
     }
 
-    /// Forgets what the log chose.
+    /// Resets the colours that the log chose.
     pub(super) fn reset(&mut self, out: &mut Vec<u8>) {
         let chosen = self.own.take().is_some() || self.bold;
         self.bold = false;
@@ -65,7 +65,7 @@ impl Colors {
         }
     }
 
-    /// Takes a code of the log. False where the text is none.
+    /// Applies a colour code of the log. False if the text is not a colour code.
     pub(super) fn code(&mut self, out: &mut Vec<u8>, text: &[u8]) -> bool {
         match text {
             b"\x1b[0m" => self.reset(out),

@@ -1,8 +1,8 @@
-//! `--filter-markup`: copies a log, and puts names and places where it has symbolizer markup. What is printed, and what is said of elements
-//! that are wrong, is what `llvm-symbolizer` prints.
+//! `--filter-markup`: copies a log, and replaces symbolizer markup by names and places. Output and errors for malformed elements are those
+//! of `llvm-symbolizer`.
 //!
-//! Lines that declare modules and mappings become one line a module. Each line is answered by itself, as LLVM's tool does; `foldsym
-//! filter` answers a backtrace as a whole, so that callers tell which of several folded functions ran.
+//! Lines that declare modules and mappings become one line per module. Each line is answered by itself, as LLVM's tool does. `foldsym
+//! filter` answers a backtrace as a whole, so that callers show which of several folded functions ran.
 
 mod colors;
 mod nodes;
@@ -25,10 +25,10 @@ use nodes::{Node, nodes};
 /// Modules, and mappings, that are kept; a log that declares more is not believed.
 const MAX_DECLARED: usize = 1 << 16;
 
-/// Errors of a line that are told, as each prints the line.
+/// Errors of one line that are printed, since each prints the line.
 const MAX_COMPLAINTS: usize = 64;
 
-/// What LLVM prints for a text that it does not know.
+/// LLVM's text for an unknown mode.
 const UNKNOWN: &[u8] = b"<invalid>";
 
 /// A module that the log declared.
@@ -54,7 +54,7 @@ struct InfoLine {
     mappings: Vec<u64>,
 }
 
-/// What is declared at a place of the log.
+/// The declarations up to a place of the log.
 struct MarkupFilter {
     modules: BTreeMap<u64, Declared>,
     /// By their first address.
@@ -311,7 +311,7 @@ impl Requests<'_> {
         filter.colors.restore(out);
     }
 
-    /// What is known of an address of the process. `None` where an error was told, and the element printed.
+    /// The answer for an address of the process. `None` if an error was printed, and the element.
     fn known(
         &mut self,
         filter: &MarkupFilter,
@@ -366,17 +366,17 @@ fn say(text: &[u8]) {
             stderr.write_all(&escaped)
         }),
     };
-    // If standard error is gone there is nobody left to tell.
+    // If standard error is closed, the error cannot be reported.
     let _ = written;
 }
 
 impl MarkupFilter {
-    /// Says what is wrong, and where in the line.
+    /// Prints an error, and its position in the line.
     fn complain(&self, message: &str, at: usize) {
         self.complaints.set(self.complaints.get() + 1);
         match self.complaints.get() {
             count if count < MAX_COMPLAINTS => {}
-            MAX_COMPLAINTS => return say(b"error: more errors in this line are not told\n"),
+            MAX_COMPLAINTS => return say(b"error: further errors in this line are not shown\n"),
             _ => return,
         }
         let mut text = format!("{message}\n").into_bytes();
@@ -471,7 +471,7 @@ impl MarkupFilter {
         Some((start, Mapping { size, module, mode, relative }))
     }
 
-    /// Reads a field; what it should be is told where it is not.
+    /// Reads a field; if it is malformed, prints what was expected.
     fn number<T>(&self, field: &Range<usize>, what: &str, read: impl Fn(&str) -> Option<T>) -> Option<T> {
         let text = &self.line[field.clone()];
         let read = std::str::from_utf8(text).ok().filter(|text| !text.is_empty()).and_then(read);
@@ -490,9 +490,9 @@ impl MarkupFilter {
         })
     }
 
-    /// What is subtracted from an address: 1 where it is a return address, so that it is one of the call.
+    /// The number that is subtracted from an address: 1 for a return address, so that the result is inside the call.
     fn back(&self, node: &Node, last: usize, default: bool) -> Option<u64> {
-        // Of an element with more fields LLVM's tool reads no kind.
+        // LLVM's tool reads no kind from an element with more fields.
         let is_return = match node.fields.get(last) {
             Some(field) if node.fields.len() == last + 1 => {
                 self.number(field, "PC type", |text| match text {
@@ -506,7 +506,7 @@ impl MarkupFilter {
         Some(u64::from(is_return))
     }
 
-    /// Whether an element has so many fields. More are a warning.
+    /// Whether an element has at least this many fields. Prints an error if it has fewer, and a warning if it has more.
     fn has_fields(&self, node: &Node, count: usize) -> bool {
         let found = node.fields.len();
         if found != count {

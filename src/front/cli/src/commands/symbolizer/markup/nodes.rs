@@ -1,4 +1,4 @@
-//! A line of a log to its nodes: elements of symbolizer markup, codes of colours, and the text between them.
+//! Cuts a line of a log into nodes: elements of symbolizer markup, codes of colours, and the text between them.
 
 use std::ops::Range;
 
@@ -17,7 +17,7 @@ impl Node {
     }
 }
 
-/// Where these bytes come first, at `from` or behind it.
+/// The first position of these bytes, at `from` or later.
 fn find(line: &[u8], from: usize, what: &[u8]) -> Option<usize> {
     let rest = line.get(from..)?;
     rest.windows(what.len()).position(|window| window == what).map(|at| from + at)
