@@ -1,7 +1,7 @@
 //! Walks all debug information of a program and keeps nothing: the time and memory below which no
 //! converter that reads everything can go.
 //!
-//! What is walked, by the cheapest interface that gimli has for it:
+//! The parts that are walked, by gimli's cheapest interface for each:
 //!
 //! - every entry of every unit of `.debug_info` and `.debug_types`: `entries_raw`,
 //!   `read_abbreviation` and `skip_attributes`. Attribute values are stepped over, not decoded;
@@ -44,8 +44,7 @@ impl Counts {
     }
 }
 
-/// What one unit leads to: its share of the counts, and its line program with the address size
-/// that old line headers do not say.
+/// The results of one unit: its share of the counts, and its line program with the address size, which old line headers lack.
 struct UnitWalk {
     counts: Counts,
     line: Option<(DebugLineOffset, u8)>,
@@ -182,8 +181,7 @@ fn walk_line_program(
     let mut rows = program.rows();
     let mut counts = Counts { line_programs: 1, ..Counts::default() };
     while let Some((_, row)) = rows.next_row()? {
-        // The address is what a reader of rows looks at first; without it the compiler may drop
-        // the work that computes it.
+        // Uses the address, as a reader of rows does. If it were unused, the compiler might drop the work that computes it.
         std::hint::black_box(row.address());
         counts.rows += 1;
     }

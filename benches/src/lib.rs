@@ -1,5 +1,5 @@
-//! What the measuring programs share: the floor (a bare walk over DWARF), the system's account of what a process cost,
-//! and hostile programs of any size.
+//! Shared by the measuring programs: the floor (a bare walk over DWARF), the system's account of the cost of a process, and hostile
+//! programs of any size.
 //!
 //! Nothing here names foldsym's own crates. `benches/compare` links this library too.
 

@@ -1,15 +1,14 @@
-//! The system's own account of what a process cost: CPU time, peak memory, page faults.
+//! The system's own account of the cost of a process: CPU time, peak memory, page faults.
 //!
-//! Linux counts in a child's peak memory what the parent held when it started the child (the old
-//! address space is counted at `execve`). A program that measures children must itself stay small:
-//! let a child read the inputs.
+//! On Linux a child's peak memory includes the parent's memory at the start of the child (the old address space is counted at `execve`). So
+//! a program that measures children must itself stay small: let a child read the inputs.
 
 use std::io;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-/// What a process cost.
+/// The cost of a process.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Cost {
     /// User and system time of all threads, seconds.
@@ -22,7 +21,7 @@ pub struct Cost {
     pub major_faults: u64,
 }
 
-/// A finished child: what it cost, whether it succeeded, and what it wrote.
+/// A finished child: its cost, whether it succeeded, and its output.
 #[derive(Debug)]
 pub struct Finished {
     pub cost: Cost,
@@ -31,7 +30,7 @@ pub struct Finished {
     pub stderr: Vec<u8>,
 }
 
-/// Runs `command` to its end, both of its outputs collected, and accounts for it alone.
+/// Runs `command` to its end, collects both of its outputs, and accounts only for it.
 ///
 /// `wall_s` covers start to end, so it holds the loading of the program too.
 ///
@@ -54,7 +53,7 @@ pub fn run(command: &mut Command) -> io::Result<Finished> {
     Ok(Finished { cost: cost_of(&usage, wall_s), success, stdout, stderr: stderr.into_bytes() })
 }
 
-/// What this process has cost so far; `wall_s` is left 0.
+/// The cost of this process so far; `wall_s` is left 0.
 #[must_use]
 pub fn own() -> Cost {
     // SAFETY: `rusage` is plain integers, for which zero is valid; the call fills it and keeps no

@@ -1,8 +1,7 @@
 //! Hostile programs of any size: each shape repeats one thing that a converter may pay too much for.
 //!
-//! A shape adds its part to a [`Made`] program, so that several shapes can be in one program. What each repeats, and which
-//! bound of the converter stops it, stands beside it in [`ALL`]; the rule behind the bounds is in
-//! `src/convert/src/util/budget.rs`.
+//! A shape adds its part to a [`Made`] program, so that several shapes can be in one program. [`ALL`] lists what each repeats, and the
+//! bound of the converter that stops it. The common rule of the bounds is in `src/convert/src/util/budget.rs`.
 
 mod lists;
 mod made;

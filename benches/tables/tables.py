@@ -107,15 +107,16 @@ def session(executors, python):
     return spark
 
 
-def ask_llvm(symbolizer):
-    """A pandas UDF over batches: one process of llvm-symbolizer a task, asked for whole batches. Gives a text a stack."""
+def ask_llvm(symbolizer, form):
+    """A pandas UDF over batches: one process of llvm-symbolizer a task, asked for whole batches. Gives what `spark` calls `form`:
+    `names` is a JSON text a stack, with the names of functions alone; `fields` is an array of frames with function, file and line."""
     from collections.abc import Iterator
 
     import pandas
     from pyspark.sql.functions import pandas_udf
 
     # pyspark reads the kind of the function off its types.
-    @pandas_udf("string")
+    @pandas_udf("string" if form == "names" else "array<struct<frame: int, function: string, file: string, line: int>>")
     def udf(batches: Iterator[tuple[pandas.Series, pandas.Series]]) -> Iterator[pandas.Series]:
         import json
         import subprocess
@@ -133,12 +134,15 @@ def ask_llvm(symbolizer):
                 ends.append(len(asked))
             writer = threading.Thread(target=lambda asked=asked: (process.stdin.writelines(asked), process.stdin.flush()))
             writer.start()
-            answers = [json.loads(process.stdout.readline()) for _ in asked]
+            answers = [json.loads(process.stdout.readline()).get("Symbol", []) for _ in asked]
             writer.join()
             rows, start = [], 0
             for end in ends:
-                functions = [[one.get("FunctionName", "") for one in answer.get("Symbol", [])] for answer in answers[start:end]]
-                rows.append(json.dumps(functions))
+                stack = answers[start:end]
+                if form == "names":
+                    rows.append(json.dumps([[one.get("FunctionName", "") for one in frame] for frame in stack]))
+                else:
+                    rows.append([(at, one["FunctionName"], one["FileName"], one["Line"]) for at, frame in enumerate(stack) for one in frame])
                 start = end
             yield pandas.Series(rows)
         process.stdin.close()
@@ -147,26 +151,56 @@ def ask_llvm(symbolizer):
     return udf
 
 
+def processor_seconds():
+    """Processor time of this process and of all that it started: the driver, executors, Python workers, llvm-symbolizer."""
+    parents, times = {}, {}
+    for path in pathlib.Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = path.read_text().rsplit(")", 1)[1].split()
+        except OSError:
+            continue
+        process = int(path.parent.name)
+        # Of its own, and of the processes that it started and that have ended.
+        parents[process], times[process] = int(fields[1]), sum(map(int, fields[11:15]))
+
+    def is_ours(process):
+        while process and process != os.getpid():
+            process = parents.get(process)
+        return bool(process)
+
+    return sum(time for process, time in times.items() if is_ours(process)) / os.sysconf("SC_CLK_TCK")
+
+
 def spark(executors, store, large, small, warm, symbolizer):
-    """Seconds of a Spark job by foldsym over a large table, with all fields and columns and with some, and by llvm-symbolizer over a small
-    one, each after one over a third table that is not counted."""
+    """Seconds, and seconds of processor time, of Spark jobs by foldsym over a large table, with all fields and columns and with some, and by
+    llvm-symbolizer over a small one, with the same fields and with names alone; each after one over a third table that is not counted."""
     import foldsym.spark
 
     made = session(executors, sys.executable)
     try:
         def timed(frame):
-            start = time.perf_counter()
+            start, before = time.perf_counter(), processor_seconds()
             frame.write.format("noop").mode("overwrite").save()
-            return time.perf_counter() - start
+            return time.perf_counter() - start, processor_seconds() - before
 
-        ours = foldsym.spark.symbolize(made.read.parquet(str(large)), store)
-        lean = foldsym.spark.symbolize(made.read.parquet(str(large)), store, fields=["frame", "function", "file", "line"], keep=[])
-        def asked(path):
-            return made.read.parquet(str(path)).repartition(executors).select(ask_llvm(symbolizer)("modules", "frames"))
+        def ours(path, **options):
+            return foldsym.spark.symbolize(made.read.parquet(str(path)), store, **options)
 
-        timed(foldsym.spark.symbolize(made.read.parquet(str(warm)), store))
-        timed(asked(warm))
-        return timed(ours), timed(lean), timed(asked(small))
+        def theirs(path, form):
+            return made.read.parquet(str(path)).repartition(executors).select(ask_llvm(symbolizer, form)("modules", "frames"))
+
+        some = {"fields": ["frame", "function", "file", "line"], "keep": []}
+        unmoved = {**some, "partition_by": []}
+        timed(ours(warm))
+        timed(theirs(warm, "fields"))
+        timed(theirs(warm, "names"))
+        return {
+            "all": timed(ours(large)),
+            "fields": timed(theirs(small, "fields")),
+            "some": timed(ours(large, **some)),
+            "unmoved": timed(foldsym.spark.symbolize(made.read.parquet(str(large)).repartition(executors), store, **unmoved)),
+            "names": timed(theirs(small, "names")),
+        }
     finally:
         made.stop()
 
@@ -199,7 +233,7 @@ def main():
     parser.add_argument("--work", type=pathlib.Path, default=ROOT / "target" / "tables")
     parser.add_argument("--out", type=pathlib.Path, help="page to write (default: standard output)")
     parser.add_argument("--stacks", type=int, default=100_000)
-    parser.add_argument("--spark-stacks", type=int, default=1_000_000)
+    parser.add_argument("--spark-stacks", type=int, default=2_000_000)
     parser.add_argument("--llvm-stacks", type=int, default=80_000, help="so many that both sides take about as long")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--reuse", action="store_true", help="the stacks of the last run")
@@ -253,16 +287,24 @@ def main():
         answered = written(large, modules, stacks, options.spark_stacks)
         written(warm, modules, stacks, 1000)
         out += ["## Spark", "", f"`foldsym.spark.symbolize` over {options.spark_stacks:,} stacks, and a pandas UDF that keeps one llvm-symbolizer 22 open a task over"
-                f" {options.llvm_stacks:,} of them; wall time of the whole action, shuffle included, after an action of the same kind over 1,000 stacks. The rate of the side that"
-                " runs for less time suffers more from what each job costs at its start. Bar: 20 times the rate.", ""]
-        out += ["Some fields: `frame`, `function`, `file`, `line`, and no column of the stacks; the UDF gives names of functions alone.", ""]
-        out += ["| executors of one core | answers | foldsym, seconds | frames a second | llvm-symbolizer, seconds | frames a second | ratio |", "|---|---|---|---|---|---|---|"]
+                f" {options.llvm_stacks:,} of them; wall time of the whole action, shuffle included, after an action of the same kind over 1,000 stacks. There are so many stacks on"
+                " each side that both run for about as long, since the start of a job costs both the same. Processor time is that of all processes: driver, executors,"
+                " Python workers, llvm-symbolizer. Bar: 20 times the rate.", ""]
+        out += ["The same fields on both sides are `frame`, `function`, `file` and `line`, without a column of the stacks. All fields of ours are sixteen, with the"
+                " columns of the stacks; llvm-symbolizer has no more than the four. Rows of the UDF are moved by `repartition`, ours by ranges of their modules and"
+                " frames, but for the row that says so: a table of one process gains nothing by that. With names alone the UDF gives a JSON text a stack, the least that it can give.", ""]
+        out += ["| executors of one core | foldsym | seconds | processor seconds | frames a second | llvm-symbolizer | seconds | processor seconds | frames a second | ratio | ratio by processor time |"]
+        out += ["|---|---|---|---|---|---|---|---|---|---|---|"]
+        words = {"all": "all fields", "some": "four fields", "unmoved": "four fields, moved as the UDF's rows", "fields": "four fields", "names": "names alone"}
         for executors in options.executors:
             walls = spark(executors, store, large, small, warm, symbolizer)
-            ours, theirs = answered / walls[0], asked / walls[2]
-            for answers, seconds in (("all fields", walls[0]), ("some fields", walls[1])):
-                rate = answered / seconds
-                out.append(f"| {executors} | {answers} | {seconds:.0f} | {rate:,.0f} | {walls[2]:.0f} | {theirs:,.0f} | {rate / theirs:.0f} |")
+            ours = answered / walls["all"][0]
+            for mine, other in (("unmoved", "fields"), ("some", "fields"), ("all", "fields"), ("some", "names"), ("all", "names")):
+                (wall, processor), (their_wall, their_processor) = walls[mine], walls[other]
+                rate, theirs = answered / wall, asked / their_wall
+                by_processor = answered / processor / (asked / their_processor)
+                out.append(f"| {executors} | {words[mine]} | {wall:.0f} | {processor:.0f} | {rate:,.0f} | {words[other]} | {their_wall:.0f} | {their_processor:.0f} | {theirs:,.0f}"
+                           f" | {rate / theirs:.0f} | {by_processor:.0f} |")
         cost.append(f"and with all fields {30e9 / ours * executors / 3600:.1f} in Spark with {executors} executor{'s' if executors > 1 else ''} by wall time")
         frames, lines, names = agreement(store, small, symbolizer)
         out += ["", f"Of {frames:,} frames at code that no other function shares, {lines:,} have llvm-symbolizer's files and lines, inlined functions too;"

@@ -1,4 +1,4 @@
-//! The bars and aims of the design, in its wording, each with what is measured against it.
+//! The bars and aims of the design, in its wording, each with the figure that is measured for it.
 
 use crate::figures::Figures;
 use crate::tools::Tool;
@@ -9,7 +9,7 @@ pub(crate) struct Bar {
     pub(crate) bar_text: &'static str,
     pub(crate) aim_text: &'static str,
     pub(crate) unit: &'static str,
-    /// foldsym's figure, and what it must not exceed, out of one input's measurements.
+    /// foldsym's figure, and its limit, from one input's measurements.
     pub(crate) value: fn(&Measured) -> Option<f64>,
     pub(crate) bar: fn(&Measured) -> Option<f64>,
     pub(crate) aim: fn(&Measured) -> Option<f64>,
@@ -127,7 +127,7 @@ pub(crate) const BARS: [Bar; 8] = [
         aim: |_| None,
     },
     Bar {
-        // The first of a process stands in the table of cold starts: it faults on the process's own code, whatever that is.
+        // The first open of a process is in the table of cold starts: it takes page faults on the process's own code, for any file.
         what: "open, in a process that opened a file before",
         bar_text: "constant time, under 10 us",
         aim_text: "",

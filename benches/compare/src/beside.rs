@@ -1,4 +1,4 @@
-//! Conversion of one program built in two ways, such as split debug information beside whole: what the other way costs.
+//! Converts one program built in two ways, such as split and whole debug information, and compares the costs.
 
 use crate::child::{finish, progress, warm};
 use crate::figures::Figures;
@@ -8,7 +8,7 @@ use crate::tools::Tool;
 use foldsym_benches::process::Cost;
 use std::path::Path;
 
-/// What split debug information may cost, as a multiple of the whole program's CPU time and peak memory.
+/// The largest cost of split debug information, as a multiple of the whole program's CPU time and peak memory.
 const CPU_BAR: f64 = 1.15;
 const PEAK_BAR: f64 = 1.0;
 

@@ -1,4 +1,4 @@
-//! Child processes, and what is done before and while one runs.
+//! Child processes, and the work before and during their run.
 
 use foldsym_benches::process::{self, Finished};
 use serde_json::Value;
@@ -29,7 +29,7 @@ pub(crate) fn finish(command: &mut Command) -> Result<Finished, String> {
     Err(last.trim().to_owned())
 }
 
-/// The same for one that prints JSON.
+/// The same for a program that prints JSON.
 pub(crate) fn json_of(command: &mut Command) -> Result<Value, String> {
     let finished = finish(command)?;
     serde_json::from_slice(&finished.stdout).map_err(|error| format!("the worker said no JSON: {error}"))

@@ -1,4 +1,4 @@
-//! What was measured of one tool on one input, over all runs, and the medians of it.
+//! The measurements of one tool on one input, over all runs, and their medians.
 
 use crate::tools::Tool;
 use foldsym_benches::process::Cost;

@@ -90,8 +90,8 @@ pub(crate) fn tail<R: Reader>(path: &Path, base: u64, random: &[u64]) -> Result<
 const OPENED_AGAIN: usize = 101;
 const OPENED_FOR: Duration = Duration::from_millis(200);
 
-/// Opens the file and looks one address up, once, in this fresh process: time and page faults. Then opens it again, some
-/// times over: what opening costs where the code and the file are in memory.
+/// Opens the file and looks one address up, once, in this fresh process: time and page faults. Then opens it again several times: the time
+/// of opening with code and file in memory.
 pub(crate) fn cold<R: Reader>(path: &Path, base: u64, address: u64) -> Result<Value, String> {
     let mut out = Output::new(OUTPUT_LEN);
     let before = process::own();

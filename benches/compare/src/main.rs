@@ -1,7 +1,7 @@
 //! Measures foldsym and its peers side by side, each step of each tool in a process of its own.
 //!
-//! `compare [--input FILE]... [--json] [--only TOOL]... [--runs N]` is what a person runs. The
-//! `worker-*` words are what it runs itself: the system then accounts for one tool at a time.
+//! A person runs `compare [--input FILE]... [--json] [--only TOOL]... [--runs N]`. It runs the `worker-*` words itself, so that the system
+//! accounts for one tool at a time.
 //!
 //! This process reads neither inputs nor outputs: on Linux a child's peak memory counts what its
 //! parent held (see [`foldsym_benches::process`]).

@@ -86,7 +86,7 @@ pub(crate) fn parse(args: &[String]) -> Result<Options, String> {
     Ok(options)
 }
 
-/// Where cargo puts what it builds of the workspace.
+/// The workspace's target folder.
 fn workspace_target() -> PathBuf {
     let own = || [env!("CARGO_MANIFEST_DIR"), "../../target"].iter().collect();
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(own, PathBuf::from)

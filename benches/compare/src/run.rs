@@ -10,8 +10,8 @@ use foldsym_benches::process;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
-/// Conversions a run, with each number of threads in turn: what they cost changes with the machine's neighbours, within
-/// seconds, by more than what is measured.
+/// Conversions in a run, with each number of threads in turn. Other programs on the machine change the cost within seconds, by more than
+/// the differences that are measured.
 const CONVERSIONS: usize = 3;
 
 /// How many addresses a cold start is tried with: one each run would hang on one address.
@@ -39,7 +39,7 @@ pub(crate) fn compare(options: &Options) -> Result<(), String> {
     if failed.is_empty() { Ok(()) } else { Err(failed.join("\n")) }
 }
 
-/// What the steps of one input share.
+/// Data that the steps of one input share.
 struct Job<'a> {
     options: &'a Options,
     input: &'a Path,
@@ -88,7 +88,7 @@ impl Job<'_> {
     fn step(&self, figures: &mut Figures, run: usize) -> Result<(), String> {
         let tool = figures.tool;
         let output = self.dir.join(format!("out.{}", tool.name()));
-        // A system may drop within seconds what nobody reads.
+        // The system may drop unread pages of a file within seconds.
         warm(self.input)?;
         for _ in 0..CONVERSIONS {
             for &threads in tool.threads() {

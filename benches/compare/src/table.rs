@@ -159,8 +159,8 @@ fn bars(all: &[Figures]) {
     }
 }
 
-/// One object for each thread count of the conversion; what does not depend on it stands in the
-/// first alone. A tool without a conversion has one object, with null for it.
+/// One object for each thread count of the conversion; only the first has what does not depend on that count. A tool without a conversion
+/// has one object, with null for it.
 pub(crate) fn print_json(input: &str, all: &[Figures]) {
     for figures in all {
         let threads = figures.tool.threads();

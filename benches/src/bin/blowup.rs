@@ -1,15 +1,15 @@
-//! Converts hostile programs of every shape at growing sizes, and fails where the cost grows faster than the size.
+//! Converts hostile programs of every shape at growing sizes, and fails if the cost grows faster than the size.
 //!
 //! `blowup --foldsym PATH [--only SHAPE] [--pairs | --all] [--list]`. Each shape ([`foldsym_benches::shapes`]) is converted at
 //! two sizes, the second four times the first. Without more, the growth of plain programs is measured, and the bar for each shape
 //! alone, plain and compressed. `--pairs` measures both for all of these, and for a fixed tenth of the pairs of shapes, each pair
 //! in one program; `--all` does so for every pair, plain and compressed.
 //!
-//! Two things must hold. *Growth*: four times the size costs at most [`MOST_GROWTH`] times four times as much, in instructions and
-//! in peak memory, beyond what an empty program costs. *The bar*: a program [`LARGE`] times as large takes at most
-//! [`MOST_CPU`] seconds and 40 times its bytes plus 200 MB, decompressed bytes counted up to 64 times the compressed ones.
-//! Instructions are counted by `perf` where the machine has counters, else by cachegrind. Where there is neither, processor
-//! time stands in; it varies, so that growth is then told and fails nothing.
+//! Two things must hold. *Growth*: four times the size costs at most [`MOST_GROWTH`] times four times as much, in instructions and in peak
+//! memory, beyond the cost of an empty program. *The bar*: a program [`LARGE`] times as large takes at most [`MOST_CPU`] seconds and 40
+//! times its bytes plus 200 MB, decompressed bytes counted up to 64 times the compressed ones. Instructions are counted by `perf` if the
+//! machine has counters, else by cachegrind. Without either, processor time is used; it varies, so growth is then printed and fails
+//! nothing.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use foldsym_benches::process;
 use foldsym_benches::shapes::{ALL, Made, Shape};
 
-/// How much faster than the size the cost may grow, and what it may vary by: instructions, and KiB of memory.
+/// How much faster than the size the cost may grow, and its allowed variation: instructions, and KiB of memory.
 const MOST_GROWTH: f64 = 1.3;
 const SLACK_INSTRUCTIONS: f64 = 4e6;
 const SLACK_KB: f64 = 4096.0;
@@ -28,7 +28,7 @@ const SLACK_KB: f64 = 4096.0;
 const LARGE: u64 = 32;
 const MOST_CPU: f64 = 10.0;
 
-/// Of the pairs, one in so many is tried by `--pairs`.
+/// `--pairs` tests one in this many pairs.
 const PAIRS_TAKEN: usize = 10;
 
 /// Seconds after which a conversion is ended.
@@ -79,7 +79,7 @@ fn run(args: &[String]) -> Result<bool> {
     held
 }
 
-/// Shapes in one program, and what is measured of it.
+/// Shapes in one program, and their measurements.
 struct Case {
     shapes: Vec<&'static Shape>,
     /// Its sections are compressed.
@@ -117,8 +117,8 @@ fn cases(only: Option<&str>, pairs: bool, all: bool) -> Vec<Case> {
     cases
 }
 
-/// Writes a program: where, whether it is compressed, how many times the smaller size, and its shapes. A process of its own, since what it
-/// holds would count as its child's.
+/// Writes a program: its path, whether it is compressed, the factor on the smaller size, and its shapes. It runs in a process of its own,
+/// since Linux would count its memory as its child's.
 fn make(args: &[String]) -> Result<()> {
     let [path, compressed, times, names @ ..] = args else {
         return Err("--make: too few arguments".to_owned());
@@ -135,14 +135,14 @@ fn make(args: &[String]) -> Result<()> {
     for (name, bytes) in &made.beside {
         std::fs::write(path.with_file_name(name), bytes).map_err(failed)?;
     }
-    // What the bar counts: compressed sections by what they hold.
+    // The bytes that the bar counts: for compressed sections, those after decompression.
     let plain = made.program(false).map_err(failed)?.len();
     let beside: usize = made.beside.iter().map(|(_, bytes)| bytes.len()).sum();
     println!("{}", plain + beside);
     Ok(())
 }
 
-/// What a conversion took.
+/// The cost of a conversion.
 #[derive(Clone, Copy)]
 struct Taken {
     instructions: f64,
@@ -211,7 +211,7 @@ impl Bench {
         Ok(held.into_inner().unwrap_or_else(|held| held.into_inner()).into_iter().all(|holds| holds))
     }
 
-    /// What is told of a case, and whether everything holds.
+    /// The text that is printed for a case, and whether everything holds.
     fn case(&self, thread: &str, case: &Case, empty: Taken) -> Result<(String, bool)> {
         let (mut line, mut problems) = (Vec::new(), Vec::new());
         if case.growth {
@@ -241,7 +241,7 @@ impl Bench {
         Ok((line.join("; "), holds))
     }
 
-    /// Makes the program of a case; returns its path, where its output goes, and the bytes that count.
+    /// Makes the program of a case; returns its path, the path of its output, and the bytes that count.
     fn make(&self, thread: &str, case: &Case, times: u64) -> Result<(PathBuf, PathBuf, u64)> {
         let folder = self.folder.join(thread);
         std::fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
@@ -273,7 +273,7 @@ impl Bench {
         let (path, out, bytes) = self.make(thread, case, times)?;
         let done = process::run(&mut self.command(&[], &path, &out)).map_err(|error| error.to_string())?;
         let text = String::from_utf8_lossy(&done.stderr).into_owned();
-        // Refused for what it would take: that is a bound too.
+        // Refused for its cost: that is a bound too.
         if done.success || text.contains("bytes of memory, and") {
             Ok((bytes, done.cost))
         } else {

@@ -7,8 +7,8 @@
 //! program of the test suite where there is none. Without valgrind it prints
 //! `skipped: needs valgrind`.
 //!
-//! What starting a process costs is taken out of the lookups: two runs differ by [`LOOKUPS`]
-//! addresses, and their difference is what counts.
+//! The cost of starting a process is subtracted from the lookups: two runs differ by [`LOOKUPS`] addresses, and the difference of their
+//! counts is used.
 
 use foldsym_benches::process;
 use object::{Object, ObjectSection};
@@ -24,7 +24,7 @@ const LOOKUPS: u64 = 500;
 /// Programs taken without an argument: the first prefix that has files.
 const DEFAULTS: [&str; 2] = ["demo", "objects.clang-o2"];
 
-/// The counts that stand in the file, in the order of the printed lines.
+/// The counts in the file, in the order of the printed lines.
 const COUNTS: [&str; 3] = ["convert", "lookup_one", "lookup_each"];
 
 fn main() -> ExitCode {
@@ -105,7 +105,7 @@ fn default_programs(built: &Path) -> Result<Vec<PathBuf>> {
         .collect::<std::io::Result<_>>()?;
     files.sort();
     for prefix in DEFAULTS {
-        // Only ELF files: texts lie beside the programs.
+        // Only ELF files: there are texts next to the programs.
         let matches = |path: &&PathBuf| {
             path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(prefix))
                 && std::fs::read(path).is_ok_and(|bytes| bytes.starts_with(b"\x7fELF"))

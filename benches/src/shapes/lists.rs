@@ -306,7 +306,7 @@ fn colliding(at: u64) -> Vec<u8> {
     0x243f_6a88_85a3_08d3_u64.to_le_bytes().into_iter().chain(rest).collect()
 }
 
-/// One sequence of rows that differ from their neighbours, of a byte each: the address goes on by one, the line up and down.
+/// One sequence of rows that all differ from their neighbours, one byte each: the address advances by one, the line goes up and down.
 fn rows(count: u64) -> Vec<u8> {
     let mut opcodes = Vec::new();
     set_address(&mut opcodes, CODE);

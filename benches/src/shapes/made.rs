@@ -34,7 +34,7 @@ const ABBREVIATIONS: &[u8] = &[
     0,
 ];
 
-/// Of a unit with functions, of one without anything, of one with a name, and of a skeleton.
+/// Abbreviations: of a unit with functions, of an empty one, of one with a name, and of a skeleton.
 pub(super) const ROOT: u64 = 1;
 pub(super) const FUNCTION: u64 = 2;
 pub(super) const OPEN_FUNCTION: u64 = 3;
@@ -58,7 +58,7 @@ pub struct Made {
     pub(super) info: Vec<u8>,
     pub(super) line: Vec<u8>,
     pub(super) ranges: Vec<u8>,
-    /// Entries of `.symtab` behind the first, and their names.
+    /// Entries of `.symtab` after the first, and their names.
     symbols: Vec<u8>,
     names: Vec<u8>,
     /// Relocations of the code that the linker kept, of symbol 1.
@@ -158,7 +158,7 @@ impl Made {
         self.names.push(0);
     }
 
-    /// A file of these sections alone: a `.dwo`.
+    /// A file of only these sections: a `.dwo`.
     pub(super) fn object(sections: &[(&str, &[u8])]) -> Vec<u8> {
         let mut image = Image::new();
         sections.iter().for_each(|(name, bytes)| image.add(name, 1, 0, 0, [0, 0, 0], bytes.to_vec()));
@@ -168,7 +168,7 @@ impl Made {
     /// The program. With `compressed` all debug sections are, by zstd.
     ///
     /// # Errors
-    /// What zstd says.
+    /// Errors of zstd.
     pub fn program(&self, compressed: bool) -> io::Result<Vec<u8>> {
         let debug = [
             (".debug_info", &self.info[..]),

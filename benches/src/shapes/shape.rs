@@ -1,18 +1,18 @@
-//! What a shape is.
+//! The definition of a shape.
 
 use super::made::Made;
 
-/// Repeats one thing so many times.
+/// Repeats one thing a given number of times.
 #[derive(Clone, Copy)]
 pub struct Shape {
     /// One word for the command line.
     pub name: &'static str,
-    /// What is repeated.
+    /// The thing that is repeated.
     pub repeats: &'static str,
-    /// What keeps its cost in proportion.
+    /// The bound that keeps its cost in proportion.
     pub bound: &'static str,
     /// How often it is repeated in the smaller of the two programs that are compared.
     pub count: u64,
-    /// Adds it so many times.
+    /// Adds it the given number of times.
     pub add: fn(&mut Made, u64),
 }

@@ -1,5 +1,5 @@
-//! `cargo xtask blocks`: the basic blocks of a program against what `llvm-readobj --bb-addr-map` says of it, at the first
-//! and the last byte of every block and at the byte behind it, and the bytes that they take.
+//! `cargo xtask blocks`: compares the basic blocks of a program with the output of `llvm-readobj --bb-addr-map`, at the first and the last
+//! byte of every block and at the byte after it, and prints the bytes that they take.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -12,7 +12,7 @@ const HELP: &str = "cargo xtask cfi [PROGRAM]... [--foldsym BIN] [--limit N]
   without a program: linked programs of testbins/built of eight processors, the C library, and foldsym itself
   --foldsym BIN   another build of foldsym than this checkout's";
 
-/// Programs of `testbins/built` that are compared where none is named: a kind of frame section or a processor each.
+/// Programs of `testbins/built` that are compared if none is named: one for each kind of frame section and each processor.
 const COMMITTED: &[&str] = &[
     "inline.clang-dwarf5",
     "inline.gcc-dwarf2",
@@ -35,10 +35,10 @@ const AT_ONCE: usize = 2000;
 
 /// A row as both print it, in our words.
 struct Row {
-    /// First address, and the one behind the last.
+    /// First address, and the address after the last.
     start: u64,
     end: u64,
-    /// What foldsym prints of it behind the address.
+    /// The rules that foldsym prints after the address.
     text: String,
 }
 
@@ -81,7 +81,7 @@ fn compare(foldsym: &Foldsym, program: &Path, limit: usize) -> Result<usize, Str
     if rows.is_empty() {
         return Err(format!("{name}: llvm-dwarfdump prints no row"));
     }
-    // Every n-th, so that there are at most as many as asked for.
+    // Every n-th row, so that there are at most `limit`.
     let asked: Vec<&Row> = rows.iter().step_by(rows.len().div_ceil(limit)).collect();
     let addresses: Vec<(u64, &Row)> =
         asked.iter().flat_map(|&row| [(row.start, row), (row.end - 1, row)]).collect();
@@ -139,7 +139,7 @@ fn rows(text: &str) -> Result<Vec<Row>, String> {
             [address, cfa, ..] if address.starts_with("0x") && cfa.starts_with("CFA=") => {
                 let (offset, start, end, returned) = entry.ok_or(line)?;
                 let row = hex(address.trim_end_matches(':'))?;
-                // The one before ends here. Of two at one address the last one holds.
+                // The row before ends here. If two rows begin at one address, the last one counts.
                 if let Some(last) = rows[first..].last_mut() {
                     last.end = row;
                 }
@@ -164,7 +164,7 @@ fn rules(text: &str, machine: &str) -> Result<String, String> {
         None => (text.trim_end_matches(':'), ""),
     };
     let mut known: Vec<(u64, String)> = Vec::new();
-    // A comma may also stand inside an expression.
+    // A comma may also be inside an expression.
     for part in others.split(", ").filter(|part| !part.is_empty()) {
         match part.split_once('=').map(|(name, rule)| (register(name, machine), rule)) {
             Some((Ok(register), rule)) => known.push((register, rule.to_owned())),
@@ -176,7 +176,7 @@ fn rules(text: &str, machine: &str) -> Result<String, String> {
     }
     known.sort();
     let cfa = place(cfa.trim_start_matches("CFA="), machine)?;
-    // The address itself is a register with an offset, a rule is a register alone.
+    // The frame's address is a register plus an offset; a rule is a register.
     let mut out =
         format!("CFA={}{}", cfa, if cfa.starts_with("reg") && !cfa.contains(['+', '-']) { "+0" } else { "" });
     for (register, rule) in known {
@@ -211,7 +211,7 @@ fn place(text: &str, machine: &str) -> Result<String, String> {
     }
 }
 
-/// The bytes of the operations that unwinding needs: those that compilers and the C library write by hand.
+/// The bytes of the operations that unwinding needs: the ones that compilers use and that the C library has by hand.
 fn operation(text: &str) -> Result<Vec<u8>, String> {
     let unknown = || format!("operation `{text}`");
     let name = text.split(' ').next().unwrap_or_default();

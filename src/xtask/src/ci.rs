@@ -10,7 +10,7 @@ use crate::sh;
 /// Random addresses in a large program: with both oracles a few minutes on two cores.
 const MANY: usize = 20_000;
 
-/// Test programs with more code than this are asked for random addresses; testbins holds them to every one.
+/// Test programs with more code than this are compared at random addresses; the tests of testbins compare every address.
 const BYTE_BY_BYTE: u64 = 128 << 10;
 
 pub(crate) fn run(args: &[String]) -> Result<(), String> {
@@ -25,7 +25,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
     // `cargo test` holds every test program to llvm-symbolizer's stored answers; asking it live adds its columns, its
     // places of declaration and the other oracle.
     for path in if all { test_programs()? } else { Vec::new() } {
-        // A file that the oracles cannot be asked for has its answers in testbins/expected.
+        // For a file that the oracles cannot read, testbins/expected has the answers.
         for arch in Program::architectures(&path)? {
             let Some(program) = askable(&path, arch.as_deref())? else { continue };
             let exhaustive = program.code_size() <= BYTE_BY_BYTE;
@@ -83,16 +83,16 @@ pub(crate) fn test_programs() -> Result<Vec<PathBuf>, String> {
     Ok(paths)
 }
 
-/// A program that can be compared; `None`, having said why, for one without code of its own, or whose addresses do not mean
-/// one thing.
+/// A program that can be compared. Prints the reason and returns `None` for a program without code of its own, or whose addresses are
+/// ambiguous.
 ///
 /// # Errors
-/// A file that cannot be read, or a tool that is missing or fails: nothing is passed over for that.
+/// A file that cannot be read, or a tool that is missing or fails: no program is skipped for that.
 pub(crate) fn askable(path: &Path, arch: Option<&str>) -> Result<Option<Program>, String> {
     let program = Program::open(path, arch)?;
     let why = unaskable(&program);
     if let Some(why) = why {
-        println!("{}: not asked, {why}", name_of(path));
+        println!("{}: skipped: {why}", name_of(path));
     }
     Ok(why.is_none().then_some(program))
 }

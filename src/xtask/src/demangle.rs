@@ -1,4 +1,4 @@
-//! `cargo xtask demangle`: the readable names of whole programs against those of llvm-cxxfilt, and what a name costs.
+//! `cargo xtask demangle`: compares the readable names of whole programs with llvm-cxxfilt's, and measures the time of a name.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ The answers of the sample are those of llvm-cxxfilt 22.";
 /// Mangled names and what llvm-cxxfilt makes of them, a line each, in turn.
 const SAMPLE: &str = "src/demangle/tests/data/llvm.txt";
 
-/// Where the shares are told, between these lines.
+/// The file that has the shares, between these lines.
 const README: &str = "src/demangle/README.md";
 const BEGIN: &str = "<!-- written by `cargo xtask demangle --write` -->\n";
 const END: &str = "<!-- end -->\n";
@@ -163,7 +163,7 @@ fn cause(name: &str, theirs: &str, ours: &str) -> &'static str {
     "other"
 }
 
-/// The mangled C++ names of a program, without versions, sorted. Rust's are none.
+/// The mangled C++ names of a program, without versions, sorted. Rust's names are left out.
 fn names(program: &Path) -> Result<BTreeSet<String>, String> {
     let mut names = BTreeSet::new();
     for table in [&[][..], &["-D"]] {
@@ -201,7 +201,7 @@ fn example(name: &str) -> Command {
     Command::new(sh::target_dir().join("release/examples").join(name))
 }
 
-/// What a filter makes of these lines.
+/// The output of a filter for these lines.
 fn lines(filter: &mut Command, names: &[String]) -> Result<Vec<String>, String> {
     let path = sh::scratch("demangle")?.join("names");
     std::fs::write(&path, names.join("\n") + "\n").map_err(|error| format!("{}: {error}", path.display()))?;

@@ -1,5 +1,5 @@
-//! The project's own words as one table of tasks. CI calls the same words as a person does; nothing here has a dependency,
-//! so that it builds at once.
+//! The project's own tasks in one table. CI calls the same tasks as a person does. The crate has few dependencies, so that it
+//! builds quickly.
 
 mod blocks;
 mod blowup;
@@ -45,7 +45,7 @@ struct Task {
 const TASKS: &[Task] = &[
     Task {
         name: "check",
-        help: "formatting, clippy and tidy: what must hold before a commit",
+        help: "formatting, packages, clippy and tidy: what must hold before a commit",
         run: check::run,
     },
     Task { name: "tidy", help: "the project's own rules on its source and documents", run: tidy::run },

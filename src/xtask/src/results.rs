@@ -6,8 +6,8 @@ use std::process::Command;
 
 use crate::sh;
 
-/// The head of a page: a title, the command with its arguments, the state of the checkout, the first line of each tool's version,
-/// the processor. What cannot be asked is left out.
+/// The head of a page: a title, the command with its arguments, the state of the checkout, the first line of each tool's version, the
+/// processor. An item that cannot be determined is left out.
 pub(crate) fn head(title: &str, task: &str, args: &[String], tools: &[&str]) -> String {
     let line = |command: &mut Command| {
         let text = sh::output(command).ok()?;

@@ -19,7 +19,7 @@ const HELP: &str = "cargo xtask same OLD_BINARY [PROGRAM]... [OPTIONS]
   --only TEXT    only programs whose path contains TEXT
   --new BINARY   another build in place of this checkout's (`cargo build --package foldsym`, the profile for development)";
 
-/// What conversions are asked for: little, and nearly all that changes what is stored.
+/// The options of the conversions: none, and nearly all that change what is stored.
 const FLAGS: [&[&str]; 2] = [&[], &["--columns", "--locations", "--name-index"]];
 
 /// The section of the conversion record.
@@ -219,7 +219,7 @@ fn record() -> String {
 }
 
 impl<'f> Parts<'f> {
-    /// Reads the directory (`schema/README.md`, section 2); `None` where the file is shorter than it says.
+    /// Reads the directory (`schema/README.md`, section 2); `None` if the file is shorter than it says.
     fn of(file: &'f [u8]) -> Option<Parts<'f>> {
         let number = |at: usize| Some(u32::from_le_bytes(file.get(at..at + 4)?.try_into().ok()?));
         let long =
@@ -265,7 +265,7 @@ fn inputs() -> Result<Vec<PathBuf>, String> {
         below(&corpus, 2, &mut paths)?;
     }
     paths.extend(crate::ci::libc());
-    // Sources, lists of answers and the like are no programs; what is one and cannot be read is asked for all the same.
+    // Sources, lists of answers and similar files are not programs. A program that cannot be read is converted anyway.
     let foreign = ["md", "txt", "json", "fsym", "map", "csv", "s", "c", "cpp", "rs"];
     paths.retain(|path| {
         path.is_dir() || !path.extension().is_some_and(|end| foreign.iter().any(|no| end == *no))

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// The root of the repository: asked at run time, so that a moved checkout with an old build still works.
+/// The root of the repository, determined at run time, so that an old build still works in a moved checkout.
 pub(crate) fn root() -> PathBuf {
     let here = std::env::var("CARGO_MANIFEST_DIR").unwrap_or_else(|_| env!("CARGO_MANIFEST_DIR").to_owned());
     Path::new(&here).join("../..").canonicalize().unwrap_or_else(|_| PathBuf::from("."))
@@ -71,7 +71,7 @@ pub(crate) fn publish(page: &Page<'_>, text: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// What was measured: the workspace's release build, or a command that was built in a way that nobody here knows.
+/// The build that was measured: the workspace's release build, or a given command, whose build options are unknown.
 fn foldsym_version(given: Option<&Path>) -> Result<String, String> {
     let built = target_dir().join("release/foldsym");
     match given.filter(|given| {
@@ -225,7 +225,7 @@ mod tests {
         assert_eq!(error, "needs `no-such-tool` (package no-such-package)");
     }
 
-    /// `true` ignores what it is asked for.
+    /// `true` ignores its arguments.
     #[test]
     fn a_given_command_is_not_called_a_release_build() {
         assert!(foldsym_version(None).unwrap().ends_with("(release profile)"));

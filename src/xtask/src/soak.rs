@@ -24,8 +24,9 @@ const LINES: usize = 200;
 const KILLED: u64 = 16;
 /// What memory may grow by from the first quarter of the run to its end: buffers of as many requests as may meet.
 const GROWTH_KB: u64 = 32 << 10;
-/// Times that the comparison repeats a request, and how often it runs.
-const REPEATS: usize = 50;
+/// Times that the comparison repeats a request, and how often it runs: each takes some half of a second, as the system counts processor time
+/// in hundredths.
+const REPEATS: usize = 500;
 const COMPARISONS: u32 = 8;
 /// What the server's processor time a frame may be, in that of one process which reads lines and writes them.
 const BAR: f64 = 1.25;
@@ -99,7 +100,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
     let server = Server::start(&foldsym, &symbols, &scratch)?;
     let compare = || in_process(&foldsym, &symbols, &lines, frames * REPEATS as u64);
     let load = load(&server, &options, &body, compare)?;
-    let mine = load.seconds / (load.answered * frames).max(1) as f64;
+    let mine = load.seconds / load.frames.max(1) as f64;
     let ratio = mine / load.in_process;
     let broken: Vec<String> =
         BREAKS.iter().zip(load.broken).map(|(kind, count)| format!("{kind:?} {count}")).collect();
@@ -209,6 +210,18 @@ impl Server {
         Ok(Self { child, address })
     }
 
+    /// Frames that it says it answered.
+    fn frames(&self) -> Result<u64, String> {
+        let failed = |error: std::io::Error| error.to_string();
+        let mut stream = TcpStream::connect(&self.address).map_err(failed)?;
+        let head = format!("GET /metrics HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n", self.address);
+        stream.write_all(head.as_bytes()).map_err(failed)?;
+        let mut text = String::new();
+        stream.read_to_string(&mut text).map_err(failed)?;
+        let count = text.lines().find_map(|line| line.strip_prefix("foldsym_frames_total "));
+        count.and_then(|count| count.trim().parse().ok()).ok_or_else(|| format!("no count of frames: {text}"))
+    }
+
     /// Kilobytes: `VmRSS:` as they are, `VmHWM:` the most that there were.
     fn memory(&self, field: &str) -> Result<u64, String> {
         let text = sh::read(Path::new(&format!("/proc/{}/status", self.child.id())))?;
@@ -226,38 +239,60 @@ struct Load {
     differ: u64,
     /// By the way of breaking off.
     broken: [u64; BREAKS.len()],
-    /// Of the server.
+    /// Processor time of the server, and the frames that it answered meanwhile: those of clients that broke off while they were answered too.
     seconds: f64,
+    frames: u64,
     /// Seconds a frame of the comparison.
     in_process: f64,
     /// Kilobytes at a quarter of the time, and at the end.
     memory: [u64; 2],
 }
 
-/// Sends a request, `Err` where the connection fails.
-fn connect(address: &str, body: &str, sent: usize, more: &str) -> Result<TcpStream, String> {
-    let failed = |error: std::io::Error| error.to_string();
-    let mut stream = TcpStream::connect(address).map_err(failed)?;
-    stream.set_read_timeout(Some(Duration::from_secs(120))).map_err(failed)?;
-    let head = format!(
-        "POST /symbolicate HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n{more}Content-Length: {}\r\n\r\n",
-        body.len()
-    );
-    stream.write_all(head.as_bytes()).map_err(failed)?;
-    stream.write_all(&body.as_bytes()[..sent]).map_err(failed)?;
+/// Connects to the server.
+fn connect(address: &str) -> Result<TcpStream, String> {
+    let stream = TcpStream::connect(address).map_err(|error| error.to_string())?;
+    stream.set_read_timeout(Some(Duration::from_secs(120))).map_err(|error| error.to_string())?;
     Ok(stream)
 }
 
-/// Asks once. `Err` for an answer that is none.
-fn ask(address: &str, body: &str) -> Result<Vec<u8>, String> {
-    let mut stream = connect(address, body, body.len(), "")?;
-    let mut answer = Vec::new();
-    stream.read_to_end(&mut answer).map_err(|error| error.to_string())?;
-    let end = answer.windows(4).position(|four| four == b"\r\n\r\n").ok_or("no head")?;
-    if !answer.starts_with(b"HTTP/1.1 200 ") {
-        return Err(String::from_utf8_lossy(&answer[..end]).into_owned());
+/// Sends a request with `sent` bytes of its body.
+fn send(stream: &mut TcpStream, address: &str, body: &str, sent: usize, more: &str) -> Result<(), String> {
+    let head = format!(
+        "POST /symbolicate HTTP/1.1\r\nHost: {address}\r\n{more}Content-Length: {}\r\n\r\n",
+        body.len()
+    );
+    let mut write = |bytes: &[u8]| stream.write_all(bytes).map_err(|error| error.to_string());
+    write(head.as_bytes())?;
+    write(&body.as_bytes()[..sent])
+}
+
+/// Connects for a request that is broken off.
+fn begin(address: &str, body: &str, sent: usize, more: &str) -> Result<TcpStream, String> {
+    let mut stream = connect(address)?;
+    send(&mut stream, address, body, sent, more)?;
+    Ok(stream)
+}
+
+/// Asks once, over a connection that stays open, as clients of HTTP/1.1 keep theirs. `Err` for an answer that is none.
+fn ask(stream: &mut BufReader<TcpStream>, address: &str, body: &str) -> Result<Vec<u8>, String> {
+    send(stream.get_mut(), address, body, body.len(), "")?;
+    let failed = |error: std::io::Error| error.to_string();
+    let (mut head, mut length) = (String::new(), None);
+    loop {
+        let before = head.len();
+        if stream.read_line(&mut head).map_err(failed)? == 0 {
+            return Err("no head".to_owned());
+        }
+        let line = head[before..].trim_end();
+        if line.is_empty() {
+            break;
+        }
+        let lower = line.to_ascii_lowercase();
+        length = lower.strip_prefix("content-length:").and_then(|text| text.trim().parse().ok()).or(length);
     }
-    Ok(answer.split_off(end + 4))
+    let mut answer = vec![0; length.ok_or("an answer without its length")?];
+    stream.read_exact(&mut answer).map_err(failed)?;
+    if head.starts_with("HTTP/1.1 200 ") { Ok(answer) } else { Err(head) }
 }
 
 /// Breaks a request off. A connection that is closed with something to read is reset by the system (RFC 1122 4.2.2.13).
@@ -265,20 +300,20 @@ fn break_off(address: &str, body: &str, kind: Break) -> Result<(), String> {
     let failed = |error: std::io::Error| error.to_string();
     let (half, whole) = (body.len() / 2, body.len());
     match kind {
-        Break::HalfRequest => drop(connect(address, body, half, "")?),
+        Break::HalfRequest => drop(begin(address, body, half, "")?),
         Break::Silence => {
-            let stream = connect(address, body, half, "")?;
+            let stream = begin(address, body, half, "")?;
             std::thread::sleep(SILENCE);
             drop(stream);
         }
-        Break::BeforeAnswer => drop(connect(address, body, whole, "")?),
+        Break::BeforeAnswer => drop(begin(address, body, whole, "")?),
         Break::Reset => {
             // The server says "100 Continue" when it wants the body.
-            let stream = connect(address, body, half, "Expect: 100-continue\r\n")?;
+            let stream = begin(address, body, half, "Expect: 100-continue\r\n")?;
             stream.peek(&mut [0; 16]).map_err(failed)?;
         }
         Break::InAnswer => {
-            let mut stream = connect(address, body, whole, "")?;
+            let mut stream = begin(address, body, whole, "")?;
             stream.read_exact(&mut [0; 512]).map_err(failed)?;
         }
     }
@@ -296,6 +331,7 @@ struct Outcomes {
 
 /// One client, until `stop`.
 fn client(number: u64, address: &str, body: &str, expected: &[u8], counts: &Outcomes, stop: &AtomicBool) {
+    let mut connection: Option<BufReader<TcpStream>> = None;
     let mut random = number.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     while !stop.load(Ordering::Relaxed) {
         // xorshift64: which requests break off is no secret.
@@ -307,7 +343,12 @@ fn client(number: u64, address: &str, body: &str, expected: &[u8], counts: &Outc
             break_off(address, body, BREAKS[way]).map(|()| &counts.broken[way])
         } else {
             let same = |answer| if answer == expected { &counts.answered } else { &counts.differ };
-            ask(address, body).map(same)
+            let stream = connection.take().map_or_else(|| connect(address).map(BufReader::new), Ok);
+            stream.and_then(|mut stream| {
+                let answer = ask(&mut stream, address, body)?;
+                connection = Some(stream);
+                Ok(same(answer))
+            })
         };
         let slot = slot.unwrap_or_else(|error| {
             eprintln!("soak: {error}");
@@ -324,9 +365,9 @@ fn load(
     body: &str,
     compare: impl Fn() -> Result<f64, String>,
 ) -> Result<Load, String> {
-    let expected = ask(&server.address, body)?;
+    let expected = ask(&mut BufReader::new(connect(&server.address)?), &server.address, body)?;
     let process = server.child.id().to_string();
-    let before = seconds(&process, 11)?;
+    let (before, frames) = (seconds(&process, 11)?, server.frames()?);
     let (counts, stop) = (Outcomes::default(), AtomicBool::new(false));
     let mut memory = [0; 2];
     let (mut in_process, mut problem) = (0.0, None);
@@ -354,12 +395,14 @@ fn load(
     let Outcomes { answered, failed, differ, broken } = counts;
     let [answered, failed, differ] = [answered, failed, differ].map(AtomicU64::into_inner);
     let (broken, seconds) = (broken.map(AtomicU64::into_inner), seconds(&process, 11)? - before);
+    let frames = server.frames()? - frames;
     Ok(Load {
         answered,
         failed,
         differ,
         broken,
         seconds,
+        frames,
         in_process: in_process / f64::from(COMPARISONS),
         memory,
     })

@@ -1,5 +1,5 @@
-//! `cargo xtask steps PROGRAM...`: of each program the bytes of section UNWIND beside those of `.eh_frame`, and the cost of steps of a walk by the
-//! section, and by framehop over `.eh_frame`.
+//! `cargo xtask steps PROGRAM...`: for each program, compares the bytes of section UNWIND with those of `.eh_frame`, and the time of a step
+//! by the section with that of framehop over `.eh_frame`.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -12,7 +12,7 @@ const HELP: &str = "cargo xtask steps PROGRAM... [--foldsym PATH] [--publish]
   --foldsym PATH  the command that converts the programs (default: the workspace's release build, which is made)
   --publish       writes the result to benches/results/DATE-steps.md";
 
-/// What the section may have of the bytes of `.eh_frame`, and nanoseconds that a step may take.
+/// The largest share of the bytes of `.eh_frame` that the section may have, and the most nanoseconds of a step.
 const BYTES: f64 = 0.35;
 const TIME: u32 = 150;
 

@@ -1,4 +1,4 @@
-//! `cargo xtask symbols`: every name that a symbol table has for a function against what a file answers for it.
+//! `cargo xtask symbols`: compares every name that a symbol table has for a function with the answers of a file.
 //!
 //! A linker that folds functions leaves their symbols at one address. Each of these names must be somebody there: a
 //! function that shares the code, or another name of one (a constructor's variants).
@@ -93,7 +93,7 @@ fn symbols(program: &Path) -> Result<BTreeMap<u64, BTreeSet<String>>, String> {
     // Bit 0 of a function symbol of ARM says that its code is Thumb (AAELF32 5.5.3).
     let is_arm = text.lines().any(|line| line.split_ascii_whitespace().eq(["Machine:", "ARM"]));
     for line in text.lines() {
-        // Num: Value Size Type Bind Vis Ndx Name; a version stands behind the name.
+        // Num: Value Size Type Bind Vis Ndx Name; a version may follow the name.
         let words: Vec<&str> = line.split_ascii_whitespace().collect();
         let [_, value, _, "FUNC", _, _, section, name, ..] = words.as_slice() else { continue };
         if *section != "UND" {
@@ -109,8 +109,8 @@ fn symbols(program: &Path) -> Result<BTreeMap<u64, BTreeSet<String>>, String> {
     Ok(found)
 }
 
-/// By name, also another name of a function, where its parts start. From the lines of `foldsym find`: name, ranges,
-/// source, and then with whom it is folded and what else it is called.
+/// The starts of the parts of each function, by name and by alias. From the lines of `foldsym find`: name, ranges, source, and then the
+/// folded functions and the aliases.
 fn found(text: &str) -> HashMap<&str, BTreeSet<u64>> {
     let mut found: HashMap<&str, BTreeSet<u64>> = HashMap::new();
     for line in text.lines() {

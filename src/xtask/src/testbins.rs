@@ -43,7 +43,7 @@ const TOOLS: &[(&str, &str)] = &[
     ("DWP", "dwp"),
     ("RUSTC", "rustc"),
     ("GO", "go"),
-    // They run what was built for another processor.
+    // They run programs of another processor.
     ("QEMU_ARM", "qemu-arm"),
     ("QEMU_RISCV64", "qemu-riscv64"),
 ];
@@ -179,10 +179,10 @@ fn build(
     Ok(out)
 }
 
-/// A variable that commands use, and the program that it stands for.
+/// A variable that commands use, and the program that replaces it.
 type Tool = (String, String);
 
-/// The tools that are here, and those that are not.
+/// The installed tools, and the missing ones.
 fn find_tools() -> (Vec<Tool>, Vec<Tool>) {
     let llvm = std::env::var("FOLDSYM_LLVM").unwrap_or_else(|_| "/usr/lib/llvm-22/bin".to_owned());
     let path = std::env::var_os("PATH").unwrap_or_default();

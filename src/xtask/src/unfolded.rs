@@ -1,7 +1,7 @@
-//! `cargo xtask unfolded`: how sure answers are in programs that nobody folded.
+//! `cargo xtask unfolded`: counts the certainties of answers in programs that were linked without folding.
 //!
-//! Every doubt there is one that the converter has and the program gives no reason for. Each function is judged by what `foldsym
-//! dump` says of it: described or known by a symbol alone, in a group or alone, and why not certain.
+//! Every doubt there is the converter's; the program gives no reason for it. Each function is counted by its record in `foldsym dump`:
+//! described or known only by a symbol, in a group or not, and why it is not certain.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -29,15 +29,15 @@ const PROCESSORS: &[&str] = &["amd64", "arm64", "riscv64", "386", "arm", "ppc64l
 const MOST_GROUPED: usize = 10;
 const LEAST_UNIQUE: usize = 995;
 
-/// What is known of the functions of one program.
+/// Counts of the functions of one program.
 #[derive(Default)]
 struct UnfoldedCounts {
     functions: usize,
     described: usize,
     grouped: usize,
-    /// Described, alone, and certain.
+    /// Described, not in a group, and certain.
     unique: usize,
-    /// Why others that are alone are not, with how many of those are described.
+    /// Reasons of the others that are not in a group, with how many of those are described.
     reasons: BTreeMap<String, (usize, usize)>,
 }
 
@@ -140,7 +140,7 @@ fn debug_file(foldsym: &Foldsym, path: &Path, dir: &Path) -> Result<Option<PathB
     Ok(debug.is_file().then_some(debug))
 }
 
-/// A program of Go for each processor, with the runtime and what it needs.
+/// A Go program for each processor, with the runtime and its dependencies.
 fn of_go(dir: &Path) -> Result<Vec<(String, PathBuf)>, String> {
     let go = sh::tool("go", "golang-go")?;
     let source = sh::root().join("testbins/cases/golang.go");
@@ -168,7 +168,7 @@ fn counts(foldsym: &Foldsym, path: &Path, dir: &Path) -> Result<UnfoldedCounts, 
     Ok(tally(&text))
 }
 
-/// What a dump says of each function.
+/// Counts the functions of a dump.
 fn tally(dump: &str) -> UnfoldedCounts {
     let mut counts = UnfoldedCounts::default();
     for function in dump.split("\n\n").filter(|text| text.trim_start().starts_with("function ")) {

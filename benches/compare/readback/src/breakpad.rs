@@ -52,7 +52,7 @@ impl Minidump {
 impl Reader for Minidump {
     fn answer(&mut self, address: u64) -> Result<Answer, String> {
         let mut found = Found { address, frames: Vec::new() };
-        // At address 0: what is asked for counts from the base of the module.
+        // The module is at address 0, so addresses count from its base.
         self.0.fill_symbol(&SimpleModule::default(), &mut found);
         found.frames.reverse();
         Ok(if found.frames.is_empty() { Vec::new() } else { vec![found.frames] })

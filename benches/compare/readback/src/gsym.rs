@@ -23,7 +23,7 @@ pub(crate) struct GsymRs(Gsym<Vec<u8>>);
 impl GsymRs {
     pub(crate) fn open(path: &Path) -> Result<Self, String> {
         let gsym = Gsym::parse(read(path)?).map_err(|error| error.to_string())?;
-        // Every record of the file, not only those that are asked for.
+        // Every record of the file, not only the requested ones.
         gsym.verify().map_err(|error| format!("verify: {error}"))?;
         Ok(Self(gsym))
     }

@@ -1,8 +1,8 @@
 //! Answers addresses from an exported file by the readers of others, all in one text form.
 //!
-//! `readback READER FILE < ADDRESSES`: an address a line, hexadecimal. An answer is a line a frame, the innermost first: name,
-//! path and line, with a tab between; then an empty line. Functions that a reader has merged at one address stand one after
-//! the other, each but the first after a line `+`. No frame means that the reader knows nothing there.
+//! `readback READER FILE < ADDRESSES`: one address per line, hexadecimal. An answer has one line per frame, the innermost first: name, path
+//! and line, separated by tabs; then an empty line. If a reader has merged functions at one address, each but the first follows a line `+`.
+//! No frame means that the reader found nothing.
 
 mod breakpad;
 mod gsym;
@@ -16,9 +16,9 @@ const HELP: &str = "readback gsym-rs|gsym-rs-merged|blazesym|symbolic|breakpad-s
 /// A frame as a reader gives it.
 struct Frame {
     name: String,
-    /// Empty where it gives none.
+    /// Empty if it gives none.
     path: String,
-    /// 0 where it gives none.
+    /// 0 if it gives none.
     line: u32,
 }
 

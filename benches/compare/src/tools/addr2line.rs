@@ -1,4 +1,4 @@
-//! The addr2line crate: no conversion, DWARF read and cached as addresses are asked for.
+//! The addr2line crate: no conversion; it reads and caches DWARF on demand.
 
 use super::reader::Output;
 use addr2line::Loader;

@@ -1,4 +1,4 @@
-//! blazesym: no conversion, DWARF read and cached as addresses are asked for.
+//! blazesym: no conversion; it reads and caches DWARF on demand.
 
 use super::reader::Output;
 use std::hint::black_box;

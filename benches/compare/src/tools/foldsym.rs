@@ -31,9 +31,9 @@ pub(crate) fn lookup_command(program: &Path) -> Command {
 
 pub(crate) struct FoldsymReader {
     file: &'static SymbolFile<'static>,
-    /// For names and paths, one after the other; made for the second address, since nobody keeps texts for one alone.
+    /// Names and paths, which are looked up one after another. Made for the second address, since a cache does not help a single one.
     texts: Option<Box<Texts<'static, 'static>>>,
-    /// Names of an address were asked for.
+    /// Names of an address were requested.
     asked: bool,
     /// For one address after the other.
     cursor: Cursor<'static, 'static>,

@@ -5,10 +5,10 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// What the last [`map`] took, in nanoseconds.
+/// The time of the last [`map`], in nanoseconds.
 static MAPPED_IN: AtomicU64 = AtomicU64::new(0);
 
-/// What the system took to open and map the last file, and to bring its first page; `None` for a tool that maps none.
+/// The system's time to open and map the last file, and to load its first page; `None` for a tool that maps no file.
 pub(crate) fn mapped_in() -> Option<Duration> {
     let nanoseconds = MAPPED_IN.load(Ordering::Relaxed);
     (nanoseconds > 0).then(|| Duration::from_nanos(nanoseconds))

@@ -1,4 +1,4 @@
-//! What each tool's reader and converter give.
+//! The interfaces of each tool's reader and converter.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ pub(crate) trait Reader: Sized {
     /// The same with every function's and file's name appended to `out`.
     fn names(&mut self, address: u64, out: &mut Output) -> usize;
 
-    /// All of `addresses` in one call, where the tool has such a call; returns the frames.
+    /// All of `addresses` in one call, if the tool has such a call; returns the frames.
     fn batch(&mut self, _addresses: &[u64]) -> Option<usize> {
         None
     }
@@ -39,7 +39,7 @@ impl Output {
         &self.bytes[..self.used]
     }
 
-    /// Appends a name that the reader has at hand.
+    /// Appends a name that the reader has in memory.
     pub(crate) fn add(&mut self, name: &[u8]) {
         let room = &mut self.bytes[self.used..];
         let len = name.len().min(room.len());
@@ -54,7 +54,7 @@ impl Output {
     }
 }
 
-/// What a conversion says about its output.
+/// The data of a conversion's output.
 #[derive(Default)]
 pub(crate) struct Converted {
     /// Subtracted from a virtual address to make the address that the reader takes.

@@ -11,7 +11,7 @@ const KERNEL: &str = "linux-image-cloud-amd64-dbg";
 /// Fetches `corpus/kernel/vmlinux`.
 ///
 /// # Errors
-/// A missing tool, a package that is not to be had, or a package without the image.
+/// A missing tool, a package that cannot be downloaded, or a package without the image.
 pub(crate) fn kernel(corpus: &Path) -> Result<(), String> {
     let image = corpus.join("kernel/vmlinux");
     if image.exists() {
@@ -34,11 +34,11 @@ pub(crate) fn kernel(corpus: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// Fetches `corpus/libc/libc.so.6`, which is stripped, and `libc.so.6.debug`, which belongs to it; the same debug file also
-/// stands in a build-id tree below `corpus/libc/debug`.
+/// Fetches `corpus/libc/libc.so.6`, which is stripped, and its debug file `libc.so.6.debug`. The same debug file is also in a build-id tree
+/// below `corpus/libc/debug`.
 ///
 /// # Errors
-/// A missing tool, a package that is not to be had, or a pair that does not fit.
+/// A missing tool, a package that cannot be downloaded, or a pair that does not match.
 pub(crate) fn libc(corpus: &Path) -> Result<(), String> {
     let folder = corpus.join("libc");
     let (library, debug) = (folder.join("libc.so.6"), folder.join("libc.so.6.debug"));

@@ -8,7 +8,7 @@ use crate::sh;
 pub(super) fn package(folder: &Path, package: &str, version: &str) -> Result<(), String> {
     let project = folder.join("fetch");
     sh::create_dir(&project.join("src"))?;
-    // Its own workspace: it stands below ours and must not be looked for there.
+    // Makes it a workspace of its own: cargo would otherwise search our workspace, whose folder contains it.
     let manifest = format!(
         "[package]\nname = \"fetch\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n\
          [workspace]\n\n[dependencies]\n{package} = \"={version}\"\n"

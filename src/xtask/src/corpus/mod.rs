@@ -1,4 +1,4 @@
-//! `cargo xtask corpus`: large real programs into the ignored folder `corpus/`, from package registries alone.
+//! `cargo xtask corpus`: puts large real programs into the ignored folder `corpus/`, only from package registries.
 
 mod debian;
 mod fetch;
@@ -18,7 +18,7 @@ const HELP: &str = "cargo xtask corpus [kernel|libc|ripgrep|rocksdb [VARIANT]...
   all      kernel, libc and RocksDB's variant `main`
 What exists is kept; delete a file below corpus/ to make it again.";
 
-/// Builds or fetches what is named; see `HELP`.
+/// Builds or fetches the named parts; see `HELP`.
 ///
 /// # Errors
 /// A usage error, a missing tool (named with its package), or a step that fails.

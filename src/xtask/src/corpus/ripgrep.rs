@@ -6,7 +6,7 @@
 //!                rg.relocs   folded, with the linker's relocations
 //!                rg.noicf    not folded
 //! ```
-//! rustc writes no call sites: which folded function ran is told by relocations alone.
+//! rustc writes no call sites: only relocations show which folded function ran.
 
 use std::path::Path;
 
@@ -15,10 +15,10 @@ use crate::sh;
 const PACKAGE: &str = "ripgrep";
 const VERSION: &str = "14.1.1";
 
-/// What is compiled alike for all variants.
+/// Flags of the compiler that all variants share.
 const FLAGS: &str = "-C llvm-args=-emit-func-debug-line-table-offsets -C link-arg=-fuse-ld=lld";
 
-/// Files and what their link is told.
+/// The files, with the linker options of each.
 const VARIANTS: &[(&str, &[&str])] =
     &[("rg", &["--icf=all"]), ("rg.relocs", &["--icf=all", "--emit-relocs"]), ("rg.noicf", &["--icf=none"])];
 
@@ -28,7 +28,7 @@ pub(super) fn build(folder: &Path) -> Result<(), String> {
     let src = folder.join("src");
     if !src.exists() {
         super::fetch::package(&folder, PACKAGE, VERSION)?;
-        // It stands below our workspace and is none of its members.
+        // It is inside our workspace's folder but not a member.
         let manifest = src.join("Cargo.toml");
         let text = sh::read(&manifest)?;
         if !text.contains("[workspace]") {

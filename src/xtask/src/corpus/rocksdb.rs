@@ -6,8 +6,8 @@
 //!                obj/VARIANT/   its objects
 //!                librocksdb.so  the variant `main`; librocksdb.VARIANT.so the others
 //! ```
-//! Code generation from the bitcode gives the same objects, byte for byte, as one run of the compiler with the same flags:
-//! `-gdwarf-5` stands in both, since the driver derives from it that call sites carry their parameters.
+//! Code generation from the bitcode gives the same objects, byte for byte, as one run of the compiler with the same flags. `-gdwarf-5` is
+//! in both, since the driver derives from it that call sites carry their parameters.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -60,9 +60,9 @@ const STMT_SEQUENCE: &[&str] = &["-mllvm", "-emit-func-debug-line-table-offsets"
 struct Variant {
     name: &'static str,
     help: &'static str,
-    /// The variant whose objects it links; its own name where it has some.
+    /// The variant whose objects it links; its own name if it has objects of its own.
     objects: &'static str,
-    /// What is added to code generation.
+    /// Additional options of code generation.
     codegen: &'static [&'static str],
     linker: &'static str,
     link: &'static [&'static str],
@@ -159,7 +159,7 @@ pub(crate) fn list() -> String {
     VARIANTS.iter().map(|v| format!("  {:8} {}", v.name, v.help)).collect::<Vec<_>>().join("\n")
 }
 
-/// Builds the named variants, `main` where none is named.
+/// Builds the named variants; `main` if none is named.
 ///
 /// # Errors
 /// An unknown variant, a missing tool, a step that fails.
@@ -191,7 +191,7 @@ fn make(folder: &Path, variant: &Variant) -> Result<(), String> {
     }
     let objects = objects(folder, variant)?;
     let part = library.with_extension("so.part");
-    // Objects are named relative to the folder, so that maps and messages do not depend on where it is.
+    // Objects are named relative to the folder, so that maps and messages do not depend on the folder's path.
     let names = objects.iter().map(|object| object.strip_prefix(folder).unwrap_or(object));
     let mut link = Command::new(sh::llvm("clang++")?);
     link.current_dir(folder).arg("-shared").arg(variant.linker).args(variant.link);
@@ -206,7 +206,7 @@ fn make(folder: &Path, variant: &Variant) -> Result<(), String> {
     Ok(())
 }
 
-/// The objects that a variant links, in order; made where they do not exist.
+/// The objects that a variant links, in order; they are made if they do not exist.
 fn objects(folder: &Path, variant: &Variant) -> Result<Vec<PathBuf>, String> {
     let made_by = VARIANTS
         .iter()
@@ -249,7 +249,7 @@ fn codegen(variant: &Variant, bitcode: &Path, object: &Path) -> Result<(), Strin
     if split { Ok(()) } else { sh::rename(&part, object) }
 }
 
-/// Compiles every source file to bitcode that is not there yet. The flag that maps prefixes makes all paths `/rocksdb/...`.
+/// Compiles every source file to bitcode, if that does not exist yet. The flag that maps prefixes makes all paths `/rocksdb/...`.
 fn bitcode(folder: &Path) -> Result<(), String> {
     let src = folder.join("src");
     let out = folder.join("bc");

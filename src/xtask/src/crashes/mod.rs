@@ -134,7 +134,7 @@ fn prepare(places: &Places, count: u32) -> Result<(), String> {
     sh::run(Command::new(release.join("write-dumps")).arg(&program).arg(&places.dumps).arg(count.to_string()))
 }
 
-/// What some processes took together, and the most memory that one had.
+/// The total time of some processes, and the most memory that one had.
 #[derive(Clone, Copy, Default)]
 struct Cost {
     seconds: f64,
@@ -160,7 +160,7 @@ fn seconds_of_children() -> Result<f64, String> {
     }
 }
 
-/// Runs a command under GNU time; what it printed, and what it took.
+/// Runs a command under GNU time; returns its output and its cost.
 fn timed(command: &mut Command, scratch: &Path) -> Result<(String, Cost), String> {
     let memory = scratch.join("memory");
     let mut time = Command::new("time");
@@ -185,7 +185,7 @@ struct CrashTally {
 }
 
 impl CrashTally {
-    /// Compares the functions of a thread, innermost first, with those that ran.
+    /// Compares the functions of a thread, innermost first, with the functions that ran.
     fn note(&mut self, truth: &[&str], answered: &[(String, bool)]) {
         for (at, ran) in truth.iter().enumerate() {
             let is_folded = ran.contains('_') && *ran != "compare_keys";
@@ -225,7 +225,7 @@ fn theirs(answer: &Value) -> Vec<(String, bool)> {
     names
 }
 
-/// The figures, and what they are of the peer's.
+/// The figures, and their ratio to the peer's.
 fn tables(costs: &BTreeMap<&str, Cost>, tallies: &[(&str, CrashTally)], count: u32) -> String {
     let mut text = format!(
         "{count} minidumps, with RocksDB in the process and on the stacks: CPU time and memory of both readers, and whether the functions that the \

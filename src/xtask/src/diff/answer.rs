@@ -1,4 +1,4 @@
-//! What three symbolizers print, each in its own JSON, to one shape; and where two answers of that shape differ.
+//! Converts the output of three symbolizers, each in its own JSON, to one form; and finds where two answers of that form differ.
 
 use serde_json::Value;
 
@@ -6,7 +6,7 @@ use crate::json::Answered;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Frame {
-    /// The linkage name, not demangled; "" where it is not known.
+    /// The linkage name, not demangled; "" if it is unknown.
     pub(crate) name: String,
     pub(crate) file: String,
     pub(crate) line: u64,
@@ -23,15 +23,15 @@ pub(crate) struct Candidate {
     pub(crate) how: String,
 }
 
-/// The answer for one address, frames innermost first; no frames where nothing is known.
+/// The answer for one address, frames innermost first; no frames if nothing is known.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Answer {
     pub(crate) frames: Vec<Frame>,
     /// Where the outermost function starts.
     pub(crate) start: Option<u64>,
-    /// Ours alone: other symbols of the outermost function.
+    /// Only in our answers: other symbols of the outermost function.
     pub(crate) aliases: Vec<String>,
-    /// Ours alone: every function that may stand at the address.
+    /// Only in our answers: every function that may be at the address.
     pub(crate) candidates: Vec<Candidate>,
     pub(crate) certainty: String,
 }
@@ -40,7 +40,7 @@ impl Answer {
     /// An answer of ours: llvm-symbolizer's keys and some more.
     ///
     /// # Errors
-    /// An error that stands in place of an answer.
+    /// The answer is an error.
     pub(crate) fn ours(json: &Value) -> Result<Answer, String> {
         error_in(json)?;
         let symbol = &json["Symbol"];
@@ -61,7 +61,7 @@ impl Answer {
     /// An answer of llvm-symbolizer run with `--no-demangle`.
     ///
     /// # Errors
-    /// An error that stands in place of an answer.
+    /// The answer is an error.
     pub(crate) fn llvm(json: &Value) -> Result<Answer, String> {
         error_in(json)?;
         let symbol = &json["Symbol"];
@@ -71,7 +71,7 @@ impl Answer {
     /// An answer of `oracle_addr2line`: an array of frames.
     ///
     /// # Errors
-    /// An error that stands in place of an answer.
+    /// The answer is an error.
     pub(crate) fn addr2line(json: &Value) -> Result<Answer, String> {
         error_in(json)?;
         Ok(Answer { frames: frames(json, "LinkageName"), ..Answer::default() })

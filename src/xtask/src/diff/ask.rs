@@ -19,7 +19,7 @@ pub(crate) struct Tools {
 }
 
 impl Tools {
-    /// Builds ours and, where it is asked, the one around the `addr2line` crate.
+    /// Builds our command and, if it is an oracle, the program with the `addr2line` crate.
     ///
     /// # Errors
     /// A build that fails.
@@ -56,7 +56,7 @@ impl Tools {
     /// Our answers.
     ///
     /// # Errors
-    /// A process that fails, or an answer that is none.
+    /// A process that fails, or output that is not an answer.
     pub(crate) fn ours(
         &self,
         program: &Program,

@@ -25,7 +25,7 @@ pub(crate) struct Case<'a> {
     pub(crate) address: u64,
     pub(crate) ours: &'a Answer,
     pub(crate) theirs: &'a Answer,
-    /// What the other oracle says, where both were asked.
+    /// The answer of the other oracle, if both were compared.
     pub(crate) other: Option<&'a Answer>,
     pub(crate) symbols: &'a Symbols,
     pub(crate) fields: Fields,
@@ -39,7 +39,7 @@ pub(crate) struct Cause {
     pub(crate) explains: fn(&Case) -> bool,
 }
 
-/// In the order in which they are asked; the first that explains a difference is counted.
+/// In this order; the first that explains a difference is counted.
 pub(crate) const CAUSES: &[Cause] = &[
     Cause {
         name: "several functions at one address",
@@ -239,7 +239,7 @@ fn several_symbols(case: &Case) -> bool {
 fn symbol_or_die(case: &Case) -> bool {
     case.outermost_names().is_some_and(|(ours, theirs)| {
         let part = ours.strip_prefix(theirs).is_some_and(|rest| rest.starts_with('.'));
-        // llvm-symbolizer shows a DIE's name only where its own search among the symbols finds none.
+        // llvm-symbolizer shows a DIE's name only if its own search among the symbols finds none.
         let from_die = case.oracle == Oracle::Addr2line || case.symbols.llvm_choice(case.address).is_none();
         let only_in_die = !theirs.is_empty() && case.symbols.named(theirs).next().is_none();
         case.our_symbol(ours).is_some() && from_die && (part || only_in_die)
@@ -264,8 +264,8 @@ fn has_die(answer: &Answer) -> bool {
     answer.outermost().is_some_and(|frame| frame.line > 0 || frame.start_line > 0 || answer.frames.len() > 1)
 }
 
-/// Theirs is a FUNC symbol that starts behind the start of our function. A DIE gives us the name, and where the other
-/// oracle was asked, which reads DIEs alone, it has that name too.
+/// Theirs is a FUNC symbol that starts after the start of our function. A DIE gives us the name. If the oracle that reads only DIEs was
+/// compared, it has that name too.
 fn function_inside(case: &Case) -> bool {
     case.oracle == Oracle::Llvm
         && case.outermost_names().is_some_and(|(ours, theirs)| {
@@ -291,7 +291,7 @@ fn label_of_part(case: &Case) -> bool {
         })
 }
 
-/// Theirs is a symbol without a size below our function, at whose start no symbol stands.
+/// Theirs is a symbol without a size, at a lower address than our function, whose start has no symbol.
 fn symbol_below(case: &Case) -> bool {
     let Some(start) = case.ours.start else { return false };
     case.oracle == Oracle::Llvm
@@ -324,7 +324,7 @@ fn symbol_of_another_section(case: &Case) -> bool {
         })
 }
 
-/// They know nothing; we know a line and no function, where no symbol with a size covers the address.
+/// They know nothing. We know a line and no function, at an address that no symbol with a size covers.
 fn outside_unit(case: &Case) -> bool {
     let [ours] = case.ours.frames.as_slice() else { return false };
     case.theirs.frames.is_empty()
@@ -387,7 +387,7 @@ fn function_lost(case: &Case) -> bool {
     case.oracle == Oracle::Addr2line && same_row && case.other.is_some_and(agreed)
 }
 
-/// Their one frame is our outermost function with our innermost line, and none of our calls has a place.
+/// Their only frame is our outermost function with our innermost line, and none of our calls has a place.
 fn no_call_lines(case: &Case) -> bool {
     let ([theirs], [row, calls @ ..]) = (case.theirs.frames.as_slice(), case.ours.frames.as_slice()) else {
         return false;
@@ -408,8 +408,8 @@ fn no_symbol_table(case: &Case) -> bool {
     case.oracle == Oracle::Addr2line && from_symbol && (nothing || no_name)
 }
 
-/// We have the function whose symbol has no size (Mach-O) and goes on to the address, in an object file with the line of
-/// the last row, which goes on too; theirs has the same from the symbol, and so no declaration, or reads no symbols.
+/// In an object file we have the function whose symbol has no size (Mach-O) and extends to the address, with the line of the last row,
+/// which extends to it too. Theirs has the same from the symbol, and so no declaration, or reads no symbols.
 fn unsized_padding(case: &Case) -> bool {
     let ([ours], Some(start)) = (case.ours.frames.as_slice(), case.ours.start) else { return false };
     let named = |symbol: &Symbol| symbol.name == ours.name && symbol.size == 0 && symbol.covers(case.address);

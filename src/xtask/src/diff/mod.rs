@@ -34,7 +34,7 @@ const HELP: &str = "cargo xtask diff PROGRAM [OPTIONS] [-- CONVERT ARGS]
   --threads N     for the conversion
   --examples N    how many to show of what has no cause (1)";
 
-/// Code up to this size can be asked byte by byte.
+/// Code up to this size can be compared at every byte.
 const EXHAUSTIVE: u64 = 1 << 20;
 
 /// # Errors
@@ -58,16 +58,17 @@ fn parse(args: &[String]) -> Result<(PathBuf, DiffOptions), String> {
     let mut args = args.iter();
     while let Some(arg) = args.next() {
         let mut value = || args.next().ok_or_else(|| format!("{arg} needs a value\n{HELP}"));
-        let number = |text: &String| text.parse::<u64>().map_err(|_| format!("{arg}: `{text}` is no number"));
+        let number =
+            |text: &String| text.parse::<u64>().map_err(|_| format!("{arg}: `{text}` is not a number"));
         match arg.as_str() {
             "--addresses" => options.addresses = number(value()?)? as usize,
             "--exhaustive" => options.exhaustive = true,
             "--at" => {
                 let text = value()?;
                 let digits = text.strip_prefix("0x").unwrap_or(text);
-                options
-                    .at
-                    .push(u64::from_str_radix(digits, 16).map_err(|_| format!("`{text}` is no address"))?);
+                options.at.push(
+                    u64::from_str_radix(digits, 16).map_err(|_| format!("`{text}` is not an address"))?,
+                );
             }
             "--columns" => options.columns = true,
             "--seed" => options.seed = number(value()?)?,
@@ -94,15 +95,14 @@ fn parse(args: &[String]) -> Result<(PathBuf, DiffOptions), String> {
 /// Compares one program.
 ///
 /// # Errors
-/// A tool that is missing or fails, or a program whose addresses the oracles cannot be asked for.
+/// A tool that is missing or fails, or a program whose addresses the oracles cannot look up.
 pub(crate) fn compare(tools: &Tools, program: &Program, options: &DiffOptions) -> Result<DiffTally, String> {
     let mut oracles = options.oracles.clone();
     if program.relocatable {
         // llvm-symbolizer takes an offset without its section; the crate has an address space of its own.
         if program.code.len() != 1 {
-            return Err(
-                "an ET_REL file with several code sections: llvm-symbolizer cannot be asked".to_owned()
-            );
+            return Err("an ET_REL file with several code sections: cannot be compared with llvm-symbolizer"
+                .to_owned());
         }
         oracles.retain(|oracle| *oracle == Oracle::Llvm);
     }

@@ -1,4 +1,4 @@
-//! What to ask, and how.
+//! The options of a comparison.
 
 use std::path::PathBuf;
 

@@ -1,5 +1,5 @@
-//! A program to what the comparison needs of it: the addresses of its code, and its symbols with the rule by which
-//! llvm-symbolizer picks one. Read through LLVM's own tools, so that nothing of ours stands on both sides.
+//! Reads what the comparison needs of a program: the addresses of its code, and its symbols with the rule by which
+//! llvm-symbolizer picks one. They are read through LLVM's own tools, so that no code of ours is on both sides.
 
 use std::fs::File;
 use std::io::Read;
@@ -23,7 +23,7 @@ pub(crate) struct Symbol {
     pub(crate) size: u64,
     pub(crate) kind: Kind,
     pub(crate) name: String,
-    /// The `STT_FILE` symbol that stands before a local symbol.
+    /// The last `STT_FILE` symbol before a local symbol.
     pub(crate) file: Option<String>,
 }
 
@@ -61,7 +61,7 @@ impl Symbols {
         Symbols { implicit_files, ..self }
     }
 
-    /// Whether files of declarations stand in abbreviations of subprograms.
+    /// Whether the abbreviations of subprograms have the files of declarations (`DW_FORM_implicit_const`).
     pub(crate) fn has_implicit_files(&self) -> bool {
         self.implicit_files
     }
@@ -71,8 +71,8 @@ impl Symbols {
         Symbols { ends, ..self }
     }
 
-    /// Whether a section ends here: a label then belongs to what is before it (`_einittext`; a kernel's
-    /// `__alt_instructions_end` ends data, and code follows).
+    /// Whether a section ends here: then a label belongs to the code or data before it (`_einittext`; a kernel's `__alt_instructions_end`
+    /// ends data, and code follows).
     pub(crate) fn ends_section(&self, address: u64) -> bool {
         self.ends.contains(&address)
     }
@@ -83,13 +83,13 @@ impl Symbols {
         self.code.iter().any(|code| holds(code, a) && holds(code, b))
     }
 
-    /// The symbol that llvm-symbolizer takes: of those that start last at or before the address the largest, and if the
-    /// address is past its end, none.
+    /// The symbol that llvm-symbolizer takes: the largest of the symbols with the highest start at or before the address; none if the
+    /// address is past its end.
     pub(crate) fn llvm_choice(&self, address: u64) -> Option<&Symbol> {
         self.last_before(address).filter(|symbol| symbol.covers(address))
     }
 
-    /// Of the symbols that start last at or before the address the largest.
+    /// The largest of the symbols with the highest start at or before the address.
     pub(crate) fn last_before(&self, address: u64) -> Option<&Symbol> {
         let after = self.sorted.partition_point(|symbol| symbol.address <= address);
         self.sorted[..after].last()
@@ -107,8 +107,8 @@ impl Symbols {
         &self.sorted[start..end]
     }
 
-    /// How long the gap is that holds the address, from the end of the last symbol with a size before it to the next
-    /// symbol; `None` inside a symbol, and before the first or behind the last one.
+    /// The length of the gap that contains the address, from the end of the last symbol with a size before it to the next symbol. `None`
+    /// inside a symbol, and before the first or after the last one.
     pub(crate) fn gap(&self, address: u64) -> Option<u64> {
         let after = self.sorted.partition_point(|symbol| symbol.address <= address);
         let end = |symbol: &Symbol| symbol.address.saturating_add(symbol.size);
@@ -118,7 +118,7 @@ impl Symbols {
         (before <= address).then(|| next - before)
     }
 
-    /// All symbols of this name, with or without a version behind it.
+    /// All symbols of this name, with or without a version suffix.
     pub(crate) fn named(&self, name: &str) -> impl Iterator<Item = &Symbol> {
         let plain =
             move |symbol: &Symbol| symbol.name.split_once('@').is_some_and(|(plain, _)| plain == name);
@@ -136,10 +136,10 @@ pub(crate) struct Code {
 
 #[derive(Debug)]
 pub(crate) struct Program {
-    /// What the converter is given: a file or a dSYM bundle.
+    /// The converter's input: a file or a dSYM bundle.
     pub(crate) path: PathBuf,
-    /// The file with the code addresses and the DWARF: the one inside the bundle or, for a program without DWARF, inside
-    /// the bundle beside it, which we find by its UUID and the oracles by its name alone; else `path`.
+    /// The file with the code addresses and the DWARF. For a bundle it is the one inside; for a program without DWARF, the one inside the
+    /// bundle next to it, which we find by its UUID and the oracles only by its name; else `path`.
     pub(crate) file: PathBuf,
     pub(crate) arch: Option<String>,
     pub(crate) code: Vec<Code>,
@@ -150,7 +150,7 @@ pub(crate) struct Program {
     pub(crate) legacy_compressed: bool,
 }
 
-/// What the first bytes of a file say.
+/// The kind of a file, by its first bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Container {
     Elf { relocatable: bool, arm: bool },
@@ -179,7 +179,7 @@ impl Program {
     }
 
     /// # Errors
-    /// A file that is no program, or a tool of LLVM that is missing or fails.
+    /// A file that is not a program, or a tool of LLVM that is missing or fails.
     pub(crate) fn open(path: &Path, arch: Option<&str>) -> Result<Program, String> {
         let file = companion(path)?.unwrap_or_else(|| inner(path));
         let container = container(&file)?;
@@ -221,7 +221,7 @@ impl Program {
         container(&self.file).is_ok_and(|container| container == Container::MachO)
     }
 
-    /// The sections with code that have this address; in ET_REL, where it is an offset, these may be several.
+    /// The sections with code that have this address. In ET_REL an address is an offset, so there may be several.
     pub(crate) fn sections_at(&self, address: u64) -> impl Iterator<Item = &Code> {
         self.code.iter().filter(move |code| address.checked_sub(code.start).is_some_and(|at| at < code.size))
     }
@@ -309,7 +309,7 @@ fn has_implicit_files(abbreviations: &str) -> bool {
     })
 }
 
-/// The lines `Num: Value Size Type Bind Vis Ndx Name` of `.symtab`, or of `.dynsym` where there is no other.
+/// The lines `Num: Value Size Type Bind Vis Ndx Name` of `.symtab`, or of `.dynsym` if there is no other.
 fn elf_symbols(text: &str, arm: bool) -> Vec<Symbol> {
     let has_symtab = text.contains("Symbol table '.symtab'");
     let mut symbols = Vec::new();
@@ -348,8 +348,8 @@ fn elf_symbols(text: &str, arm: bool) -> Vec<Symbol> {
         };
         let parsed = (u64::from_str_radix(value, 16), size.parse::<u64>(), index.parse::<u32>());
         let (Ok(address), Ok(size), Ok(_)) = parsed else { continue };
-        // RISC-V's assemblers label places to take differences of; LLVM leaves out those of this very name (with a
-        // space at its end) and no others.
+        // RISC-V's assemblers label places to compute differences. LLVM leaves out labels of exactly this name (with a space at its end)
+        // and no others.
         if name.is_empty() || is_mapping_symbol(name) || rest == ".L0 " {
             continue;
         }

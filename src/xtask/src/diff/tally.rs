@@ -1,4 +1,4 @@
-//! Differences to a report: counted by cause, one example each; what has no cause is counted by what differs.
+//! Reports differences: counted by cause, with one example each; a difference without a cause is counted by its part.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use super::answer::{Answer, Difference, Fields, What, differences, show};
 use super::causes::{CAUSES, Case, Oracle};
 use super::program::{Program, Symbols};
 
-/// What differs, and in which frame.
+/// The parts that differ, and in which frame.
 type DiffParts = Vec<(What, &'static str)>;
 
 /// A group of addresses: how many, and the first few.
@@ -16,7 +16,7 @@ struct Addresses {
     examples: Vec<String>,
 }
 
-/// Who was asked for what.
+/// An oracle, and the address that was compared.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AskedAddress<'a> {
     pub(crate) oracle: Oracle,
@@ -38,7 +38,7 @@ pub(crate) struct DiffTally {
 }
 
 impl DiffTally {
-    /// An empty one that keeps so many examples of what has no cause.
+    /// An empty tally that keeps this many examples of differences without a cause.
     pub(crate) fn keeping(examples: usize) -> DiffTally {
         DiffTally { examples, ..DiffTally::default() }
     }
@@ -113,7 +113,7 @@ impl DiffTally {
         self.asked.iter().map(one).collect::<Vec<_>>().join("; ")
     }
 
-    /// Each cause with its verdict, its count and an example, then what has none.
+    /// Each cause with its verdict, its count and an example, then the differences without a cause.
     pub(crate) fn report(&self) -> String {
         let mut text = String::new();
         for ((oracle, cause), group) in &self.explained {
@@ -139,7 +139,7 @@ impl DiffTally {
 /// The causes by which an answer differs from llvm-symbolizer's, columns and places of declaration included.
 ///
 /// # Errors
-/// What differs for no known reason.
+/// The parts that differ without a known cause.
 pub(crate) fn causes_of(
     program: &Program,
     address: u64,

@@ -23,7 +23,7 @@ const HELP: &str = "cargo xtask doors [PROGRAM]... [--foldsym BIN] [--count N]
   without a program: programs of testbins/built, the C library with its debug file, and the program that holds the readers
   --foldsym BIN   another build of foldsym than this checkout's";
 
-/// Programs of `testbins/built` that are asked where none is named.
+/// Programs of `testbins/built` that are compared if none is named.
 const COMMITTED: &[&str] = &[
     "demo.elf",
     "fold.clang-lld.set/program",
@@ -32,7 +32,7 @@ const COMMITTED: &[&str] = &[
     "inline.gcc-dwarf5",
 ];
 
-/// A program with less code than so many times the count is asked about every address.
+/// A program whose code is smaller than this many times the count is compared at every address.
 const ALL_BELOW: usize = 16;
 
 /// An answer's lines, a function and a place for each frame.
@@ -74,7 +74,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
     }
 }
 
-/// Asks all doors about a program. Gives how many answers differ that must not, and a file that is too large counts as one.
+/// Compares all interfaces on a program. Returns how many answers differ that must not; a file that is too large counts as one.
 fn ask(foldsym: &Foldsym, readers: &Path, program: &Path, count: usize) -> Result<usize, String> {
     let folder = sh::scratch("doors")?;
     // The name that llvm-symbolizer looks for beside the program; a link would be followed to another folder.
@@ -117,7 +117,7 @@ fn ask(foldsym: &Foldsym, readers: &Path, program: &Path, count: usize) -> Resul
         println!("  {name}: {} of its CPU time; differ: {causes:?}", format_args!("{ratio:.3}"));
     }
     let size = std::fs::metadata(&gsym).map_err(|error| format!("{}: {error}", gsym.display()))?.len();
-    // Of folded code llvm-gsymutil has one function; ours has all of them, and its calls, which tell them apart.
+    // For folded code llvm-gsymutil writes one function; ours writes all of them, and the calls that distinguish them.
     let larger = size_beside(size, of_gsymutil(program, &folder)?) && !folded;
     // The outermost name may be another function of the group only where `stack` knows the caller.
     let apart =
@@ -126,7 +126,7 @@ fn ask(foldsym: &Foldsym, readers: &Path, program: &Path, count: usize) -> Resul
     Ok(apart + bad + usize::from(larger))
 }
 
-/// Prints the size of our GSYM file beside llvm-gsymutil's. True where it is larger.
+/// Prints the size of our GSYM file beside llvm-gsymutil's. True if it is larger.
 fn size_beside(own: u64, other: Option<u64>) -> bool {
     match other {
         Some(other) => {
@@ -152,7 +152,7 @@ fn of_gsymutil(program: &Path, folder: &Path) -> Result<Option<u64>, String> {
     })
 }
 
-/// Runs a command over the addresses. Gives its answers, and its CPU time in seconds.
+/// Runs a command over the addresses. Returns its answers, and its CPU time in seconds.
 fn timed(command: &mut Command, addresses: &Path) -> Result<(Vec<Frames>, f64), String> {
     let mut shell = Command::new("bash");
     shell.args(["-c", "TIMEFORMAT='%U %S'; { time \"$@\" 2>/dev/null; } 2>&1", "bash"]);
@@ -174,7 +174,7 @@ fn frames(answer: &str) -> Frames {
         .collect()
 }
 
-/// True where two answers have the same functions, files and lines.
+/// True if two answers have the same functions, files and lines.
 fn same(one: &Frames, other: &Frames, columns: bool) -> bool {
     let place = |place: &str| match columns {
         true => place.to_owned(),

@@ -1,4 +1,4 @@
-//! What `foldsym export` writes, as the readers of others answer from it, beside `foldsym lookup` of the same addresses.
+//! Compares the answers of other readers from files that `foldsym export` wrote with those of `foldsym lookup` for the same addresses.
 //!
 //! The crates among them live in `benches/compare/readback`, a program that is built here and gives all of their answers in
 //! one form; LLVM's tools are run as installed.
@@ -17,7 +17,7 @@ use crate::sh;
 /// How many differences without a name are printed for each reader.
 const SHOWN: usize = 3;
 
-/// The program with the readers that are crates. It is large, and in Rust: it is asked about, too.
+/// The program with the readers that are crates. It is large, and written in Rust, so it also serves as a program to look up.
 ///
 /// # Errors
 /// It cannot be built.
@@ -31,7 +31,7 @@ pub(super) fn build() -> Result<PathBuf, String> {
     Ok(target.join("debug/readback"))
 }
 
-/// One program with what was exported from it.
+/// One program with its exported files.
 pub(super) struct Exported<'e> {
     pub(super) foldsym: &'e Foldsym,
     /// The program with the crates.
@@ -45,7 +45,7 @@ pub(super) struct Exported<'e> {
 }
 
 impl Exported<'_> {
-    /// Exports and asks every reader. Gives how many answers differ for no known reason, and whether code was folded.
+    /// Exports and runs every reader. Returns how many answers differ for no known reason, and whether code was folded.
     ///
     /// # Errors
     /// A tool that fails, or a file that a reader refuses.
@@ -86,8 +86,7 @@ impl Exported<'_> {
         Ok(out)
     }
 
-    /// Prints how a reader's answers differ from ours. Gives how many do for no known reason.
-    /// Breakpad's addresses count from `base`.
+    /// Prints how a reader's answers differ from ours. Returns how many differ for no known reason. Breakpad's addresses count from `base`.
     fn judge(
         &self,
         reader: Reader,
@@ -158,7 +157,7 @@ impl Exported<'_> {
                 _ => return Err(format!("readback: {line}")),
             }
         }
-        // After the last answer stands an empty line, too.
+        // An empty line follows the last answer, too.
         answers.pop();
         Ok(answers)
     }
@@ -177,7 +176,7 @@ impl Exported<'_> {
         Ok(self.addresses.iter().map(|address| found.get(address).cloned().unwrap_or_default()).collect())
     }
 
-    /// The addresses, each with `after` behind it.
+    /// The addresses, each followed by `after`.
     fn input(&self, name: &str, after: &str) -> Result<PathBuf, String> {
         let input = self.folder.join(name);
         let lines = self.addresses.iter().map(|address| format!("{address:#x}{after}\n"));
@@ -186,9 +185,8 @@ impl Exported<'_> {
         Ok(input)
     }
 
-    /// Of folded code: whether the outer function of the GSYM file is the one that lld kept. Its code alone has an
-    /// address in the debug information, where llvm-symbolizer finds it once no symbol overrides the name. Gives how often
-    /// it is another.
+    /// For folded code: whether the outer function of the GSYM file is the survivor. Only the survivor's code has an address in the debug
+    /// information, and llvm-symbolizer finds it there unless a symbol overrides the name. Returns how often it is another function.
     fn survivors(&self, own: &[ReaderAnswer]) -> Result<usize, String> {
         if own.iter().all(|own| own.len() < 2) {
             return Ok(0);
@@ -204,7 +202,8 @@ impl Exported<'_> {
         };
         let folded = own.iter().zip(&real).filter(|(own, real)| own.len() > 1 && !real.is_empty());
         let (same, other): (Vec<_>, Vec<_>) = folded.partition(|(own, real)| name(own) == name(real));
-        // gold and others leave the address to every function, so that the one that is found there tells nothing.
+        // gold and other linkers keep the address of every function in the debug information, so the function that is found there proves
+        // nothing.
         let mut comment = Command::new(sh::llvm("llvm-readelf")?);
         let lld = sh::output(comment.args(["-p", ".comment"]).arg(self.program))?.contains("Linker: LLD");
         println!(
@@ -240,7 +239,7 @@ fn frames(symbol: &Value) -> Vec<ReaderFrame> {
     symbol.items().iter().map(frame).collect()
 }
 
-/// No function where the only frame says nothing.
+/// No function if the only frame has no data.
 fn present(answer: ReaderAnswer) -> ReaderAnswer {
     match &answer[..] {
         [frames] if frames.iter().all(|frame| *frame == ReaderFrame::default()) => Vec::new(),
@@ -248,7 +247,7 @@ fn present(answer: ReaderAnswer) -> ReaderAnswer {
     }
 }
 
-/// One function of llvm-gsymutil's text, with the address that was asked for.
+/// One function of llvm-gsymutil's text, with its address.
 fn gsymutil_frames(block: &str) -> Result<Option<(u64, Vec<ReaderFrame>)>, String> {
     let mut asked = None;
     let mut frames = Vec::new();

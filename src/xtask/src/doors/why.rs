@@ -1,17 +1,17 @@
-//! Why an answer that another reader gives from an exported file differs from ours: each known reason by its name, found
-//! from the two answers alone. What has none is a fault.
+//! Explains why an answer that another reader gives from an exported file differs from ours: each known reason has a name, and is found
+//! from the two answers only. A difference without a reason is a fault.
 
 /// A frame by any reader.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct ReaderFrame {
     pub(super) name: String,
-    /// Empty where none is known.
+    /// Empty if none is known.
     pub(super) path: String,
-    /// 0 where none is known.
+    /// 0 if none is known.
     pub(super) line: u64,
 }
 
-/// The functions at an address, each with its frames from the inside out. None where nothing is known.
+/// The functions at an address, each with its frames from the inside out. None if nothing is known.
 pub(super) type ReaderAnswer = Vec<Vec<ReaderFrame>>;
 
 /// Who reads.
@@ -42,16 +42,16 @@ impl Reader {
         }
     }
 
-    /// True where it gives every function of an address, not the first alone.
+    /// True if it gives every function of an address, not only the first.
     fn merged(self) -> bool {
         matches!(self, Self::GsymutilMerged | Self::GsymRsMerged)
     }
 }
 
-/// Nothing where the answers are the same, else the reason why they differ.
+/// Nothing if the answers are the same, else the reason why they differ.
 ///
 /// # Errors
-/// What differs, where no reason is known.
+/// The difference, if no reason is known.
 pub(super) fn why(
     reader: Reader,
     own: &ReaderAnswer,

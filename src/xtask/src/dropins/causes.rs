@@ -1,5 +1,5 @@
-//! Why an answer of a drop-in may differ from the tool's: what a symbol file does not hold and what ours adds, by name, and,
-//! where the two know different things of an address, the named causes of `cargo xtask diff`.
+//! Explains why an answer of a drop-in may differ from the tool's: by name, the data that a symbol file lacks and the data that ours adds;
+//! and, if the two know different things about an address, the named causes of `cargo xtask diff`.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -36,7 +36,7 @@ const GNU_PLACE: &str = "GNU addr2line has another file or line; llvm-symbolizer
 const MIXED: &str = "a relocatable program with code in several sections, which all begin at 0: LLVM's tools mix their functions";
 const MIXED_GNU: &str = "a relocatable program with code in several sections: GNU addr2line finds other inlined functions of the same function";
 
-/// What is known of the addresses of a program, by the tools and by us.
+/// The tools' knowledge of the addresses of a program, and ours.
 pub(super) struct Knowledge {
     ours: HashMap<u64, Answer>,
     llvm: HashMap<u64, Answer>,
@@ -93,12 +93,12 @@ impl Knowledge {
         })
     }
 
-    /// Whether GNU addr2line can be asked about the program.
+    /// Whether GNU addr2line can read the program.
     pub(super) fn gnu_reads_it(&self) -> bool {
         !self.gnu.is_empty()
     }
 
-    /// Why two answers about an address differ; nothing where no cause is known.
+    /// Why two answers about an address differ; nothing if no cause is known.
     pub(super) fn why(
         &self,
         tool: Personality,
@@ -184,7 +184,7 @@ impl Knowledge {
         };
         let mut causes: Vec<&'static str> = found.iter().map(cause).collect();
         causes.dedup();
-        // What the two print differs though they know the same.
+        // The two print different text though they know the same.
         if causes.is_empty() && real.lines().any(|line| line == ":?" || line.ends_with(" :?")) {
             causes.push(GNU_EMPTY);
         }
@@ -206,7 +206,7 @@ fn without_names(text: &str) -> Vec<String> {
         return vec![value.to_string()];
     }
     let places = text.lines().map(|line| line.rsplit_once(" at ").map_or(line, |(_, place)| place));
-    // Of the lines that are left, places end in numbers, and what is told of them begins with two blanks.
+    // Of the remaining lines, places end in numbers, and lines about a place begin with two blanks.
     let is_place = |line: &&str| {
         let number = line.rsplit(':').next().unwrap_or_default();
         let numbered = number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'?');
@@ -215,7 +215,7 @@ fn without_names(text: &str) -> Vec<String> {
     places.filter(is_place).map(str::to_owned).collect()
 }
 
-/// Whether the texts differ in paths alone, of which ours are longer by the front.
+/// Whether the texts differ only in paths, and ours are longer at the front.
 fn relative(style: Style, real: &str, ours: &str) -> bool {
     let lines = |text: &str| match style {
         Style::Json => text.replace("\",\"", "\",\n\"").replace(",\"", ",\n\""),
@@ -223,7 +223,7 @@ fn relative(style: Style, real: &str, ours: &str) -> bool {
     };
     let (real, ours) = (lines(real), lines(ours));
     let longer = |(real, ours): (&str, &str)| {
-        // The path is the end of the line, behind a word that both have.
+        // The path is the end of the line, after a word that both have.
         let same = real.bytes().zip(ours.bytes()).take_while(|(a, b)| a == b).count();
         real == ours
             || (0..=same).any(|at| {
@@ -309,7 +309,7 @@ fn alike_json(real: &str, ours: &str) -> (String, String, Vec<&'static str>) {
             }
         }
     }
-    // Indexing made what was not there.
+    // Indexing created missing values.
     for value in [&mut real, &mut ours] {
         if let Some(object) = value.as_object_mut() {
             object.retain(|_, value| !value.is_null());
@@ -320,7 +320,7 @@ fn alike_json(real: &str, ours: &str) -> (String, String, Vec<&'static str>) {
     (real.to_string(), ours.to_string(), causes)
 }
 
-/// What GNU addr2line knows, by address; nothing of a program that it refuses.
+/// GNU addr2line's answers by address; `None` for a program that it refuses.
 fn gnu(program: &Program, addresses: &[u64], scratch: &Path) -> Option<HashMap<u64, Vec<Frame>>> {
     let input = scratch.join("gnu.txt");
     let text: String = addresses.iter().map(|address| format!("{address:x}\n")).collect();

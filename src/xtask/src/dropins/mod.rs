@@ -32,7 +32,7 @@ const HELP: &str = "cargo xtask dropins [PROGRAM]... [OPTIONS]
   --seed S        other addresses and lines (1)
   --foldsym BIN   another build of foldsym than this checkout's";
 
-/// Programs that are asked by each spelling of each option.
+/// Programs that are tested with each spelling of each option.
 const EVERY_SPELLING: &[&str] = &["demo.elf", "inline.clang-dwarf5-o1"];
 
 struct Settings {
@@ -130,7 +130,7 @@ fn kernel_module(folder: &Path) -> Result<PathBuf, String> {
     Ok(module)
 }
 
-/// Asks all tools about one program, which is left out where a tool cannot be asked for it.
+/// Compares all tools on one program. A tool that cannot read the program is left out.
 fn sweep(
     pair: &Sides,
     foldsym: &Path,
@@ -141,7 +141,7 @@ fn sweep(
     let mut tally = DropinTally::default();
     let scratch = sh::scratch(&format!("dropins-{worker}"))?;
     let program = Program::open(path, None)?;
-    // Of several architectures the tools answer for one.
+    // If a file has several architectures, the tools answer for one.
     let several = Program::architectures(path)?.len() > 1;
     if program.code.is_empty() || program.legacy_compressed || several {
         return Ok(tally);

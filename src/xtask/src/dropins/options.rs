@@ -1,4 +1,4 @@
-//! Lines of options to try: each spelling of each option alone, and combinations drawn by a generator with a fixed seed.
+//! Command lines to test: each spelling of each option by itself, and combinations drawn by a generator with a fixed seed.
 
 use super::tools::Personality;
 use crate::diff::SplitMix;
@@ -22,7 +22,7 @@ pub(super) struct Line {
     pub(super) shift: u64,
     /// The source's lines are printed too.
     pub(super) context: bool,
-    /// Paths are those of the debug information, without the folder of the compiler.
+    /// Paths are relative, as in the debug information, without the folder of the compiler.
     pub(super) relative: bool,
     /// Names are those of `DW_AT_name`.
     pub(super) short: bool,
@@ -110,7 +110,7 @@ fn spellings(tool: Personality) -> &'static [Spellings] {
     }
 }
 
-/// Each spelling of each option alone.
+/// Each spelling of each option by itself.
 pub(super) fn singles(tool: Personality) -> Vec<Line> {
     let mut lines = vec![line(tool, &[])];
     for option in spellings(tool) {

@@ -46,7 +46,7 @@ pub(super) fn run(pair: &Sides, folder: &Path, tally: &mut DropinTally) -> Resul
     Ok(())
 }
 
-/// Both without what a symbol file does not hold, in JSON.
+/// Both without the data that a symbol file lacks, in JSON.
 fn without_starts(mut real: Said, mut ours: Said) -> (Said, Said, Vec<&'static str>) {
     let values = |text: &str| {
         let values = serde_json::Deserializer::from_str(text).into_iter::<Value>();
@@ -82,14 +82,14 @@ fn alike(real: &Said, ours: &Said) -> bool {
     let first = |text: &str| text.split_whitespace().next().map(str::to_owned);
     let unknown = ours.out.starts_with("??");
     let same = real.code == ours.code && (unknown || first(&real.out) == first(&ours.out));
-    // What the tool refuses we may take.
+    // We may accept input that the tool refuses.
     (same && (real.err.is_empty() || first(&real.err) == first(&ours.err)))
         || (real.code != Some(0) && ours.code == Some(0))
 }
 
 fn parse(text: &'static str) -> Result<Vec<Script>, String> {
     let mut cases: Vec<Script> = Vec::new();
-    // The case was asked for in all styles.
+    // The case is written once for all styles.
     let mut copies = 1;
     for line in text.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
         let (mark, rest) = line.split_at(1);

@@ -1,5 +1,5 @@
-//! What a printed answer says of each frame, read back; and whether it says what the tool, or foldsym, knows of the address. At an address
-//! with a named difference, all else of the two answers is compared by it.
+//! Reads a printed answer back into frames, and checks whether it says what the tool, or foldsym, knows of the address. At an address with
+//! a named difference, everything else in the two answers is compared this way.
 
 use serde_json::Value;
 
@@ -9,7 +9,7 @@ use crate::diff::answer::Frame;
 /// A frame as it was printed.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct ShownFrame {
-    /// Empty where none is known, or names are not printed.
+    /// Empty if none is known, or names are not printed.
     name: String,
     file: String,
     line: u64,
@@ -19,7 +19,7 @@ pub(super) struct ShownFrame {
     start: Option<(String, u64)>,
 }
 
-/// Reads an answer; `None` where it has another form than its options say.
+/// Reads an answer; `None` if it has another form than its options say.
 pub(super) fn frames(line: &Line, text: &str) -> Option<Vec<ShownFrame>> {
     let mut shown = match line.style {
         Style::Json => of_json(text)?,
@@ -67,13 +67,13 @@ fn of_text(line: &Line, text: &str) -> Option<Vec<ShownFrame>> {
             frame.name = known(text);
             text = lines.next()?;
         } else if line.names {
-            // GNU's tool has no `at` where nothing is known.
+            // GNU's tool prints no `at` if nothing is known.
             let (name, place) = text.rsplit_once(" at ").or_else(|| text.split_once(' '))?;
             frame.name = known(name);
             text = place;
         }
         if line.verbose {
-            // The name, and `at`, stand before the first of these.
+            // The name, and `at`, precede the first of these.
             let mut field = Some(text);
             while let Some(text) = field {
                 let (key, value) = text.trim_start().split_once(": ")?;
@@ -111,7 +111,7 @@ fn is_source(text: &str) -> bool {
         && (rest.starts_with("  : ") || rest_of_number.starts_with(">: ") || rest.starts_with("  :"))
 }
 
-/// What is printed of frames that are known: the frame of each name, and that of each place.
+/// The printed frames: the frame of each name, and the frame of each place.
 fn chosen<'f>(line: &Line, frames: &'f [Frame]) -> Vec<(&'f Frame, &'f Frame)> {
     let (Some(first), Some(last)) = (frames.first(), frames.last()) else { return Vec::new() };
     match line.inlines {
@@ -128,7 +128,7 @@ fn places_agree(line: &Line, shown: &[ShownFrame], frames: &[Frame], columns: bo
         let column = !columns || shown.column.is_none_or(|column| column == known.column);
         same_file(line, &shown.file, &known.file) && shown.line == known.line && column
     };
-    // Without names a function that has no line is printed as nothing is.
+    // Without names, a function without a line is printed like an unknown one.
     let unseen = |(_, place): &(&Frame, &Frame)| place.file.is_empty() && place.line == 0;
     match shown {
         [] => known.is_empty() || (!line.names && known.iter().all(unseen)),
@@ -142,7 +142,7 @@ pub(super) fn says(line: &Line, text: &str, known: &[Frame], columns: bool) -> b
 }
 
 /// Whether each side prints the places that it knows, and both print the same names and declarations where both know the same. `Some(true)`
-/// where a readable name is spelled otherwise though the linkage names are equal, `None` where the sides do not agree so.
+/// where a readable name is spelled otherwise though the linkage names are equal, `None` if the sides do not agree so.
 pub(super) fn agree(
     line: &Line,
     (real, theirs): (&str, &[Frame]),
@@ -163,7 +163,7 @@ pub(super) fn agree(
             respelled = true;
         }
         let start = |frame: &Frame| (frame.start_file.clone(), frame.start_line);
-        // Of a joined frame, the declaration is the outermost function's or the innermost's: both must be known alike.
+        // The declaration of a joined frame is the outermost function's or the innermost's: both must be known equally.
         let alike = start(theirs.0) == start(own.0) && start(theirs.1) == start(own.1);
         if alike && !line.relative && real.start != ours.start {
             return None;
@@ -172,7 +172,7 @@ pub(super) fn agree(
     (!respelled || line.demangles).then_some(respelled)
 }
 
-/// Whether two answers differ in places alone, and there ours says line 0.
+/// Whether two answers differ only in places, and ours says line 0 there.
 pub(super) fn differs_at_line_0(line: &Line, real: &str, ours: &str) -> bool {
     let (Some(real), Some(ours)) = (frames(line, real), frames(line, ours)) else { return false };
     let same = |(real, ours): (&ShownFrame, &ShownFrame)| {
@@ -228,7 +228,7 @@ mod tests {
         let json = r#"{"Symbol":[{"FunctionName":"f","FileName":"/s/a.c","Line":3,"Column":4},{"FunctionName":"g","FileName":"/s/b.c","Line":5,"Column":6}]}"#;
         let shown = frames(&line, json).unwrap();
         assert!(places_agree(&line, &shown, &known, true));
-        // Names may differ where the known ones do, and nowhere else.
+        // Names may differ only if the known ones do.
         let line = options::of_text(Personality::Symbolizer, "--output-style=JSON --no-demangle");
         let ours = json.replace("\"g\"", "\"h\"");
         let mut own = known.clone();
@@ -239,7 +239,7 @@ mod tests {
         assert_eq!(agree(&readable, (json, &known), (&ours, &known), true), Some(true));
         own[0].line = 7;
         assert_eq!(agree(&line, (json, &known), (&ours, &own), true), None);
-        // A function without a line is not seen where names are not printed, and is where they are.
+        // A function without a line is invisible if names are not printed.
         let (with, without) = ("--output-style=JSON", "--output-style=JSON --functions=none");
         let nameless = r#"{"Symbol":[{"FunctionName":"","FileName":"","Line":0,"Column":0}]}"#;
         let symbol = [frame("f", "", 0, 0)];

@@ -1,13 +1,13 @@
-//! Cuts what a tool printed into one text for each request.
+//! Cuts the output of a tool into one text for each request.
 
 use serde_json::Value;
 
 use super::options::{Line, Style};
 
-/// One text for each request, or nothing where they are not as many as requests.
+/// One text for each request, or nothing if they are not as many as requests.
 ///
-/// `with_addresses` is what the same tool printed with `-a`: GNU's style has no end of an answer, so its headers say how
-/// many lines each has.
+/// `with_addresses` is the output of the same tool with `-a`: in GNU's style an answer has no end mark, so the headers show how many lines
+/// each has.
 pub(super) fn answers(
     line: &Line,
     array: bool,

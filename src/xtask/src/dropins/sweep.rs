@@ -12,7 +12,7 @@ use crate::diff::Program;
 /// So many addresses fit a command line.
 const ARGUMENTS: usize = 40;
 
-/// One program, and how it is asked.
+/// One program, and the inputs for its comparison.
 pub(super) struct Sweep<'s> {
     pub(super) pair: &'s Sides,
     pub(super) program: &'s Program,
@@ -102,7 +102,7 @@ impl Sweep<'_> {
         let with_option = tool != Personality::Symbolizer || number.is_multiple_of(2);
         if with_option {
             let option = options::program(tool, number, &path);
-            // Before the other options, or behind them.
+            // Before the other options, or after them.
             let at = if number % 4 < 2 { 0 } else { asked.args.len() };
             asked.args.splice(at..at, option);
         }

@@ -1,4 +1,4 @@
-//! Counts of what was asked, of named differences, and of those without a name.
+//! Counts the comparisons, the named differences, and the differences without a name.
 
 use std::collections::BTreeMap;
 

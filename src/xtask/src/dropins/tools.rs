@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use crate::sh;
 
-/// A tool in whose place the command can stand.
+/// A tool that the command can replace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Personality {
     Symbolizer,

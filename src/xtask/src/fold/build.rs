@@ -20,6 +20,8 @@ pub(super) struct Compile {
     relocs: bool,
     /// One unit without debug information, one with lines alone.
     mixed: bool,
+    /// All files have lines and inlined calls alone.
+    lines: bool,
     /// Linked from bitcode: by lld, which has the compiler in itself.
     lto: bool,
     /// The `.dwo` files are packed into one and removed.
@@ -28,6 +30,8 @@ pub(super) struct Compile {
     pub(super) shared: bool,
     /// The classes have virtual bases.
     virtual_bases: bool,
+    /// The classes have type information.
+    rtti: bool,
 }
 
 /// One linker with its way of folding.
@@ -47,7 +51,7 @@ pub(super) const LINKS: &[Link] = &[
     Link { name: "mold-safe", linker: "mold", icf: "safe" },
 ];
 
-/// The link that shows whether the tables tell the truth.
+/// The unfolded link, which shows whether the tables are right.
 pub(super) const UNFOLDED: Link = Link { name: "lld-none", linker: "lld", icf: "none" };
 
 impl Link {
@@ -78,6 +82,7 @@ const COMPILERS: &[(&str, &[&str], bool)] = &[
     ("clang dwp", &["-DMUSTTAIL", "-gsplit-dwarf"], false),
     ("clang mixed -g", &["-DMUSTTAIL"], false),
     ("gcc mixed -g", &["-fno-ipa-icf"], false),
+    ("clang lines -g1", &["-DMUSTTAIL"], false),
     ("clang retpoline", &["-DMUSTTAIL", "-mretpoline"], false),
     ("clang thin lto", &["-DMUSTTAIL", "-flto=thin"], false),
     ("clang shared", &["-DMUSTTAIL"], false),
@@ -157,10 +162,12 @@ pub(super) fn compiles(full: bool) -> Vec<Compile> {
                 pie,
                 relocs,
                 mixed: family.contains("mixed"),
+                lines: family.contains("lines"),
                 lto: family.contains("lto"),
                 packed: family.contains("dwp"),
                 shared,
                 virtual_bases: family.ends_with("virtual bases"),
+                rtti: level != "Os",
             });
         }
     }
@@ -178,6 +185,7 @@ impl Compile {
         match file {
             "f1.cpp" if self.mixed => Some("-g0"),
             "f2.cpp" if self.mixed => Some("-g1"),
+            _ if self.lines => Some("-g1"),
             _ => None,
         }
     }
@@ -198,7 +206,8 @@ impl Compile {
         for file in files.iter().filter(|file| file.ends_with(".cpp")) {
             let object = out.join(file.replace(".cpp", ".o"));
             let mut command = Command::new(self.driver()?);
-            command.current_dir(&from).args(["-std=c++17", "-w", "-fno-rtti", "-ffunction-sections"]);
+            command.current_dir(&from).args(["-std=c++17", "-w", "-ffunction-sections"]);
+            command.args((!self.rtti).then_some("-fno-rtti"));
             // The names of .dwo files are those of the objects: absolute, so that they are found.
             command.args(&self.flags).args(self.level_of(file));
             sh::output(

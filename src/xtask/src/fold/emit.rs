@@ -1,10 +1,10 @@
-//! A call graph to C++ files, and where in them each call stands.
+//! Writes a call graph as C++ files, and records the place of each call in them.
 
 use std::collections::BTreeMap;
 
 use super::graph::{Call, FILES, FunctionId, Graph, HEADER, Written};
 
-/// Where a site is, as a frame that stands there must be answered.
+/// The place of a site, as the answer for a frame there must have it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Place {
     pub(super) line: usize,

@@ -1,9 +1,8 @@
 //! A seed to a call graph: families of functions that are one code under several names, and the calls between them.
 //!
-//! The members of a family have the same body but for whom they call, and whom they call are members of one other
-//! family: so a linker that folds the callees folds the callers too. A constant in each body keeps families apart.
-//! Families are made from the leaves up; a call goes to a family that was made before, or (`Call::Tail` only) to the
-//! own one, so every walk ends.
+//! The members of a family have the same body except for their callees, and their callees are members of one other family: so a linker that
+//! folds the callees folds the callers too. A constant in each body keeps families apart. Families are made from the leaves up. A call goes
+//! to a family that was made before, or (`Call::Tail` only) to its own one, so every walk ends.
 
 use crate::diff::SplitMix;
 
@@ -37,10 +36,10 @@ pub(super) enum Written {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Call {
     Direct,
-    /// The call stands in a function that is always inlined.
+    /// The call is in a function that is always inlined.
     Inlined,
     Tail,
-    /// A tail call through a table: nobody can say where it leads.
+    /// A tail call through a table, whose callee cannot be known.
     TailTable,
     NoReturn,
     Construct,
@@ -58,7 +57,7 @@ pub(super) enum Call {
 #[derive(Clone, Debug)]
 pub(super) struct Site {
     pub(super) call: Call,
-    /// Whom each member calls, where the source names a callee.
+    /// The callee of each member, if the source names one.
     pub(super) targets: Vec<FunctionId>,
     /// The hierarchy or the set of tables, and the slot, of an indirect call.
     pub(super) through: usize,
@@ -134,7 +133,7 @@ impl Graph {
         &self.families[self.functions[function].family]
     }
 
-    /// Whom a member calls at a site that names a callee.
+    /// The callee of a member at a site that names one.
     pub(super) fn target(&self, function: FunctionId, site: usize) -> Option<FunctionId> {
         let at = self.functions.get(function)?;
         self.families[at.family].sites.get(site)?.targets.get(at.member).copied()
@@ -215,7 +214,7 @@ impl Make {
             let targets = members[1..].iter().chain(&members[..1]).copied().collect();
             self.push(family, Site { call: Call::Tail, targets, through: 0, slot: 0 });
         }
-        // A method stops in itself: only there is its object at hand.
+        // A method stops in itself: only there the test has its object.
         let probe = kind != Written::Method && self.below(2) == 0;
         let call = if probe { Call::Probe } else { Call::Trap };
         self.push(family, Site { call, targets: Vec::new(), through: 0, slot: 0 });

@@ -1,10 +1,10 @@
 //! `cargo xtask fold`: generated programs whose functions are folded, and that print who is on their stacks; every frame
 //! of every stack is resolved and judged.
 //!
-//! A program is made from a seed: [`graph`] decides who calls whom, [`emit`] writes it as C++, [`walk`] writes the tables
-//! from which the functions know who they are. A table is handed from caller to callee, so functions that differ in their
-//! names only have the same code, and linkers fold them. The addresses come from the unwinder at run time. So debug
-//! information is neither in the names nor in the addresses, and a mistake of it, or of a reader of it, shows.
+//! A program is made from a seed: [`graph`] makes the call graph, [`emit`] writes it as C++, [`walk`] writes tables from which each
+//! function learns its own name. A caller passes a table to its callee, so functions that differ only in their names have the same code,
+//! and linkers fold them. The addresses come from the unwinder at run time. So neither the names nor the addresses come from debug
+//! information, and a mistake in it, or in a reader of it, shows.
 //!
 //! Whether the tables are right is itself checked: the same objects are linked without folding, and there each address of
 //! each stack must lie in the symbol of the function that the tables name.
@@ -81,7 +81,8 @@ fn parse(args: &[String]) -> Result<FoldOptions, String> {
     let mut args = args.iter();
     while let Some(arg) = args.next() {
         let mut value = || args.next().ok_or_else(|| format!("{arg} needs a value\n{HELP}"));
-        let number = |text: &String| text.parse::<u64>().map_err(|_| format!("{arg}: `{text}` is no number"));
+        let number =
+            |text: &String| text.parse::<u64>().map_err(|_| format!("{arg}: `{text}` is not a number"));
         match arg.as_str() {
             "--seeds" => options.seeds = number(value()?)?,
             "--first" => options.first = number(value()?)?,
@@ -257,9 +258,11 @@ impl Session {
     ) -> Result<(), String> {
         let (modules, recorded) = recorded(files)?;
         let all = recorded.len();
-        // Of folded parts with different frames the linker keeps one unwind entry; gcc makes such, and the addresses
-        // that come of it are in functions that the tables do not name. Only lld keeps all symbols to see that by.
-        let seen = !compile.clang && link.linker() == "lld";
+        // Of folded parts with different frames the linker keeps one unwind entry. gcc makes such parts, and clang does with
+        // basic-block sections. The addresses that come of it are in functions that the tables do not name, or in no code. Only lld
+        // keeps all symbols, which show that.
+        let has_parts = !compile.clang || compile.family.contains("sections");
+        let seen = has_parts && link.linker() == "lld";
         let wrong = if seen { nm::check(&modules, &recorded)? } else { Vec::new() };
         let astray = |at: usize| !compile.merging && wrong.get(at).is_some_and(Option::is_some);
         let out = |at: usize| left_out.get(at).copied().unwrap_or(false) || astray(at);
@@ -316,6 +319,17 @@ impl Session {
             let part = named.is_part(stack.addresses[at] - module.bias);
             let told = if part { named.has_part(truth) } else { named.has(truth) };
             let told = told || ((local || part) && compile.describes(&truth.file)) || !may_be;
+            // Two functions of a library call `f` and `g` of the same library. If mold folds `f` and `g`, it folds these callers too,
+            // although the program may have an `f` and a `g` of its own, which the loader prefers. Then `f` of the program runs where
+            // the source calls `g`, and what `f` calls runs inside of it.
+            let exchanged = |outer: usize| {
+                let outer_truth = module.truth(stack, outer);
+                module.holds(stack, outer)
+                    && named.is_elsewhere(&outer_truth, stack.addresses[outer] - module.bias)
+            };
+            if link.linker() == "mold" && compile.shared && (at..stack.frames.len()).any(exchanged) {
+                return (Verdict::Untold, lines);
+            }
             // Of a function that LLVM merged with another nothing need be left at the other's address.
             let told = told && !(compile.merging && compile.clang);
             let verdict = if told { verdict } else { verdict.of_untold(&answer.certainty) };
@@ -340,7 +354,10 @@ impl Session {
         }
         for (stack, answers) in objects.iter().zip(&by_class) {
             let (Some(truth), Some(answer)) = (stack.frames.first(), answers.first()) else { continue };
-            let truth = Truth { sure: truth.by_class, ..truth.clone() };
+            // The class and the slot that the call names leave one function.
+            let by_class = stack.vptr.is_some_and(|vptr| named.tells_class(vptr.wrapping_sub(module.bias)));
+            let sure = by_class && (truth.by_class || module.holds(stack, 1));
+            let truth = Truth { sure, ..truth.clone() };
             let shape = format!("{} with vptr", truth.shape);
             let verdict = judged(stack, 0, &truth, answer);
             self.judge(&mut results, &name, (stack, 0), (&truth, shape, answer), verdict, compile.merging);
@@ -374,6 +391,8 @@ impl Session {
             results.defects += 1;
             let kind = format!("DEFECT: wrong lines, {}", answer.certainty);
             results.example(kind, self.options.examples, text);
+        } else if verdict == Verdict::OtherLikely {
+            results.example(format!("likely, another function ran: {shape}"), self.options.examples, text);
         } else if truth.sure && matches!(verdict, Verdict::Narrowed | Verdict::Ambiguous) {
             let kind = format!("{}, could be exact: {shape}", answer.certainty);
             results.example(kind, self.options.examples, text);
@@ -389,6 +408,10 @@ impl Session {
                 let can_be_told = truth.sure || (truth.by_slot && !with_object);
                 tally.folded_frame(truth.is_first(answer, merging), can_be_told);
             }
+        }
+        if !answer.candidates.is_empty() && !truth.is_first(answer, merging) {
+            let kind = format!("{}, another function is first: {shape}", answer.certainty);
+            results.example(kind, self.options.examples, text);
         }
     }
 
@@ -443,6 +466,12 @@ fn recorded(files: &[PathBuf]) -> Result<(Vec<Module>, Vec<Option<Stack>>), Stri
     Ok((modules, stacks))
 }
 
+/// The files that all programs have. They are kept with the committed program.
+const RUNTIME: [(&str, &str); 2] = [
+    ("runtime.h", include_str!("../../../../testbins/cases/fold/runtime.h")),
+    ("runtime.cpp", include_str!("../../../../testbins/cases/fold/runtime.cpp")),
+];
+
 /// The files of a seed's program, `(name, text)`.
 fn sources(seed: u64, count: usize, by_slot: bool) -> Vec<(String, String)> {
     let graph = Graph::new(seed);
@@ -453,8 +482,9 @@ fn sources(seed: u64, count: usize, by_slot: bool) -> Vec<(String, String)> {
         walk::tell_slots(&graph, &mut walks);
     }
     sources.files.push(("walks.cpp".to_owned(), tables::walks(&graph, &walks)));
-    sources.files.push(("runtime.h".to_owned(), include_str!("runtime.h").to_owned()));
-    sources.files.push(("runtime.cpp".to_owned(), include_str!("runtime.cpp").to_owned()));
+    for (name, text) in RUNTIME {
+        sources.files.push((name.to_owned(), text.to_owned()));
+    }
     sources.files
 }
 

@@ -1,4 +1,4 @@
-//! A recorded stack to what each module of its program is asked: the frames that are its own, and `?` for the others.
+//! Splits a recorded stack into one stack for each module of its program: its own frames, and `?` for the others.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use foldsym_testkit::stacks::{Stack, Truth};
 pub(super) struct Module {
     pub(super) path: PathBuf,
     pub(super) bias: u64,
-    /// `None` where there is one module alone: all addresses are its own.
+    /// `None` if there is one module alone: all addresses are its own.
     range: Option<(u64, u64)>,
 }
 
@@ -57,7 +57,7 @@ impl Module {
         words.join(" ")
     }
 
-    /// What the frame must be answered as: behind a frame of another module nobody can be sure.
+    /// The answer that the frame must have: next to a frame of another module it cannot be certain.
     pub(super) fn truth(&self, stack: &Stack, at: usize) -> Truth {
         let chain = (at..stack.addresses.len()).all(|outer| self.holds(stack, outer));
         let truth = stack.frames[at].clone();

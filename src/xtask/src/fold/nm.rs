@@ -1,6 +1,6 @@
 //! A program's symbols: who is where without folding, and which functions are at one address with it.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 use std::process::Command;
 
@@ -55,8 +55,12 @@ pub(super) fn check(modules: &[Module], stacks: &[Option<Stack>]) -> Result<Vec<
 /// The functions that a program's symbols name.
 pub(super) struct Named {
     functions: HashSet<(String, Option<String>)>,
-    /// Where parts of functions are that stand elsewhere.
+    /// Parts of functions that were split off.
     parts: Vec<(u64, u64)>,
+    /// The addresses of the functions of a name.
+    places: HashMap<String, Vec<(u64, u64)>>,
+    /// Start and end of each table of virtual functions, sorted, with how many classes have it: linkers fold equal tables, too.
+    tables: Vec<(u64, u64, usize)>,
 }
 
 impl Named {
@@ -70,20 +74,49 @@ impl Named {
             [(symbol.name.clone(), symbol.file.clone()), (name.clone(), None), (name, symbol.file.clone())]
         });
         let parts = all.iter().filter(|symbol| symbol.name.ends_with(".cold"));
+        let mut places: HashMap<String, Vec<(u64, u64)>> = HashMap::new();
+        for symbol in &all {
+            let range = (symbol.address, symbol.address + symbol.size);
+            places.entry(plain(&symbol.name)).or_default().push(range);
+        }
+        let of_class = |symbol: &&Symbol| symbol.name.starts_with("_ZTV");
+        let mut tables: Vec<(u64, u64, &str)> = { symbols.all().iter().filter(of_class) }
+            .map(|symbol| (symbol.address, symbol.address + symbol.size, symbol.name.as_str()))
+            .collect();
+        tables.sort_unstable();
+        tables.dedup();
+        let tables =
+            tables.chunk_by(|one, other| one.0 == other.0).map(|same| (same[0].0, same[0].1, same.len()));
         Ok(Named {
+            places,
+            tables: tables.collect(),
             functions: named.collect(),
             parts: parts.map(|part| (part.address, part.address + part.size)).collect(),
         })
     }
 
-    /// Whether an address, or a return address, is in a part that stands elsewhere.
+    /// Whether a vtable pointer identifies the class: only one class has the vtable.
+    pub(super) fn tells_class(&self, pointer: u64) -> bool {
+        let at = self.tables.partition_point(|table| table.0 <= pointer);
+        at.checked_sub(1)
+            .map(|at| self.tables[at])
+            .is_some_and(|(_, end, classes)| pointer < end && classes == 1)
+    }
+
+    /// Whether an address, or a return address, is in a part that was split off.
     pub(super) fn is_part(&self, address: u64) -> bool {
         self.parts.iter().any(|&(start, end)| (start..=end).contains(&address))
     }
 
-    /// Whether one is the part of this function that stands elsewhere, which has a local symbol of its own.
+    /// Whether this function has a part that was split off, which has a local symbol of its own.
     pub(super) fn has_part(&self, truth: &Truth) -> bool {
         self.functions.contains(&(format!("{}.cold", truth.name), Some(truth.file.clone())))
+    }
+
+    /// Whether this function has symbols, none of which contains the address or return address.
+    pub(super) fn is_elsewhere(&self, truth: &Truth, address: u64) -> bool {
+        let places = self.places.get(&plain(&truth.name));
+        places.is_some_and(|places| !places.iter().any(|&(start, end)| (start..=end).contains(&address)))
     }
 
     /// Whether one of them may be this function; a local one, by its file.

@@ -1,5 +1,5 @@
-//! A call graph to walks through it, and what the source knows of every frame of each: who is there, on which line, how
-//! it was called, and whether the return addresses can tell who it is.
+//! Makes walks through a call graph, with what the source knows of every frame of each: its function and line, how it was called, and
+//! whether the return addresses can identify it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -173,7 +173,7 @@ fn tell(graph: &Graph, places: &BTreeMap<(FunctionId, usize), Place>, walk: &mut
     }
 }
 
-/// What tail calls lead to from a function, itself included; and whether one of them goes where nobody can say.
+/// The functions that a function reaches by tail calls, itself included; and whether one of the tail calls has an unknown callee.
 fn reach(graph: &Graph, from: FunctionId) -> (BTreeSet<FunctionId>, bool) {
     let (mut reached, mut todo, mut open) = (BTreeSet::from([from]), vec![from], false);
     while let Some(function) = todo.pop() {
@@ -190,8 +190,8 @@ fn reach(graph: &Graph, from: FunctionId) -> (BTreeSet<FunctionId>, bool) {
     (reached, open)
 }
 
-/// `%` for a method that was called through a slot at which no table of any class has another method of the family. The call
-/// instruction and the tables can tell no more.
+/// `%` for a method that was called through a slot at which no vtable of any class has another method of the family. The call instruction
+/// and the vtables cannot show more.
 fn slot_mark(graph: &Graph, walk: &[Step], at: usize) -> &'static str {
     let Some(before) = at.checked_sub(1).map(|before| &walk[before]) else { return "" };
     let site = &graph.family(before.function).sites[before.site];

@@ -1,7 +1,6 @@
-//! The disassembly of the program without folding to a list of calls whose callee is known, and that list to counts: a
-//! stack of the callee's address and the call's return address must be answered with that callee. Where the callee jumps to
-//! the start of another function, that one is above the return address too. A caller that is folded is asked once more
-//! with a return address of its own caller.
+//! Reads the calls with a known callee from the disassembly of the program without folding, and counts the answers for them: a stack of the
+//! callee's address and the call's return address must be answered with that callee. If the callee jumps to the start of another function,
+//! that one is above the return address too. If the caller is folded, a second stack also has a return address of the caller's own caller.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader};
@@ -21,7 +20,7 @@ struct FoldedCall {
     pc: u64,
     return_address: u64,
     callee: String,
-    /// The caller is folded too: its return address alone does not tell who it is.
+    /// The caller is folded too: its return address alone does not identify it.
     caller_is_folded: bool,
     caller: String,
     /// Where the callee and the caller are without folding: names may be those of several local functions.

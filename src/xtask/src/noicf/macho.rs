@@ -74,7 +74,7 @@ pub(super) fn compare(options: &NoicfOptions, seeds: u64, scratch: &Path) -> Res
 /// A program folded and not, each with its bundle beside it.
 fn linked(build: &Build, seed: u64, dir: &Path) -> Result<(PathBuf, PathBuf), String> {
     let mut files = fold::write_sources(seed, 8, dir)?;
-    // What stands for the printing of stacks, which cannot happen.
+    // Replaces the printing of stacks, since the program cannot run.
     std::fs::write(dir.join("runtime.cpp"), include_str!("../fold/still.cpp"))
         .map_err(|e| format!("{}: {e}", dir.display()))?;
     files.retain(|file| file.ends_with(".cpp"));

@@ -131,8 +131,8 @@ fn property(counts: &mut Counts, one: &AskedMember<'_>, truths: &Truths) {
     });
 }
 
-/// Where a member may be without folding: symbols of its name with the size that it has here. A function that several
-/// units have, each with a number of LLVM's own behind the name, has one name in all their debug information.
+/// The possible addresses of a member without folding: symbols of its name with the size that it has here. If several units have a
+/// function, LLVM adds a number to each symbol, but all their debug information has the one name.
 fn unfolded(pair: &Programs<'_>, group: u64, candidate: &Candidate) -> Vec<u64> {
     let here: Vec<&Symbol> = pair.folded.program.symbols.at(group).iter().collect();
     let of = |name: &str| -> Vec<u64> {
@@ -150,7 +150,7 @@ fn unfolded(pair: &Programs<'_>, group: u64, candidate: &Candidate) -> Vec<u64> 
     places
 }
 
-/// What stands at each address without folding, by llvm-symbolizer and by us.
+/// The answers at each address without folding, by llvm-symbolizer and by us.
 struct Truths {
     llvm: HashMap<u64, Answer>,
     ours: HashMap<u64, Answer>,

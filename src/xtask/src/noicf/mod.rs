@@ -1,9 +1,8 @@
 //! `cargo xtask noicf`: a program whose functions are folded against the same objects linked without folding.
 //!
-//! Without folding each function has an address of its own, so what stands at each of its offsets is known without
-//! knowing anything of folding: `llvm-symbolizer` says it. Folding keeps bytes, so the offsets are the same in the
-//! program that is folded, and every member of a group must have those frames there. The callee of every direct call is
-//! known by disassembly: a call's bytes hold its target.
+//! Without folding each function has an address of its own. So `llvm-symbolizer` gives the frames at each of its offsets, without knowledge
+//! of folding. Folding keeps bytes, so the offsets are the same in the folded program, and every member of a group must have those frames
+//! there. The disassembly gives the callee of every direct call, since the call's bytes contain its target.
 
 mod calls;
 mod compare;
@@ -56,7 +55,8 @@ fn parse(args: &[String]) -> Result<NoicfOptions, String> {
     let mut args = args.iter();
     while let Some(arg) = args.next() {
         let mut value = || args.next().ok_or_else(|| format!("{arg} needs a value\n{HELP}"));
-        let number = |text: &String| text.parse::<u64>().map_err(|_| format!("{arg}: `{text}` is no number"));
+        let number =
+            |text: &String| text.parse::<u64>().map_err(|_| format!("{arg}: `{text}` is not a number"));
         match arg.as_str() {
             "--seed" => options.seed = number(value()?)?,
             "--macho" => options.macho = Some(number(value()?)?),

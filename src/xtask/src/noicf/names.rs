@@ -82,7 +82,7 @@ fn take(left: &mut Vec<&Candidate>, all: &[Candidate], names: &BTreeSet<&str>) -
         let first = c.frames.last().map_or("", |frame| frame.name.as_str());
         alias(c) && names.iter().any(|name| variants(name, first))
     };
-    // Of functions that LLVM tells apart by a number, nothing says which of the symbols is whose.
+    // If functions differ only in a number that LLVM added, nothing shows which symbol belongs to which.
     let base = |c: &&Candidate| {
         let first = c.frames.last().map_or("", |frame| frame.name.as_str());
         names.iter().any(|name| unnumbered(name) == unnumbered(first))

@@ -1,4 +1,4 @@
-//! Both programs, whom to ask about them, and the groups of the folded one.
+//! Both programs, the tools that answer for them, and the groups of the folded one.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -23,7 +23,7 @@ pub(super) struct NoicfOptions {
     pub(super) only: Option<String>,
 }
 
-/// Whom to ask.
+/// The tools that answer.
 pub(super) struct Asker {
     pub(super) tools: Tools,
     pub(super) foldsym: Foldsym,
@@ -105,7 +105,7 @@ impl Side {
     }
 }
 
-/// A name without the number by which LLVM tells functions of several units apart.
+/// A name without the number by which LLVM distinguishes functions of several units.
 pub(super) fn unnumbered(name: &str) -> &str {
     match name.rsplit_once(".llvm.") {
         Some((name, number)) if number.bytes().all(|byte| byte.is_ascii_digit()) => name,
@@ -113,7 +113,7 @@ pub(super) fn unnumbered(name: &str) -> &str {
     }
 }
 
-/// Both programs, and whom to ask.
+/// Both programs, and the tools that answer for them.
 pub(super) struct Programs<'a> {
     pub(super) options: &'a NoicfOptions,
     pub(super) asker: &'a Asker,
@@ -129,7 +129,7 @@ pub(super) struct Group {
 }
 
 impl Programs<'_> {
-    /// The groups, by address: each function symbol's address is asked.
+    /// The groups, by address: each function symbol's address is looked up.
     pub(super) fn groups(&self) -> Result<BTreeMap<u64, Group>, String> {
         let sizes: BTreeMap<u64, u64> =
             self.folded.functions.iter().map(|symbol| (symbol.address, symbol.size)).collect();

@@ -1,6 +1,6 @@
-//! The tables of virtual functions of the program without folding to calls whose callee is known: what stands in each
-//! slot of each table. The callee's address and what an object has as its pointer to the same table of the folded
-//! program must be answered with that callee, without a caller and with one that calls through that slot.
+//! Turns the vtables of the program without folding into calls whose callee is known: each slot of each vtable names one. A stack of the
+//! callee's address with an object's pointer to the same vtable of the folded program must be answered with that callee, without a caller
+//! and with one that calls through that slot.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io::{BufRead, BufReader};
@@ -91,7 +91,7 @@ fn same_method(a: &str, b: &str) -> bool {
 fn target(name: &str) -> &str {
     let thunk = ["_ZThn", "_ZTv0_n", "_ZTch"].iter().any(|start| name.starts_with(start));
     match name.find("_N").filter(|_| thunk) {
-        // The letters behind `_Z` are the thunk's.
+        // The letters after `_Z` are the thunk's.
         Some(at) => &name[at..],
         None => name,
     }
@@ -204,7 +204,7 @@ fn tables(program: &Path) -> Result<BTreeMap<String, (u64, u64)>, String> {
     Ok(alone.filter_map(|(name, places)| Some((name, places.into_iter().next()?))).collect())
 }
 
-/// For each slot a call of the folded program through it, that stands in code which is not folded: where it returns to.
+/// The return address of a call through each slot in the folded program, if the code of the call is not folded.
 fn callers(pair: &Programs<'_>, groups: &BTreeMap<u64, Group>) -> Result<BTreeMap<u64, u64>, String> {
     let mut objdump = Command::new(sh::llvm("llvm-objdump")?);
     objdump.args(["--disassemble", "--no-show-raw-insn"]).arg(&pair.folded.program.path);

@@ -1,5 +1,5 @@
-//! `cargo xtask stacks`: gdb stops programs at random instructions of their functions and their libraries', and writes a core at each stop;
-//! `foldsym symbolize` walks each core by section UNWIND alone, and every program counter must be the one that gdb found.
+//! `cargo xtask stacks`: gdb stops programs at random instructions of their functions and their libraries', and writes a core at each stop.
+//! `foldsym symbolize` walks each core only by section UNWIND, and every program counter must be the one that gdb found.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ const HELP: &str = "cargo xtask stacks [PROGRAM [LIBRARY...] | --testbins] [--st
 
 Needs gdb with Python, and nm.";
 
-/// Seconds that gdb may take with one program, and for each stop besides: it may crash and wait for ever.
+/// Seconds that gdb may take for one program, and for each stop: it may crash or hang.
 const LONGEST: usize = 60;
 const EACH: usize = 5;
 /// Functions that get a breakpoint, for each stop that is wanted: most are never called.
@@ -31,7 +31,7 @@ const STOPS: usize = 50;
 /// Of programs that do little, and of programs that do much.
 const FEW: usize = 5;
 const MANY: usize = 200;
-/// What the C library's functions are called by.
+/// A script that calls functions of the C library.
 const SCRIPT: &str = "import json, re, locale, time, random, subprocess, os, glob, decimal, socket, threading
 def work():
     words = [str(random.random()) for _ in range(3000)]
@@ -81,7 +81,7 @@ fn parse(args: &[String]) -> Result<Option<Options>, String> {
 struct StoppedProgram {
     name: String,
     program: PathBuf,
-    /// Those whose functions are stopped in too.
+    /// Libraries in whose functions the program is stopped too.
     libraries: Vec<PathBuf>,
     arguments: Vec<String>,
     stops: usize,
@@ -119,7 +119,7 @@ fn of_testbins(scratch: &Path, stops: usize) -> Result<Vec<StoppedProgram>, Stri
     Ok(cases)
 }
 
-/// What is stopped where no program is given.
+/// The cases if no program is given.
 fn all_cases(scratch: &Path, stops: Option<usize>) -> Result<Vec<StoppedProgram>, String> {
     let mut cases = of_testbins(scratch, stops.unwrap_or(FEW))?;
     let stops = stops.unwrap_or(MANY);
@@ -134,7 +134,7 @@ fn all_cases(scratch: &Path, stops: Option<usize>) -> Result<Vec<StoppedProgram>
         arguments,
         stops,
     });
-    // What is first in PATH may be a script.
+    // The first one in PATH may be a script.
     let program = PathBuf::from("/usr/bin/python3");
     let loaded = sh::output(Command::new("ldd").arg(&program))?;
     let is_libc = |line: &&str| line.trim_start().starts_with("libc.so");
@@ -171,7 +171,7 @@ fn functions(program: &Path, count: usize) -> Result<Vec<String>, String> {
     Ok(found.into_iter().take(count).map(|(_, line)| line).collect())
 }
 
-/// What was found of a case, or of all.
+/// The results of a case, or of all.
 #[derive(Clone, Copy, Default)]
 struct StackTally {
     programs: usize,
@@ -206,7 +206,7 @@ fn stop(case: &StoppedProgram, scratch: &Path) -> Result<Option<usize>, String> 
     sh::create_dir(scratch)?;
     let mut lines = Vec::new();
     for program in std::iter::once(&case.program).chain(&case.libraries) {
-        // One without symbols is stopped in its libraries alone.
+        // A program without symbols is stopped only in its libraries.
         lines.extend(functions(program, case.stops * FOR_EACH).unwrap_or_default());
     }
     let put = |name: &str, text: &str| {
@@ -232,7 +232,7 @@ fn stop(case: &StoppedProgram, scratch: &Path) -> Result<Option<usize>, String> 
     Ok(stops)
 }
 
-/// Converts what the process has code of, with rows: what has a build id into the store, the program into a file of its name.
+/// Converts all files with code in the process, with rows: files with a build id into the store, the program into a file of its name.
 fn convert(
     foldsym: &Path,
     case: &StoppedProgram,
@@ -243,7 +243,7 @@ fn convert(
     let modules = sh::read(&stops.join("modules"))?;
     let mut command = Command::new(foldsym);
     command.args(["convert", "--quiet", "--unwind", "--store"]).arg(store).args(modules.lines());
-    // What lacks debug information is said, and is no failure.
+    // A file without debug information is reported, and is not a failure.
     sh::output(&mut command)?;
     let _ = std::fs::remove_dir_all(files);
     sh::create_dir(files)?;
@@ -288,7 +288,8 @@ impl Covered {
     }
 }
 
-/// What gdb found at a stop, up to the first frame of code that no entry covers, or whose caller is no code: gdb guesses there. Whether that cut it.
+/// The frames that gdb found at a stop, up to the first frame whose code no entry covers, or whose caller is not code: gdb guesses there.
+/// Also whether that cut it.
 fn truth(text: &str, covered: &mut Covered) -> Result<(Vec<u64>, bool), String> {
     let mut counters = Vec::new();
     for line in text.lines() {
@@ -334,7 +335,7 @@ fn measure(
         let mut command = Command::new(foldsym);
         command.args(["symbolize", "--json", "--store"]).arg(&store).arg("--search").arg(&files).arg(&core);
         let answer = json::parse(sh::output(&mut command)?.trim_end())?;
-        // A core does not say which thread stopped: it is the one that stands where gdb stood.
+        // A core does not say which thread stopped: it is the one whose program counter is gdb's.
         let limit = if is_cut { truth.len() } else { usize::MAX };
         let threads: Vec<_> =
             answer["Threads"].items().iter().map(|thread| counters(thread, limit)).collect();

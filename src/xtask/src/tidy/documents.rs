@@ -1,4 +1,4 @@
-//! Rule on documents: a path that is named exists.
+//! Rules on documents: a path that is named exists, and paragraphs are short.
 
 use std::collections::BTreeSet;
 
@@ -18,7 +18,7 @@ pub(super) fn paths(files: &[Tracked]) -> Vec<Finding> {
     }
     let mut findings = Vec::new();
     for file in files {
-        // A changelog tells of files that are gone; the broken inputs' stories name files of other projects.
+        // A changelog names files that are gone; the stories of the broken inputs name files of other projects.
         let skipped = file.path.ends_with("CHANGELOG.md") || file.below("testbins/broken");
         let Some(text) = file.text().filter(|_| file.path.ends_with(".md") && !skipped) else { continue };
         let folder = file.path.rsplit_once('/').map_or("", |(folder, _)| folder);
@@ -43,6 +43,47 @@ pub(super) fn paths(files: &[Tracked]) -> Vec<Finding> {
         }
     }
     findings
+}
+
+/// The most words of a paragraph. A longer one has more than one thought, or is a list.
+const MAX_WORDS: usize = 110;
+
+/// No paragraph and no item of a list has over [`MAX_WORDS`] words. Tables, headings and code do not count.
+pub(super) fn paragraphs(files: &[Tracked]) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for file in files {
+        // The broken inputs' stories have logs.
+        let skipped = file.below("testbins/broken");
+        let Some(text) = file.text().filter(|_| file.path.ends_with(".md") && !skipped) else { continue };
+        let (mut fenced, mut start, mut words) = (false, 0, 0);
+        for (index, line) in text.lines().chain([""]).enumerate() {
+            let line = line.trim();
+            let fence = line.starts_with("```");
+            fenced ^= fence;
+            let item = is_item(line);
+            let ends = fenced || fence || item || line.is_empty() || line.starts_with(['|', '#', '<']);
+            if ends {
+                if words > MAX_WORDS {
+                    let message = format!("a paragraph of {words} words: at most {MAX_WORDS}");
+                    findings.push(Finding::new(&file.path, start, message));
+                }
+                (start, words) = (index + 2, 0);
+            }
+            if item || !ends {
+                start = if words == 0 { index + 1 } else { start };
+                words += line.split_whitespace().count();
+            }
+        }
+    }
+    findings
+}
+
+/// True for the first line of an item of a list.
+fn is_item(line: &str) -> bool {
+    let number = line.trim_start_matches(|c: char| c.is_ascii_digit());
+    line.starts_with("- ")
+        || line.starts_with("* ")
+        || (number.len() < line.len() && number.starts_with(". "))
 }
 
 /// The words in backticks that could be paths.
@@ -88,7 +129,7 @@ fn exists(word: &str, folder: &str, known: &BTreeSet<&str>) -> bool {
     !is_path
 }
 
-/// A file name in capitals stands for many (`DATE-INPUT.md`), as in a usage text.
+/// A file name in capitals means many (`DATE-INPUT.md`), as in a usage text.
 fn placeholder(word: &str) -> bool {
     let name = word.rsplit('/').next().unwrap_or(word);
     let stem = name.split('.').next().unwrap_or(name);
@@ -101,7 +142,7 @@ fn ignored(word: &str) -> bool {
     ["target", "corpus"].contains(&word.split('/').next().unwrap_or(word))
 }
 
-/// `word` as seen from `folder`, without `.` and `..`; `None` where it leaves the repository.
+/// `word` as seen from `folder`, without `.` and `..`; `None` if it leaves the repository.
 fn resolve(folder: &str, word: &str) -> Option<String> {
     let mut parts: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
     for part in word.split('/') {
@@ -118,7 +159,7 @@ fn resolve(folder: &str, word: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::file;
+    use super::super::tests::{NONE, file, lines};
     use super::*;
 
     fn wrong(document: &str, text: &str) -> Vec<String> {
@@ -155,5 +196,22 @@ mod tests {
         ] {
             assert_eq!(wrong("README.md", bad).len(), 1, "{bad}");
         }
+    }
+
+    #[test]
+    fn paragraphs_are_short() {
+        let long = "word ".repeat(MAX_WORDS + 1);
+        let short = "word ".repeat(MAX_WORDS);
+        let found = |text: &str| lines(paragraphs, "a.md", text);
+        assert_eq!(found(&format!("# A\n\n{short}\n\n{long}\n")), [5]);
+        assert_eq!(found(&format!("{short}\nword\n")), [1]);
+        assert_eq!(found(&format!("- {}\n- {long}", "word ".repeat(MAX_WORDS - 1))), [2]);
+        assert_eq!(found(&format!("1. {short}")), [1]);
+        // Tables, headings, code, and items that follow each other.
+        for text in [format!("| {long} |"), format!("# {long}"), format!("```\n{long}\n```")] {
+            assert_eq!(found(&text), NONE);
+        }
+        let half = "word ".repeat(MAX_WORDS / 2);
+        assert_eq!(found(&format!("{half}\n\n{half}\n\n- {half}\n- {half}\n")), NONE);
     }
 }

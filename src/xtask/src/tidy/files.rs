@@ -2,7 +2,7 @@
 
 use super::tracked::{Finding, Tracked};
 
-/// Split, so that this file does not hold what it looks for.
+/// Split, so that this file does not contain the text that it searches for.
 const MACHINE: &[&str] =
     &[concat!("/wo", "rk/"), concat!("/ro", "ot/"), concat!("/fa", "rm/"), concat!("/ho", "me/")];
 

@@ -1,10 +1,12 @@
 //! Rule on imports: inside a crate neither files nor folders import each other in a circle.
 //!
 //! A path in code leads to the file that defines the item: a `mod.rs` that only declares modules and passes their items on
-//! is looked through and has no part in any circle. Paths are read from the text, without macros; tests do not count.
+//! is looked through and has no part in any circle. Paths are read from the text, without macros; tests do not count. A method
+//! that is called on `self` and is in another file counts too (`methods`).
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::methods;
 use super::text::{code, without_tests};
 use super::tracked::{Finding, Tracked};
 
@@ -36,7 +38,7 @@ struct Crate {
     root: String,
     /// By path of modules: the file, and its code.
     modules: BTreeMap<Vec<String>, (String, String)>,
-    /// By path of an item that a module passes on: where it comes from.
+    /// For an item that a module re-exports, by path: where it comes from.
     passed: BTreeMap<Vec<String>, Vec<String>>,
 }
 
@@ -52,7 +54,7 @@ impl Crate {
             {
                 path.pop();
             }
-            // Of a crate with a library and a command, the library is the root.
+            // If a crate has a library and a command, the library is the root.
             if let Some(text) = file.text().filter(|_| !is_test)
                 && !(path.is_empty() && modules.contains_key(&path))
             {
@@ -97,7 +99,7 @@ impl Crate {
         Some(base)
     }
 
-    /// The file that defines what a path from the root names: of a module its own.
+    /// The file that defines the item of a path from the root; for a module, its own file.
     fn file_of(&self, path: &[String], depth: usize) -> Option<&str> {
         for len in (0..=path.len()).rev() {
             if let Some(origin) = self.passed.get(&path[..len]).filter(|_| depth < 8 && len > 0) {
@@ -117,7 +119,7 @@ impl Crate {
     fn only_declares(code: &str) -> bool {
         let mut rest = code.to_owned();
         for (start, end) in uses(code).into_iter().rev() {
-            // What is passed on; a file that imports for itself has code.
+            // A re-export; a file that imports for its own use has code.
             if code[start..end].trim_start().starts_with("pub") {
                 rest.replace_range(start..end, "");
             }
@@ -157,11 +159,12 @@ impl Crate {
             let to = to.filter(|to| to != file && !declares.contains(to));
             arrows.extend(to.map(|to| (file.clone(), to.to_owned())));
         }
+        arrows.extend(methods::arrows(self.modules.values().map(|(file, code)| (&**file, &**code))));
         arrows
     }
 }
 
-/// An import: what it names, the name that it has here, and whether other modules get it from here.
+/// An import: the item, its name here, and whether the module re-exports it.
 struct Import {
     path: Vec<String>,
     name: String,
@@ -258,7 +261,7 @@ fn paths(code: &str) -> Vec<Vec<String>> {
     found.into_iter().filter(|names| !names.is_empty()).collect()
 }
 
-/// The circles of files, then those of the rooms of each folder: each as the arrows of files that make it.
+/// The circles of files, then those of the folders of each folder: each as the arrows of files that make it.
 fn all_circles(root: &str, arrows: &BTreeSet<Arrow>) -> Vec<Vec<Arrow>> {
     let mut circles = circles_of(arrows, |file| file.to_owned());
     let folders: BTreeSet<String> =
@@ -272,7 +275,7 @@ fn all_circles(root: &str, arrows: &BTreeSet<Arrow>) -> Vec<Vec<Arrow>> {
             rest.split_once('/').map_or(rest, |(room, _)| room).trim_end_matches(".rs").to_owned()
         };
         for circle in circles_of(&inside, room) {
-            // Those of files are said already.
+            // Circles of files were already reported.
             if !circles.iter().any(|known| circle.iter().all(|arrow| known.contains(arrow))) {
                 circles.push(circle);
             }
@@ -374,6 +377,16 @@ mod tests {
             ("m/b.rs", "use crate::m;\nfn g() { m::a::f() }"),
         ];
         assert_eq!(count(&by_name), 1);
+    }
+
+    #[test]
+    fn methods_of_one_type_that_call_each_other_are_found() {
+        let state = ("state.rs", "pub struct W;\nimpl W {\n    fn walk(&self) { self.read() }\n}\n");
+        let reader = ("reader.rs", "use crate::state::W;\nimpl W {\n    fn read(&self) {}\n}\n");
+        assert_eq!(count(&[state, reader]), 1);
+        let apart = ("state.rs", "pub struct W;\n");
+        let walk = ("walk.rs", "use crate::state::W;\nfn walk(w: &W) { w.read() }\n");
+        assert_eq!(count(&[apart, reader, walk]), 0);
     }
 
     #[test]

@@ -2,8 +2,8 @@
 
 use super::tracked::{Finding, Tracked};
 
-/// In the workspace's manifest every dependency from outside and every allowed lint has a `#` reason on its line;
-/// members take dependencies from there, or give the reason for one that is theirs alone.
+/// In the workspace's manifest every external dependency and every allowed lint has a `#` reason on its line. Members take dependencies
+/// from there, or give the reason for one that only they have.
 pub(super) fn reasons(files: &[Tracked]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for file in files {

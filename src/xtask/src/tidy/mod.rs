@@ -1,10 +1,11 @@
-//! `cargo xtask tidy`: the project's own rules, checked on its tracked files, so that documents and layering cannot go
-//! stale alone. Each rule takes files as values and returns what is wrong, so that its tests need no repository.
+//! `cargo xtask tidy`: the project's own rules, checked on its tracked files, so that documents and layering stay current. Each rule takes
+//! files as values and returns findings, so that its tests need no repository.
 
 mod documents;
 mod files;
 mod imports;
 mod manifest;
+mod methods;
 mod rust;
 mod shape;
 mod text;
@@ -33,6 +34,7 @@ const RULES: &[Rule] = &[
     shape::own_files,
     shape::functions,
     documents::paths,
+    documents::paragraphs,
     files::machine_paths,
     files::merged,
     files::binary_sizes,

@@ -20,7 +20,7 @@ fn lines_where(text: &str, wrong: impl Fn(&str) -> bool) -> Vec<usize> {
     text.lines().enumerate().filter(|(_, line)| wrong(line)).map(|(index, _)| index + 1).collect()
 }
 
-/// Every file opens by saying what it turns into what.
+/// Every file begins with a sentence on what it does.
 pub(super) fn headers(files: &[Tracked]) -> Vec<Finding> {
     rust(files)
         .filter(|(_, text)| !text.trim_start().starts_with("//!"))
@@ -46,8 +46,8 @@ pub(super) fn length(files: &[Tracked]) -> Vec<Finding> {
         .collect()
 }
 
-/// In `convert`, only `open` knows the crate for containers and only `read` the one for DWARF; the second reader of
-/// `verify` is made of that one too.
+/// In `convert`, only `open` names the crate for containers and only `read` the one for DWARF; the second reader of `verify` uses that one
+/// too.
 pub(super) fn reading_layers(files: &[Tracked]) -> Vec<Finding> {
     const LAYERS: &[(&str, &str)] = &[("object", "open"), ("gimli", "read")];
     let mut findings = Vec::new();
@@ -91,7 +91,7 @@ pub(super) fn lookup_is_bare(files: &[Tracked]) -> Vec<Finding> {
         rust(files).filter(|(file, _)| BARE.iter().any(|folder| file.below(&format!("{folder}/src"))))
     {
         let code = without_tests(&code(text));
-        // The one call of the reader that gives owned texts, behind a feature.
+        // The one method of the reader that returns owned texts; it needs the feature `alloc`.
         let may_allocate = file.path == "src/lookup/src/symbolize.rs";
         for name in ["std", "alloc"].into_iter().filter(|name| *name == "std" || !may_allocate) {
             for line in lines_where(&code, |line| names_root(line, name)) {
@@ -102,7 +102,7 @@ pub(super) fn lookup_is_bare(files: &[Tracked]) -> Vec<Finding> {
     findings
 }
 
-/// `format`, `lookup` and `expr` have no unsafe code and forbid it.
+/// The reader's crates and the engine have no unsafe code and forbid it.
 pub(super) fn no_unsafe(files: &[Tracked]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for folder in ["src/format", "src/lookup", "src/expr", "src/stopped", "src/symbolize"] {
@@ -158,7 +158,7 @@ pub(super) fn layers_around(files: &[Tracked]) -> Vec<Finding> {
     findings
 }
 
-/// The serialization framework of the cold data stands behind one module.
+/// The serialization framework of the conversion record is used in one module.
 pub(super) fn one_codec(files: &[Tracked]) -> Vec<Finding> {
     let users: Vec<Finding> = rust(files)
         .filter_map(|(file, text)| {

@@ -54,7 +54,7 @@ pub(super) fn type_names(files: &[Tracked]) -> Vec<Finding> {
     findings
 }
 
-/// The name of the type or trait that a line of code begins to define: not what a trait leaves to be said, which is indented.
+/// The name of the type or trait whose definition begins on a line; not an associated type, which is indented.
 fn defined(line: &str) -> Option<&str> {
     let mut rest = line.trim_start();
     let indented = rest.len() < line.len();
@@ -129,14 +129,14 @@ pub(super) fn functions(files: &[Tracked]) -> Vec<Finding> {
                 );
                 findings.push(Finding::new(&file.path, at + 1, message));
             }
-            // What is inside of it is counted with it.
+            // Nested functions are counted with it.
             at = end.max(at) + 1;
         }
     }
     findings
 }
 
-/// The line on which the body of the function that a line begins ends; `None` where it has none.
+/// The line on which the body of the function that a line begins ends; `None` if it has none.
 fn body_end(lines: &[&str], from: usize) -> Option<usize> {
     let (mut depth, mut opened) = (0_usize, false);
     let mut brackets = 0_usize;

@@ -107,7 +107,7 @@ fn string_end(chars: &[char], mut at: usize) -> usize {
     chars.len()
 }
 
-/// The end of a literal with a prefix (`r"`, `br#"`, `b"`, `b'`); `None` where there is none.
+/// The end of a literal with a prefix (`r"`, `br#"`, `b"`, `b'`); `None` if there is none.
 fn raw_end(chars: &[char], start: usize) -> Option<usize> {
     let mut at = start;
     while matches!(chars.get(at), Some('r' | 'b' | 'c')) && at < start + 2 {

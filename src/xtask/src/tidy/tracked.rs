@@ -1,4 +1,4 @@
-//! What the rules read and what they return: a tracked file, and a broken rule.
+//! The input and output of the rules: a tracked file, and a finding.
 
 /// A tracked file: its path from the root, with `/`, and its bytes.
 pub(super) struct Tracked {
@@ -7,7 +7,7 @@ pub(super) struct Tracked {
 }
 
 impl Tracked {
-    /// The content, where it is text: no zero byte, and UTF-8.
+    /// The content, if it is text: no zero byte, and UTF-8.
     pub(super) fn text(&self) -> Option<&str> {
         if self.bytes.contains(&0) { None } else { std::str::from_utf8(&self.bytes).ok() }
     }

@@ -9,18 +9,18 @@ const SOURCES: &[&str] =
     &["callbacks.c", "library.cpp", "virtual.cpp", "throwing.cpp", "generators.cpp", "locals", PLUGINS];
 /// Opens two shared objects while it runs.
 pub(super) const PLUGINS: &str = "plugins";
-/// Is compiled by rustc alone, which merges functions by itself.
+/// A source that only rustc compiles, which merges functions by itself.
 const RUST: &str = "traits.rs";
 const COMPILERS: &[&str] = &["clang", "gcc", "rustc"];
 const LINKERS: &[&str] = &["lld", "gold", "mold"];
 
-/// What is done to a program besides being compiled with `-O2 -g` and linked with `--icf=all`.
+/// Steps and options of a build, besides `-O2 -g` and `--icf=all`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Form {
     Plain,
     /// The compiler merges functions too: clang's `-fmerge-functions`, gcc's ipa-icf.
     Merging,
-    /// Debug information for line numbers alone.
+    /// Debug information with only line numbers.
     LineTables,
     /// Objects but the first have no debug information.
     Mixed,
@@ -77,7 +77,7 @@ impl TracedBuild {
                 self.target.is_host && forms.contains(&self.form)
             }
             (RUST, _) | (_, "rustc") => false,
-            // What is particular are the modules.
+            // The modules differ here, not the form.
             (PLUGINS, _) => {
                 self.target.is_host && matches!(self.form, Form::Plain | Form::LineTables | Form::Unoptimized)
             }
@@ -87,7 +87,7 @@ impl TracedBuild {
             // gold and mold need a plugin for clang's bitcode, lld cannot read gcc's.
             Form::Lto => matches!((self.compiler, self.linker), ("clang", "lld") | ("gcc", "gold" | "mold")),
             Form::Mixed => self.source == "locals",
-            // What these leave does not depend on the source.
+            // The results of these forms do not depend on the source.
             Form::DebugFile => matches!(self.source, "virtual.cpp" | "throwing.cpp" | "locals"),
             Form::NoLocals => matches!(self.source, "virtual.cpp" | "generators.cpp" | "locals" | RUST),
             Form::Stripped => matches!(self.source, "callbacks.c" | "library.cpp" | "locals" | RUST),

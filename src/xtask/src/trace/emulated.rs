@@ -1,14 +1,14 @@
-//! Steps a program of another processor: what `qemu-user` logs of it, to the entries and stacks that `tracer.c` prints.
+//! Steps a program of another processor: turns the log of `qemu-user` into the entries and stacks that `tracer.c` prints.
 //!
-//! qemu runs the program one instruction at a time (`-singlestep`) and logs the registers before each (`-d cpu,nochain`), and
-//! where it delivers a signal (`-trace user_handle_signal`). Nothing is sampled: the log has every instruction but those of
-//! [`SEARCHED`]. The shadow stack is made of the instructions in the program's file and of the stack pointer:
+//! qemu runs the program one instruction at a time (`-singlestep`). It logs the registers before each (`-d cpu,nochain`), and each
+//! delivered signal (`-trace user_handle_signal`). Nothing is sampled: the log has every instruction except those of [`SEARCHED`]. The
+//! shadow stack is built from the instructions in the program's file and the stack pointer:
 //!
-//! - A call (`bl`, `blr`; `jal` and `jalr` that write `ra`) adds its return address, with the stack pointer at the call.
-//! - The address is taken off where the program is at it with that stack pointer, or where the stack pointer is above.
-//! - A landing pad has the stack pointer of the call that was left, too: an indirect jump to code that is no start of a function, that
-//!   is of the caller and not of the function that jumps, takes the call off.
-//! - A signal adds the instruction that was stopped; it goes where the stack pointer is back.
+//! - A call (`bl`, `blr`; `jal` and `jalr` that write `ra`) pushes its return address, with the stack pointer at the call.
+//! - The address is popped when the program is at it with that stack pointer, or when the stack pointer is above.
+//! - A landing pad has the stack pointer of the call that was left, too. So a call is also popped by an indirect jump into the middle of
+//!   the caller, from another function.
+//! - A signal pushes the interrupted instruction; it is popped when the stack pointer is back.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader};
@@ -20,8 +20,8 @@ use super::symbols::FunctionSymbols;
 use super::targets::Emulated;
 use crate::sh;
 
-/// What libgcc runs to find a frame description in a static program: it sorts all of them when something is first thrown, in millions
-/// of instructions. None of them calls a function that is not among them, so the log is whole without them.
+/// Functions of libgcc that find a frame description in a static program: at the first throw they sort all of them, in millions of
+/// instructions. They call only each other, so the log is complete without them.
 const SEARCHED: &[&str] = &[
     "add_fdes",
     "classify_object_over_fdes",
@@ -41,7 +41,7 @@ const PRINTED: usize = 200;
 /// Runs a program to its end or to the limits.
 ///
 /// # Errors
-/// qemu is missing, or the program is none.
+/// qemu is missing, or the file is not a program.
 pub(super) fn run(
     emulated: Emulated,
     program: &Path,
@@ -133,11 +133,11 @@ fn follow(
     Ok(run)
 }
 
-/// What an instruction does to the stack of calls.
+/// The effect of an instruction on the stack of calls.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Instruction {
     Call,
-    /// Goes on at what a register holds, and keeps no return address: a return, a tail call, a table of cases, the unwinder's jump.
+    /// Jumps to the address in a register, and keeps no return address: a return, a tail call, a jump table, the unwinder's jump.
     Indirect,
     SystemCall,
     Other,
@@ -263,10 +263,10 @@ impl<'b> ProgramCode<'b> {
     }
 }
 
-/// Where a call returns to, or what a signal stopped.
+/// A call's return address, or an interrupted instruction.
 struct Kept {
     word: Word,
-    /// The stack pointer at the call; below that of what was stopped.
+    /// The stack pointer at the call; for a signal, below that of the interrupted code.
     slot: u64,
 }
 
@@ -276,7 +276,7 @@ struct Shadow<'r> {
     code: &'r ProgramCode<'r>,
     symbols: &'r FunctionSymbols,
     calls: Vec<Kept>,
-    /// The instruction before: its address, the stack pointer, what it is, its length.
+    /// The instruction before: its address, the stack pointer, its kind, its length.
     before: Option<(u64, u64, Instruction, u64)>,
     is_signal: bool,
 }
@@ -320,7 +320,7 @@ impl<'r> Shadow<'r> {
         self.before = Some((pc, sp, instruction, len));
     }
 
-    /// Whether a jump leaves its function for the middle of the one that called, `back` after the call.
+    /// Whether a jump leaves its function for the middle of the caller; `back` is the return address of the call.
     fn is_landing(&self, from: u64, pc: u64, back: u64) -> bool {
         let names = |address: u64| -> BTreeSet<&str> {
             self.symbols.at(address).iter().map(|name| name.split(".cold").next().unwrap_or(name)).collect()
@@ -402,7 +402,7 @@ mod tests {
             calls
         };
         assert_eq!(stack(&[(0x100, 0x900), (0x104, 0x8f0), (0x200, 0x8f0)]), [Word::Return(0x108)]);
-        // The tail call keeps whom `inner` returns to; so does the frame of the callee.
+        // The tail call keeps the return address of `inner`; so does the frame of the callee.
         assert_eq!(stack(&[(0x204, 0x8f0), (0x300, 0x8f0), (0x304, 0x8e0)]), [Word::Return(0x108)]);
         assert_eq!(stack(&[(0x308, 0x8e0), (0x400, 0x8e0)]), [Word::Return(0x108), Word::Return(0x30c)]);
         assert_eq!(stack(&[(0x30c, 0x8e0)]), [Word::Return(0x108)]);

@@ -1,4 +1,4 @@
-//! What a stepped program gives: the entries of functions, each with its stack.
+//! The output of a stepped program: the entries of functions, each with its stack.
 
 /// How far each program is stepped.
 #[derive(Clone, Copy)]
@@ -9,7 +9,7 @@ pub(super) struct Limits {
     pub(super) entries: usize,
 }
 
-/// What a word of a stack is.
+/// A word of a stack.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Word {
     /// The function was entered here, or stopped by a signal.
@@ -33,6 +33,6 @@ impl Word {
 pub(super) struct Run {
     pub(super) entries: Vec<usize>,
     pub(super) stacks: Vec<Vec<Word>>,
-    /// Why there are no more.
+    /// Why the run ended.
     pub(super) end: String,
 }

@@ -15,9 +15,9 @@ pub(super) struct Links {
     pub(super) whole: PathBuf,
 }
 
-/// What a build makes.
+/// The output of a build.
 pub(super) struct Made {
-    /// The program, and what it opens.
+    /// The program, and the modules that it loads.
     pub(super) modules: Vec<Links>,
     /// The build's own objects, as the links without folding have them.
     pub(super) objects: Vec<PathBuf>,
@@ -113,7 +113,7 @@ impl TracedBuild {
             );
             rustc.args(["--edition=2024", "-O", "-g", "-C", "target-feature=+crt-static"]);
             rustc.args(["-C", "relocation-model=static", "-C", "codegen-units=1"]);
-            // What rustc merges has one symbol in both links, but where the build asks for it.
+            // A function that rustc merges has one symbol in both links, unless the build requests merging.
             if self.form != Form::Merging || name == "single" {
                 rustc.args(["-Z", "merge-functions=disabled"]).env("RUSTC_BOOTSTRAP", "1");
             }
@@ -137,13 +137,13 @@ impl TracedBuild {
         })
     }
 
-    /// What the linker is told of the symbols of a program.
+    /// Options of the linker for the symbols of a program.
     fn discard(&self, name: &str) -> Option<&'static str> {
         let is_whole = name.ends_with("whole") || name.starts_with("single");
         (self.form == Form::NoLocals && !is_whole).then_some("-Wl,--discard-all")
     }
 
-    /// Where the driver finds the linker; gcc looks for it in folders of its own, and in no other.
+    /// The folder where the driver finds the linker; gcc searches only its own folders.
     fn linkers(&self, dir: &Path) -> Result<Option<String>, String> {
         let folder = match (self.linker, self.compiler) {
             ("lld", _) => sh::llvm("ld.lld")?.parent().map(Path::to_owned),
@@ -161,14 +161,14 @@ impl TracedBuild {
         Ok(folder.map(|folder| format!("-B{}", folder.display())))
     }
 
-    /// Takes away what the form takes away of a folded program.
+    /// Strips from a folded program what the form strips.
     fn strip(&self, folded: &Path) -> Result<(), String> {
         match self.form {
             Form::Stripped => {
                 sh::run(Command::new(sh::llvm("llvm-objcopy")?).arg("--discard-all").arg(folded))
             }
             Form::DebugFile => {
-                // LLVM's writes notes that are none into debug files of mold's programs.
+                // LLVM's tool writes malformed notes into debug files of mold's programs.
                 let objcopy = || Ok::<_, String>(Command::new(self.target.objcopy()?));
                 let debug = folded.with_extension("debug");
                 sh::run(objcopy()?.arg("--only-keep-debug").arg(folded).arg(&debug))?;

@@ -40,18 +40,18 @@ const HELP: &str = "cargo xtask trace [--foldsym PROGRAM] [--steps N] [--entries
 
 #[derive(Default)]
 struct Tally {
-    /// By certainty: frames, and those whose first candidate is right.
+    /// By certainty: frames, and frames whose first candidate is right.
     by_certainty: BTreeMap<String, (u64, u64)>,
-    /// Frames that are folded or in doubt: of all builds, and of those of one program, compiler, linker, form or target.
+    /// Frames that are folded or in doubt: of all builds, and of the builds of one program, compiler, linker, form or target.
     folded: Doubted,
     rows: BTreeMap<(&'static str, &'static str), Doubted>,
-    /// Whose first candidate is another function: the certainty, the caller, that function, and the one that ran.
+    /// Frames whose first candidate is another function: the certainty, the caller, that function, and the function that ran.
     other_first: BTreeMap<[String; 4], u64>,
-    /// `exact` and `unique` answers of another function, and answers of several without the one that ran.
+    /// `exact` and `unique` answers with another function, and answers with several functions without the one that ran.
     wrong: Vec<String>,
-    /// Answers of several candidates of which none has the name of the function that ran, and one has no name.
+    /// Answers with several candidates, none of which has the name of the function that ran, and one of which has no name.
     nameless: u64,
-    /// Builds that were judged, and those whose compiler or linker failed.
+    /// Builds that were judged, and builds whose compiler or linker failed.
     built: usize,
     not_built: usize,
     /// Builds whose two runs entered different functions at some point, where their comparison ended.
@@ -62,11 +62,11 @@ struct Tally {
 #[derive(Clone, Copy, Default)]
 struct Doubted {
     frames: u64,
-    /// Those whose first candidate is right.
+    /// Frames whose first candidate is right.
     first: u64,
-    /// Those whose stack of addresses, from the frame outwards, was seen with one function alone in its program's run.
+    /// Frames whose stack of addresses, from the frame outwards, occurred with only one function in the program's run.
     ceiling: u64,
-    /// Those that are right by the function that llvm-symbolizer names.
+    /// Frames that are right by the function that llvm-symbolizer names.
     llvm: u64,
 }
 
@@ -122,7 +122,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
     };
     for build in builds(all).iter().filter(|build| build.name().contains(&only)) {
         one(build, &foldsym, [&sources, &dir, &tracer], limits, &mut tally)?;
-        // What was counted is there also where the rest is stopped.
+        // The counts are written even if the rest is stopped.
         write(&tally)?;
     }
     let mut commonest: Vec<_> = tally.other_first.iter().collect();
@@ -133,7 +133,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
     report(&tally)
 }
 
-/// What was counted, as a page.
+/// The counts, as a page.
 fn page(tally: &Tally) -> String {
     let mut text = format!(
         "{} builds, each stepped beside the same objects linked without folding; {} more could not be made, or do not run.\n\n\
@@ -192,7 +192,7 @@ fn one(
     let name = build.name();
     let made = match build.make(&sources.join("programs"), &dir.join(&name)) {
         Ok(made) => made,
-        // Linkers fail on some of these: mold 1.10 ends by an assertion where it keeps relocations of exception tables.
+        // Linkers fail on some of these: mold 1.10 ends by an assertion if it keeps relocations of exception tables.
         Err(error) => {
             println!("{name}: not built: {}", error.lines().next().unwrap_or_default());
             tally.not_built += 1;
@@ -269,7 +269,8 @@ fn judge(
 /// Which functions each stack of addresses was seen with.
 struct Seen<'t> {
     stacks: Vec<Vec<Word>>,
-    /// By a frame and those outwards of it: the functions that the frame was of, by their symbols in the link without folding.
+    /// By the addresses of a frame and of the frames outwards of it: the functions of the frame, by their symbols in the link without
+    /// folding.
     functions: BTreeMap<Vec<Word>, BTreeSet<Option<&'t str>>>,
 }
 
@@ -292,17 +293,17 @@ impl<'t> Seen<'t> {
     }
 }
 
-/// What is known of a frame beside foldsym's answer.
+/// What is known of a frame, in addition to foldsym's answer.
 struct Says<'t> {
     /// llvm-symbolizer names the function.
     other: bool,
-    /// Its stack was seen with one function alone.
+    /// Its stack occurred with only one function.
     alone: bool,
     caller: Option<&'t str>,
 }
 
-/// True for the name of one of these functions: its linkage name, or its plain one, where the debug information has no other: gcc's of
-/// what is local to a file, and that of `-g1`, where gold drops the symbol besides.
+/// True for the name of one of these functions: its linkage name, or its plain name if the debug information has no other. gcc gives only a
+/// plain name to a function that is local to a file, and so does `-g1`, where gold also drops the symbol.
 fn is_one(name: &str, names: &[&str]) -> bool {
     let is_plain = !name.is_empty() && !name.starts_with("_Z");
     // gcc spells template arguments in it.
@@ -338,7 +339,7 @@ fn count(tally: &mut Tally, answer: &Answer, names: &[&str], says: Says<'_>, pla
         "likely" | "" => false,
         _ => {
             let is_there = (0..answer.candidates.len()).any(is_right);
-            // A function whose name is not in the program: it may be the one that ran, which nothing shows.
+            // A candidate whose name is not in the program: it may be the function that ran, but nothing shows it.
             let is_nameless = !is_there && answer.candidates.iter().any(|one| one.names[0].is_empty());
             tally.nameless += u64::from(is_nameless);
             !is_there && !is_nameless

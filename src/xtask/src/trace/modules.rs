@@ -1,4 +1,4 @@
-//! Stacks to answers: of a program alone by its addresses, of one with plugins by the modules of its process.
+//! Answers stacks: those of a single program by its addresses, those of a program with plugins by the modules of its process.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,10 +11,10 @@ use crate::sh;
 use super::entries::Word;
 use super::run::{Pair, Traced};
 
-/// What foldsym answers to each frame of each stack.
+/// foldsym's answer for each frame of each stack.
 ///
 /// # Errors
-/// A process that fails, or answers that are none.
+/// A process that fails, or output that is not an answer.
 pub(super) fn ask(foldsym: &Foldsym, folded: &[&Path], traced: &Traced) -> Result<Vec<Vec<Answer>>, String> {
     let mut files = Vec::new();
     for program in folded {

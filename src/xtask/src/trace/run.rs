@@ -3,9 +3,9 @@
 //! Programs of x86-64 and i386 are stepped by `ptrace` (`tracer.c`), others by an emulator (the module `emulated`). Both give the same:
 //! entries of functions with their stacks.
 //!
-//! The two programs run apart. What they have in common are entries of the program's own functions, in one order: entry `n` of
-//! the one is entry `n` of the other. That is checked for each: the symbol of the link without folding must be among those
-//! at the address in the other, or be gone there. At the first that is not so the comparison ends.
+//! The two programs run separately. Their common events are entries of the program's own functions, in one order: entry `n` of the one is
+//! entry `n` of the other. That is checked for each: the symbol of the link without folding must be among the symbols at the address in the
+//! other, or be gone there. At the first mismatch the comparison ends.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -24,13 +24,13 @@ pub(super) type Pair = (Word, Word);
 /// Sorts all frame descriptions of a static program when something is first thrown: millions of instructions.
 const SKIPPED: &str = "_Unwind_Find_FDE";
 
-/// What two runs have in common.
+/// The common events of two runs.
 pub(super) struct Traced {
     /// Distinct stacks.
     pub(super) stacks: Vec<Vec<Pair>>,
     /// The functions of the link without folding.
     pub(super) truth: FunctionSymbols,
-    /// What is added to the addresses of each module with folding.
+    /// The load bias of each module with folding.
     pub(super) bases: Vec<u64>,
     /// Entries that were compared, and why no more were.
     pub(super) entries: usize,
@@ -71,7 +71,7 @@ pub(super) fn trace(tracer: &Path, target: &Target, made: &Made, limits: Limits)
     let mut end = format!("{}, {}", ours.end, theirs.end);
     let fits = |ours: Word, theirs: Word| {
         let (ours, theirs) = (whole.at(ours.address()), plain.at(theirs.address()));
-        // A function of which the compiler or gold left no name, or a jump: what has its place is of its length.
+        // A function whose name the compiler or gold dropped, or a jump: the code in its place has its length.
         let is_jump = |name: &str| made.is_merged && whole.size(name) != plain.size(name);
         let gone = |name: &str| !whole.names.contains(name) || is_jump(name);
         let is_as_long = |name: &str| ours.iter().any(|other| plain.size(other) == plain.size(name));
@@ -101,8 +101,8 @@ pub(super) fn trace(tracer: &Path, target: &Target, made: &Made, limits: Limits)
     Ok(Traced { stacks, truth: plain, bases, entries, end, is_diverged, unequal })
 }
 
-/// Where each module is in memory: a program without others is where it was linked, and one with others prints where those are.
-/// The tracer runs it at the same addresses again.
+/// The address of each module in memory: a program without other modules is at its link-time address; one with others prints their
+/// addresses. The tracer loads it at the same addresses again.
 fn bases(tracer: &Path, modules: &[Links], link: impl Fn(&Links) -> &PathBuf) -> Result<Vec<u64>, String> {
     let mut bases = vec![0];
     if modules.len() > 1 {
@@ -113,9 +113,9 @@ fn bases(tracer: &Path, modules: &[Links], link: impl Fn(&Links) -> &PathBuf) ->
     if bases.len() == modules.len() { Ok(bases) } else { Err("plugins: not all were opened".to_owned()) }
 }
 
-/// Where the program's own functions are entered in both links: those that its objects define. Libraries have other work in the two
-/// (there are fewer frame descriptions to register). What shares an address with a library's function in one counts in neither,
-/// nor does what shares an address with that.
+/// The entries of the program's own functions in both links: the functions that its objects define. Libraries do other work in the two
+/// links (there are fewer frame descriptions to register). A function that shares its address with a library's function in one link counts
+/// in neither, nor does one that shares its address with such a function.
 fn own(
     defined: &BTreeSet<String>,
     whole: &FunctionSymbols,
@@ -145,8 +145,8 @@ fn own(
     (ours.map(|(start, _)| *start).collect(), theirs.map(|(start, ..)| *start).collect())
 }
 
-/// Functions that the compiler may have merged: those that are gone or became jumps, so that their length is another, and
-/// those of the length that one of these had. Entries of the one are entries of another there, or of both.
+/// Functions that the compiler may have merged: functions that are gone or became jumps, so that their length changed, and functions of a
+/// length that one of these had. There an entry of the one may be an entry of another, or of both.
 fn merged<'n>(
     defined: &'n BTreeSet<String>,
     whole: &FunctionSymbols,

@@ -1,4 +1,4 @@
-//! Modules to the function symbols of their addresses.
+//! Finds the function symbols at the addresses of modules.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -60,12 +60,12 @@ impl FunctionSymbols {
         self.all.binary_search_by_key(&address, |(start, ..)| *start).is_ok()
     }
 
-    /// Bytes of a function's code; `None` where there is none of the name.
+    /// Bytes of a function's code; `None` if no function has the name.
     pub(super) fn size(&self, name: &str) -> Option<u64> {
         self.sizes.get(name).copied()
     }
 
-    /// Where a function begins; 0 where there is none of the name.
+    /// The start of a function; 0 if no function has the name.
     pub(super) fn start(&self, name: &str) -> u64 {
         self.all.iter().find(|(.., other)| other == name).map_or(0, |(start, ..)| *start)
     }

@@ -12,7 +12,7 @@ pub(super) struct Target {
     triple: &'static str,
     pub(super) is_host: bool,
     pub(super) is_x86: bool,
-    /// Runs the program, where this machine does not.
+    /// The emulator that runs the program, if this machine cannot.
     pub(super) emulator: Option<Emulated>,
 }
 
@@ -43,7 +43,7 @@ pub(super) static TARGETS: &[Target] = &[
 ];
 
 impl Target {
-    /// A compiler's driver, and what it is told of the target.
+    /// A compiler's driver, and its options for the target.
     ///
     /// # Errors
     /// It is not installed.

@@ -1,4 +1,4 @@
-//! Each cause explains what it is named for, and nothing beside it.
+//! Each cause explains the difference for which it is named, and no other.
 
 use super::*;
 use crate::diff::program::Code;
@@ -38,7 +38,7 @@ fn symbols() -> Symbols {
     ])
 }
 
-/// The causes that explain every difference between two answers, or `None` where one is left.
+/// The causes that explain every difference between two answers, or `None` if a difference is left.
 fn explained(oracle: Oracle, address: u64, ours: &Answer, theirs: &Answer) -> Option<Vec<&'static str>> {
     explained_in(oracle, address, ours, theirs, Fields { columns: true, starts: false })
 }
@@ -177,7 +177,7 @@ fn a_symbol_inside_a_function_does_not_rename_it() {
     assert_eq!(explained(Oracle::Llvm, 0xc6, &ours("outer", 0xc4), &theirs), None);
     assert_eq!(explained(Oracle::Llvm, 0xca, &ours("outer", 0xc0), &theirs), None);
     assert_eq!(explained(Oracle::Addr2line, 0xc6, &ours("outer", 0xc0), &theirs), None);
-    // The oracle that reads DIEs alone has another name.
+    // The oracle that reads only DIEs has another name.
     let (outer, symbols) = (ours("outer", 0xc0), symbols());
     let fields = Fields { columns: false, starts: false };
     let difference = Difference { what: What::Name, frame: 0 };
@@ -242,10 +242,10 @@ fn padding_behind_a_symbol_without_a_size_has_its_name() {
     let cause = ["padding behind a symbol without a size"];
     assert_eq!(explained(Oracle::Addr2line, 0x3c4, &ours, &Answer::default()), Some(cause.to_vec()));
     assert_eq!(explained(Oracle::Llvm, 0x3c4, &ours, &Answer::default()), None);
-    // With a line it is no padding; nor is it one of a symbol that says where it ends.
+    // An address with a line is not padding, nor is one of a symbol with a size.
     let line = answer(&[Frame { line: 4, ..declared.clone() }], 0x3c0);
     assert_eq!(explained(Oracle::Addr2line, 0x3c4, &line, &Answer::default()), None);
-    // Theirs has the symbol, and the line where the last row goes on.
+    // Theirs has the symbol, and the line to which the last row extends.
     for line in [0, 4] {
         let ours = answer(&[Frame { line, ..declared.clone() }], 0x3c0);
         let asked = |line| {

@@ -4,7 +4,9 @@
 //! `scale [options] FILE...` converts the given programs. `scale [options] --objects DIR` first
 //! links programs of an eighth, a quarter, a half and all of the object files of DIR; with `--copies N` also programs of N
 //! copies of them, whose symbols have other prefixes, so that the linker keeps each copy. At least four
-//! sizes are wanted: a line through fewer says nothing.
+//! sizes are wanted: a line through fewer says nothing. `--split N,...` adds programs of N `.dwo` files.
+
+mod split;
 
 use foldsym_benches::process::{self, Cost};
 use serde_json::Value;
@@ -20,6 +22,7 @@ usage: scale [--foldsym PATH] [--runs N] [--out DIR] (FILE... | --objects DIR [-
   --out DIR       where scale.md and scale.svg go (default benches/results)
   --link COMMAND  words before `-o OUT OBJECT...` (default: clang++ -shared -fuse-ld=lld -Wl,--icf=all)
   --copies N,...  programs of N times all objects too: each copy needs as much room in DIR as the objects
+  --split N,...   programs with N `.dwo` files too, from generated sources; the compiler is the first word of --link
   --objcopy PATH  what prefixes the symbols of copies (default: llvm-objcopy)
   --work DIR      where programs are linked (default: the system's temporary folder)";
 
@@ -31,6 +34,7 @@ struct Options {
     objects: Option<PathBuf>,
     link: String,
     copies: Vec<usize>,
+    split: Vec<usize>,
     objcopy: PathBuf,
     work: PathBuf,
 }
@@ -72,6 +76,7 @@ fn parse(mut args: impl Iterator<Item = String>) -> Option<Options> {
         objects: None,
         link: "clang++ -shared -fuse-ld=lld -Wl,--icf=all".into(),
         copies: Vec::new(),
+        split: Vec::new(),
         objcopy: "llvm-objcopy".into(),
         work: std::env::temp_dir(),
     };
@@ -82,10 +87,8 @@ fn parse(mut args: impl Iterator<Item = String>) -> Option<Options> {
             "--out" => options.out = args.next()?.into(),
             "--objects" => options.objects = Some(args.next()?.into()),
             "--link" => options.link = args.next()?,
-            "--copies" => {
-                let copies = args.next()?;
-                options.copies = copies.split(',').map(|one| one.parse().ok()).collect::<Option<Vec<_>>>()?;
-            }
+            "--copies" => options.copies = numbers(&args.next()?)?,
+            "--split" => options.split = numbers(&args.next()?)?,
             "--objcopy" => options.objcopy = args.next()?.into(),
             "--work" => options.work = args.next()?.into(),
             _ if arg.starts_with('-') => return None,
@@ -96,18 +99,28 @@ fn parse(mut args: impl Iterator<Item = String>) -> Option<Options> {
     (fits && (options.copies.is_empty() || options.objects.is_some())).then_some(options)
 }
 
+fn numbers(text: &str) -> Option<Vec<usize>> {
+    text.split(',').map(|one| one.parse().ok().filter(|number| *number > 0)).collect()
+}
+
 fn scale(options: &Options) -> Result<()> {
     let dir = options.work.join(format!("foldsym-scale-{}", std::process::id()));
     std::fs::create_dir_all(&dir)?;
-    let points = measure_all(options, &dir);
+    let measured = measure_all(options, &dir).and_then(|points| {
+        Ok((points, if options.split.is_empty() { None } else { Some(split::measure(options, &dir)?) }))
+    });
     std::fs::remove_dir_all(&dir)?;
-    let mut points = points?;
+    let (mut points, split) = measured?;
     points.sort_by(|one, other| one.entries.total_cmp(&other.entries));
     if points.len() < 4 {
         eprintln!("only {} sizes: give at least 4", points.len());
     }
     std::fs::create_dir_all(&options.out)?;
-    let table = table(&points, options.runs);
+    let mut table = table(&points, options.runs);
+    if let Some(split) = split {
+        table.push('\n');
+        table.push_str(&split);
+    }
     print!("{table}");
     std::fs::write(options.out.join("scale.md"), table)?;
     std::fs::write(options.out.join("scale.svg"), plot(&points))?;
