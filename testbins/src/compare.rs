@@ -17,7 +17,7 @@ pub struct Frame {
 /// What the answers of one source of answers can be held to.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Options {
-    /// Compare columns; a `.fsym` has them only when asked.
+    /// Compare columns; a `.fsym` has them only if they were requested.
     pub columns: bool,
     /// The source reads no symbols (`addr2line`): the outermost name is not compared, and where llvm-symbolizer knows
     /// a symbol's name alone, no answer is right.
@@ -112,7 +112,7 @@ fn check<'e>(
             _ => Err("depth"),
         };
     }
-    // Between functions llvm-symbolizer prints the line that the row before runs on to; that is nobody's code.
+    // Between functions llvm-symbolizer prints the line of the row before; that code belongs to no function.
     if nothing_found && wanted.len() == 1 && wanted[0].name.is_empty() {
         return Ok(Some("padding"));
     }

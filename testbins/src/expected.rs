@@ -75,7 +75,7 @@ pub struct Expected {
     pub arch: Option<String>,
     /// The version line and the flags of the oracle.
     pub oracle: String,
-    /// Whether every code address was asked, or only starts, ends, row addresses and a sample.
+    /// Whether every code address was looked up, or only starts, ends, row addresses and a sample.
     pub every_address: bool,
     /// Index, name, address (synthetic in `ET_REL`) and size of each section with code.
     pub sections: Vec<(usize, String, u64, u64)>,
@@ -109,7 +109,7 @@ impl<T: Clone + Eq + std::hash::Hash> Table<T> {
 }
 
 impl Expected {
-    /// The frames at an address, innermost first; `None` if it was not asked.
+    /// The frames at an address, innermost first; `None` if it was not looked up.
     pub fn frames(&self, address: u64) -> Option<&[PrintedFrame]> {
         let run = self.runs.get(self.runs.partition_point(|run| run.start <= address).checked_sub(1)?)?;
         (address < run.end).then(|| self.stacks[run.stack].as_slice())

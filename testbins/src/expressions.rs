@@ -169,7 +169,7 @@ impl<'a> Seeded<'_, 'a> {
         }
     }
 
-    /// gimli's result; `None` where it asks for what cannot be given.
+    /// gimli's result; `None` if it asks for what cannot be given.
     fn gimli(&self, expression: gimli::Expression<Reader<'a>>) -> Option<Found<'a>> {
         let size = usize::from(self.unit.encoding().address_size);
         let mut evaluation = expression.evaluation(self.unit.encoding());

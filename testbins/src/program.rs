@@ -85,7 +85,7 @@ fn fat_slices(bytes: &[u8]) -> Result<Vec<(String, std::ops::Range<usize>)>, Err
 impl Program {
     /// Reads `path`, or one architecture of it.
     ///
-    /// The code sections of an `ET_REL` file, which all begin at 0, are laid one after the other from 0x1000 on, in
+    /// The code sections of an `ET_REL` file, which all begin at 0, are laid one after another from 0x1000 on, in
     /// section order and by their alignment. Only these files are relocated.
     ///
     /// # Errors
@@ -119,9 +119,8 @@ impl Program {
         Ok(Program { code, symbols, relocatable, bases, bytes })
     }
 
-    /// The file's bytes; in `ET_REL` with the synthetic addresses in its section headers, as a reader needs them that
-    /// cannot be told which section an address is in; and without `.debug_aranges`, which llvm-symbolizer trusts but
-    /// does not relocate.
+    /// The file's bytes. In `ET_REL` the section headers have the synthetic addresses, for a reader that cannot be given the section of an
+    /// address; and `.debug_aranges` is removed, which llvm-symbolizer trusts but does not relocate.
     pub fn placed_bytes(&self) -> Result<Vec<u8>, Error> {
         let mut bytes = self.bytes.clone();
         if !self.relocatable {
@@ -130,7 +129,7 @@ impl Program {
         let file = File::parse(&*self.bytes)?;
         let (is_64, little) = (file.is_64(), file.is_little_endian());
         let read = |at: usize, len: usize| number(&self.bytes[at..at + len], little);
-        // e_shoff, e_shentsize, and sh_addr in an entry; sh_size is two words behind sh_addr.
+        // e_shoff, e_shentsize, and sh_addr in an entry; sh_size is two words after sh_addr.
         let (table, entry, field, word) = match is_64 {
             true => (read(0x28, 8), read(0x3a, 2), 0x10, 8),
             false => (read(0x20, 4), read(0x2e, 2), 0x0c, 4),
@@ -288,7 +287,7 @@ impl Sections {
 pub struct Piece {
     pub start: u64,
     pub end: u64,
-    /// The DIE's linkage name, else its name; `None` where it has neither, origins included.
+    /// The DIE's linkage name, else its name; `None` if it has neither, origins included.
     pub name: Option<String>,
 }
 

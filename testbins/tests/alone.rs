@@ -1,7 +1,7 @@
-//! Functions that seem to be the only ones of their code: where others were folded or merged into them the answer must not be
-//! `unique`, and where none were it must be.
+//! Functions that seem to be the only ones with their code: if others were folded or merged into them, the answer must not be `unique`; if
+//! none were, it must be.
 //!
-//! What was folded is known from the same objects linked without folding: there each function has an address of its own.
+//! The same objects linked without folding show which functions were folded: there each function has an address of its own.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -28,7 +28,7 @@ impl Program {
         Program { path, fsym: std::fs::read(output).unwrap() }
     }
 
-    /// The symbols of its code, also those that only the loader needs.
+    /// The symbols of its code, including symbols for the loader only.
     fn symbols(&self) -> Vec<Symbol> {
         let bytes = std::fs::read(&self.path).unwrap();
         let file = object::File::parse(&*bytes).unwrap();
@@ -42,8 +42,8 @@ impl Program {
         self.symbols().iter().find(|symbol| symbol.0 == name).unwrap().1
     }
 
-    /// How sure the answer at an address is, why, and the names of all functions that it may be. A stack says the same of how
-    /// sure it is.
+    /// The certainty and the reason of the answer at an address, and the names of all functions that it may be. A stack of that address has
+    /// the same certainty.
     fn at(&self, address: u64) -> (Certainty, Option<Reason>, Vec<String>) {
         let file = SymbolFile::open(&self.fsym).unwrap();
         file.verify().unwrap();
@@ -74,7 +74,7 @@ impl Program {
         (0..file.records().piece_count()).filter(|&piece| matches!(owner(piece), Owner::Group(_))).count()
     }
 
-    /// How many functions are alone at their code, by reason.
+    /// The number of functions that are the only ones with their code, by reason.
     fn reasons(&self) -> BTreeMap<Option<Reason>, usize> {
         let file = SymbolFile::open(&self.fsym).unwrap();
         let owner = |piece| file.records().piece(foldsym_lookup::PieceId(piece)).unwrap().owner;
@@ -123,7 +123,30 @@ fn folded_functions_without_an_entry_are_functions() {
     }
 }
 
-/// Where nothing of a folded function is left but perhaps a name, and what would show it was stripped.
+/// Two names and two line sequences at one address, and nothing shows which name has which lines: neither gets the lines of
+/// the other.
+#[test]
+fn names_do_not_get_the_lines_of_each_other() {
+    let program = Program::new("alone.lines.set/program");
+    let file = SymbolFile::open(&program.fsym).unwrap();
+    let mut frames = Frames::new();
+    let address = ImageAddr(program.address("half_long"));
+    let Lookup::Found(found) = file.lookup(address, &mut frames).unwrap() else { panic!() };
+    for index in 0..found.member_count() {
+        file.member_frames(&found, index, &mut frames).unwrap();
+        assert_eq!(file.frames(&frames).last().unwrap().unwrap().line, 0);
+    }
+    // Unfolded, each has its own.
+    let unfolded = Program::new("alone.lines.set/program.unfolded");
+    let file = SymbolFile::open(&unfolded.fsym).unwrap();
+    for (name, line) in [("half_long", 4), ("half_size", 6)] {
+        let address = ImageAddr(unfolded.address(name));
+        assert!(matches!(file.lookup(address, &mut frames).unwrap(), Lookup::Found(_)));
+        assert_eq!(file.frames(&frames).last().unwrap().unwrap().line, line);
+    }
+}
+
+/// At most a name remains of a folded function, and the data that would show it was stripped.
 #[test]
 fn a_stripped_program_is_never_unique() {
     for set in ["stripped", "library"] {
@@ -140,8 +163,77 @@ fn a_stripped_program_is_never_unique() {
     assert!(!discarded.reasons().contains_key(&None));
 }
 
-/// Units whose names for functions are no symbols, in a program that has its local symbols, were renamed: nobody was folded.
-/// Of two new names at one address nothing tells that they are one function's.
+/// The linker folded a local function of an object without debug information into a described one, and was called with an option that drops
+/// local symbols. No described function is local, so no trace of it is left.
+#[test]
+fn local_symbols_that_a_linker_dropped_may_have_been_of_folded_functions() {
+    let whole = Program::new("alone.vendor.set/whole");
+    assert_eq!(whole.address("own"), whole.address("hidden"));
+    assert_eq!(whole.at(whole.address("own")).2, ["hidden", "own"]);
+    for linker in ["lld", "mold", "gold"] {
+        let program = Program::new(&format!("alone.vendor.set/{linker}"));
+        assert!(program.symbols().iter().all(|symbol| symbol.0 != "hidden"));
+        let (certainty, reason, _) = program.at(program.address("own"));
+        assert_eq!((certainty, reason), (Certainty::Likely, Some(Reason::Stripped)), "{linker}");
+        assert!(!program.reasons().contains_key(&None), "{linker}");
+    }
+}
+
+/// LLVM left a jump in the place of a merged function. With `-gline-tables-only`, neither function has an entry. A function that only calls
+/// another one has lines of its own, and is not such a jump.
+#[test]
+fn jumps_of_merged_functions_show_without_entries_too() {
+    for debug in ["g", "g1"] {
+        let apart = Program::new(&format!("alone.jumps.set/{debug}.apart"));
+        let program = Program::new(&format!("alone.jumps.set/{debug}"));
+        for name in ["first", "target"] {
+            let (certainty, reason, names) = apart.at(apart.address(name));
+            assert_eq!((certainty, reason), (Certainty::Unique, None), "{debug} {name}: {names:?}");
+        }
+        let (certainty, _, names) = program.at(program.address("first"));
+        assert_eq!(
+            (certainty, names),
+            (Certainty::Ambiguous, vec!["first".into(), "second".into()]),
+            "{debug}"
+        );
+        let (certainty, reason, _) = program.at(program.address("target"));
+        assert_eq!((certainty, reason), (Certainty::Likely, Some(Reason::MergedWithoutTrace)), "{debug}");
+    }
+}
+
+/// A symbol of one of several functions of one plain name is not a name of the others.
+#[test]
+fn a_symbol_of_several_functions_names_none_of_them() {
+    for linker in ["lld", "mold", "gold"] {
+        let program = Program::new(&format!("alone.classes.set/{linker}"));
+        let address = program.symbols().iter().find(|symbol| symbol.0.contains("3getEv")).unwrap().1;
+        let (certainty, _, names) = program.at(address);
+        assert_eq!((certainty, names), (Certainty::Ambiguous, vec!["get".into(), "get".into()]), "{linker}");
+        let file = SymbolFile::open(&program.fsym).unwrap();
+        let records = file.records();
+        for id in 0..records.function_count() {
+            let function = records.function(foldsym_lookup::FunctionId(id)).unwrap();
+            assert_eq!(records.aliases(&function).count(), 0, "{linker}");
+        }
+    }
+}
+
+/// Mach-O symbols have no size. Without the local ones, code after a function may be another function.
+#[test]
+fn code_behind_a_function_is_its_own_only_if_nothing_was_removed() {
+    for arch in ["arm64", "x86_64"] {
+        let whole = Program::new(&format!("alone.inside.set/{arch}.debug"));
+        let local = whole.address("_local");
+        assert_eq!(whole.at(local).2, ["local"], "{arch}");
+        let program = Program::new(&format!("alone.inside.set/{arch}-x.debug"));
+        let file = SymbolFile::open(&program.fsym).unwrap();
+        let found = file.lookup(ImageAddr(local), &mut Frames::new()).unwrap();
+        assert!(!matches!(found, Lookup::Found(_)), "{arch}: {found:?}");
+    }
+}
+
+/// In a program that has its local symbols, some units have names for functions that are not symbols: the symbols were renamed, and no
+/// function was folded. If two new names are at one address, nothing shows that both belong to one function.
 #[test]
 fn a_unit_of_which_no_name_is_a_symbol_is_renamed() {
     let program = Program::new("alone.misnamed.set/program");
@@ -163,7 +255,7 @@ fn an_object_without_debug_information_makes_all_less_certain() {
     assert!(!program.reasons().contains_key(&None), "{:?}", program.reasons());
     let (certainty, reason, _) = program.at(program.address("run"));
     assert_eq!((certainty, reason), (Certainty::Likely, Some(Reason::UndescribedObject)));
-    // `more` and `also_more` may be two functions that were folded; nothing tells.
+    // `more` and `also_more` may be two functions that were folded; nothing shows it.
     let (certainty, reason, _) = program.at(program.address("more"));
     assert_eq!((certainty, reason), (Certainty::Likely, Some(Reason::PlainNames)));
     // Without its code, a function of that object may jump to any of LLVM's units.

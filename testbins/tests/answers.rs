@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use foldsym_convert::{NoProgress, Options, convert, verify_by_addr2line};
+use foldsym_convert::internal::verify_by_addr2line;
+use foldsym_convert::{NoProgress, Options, convert};
 use foldsym_lookup::{Frames, ImageAddr, Lookup, SymbolFile};
 use foldsym_testbins::compare::{self, Frame, Outcome, compare};
 use foldsym_testbins::expected::Expected;
@@ -10,13 +11,12 @@ use foldsym_testbins::root;
 
 fn converted(expected: &Expected, folder: &Path) -> Vec<u8> {
     let output = folder.join("out.fsym");
-    let options = Options {
-        threads: 2,
-        arch: expected.arch.clone(),
-        columns: true,
-        name_index: true,
-        ..Options::default()
-    };
+    let options = Options::default().with(|options| {
+        options.threads = 2;
+        options.arch = expected.arch.clone();
+        options.columns = true;
+        options.name_index = true;
+    });
     let built = root().join("built").join(&expected.program);
     // Away from `built`, so that no separate debug file is found beside the program.
     let input = if built.is_file() { folder.join("program") } else { built.clone() };
@@ -108,7 +108,7 @@ fn every_program_answers_as_llvm_symbolizer() {
 fn addr2line_agrees_with_every_file_and_finds_those_of_other_programs() {
     let folder = tempfile::tempdir().unwrap();
     let output = folder.path().join("fsym");
-    let options = Options { threads: 2, ..Options::default() };
+    let options = Options::default().with(|options| options.threads = 2);
     let (mut asked, mut not_asked) = (0, Vec::new());
     for entry in std::fs::read_dir(root().join("built")).unwrap() {
         let program = entry.unwrap().path();

@@ -1,4 +1,4 @@
-//! What is committed fits together: every program has its case and its answers, is small, and names no machine.
+//! Checks that the committed files fit together: every program has its case and its answers, is small, and contains no path of one machine.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

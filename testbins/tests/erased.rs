@@ -1,8 +1,8 @@
-//! Erases addresses from programs as a linker that folds does, and compares what is found again with what was there.
+//! Erases addresses from programs as a folding linker does, and compares the recovered functions with the original.
 //!
-//! Every word of `.debug_addr` becomes a tombstone: each function is then known by its line sequence alone, and the code
-//! that is inlined into it by its lengths and lines. The original says for each address which frames are right. Frames
-//! may be missing where nothing is proved; none may be wrong. With the relocations of `--emit-relocs` nothing is missing.
+//! Every word of `.debug_addr` becomes a tombstone. Then each function is known only by its line sequence, and its inlined code by lengths
+//! and lines. The original gives the right frames of each address. Frames may be missing if nothing proves them; none may be wrong. With
+//! the relocations of `--emit-relocs` nothing is missing.
 
 use foldsym_convert::{NoProgress, Options, Report, convert};
 use foldsym_lookup::{Frames, ImageAddr, Lookup, SymbolFile};
@@ -114,13 +114,13 @@ fn kept_relocations_hold_what_was_erased() {
     let folder = tempfile::tempdir().unwrap();
     let bytes = std::fs::read(root().join("built/fold.clang-relocs.set/program")).unwrap();
     let (_, report) = converted(&bytes, folder.path(), "relocations");
-    let relocated = report.decided.by_evidence[foldsym_convert::model::How::Relocation as usize];
+    let relocated = report.decided.by_evidence[foldsym_convert::internal::model::How::Relocation as usize];
     assert!(relocated > 20, "{:?}", report.decided);
     assert_eq!(report.decided.inlines.lost, 0);
 }
 
-/// Nothing tells which of two functions has which of two sequences, which differ in columns alone: without columns both have
-/// the same lines.
+/// Two functions have two sequences that differ only in columns: nothing shows which belongs to which. Without columns both have the same
+/// lines.
 #[test]
 fn sequences_that_differ_in_columns_alone_give_lines() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Every location expression of every test program gives the same in our evaluator and in gimli's.
+//! Every location expression of every test program has the same result in our evaluator and in gimli's.
 
 use foldsym_testbins::expressions::{Tally, compare};
 use foldsym_testbins::program::{Program, architectures};
@@ -35,6 +35,6 @@ fn gimli_agrees() {
         }
     }
     println!("{}", all.line());
-    // The oracle must have been asked, and not have been excused.
+    // The oracle must have evaluated the expressions, and must not have skipped any.
     assert!(all.same > 10_000 && all.extended == 0, "{}", all.line());
 }

@@ -1,7 +1,7 @@
 //! Converts the programs that know who is on their stacks, resolves every recorded stack, and judges every frame.
 //!
-//! Never allowed: an `exact` that is another function, an answer without the function that ran, a wrong line. How many frames must
-//! be `exact` stands in `cases/fold.txt`, one number a program: raise it with what the resolution can do, to 100.
+//! Never allowed: an `exact` that is another function, an answer without the function that ran, a wrong line. `cases/fold.txt` has the
+//! percentage of frames that must be `exact`, one number per program: raise it as the resolution improves, up to 100.
 
 use std::path::Path;
 
@@ -74,13 +74,13 @@ impl Reader<'_> {
     }
 }
 
-/// What the frames of one program come to.
+/// The results for the frames of one program.
 #[derive(Debug, Default)]
 struct Outcome {
     frames: usize,
-    /// Frames whose caller decides who they are, and frames whose object's class does: those answered so, and all.
+    /// Frames that the caller decides, and frames that the object's class decides: the number answered so, and the number of all.
     exact: (u32, u32),
-    /// Of those the frames whose object's class decides.
+    /// Among those, the frames that the object's class decides.
     objects: (u32, u32),
     lines: [usize; 2],
     lost: Vec<String>,
@@ -112,8 +112,13 @@ impl Outcome {
 fn outcome(file: &str, folder: &Path) -> Outcome {
     let set = root().join("built").join(file);
     let output = folder.join(file);
-    convert(&set.join("program"), &output, &Options { threads: 2, ..Options::default() }, &NoProgress)
-        .unwrap_or_else(|error| panic!("{file}: {error}"));
+    convert(
+        &set.join("program"),
+        &output,
+        &Options::default().with(|options| options.threads = 2),
+        &NoProgress,
+    )
+    .unwrap_or_else(|error| panic!("{file}: {error}"));
     let bytes = std::fs::read(&output).unwrap();
     let mut reader = Reader { file: SymbolFile::open(&bytes).unwrap(), frames: Frames::new() };
     let merging = file.contains("merged");

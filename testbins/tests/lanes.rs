@@ -1,6 +1,6 @@
-//! The expressions of lanes and of object pointers where they are damaged: in the program, and in the file.
+//! Damaged expressions of lanes and of object pointers: in the program, and in the file.
 //!
-//! What they answer where they are sound is asked of the command line, in `src/front/cli/tests/wave.rs` and `objects.rs`.
+//! The tests of the command line check the answers of sound expressions: `src/front/cli/tests/wave.rs` and `objects.rs`.
 
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
@@ -35,9 +35,16 @@ impl Machine for Full {
 
 fn converted(input: &Path, folder: &Path) -> (Vec<u8>, Report) {
     let output = folder.join("fsym");
-    let report =
-        convert(input, &output, &Options { threads: 1, locations: true, ..Options::default() }, &NoProgress)
-            .unwrap();
+    let report = convert(
+        input,
+        &output,
+        &Options::default().with(|options| {
+            options.threads = 1;
+            options.locations = true;
+        }),
+        &NoProgress,
+    )
+    .unwrap();
     (std::fs::read(&output).unwrap(), report)
 }
 
@@ -87,7 +94,7 @@ fn damage_in_the_program() {
             }
         }
     }
-    // What is damaged is counted where it can be seen.
+    // Damage is counted if it is visible.
     assert!(counted[0] > 100 && counted[1] > 20, "{counted:?}");
 }
 

@@ -1,8 +1,8 @@
-//! Asks Mach-O programs whose functions are folded what the same objects say that were linked without folding.
+//! Compares Mach-O programs with folded functions with the same objects linked without folding.
 //!
-//! Neither program runs here. Without folding each function has an address of its own: its frames at every offset are
-//! those that `llvm-symbolizer` gives there, and the disassembly shows whom it calls and where it jumps to. Folding keeps
-//! bytes, so both must hold for every member of a group at the same offsets.
+//! Neither program runs here. Without folding each function has an address of its own: `llvm-symbolizer` gives its frames at every offset,
+//! and the disassembly shows its callees and jump targets. Folding keeps bytes, so both must hold for every member of a group at the same
+//! offsets.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -169,8 +169,13 @@ fn with_pair(set: &str, test: impl FnOnce(Pair<'_>)) {
     let folder = tempfile::tempdir().unwrap();
     let output = folder.path().join("out.fsym");
     let program = root().join("built").join(set).join("program");
-    convert(Path::new(&program), &output, &Options { threads: 2, ..Options::default() }, &NoProgress)
-        .unwrap();
+    convert(
+        Path::new(&program),
+        &output,
+        &Options::default().with(|options| options.threads = 2),
+        &NoProgress,
+    )
+    .unwrap();
     let bytes = std::fs::read(&output).unwrap();
     test(Pair::new(set, &bytes));
 }
@@ -209,7 +214,7 @@ fn every_member_has_its_frames_at_every_offset() {
     }
 }
 
-/// Calls of the program without folding, with all that may be above the return address: the callee, and what it jumps to.
+/// Calls of the program without folding, with all functions that may be above the return address: the callee, and its jump targets.
 fn ways(pair: &Pair<'_>) -> Vec<(usize, u64, usize, bool)> {
     let functions = &pair.functions;
     let holding = |address: u64| {
@@ -260,7 +265,7 @@ fn no_call_is_answered_wrong_and_as_many_exact_as_claimed() {
                 }
                 let folded = pair.is_folded(start(from));
                 let mut returns = vec![start(from) + offset];
-                // A call of a folded caller by one that is not tells which it is.
+                // A call of a folded caller, from code that is not folded, shows which caller it is.
                 let known = all.iter().find(|&&(outer, _, callee, jumped)| {
                     callee == from && !jumped && !pair.is_folded(functions[outer].0.address)
                 });

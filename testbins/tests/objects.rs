@@ -1,4 +1,4 @@
-//! Every place of an object that a file keeps is one that gimli reads of the program, and none that a live method has is left out.
+//! Every place of an object in a file is one that gimli reads from the program, and no place of a live method is left out.
 //!
 //! `FOLDSYM_OBJECTS` names more programs, one a line.
 
@@ -71,8 +71,8 @@ fn compare(path: &Path, file: &SymbolFile<'_>) -> Tally {
         tally.members += 1;
         tally.entries += list.len() as u64;
         let same = |method: &&&Method| {
-            // What counts from where the function was, and what has its address. Of an erased one linkers write 0 or 1 for
-            // the address that a list counts from (0 twice would end a list of DWARF 4).
+            // Entries relative to the function's old address, and entries with their own addresses. For an erased function linkers write 0
+            // or 1 as the base address of a list (0 twice would end a list of DWARF 4).
             let live = method.starts.contains(start);
             let bases = if live { vec![*start] } else { vec![0, 1] };
             bases.into_iter().any(|base| {
@@ -96,7 +96,7 @@ fn compare(path: &Path, file: &SymbolFile<'_>) -> Tally {
             )),
         }
     }
-    // What a live method says must be there.
+    // The entries of a live method must be there.
     for method in all.iter().filter(|method| !method.places.is_empty()) {
         let here = || kept.iter().filter(|(start, ..)| method.starts.contains(start));
         if here().next().is_some()
@@ -109,7 +109,10 @@ fn compare(path: &Path, file: &SymbolFile<'_>) -> Tally {
 }
 
 fn converted(path: &Path, output: &Path) -> Vec<u8> {
-    let options = Options { threads: 2, locations: true, ..Options::default() };
+    let options = Options::default().with(|options| {
+        options.threads = 2;
+        options.locations = true;
+    });
     convert(path, output, &options, &NoProgress)
         .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     std::fs::read(output).unwrap()

@@ -22,9 +22,12 @@ const DIFFERENT: &[(&str, &str)] = &[
     ("lanes.first", NO_FOLDER),
     ("lanes.user", NO_FOLDER),
     ("merged.gcc-lld", TWINS),
+    ("merged_slots.folded", TWINS),
+    ("sides.lld", TWINS),
     ("slot_table.lld", TWINS),
     ("slot_table.passed", TWINS),
     ("thunks.lld", TWINS),
+    ("twice.lld", TWINS),
     (
         "units.gcc-dwz-dwarf4",
         "addr2line finds no function in a unit whose subprograms refer to a partial unit",

@@ -1,8 +1,9 @@
-//! Functions that share their code, told apart by what is recorded beside call sites: call tables of the 2009 proposal,
-//! and entries without an address of what gcc merged. The sources say who calls whom.
+//! Functions that share their code, distinguished by records other than call sites: call tables of the 2009 proposal, and entries without
+//! an address of functions that gcc merged. The sources show which function calls which.
 
 use foldsym_convert::{NoProgress, Options, Report, convert};
 use foldsym_lookup::{Certainty, Frames, ImageAddr, Lookup, Resolved, ReturnAddr, StackAddr, SymbolFile};
+use foldsym_resolve::{Caller, Ranker};
 use foldsym_testbins::root;
 use object::{Object as _, ObjectSection as _, ObjectSymbol as _};
 
@@ -66,6 +67,13 @@ impl Program {
 
     /// The same, on an object with this pointer to its virtual functions.
     fn who_of(&self, pc: u64, backs: &[u64], vptr: Option<u64>) -> (Option<Certainty>, Vec<String>) {
+        let (certainty, mut names) = self.likeliest_first(pc, backs, vptr);
+        names.sort();
+        (certainty, names)
+    }
+
+    /// The same, the likeliest first.
+    fn likeliest_first(&self, pc: u64, backs: &[u64], vptr: Option<u64>) -> (Option<Certainty>, Vec<String>) {
         let file = SymbolFile::open(&self.fsym).unwrap();
         let mut entries = vec![StackAddr::Exact(ImageAddr(pc))];
         entries.extend(backs.iter().map(|&back| StackAddr::Return(ReturnAddr(back))));
@@ -74,9 +82,19 @@ impl Program {
         if let Some(vptr) = vptr {
             file.resolve_object(&mut resolved[0], ImageAddr(vptr), entries.get(1).copied()).unwrap();
         }
-        let mut names = names(&file, pc, &resolved[0]);
-        names.sort();
-        (resolved[0].certainty, names)
+        (resolved[0].certainty, names(&file, pc, &resolved[0]))
+    }
+
+    /// The candidate that `Ranker` puts first, on an object with this pointer to its virtual functions.
+    fn ranked_first(&self, pc: u64, back: u64, vptr: u64) -> String {
+        let file = SymbolFile::open(&self.fsym).unwrap();
+        let (address, caller) = (StackAddr::Exact(ImageAddr(pc)), StackAddr::Return(ReturnAddr(back)));
+        let outer = file.resolve_one(caller, None).unwrap();
+        let mut resolved = file.resolve_one(address, Some((caller, &outer))).unwrap();
+        file.resolve_object(&mut resolved, ImageAddr(vptr), Some(caller)).unwrap();
+        let caller = Caller { address: caller, resolved: &outer, first: 0 };
+        let first = Ranker::default().first((0, &file), address, &resolved, Some(caller));
+        names(&file, pc, &resolved).swap_remove(first as usize)
     }
 
     /// The same of the innermost frame, by the slot of the call that returns to `back` too; the likeliest first.
@@ -123,7 +141,7 @@ fn a_call_table_says_whom_a_call_calls() {
         for ((back, target), callee) in calls.iter().zip(["first", "second", "third", "left", "right"]) {
             assert_eq!(program.who(*target, &[*back]), answer(Certainty::Exact, &[callee]), "{name}");
         }
-        // `left` calls `first`; of what `right` calls lld erased where it stands, and gold keeps both in one place.
+        // `left` calls `first`. lld erased the address of the call in `right`; gold keeps both calls, at one address.
         let inner = program.calls("left")[0];
         let of = |caller: usize| program.who(inner.1, &[inner.0, calls[caller].0]);
         let left = if name.ends_with("lld") {
@@ -151,14 +169,14 @@ fn a_table_of_virtual_calls_says_through_which_slot_one_goes() {
         let back = program.indirect_call(caller);
         assert_eq!(program.who(pc, &[back]), answer(Certainty::Ambiguous, BOTH));
         assert_eq!(program.who_of(pc, &[back], Some(vptr)), answer(Certainty::Exact, &[callee]));
-        // Behind another call, or on another object, nothing is known.
+        // For another call, or on another object, nothing is known.
         assert_eq!(program.who_of(pc, &[back + 1], Some(vptr)), answer(Certainty::Ambiguous, BOTH));
         assert_eq!(program.who_of(pc, &[back], Some(vptr + 8)), answer(Certainty::Ambiguous, BOTH));
     }
     assert_eq!((program.count(Kind::BadCallTable), program.count(Kind::DeadCall)), (0, 1));
 }
 
-/// `Proxy::first` ends in `second` of another object, whose frame then stands there: the slot of the call was the proxy's.
+/// `Proxy::first` ends in `second` of another object, whose frame replaces its own: the slot of the call was the proxy's.
 #[test]
 fn a_slot_proves_nothing_where_a_method_passes_its_call_on() {
     const BOTH: &[&str] = &["_ZN5Shape5firstEv", "_ZN5Shape6secondEv"];
@@ -168,6 +186,31 @@ fn a_slot_proves_nothing_where_a_method_passes_its_call_on() {
     let of = |caller: &str| program.who_of(pc, &[program.indirect_call(caller)], Some(vptr));
     assert_eq!(of("_Z10call_firstP5Shape"), answer(Certainty::Likely, BOTH));
     assert_eq!(of("_Z11call_secondP5Shape"), answer(Certainty::Exact, &BOTH[1..]));
+}
+
+/// The code of `choose` has one jump to the code of both, and clang recorded a tail call of `first`. Two blocks have that code, each
+/// with a call of its own.
+#[test]
+fn a_jump_of_folded_parts_is_one_of_each() {
+    const BOTH: &[&str] = &["_Z5firstPK4Stepi", "_Z6secondPK4Stepi"];
+    let program = Program::new("tail_parts.lld.set/program");
+    let [pc, other] = [0, 1].map(|at| program.symbol(BOTH[at]).0);
+    assert_eq!(pc, other);
+    let [choose, directly] = program.calls("start")[..] else { panic!("calls of start") };
+    assert_eq!(directly.1, pc);
+    assert_eq!(program.who(pc, &[choose.0]), answer(Certainty::Ambiguous, BOTH));
+    assert_eq!(program.who(pc, &[directly.0]), answer(Certainty::Exact, &BOTH[..1]));
+}
+
+/// A block of `choose` is folded with `other`. A jump of `choose` there is a tail call of `other`, which clang did not record.
+#[test]
+fn a_jump_to_a_part_that_is_the_entry_of_another_may_call_that() {
+    const BOTH: &[&str] = &["_Z5otherPK4Stepi", "_Z6choosePK4Stepi"];
+    let program = Program::new("entry_part.lld.set/program");
+    let pc = program.symbol(BOTH[0]).0;
+    let [choose, directly] = program.calls("start")[..] else { panic!("calls of start") };
+    assert_eq!(directly.1, pc);
+    assert_eq!(program.who(pc, &[choose.0]), answer(Certainty::Ambiguous, BOTH));
 }
 
 /// The word of a table that a call takes leads to a thunk, which has the code of other thunks.
@@ -182,12 +225,240 @@ fn a_word_that_leads_to_folded_thunks_names_a_method_where_its_class_tells_which
     names[..2].sort();
     let three = ["_ZN4Both4nearEv", "_ZN5Other4nearEv", "_Z11not_virtualP5Other"];
     assert_eq!((certainty, names), answer(Certainty::Ambiguous, &three));
-    // Both methods of one class are behind the word: neither is likely, and neither is what another class has there.
+    // The word leads to both methods of one class. Of their names only `left` is at slot 0 of a vtable. At slot 1 are both: `left` in the
+    // first vtable of `Both`, `right` in the vtable of `Second`.
     let right = program.symbol("_ZN6Direct5rightEv").0;
-    for caller in ["_Z10call_rightP6Second", "_Z9call_leftP6Second"] {
-        let (certainty, names) = who(caller, right);
-        assert_ne!(certainty, Some(Certainty::Likely), "{names:?}");
-        assert!(names.iter().any(|name| name == "_ZN4Both5rightEv"), "{names:?}");
+    let (certainty, names) = who("_Z9call_leftP6Second", right);
+    assert_eq!((certainty, &*names[0]), (Some(Certainty::Likely), "_ZN4Both4leftEv"));
+    let (certainty, names) = who("_Z10call_rightP6Second", right);
+    assert_ne!(certainty, Some(Certainty::Likely), "{names:?}");
+    assert!(names.iter().any(|name| name == "_ZN4Both5rightEv"), "{names:?}");
+}
+
+/// Nothing shows which class of the name is the base of `Leaf`. Its vtable is read anyway.
+#[test]
+fn a_table_of_a_class_with_an_unknown_base_counts() {
+    const BOTH: [&str; 2] = ["_ZN4Leaf5weighEv", "_ZN4Tree5weighEv"];
+    let program = Program::new("sides.lld");
+    let pc = program.symbol(BOTH[0]).0;
+    assert_eq!(pc, program.symbol(BOTH[1]).0);
+    let back = program.indirect_call("_Z10call_weighPN3far4NodeE");
+    let (certainty, mut names) = program.by_slot(pc, back);
+    names.sort();
+    assert_eq!((certainty, names), answer(Certainty::Ambiguous, &BOTH));
+    // With the object only its vtable counts. All methods of `Tree` are known.
+    for (table, sure, method) in
+        [("_ZTV4Leaf", Certainty::Likely, BOTH[0]), ("_ZTV4Tree", Certainty::Exact, BOTH[1])]
+    {
+        let (certainty, names) = program.likeliest_first(pc, &[back], Some(program.symbol(table).0 + 16));
+        assert_eq!((certainty, &*names[0]), (Some(sure), method));
+    }
+}
+
+/// `two` is called through the second table of `Both`, and runs on the whole object, whose first table has `one` at that slot.
+#[test]
+fn a_method_behind_a_thunk_runs_on_another_part_of_the_object() {
+    const BOTH: &[&str] = &["_ZN4Both3oneEv", "_ZN4Both3twoEv"];
+    let program = Program::new("sides.lld");
+    let pc = program.symbol(BOTH[0]).0;
+    assert_eq!(pc, program.symbol(BOTH[1]).0);
+    let vptr = program.symbol("_ZTV4Both").0 + 16;
+    for caller in ["_Z8call_oneP5First", "_Z8call_twoP6Second"] {
+        let found = program.who_of(pc, &[program.indirect_call(caller)], Some(vptr));
+        assert_eq!(found, answer(Certainty::Ambiguous, BOTH), "{caller}");
+    }
+}
+
+/// Who ran at the code of `method` in a program of the case `bases`, for a call in `caller` on an object of a class.
+fn on_object(program: &Program, method: &str, caller: &str, class: &str) -> (Option<Certainty>, String) {
+    let (pc, vptr) = (program.symbol(method).0, program.symbol(&format!("_ZTV{class}")).0 + 16);
+    // A thunk that jumps through a register, or a call through memory.
+    let back = program.calls(caller).first().map_or_else(|| program.indirect_call(caller), |call| call.0);
+    let (certainty, names) = program.likeliest_first(pc, &[back], Some(vptr));
+    (certainty, names[0].clone())
+}
+
+const WEIGH: &str = "_ZN6Parcel5weighEi";
+const CALLS: [&str; 2] = ["_Z10call_weighP4Item", "_Z10call_priceP4Item"];
+
+/// No unit describes `Parcel` and `Item`. Other classes that derive from `Item` have `weigh` at the first word.
+#[test]
+fn type_information_tells_which_classes_have_the_methods_of_one_base() {
+    for name in ["program", "library", "retpoline"] {
+        let program = Program::new(&format!("bases.typed.set/{name}"));
+        let who = |caller, class| on_object(&program, WEIGH, caller, class);
+        let likely = |method: &str| (Some(Certainty::Likely), method.to_owned());
+        assert_eq!(
+            CALLS.map(|caller| who(caller, "6Parcel")),
+            [WEIGH, "_ZN6Parcel5priceEi"].map(likely),
+            "{name}"
+        );
+        // `Gift` has its own `price`, and inherits `weigh`.
+        assert_eq!(
+            CALLS.map(|caller| who(caller, "4Gift")),
+            [WEIGH, "_ZN4Gift5priceEi"].map(likely),
+            "{name}"
+        );
+        let one = on_object(&program, "_ZN5Multi3oneEi", "_Z8call_oneP4Left", "5Multi");
+        assert_eq!(one, likely("_ZN5Multi3oneEi"), "{name}");
+        let two = on_object(&program, "_ZN5Multi3oneEi", "_Z8call_twoP5Right", "5Multi");
+        assert_eq!(two, likely("_ZN5Multi3twoEi"), "{name}");
+    }
+}
+
+/// `Shelf` has methods with the names of `Parcel`'s in another order, and `Bag` with the names of `Box`'s, whose base does not have them.
+#[test]
+fn methods_of_equal_names_in_classes_without_a_common_base_tell_nothing() {
+    for name in ["program", "retpoline"] {
+        let program = Program::new(&format!("bases.typed.set/{name}"));
+        let (certainty, first) = on_object(&program, WEIGH, "_Z10call_firstP5Shelf", "5Shelf");
+        assert_eq!(certainty, Some(Certainty::Ambiguous), "{name}");
+        // Its own methods come first.
+        assert!(first.starts_with("_ZN5Shelf"), "{name}: {first}");
+        let (certainty, _) = on_object(&program, "_ZN3Bag4openEi", "_Z10call_closeP3Bag", "3Bag");
+        assert_eq!(certainty, Some(Certainty::Ambiguous), "{name}");
+    }
+}
+
+/// Without type information nothing shows that `Gift` inherits a method of `Parcel`.
+#[test]
+fn the_only_method_of_a_class_in_a_group_is_not_at_two_words() {
+    let program = Program::new("bases.typed.set/untyped");
+    for caller in CALLS {
+        let (certainty, _) = on_object(&program, WEIGH, caller, "4Gift");
+        assert_eq!(certainty, Some(Certainty::Ambiguous), "{caller}");
+    }
+}
+
+/// `Parcel` overrides `Base::get() const`. The other overload, `Base::get()`, has the code of that overrider.
+#[test]
+fn a_const_method_does_not_override_an_overload_that_is_not_const() {
+    const BOTH: [&str; 2] = ["_ZN4Base3getEv", "_ZNK6Parcel3getEv"];
+    for level in ["-gdwarf-5", "-gmlt", "-g0"] {
+        let program = Program::new(&format!("overloads.const.set/program{level}"));
+        let pc = program.symbol(BOTH[0]).0;
+        assert_eq!(pc, program.symbol(BOTH[1]).0);
+        // The table of `Base` in that of `Parcel` follows two methods and two words.
+        let tables = [program.symbol("_ZTV4Base").0 + 16, program.symbol("_ZTV6Parcel").0 + 48];
+        let first = |caller, table| {
+            program.likeliest_first(pc, &[program.indirect_call(caller)], Some(table)).1[0].clone()
+        };
+        assert_eq!(tables.map(|table| first("_Z8call_getP4Base", table)), [BOTH[0]; 2], "{level}");
+        assert_eq!(first("_Z10call_constPK4Base", tables[1]), BOTH[1], "{level}");
+    }
+}
+
+/// An object with two parts of one class: a method that one part overrides is not that of the other part.
+#[test]
+fn each_part_of_an_object_has_its_own_overrider() {
+    let program = Program::new("twice.lld");
+    let who = |methods: [&str; 2], caller, table| {
+        let pc = program.symbol(methods[0]).0;
+        assert_eq!(pc, program.symbol(methods[1]).0);
+        let (certainty, names) = program.likeliest_first(pc, &[program.indirect_call(caller)], Some(table));
+        (certainty, names[0].clone())
+    };
+    let is_right = |found: &(Option<Certainty>, String), method: &str| {
+        found.0 == Some(Certainty::Ambiguous) || found.1 == method
+    };
+    // After the first table, of three methods, and two words.
+    let letter = program.symbol("_ZTV4Both").0 + 56;
+    let found = who(["_ZN4Item5weighEv", "_ZN6Parcel5weighEv"], "_Z10call_weighP4Item", letter);
+    assert!(is_right(&found, "_ZN4Item5weighEv"), "{found:?}");
+    let all = program.symbol("_ZTV3All").0;
+    for (table, method) in [(56, "_ZN3One3getEv"), (112, "_ZN3Two3getEv")] {
+        let found = who(["_ZN3One3getEv", "_ZN3Two3getEv"], "_Z8call_getP4Base", all + table);
+        assert!(is_right(&found, method), "{method}: {found:?}");
+    }
+}
+
+/// LLVM made `weigh` a jump to `price`. The thunk to `price` is at the words of both: as an address, or as its name in relocations.
+#[test]
+fn a_word_of_a_table_may_mean_a_method_that_llvm_merged() {
+    for name in ["merged_slots.lld", "merged_slots.shared.set/program"] {
+        let program = Program::new(name);
+        for class in ["6Parcel", "6Letter"] {
+            let pc = program.symbol(&format!("_ZN{class}5priceEi")).0;
+            // After two words, then after four methods and two words.
+            let tables = [16, 64].map(|offset| program.symbol(&format!("_ZTV{class}")).0 + offset);
+            for caller in SCALE_CALLS {
+                let call = program.indirect_call(caller);
+                let with_object = tables.map(|table| program.likeliest_first(pc, &[call], Some(table)));
+                for (certainty, names) in with_object.into_iter().chain([program.by_slot(pc, call)]) {
+                    assert_eq!(certainty, Some(Certainty::Ambiguous), "{name}, {class}, {caller}: {names:?}");
+                    assert_eq!(names.len(), 2, "{names:?}");
+                }
+            }
+        }
+    }
+}
+
+/// The linker folded `weigh` and `price`, and nothing shows which word is whose: the order of declarations, or that of the symbols, does
+/// not make one `likely`, but the right one comes first.
+#[test]
+fn methods_are_in_the_order_of_their_declarations() {
+    for name in ["merged_slots.folded", "merged_slots.lines.set/program"] {
+        let program = Program::new(name);
+        for class in ["6Parcel", "6Letter"] {
+            let methods = ["5weigh", "5price"].map(|method| format!("_ZN{class}{method}Ei"));
+            let pc = program.symbol(&methods[0]).0;
+            assert_eq!(pc, program.symbol(&methods[1]).0);
+            let table = program.symbol(&format!("_ZTV{class}")).0 + 16;
+            for (caller, method) in SCALE_CALLS.into_iter().zip(&methods) {
+                let call = program.indirect_call(caller);
+                let (certainty, names) = program.likeliest_first(pc, &[call], Some(table));
+                assert_eq!((certainty, &names[0]), (Some(Certainty::Ambiguous), method), "{name}, {caller}");
+                assert_eq!(program.ranked_first(pc, call, table), *method, "{name}, {caller}");
+            }
+        }
+    }
+}
+
+/// The callers of `weigh` and of `price`.
+const SCALE_CALLS: [&str; 2] = ["_Z12before_priceP5Scale", "_Z11after_weighP5Scale"];
+
+/// Each word of the type information of `Item` and `Parcel` and of the tables, damaged in several ways: no answer is wrong.
+#[test]
+fn damaged_type_information_tells_nothing() {
+    let whole = Program::new("bases.typed.set/program");
+    let file = object::File::parse(&*whole.bytes).unwrap();
+    let offset_of = |address: u64| {
+        let section =
+            file.sections().find(|s| (s.address()..s.address() + s.size()).contains(&address)).unwrap();
+        (section.file_range().unwrap().0 + address - section.address()) as usize
+    };
+    let [item, parcel] = ["_ZTI4Item", "_ZTI6Parcel"].map(|name| whole.symbol(name).0);
+    let [listed, single] =
+        ["_ZTVN10__cxxabiv121__vmi_class_type_infoE", "_ZTVN10__cxxabiv120__si_class_type_infoE"]
+            .map(|name| whole.symbol(name).0 + 16);
+    // Bytes that are written, at an address.
+    let long = [listed, whole.symbol("_ZTS4Item").0, u64::MAX].map(u64::to_le_bytes).concat();
+    let cases = [
+        (parcel + 16, parcel.to_le_bytes().to_vec()),
+        (parcel + 16, u64::MAX.to_le_bytes().to_vec()),
+        (parcel + 16, 1_u64.to_le_bytes().to_vec()),
+        (parcel, u64::MAX.to_le_bytes().to_vec()),
+        (parcel + 8, u64::MAX.to_le_bytes().to_vec()),
+        (parcel, listed.to_le_bytes().to_vec()),
+        (item, long),
+        (item, [single, item, item].map(u64::to_le_bytes).concat()),
+        (whole.symbol("_ZTV6Parcel").0 + 8, 3_u64.to_le_bytes().to_vec()),
+    ];
+    for (address, bytes) in cases {
+        let mut program =
+            Program { bytes: whole.bytes.clone(), fsym: Vec::new(), report: whole.report.clone() };
+        let at = offset_of(address);
+        program.bytes[at..at + bytes.len()].copy_from_slice(&bytes);
+        let folder = tempfile::tempdir().unwrap();
+        let (input, output) = (folder.path().join("program"), folder.path().join("out.fsym"));
+        std::fs::write(&input, &program.bytes).unwrap();
+        convert(&input, &output, &Options::default(), &NoProgress).unwrap();
+        program.fsym = std::fs::read(output).unwrap();
+        for (caller, method) in CALLS.into_iter().zip([WEIGH, "_ZN6Parcel5priceEi"]) {
+            let (certainty, first) = on_object(&program, WEIGH, caller, "6Parcel");
+            let right = certainty == Some(Certainty::Ambiguous) || first == method;
+            assert!(right, "{address:#x}: {certainty:?} {first}");
+        }
     }
 }
 
@@ -202,8 +473,8 @@ fn damage_of_a_call_table_costs_its_calls_alone() {
     }
     assert_eq!(of(2), answer(Certainty::Exact, &["third"]));
     assert_eq!(of(4), answer(Certainty::Exact, &["right"]));
-    // Four parts, a length, and two calls of nobody; the dead calls of `right`, and of what is no code.
-    assert_eq!(program.count(Kind::BadCallTable), 7);
+    // Four damaged parts, a length, and two calls without a callee; the dead calls of `right`, and calls at addresses without code.
+    assert_eq!((program.count(Kind::BadCallTable), program.count(Kind::BadCallee)), (5, 2));
     assert_eq!(program.count(Kind::DeadCall), 2);
 }
 
@@ -218,7 +489,7 @@ fn functions_that_gcc_merged_are_found_by_their_calls() {
         for ((back, target), callee) in twins.iter().zip(["one", "three", "four"]) {
             assert_eq!(program.who(*target, &[*back]), answer(Certainty::Exact, &[callee]), "{name}");
         }
-        // Nobody knows who jumped there from `two`.
+        // Nothing shows which function jumped there from `two`.
         let (certainty, names) = program.who(one, &[]);
         assert_eq!(certainty, Some(Certainty::Ambiguous));
         for callee in ["one", "three", "four"] {
@@ -227,8 +498,8 @@ fn functions_that_gcc_merged_are_found_by_their_calls() {
     }
 }
 
-/// Rows of a function that shares its code are in the file that declares it, unless they are of inlined code or of no line.
-/// (Bodies that `#include` or `#line` bring in would be exceptions: these programs have none.)
+/// The rows of a function that shares its code are in the file that declares it, unless they are of inlined code or of line 0. (Bodies from
+/// `#include` or `#line` would be exceptions: these programs have none.)
 #[test]
 fn rows_of_folded_functions_are_in_the_file_of_their_declaration() {
     let mut compared = 0;

@@ -1,9 +1,9 @@
 //! Holds the specification, its tables for machines, the independent reader and the golden file together.
 //!
-//! `schema/reader.py` knows the file from the text of `schema/` alone; here it reads what we write and answers what
-//! we answer. Without `python3` those tests say so and pass, except where `CI` is `true`.
+//! `schema/reader.py` is written only from the text of `schema/`. Here it reads our files and must give our answers. Without `python3`
+//! those tests print that and pass, except if `CI` is `true`.
 //!
-//! Long because everything that is asked of the independent reader shares how it is run.
+//! Long because all tests of the independent reader share the code that runs it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -21,7 +21,7 @@ use foldsym_testbins::stacks::Stack;
 use foldsym_testkit::writer;
 use serde_json::{Value, json};
 
-/// What is converted: a file of `built/`, and the architecture to take of a fat one.
+/// The input of a conversion: a file of `built/`, and the architecture to take from a fat one.
 const PROGRAMS: &[(&str, Option<&str>)] = &[
     ("core.dwarf5", None),               // Rust; folded functions
     ("core.lines", None),                // lines without functions: files unknown
@@ -50,7 +50,7 @@ const PROGRAMS: &[(&str, Option<&str>)] = &[
     ("units.clang-lto", None),
 ];
 
-/// What the programs must show between them, or the comparison leaves a part of the format out.
+/// Contents that the programs must have between them; else the comparison leaves out a part of the format.
 const FEATURES: &[&str] = &[
     "columns",
     "relocatable",
@@ -78,8 +78,13 @@ fn schema() -> PathBuf {
 fn converted(program: &str, arch: Option<&str>, columns: bool, folder: &Path) -> PathBuf {
     let output = folder.join(format!("{program}.{columns}.fsym"));
     let arch = arch.map(str::to_owned);
-    let options =
-        Options { threads: 2, arch, columns, unwind: columns, name_index: true, ..Options::default() };
+    let options = Options::default().with(|options| {
+        options.threads = 2;
+        options.arch = arch;
+        options.columns = columns;
+        options.unwind = columns;
+        options.name_index = true;
+    });
     let built = root().join("built").join(program);
     // Away from `built`, so that no separate debug file is found beside the program.
     let input = if built.is_file() { folder.join(program) } else { built.clone() };
@@ -90,7 +95,7 @@ fn converted(program: &str, arch: Option<&str>, columns: bool, folder: &Path) ->
     output
 }
 
-/// Runs `python3` with these arguments; `None`, having said so, where there is none.
+/// Runs `python3` with these arguments. `None` if it is missing; prints that.
 fn python(arguments: &[&str], stdin: Stdio) -> Option<Output> {
     match Command::new("python3").args(arguments).stdin(stdin).output() {
         Ok(output) => Some(output),
@@ -160,7 +165,7 @@ fn addresses(file: &SymbolFile<'_>, seen: &mut BTreeSet<&'static str>) -> BTreeS
     note("Mach-O", header.flags & flags::MACH_O != 0);
     note("unit above 1", header.unit_log2 > 0);
     note("inlined 4 deep", header.max_depth >= 4);
-    note("name index", file.sections().any(|section| section.name == "NAME_INDEX"));
+    note("name index", file.records().sections().any(|section| section.name == "NAME_INDEX"));
     for id in 0..file.records().piece_count() {
         let piece = file.records().piece(PieceId(id)).unwrap();
         let (start, body) = (piece.start.0, piece.body);
@@ -244,7 +249,7 @@ fn word(entry: StackAddr) -> String {
     }
 }
 
-/// What the reader prints of a resolved frame: how sure it is, and the functions that it may be.
+/// The reader's output for a resolved frame: its certainty, and the functions that it may be.
 fn resolved(file: &SymbolFile<'_>, entry: StackAddr, resolved: &Resolved) -> Value {
     let by = match resolved.evidence {
         Some(Evidence::VirtualSlot) => "slot",
@@ -298,7 +303,7 @@ fn recorded(path: &Path) -> Vec<Vec<StackAddr>> {
     out
 }
 
-/// What a stack and the slots of its calls tell of each frame.
+/// The members that a stack and the slots of its calls leave for each frame.
 fn frames(file: &SymbolFile<'_>, stack: &[StackAddr]) -> Vec<Resolved> {
     let mut all: Vec<Resolved> = Vec::new();
     for (at, &address) in stack.iter().enumerate().rev() {
@@ -323,8 +328,13 @@ fn the_independent_reader_resolves_every_recorded_stack_as_we_do() {
         }
         programs += 1;
         let path = folder.path().join(&name);
-        convert(&set.join("program"), &path, &Options { threads: 2, ..Options::default() }, &NoProgress)
-            .unwrap_or_else(|error| panic!("{name}: {error}"));
+        convert(
+            &set.join("program"),
+            &path,
+            &Options::default().with(|options| options.threads = 2),
+            &NoProgress,
+        )
+        .unwrap_or_else(|error| panic!("{name}: {error}"));
         let Some(check) = reader(&path, &["--check"], Stdio::null()) else { return };
         assert!(check.status.success(), "{name}: {}", stderr(&check));
         let stacks = recorded(&set.join("stacks"));
@@ -361,7 +371,7 @@ fn the_independent_reader_resolves_every_recorded_stack_as_we_do() {
     }
 }
 
-/// Those of [`PROGRAMS`] are checked beside their answers.
+/// The [`PROGRAMS`] are checked together with their answers.
 #[test]
 fn the_independent_reader_accepts_every_test_program() {
     let folder = tempfile::tempdir().unwrap();
@@ -484,7 +494,8 @@ fn the_independent_reader_refuses_each_changed_section() {
     let file = SymbolFile::open(&bytes).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("changed.fsym");
-    let places = file.sections().filter(|s| s.len > 0).map(|s| (s.name, (s.offset + s.len / 2) as usize));
+    let places =
+        file.records().sections().filter(|s| s.len > 0).map(|s| (s.name, (s.offset + s.len / 2) as usize));
     for (name, at) in places.chain([("header", 16), ("directory", 65)]) {
         let mut changed = bytes.clone();
         changed[at] ^= 1;
@@ -608,7 +619,7 @@ fn the_independent_reader_decodes_the_conversion_record_as_we_do() {
     for name in ["core.dwarf5", "inline.clang-symbols-only", "lines.gas.o", "objects.clang-bb-sections"] {
         let bytes = fs::read(converted(name, None, false, folder.path())).unwrap();
         let file = SymbolFile::open(&bytes).unwrap();
-        let section = file.section_bytes(foldsym_lookup::SectionId::RECORD).unwrap();
+        let section = file.records().section_bytes(foldsym_lookup::SectionId::RECORD).unwrap();
         let unpacked = folder.path().join("record");
         fs::write(&unpacked, zstd::decode_all(section).unwrap()).unwrap();
         let script = "import json, sys; sys.dont_write_bytecode = True; sys.path.insert(0, sys.argv[1]); import record; \
@@ -633,7 +644,11 @@ fn golden(name: &str) -> PathBuf {
 fn the_golden_file_is_what_we_write_and_its_listing_is_its_own() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("demo.fsym");
-    let options = Options { threads: 2, columns: true, name_index: true, ..Options::default() };
+    let options = Options::default().with(|options| {
+        options.threads = 2;
+        options.columns = true;
+        options.name_index = true;
+    });
     convert(&root().join("built/demo.elf"), &path, &options, &NoProgress).unwrap();
     let bytes = fs::read(&path).unwrap();
     let update = std::env::var("UPDATE_GOLDEN").as_deref() == Ok("1");

@@ -1,8 +1,8 @@
-//! Rows of the section UNWIND against the call frame information of the program that they were made of.
+//! Compares rows of the section UNWIND with the call frame information of the program.
 
 use std::path::Path;
 
-use foldsym_convert::open::{Files, frame_sections};
+use foldsym_convert::internal::open::{Files, frame_sections};
 use foldsym_convert::{NoProgress, Options, convert};
 use foldsym_expr::cfi::{self, FrameSection};
 use foldsym_lookup::SymbolFile;
@@ -78,14 +78,14 @@ fn expected(sections: &[FrameSection<'_>], address: u64) -> Option<Words> {
     })
 }
 
-/// At each address of each entry, and at those around it.
+/// At each address of each entry, and at the addresses around it.
 #[test]
 fn rows_are_those_of_the_program() {
     let folder = tempfile::tempdir().unwrap();
     for name in PROGRAMS {
         let program = root().join("built").join(name);
         let output = folder.path().join("out.fsym");
-        let options = Options { unwind: true, ..Options::default() };
+        let options = Options::default().with(|options| options.unwind = true);
         convert(&program, &output, &options, &NoProgress).unwrap();
         let bytes = std::fs::read(&output).unwrap();
         let file = SymbolFile::open(&bytes).unwrap();
@@ -111,7 +111,7 @@ fn compare(program: &Path, unwind: &foldsym_unwind::Unwind<'_>, name: &str) -> V
     let mut asked = 0;
     let mut wrong = Vec::new();
     for fde in sections.iter().flat_map(FrameSection::fdes).map(Result::unwrap) {
-        // What the linker removed has entries at 0.
+        // Entries of removed functions are at 0.
         if fde.start == 0 {
             continue;
         }

@@ -1,8 +1,7 @@
 //! Compares converted programs with a naive walk over their DIEs and line rows, at every address of every function.
 //!
-//! The walk is written for this test, from the standard alone, and shares nothing with the converter: a unit's whole
-//! tree is listed once, and each address is answered by looking at every entry of that list and at every row of the
-//! line table.
+//! The walk is written for this test, only from the standard, and shares no code with the converter: it lists a unit's whole tree once, and
+//! answers each address by checking every entry of that list and every row of the line table.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -260,7 +259,10 @@ fn converted(path: &Path, arch: Option<&str>, folder: &Path) -> Vec<u8> {
         std::fs::copy(path, &input).unwrap();
     }
     let output = folder.join("out.fsym");
-    let options = Options { threads: 1, arch: arch.map(str::to_owned), ..Options::default() };
+    let options = Options::default().with(|options| {
+        options.threads = 1;
+        options.arch = arch.map(str::to_owned);
+    });
     convert(&input, &output, &options, &NoProgress).unwrap_or_else(|error| panic!("{error}"));
     std::fs::read(&output).unwrap()
 }
@@ -314,7 +316,7 @@ fn check(path: &Path, arch: Option<&str>, folder: &Path, seen: &mut Seen) -> Vec
     for &address in &addresses {
         let owners: Vec<(&Listed, usize)> =
             listed.iter().filter_map(|unit| Some((unit, unit.node_at(address)?))).collect();
-        // Where units share code, the first of the file stands for it.
+        // If units share code, the first unit of the file counts.
         let (unit, node) = owners[0];
         let wanted = unit.frames(node, address);
         let distance = moved.iter().find(|s| s.0 <= address && address < s.1).map_or(0, |s| s.2);

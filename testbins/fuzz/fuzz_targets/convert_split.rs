@@ -4,7 +4,6 @@
 
 use std::cell::OnceCell;
 
-use foldsym_convert::Options;
 use foldsym_fuzz::convert::{Bench, options};
 use foldsym_fuzz::seeds::built;
 
@@ -26,7 +25,8 @@ libfuzzer_sys::fuzz_target!(|input: &[u8]| {
             with.dwp = Some(bench.put("split.dwp", bytes));
         } else {
             let path = bench.put("a.dwo", bytes);
-            with = Options { dwo_dirs: vec![path.parent().expect("its folder").to_owned()], ..with };
+            with =
+                with.with(|options| options.dwo_dirs = vec![path.parent().expect("its folder").to_owned()]);
         }
         bench.check(&program, &with);
     });

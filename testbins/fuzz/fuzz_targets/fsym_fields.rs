@@ -12,7 +12,7 @@ libfuzzer_sys::fuzz_target!(init: seeds::write_if_asked(), |input: &[u8]| {
     let Some((&which, edits)) = input.split_first() else { return };
     let (_, file) = &FILES[usize::from(which) % FILES.len()];
     let edited = edits::edited(file, edits);
-    // The file that a finding stands for, to keep it.
+    // The file of a finding, to keep it.
     if let Some(path) = std::env::var_os("FOLDSYM_EDITED") {
         std::fs::write(path, &edited).expect("the file that was asked for");
     }

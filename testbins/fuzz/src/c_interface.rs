@@ -103,8 +103,10 @@ unsafe fn stacks(c: &File, file: &SymbolFile<'_>) {
     let pieces = (0..file.records().piece_count())
         .take(40)
         .filter_map(|id| Some(file.records().piece(PieceId(id)).ok()?.start));
-    let points: Vec<u64> = file.methods().take(40).filter_map(|method| Some(method.ok()?.point.0)).collect();
-    let calls: Vec<u64> = file.calls().take(40).filter_map(|call| Some(call.ok()?.address.0)).collect();
+    let points: Vec<u64> =
+        file.records().methods().take(40).filter_map(|method| Some(method.ok()?.point.0)).collect();
+    let calls: Vec<u64> =
+        file.records().calls().take(40).filter_map(|call| Some(call.ok()?.address.0)).collect();
     for (at, pc) in pieces.enumerate() {
         let some =
             |all: &[u64], step: usize| all.get((at * 7 + step) % all.len().max(1)).copied().unwrap_or(1);

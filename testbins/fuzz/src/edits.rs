@@ -1,5 +1,5 @@
-//! Edits of a sound `.fsym`: the input says where and to what, and the checksums are made right again, so that a
-//! change reaches what is behind them.
+//! Edits of a sound `.fsym`: the input gives the place and the new value, and the checksums are corrected, so that a change reaches the
+//! records.
 
 use foldsym_format::checksum::crc32;
 use foldsym_format::header::{ENTRY_LEN, HEADER_LEN};

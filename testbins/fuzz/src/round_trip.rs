@@ -1,7 +1,7 @@
 //! Makes a program's model from numbers, encodes it, and reads it back in two ways that share no code: each answer
 //! must be the model's. The generator, the model's answers and the slow reader are those of the encoder's tests.
 
-use foldsym_convert::encode::{EncodeOptions, body};
+use foldsym_convert::internal::encode::{EncodeOptions, body};
 use foldsym_lookup::SymbolFile;
 use foldsym_testkit::models::{looked_up, made, model_answers, read_back};
 
@@ -16,7 +16,7 @@ pub fn check(input: &[u8]) {
     let (program, keys) = made::program(&mut made::Choices::new(&numbers));
     let options =
         EncodeOptions { columns: flags & 1 != 0, name_index: flags & 2 != 0, ..EncodeOptions::default() };
-    let body = body(&program, &made::image(), &options).expect("a small program");
+    let body = body(&program, &made::image(), &options, &|| ()).expect("a small program");
     let bytes = body.finish(&program, &keys, None).expect("without a record").to_bytes();
     let seen = crate::fsym::check(&bytes).expect("a file that was written opens");
     assert!(seen.sound && seen.whole);

@@ -61,7 +61,8 @@ pub fn symbol_files() -> Vec<(String, Vec<u8>)> {
     for name in names {
         for full in [false, true] {
             let output = folder.path().join("out.fsym");
-            let options = if full { options() } else { Options { threads: 1, ..Options::default() } };
+            let options =
+                if full { options() } else { Options::default().with(|options| options.threads = 1) };
             convert(&built().join(name), &output, &options, &NoProgress).expect("a sound program");
             let bytes = std::fs::read(&output).expect("the file");
             out.push((format!("{}-{full}", name.replace('/', "-")), bytes));

@@ -15,7 +15,7 @@ type Error = Box<dyn std::error::Error + Send + Sync>;
 
 const FLAGS: &[&str] = &["--output-style=JSON", "--no-demangle", "--inlines", "--functions=linkage"];
 
-/// Up to so many bytes of code every address is asked; past it, starts, ends, rows and a sample.
+/// Up to this many bytes of code every address is looked up; beyond, only starts, ends, rows and a sample.
 const EVERY_ADDRESS: u64 = 128 << 10;
 const SAMPLE: u64 = 1024;
 const ROWS: usize = 2048;

@@ -1,4 +1,4 @@
-//! Programs whose cost must follow from their size: what is kept is charged, and no hash can be chosen.
+//! Programs whose cost must be bounded by their size: kept data is charged, and hash collisions cannot be chosen.
 
 use gimli::{
     DW_AT_frame_base, DW_AT_high_pc, DW_AT_loclists_base, DW_AT_low_pc, DW_AT_name, DW_AT_ranges,
@@ -14,7 +14,7 @@ use crate::harness::Bench;
 const EMPTY: &[u8] = &[1, 0x11, 0, 0, 0, 0];
 const NAMED: &[u8] = &[1, 0x11, 0, 3, 8, 0, 0, 0];
 
-/// Bytes of memory that a program of so many bytes may take.
+/// Bytes of memory that a program of this size may take.
 fn allowed(bytes: usize) -> u64 {
     40 * bytes as u64 + (200 << 20)
 }
@@ -86,7 +86,7 @@ fn rows_are_not_joined_with_every_function() {
     let mut opcodes = sequence(&[(CODE, 10)], CODE + 1);
     opcodes.extend([0, 9, 2]);
     opcodes.extend((CODE).to_le_bytes());
-    // Rows whose address grows by 0 or 1: those of one address are one row in the end.
+    // Rows whose address grows by 0 or 1: rows at one address become one row in the end.
     opcodes.extend([0x20, 0x12].repeat(COUNT));
     opcodes.extend([0, 1, 1]);
     let mut info = Info::new(4, &[]);
@@ -116,7 +116,7 @@ fn sequences_are_not_looked_at_for_every_function() {
     assert!(line.starts_with("kept: 1 caps") || line.starts_with("kept: 2 caps"), "{line}");
 }
 
-/// One unit of functions of two bytes each: it alone takes more memory than the program may.
+/// One unit of functions of two bytes each, which by itself takes more memory than the program may.
 #[test]
 fn a_unit_past_the_memory_that_the_input_allows_is_refused() {
     let implicit_const = |value: u8| [0x21, value];

@@ -18,13 +18,17 @@ const MEMORY: u32 = 1_500_000;
 /// Processor seconds that it may take, unoptimized.
 const SECONDS: u32 = 30;
 
-/// Not a test of its own: what the other tests run.
+/// Not a test of its own: the other tests run it.
 #[test]
 #[ignore = "the tests below run it under limits"]
 fn child() {
     let program = std::env::var(PROGRAM).unwrap();
     let output = Path::new(&program).with_extension("fsym");
-    let options = Options { threads: 1, name_index: true, demangle: Some(demangle), ..Options::default() };
+    let options = Options::default().with(|options| {
+        options.threads = 1;
+        options.name_index = true;
+        options.demangle = Some(demangle);
+    });
     let result = convert(Path::new(&program), &output, &options, &NoProgress);
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap_or("?");
@@ -37,7 +41,10 @@ fn child() {
             println!(
                 "\nkept: {} caps, {} lines, {} units; {} bytes; {notes:?}; {}",
                 report.diagnostics.caps().map(|(_, seen)| seen.count).sum::<u64>(),
-                count(Kind::BadLineProgram),
+                [Kind::BadLineHeader, Kind::BadLineProgram, Kind::UnendedSequence]
+                    .map(count)
+                    .iter()
+                    .sum::<u64>(),
                 count(Kind::BadUnit),
                 std::fs::metadata(&output).unwrap().len(),
                 report.summary()
@@ -47,7 +54,7 @@ fn child() {
     }
 }
 
-/// What became of a program under the limits.
+/// The outcome for a program under the limits.
 pub(crate) fn limited(bytes: &[u8]) -> String {
     peak_of(bytes).0
 }
@@ -136,7 +143,7 @@ fn compressed_bombs_are_refused() {
     }
 }
 
-/// Sections that say truly what they hold, and all that a small file may hold; then one more.
+/// Compressed sections whose headers give their true size, which is all that a small file may have; then one more.
 #[test]
 fn honest_bombs_are_refused_past_the_total() {
     // The first byte, and copies of it.
@@ -294,12 +301,12 @@ fn a_long_string_is_not_read_for_every_entry() {
     assert!(is_too_much(&line), "{line}");
 }
 
-/// True where a program was refused, since its units take more memory than its bytes allow.
+/// True if a program was refused, since its units take more memory than its bytes allow.
 fn is_too_much(line: &str) -> bool {
     line.starts_with("refused: ") && line.contains("what is read of the units up to this one takes")
 }
 
-/// A list of base addresses alone, or of ranges that were removed, for a hundred thousand functions.
+/// A list of only base addresses, or of removed ranges, for a hundred thousand functions.
 #[test]
 fn entries_of_range_lists_are_counted() {
     // DW_TAG_compile_unit with children; DW_TAG_subprogram with DW_AT_ranges, DW_FORM_sec_offset.

@@ -3,8 +3,8 @@
 use foldsym_lookup::{Certainty, Frames, ImageAddr, Lookup, Reason, SymbolFile};
 use gimli::DW_AT_producer;
 
-use crate::build::Symbol::{File, Global, GlobalLabel, Indirect, Local};
-use crate::build::{CODE, Info, Symbol, Value, elf_with, two_units};
+use crate::build::Symbol::{File, Global, GlobalLabel, Indirect, Label, Local};
+use crate::build::{CODE, CODE_LEN, Info, Symbol, Value, elf_with, two_units};
 use crate::harness::Bench;
 use Value::Text;
 
@@ -30,8 +30,13 @@ fn likely(reason: Reason) -> (Certainty, Option<Reason>) {
     (Certainty::Likely, Some(reason))
 }
 
-/// A compiler may be told not to describe a function (`nodebug`). If it is the only one that the linker folded, its name beside
-/// that of a described function is all that is left. A function that has its symbol for itself is nobody else's.
+/// Symbols of a program, and a local one of a start-up object, which shows that local symbols were not removed.
+fn whole<'s>(symbols: &[Symbol<'s>]) -> Vec<Symbol<'s>> {
+    [&[File("crtstuff.c"), Label(("local", CODE + CODE_LEN - 0x10, 0))], symbols].concat()
+}
+
+/// `nodebug` makes a compiler leave a function undescribed. If the linker folded it, only its name remains, beside that of a described
+/// function. A function that has its address for itself has no alias.
 #[test]
 fn a_second_plain_name_is_no_alias_where_the_linker_folds() {
     let at = |linker: &str, symbols: &[Symbol<'_>]| {
@@ -39,7 +44,7 @@ fn a_second_plain_name_is_no_alias_where_the_linker_folds() {
         info.function("kept", CODE, 0x10);
         let mut sections = info.sections();
         sections.push(comment(linker));
-        answer(&elf_with(CODE, &sections, symbols), CODE)
+        answer(&elf_with(CODE, &sections, &whole(symbols)), CODE)
     };
     let kept = [File("unit.c"), Global(("kept", CODE, 0x10))];
     // A global name without a type may be of assembly.
@@ -51,13 +56,13 @@ fn a_second_plain_name_is_no_alias_where_the_linker_folds() {
         assert_eq!(at(GNU, &both), UNIQUE);
     }
     assert_eq!(at(LLD, &kept), UNIQUE);
-    // What chooses a function at start-up has no code of its own; a copy of the name is no second one.
+    // An IFUNC symbol has no code of its own; a second symbol of the same name is not a second name.
     assert_eq!(at(LLD, &[kept[0], kept[1], Indirect(("chosen", CODE, 0x10))]), UNIQUE);
     assert_eq!(at(LLD, &[kept[0], kept[1], kept[1]]), UNIQUE);
 }
 
-/// gold drops the symbols of local functions that it folds. Of clang's, one that it was told not to describe leaves nothing then; gcc
-/// describes all.
+/// gold drops the symbols of local functions that it folds. A function that clang left undescribed leaves no trace then; gcc describes all
+/// functions.
 #[test]
 fn what_gold_forgets_may_be_behind_any_function_where_it_folds() {
     const FOLDED: u64 = CODE + 0x100;
@@ -70,7 +75,7 @@ fn what_gold_forgets_may_be_behind_any_function_where_it_folds() {
         sections.push((note, vec![0; 16]));
         let globals = [("kept", CODE, 0x10), ("one", FOLDED, 0x10), ("other", second, 0x10)].map(Global);
         let symbols = [&[File("unit.c")][..], &globals].concat();
-        answer(&elf_with(CODE, &sections, &symbols), CODE)
+        answer(&elf_with(CODE, &sections, &whole(&symbols)), CODE)
     };
     const GOLD: &str = ".note.gnu.gold-version";
     assert_eq!(at("clang version 22.1.8", GOLD, FOLDED), likely(Reason::Stripped));
@@ -79,13 +84,13 @@ fn what_gold_forgets_may_be_behind_any_function_where_it_folds() {
     assert_eq!(at("GNU C17 12.2.0", GOLD, FOLDED), UNIQUE);
 }
 
-/// Where nothing says which linker it was, it may be one that folds.
+/// If nothing identifies the linker, it may be one that folds.
 #[test]
 fn a_second_plain_name_is_no_alias_where_the_linker_is_not_known() {
     let at = |symbols: &[Symbol<'_>]| {
         let mut info = Info::new(5, &[]);
         info.function("kept", CODE, 0x10);
-        answer(&elf_with(CODE, &info.sections(), symbols), CODE)
+        answer(&elf_with(CODE, &info.sections(), &whole(symbols)), CODE)
     };
     let kept = [File("unit.c"), Global(("kept", CODE, 0x10))];
     assert_eq!(at(&kept), UNIQUE);
@@ -99,8 +104,8 @@ fn a_second_plain_name_is_no_alias_where_the_linker_is_not_known() {
     assert_eq!(at(&[kept[0], Global(("kept.isra.0", CODE, 0x10))]), UNIQUE);
 }
 
-/// Go's build id says nothing of the linker: Go may call another one, which may fold what other compilers made, and whose comment
-/// may have been removed. Where all units are Go's nothing can have been folded.
+/// Go's build id does not identify the linker: Go may call another linker, which may fold functions of other compilers, and whose comment
+/// may have been removed. If all units are Go's, nothing can have been folded.
 #[test]
 fn a_program_of_go_without_a_comment_may_have_been_folded() {
     const OTHER: u64 = CODE + 0x100;
@@ -113,7 +118,7 @@ fn a_program_of_go_without_a_comment_may_have_been_folded() {
         sections.push((note, vec![0; 16]));
         let names = [("kept", CODE), ("other", CODE), ("further", OTHER)];
         let symbols = names.map(|(name, address)| Global((name, address, 0x10)));
-        answer(&elf_with(CODE, &sections, &symbols), CODE)
+        answer(&elf_with(CODE, &sections, &whole(&symbols)), CODE)
     };
     let (go, clang) = ("Go cmd/compile go1.19.8; regabi", "clang version 22.1.8");
     assert_eq!(at([go, go], ".note.go.buildid"), UNIQUE);
@@ -123,7 +128,7 @@ fn a_program_of_go_without_a_comment_may_have_been_folded() {
     assert_eq!(at([go, go], ".note.other"), likely(Reason::PlainNames));
 }
 
-/// clang merges functions only if it is asked to. Where its command line is recorded, that says whether it was.
+/// clang merges functions only with an option. If its command line is recorded, it shows whether the option was given.
 #[test]
 fn clang_merges_functions_only_if_it_is_asked_to() {
     let at = |producer| {

@@ -1,5 +1,5 @@
-//! Methods that share code, of classes with virtual bases, and of classes that gcc gives no linkage names: what an object's
-//! pointer to its virtual functions holds names the one that ran, where it is known whose table that is.
+//! Methods that share code, of classes with virtual bases, and of classes whose methods gcc gives no linkage names. An object's vtable
+//! pointer shows which one ran, if the vtable's class is known.
 
 use foldsym_lookup::{Certainty, ImageAddr, Resolved, ReturnAddr, StackAddr, SymbolFile};
 use gimli::{
@@ -42,9 +42,9 @@ fn class(info: &mut Info, name: &'static str, linkage: &'static str, base: Optio
     info.label(linkage).open(DW_TAG_subprogram, &method).close().close();
 }
 
-/// `A` and `B` derive virtually from `Base`, `C` from `A`; their methods have one code. Each table has the words of a
-/// virtual base before its own, and behind them those of the base: offset of the base, offset to the top, description,
-/// method; how far the method moves the pointer, offset to the top, description, method.
+/// `A` and `B` derive virtually from `Base`, `C` from `A`; their methods have one code. Each vtable has the words for a virtual base before
+/// its own, and after them those of the base: offset of the base, offset to the top, type information, method; adjustment of the pointer,
+/// offset to the top, type information, method.
 fn program(overrides: bool) -> Kept {
     let mut info = Info::new(4, &[(DW_AT_producer, Text("GNU C++17 12.2.0"))]);
     class(&mut info, "Base", "_ZN4Base1mEv", None);
@@ -97,7 +97,7 @@ fn each_table_of_a_class_with_virtual_bases_names_it() {
             let found = ran(&kept, TABLES + at * SIZE + point);
             assert_eq!(found, (Certainty::Exact, method.to_owned()), "{at} {point}");
         }
-        // Of an object that is being made, and of the base alone.
+        // The vtable of an object under construction, and the base's own.
         for at in [0, 4] {
             assert_eq!(ran(&kept, TABLES + at * SIZE + point).0, Certainty::Ambiguous, "{at} {point}");
         }
@@ -116,7 +116,7 @@ fn a_class_that_overrides_a_method_of_its_group_names_neither() {
     }
 }
 
-/// Who ran of two virtual methods of one class that share code, called through the second slot, where this compiler described them.
+/// The certainty for two virtual methods of one class that share code, called through the second slot, if this compiler described them.
 fn ran_through_a_slot(producer: &'static str) -> Certainty {
     let names = ["_ZN1A1mEv", "_ZN1A1nEv"];
     let mut methods = Info::new(4, &[(DW_AT_producer, Text(producer))]);
@@ -151,7 +151,7 @@ fn ran_through_a_slot(producer: &'static str) -> Certainty {
         ];
         methods.open(DW_TAG_subprogram, &code).close();
     }
-    // clang says of a call through memory where the callee's address was.
+    // For a call through memory, clang records the place of the callee's address.
     let mut calls = Info::new(4, &[(DW_AT_producer, Text("clang version 22"))]);
     let caller = [(DW_AT_name, Text("caller")), (DW_AT_low_pc, Address(CODE)), (DW_AT_high_pc, Number(0x10))];
     calls.open(DW_TAG_subprogram, &caller);
@@ -180,18 +180,18 @@ fn ran_through_a_slot(producer: &'static str) -> Certainty {
     resolved[0].certainty.unwrap()
 }
 
-/// clang numbers the methods of a class as they stand in its first table. gcc's numbers count as nothing: nobody looked at what
-/// they mean where a class derives from several.
+/// clang and gcc number the methods of a class in the order of its first vtable. (In the debug build of libstdc++ 12, 566 of the 566
+/// numbers of methods whose class has a vtable are those of the vtable's words.)
 #[test]
-fn numbers_of_virtual_methods_count_where_clang_wrote_them() {
+fn numbers_of_virtual_methods_count_whoever_wrote_them() {
     assert_eq!(ran_through_a_slot("clang version 22"), Certainty::Exact);
-    assert_eq!(ran_through_a_slot("GNU C++17 12.2.0"), Certainty::Ambiguous);
+    assert_eq!(ran_through_a_slot("GNU C++17 12.2.0"), Certainty::Exact);
 }
 
-/// What is said of the classes `A` and `B` of a unit, whose methods have one code.
+/// The description of the classes `A` and `B` of a unit, whose methods have one code.
 #[derive(Clone, Copy)]
 struct Unnamed {
-    /// The attributes of the namespace that they stand in.
+    /// The attributes of their namespace.
     namespace: &'static [(gimli::DwAt, Value<'static>)],
     /// Another class has the name of the first.
     twice: bool,

@@ -24,7 +24,7 @@ const MUTATED: &[&str] = &[
     "nested.gcc-o2",
 ];
 
-/// The sections whose bytes steer what is read.
+/// The sections whose bytes control what is read.
 const STEERING: &[&str] =
     &["info", "abbrev", "line", "ranges", "rnglists", "addr", "str_offsets", "symtab", "rela.debug_info"];
 
@@ -42,7 +42,7 @@ fn sections(bytes: &[u8]) -> Vec<(String, std::ops::Range<usize>)> {
     ranges.filter(|(_, range)| !range.is_empty()).collect()
 }
 
-/// Leaves the input of a broken promise in the folder for temporary files, and tells where.
+/// Writes the input of a broken promise into the folder for temporary files, and prints its path.
 fn keep(name: &str, what: u64, bytes: &[u8], problem: &str) -> String {
     let path: PathBuf = std::env::temp_dir().join(format!("foldsym-damaged-{name}-{what}"));
     std::fs::write(&path, bytes).unwrap();
@@ -152,7 +152,7 @@ fn every_mutant_gives_an_error_or_a_file() {
     });
     let wrong: String = outcomes.iter().map(|outcome| outcome.0.as_str()).collect();
     assert!(wrong.is_empty(), "{wrong}");
-    // Damage in debug information costs what it hits, not the program.
+    // Damage in debug information affects its own place, not the whole program.
     let (refused, kept) = outcomes.iter().fold((0, 0), |sum, outcome| (sum.0 + outcome.1, sum.1 + outcome.2));
     assert_eq!(refused + kept, count * MUTATED.len() as u64);
     assert!(kept > refused, "{refused} of {} mutants were refused", refused + kept);

@@ -1,4 +1,4 @@
-//! Programs in which an address, a name or a unit can be taken for what it is not.
+//! Programs in which an address, a name or a unit can be mistaken for another.
 
 use foldsym_convert::report::{Cap, Kind, WarningKind};
 use gimli::{
@@ -14,7 +14,7 @@ fn range(start: u64, len: u64) -> [(gimli::DwAt, Value<'static>); 2] {
     [(DW_AT_low_pc, Address(start)), (DW_AT_high_pc, Number(len))]
 }
 
-/// How many functions stand at the addresses that have several.
+/// The number of functions at addresses with several functions.
 fn folded(program: &[u8]) -> u64 {
     Bench::new().kept(program).report.decided.folded_functions
 }
@@ -62,7 +62,7 @@ fn names_that_only_look_like_constructors_are_functions() {
     }
 }
 
-/// A linker writes 0 for the address of what it removed, also where the program has code at 0.
+/// A linker writes 0 for the address of a removed function, even if the program has code at 0.
 #[test]
 fn what_was_removed_does_not_stand_at_address_0() {
     let mut info = Info::new(4, &[]);

@@ -1,5 +1,5 @@
-//! Programs whose evidence for folded functions and for calls into them is false: no function is put where it is not
-//! shown to be, and no answer is surer than what is known.
+//! Programs with false evidence for folded functions and for calls into them: no function is placed without proof, and no answer is more
+//! certain than the evidence.
 
 use foldsym_convert::report::Kind;
 use foldsym_lookup::{Certainty, Frames, ImageAddr, Lookup, Resolved, ReturnAddr, StackAddr, SymbolFile};
@@ -67,8 +67,8 @@ enum Names {
     AllOnes,
 }
 
-/// `kept` remains at the start of the code and `gone`, which has a tombstone for an address, was folded into it. The
-/// line program has a sequence of each there, and one that was erased; behind it is the program of another unit.
+/// `kept` remains at the start of the code. `gone`, whose address is a tombstone, was folded into it. The line program has a sequence for
+/// each there, and one that was erased; the line program of another unit follows.
 fn folded(names: Names, wide: bool, symbol: Option<u64>) -> Kept {
     let own = sequence(&[(CODE, 11)], CODE + 0x10);
     let gone = sequence(&[(CODE, 21), (CODE + 4, 22)], CODE + 0x10);
@@ -129,7 +129,7 @@ fn what_names_no_sequence_of_the_unit_gives_none() {
     }
 }
 
-/// The linker erased the rows too: the function was removed. The rows that nobody names are of one without a DIE.
+/// The linker erased the rows too: the function was removed. The rows that no function names belong to one without a DIE.
 #[test]
 fn a_dead_sequence_is_that_of_a_removed_function() {
     for wide in [false, true] {
@@ -141,7 +141,7 @@ fn a_dead_sequence_is_that_of_a_removed_function() {
     }
 }
 
-/// `gone` names the sequence of a function that stands elsewhere, of another length or of its own.
+/// `gone` names the sequence of a function at another address, of another length or of its own.
 #[test]
 fn the_sequence_of_a_function_elsewhere_gives_none() {
     const ELSEWHERE: u64 = CODE + 0x40;
@@ -191,7 +191,7 @@ fn a_symbol_of_another_size_is_another_function() {
     let same = symbol_alone(CODE, 0x10);
     assert_eq!(members(&same, CODE), both("symbol", 0));
     assert_eq!((same.count(Kind::DeadFunction), same.count(Kind::FoldedFunction)), (0, 1));
-    // Of another size; and where no function remains.
+    // Of another size; and no function remains.
     for (address, size) in [(CODE, 8), (CODE, 0xf), (CODE, 0x11), (CODE, 0x20), (CODE + 0x80, 0x10)] {
         let kept = symbol_alone(address, size);
         assert_eq!(
@@ -204,7 +204,7 @@ fn a_symbol_of_another_size_is_another_function() {
     }
 }
 
-/// Programs that rewrite linked ones mix up which sequence is whose; where the functions are declared tells.
+/// Programs that rewrite linked programs mix up which sequence belongs to which function; the lines of the declarations show it.
 #[test]
 fn a_function_that_names_anothers_rows_has_its_own() {
     let sequences = [
@@ -228,10 +228,10 @@ fn a_function_that_names_anothers_rows_has_its_own() {
         (lines, kept.count(Kind::SwappedSequence))
     };
     assert_eq!(of([0, 1, 2], [10, 20, 30]), (vec![11, 21, 31], 0));
-    // `lost` is declared behind the row that it names.
+    // `lost` is declared after the row that it names.
     assert_eq!(of([0, 2, 1], [10, 20, 30]), (vec![11, 21, 31], 2));
     assert_eq!(of([2, 0, 1], [10, 20, 30]), (vec![11, 21, 31], 3));
-    // No row fits: what it names is all there is.
+    // No row fits: only the sequence that it names is left.
     assert_eq!(of([0, 1, 2], [10, 20, 40]), (vec![11, 21, 31], 0));
 }
 
@@ -284,7 +284,7 @@ fn calling(calls: &[(u64, &'static str)]) -> Kept {
 
 const CALLING: [(&str, u64, u64); 3] = [("caller", CODE, 0x40), ("f", SHARED, 0x10), ("g", SHARED, 0x10)];
 
-/// How sure it is which function stands at [`SHARED`] when called so, and whom the first candidate is.
+/// The certainty for [`SHARED`] with this caller, and the first candidate.
 pub(crate) fn called(kept: &Kept, address: u64) -> (Certainty, String) {
     let file = SymbolFile::open(&kept.bytes).unwrap();
     let stack = [StackAddr::Exact(ImageAddr(SHARED)), StackAddr::Return(ReturnAddr(address))];
@@ -296,7 +296,7 @@ pub(crate) fn called(kept: &Kept, address: u64) -> (Certainty, String) {
 
 /// The return addresses that have keys.
 fn keys(kept: &Kept) -> Vec<u64> {
-    SymbolFile::open(&kept.bytes).unwrap().calls().map(|call| call.unwrap().address.0).collect()
+    SymbolFile::open(&kept.bytes).unwrap().records().calls().map(|call| call.unwrap().address.0).collect()
 }
 
 #[test]
@@ -352,7 +352,7 @@ fn a_call_in_a_unit_that_merges_functions_is_not_exact() {
     let name = |name: &str| name.to_owned();
     let both = vec![name("f"), name("g")];
     assert_eq!(of(&made(&[], SHARED)), ((Certainty::Exact, name("f")), both.clone()));
-    // LLVM removes what nobody else can call: others may have been merged with it.
+    // LLVM removes a function that only this unit can call, so others may have been merged with it.
     let ambiguous = (Certainty::Ambiguous, name("f"));
     let kept = made(&["_Z1mv"], SHARED);
     assert_eq!(of(&kept), (ambiguous.clone(), vec![name("f"), name("_Z1mv"), name("g")]));
@@ -368,7 +368,7 @@ fn a_call_in_a_unit_that_merges_functions_is_not_exact() {
     assert_eq!(of(&kept), ((Certainty::Exact, name("f")), both));
 }
 
-/// What stands in such a function besides depends on options, and what it calls has more to call.
+/// The other instructions of such a function depend on options, and its callee may have further callees.
 #[test]
 fn a_function_that_was_merged_may_have_a_frame() {
     const SMALL: u64 = CODE + 0x400;
@@ -384,7 +384,7 @@ fn a_function_that_was_merged_may_have_a_frame() {
     let merged = (Certainty::Ambiguous, 3);
     // push %rbp; mov %rsp,%rbp; pop %rbp; jmp
     assert_eq!(made("_Z1mv", &[0x55, 0x48, 0x89, 0xe5, 0x5d], jump, &[]), merged);
-    // Room for a patch; then a call, and what a frame is left with.
+    // Space for a patch; then a call, and the end of the frame.
     assert_eq!(made("_Z1mv", &[0x90; 64], jump, &[]), merged);
     assert_eq!(made("_Z1mv", &[0x50], call, &[0x59, 0xc3]), merged);
     // It does not return: the beginning of a program.
@@ -396,8 +396,8 @@ fn a_function_that_was_merged_may_have_a_frame() {
     assert_eq!(made("g", &[], jump, &[]), (Certainty::Ambiguous, 2));
 }
 
-/// Of a debug file alone, and of machines whose jumps are not known, no code shows where a function without an entry leads: none is
-/// a member for that, and no call is exact.
+/// In a debug file without code, and on machines whose jumps are not decoded, no code shows where a function without an entry leads: none
+/// is a member for that reason, and no call is exact.
 #[test]
 fn a_function_that_cannot_be_read_is_no_member() {
     const EM_X86_64: u16 = 62;
@@ -416,8 +416,8 @@ fn a_function_that_cannot_be_read_is_no_member() {
     }
 }
 
-/// A weak function and the one that overrides it, of equal code: the caller's unit describes the weak one, and which of the
-/// two prevailed nothing says.
+/// A weak function and its override have equal code. The caller's unit describes the weak one, and nothing shows which of the two
+/// prevailed.
 #[test]
 fn a_name_that_is_defined_twice_is_not_exact() {
     let hook = "_Z4hookv";
@@ -453,8 +453,8 @@ fn a_name_that_is_defined_twice_is_not_exact() {
     assert_eq!((called(&gone, CODE + 8).0, count(&gone)), (Certainty::Exact, 1));
 }
 
-/// Weak and strong in files of one name, at one line: the linker erased one of the two and left its lines. Those of a copy went,
-/// and a header may be spelled in several ways.
+/// Weak and strong functions in files of one name, at one line: the linker erased one of the two and left its lines. The lines of a copy
+/// are gone, and a header may be spelled in several ways.
 #[test]
 fn a_name_that_is_defined_in_two_files_of_one_name_is_not_exact() {
     let made = |hook: &'static str, folder: &str, source: &str, start: u64, lines: &[u8]| {
@@ -490,7 +490,7 @@ fn a_name_that_is_defined_in_two_files_of_one_name_is_not_exact() {
             assert_eq!(two, (Certainty::Ambiguous, vec![11, 12]), "{hook} {start:#x}");
         }
         assert_eq!(made(hook, "/other", "unit.c", 0, &[]), (Certainty::Exact, vec![11]), "{hook}");
-        // The same file, and one that is not the source of its unit.
+        // The same file, and a file that is not the source of its unit.
         for (folder, source) in [("/made/./x/..", "unit.c"), ("/other", "source.c")] {
             let one = made(hook, folder, source, 0, &lines);
             assert_eq!(one, (Certainty::Exact, vec![11]), "{hook} {folder} {source}");
@@ -498,8 +498,8 @@ fn a_name_that_is_defined_in_two_files_of_one_name_is_not_exact() {
     }
 }
 
-/// gold drops the symbols of local functions that it folds. An object without debug information may have such, so that
-/// any function may stand for one that nothing names: no call rules a function out.
+/// gold drops the symbols of local functions that it folds. An object without debug information may have such functions. Then any function
+/// may have been one of those, so no call rules a function out.
 #[test]
 fn what_gold_forgot_makes_no_answer_exact() {
     let calls = [(CODE + 0x10, "g")];
@@ -532,8 +532,8 @@ fn a_symbol_of_another_file_is_another_function() {
     }
 }
 
-/// Lines of a file without descriptions of its functions, at code that has the symbol of another file's local function: that
-/// of the first is gone. What could be seen from elsewhere is nobody's local function, whatever file stands before it.
+/// A file has lines, but does not describe its functions, at code that has the symbol of another file's local function: then the function
+/// of the first file is gone. A global symbol is not a local function, whatever file symbol precedes it.
 #[test]
 fn lines_of_another_file_than_the_symbol_are_another_function() {
     let made = |files: [&'static str; 2], name: &'static str, linker: &'static str| {

@@ -1,7 +1,7 @@
 //! Converts bytes that may be anything, and holds the outcome to what every conversion promises.
 //!
-//! It ends in time, without a panic; it leaves the finished file or nothing; an error is one line that names the
-//! input, with exit code 3; a file opens, verifies, and answers.
+//! A conversion ends in time, without a panic. It leaves the finished file or nothing. An error is one line that names the input, with exit
+//! code 3. A file opens, verifies, and answers.
 
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -14,7 +14,7 @@ use foldsym_lookup::{Frames, ImageAddr, Lookup, PieceId, SymbolFile};
 /// More than any conversion here takes on a busy machine by a factor of a hundred.
 const HANG: Duration = Duration::from_secs(60);
 
-/// Addresses that each file is asked for.
+/// Addresses that are looked up in each file.
 const ASKED: u32 = 50;
 
 pub(crate) enum Outcome {
@@ -28,7 +28,7 @@ pub(crate) struct Kept {
     pub(crate) report: Report,
 }
 
-/// One frame: name, file, line; "" and 0 for what is not known.
+/// One frame: name, file, line; "" and 0 if unknown.
 pub(crate) type Frame = (String, String, u32);
 
 /// Folders for inputs and outputs.
@@ -90,7 +90,7 @@ impl Bench {
         }
     }
 
-    /// The message for a path that is no program.
+    /// The message for a path that is not a program.
     pub(crate) fn refused(&self, path: &Path) -> String {
         match self.try_path(path).unwrap() {
             Outcome::Refused(message) => message,
@@ -109,8 +109,12 @@ type Converted = Result<Report, (u8, String)>;
 fn in_time(input: PathBuf, output: PathBuf) -> Result<Converted, String> {
     let (done, finished) = channel();
     let worker = std::thread::spawn(move || {
-        let options =
-            Options { threads: 1, columns: true, name_index: true, locations: true, ..Options::default() };
+        let options = Options::default().with(|options| {
+            options.threads = 1;
+            options.columns = true;
+            options.name_index = true;
+            options.locations = true;
+        });
         let result = convert(&input, &output, &options, &NoProgress);
         let result = result.map_err(|error| (if error.is_usage() { 2 } else { 3 }, error.to_string()));
         let _ = done.send(());

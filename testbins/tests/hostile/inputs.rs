@@ -1,4 +1,4 @@
-//! Inputs that are no programs, programs without debug information, and past findings.
+//! Inputs that are not programs, programs without debug information, and past findings.
 
 use foldsym_testbins::root;
 
@@ -64,7 +64,7 @@ fn a_program_without_debug_information_gives_its_symbols_and_says_so() {
     }
 }
 
-/// Every file of `broken/` once panicked, hung, or lost more than it had to; its README tells what was wrong.
+/// Every file of `broken/` once caused a panic or a hang, or lost more than it had to; its README describes what was wrong.
 #[test]
 fn past_findings_stay_found() {
     let bench = Bench::new();

@@ -1,5 +1,5 @@
-//! Functions of one unit that have one name, file and line: gcc writes no linkage name for what is local to a unit, so that
-//! instances of one template differ in nothing but where they are declared.
+//! Functions of one unit with the same name, file and line: gcc writes no linkage name for a function that is local to a unit, so instances
+//! of one template differ only in the place of their declaration.
 
 use foldsym_lookup::Certainty;
 use gimli::{
@@ -101,7 +101,7 @@ fn an_erased_instance_is_found_where_another_remains() {
     assert_eq!(members(&found, OTHER), some(&[("go", "live_range", 8), ("go", "line_sequence", 8)]));
 }
 
-/// gcc put one in the place of the other before it made copies: then it names what is left in the calls of both.
+/// gcc replaced one by the other before it made copies: then the calls of both name the remaining one.
 #[test]
 fn an_instance_without_code_is_one_of_the_others() {
     let made = |second: &'static str, calls: &[(u64, &'static str)]| {
@@ -118,7 +118,7 @@ fn an_instance_without_code_is_one_of_the_others() {
     let found = made("again", &[(CODE + 8, "first"), (CODE + 0x10, "first")]);
     assert_eq!(members(&found, SHARED), some(&[("run", "live_range", 5), ("run", "call_site", 0)]));
     assert_eq!(called(&found, CODE + 8).0, Certainty::Ambiguous);
-    // The description of what has code.
+    // The description of the function with code.
     assert_eq!(members(&made("declared", &[(CODE + 8, "first")]), SHARED), []);
 }
 
@@ -159,7 +159,7 @@ fn a_function_without_code_has_the_lines_that_nobody_else_may_have() {
     assert_eq!(made(&["g", "h"], 1), some(&[f, nameless, ("g", "call_site", 0)]));
 }
 
-/// Names whose own part is not read, and names of what is local to a function, of which each says whose it is.
+/// Names whose last component is not decoded, and names of local entities of a function, each of which names its function.
 #[test]
 fn of_several_names_none_is_given_to_the_only_function() {
     let made = |own: &'static str, names: &[&str]| {

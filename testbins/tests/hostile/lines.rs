@@ -1,4 +1,4 @@
-//! Functions at one address whose lines can be taken for each other's: each has its own or none.
+//! Functions at one address whose lines can be mistaken for each other's: each has its own lines or none.
 
 use foldsym_convert::report::{Cap, Kind};
 use gimli::{
@@ -59,7 +59,7 @@ fn functions_that_keep_their_addresses_have_their_own_lines() {
         (&[&[11, 21], &[11]], [("a", 11), ("b", 11)]),
         // The body of `b` is in another file (here: before its declaration).
         (&[&[1], &[11]], [("a", 11), ("b", 1)]),
-        // Both are, or nothing tells them apart.
+        // Both are, or nothing distinguishes them.
         (&[&[1], &[2]], [("a", 0), ("b", 0)]),
         (&[&[21], &[22]], [("a", 22), ("b", 21)]),
         (&[&[21, 11], &[11, 21]], [("a", 0), ("b", 0)]),
@@ -69,11 +69,11 @@ fn functions_that_keep_their_addresses_have_their_own_lines() {
         let kept = program(&both, sequences, &["a", "b"]);
         assert_eq!(lines(&kept), some(&expected), "{sequences:?}");
         let unknown = expected.iter().any(|&(_, line)| line == 0);
-        assert_eq!(kept.count(Kind::AmbiguousSequence) > 0, unknown, "{sequences:?}");
+        assert_eq!(kept.count(Kind::AmbiguousLines) > 0, unknown, "{sequences:?}");
     }
 }
 
-/// Lines that nobody is given tell of another function all the same: the one that is known is not the only one.
+/// Lines that belong to no known function show another function: the known one is not the only one.
 #[test]
 fn lines_in_doubt_show_that_there_is_another() {
     let one = [("a", 10, CODE, true)];
@@ -81,7 +81,7 @@ fn lines_in_doubt_show_that_there_is_another() {
         (&[&[1][..], &[2]][..], &[("a", 0), ("", 0)][..]),
         (&[&[1], &[2], &[3]], &[("a", 0), ("", 0), ("", 0)]),
         (&[&[11], &[1]], &[("a", 11), ("", 1)]),
-        // Of two that are as near the first: linkers fold into what comes first.
+        // If two are equally near, the first: linkers fold into the function that comes first.
         (&[&[11, 21], &[11, 31]], &[("a", 11), ("", 11)]),
         (&[&[12], &[11]], &[("a", 11), ("", 12)]),
         // Instances of a template have the same rows.
@@ -90,7 +90,7 @@ fn lines_in_doubt_show_that_there_is_another() {
     ] {
         assert_eq!(lines(&program(&one, sequences, &["a"])), some(expected), "{sequences:?}");
     }
-    // One of three is described, two are erased and named by their symbols: nobody is missing, nobody is new.
+    // One of three is described, two are erased and named by their symbols: none is missing, and none is new.
     let three = [("a", 10, CODE, true), ("b", 10, 0, true), ("c", 10, 0, true)];
     let kept = program(&three, &[&[1], &[2], &[3]], &["a", "b", "c"]);
     assert_eq!(lines(&kept), some(&[("a", 0), ("b", 0), ("c", 0)]));
@@ -102,7 +102,7 @@ fn lines_in_doubt_show_that_there_is_another() {
 /// A copy of a function that the linker discarded is nearer to lines than the function that has them.
 #[test]
 fn a_discarded_copy_takes_no_lines() {
-    // `copy` stands elsewhere; its second description has lost its address, as `gone` has.
+    // `copy` is at another address; its second description has lost its address, as `gone` has.
     let elsewhere = CODE + 0x100;
     let functions = [
         ("kept", 5, CODE, true),
@@ -113,7 +113,7 @@ fn a_discarded_copy_takes_no_lines() {
     let kept = program(&functions, &[&[6], &[11, 21]], &["kept"]);
     assert_eq!(lines(&kept), some(&[("kept", 6), ("gone", 11)]));
     assert_eq!(kept.count(Kind::CopyOfLive), 1);
-    // Where a symbol puts it to where the lines are, they may be of the other all the same.
+    // A symbol puts it at the address of the lines; they may be the other's anyway.
     let functions = [("kept", 5, CODE, true), ("copy", 30, 0, true), ("gone", 20, 0, false)];
     let kept = program(&functions, &[&[6], &[21]], &["kept", "copy"]);
     assert_eq!(lines(&kept), some(&[("kept", 6), ("copy", 0), ("gone", 21)]));
@@ -147,7 +147,7 @@ fn lines_that_fit_several_show_that_there_is_another() {
     assert!(kept.count(Kind::AmbiguousSequence) > 0);
 }
 
-/// What is past a cap is in the report.
+/// The report names what is beyond a cap.
 #[test]
 fn caps_of_recovery_are_counted() {
     let many = |count: usize, line: u64, start: u64| {
@@ -206,7 +206,7 @@ fn caps_of_names_are_counted() {
     assert_eq!((parts(200), parts(300)), (0, 1));
 }
 
-/// One unit with these functions of 16 bytes, and these sequences: the rows of each, and where it ends.
+/// One unit with these functions of 16 bytes, and these sequences: the rows of each, and its end.
 fn of_lengths(functions: &[Described], sequences: &[(&[(u64, i8)], u64)], symbols: &[&str]) -> Kept {
     let mut info = Info::new(4, &[]);
     for &(name, line, start, _) in functions {
@@ -222,7 +222,7 @@ fn of_lengths(functions: &[Described], sequences: &[(&[(u64, i8)], u64)], symbol
     Bench::new().kept(&elf(&sections, &symbols))
 }
 
-/// dsymutil joins sequences of functions that follow each other: one that it left alone is not nearer for it.
+/// dsymutil joins the sequences of adjacent functions: a sequence that it did not join is not nearer for that.
 #[test]
 fn joined_sequences_count_beside_one_that_is_not() {
     const NEXT: u64 = CODE + 0x10;
@@ -235,10 +235,10 @@ fn joined_sequences_count_beside_one_that_is_not() {
     ];
     let kept = of_lengths(&functions, &sequences, &[]);
     assert_eq!(lines(&kept), some(&[("a", 11), ("b", 21), ("c", 31)]));
-    assert_eq!(kept.count(Kind::AmbiguousSequence), 0);
+    assert_eq!(kept.count(Kind::AmbiguousLines), 0);
 }
 
-/// Constants behind the code of a function belong to its section, and so to its sequence.
+/// Constants after the code of a function belong to its section, and so to its sequence.
 #[test]
 fn a_sequence_that_goes_on_behind_a_folded_function_is_its_own() {
     const END: u64 = CODE + 0x18;

@@ -1,4 +1,4 @@
-//! Programs made to mislead a reader of DWARF: each keeps what is sound, and the report counts what is not.
+//! Programs made to mislead a reader of DWARF: sound parts are kept, and the report counts the others.
 
 use foldsym_convert::report::Kind;
 use gimli::{
@@ -47,16 +47,16 @@ fn references_to_nowhere_cost_the_name_alone() {
     info.label("here").open(DW_TAG_subprogram, &[low, high, (DW_AT_abstract_origin, Label("here"))]).close();
     info.function("sound", CODE + 0x10, 0x10);
     let mut sections = info.sections();
-    // The reference now leads behind the unit.
+    // The reference now points past the end of the unit.
     let label = info_label(&sections[0].1);
     sections[0].1[label..label + 4].copy_from_slice(&0xffff_0000_u32.to_le_bytes());
     let kept = Bench::new().kept(&elf(&with_lines(sections), &[]));
-    assert_eq!(kept.count(Kind::BadReference), 1);
+    assert_eq!(kept.count(Kind::MissingEntry), 1);
     assert_eq!(kept.frames(CODE), [frame("", "/made/unit.c", 10)]);
     assert_eq!(kept.frames(CODE + 0x10), [frame("sound", "/made/unit.c", 20)]);
 }
 
-/// Where the only reference of a unit is: behind the address and the one byte of length of its entry.
+/// The offset of the only reference of a unit: after the address and the one byte of length of its entry.
 fn info_label(info: &[u8]) -> usize {
     let address = CODE.to_le_bytes();
     info.windows(8).position(|window| window == address).unwrap() + 9
@@ -164,28 +164,32 @@ fn a_damaged_line_program_costs_lines_alone() {
         let mut sections = sections.clone();
         sections.push((".debug_line", program.clone()));
         let kept = bench.kept(&elf(&sections, &[]));
-        assert_eq!(kept.count(Kind::BadLineProgram), 1, "{program:x?}");
+        assert_eq!(kept.count(Kind::BadLineHeader), 1, "{program:x?}");
         assert_eq!(kept.count(Kind::BadUnit), 0);
         assert_eq!(kept.frames(CODE), [frame("outer", "", 0)]);
         assert_eq!(kept.frames(CODE + 8), [frame("inner", "", 0), frame("outer", "", 5)]);
     }
 }
 
-/// What was read of a line program before it breaks off is kept.
+/// The rows before the truncation of a line program are kept.
 #[test]
 fn a_line_program_that_breaks_off_keeps_its_sequences() {
     let mut info = Info::new(4, &[]);
     info.function("first", CODE, 0x10).function("second", CODE + 0x10, 0x10);
-    let mut sections = info.sections();
+    let sections = info.sections();
     let mut rows = sequence(&[(CODE, 10)], CODE + 0x10);
     rows.extend(sequence(&[(CODE + 0x10, 20)], CODE + 0x20));
-    // The last opcode needs an operand that is not there.
-    rows.truncate(rows.len() - 2);
-    sections.push((".debug_line", line_program(&rows)));
-    let kept = Bench::new().kept(&elf(&sections, &[]));
-    assert_eq!(kept.count(Kind::BadLineProgram), 1);
-    assert_eq!(kept.frames(CODE), [frame("first", "/made/unit.c", 10)]);
-    assert_eq!(kept.frames(CODE + 0x10), [frame("second", "", 0)]);
+    let bench = Bench::new();
+    // The last opcode lacks its operand, or the opcode that ends the sequence is missing.
+    for (cut, damaged, unended) in [(2, 1, 0), (3, 0, 1)] {
+        let mut sections = sections.clone();
+        sections.push((".debug_line", line_program(&rows[..rows.len() - cut])));
+        let kept = bench.kept(&elf(&sections, &[]));
+        let counts = (kept.count(Kind::BadLineProgram), kept.count(Kind::UnendedSequence));
+        assert_eq!(counts, (damaged, unended), "{cut}");
+        assert_eq!(kept.frames(CODE), [frame("first", "/made/unit.c", 10)]);
+        assert_eq!(kept.frames(CODE + 0x10), [frame("second", "", 0)]);
+    }
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Functions that a linker folded and that no DIE names, or names as another: nobody is taken for the only one.
+//! Functions that a linker folded, and that no DIE names, or that a DIE gives another name: no function is taken for the only one.
 
 use foldsym_convert::report::Kind;
 use foldsym_lookup::{Frames, ImageAddr, Lookup, SymbolFile};
@@ -52,8 +52,8 @@ fn described(linker: &str, symbols: &[Symbol<'_>]) -> Kept {
     Bench::new().kept(&elf_with(CODE, &sections, symbols))
 }
 
-/// Where the program shows that things were folded, or has a function that no unit covers, though each file of the symbol
-/// table has a unit: a compiler may be told not to describe a function, and an assembler need not name a file.
+/// The program shows that functions were folded, or has a function that no unit covers, though each file of the symbol table has a unit: a
+/// compiler can leave a function undescribed, and an assembler need not name a file.
 #[test]
 fn a_plain_name_may_be_of_a_function_that_its_compiler_does_not_describe() {
     const ELSEWHERE: u64 = CODE + 0x100;
@@ -69,7 +69,7 @@ fn a_plain_name_may_be_of_a_function_that_its_compiler_does_not_describe() {
         ("Linker: LLD 22.1.8", &variants[..], 0),
         ("Linker: LLD 22.1.8", &[Global(("uncovered", ELSEWHERE, 8))][..], 2),
         ("", &[Global(("uncovered", ELSEWHERE, 8))][..], 0),
-        // Part of what a unit describes; what compilers and C libraries add; a copy; a label within a file.
+        // A part of a described function; functions that compilers and C libraries add; a copy; a label within a file.
         ("Linker: LLD 22.1.8", &[Global(("inside", CODE + 4, 4))][..], 0),
         ("Linker: LLD 22.1.8", &[Global(("__clang_call_terminate", ELSEWHERE, 8))][..], 0),
         ("Linker: LLD 22.1.8", &[Global(("f.resolver", ELSEWHERE, 8))][..], 0),
@@ -84,7 +84,7 @@ fn a_plain_name_may_be_of_a_function_that_its_compiler_does_not_describe() {
     }
 }
 
-/// A name that no DIE has is an alias only where no object can have brought a function of that name.
+/// A name without a DIE is an alias only if no object can have a function of that name.
 #[test]
 fn a_plain_name_may_be_of_an_object_without_debug_information() {
     let kept = Global(("kept", CODE, 0x10));
@@ -126,14 +126,14 @@ fn the_file_of_a_local_name_tells_whose_it_is() {
     assert_eq!(names(&same, CODE), []);
 }
 
-/// Of a name that is too short or too long nothing is known.
+/// For a name that is too short or too long nothing is known.
 #[test]
 fn a_name_of_another_size_is_an_alias() {
     let symbols = [File("unit.c"), File("other.c"), Global(("kept", CODE, 0x10)), Global(("other", CODE, 8))];
     assert_eq!(names(&described("Linker: LLD 22", &symbols), CODE), []);
 }
 
-/// Without any debug information the symbol table alone says what was folded.
+/// Without any debug information only the symbol table shows what was folded.
 #[test]
 fn local_names_of_two_files_are_two_functions() {
     let names_at = |symbols: &[Symbol<'_>], linker: &str| {
@@ -151,7 +151,7 @@ fn local_names_of_two_files_are_two_functions() {
     assert_eq!(names_at(&plain, "Linker: LLD"), []);
     let both = some(&[("first", "symbol_only", 0), ("second", "symbol_only", 0)]);
     assert_eq!(names_at(&[plain, folded].concat(), "Linker: LLD"), both);
-    // But not those that a C library gives one function, unless they are of two objects.
+    // But not the names that a C library gives one function, unless they are of two objects.
     let library = [Global(("read", CODE, 0x10)), Global(("__read", CODE, 0x10))];
     assert_eq!(names_at(&[library, folded].concat(), "Linker: LLD"), []);
     let apart = [File("a.c"), Local(("read", CODE, 0x10)), File("b.c"), Local(("__read", CODE, 0x10))];
@@ -234,7 +234,7 @@ fn copies_of_one_name_are_those_of_the_functions_of_their_files() {
     // A third function, of a file without debug information, has that name too.
     let all = at(["a.c", "b.c"], &[("a.c", copy), ("b.c", copy), ("c.c", copy)]);
     assert!(all.contains(&third) && all.len() == 3, "{all:?}");
-    // Of two files of one name nothing says which is whose: none is left out.
+    // Two files have one name, so nothing shows which symbol belongs to which: none is left out.
     let unsure = at(["a.c", "a.c"], &[("a.c", copy), ("a.c", copy)]);
     assert!(unsure.len() >= 2, "{unsure:?}");
 }
@@ -264,7 +264,7 @@ fn lines_of_a_unit_that_has_no_function_there_show_one() {
     }
 }
 
-/// Two units of `-g1` have lines at one address, and no function: two were folded, and nothing says whose the lines are.
+/// Two units of `-g1` have lines at one address, and no function: two functions were folded, and nothing shows which lines belong to which.
 #[test]
 fn lines_of_two_units_without_functions_are_of_two() {
     let own = line_program(&sequence(&[(CODE, 11)], CODE + 0x10));
@@ -287,7 +287,7 @@ fn lines_of_two_units_without_functions_are_of_two() {
     }
 }
 
-/// The symbol of a static function was removed, that of one which was folded into it was not.
+/// The symbol of a static function was removed; the symbol of a function that was folded into it was not.
 #[test]
 fn a_plain_symbol_does_not_rename_the_function_that_is_described() {
     let named = |linker: &str| {
@@ -299,7 +299,7 @@ fn a_plain_symbol_does_not_rename_the_function_that_is_described() {
     assert_eq!(named("GCC: 12"), Some(("other".to_owned(), 11)));
 }
 
-/// The prefix of compilers' own files is no name of one.
+/// The prefix of compilers' own files is not a name of one.
 #[test]
 fn a_file_named_as_start_up_code_begins_may_be_the_users() {
     let symbols =
@@ -330,7 +330,7 @@ fn a_static_function_is_not_the_global_one_of_its_name() {
     }
 }
 
-/// The symbol table names files without their folders: a function that was removed has the name of one that remains.
+/// The symbol table names files without their folders: a removed function has the name of one that remains.
 #[test]
 fn a_removed_function_does_not_stand_where_another_of_its_name_does() {
     let own = line_program(&sequence(&[(0, 11)], 0x10));
@@ -349,8 +349,8 @@ fn a_removed_function_does_not_stand_where_another_of_its_name_does() {
     assert_eq!((kept.count(Kind::DeadFunction), kept.count(Kind::FoldedFunction)), (1, 0));
 }
 
-/// gcc gives a local function no linkage name: which of the overloads at its address it is, its file and the arguments of
-/// its template may tell. No name is lost.
+/// gcc gives a local function no linkage name. Its file and the arguments of its template may show which of the overloads at its address it
+/// is. No name is lost.
 #[test]
 fn overloads_of_a_plain_name_are_all_there() {
     let local = |name| Local((name, CODE, 0x10));
@@ -369,7 +369,7 @@ fn overloads_of_a_plain_name_are_all_there() {
         // One of the two is the function that is described.
         (&["f"], &[File("unit.c"), int, long], &[("f", die), ("_ZL1fi", symbol), ("_ZL1fl", symbol)]),
         (&["f"], &[File("unit.c"), long, File("other.c"), int], &[("_ZL1fl", die), ("_ZL1fi", symbol)]),
-        // Each has one of them, and nobody knows which.
+        // Each has one of them, but nothing shows which.
         (&["f", "f"], &[File("unit.c"), int, long], &[("f", die), ("f", die)]),
         (
             &["f<int>", "f<long>"],
@@ -387,8 +387,8 @@ fn overloads_of_a_plain_name_are_all_there() {
     }
 }
 
-/// What is local to a function has a plain name alone in what gcc writes, and gold leaves one symbol where it folds such of
-/// several files: it is that of the one inside the function that it names.
+/// gcc gives a function that is local to another only a plain name. If gold folds such functions of several files it leaves one symbol:
+/// that of the one inside the function that it names.
 #[test]
 fn a_symbol_is_that_of_the_function_inside_the_one_that_it_names() {
     let made = |files: [&'static str; 2], lines: [u64; 2], local: &'static str, symbol: &'static str| {
@@ -419,13 +419,13 @@ fn a_symbol_is_that_of_the_function_inside_the_one_that_it_names() {
     }
     let lambda = "_ZZ6entryAlENKUllE_clEl";
     assert_eq!(made(["a.cc", "b.cc"], [5, 5], "operator()", lambda), [lambda, "operator()"]);
-    // Of a file: the other may have been of another type. Of a header both are one function of the source.
+    // If declared in a source file, the other may have another type; if in a header, both are one function of the source.
     assert_eq!(made(["a.cc", "b.cc"], [5, 6], "f", "_ZL1fj"), ["_ZL1fj", "f"]);
     assert_eq!(made(["a.cc", "b.cc"], [5, 5], "f", "_ZL1fj"), ["_ZL1fj", "_ZL1fj"]);
 }
 
-/// gcc makes a second name of a function where its mangling changed (`-fabi-compat-version`): it describes neither a second
-/// function nor where that would be. What it merged it describes without an address.
+/// gcc adds a second name to a function whose mangling changed (`-fabi-compat-version`); it describes neither a second function nor an
+/// address for it. A function that gcc merged is described without an address.
 #[test]
 fn a_second_mangling_is_another_name() {
     let made = |producer: &'static str, linker: &str, second: &'static str, codeless: bool| {
@@ -442,11 +442,11 @@ fn a_second_mangling_is_another_name() {
     let (gcc, second) = ("GNU C++17 12.2.0 -O2", "_ZSt8exchangeIPvDnET_RS2_OT0_");
     assert_eq!(made(gcc, "GCC: 12", second, false), 0);
     assert_eq!(made(gcc, "GCC: 12", second, true), 2);
-    // It may be a folded one of an object without debug information; others merge and describe nothing of it.
+    // It may be a folded function of an object without debug information; other compilers merge and leave no description.
     assert_eq!(made(gcc, "Linker: LLD", second, false), 2);
     assert_eq!(made("clang version 22", "GCC: 12", second, false), 2);
     assert_eq!(made("GNU GIMPLE 12.2.0", "GCC: 12", second, false), 2);
-    // Whoever made it: how an argument pack begins.
+    // With any linker: the beginning of an argument pack.
     let pack = |linker| {
         let mut info = Info::new(4, &[]);
         function(&mut info, "_Z1kIJiEEvDpT_", 10, CODE, true);
@@ -478,8 +478,36 @@ fn lines_do_not_depend_on_how_many_names_there_are() {
     }
 }
 
-/// GNU ld gives the entries of a COMDAT section that it discards the addresses of the one that it keeps; and a name of a discarded
-/// function at another's address is an alias.
+/// An object with `-g1` has lines for its functions, and one without debug information has none. If the linker folded one function of each,
+/// only a name of the file with lines may have the lines.
+#[test]
+fn lines_of_one_file_are_not_those_of_a_name_of_another() {
+    let lines = |symbols: &[Symbol<'_>]| {
+        let mut info = Info::new(4, &[(DW_AT_name, Text("lines.cc")), (DW_AT_stmt_list, Offset(0))]);
+        function(&mut info, "elsewhere", 10, CODE + 0x100, true);
+        let mut sections = info.sections();
+        let lines = [sequence(&[(CODE, 31)], CODE + 8), sequence(&[(CODE + 0x100, 11)], CODE + 0x110)];
+        sections.extend([(".debug_line", line_program(&lines.concat())), comment("Linker: LLD")]);
+        names(&Bench::new().kept(&elf_with(CODE, &sections, symbols)), CODE)
+    };
+    let two = |one: (&str, u32), other: (&str, u32)| {
+        some(&[one, other].map(|(name, line)| (name, "symbol_only", line)))
+    };
+    let local = |name| Local((name, CODE, 8));
+    let [one, other] = ["_ZN1A1fEv", "_ZN1B1fEv"].map(|name| Global((name, CODE, 8)));
+    let elsewhere = Local(("here", CODE + 0x60, 8));
+    let made = |bare: Symbol<'static>, own: Symbol<'static>, more: &[Symbol<'static>]| {
+        lines(&[&[File("bare.cc"), bare, File("lines.cc"), own, File("last.cc")], more].concat())
+    };
+    assert_eq!(made(local("_ZL1fv"), local("_ZL1gv"), &[]), two(("_ZL1fv", 0), ("_ZL1gv", 31)));
+    // Nothing shows the file of a global name.
+    assert_eq!(made(elsewhere, elsewhere, &[one, other]), two(("_ZN1A1fEv", 0), ("_ZN1B1fEv", 0)));
+    assert_eq!(made(local("_ZL1fv"), elsewhere, &[one]), two(("_ZL1fv", 0), ("_ZN1A1fEv", 31)));
+    assert_eq!(made(elsewhere, local("_ZL1gv"), &[one]), two(("_ZL1gv", 31), ("_ZN1A1fEv", 0)));
+}
+
+/// GNU ld gives the entries of a discarded COMDAT section the addresses of the kept one. A name of a discarded function at another
+/// function's address is an alias.
 #[test]
 fn a_linker_that_cannot_fold_leaves_one_function() {
     let made = |linker: &str, gone: (&'static str, u64), external: bool, symbols: &[Symbol<'_>]| {

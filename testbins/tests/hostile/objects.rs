@@ -1,5 +1,5 @@
-//! Programs whose descriptions of where methods have their object are damaged, lie, or differ: the object is found only
-//! where all that may run say the same of it.
+//! Programs whose descriptions of where methods have their object are damaged, wrong, or contradictory: the object is found only if all
+//! possible functions describe the same place.
 
 use foldsym_convert::report::{Cap, Kind};
 use foldsym_expr::Problem;
@@ -38,11 +38,11 @@ impl Machine for Numbers {
     }
 }
 
-/// Nobody knows whom it calls.
+/// Its callee is unknown.
 const CALL: (gimli::DwTag, &[(DwAt, Value<'_>)]) =
     (DW_TAG_call_site, &[(DW_AT_call_return_pc, Address(CALLER + 4))]);
 
-/// Two methods of one code, with their locations (`None`: the parameter has none), and a caller; and `.debug_loc`.
+/// Two methods with one code, with their locations (`None`: the parameter has none), and a caller; and `.debug_loc`.
 fn program(methods: &[Option<Value<'static>>], lists: &[u8]) -> Vec<u8> {
     let info = Info::new(4, &[]);
     described(info, methods, &[CALL], &[(".debug_line", rows()), (".debug_loc", lists.to_vec())])
@@ -158,7 +158,7 @@ fn all_must_say_the_same() {
 
 #[test]
 fn one_place_in_memory_for_all_addresses_is_none() {
-    // DW_OP_fbreg -8: what unoptimised code says, also of its first instructions, where that is its caller's frame.
+    // DW_OP_fbreg -8: the location in unoptimised code. It applies also to the first instructions, where the frame is still the caller's.
     let memory = || Some(Expression(&[0x91, 0x78]));
     assert!(matches!(found(&kept(&[memory(), memory()], &[]), 1), Err(NoObject::Unbounded(_))));
     let list = [&entry(CODE + 4, CODE + 0x10, &[0x91, 0x78])[..], &END].concat();
@@ -169,7 +169,7 @@ fn one_place_in_memory_for_all_addresses_is_none() {
 
 #[test]
 fn expressions_that_do_not_end_or_cannot_be_read() {
-    // DW_OP_skip to itself; DW_OP_bra likewise on a stack that never runs out; a lone operand; an operation of nobody.
+    // DW_OP_skip to itself; DW_OP_bra to itself on a stack that never runs out; a lone operand; an undefined operation.
     let bad: [(&[u8], Problem); 4] = [
         (&[0x2f, 0xfd, 0xff], Problem::TooManySteps),
         (&[0x31, 0x28, 0xfc, 0xff], Problem::TooManySteps),
@@ -189,7 +189,7 @@ fn expressions_that_do_not_end_or_cannot_be_read() {
 #[test]
 fn lists_that_leave_their_section() {
     let sound = [&entry(CODE, CODE + 8, RDI)[..], &END].concat();
-    // Behind the end; cut in an entry; an expression longer than what is left; an end before the start.
+    // Past the end; cut in an entry; an expression longer than the rest; an end before the start.
     let mut long = sound.clone();
     long[16..18].copy_from_slice(&0xffff_u16.to_le_bytes());
     let lists = [
@@ -204,7 +204,7 @@ fn lists_that_leave_their_section() {
         assert!(matches!(found(&kept, 1), Err(NoObject::NotDescribed(_))));
         assert_eq!((kept.report.stats.objects.kept, kept.report.stats.objects.lost), (1, 1));
     }
-    // A list that nothing ends, at the end of its section, is what is there.
+    // A list without an end mark, at the end of its section, has the entries that are there.
     let kept = kept(&[Some(Expression(RDI)), Some(Offset(0))], &sound[..19]);
     assert_eq!(found(&kept, 1).map(|object| object.address), Ok(0x500));
 }
@@ -214,7 +214,7 @@ fn an_object_pointer_that_leads_nowhere() {
     let bytes = program(&[Some(Expression(RDI)), Some(Expression(RDI))], &[]);
     let sound = Bench::new().kept(&bytes);
     assert!(found(&sound, 1).is_ok());
-    // The reference of the first method, behind its frame base.
+    // The reference of the first method, after its frame base.
     let at = bytes.windows(2).position(|pair| pair == [1, 0x57]).unwrap() + 2;
     for target in [0u32, 3, 0xffff, u32::MAX] {
         let mut changed = bytes.clone();
@@ -248,13 +248,13 @@ fn an_object_pointer_that_leads_nowhere_leaves_the_lanes() {
     info.open(DW_TAG_subprogram, &method("_ZN1b1fEv")).close();
     let mut sections = info.sections();
     sections.push((".debug_line", rows()));
-    // Conversion verifies what it wrote: also that there is one row of a function and a kind.
+    // Conversion verifies its output: also that there is one row for each function and kind.
     let kept = Bench::new().kept(&elf(&sections, &[]));
     assert_eq!((kept.report.stats.objects.kept, kept.report.stats.objects.lost), (0, 2));
     assert_eq!(kept.report.diagnostics.count(Kind::BadExpression), 2);
     let file = SymbolFile::open(&kept.bytes).unwrap();
     let locations = file.locations().unwrap().unwrap();
-    // Behind the name of their folded code.
+    // They follow the name of their folded code.
     for function in [1, 2].map(FunctionId) {
         assert_eq!(locations.lanes(function).unwrap(), Some(8));
         for kind in [LocationKind::ActiveLane, LocationKind::LanePc, LocationKind::FrameBase] {
@@ -277,7 +277,7 @@ fn an_object_pointer_to_an_entry_of_many_attributes() {
         };
         info.open(DW_TAG_subprogram, &method("_ZN1a1fEv")).close();
         info.open(DW_TAG_subprogram, &method("_ZN1b1fEv")).close();
-        // Behind the method: the walk ends at it.
+        // After the method: the walk ends at it.
         let mut parameter = vec![(DW_AT_artificial, Flag); count];
         parameter.push((DW_AT_location, Expression(RDI)));
         info.label("this").open(DW_TAG_formal_parameter, &parameter).close();
@@ -294,11 +294,11 @@ fn an_object_pointer_to_an_entry_of_many_attributes() {
 fn lists_by_index_need_no_lines() {
     let lists = [&whole(RSI)[..], &whole(RDI)];
     let mut bad = rows();
-    // A version that nobody has.
+    // A version that does not exist.
     bad[4] = 99;
     for (line, damaged) in [(rows(), 0), (bad, 1)] {
         let kept = indexed(&[Some(Expression(RDI)), Some(ListIndex(1))], line, lists);
-        assert_eq!(kept.report.diagnostics.count(Kind::BadLineProgram), damaged);
+        assert_eq!(kept.report.diagnostics.count(Kind::BadLineHeader), damaged);
         assert_eq!((kept.report.stats.objects.kept, kept.report.stats.objects.lost), (2, 0));
         assert_eq!(found(&kept, 1).map(|object| object.address), Ok(0x500));
     }
@@ -329,7 +329,7 @@ fn callees_that_no_reference_leads_to() {
         found(&Bench::new().kept(&bytes), 1).unwrap().doubt
     };
     assert_eq!(doubt(None), None);
-    // What gcc writes for a symbol without an entry; and what is no reference at all.
+    // The value that gcc writes for a symbol without an entry; and a value that is not a reference.
     for value in [Address(CODE), Number(1)] {
         let found = doubt(Some((DW_AT_call_origin, value)));
         assert!(matches!(found, Some(Doubt::NotShown(_))), "{found:?}");

@@ -1,5 +1,4 @@
-//! Functions in several parts, of which the linker folded each for itself: with those of other functions, and with other
-//! parts of the same function.
+//! Functions in several parts that the linker folded separately: with parts of other functions, and with other parts of the same function.
 
 use foldsym_convert::report::{Cap, Kind};
 use foldsym_lookup::{
@@ -16,7 +15,7 @@ use crate::folds::members;
 use crate::harness::{Bench, Kept};
 use Value::{Address, Flag, Label, Number, Offset, Text};
 
-/// Where parts stand.
+/// The addresses of parts.
 const PART: u64 = CODE + 0x100;
 const OTHER: u64 = CODE + 0x200;
 
@@ -88,7 +87,7 @@ fn names(kept: &Kept, address: u64) -> Vec<(String, &'static str, u32)> {
     members
 }
 
-/// How sure it is which function stands at [`SHARED`] when called so, and how many it may be.
+/// The certainty for [`SHARED`] with this caller, and the number of candidates.
 fn called(kept: &Kept, address: u64) -> (Certainty, u32) {
     let file = SymbolFile::open(&kept.bytes).unwrap();
     let stack = [StackAddr::Exact(ImageAddr(SHARED)), StackAddr::Return(ReturnAddr(address))];
@@ -115,7 +114,7 @@ fn two(of_g: &[(u64, u64)], symbols: &[Symbol<'_>]) -> Kept {
     program(&described, &sequences, symbols)
 }
 
-/// What gold linked: so many functions, each with these ranges, and so many symbols of other functions at [`CODE`].
+/// A program that gold linked: this many functions, each with these ranges, and this many symbols of other functions at [`CODE`].
 fn by_gold(functions: usize, ranges: &[[u64; 2]], others: usize) -> Kept {
     let mut info = Info::new(4, &[]);
     for index in 0..functions {
@@ -150,14 +149,14 @@ fn what_shares_an_entry_is_in_a_part_once() {
     }
 }
 
-/// Many parts, and many functions that share the entry: what is not compared leaves each part in doubt.
+/// Many parts, and many functions that share the entry: parts that are not compared stay in doubt.
 #[test]
 fn what_shares_an_entry_is_not_compared_with_all_parts() {
     let parts = (0..200).map(|index| [PART + 2 * index, PART + 2 * index + 2]);
     let ranges: Vec<[u64; 2]> = [[CODE, CODE + 0x10]].into_iter().chain(parts.clone()).collect();
     let kept = by_gold(1, &ranges, 256);
     let counts: Vec<usize> = parts.clone().map(|[start, _]| members(&kept, start).len()).collect();
-    // The first have all, the one at which the comparisons end has some, and those after it are in no group.
+    // The first have all, the one at which the comparisons end has some, and the later ones are in no group.
     let whole = counts.iter().take_while(|&&count| count == 257).count();
     assert!((10..100).contains(&whole), "{counts:?}");
     assert!((2..257).contains(&counts[whole]), "{counts:?}");
@@ -173,14 +172,14 @@ fn what_shares_an_entry_is_not_compared_with_all_parts() {
     assert_eq!(kept.count(Kind::Cap(Cap::PartFunctions)), 1);
 }
 
-/// clang's labels of sections of basic blocks, what all compilers call cold parts, and a word that nobody knows.
+/// clang's labels of sections of basic blocks, the suffix that all compilers give cold parts, and an unknown word.
 #[test]
 fn each_part_is_folded_for_itself() {
     for (one, other) in [("__part.1", "__part.2"), ("cold", "cold.1"), ("eh", "warm"), ("rare.1", "rare.2")] {
         let name = |of: &str, what: &str| format!("{of}.{what}");
         let [f_one, g_one] = ["f", "g"].map(|of| name(of, one));
         let [f_other, g_other] = ["f", "g"].map(|of| name(of, other));
-        // A label does not name what a DIE describes.
+        // A label does not name a function that a DIE describes.
         let of_f = |name: &str| if one == "__part.1" { "f".to_owned() } else { name.to_owned() };
         let of_g = |name: &str| if one == "__part.1" { "g".to_owned() } else { name.to_owned() };
         let make = if one == "__part.1" { Symbol::Label } else { Symbol::Local };
@@ -212,7 +211,7 @@ fn each_part_is_folded_for_itself() {
     }
 }
 
-/// Lines of a part that nobody has show that another function's was folded there.
+/// Lines of a part that belong to no function show that another function's part was folded there.
 #[test]
 fn lines_show_a_part_of_another_function() {
     let kept = two(&[], &[Symbol::Global(("f", CODE, 0x10))]);
@@ -238,8 +237,8 @@ fn a_part_may_be_a_whole_function() {
     assert_eq!(names(&kept, PART), [member("_Z1gv", "symbol_only", 0), member("f", "live_range", 12)]);
 }
 
-/// Two parts of `f` have equal code, and each calls another of the functions at [`SHARED`]; the compiler recorded the call
-/// of the one that remains alone.
+/// Two parts of `f` have equal code, and each calls another of the functions at [`SHARED`]; the compiler recorded only the call of the part
+/// that remains.
 #[test]
 fn a_call_in_what_is_several_parts_of_one_function_is_not_exact() {
     let call: &[(u64, &str)] = &[(PART + 8, "p")];
@@ -266,7 +265,7 @@ fn a_call_in_what_is_several_parts_of_one_function_is_not_exact() {
     assert_eq!(called(&program(&other_size, &[], &[]), PART + 8), (Certainty::Exact, 1));
 }
 
-/// Two parts of `f` have equal code: a line of the one is none of the other.
+/// Two parts of `f` have equal code: the lines of one are not the other's.
 #[test]
 fn lines_of_several_parts_of_one_function_are_not_told() {
     for (other, expected) in [(13, 0), (12, 12)] {

@@ -36,7 +36,7 @@ fn other_names_are_not_listed_for_each_part() {
     assert!(line.starts_with("kept: "), "{line}");
 }
 
-/// A program with functions of all lengths at one address, and so many symbols there, each of so many bytes.
+/// A program with functions of all lengths at one address, and this many symbols there, each of this many bytes.
 fn of_each_length(name: fn(usize) -> String, count: usize, size: u64) -> Vec<u8> {
     let mut info = Info::new(4, &[]);
     for len in 1..CODE_LEN {
@@ -47,14 +47,14 @@ fn of_each_length(name: fn(usize) -> String, count: usize, size: u64) -> Vec<u8>
     elf(&info.sections(), &symbols)
 }
 
-/// Many other names of functions, and many functions that begin where they are, each of another length.
+/// Many aliases, and many functions that begin at their addresses, each of another length.
 #[test]
 fn other_names_are_not_listed_for_each_length() {
     let line = limited(&of_each_length(|index| format!("g{index}"), 40_000, CODE_LEN));
     assert!(line.starts_with("kept: 1 caps"), "{line}");
 }
 
-/// Symbols without a size may each be a function at each of the ranges that begin where they are.
+/// Symbols without a size may each be a function at each of the ranges that begin at their address.
 #[test]
 fn names_are_not_functions_of_each_length() {
     let line = limited(&of_each_length(|index| format!("_Z1g{index}v"), 4000, 0));
@@ -63,7 +63,7 @@ fn names_are_not_functions_of_each_length() {
     assert!(bytes.is_some_and(|bytes| bytes < 4 << 20), "{line}");
 }
 
-/// Ranges of many lengths, each a part of the same functions, and symbols of parts where they begin.
+/// Ranges of many lengths, each a part of the same functions, and symbols of parts at their starts.
 #[test]
 fn parts_of_each_length_are_not_compared_with_all_symbols() {
     const LENGTHS: u64 = 300;
@@ -91,7 +91,7 @@ fn parts_of_each_length_are_not_compared_with_all_symbols() {
     }
 }
 
-/// Many sections, and many labels that may be where one begins.
+/// Many sections, and many labels that may be at the start of one.
 #[test]
 fn labels_are_not_compared_with_the_names_of_all_sections() {
     const COUNT: usize = 60_000;
@@ -123,7 +123,7 @@ fn functions_are_not_compared_with_all_sequences_at_their_address() {
     assert!(line.starts_with("kept: "), "{line}");
 }
 
-/// As many symbols that are all the same, and one that only the dynamic table has.
+/// Many equal symbols, and one that is only in the dynamic table.
 #[test]
 fn equal_symbols_are_not_compared_with_each_other() {
     let mut info = Info::new(4, &[]);

@@ -1,4 +1,4 @@
-//! One thing, so many times: in a section that is compressed, and by units that all name one file.
+//! One thing, repeated many times: in a compressed section, and by units that all name one file.
 
 use crate::build::{CODE, elf};
 use crate::caps::{compressed, peak_beside, peak_of, units};
@@ -6,8 +6,8 @@ use crate::caps::{compressed, peak_beside, peak_of, units};
 /// `DW_TAG_compile_unit`; `DW_TAG_subprogram` with `DW_AT_name`, `DW_AT_low_pc` and `DW_AT_high_pc`.
 const FUNCTIONS: [u8; 16] = [1, 0x11, 1, 0, 0, 2, 0x2e, 0, 0x03, 0x08, 0x11, 0x01, 0x12, 0x0f, 0, 0];
 
-/// A million equal functions take 14 MB, and a few kilobytes where they are compressed. What a small file may take follows from its
-/// own bytes, not from what they become.
+/// A million equal functions take 14 MB, and a few kilobytes when compressed. The cost of a small file is bounded by its own bytes, not by
+/// their size after decompression.
 #[test]
 fn equal_functions_in_a_compressed_section_are_refused() {
     let function = [&[2, b'f', 0][..], &CODE.to_le_bytes(), &[8]].concat();
@@ -41,7 +41,7 @@ fn a_dwo_that_many_units_name_is_read_few_times() {
     let inner = units(std::iter::once(0), &entries);
     let dwo = elf(&[(".debug_info.dwo", inner), (".debug_abbrev.dwo", abbreviations.to_vec())], &[]);
     let (line, peak) = peak_beside(&program, &[("one.dwo", &dwo[..])]);
-    // The bound was reached, and is told: the file was found, and belongs to the units.
+    // The bound was reached, and is reported: the file was found, and belongs to the units.
     assert!(line.starts_with("kept: ") && !line.starts_with("kept: 0 caps"), "{line}");
     assert!(peak < 40 * (program.len() + dwo.len()) as u64 + (200 << 20), "{peak} bytes: {line}");
 }

@@ -1,5 +1,5 @@
-//! Programs whose compiler merged functions and rewrote the calls of those that it removed, also in what it recorded: no
-//! call of what it put in their places is exact.
+//! Programs whose compiler merged functions and rewrote the calls of the removed ones, also in the recorded calls: no call of a function
+//! that replaced another is exact.
 
 use foldsym_lookup::{Certainty, ImageAddr, Resolved, ReturnAddr, StackAddr, SymbolFile};
 use gimli::{
@@ -14,9 +14,9 @@ use Value::{Address, Flag, Label, Number, Text};
 
 /// Where functions share code.
 const SHARED: u64 = CODE + 0x100;
-/// Functions that call those, and whose code is shared too.
+/// Functions that call those, and that share code too.
 const CALLERS: u64 = CODE + 0x200;
-/// A function that only goes on to another.
+/// A function that only jumps to another.
 const GOES_ON: u64 = CODE + 0x400;
 const GCC: &str = "GNU C17 12.2.0 -O2";
 
@@ -45,7 +45,7 @@ fn function(info: &mut Info, name: &'static str, line: u64, start: u64, calls: &
     info.close();
 }
 
-/// How sure it is which function stands in the innermost frame, and whom its candidates are.
+/// The certainty of the innermost frame, and its candidates.
 fn stack(kept: &Kept, innermost: u64, returns: &[u64]) -> (Certainty, Vec<String>) {
     let file = SymbolFile::open(&kept.bytes).unwrap();
     let returns = returns.iter().map(|&address| StackAddr::Return(ReturnAddr(address)));
@@ -71,8 +71,8 @@ fn to(opcode: u8, at: u64, target: u64) -> Vec<u8> {
     [&[opcode][..], &by.to_le_bytes()].concat()
 }
 
-/// gcc lets a function that has its address taken jump to the one that it merged it with, and describes it without an
-/// address. Calls of it are recorded as calls of the other.
+/// gcc lets a function whose address is taken jump to the function that it was merged with, and describes it without an address. Calls of
+/// it are recorded as calls of the other.
 #[test]
 fn a_function_that_gcc_made_jump_to_another_may_be_meant() {
     let made = |codeless: Option<&'static str>, code: &[u8]| {
@@ -95,7 +95,7 @@ fn a_function_that_gcc_made_jump_to_another_may_be_meant() {
     let either = some(Certainty::Narrowed, &["f", "wrap"]);
     assert_eq!(called(&made(Some("wrap"), &jump)), either);
     assert_eq!(called(&made(Some("wrap"), &call.concat())), either);
-    // It is no function of the unit, goes into the middle of one, or gives the other an argument of its own: xor %esi,%esi.
+    // It is not a function of the unit, goes into the middle of one, or gives the other an argument of its own: xor %esi,%esi.
     let exact = some(Certainty::Exact, &["f"]);
     let own = [&[0x31, 0xf6][..], &to(0xe9, GOES_ON + 2, SHARED)].concat();
     assert_eq!(called(&made(Some("wrap"), &own)), exact);
@@ -104,7 +104,7 @@ fn a_function_that_gcc_made_jump_to_another_may_be_meant() {
     assert_eq!(called(&made(Some("wrap"), &to(0xe9, GOES_ON, SHARED + 1))), exact);
 }
 
-/// Where gcc knows the whole program it leaves nothing of what it merges, and rustc does so always.
+/// If gcc knows the whole program it leaves no trace of a merged function, and rustc never does.
 #[test]
 fn what_compilers_remove_without_a_trace_may_be_meant() {
     let made = |producer: &'static str, language: gimli::DwLang, apart: bool| {
@@ -139,8 +139,8 @@ fn what_compilers_remove_without_a_trace_may_be_meant() {
     assert_eq!(made("clang LLVM (rustc version 1.95.0)", rust, true), exact);
 }
 
-/// Calls through registers (`-mcmodel=large`) do not show in the code: a folded caller's are those of the one that remains
-/// only if both have as many, and all their callees were recorded.
+/// The code does not show the callees of calls through registers (`-mcmodel=large`). The calls of a folded caller are those of the survivor
+/// only if both have the same number, and all their callees were recorded.
 #[test]
 fn calls_that_no_code_shows_are_paired_only_if_all_are_known() {
     const RETURNS: [u64; 2] = [CALLERS + 8, CALLERS + 0x10];
@@ -203,14 +203,15 @@ fn what_llvm_made_jump_shows_that_its_unit_merges() {
     let exact = some(Certainty::Exact, &["f"]);
     assert_eq!(made(&[wrap(5)], &[]), exact);
     assert_eq!(made(&[wrap(5)], &[jump(GOES_ON, SHARED)]), all);
-    // Over other code that only goes on; into the middle of a function.
+    // Over other code that only jumps; into the middle of a function.
     assert_eq!(made(&[wrap(5)], &[jump(GOES_ON, FAR), jump(FAR, SHARED)]), all);
     assert_eq!(made(&[wrap(5)], &[jump(GOES_ON, SHARED + 1)]), exact);
     // With a guard of the stack that is described, and what comes before it.
     let guarded = [to(0xe8, GOES_ON, FAR + 0x100), to(0xe9, GOES_ON + 5, SHARED), vec![0xc3]].concat();
     assert_eq!(made(&[wrap(11)], &[(GOES_ON, guarded)]), all);
     assert_eq!(made(&[wrap(200)], &[jump(GOES_ON + 190, SHARED)]), all);
-    // Of another file for certain, so none of those there; not behind the last one, where what became local is.
+    // It certainly belongs to another file, so it is none of the functions there. This does not hold after the last file symbol, where
+    // symbols that became local are.
     let of_file = [Symbol::File("asm.s"), Symbol::Local(("wrap", GOES_ON, 5))];
     assert_eq!(made(&of_file, &[jump(GOES_ON, SHARED)]), all);
     let of_file = [&of_file[..], &[Symbol::File("last.s")]].concat();
@@ -226,8 +227,8 @@ fn what_llvm_made_jump_shows_that_its_unit_merges() {
     assert_eq!(made_with(&other, &[jump(GOES_ON, SHARED)], false), all);
 }
 
-/// Where one unit of LLVM shows that it merges, another may have merged functions of which nothing is left: its recorded calls may
-/// mean those.
+/// If one unit of LLVM shows that it merges functions, another may have merged functions without a trace: its recorded calls may mean
+/// those.
 #[test]
 fn a_unit_may_have_merged_silently_where_another_shows_that_it_merges() {
     let made = |producers: [&'static str; 2], code: &[u8]| {
@@ -251,13 +252,13 @@ fn a_unit_may_have_merged_silently_where_another_shows_that_it_merges() {
     let (clang, exact) = ("clang version 22", some(Certainty::Exact, &["f"]));
     assert_eq!(made([clang, clang], &jump), some(Certainty::Ambiguous, &["f", "g"]));
     assert_eq!(made([clang, clang], &[]), exact);
-    // gcc's units say whom they call, whatever LLVM's do; what gcc makes jump says nothing of LLVM's.
+    // gcc's units record their callees, whatever LLVM's do; a jump that gcc made says nothing about LLVM's units.
     assert_eq!(made([GCC, clang], &jump), exact);
     assert_eq!(made([clang, GCC], &jump), exact);
 }
 
-/// Such a jump may be folded with a described function that does the same. A function that calls another with an argument of
-/// its own is none: whatever calls a function that many call would be one.
+/// Such a jump may be folded with a described function that does the same. A function that calls another with an argument of its own is not
+/// such a jump: else every caller of a common function would be one.
 #[test]
 fn a_function_that_calls_with_arguments_of_its_own_is_no_jump() {
     let made = |is_described: bool, code: &[u8]| {
@@ -280,7 +281,7 @@ fn a_function_that_calls_with_arguments_of_its_own_is_no_jump() {
     let own = [&[0x31, 0xf6][..], &to(0xe9, GOES_ON + 2, SHARED)].concat();
     let after = [to(0xe8, GOES_ON, CODE), vec![0x48, 0x89, 0xc7], to(0xe9, GOES_ON + 8, SHARED)].concat();
     let back = [&[0x48, 0x8d, 0x3d, 0, 1, 0, 0][..], &to(0xe9, GOES_ON + 7, SHARED)].concat();
-    // What -finstrument-functions adds, with the address of the function: lea; call; and its frame.
+    // Code that -finstrument-functions adds, with the address of the function: lea; call; and its frame.
     let enter = [&[0x50, 0x48, 0x8d, 0x3d, 0xf8, 0xff, 0xff, 0xff][..], &to(0xe8, GOES_ON + 8, CODE + 0x80)];
     let profiled = [&enter.concat()[..], &[0x58], &to(0xe9, GOES_ON + 14, SHARED)].concat();
     for is_described in [true, false] {

@@ -1,5 +1,5 @@
-//! Programs in which thousands of things are named by one long text, or by the ends of it: what a converter keeps and looks
-//! at follows from the bytes of the texts, not from the product.
+//! Programs in which thousands of things are named by one long text, or by its ends: the kept and compared bytes are bounded by the bytes
+//! of the texts, not by the product.
 
 use crate::build::{CODE, elf};
 use crate::caps::{limited, units};
@@ -14,7 +14,7 @@ fn text(len: usize) -> String {
     (0..len).map(|_| letter()).collect()
 }
 
-/// Where the header of a section is, by its place behind the first.
+/// The offset of a section's header, by its index after the first.
 fn header(program: &[u8], section: usize) -> usize {
     u64::from_le_bytes(program[0x28..0x30].try_into().unwrap()) as usize + 64 * section
 }
@@ -25,7 +25,7 @@ fn symbols(text: &str, places: impl Iterator<Item = usize>) -> Vec<u8> {
     let mut symbols = vec![(text, CODE, 4)];
     symbols.extend((1..places.len()).map(|n| ("", CODE + n as u64 % 0xf00, 4)));
     let mut program = elf(&[], &symbols);
-    // The third section, behind that of no name and the code.
+    // The third section, after the null section and the code.
     let table = header(&program, 2) + 0x18;
     let table = u64::from_le_bytes(program[table..table + 8].try_into().unwrap()) as usize;
     for (n, place) in places.iter().enumerate() {
@@ -91,7 +91,7 @@ fn entries_whose_names_are_the_ends_of_one() {
         let program = elf(&sections, &[]);
         let line = limited(&program);
         assert!(line.starts_with("kept: 1 caps") || line.starts_with("kept: 2 caps"), "{line}");
-        // Besides what names have in any program.
+        // In addition to what names take in any program.
         assert!(file_len(&line) < 2_000_000 + 8 * program.len(), "{line}");
     }
     // DW_TAG_compile_unit with DW_AT_name, DW_AT_comp_dir and DW_AT_producer, DW_FORM_strp.

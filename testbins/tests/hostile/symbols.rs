@@ -1,5 +1,5 @@
-//! Symbols that say little of what stands at their address: without a size or a type, of a linker that is not known, of
-//! functions that are chosen at start-up, of Mach-O.
+//! Symbols that say little about the code at their address: without a size or a type, from an unknown linker, of functions that are chosen
+//! at start-up, of Mach-O.
 
 use foldsym_convert::report::Kind;
 use gimli::{
@@ -64,8 +64,8 @@ fn assembly_code_may_leave_out_sizes_and_types() {
     assert_eq!(kept(LLD, false, &part).report.decided.folded_addresses, 0);
 }
 
-/// Code that no unit covers, with a name that the program gives: of an object that no unit describes, so that `other` may be
-/// one that was folded into `kept`.
+/// Code that no unit covers, with a name from the program: it belongs to an object without debug information, so `other` may be one that
+/// was folded into `kept`.
 #[test]
 fn a_label_of_code_that_no_unit_covers_shows_an_object() {
     let with = |label| {
@@ -116,7 +116,7 @@ fn of_an_unknown_linker_a_call_shows_the_function() {
         [File("unit.c"), File("other.c"), Global(("kept", CODE, 0x10)), Global(("other", CODE, 0x10))];
     assert_eq!(names(&kept("", true, &symbols), CODE), ["kept", "other"]);
     assert_eq!(kept("", false, &symbols).report.decided.folded_addresses, 0);
-    // An alias has calls too, where all that was folded is described.
+    // An alias has calls too, if everything folded is described.
     let symbols = [File("unit.c"), symbols[2], symbols[3]];
     assert_eq!(kept("", true, &symbols).report.decided.folded_addresses, 0);
 }
@@ -130,7 +130,7 @@ fn what_is_chosen_at_start_up_is_no_function_beside_the_one_that_chooses() {
             Global(("kept", CODE, 0x10)),
             Indirect(("_Z6chosenv", CODE, 0x10)),
             Indirect(("chosen", CODE, 0x10)),
-            // Without a DIE, and of those the one that `llvm-symbolizer` names last.
+            // Without a DIE, and the one among them that `llvm-symbolizer` would name is last.
             Global(("_Z3foov.resolver", CHOOSER, 0x10)),
             Indirect(("_Z3foov", CHOOSER, 0x10)),
             Indirect(("foo", CHOOSER, 0x10)),
@@ -160,8 +160,8 @@ fn each_name_of_mach_o_is_a_function() {
     assert_eq!((kept.report.decided.folded_addresses, kept.report.decided.aliases), (0, 1));
 }
 
-/// mold makes global symbols local, behind the file of another object where their own has none. An assembler writes the end of
-/// a function as an address, which is gone with its start.
+/// mold makes global symbols local, after the file of another object if their own has none. An assembler writes the end of a function as an
+/// address, which is erased with its start.
 #[test]
 fn a_local_symbol_may_stand_behind_the_file_of_another_object() {
     let own = line_program(&sequence(&[(CODE, 11)], CODE + 0x10));

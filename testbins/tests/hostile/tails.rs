@@ -1,5 +1,5 @@
-//! Programs in which a function ends in a jump to another, and what the compiler recorded of that is not all that happens: no
-//! answer is surer than what machine code and records show together.
+//! Programs in which a function ends in a jump to another, and the compiler's record of that is incomplete: no answer is more certain than
+//! machine code and records together show.
 
 use foldsym_lookup::{Certainty, ImageAddr, Resolved, ReturnAddr, StackAddr, SymbolFile};
 use gimli::{
@@ -14,7 +14,7 @@ use Value::{Address, Flag, Label, Number, Text};
 
 /// `caller` is here and calls `ends`, and that jumps to `f` or `g`, which share code.
 const ENDS: u64 = CODE + 0x80;
-/// What jumps of two bytes reach.
+/// The range of a two-byte jump.
 const NEAR: u64 = CODE + 0x60;
 const SHARED: u64 = CODE + 0x100;
 const BACK: u64 = CODE + 0x10;
@@ -30,8 +30,7 @@ fn to(opcode: u8, at: u64, target: u64) -> (u64, Vec<u8>) {
 const CALL: u8 = 0xe8;
 const JUMP: u8 = 0xe9;
 
-/// How sure it is who stands at [`SHARED`] below `caller`, in a program where `ends` has these recorded tail calls and
-/// this code.
+/// The certainty for [`SHARED`] below `caller`, in a program where `ends` has these recorded tail calls and this code.
 fn certainty(tails: &[&str], code: &[(u64, Vec<u8>)], machine: u16, producer: &'static str) -> Certainty {
     certainty_with(&[], tails, code, machine, producer)
 }
@@ -81,7 +80,7 @@ fn certainty_with(
     sections.push((STUBS.0, vec![0x90; 0x20]));
     let symbols = [&symbols.map(Symbol::Global)[..], stubs].concat();
     let mut program = elf_with(CODE, &sections, &symbols);
-    // The header of ELF is 64 bytes long, and the code is behind it.
+    // The ELF header is 64 bytes long, and the code follows it.
     program[18..20].copy_from_slice(&machine.to_le_bytes());
     for (at, bytes) in code {
         let from = 64 + (at - CODE) as usize;
@@ -124,7 +123,7 @@ fn what_another_module_is_given_it_may_jump_to() {
     let jumps = [to(JUMP, ENDS + 8, SHARED), to(JUMP, ENDS + 0x10, STUB)];
     assert_eq!(on_x86(&["f", "apply"], &jumps), Certainty::Ambiguous);
     assert_eq!(on_x86(&["f", "memcpy"], &jumps), Certainty::Exact);
-    // Nobody recorded this one, and a second stub is not that of the first name.
+    // No compiler recorded this one, and a second stub is not that of the first name.
     assert_eq!(on_x86(&["f"], &jumps), Certainty::Ambiguous);
     let second = to(JUMP, ENDS + 0x18, STUB + 0x10);
     assert_eq!(on_x86(&["f", "memcpy", "memcpy"], &[&jumps[..], &[second]].concat()), Certainty::Ambiguous);
@@ -141,10 +140,10 @@ fn a_stub_may_have_a_symbol() {
     assert_eq!(of(&["f"]), Certainty::Ambiguous);
 }
 
-/// clang records no jump to what a table without a base holds, and nobody what inline assembly does.
+/// clang does not record a jump through a table without a base, and no compiler records what inline assembly does.
 #[test]
 fn a_jump_that_nobody_recorded_may_go_anywhere() {
-    // What stands before the jump to `f`.
+    // The instructions before the jump to `f`.
     let with = |code: &[u8]| {
         let filled = [code, &[0x90; 0x20][code.len()..]].concat();
         on_x86(&["f"], &[(ENDS, filled), to(JUMP, ENDS + 0x19, SHARED)])
@@ -155,7 +154,7 @@ fn a_jump_that_nobody_recorded_may_go_anywhere() {
     for code in [&[][..], &switch, &[0xe8, 0, 0, 0, 0xff, 0x66, 0x90], &[0xb8, 0xe3, 0x7d, 0, 0]] {
         assert_eq!(with(code), Certainty::Exact, "{code:x?}");
     }
-    // jmp *%rax; jmp *table(,%rax,8), of no table that is at hand; jmp *table(%rip); jrcxz to `f`
+    // jmp *%rax; jmp *table(,%rax,8), of a table that is not in the program; jmp *table(%rip); jrcxz to `f`
     for code in [
         &[0xff, 0xe0][..],
         &[0xff, 0x24, 0xc5, 0, 0, 0x40, 0],
@@ -177,8 +176,8 @@ fn a_call_that_goes_elsewhere_calls_nobody_that_was_recorded() {
     assert_eq!(call(CODE + 0x40), Certainty::Ambiguous);
 }
 
-/// Of a machine whose code is not read the records are all there is, and a linker may have sent each call elsewhere, whatever
-/// the compiler promises of them.
+/// On a machine whose code is not decoded only the records are left, and a linker may have redirected each call, whatever the compiler
+/// promises.
 #[test]
 fn a_promise_counts_only_beside_code() {
     for producer in [CLANG, GNU] {
@@ -188,8 +187,8 @@ fn a_promise_counts_only_beside_code() {
     assert_eq!(certainty(&["f"], &code, EM_X86_64, GNU), Certainty::Exact);
 }
 
-/// clang does not record the call of what it was given by name, and the code shows a jump through a stub more than there are
-/// names; a jump of a few bytes to a function that is called straight is none through a stub.
+/// clang does not record the call of a function that it knows only by name, so the code shows more jumps through stubs than there are
+/// names. A short jump to a function that is called directly is not a jump through a stub.
 #[test]
 fn a_short_jump_needs_no_stub() {
     let to_f = to(JUMP, ENDS + 8, SHARED);
@@ -202,11 +201,11 @@ fn a_short_jump_needs_no_stub() {
         on_x86(&["f", "near"], &[&jumps[..], std::slice::from_ref(&far)].concat()),
         Certainty::Ambiguous
     );
-    // What is not jumped to may be called through the stub.
+    // A function to which no jump leads may be called through the stub.
     assert_eq!(on_x86(&["f", "near"], &[to_f, far]), Certainty::Exact);
 }
 
-/// A name that was recorded may be the one that the linker put another function in the place of (`--wrap`).
+/// The recorded name may be one that the linker replaced by another function (`--wrap`).
 #[test]
 fn a_jump_that_nobody_recorded_may_be_that_of_a_name() {
     let jumps = [to(JUMP, ENDS + 8, SHARED), to(JUMP, ENDS + 0x10, NEAR)];

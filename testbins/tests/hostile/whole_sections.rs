@@ -32,12 +32,12 @@ fn folded(linker: &str, erased: &[(&'static str, u64, u64)], lines: &[u8], symbo
     program(&[F, G], linker, erased, lines, symbols)
 }
 
-/// Name, line, start and length of those that remain.
+/// Name, line, start and length of the functions that remain.
 type Remains = (&'static str, u64, u64, u64);
 const F: Remains = ("f", 10, CODE, 0x10);
 const G: Remains = ("g", 20, NEXT, END - NEXT);
 
-/// The same, where the first unit describes these.
+/// The same, if the first unit describes these functions.
 fn program(
     remains: &[Remains],
     linker: &str,
@@ -98,7 +98,7 @@ fn each_function_has_its_part_of_the_lines() {
     assert_eq!(both(&kept)[1], expected[1]);
 }
 
-/// Nobody is the only one there, whoever it was that was folded.
+/// No function is the only one there, whichever was folded.
 #[test]
 fn lines_that_fit_no_function_are_of_one_without_a_name() {
     let lines = sequence(&[(CODE, 31), (NEXT, 41)], END);
@@ -107,9 +107,9 @@ fn lines_that_fit_no_function_are_of_one_without_a_name() {
         some(&[("g", "live_range", 21), ("", "symbol_only", 41)]),
     ];
     assert_eq!(both(&folded(LLD, &[("f2", 50, 0x10), ("g2", 50, END - NEXT)], &lines, &[])), expected);
-    // A unit of `-g1` describes none.
+    // A unit of `-g1` describes no function.
     assert_eq!(both(&folded(LLD, &[], &lines, &[])), expected);
-    // Of two functions of one size nothing tells which it is.
+    // If two functions have the same size, nothing shows which it is.
     let alike = [("f2", 30, 0x10), ("f3", 30, 0x10), ERASED[1]];
     assert_eq!(
         both(&folded(LLD, &alike, &lines, &[])),
@@ -117,7 +117,7 @@ fn lines_that_fit_no_function_are_of_one_without_a_name() {
     );
 }
 
-/// With `-g1` clang describes no function into which nothing is inlined.
+/// With `-g1` clang does not describe a function without inlined calls.
 #[test]
 fn lines_of_functions_that_nobody_describes_are_of_the_section_too() {
     let lines = sequence(&[(CODE, 31), (NEXT, 41)], END);
@@ -140,14 +140,14 @@ fn other_sequences_are_not_those_of_a_folded_section() {
         let kept = folded(linker, &ERASED, &sequence(&lines, END), &[]);
         assert_eq!(both(&kept), [[], []], "{what}");
     }
-    // It goes on behind the last function, or ends in it.
+    // It continues after the last function, or ends in it.
     for end in [END + 0x80, END - 4] {
         let kept = folded(LLD, &ERASED, &sequence(&[(CODE, 31), (NEXT, 41)], end), &[]);
         assert_eq!(both(&kept), [[], []], "{end:#x}");
     }
 }
 
-/// The unit has lines, and none there, so that a local symbol is not known to be its function's.
+/// The unit has lines, but none there, so a local symbol is not known to belong to its function.
 #[test]
 fn a_name_of_an_erased_function_is_no_alias() {
     let elsewhere = sequence(&[(CODE + 0x800, 60)], CODE + 0x810);
