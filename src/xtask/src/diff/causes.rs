@@ -52,6 +52,11 @@ pub(crate) const CAUSES: &[Cause] = &[
         explains: mixed_functions,
     },
     Cause {
+        name: "a thunk with the code of its method",
+        verdict: "ours: the linker folded the thunk and its method; theirs has the method's name with the thunk's line, which is 0",
+        explains: line_of_thunk,
+    },
+    Cause {
         name: "several symbols at one address",
         verdict: "both are right: the names stand at one address and theirs is one of our aliases",
         explains: several_symbols,
@@ -225,6 +230,17 @@ fn mixed_functions(case: &Case) -> bool {
         differences(&frames, &case.theirs.frames, case.fields).is_empty()
     };
     candidates.len() > 1 && row && name && candidates.iter().any(scopes)
+}
+
+/// Theirs is the name of one of our candidates with line 0, and another candidate is a thunk (`_ZThn8_N3One3getEv`): the
+/// compiler gives the rows of a thunk line 0.
+fn line_of_thunk(case: &Case) -> bool {
+    let [theirs] = case.theirs.frames.as_slice() else { return false };
+    let names =
+        || case.ours.candidates.iter().filter_map(|candidate| candidate.frames.last()).map(|f| &f.name);
+    let thunk = |name: &String| ["_ZTh", "_ZTv", "_ZTc"].iter().any(|prefix| name.starts_with(prefix));
+    let method = |name: &String| *name == theirs.name && !thunk(name);
+    case.oracle == Oracle::Addr2line && theirs.line == 0 && names().any(method) && names().any(thunk)
 }
 
 fn several_symbols(case: &Case) -> bool {

@@ -132,6 +132,24 @@ fn candidates_explain_only_what_equals_one_of_them() {
 }
 
 #[test]
+fn a_thunk_that_is_folded_with_its_method_has_line_0() {
+    let cause = Some(vec!["a thunk with the code of its method"]);
+    let candidate = |name: &str| Candidate { frames: vec![frame(name, "a.c", 1)], ..Candidate::default() };
+    let mut ours = answer(&[frame("f", "a.c", 1)], 0x10);
+    let line_0 = answer(&[Frame { start_line: 1, ..frame("f", "a.c", 0) }], 0x10);
+    ours.candidates = vec![candidate("f"), candidate("g")];
+    assert_eq!(explained(Oracle::Addr2line, 0x12, &ours, &line_0), None);
+    ours.candidates[1] = candidate("_ZThn8_N3One3getEv");
+    assert_eq!(explained(Oracle::Addr2line, 0x12, &ours, &line_0), cause);
+    assert_eq!(explained(Oracle::Llvm, 0x12, &ours, &line_0), None);
+    // Another line is not the thunk's, and the name must be a candidate's.
+    let line_2 = answer(&[frame("f", "a.c", 2)], 0x10);
+    assert_eq!(explained(Oracle::Addr2line, 0x12, &ours, &line_2), None);
+    let other = answer(&[frame("x", "a.c", 0)], 0x10);
+    assert_eq!(explained(Oracle::Addr2line, 0x12, &ours, &other), None);
+}
+
+#[test]
 fn aliases_stand_at_the_address() {
     let mut ours = answer(&[frame("read", "r.c", 1)], 0x60);
     let theirs = answer(&[frame("__read", "r.c", 1)], 0x60);
