@@ -2,7 +2,8 @@
 //# let: CC = $CLANGXX --target=x86_64-linux-gnu -std=c++17 -O1 -gdwarf-5 -fno-pic -fno-exceptions -fno-asynchronous-unwind-tables $MAP -ffunction-sections
 //# let: LD = $LLD --build-id -e start --icf=all --compress-debug-sections=zlib
 //# variant: lld: $CC -fno-rtti -c twice.cpp -o $T/a.o; $LD $T/a.o -o $OUT
-// Methods of one body are folded.
+//# variant: gold.set: mkdir -p $OUT; $CC -fno-rtti -c twice.cpp -o $T/a.o; $GOLD --build-id=sha1 -e start --icf=all --compress-debug-sections=zlib $T/a.o -o $OUT/program
+// Methods of one body are folded. So are the thunks to `One::get` and `Two::get`.
 
 struct Item {
     virtual int weigh();

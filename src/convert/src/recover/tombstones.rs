@@ -31,6 +31,7 @@ use crate::recover::erased::{Erased, FoundAt};
 use crate::recover::outcome::{add, count};
 use crate::recover::recovered::Recovered;
 use crate::recover::survivors::{Definition, LiveFunctions, Survivor};
+use crate::toolchain::itanium_abi::is_thunk;
 use crate::toolchain::suffixes::{has_suffix, names_part, whole_name, whole_suffixed};
 use crate::util::budget::Budget;
 use crate::util::hash::{HashMap, HashSet};
@@ -571,7 +572,9 @@ impl<'m, 'f> Finder<'m, 'f> {
         let inlined = self.erased(at).lost.scopes.start as usize..self.erased(at).lost.scopes.end as usize;
         let inlined = unit.traces.lost[inlined].first();
         let call = inlined.map(|scope| self.recovered.units.edges[unit.edge_of(scope.edge).index()]);
-        let place = SourcePlace::of((origin.file, origin.line), call.map(|call| (call.file, call.line)));
+        let is_thunk = is_thunk(self.names.text(self.name(at)));
+        let call = call.map(|call| (call.file, call.line));
+        let place = SourcePlace::of(is_thunk, (origin.file, origin.line), call);
         if place == SourcePlace::Unknown || !self.caps.steps.spend(lines.rows.len as usize + 1) {
             return None;
         }

@@ -29,9 +29,15 @@ pub(crate) enum SourcePlace<F> {
 }
 
 impl<F: Copy + PartialEq> SourcePlace<F> {
-    /// The place of a function that is declared there, unless the line is 0, and into which that call was inlined first.
-    pub(crate) fn of(declared: (Option<F>, u32), call: Option<(Option<F>, u32)>) -> SourcePlace<F> {
+    /// The place of a function that is declared there, unless the line is 0, and into which that call was inlined first. The DIE of
+    /// a thunk has the declaration of its method. But the rows of a thunk have line 0, except those of a call that was inlined.
+    pub(crate) fn of(
+        is_thunk: bool,
+        declared: (Option<F>, u32),
+        call: Option<(Option<F>, u32)>,
+    ) -> SourcePlace<F> {
         match (declared, call) {
+            (_, None) if is_thunk => SourcePlace::Unknown,
             ((Some(file), line), _) if line > 0 => SourcePlace::Declared(file, line),
             ((None, 0), Some((Some(file), line))) if line > 0 => SourcePlace::Calls(file, line),
             _ => SourcePlace::Unknown,
@@ -149,7 +155,7 @@ mod tests {
     #[test]
     fn a_call_in_a_function_tells_how_near_a_sequence_is() {
         let near = |rows: &[(u8, u32)]| {
-            SourcePlace::of((None, 0), Some((Some(1), 20))).distance(rows.iter().copied())
+            SourcePlace::of(false, (None, 0), Some((Some(1), 20))).distance(rows.iter().copied())
         };
         assert_eq!(near(&[(1, 15), (2, 90), (1, 21)]), Some(5));
         assert_eq!(near(&[(1, 20)]), Some(0));
@@ -159,8 +165,14 @@ mod tests {
             [None; 4]
         );
         // A declaration counts for more than a call.
-        assert_eq!(SourcePlace::of((Some(1), 5), Some((Some(1), 20))), SourcePlace::Declared(1, 5));
-        assert_eq!(SourcePlace::<u8>::of((None, 0), None), SourcePlace::Unknown);
+        assert_eq!(SourcePlace::of(false, (Some(1), 5), Some((Some(1), 20))), SourcePlace::Declared(1, 5));
+        assert_eq!(SourcePlace::<u8>::of(false, (None, 0), None), SourcePlace::Unknown);
+    }
+
+    #[test]
+    fn the_declaration_of_a_thunk_is_that_of_its_method() {
+        assert_eq!(SourcePlace::of(true, (Some(1), 5), None), SourcePlace::Unknown);
+        assert_eq!(SourcePlace::of(true, (Some(1), 5), Some((Some(1), 20))), SourcePlace::Declared(1, 5));
     }
 
     #[test]

@@ -20,6 +20,7 @@ use crate::read::sections::bytes::Endianity;
 use crate::read::sections::line::LineRow;
 use crate::read::unit::assign::{Assign, InlinedFirst, RowOwner, SharedPiece};
 use crate::read::unit::numbering::Numbering;
+use crate::toolchain::itanium_abi::is_thunk;
 use crate::util::hash::HashMap;
 use crate::util::pair::{Fit, Paired, SourcePlace, pair};
 
@@ -347,7 +348,9 @@ fn place_of<E: Endianity>(
 ) -> SourcePlace<u16> {
     let declared = ids.origins.tables.origins[origin.index()];
     let known = |file| Some(file).filter(|file| *file != NONE16);
-    SourcePlace::of((known(declared.file), declared.line), inlined.map(|call| (known(call.file), call.line)))
+    let is_thunk = is_thunk(ids.origins.tables.names[declared.name as usize].bytes());
+    let call = inlined.map(|call| (known(call.file), call.line));
+    SourcePlace::of(is_thunk, (known(declared.file), declared.line), call)
 }
 
 /// The first sequence in the program, if no other is nearer to the declaration of the first function. Linkers fold into the
