@@ -193,6 +193,14 @@ fn dump_lists_the_calls_of_a_member() {
     assert_eq!(slots as u64, info["OverriderKeys"].as_u64().unwrap());
 }
 
+/// Nothing but the order of declarations tells two methods of `Parcel` apart.
+#[test]
+fn dump_says_which_method_comes_first_by_a_guess() {
+    let all = Fsym::of("merged_slots.lld", &[]).run("dump", &[]).out;
+    assert!(all.contains("; another member may have run\n"), "{all}");
+    assert!(all.contains("; another member may have run, but this one comes first by a guess\n"), "{all}");
+}
+
 /// A function that is not in a group, but may have been folded: JSON always has the reason, text if all answers are marked.
 #[test]
 fn a_likely_answer_has_its_reason() {

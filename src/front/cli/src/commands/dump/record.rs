@@ -239,7 +239,10 @@ impl<'f> RecordPrinter<'f> {
             if let Some(slot) = method.slot {
                 put(out, &format!(", by calls through slot {slot}"));
             }
-            put(out, if method.doubtful { "; another member may have run\n" } else { "\n" });
+            if method.doubtful {
+                put(out, "; another member may have run");
+            }
+            put(out, if method.guessed { ", but this one comes first by a guess\n" } else { "\n" });
             out.give()?;
         }
         Ok(())
