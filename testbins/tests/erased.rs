@@ -139,10 +139,10 @@ fn sequences_that_differ_in_columns_alone_give_lines() {
     assert!(folded > 20, "{folded}");
 }
 
-/// Two methods and their two thunks have one code. The DIE of a thunk has the line of its method, but its rows have line 0: so the rows
-/// of a method are not a thunk's. lld erases three of the four addresses, gold none.
+/// Two methods and their two thunks have one code. clang gives the DIE of a thunk the line of its method, and the thunk's rows line 0: so
+/// rows that fit both are the method's. lld erases three of the four addresses, gold none.
 #[test]
-fn rows_with_lines_are_not_those_of_a_thunk() {
+fn rows_that_fit_a_method_are_not_those_of_its_thunk() {
     let folder = tempfile::tempdir().unwrap();
     for name in ["twice.lld", "twice.gold.set/program"] {
         let bytes = std::fs::read(root().join("built").join(name)).unwrap();

@@ -565,16 +565,16 @@ impl<'m, 'f> Finder<'m, 'f> {
         (of_file || without()) && lines()
     }
 
-    /// How near a sequence is to a function, in lines (see [`SourcePlace::distance`]).
+    /// How far a sequence is from a function (see [`SourcePlace::distance`]).
     fn distance(&self, at: Erased, lines: &BareLines) -> Option<u32> {
         let unit = self.recovered.unit(at.unit);
         let origin = self.names.origin(self.origin(at));
         let inlined = self.erased(at).lost.scopes.start as usize..self.erased(at).lost.scopes.end as usize;
         let inlined = unit.traces.lost[inlined].first();
         let call = inlined.map(|scope| self.recovered.units.edges[unit.edge_of(scope.edge).index()]);
-        let is_thunk = is_thunk(self.names.text(self.name(at)));
         let call = call.map(|call| (call.file, call.line));
-        let place = SourcePlace::of(is_thunk, (origin.file, origin.line), call);
+        let is_bare_thunk = !self.erased(at).lost.any() && is_thunk(self.names.text(self.name(at)));
+        let place = SourcePlace::of(is_bare_thunk, (origin.file, origin.line), call);
         if place == SourcePlace::Unknown || !self.caps.steps.spend(lines.rows.len as usize + 1) {
             return None;
         }

@@ -22,6 +22,10 @@ const STEPS_A_FIT: usize = 16;
 pub(crate) enum SourcePlace<F> {
     /// The file and line of its declaration.
     Declared(F, u32),
+    /// The file and line of the declaration in the DIE of a thunk into which no call was inlined. clang writes those of the method, and
+    /// the thunk's rows have line 0. So rows that fit both the method and the thunk are the method's. gcc writes the thunk's own, and
+    /// rows with its line.
+    BareThunk(F, u32),
     /// The file and line of the first call in its body that was inlined. At `-g1` clang describes only functions with such calls,
     /// and leaves out their declarations.
     Calls(F, u32),
@@ -29,37 +33,39 @@ pub(crate) enum SourcePlace<F> {
 }
 
 impl<F: Copy + PartialEq> SourcePlace<F> {
-    /// The place of a function that is declared there, unless the line is 0, and into which that call was inlined first. The DIE of
-    /// a thunk has the declaration of its method. But the rows of a thunk have line 0, except those of a call that was inlined.
+    /// The place of a function that is declared there, unless the line is 0, and into which that call was inlined first.
     pub(crate) fn of(
-        is_thunk: bool,
+        is_bare_thunk: bool,
         declared: (Option<F>, u32),
         call: Option<(Option<F>, u32)>,
     ) -> SourcePlace<F> {
         match (declared, call) {
-            (_, None) if is_thunk => SourcePlace::Unknown,
+            ((Some(file), line), _) if line > 0 && is_bare_thunk => SourcePlace::BareThunk(file, line),
             ((Some(file), line), _) if line > 0 => SourcePlace::Declared(file, line),
             ((None, 0), Some((Some(file), line))) if line > 0 => SourcePlace::Calls(file, line),
             _ => SourcePlace::Unknown,
         }
     }
 
-    /// How near a sequence of rows, each with its file and line, is to the function: the lines from the declaration to the
-    /// nearest row at or after it, or the lines from the first row to the call, if the sequence ends at or after its line.
-    /// `None` if the sequence cannot be the function's.
+    /// How far a sequence of rows, each with its file and line, is from the function, in half lines: from the declaration to the
+    /// nearest row at or after it, or from the first row to the call, if the sequence ends at or after its line. A bare thunk is half a
+    /// line farther than a function that is declared on the same line. `None` if the sequence cannot be the function's.
     pub(crate) fn distance(self, mut rows: impl Iterator<Item = (F, u32)>) -> Option<u32> {
-        match self {
-            SourcePlace::Unknown => None,
-            SourcePlace::Declared(file, line) => {
-                rows.filter(|row| row.0 == file).filter_map(|row| row.1.checked_sub(line)).min()
+        let (lines, half) = match self {
+            SourcePlace::Unknown => return None,
+            SourcePlace::Declared(file, line) | SourcePlace::BareThunk(file, line) => {
+                let of_file = rows.filter(|row| row.0 == file);
+                let nearest = of_file.filter_map(|row| row.1.checked_sub(line)).min()?;
+                (nearest, u32::from(matches!(self, SourcePlace::BareThunk(..))))
             }
             SourcePlace::Calls(file, line) => {
                 let (_, begin) = rows.next().filter(|row| row.0 == file)?;
                 let distance = line.checked_sub(begin)?;
                 let reaches = begin == line || rows.any(|row| row.0 == file && row.1 >= line);
-                reaches.then_some(distance)
+                (reaches.then_some(distance)?, 0)
             }
-        }
+        };
+        Some(lines.saturating_mul(2).saturating_add(half))
     }
 }
 
@@ -157,7 +163,7 @@ mod tests {
         let near = |rows: &[(u8, u32)]| {
             SourcePlace::of(false, (None, 0), Some((Some(1), 20))).distance(rows.iter().copied())
         };
-        assert_eq!(near(&[(1, 15), (2, 90), (1, 21)]), Some(5));
+        assert_eq!(near(&[(1, 15), (2, 90), (1, 21)]), Some(10));
         assert_eq!(near(&[(1, 20)]), Some(0));
         // It ends before the call, begins behind it, or begins in another file.
         assert_eq!(
@@ -170,9 +176,13 @@ mod tests {
     }
 
     #[test]
-    fn the_declaration_of_a_thunk_is_that_of_its_method() {
-        assert_eq!(SourcePlace::of(true, (Some(1), 5), None), SourcePlace::Unknown);
-        assert_eq!(SourcePlace::of(true, (Some(1), 5), Some((Some(1), 20))), SourcePlace::Declared(1, 5));
+    fn a_thunk_is_farther_than_its_method_and_nearer_than_other_functions() {
+        let far = |is_bare_thunk, line| {
+            let place = SourcePlace::of(is_bare_thunk, (Some(1), line), None);
+            place.distance([(1, 0), (1, 5), (2, 3)].into_iter())
+        };
+        assert_eq!([far(false, 5), far(true, 5), far(false, 4)], [Some(0), Some(1), Some(2)]);
+        assert_eq!(far(true, 6), None);
     }
 
     #[test]

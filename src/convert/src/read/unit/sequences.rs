@@ -57,10 +57,8 @@ impl<'u, 'f> FoldedHere<'u, 'f> {
             .get(erased.lost.scopes.start as usize)
             .filter(|_| !erased.lost.scopes.is_empty());
         let call = inlined.and_then(|scope| unit.tables.edges.get(scope.edge.index()));
-        Some((
-            place_of(ids, erased.origin, call.map(|call| InlinedFirst { file: call.file, line: call.line })),
-            erased.size,
-        ))
+        let first = call.map(|call| InlinedFirst { file: call.file, line: call.line });
+        Some((place_of(ids, erased.origin, first, !erased.lost.any()), erased.size))
     }
 }
 
@@ -141,7 +139,7 @@ impl Assign<'_> {
     ) -> bool {
         let mut has_row = |index: usize| {
             let rows = self.lines.sequences[index].rows.clone();
-            self.distance(ids, place_of(ids, shared.origin, None), rows).is_some()
+            self.distance(ids, place_of(ids, shared.origin, None, false), rows).is_some()
         };
         shared.named.is_some_and(|named| !has_row(named)) && sequences.iter().any(|&index| has_row(index))
     }
@@ -272,7 +270,8 @@ impl Assign<'_> {
         let any_of_len = kinds.iter().any(|kind| lens.contains(&len_of(self, kind)));
         // (place, length) of the functions here, then of the erased functions that may have been folded into them.
         let place = |shared: &SharedPiece| {
-            place_of(ids, shared.origin, shared.inlined.filter(|_| shared.named.is_none()))
+            let first = shared.inlined.filter(|_| shared.named.is_none());
+            place_of(ids, shared.origin, first, shared.inlined.is_none())
         };
         let mut functions: Vec<(SourcePlace<u16>, u64)> =
             here.iter().zip(&lens).map(|(shared, &len)| (place(shared), len)).collect();
@@ -323,7 +322,7 @@ impl Assign<'_> {
         (of, free)
     }
 
-    /// How near a sequence is to a function, in lines (see [`SourcePlace::distance`]).
+    /// How far a sequence is from a function (see [`SourcePlace::distance`]).
     fn distance<E: Endianity>(
         &mut self,
         ids: &mut Numbering<'_, '_, E>,
@@ -340,17 +339,18 @@ impl Assign<'_> {
     }
 }
 
-/// Where the source has a function.
+/// Where the source has a function. `first`: the first call that was inlined into it, if that is known. `is_bare`: no call was.
 fn place_of<E: Endianity>(
     ids: &Numbering<'_, '_, E>,
     origin: LocalOrigin,
-    inlined: Option<InlinedFirst>,
+    first: Option<InlinedFirst>,
+    is_bare: bool,
 ) -> SourcePlace<u16> {
     let declared = ids.origins.tables.origins[origin.index()];
     let known = |file| Some(file).filter(|file| *file != NONE16);
-    let is_thunk = is_thunk(ids.origins.tables.names[declared.name as usize].bytes());
-    let call = inlined.map(|call| (known(call.file), call.line));
-    SourcePlace::of(is_thunk, (known(declared.file), declared.line), call)
+    let is_bare_thunk = is_bare && is_thunk(ids.origins.tables.names[declared.name as usize].bytes());
+    let call = first.map(|call| (known(call.file), call.line));
+    SourcePlace::of(is_bare_thunk, (known(declared.file), declared.line), call)
 }
 
 /// The first sequence in the program, if no other is nearer to the declaration of the first function. Linkers fold into the
