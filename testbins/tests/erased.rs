@@ -159,6 +159,19 @@ fn rows_that_fit_a_method_are_not_those_of_its_thunk() {
     }
 }
 
+/// gcc writes rows with lines for thunks: each has its own, and a function of the same size that the linker removed has none of them.
+#[test]
+fn rows_of_a_thunk_are_not_those_of_a_removed_function() {
+    let folder = tempfile::tempdir().unwrap();
+    let bytes = std::fs::read(root().join("built/covariant.gcc.set/program")).unwrap();
+    let (fsym, _) = converted(&bytes, folder.path(), "covariant");
+    let lines = [("_ZTch0_h16_N6Parcel4copyEv", 17), ("_ZTch0_h16_N6Letter4copyEv", 20)];
+    let members = lines.map(|(name, line)| vec![(name.to_owned(), "/src/covariant.cpp".to_owned(), line)]);
+    let found = answers(&fsym, &code(&bytes));
+    assert_eq!(found.iter().filter(|found| **found == members).count(), 42);
+    assert!(!found.iter().flatten().flatten().any(|frame| frame.0 == "_Z6unusedv"));
+}
+
 /// The numbers of `padded.s` have up to twelve bytes each. llvm-symbolizer and binutils' addr2line say the same.
 #[test]
 fn padded_numbers_are_read() {
