@@ -22,9 +22,9 @@ const STEPS_A_FIT: usize = 16;
 pub(crate) enum SourcePlace<F> {
     /// The file and line of its declaration.
     Declared(F, u32),
-    /// The file and line of the declaration in the DIE of a thunk into which no call was inlined. clang writes those of the method, and
-    /// the thunk's rows have line 0. So rows that fit both the method and the thunk are the method's. gcc writes the thunk's own, and
-    /// rows with its line.
+    /// The file and line in the DIE of a thunk into which no call was inlined. clang takes them from the method, and gives the thunk's
+    /// rows line 0. So rows that are equally near to the method and to the thunk are the method's. gcc writes the thunk's own file and
+    /// line, and gives its rows that line.
     BareThunk(F, u32),
     /// The file and line of the first call in its body that was inlined. At `-g1` clang describes only functions with such calls,
     /// and leaves out their declarations.
@@ -33,7 +33,8 @@ pub(crate) enum SourcePlace<F> {
 }
 
 impl<F: Copy + PartialEq> SourcePlace<F> {
-    /// The place of a function that is declared there, unless the line is 0, and into which that call was inlined first.
+    /// The place of a function that is declared there, unless the line is 0. `is_bare_thunk`: it is a thunk into which no call was
+    /// inlined. `call`: the first call that was inlined into it.
     pub(crate) fn of(
         is_bare_thunk: bool,
         declared: (Option<F>, u32),
