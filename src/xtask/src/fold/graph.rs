@@ -133,6 +133,24 @@ impl Graph {
         &self.families[self.functions[function].family]
     }
 
+    /// The other methods that may run in place of the method `name` on objects of a class, each with whether the two are of one family. The
+    /// call's slot, if it is known, is the same in both bases: so it leaves one method of each base.
+    pub(super) fn rivals(&self, class: &str, name: &str, knows_slot: bool) -> Vec<(&str, bool)> {
+        let Some(hierarchy) =
+            self.hierarchies.iter().find(|all| all.classes.iter().any(|of| of.name == class))
+        else {
+            return Vec::new();
+        };
+        let class = hierarchy.classes.iter().position(|of| of.name == class).unwrap_or_default();
+        let methods =
+            (0..4).filter_map(|slot| Some((slot, &self.functions[hierarchy.overrider(class, slot)?])));
+        let of_name = |of: &(usize, &Function)| of.1.linkage == name;
+        let (mine, others): (Vec<_>, Vec<_>) = methods.partition(of_name);
+        let Some((slot, method)) = mine.first() else { return Vec::new() };
+        let others = others.into_iter().filter(|(of, _)| !knows_slot || of % 2 == slot % 2);
+        others.map(|(_, of)| (of.linkage.as_str(), of.family == method.family)).collect()
+    }
+
     /// The callee of a member at a site that names one.
     pub(super) fn target(&self, function: FunctionId, site: usize) -> Option<FunctionId> {
         let at = self.functions.get(function)?;

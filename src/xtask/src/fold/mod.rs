@@ -165,7 +165,7 @@ impl Results {
         let all = BTreeMap::from([("all".to_owned(), all)]);
         format!(
             "{}\n{}\nA frame at folded code is *first right* if its first candidate is the function that ran. The *ceiling* counts the \
-             frames of which the program's code and the stack leave one function.\n\n{}",
+             frames of which the program's code and the stack leave one function; the second number counts the first right among them.\n\n{}",
             tally::programs(&all),
             tally::programs(&self.programs),
             tally::shapes(&self.shapes)
@@ -203,11 +203,14 @@ impl Session {
         for seed in self.options.first..self.options.first + self.options.seeds {
             let dir = self.scratch.join(format!("seed{seed}"));
             let files = write_all(sources(seed, self.options.stacks, true), &dir)?;
+            let graph = Graph::new(seed);
             let compiles: Vec<Compile> = build::compiles(self.options.full)
                 .into_iter()
                 .filter(|compile| self.links.iter().any(|link| self.wants(compile, link)))
                 .collect();
-            sh::parallel(&format!("seed {seed}"), &compiles, |compile| self.compile(compile, &dir, &files))?;
+            sh::parallel(&format!("seed {seed}"), &compiles, |compile| {
+                self.compile(compile, &graph, &dir, &files)
+            })?;
         }
         Ok(())
     }
@@ -217,7 +220,7 @@ impl Session {
         compile.fits(link) && self.options.only.iter().all(|only| name.contains(only.as_str()))
     }
 
-    fn compile(&self, compile: &Compile, dir: &Path, files: &[String]) -> Result<(), String> {
+    fn compile(&self, compile: &Compile, graph: &Graph, dir: &Path, files: &[String]) -> Result<(), String> {
         let objects = compile.objects(dir, files)?;
         let out = dir.join(&compile.name);
         // Without `musttail` a compiler may leave a frame where the tables have none. Such walks are left out, by their
@@ -228,7 +231,7 @@ impl Session {
             let (modules, recorded) = recorded(&linked)?;
             let wrong = nm::check(&modules, &recorded)?;
             if let Some(first) = wrong.iter().flatten().next().filter(|_| compile.clang) {
-                return Err(format!("{}: the tables are not true: {first}", compile.name));
+                return Err(format!("{}: the tables are not true: {}", compile.name, first.text));
             }
             left_out = wrong.iter().map(Option::is_some).collect();
         }
@@ -239,7 +242,7 @@ impl Session {
         let programs: Vec<PathBuf> = linked.iter().flat_map(|(_, files)| files.iter().cloned()).collect();
         compile.pack(&objects, &programs)?;
         for (link, files) in &linked {
-            self.program(compile, link, files, &left_out)
+            self.program(compile, link, graph, files, &left_out)
                 .map_err(|e| format!("{}.{}: {e}", compile.name, link.name))?;
         }
         if self.options.keep {
@@ -253,6 +256,7 @@ impl Session {
         &self,
         compile: &Compile,
         link: &Link,
+        graph: &Graph,
         files: &[PathBuf],
         left_out: &[bool],
     ) -> Result<(), String> {
@@ -264,7 +268,9 @@ impl Session {
         let has_parts = !compile.clang || compile.family.contains("sections");
         let seen = has_parts && link.linker() == "lld";
         let wrong = if seen { nm::check(&modules, &recorded)? } else { Vec::new() };
-        let astray = |at: usize| !compile.merging && wrong.get(at).is_some_and(Option::is_some);
+        // A compiler that merges functions leaves the name of one of them.
+        let is_wrong = |astray: &nm::Astray| astray.is_outside || !compile.merging;
+        let astray = |at: usize| wrong.get(at).is_some_and(|wrong| wrong.as_ref().is_some_and(is_wrong));
         let out = |at: usize| left_out.get(at).copied().unwrap_or(false) || astray(at);
         let stacks: Vec<Stack> = recorded
             .into_iter()
@@ -279,7 +285,7 @@ impl Session {
             ..FoldTally::default()
         };
         for module in &modules {
-            self.module(compile, link, module, &stacks, &mut tally)?;
+            self.module(compile, link, graph, module, &stacks, &mut tally)?;
         }
         let row =
             format!("{}, {} {}", compile.family, link.linker(), link.name.rsplit('-').next().unwrap_or(""));
@@ -293,6 +299,7 @@ impl Session {
         &self,
         compile: &Compile,
         link: &Link,
+        graph: &Graph,
         module: &Module,
         stacks: &[Stack],
         tally: &mut FoldTally,
@@ -354,9 +361,15 @@ impl Session {
         }
         for (stack, answers) in objects.iter().zip(&by_class) {
             let (Some(truth), Some(answer)) = (stack.frames.first(), answers.first()) else { continue };
-            // The class and the slot that the call names leave one function.
-            let by_class = stack.vptr.is_some_and(|vptr| named.tells_class(vptr.wrapping_sub(module.bias)));
-            let sure = by_class && (truth.by_class || module.holds(stack, 1));
+            // The class and the slot of the call leave one function. With basic-block sections linkers also fold blocks of methods that
+            // differ, and only the labels of the blocks show whose they are. gold drops these.
+            let class = stack.vptr.and_then(|vptr| named.class_of(vptr.wrapping_sub(module.bias)));
+            let address = stack.addresses[0].wrapping_sub(module.bias);
+            let lacks_labels = link.linker() == "gold" && compile.family.contains("sections");
+            let may_run = |&(name, same): &(&str, bool)| same || lacks_labels || named.covers(name, address);
+            let sure = class.is_some_and(|class| {
+                !graph.rivals(class, &truth.name, module.holds(stack, 1)).iter().any(may_run)
+            });
             let truth = Truth { sure, ..truth.clone() };
             let shape = format!("{} with vptr", truth.shape);
             let verdict = judged(stack, 0, &truth, answer);

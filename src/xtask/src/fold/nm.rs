@@ -29,26 +29,37 @@ fn functions(program: &Path) -> Result<Vec<Placed>, String> {
     Ok(all)
 }
 
+/// What is wrong with a stack.
+pub(super) struct Astray {
+    pub(super) text: String,
+    /// The address of a frame is in no function at all.
+    pub(super) is_outside: bool,
+}
+
 /// Checks that each frame of each stack is in a symbol of its name. Gives what is wrong with each stack.
-pub(super) fn check(modules: &[Module], stacks: &[Option<Stack>]) -> Result<Vec<Option<String>>, String> {
+pub(super) fn check(modules: &[Module], stacks: &[Option<Stack>]) -> Result<Vec<Option<Astray>>, String> {
     let tables: Vec<(&Module, Vec<Placed>)> =
         modules.iter().map(|module| Ok((module, functions(&module.path)?))).collect::<Result<_, String>>()?;
     let wrong = |stack: &Stack| {
         let mut places = stack.addresses.iter().zip(&stack.frames).enumerate();
         places.find_map(|(at, (address, truth))| {
             let Some((module, functions)) = tables.iter().find(|(module, _)| module.holds(stack, at)) else {
-                return Some(format!("frame {at} of {stack:x?} is in no module"));
+                let text = format!("frame {at} of {stack:x?} is in no module");
+                return Some(Astray { text, is_outside: true });
             };
             let address = address - module.bias - u64::from(at > 0);
             let end = functions.partition_point(|(start, ..)| *start <= address);
-            let holds =
-                |(start, size, name): &Placed| address - start < *size && same_function(name, &truth.name);
+            let covers = |(start, size, _): &&Placed| address - start < *size;
             let near = &functions[end.saturating_sub(64)..end];
-            let last = near.last();
-            (!near.iter().any(holds)).then(|| format!("frame {at} of {stack:x?} is in {last:x?}"))
+            let mut here = near.iter().filter(covers).peekable();
+            let (last, is_outside) = (near.last(), here.peek().is_none());
+            let is_true = here.any(|(.., name)| same_function(name, &truth.name));
+            let text = || format!("frame {at} of {stack:x?} is in {last:x?}");
+            (!is_true).then(|| Astray { text: text(), is_outside })
         })
     };
-    let none = || Some("a tail call left its frame, or the unwinder is lost".to_owned());
+    let lost = "a tail call left its frame, or the unwinder is lost";
+    let none = || Some(Astray { text: lost.to_owned(), is_outside: false });
     Ok(stacks.iter().map(|stack| stack.as_ref().map_or_else(none, wrong)).collect())
 }
 
@@ -59,8 +70,9 @@ pub(super) struct Named {
     parts: Vec<(u64, u64)>,
     /// The addresses of the functions of a name.
     places: HashMap<String, Vec<(u64, u64)>>,
-    /// Start and end of each table of virtual functions, sorted, with how many classes have it: linkers fold equal tables, too.
-    tables: Vec<(u64, u64, usize)>,
+    /// Start and end of each table of virtual functions, sorted, with its class; `None` if it is of several: linkers fold equal tables,
+    /// too.
+    tables: Vec<(u64, u64, Option<String>)>,
 }
 
 impl Named {
@@ -75,7 +87,10 @@ impl Named {
         });
         let parts = all.iter().filter(|symbol| symbol.name.ends_with(".cold"));
         let mut places: HashMap<String, Vec<(u64, u64)>> = HashMap::new();
-        for symbol in &all {
+        // Blocks that have sections of their own have labels.
+        let has_code =
+            |symbol: &&Symbol| matches!(symbol.kind, Kind::Function | Kind::Label) && symbol.size > 0;
+        for symbol in symbols.all().iter().filter(has_code) {
             let range = (symbol.address, symbol.address + symbol.size);
             places.entry(plain(&symbol.name)).or_default().push(range);
         }
@@ -85,8 +100,10 @@ impl Named {
             .collect();
         tables.sort_unstable();
         tables.dedup();
-        let tables =
-            tables.chunk_by(|one, other| one.0 == other.0).map(|same| (same[0].0, same[0].1, same.len()));
+        let tables = tables.chunk_by(|one, other| one.0 == other.0).map(|same| {
+            let class = same[0].2.trim_start_matches("_ZTV").trim_start_matches(|c: char| c.is_ascii_digit());
+            (same[0].0, same[0].1, (same.len() == 1).then(|| class.to_owned()))
+        });
         Ok(Named {
             places,
             tables: tables.collect(),
@@ -95,12 +112,17 @@ impl Named {
         })
     }
 
-    /// Whether a vtable pointer identifies the class: only one class has the vtable.
-    pub(super) fn tells_class(&self, pointer: u64) -> bool {
+    /// The class that a vtable pointer identifies: the only one that has the vtable.
+    pub(super) fn class_of(&self, pointer: u64) -> Option<&str> {
         let at = self.tables.partition_point(|table| table.0 <= pointer);
-        at.checked_sub(1)
-            .map(|at| self.tables[at])
-            .is_some_and(|(_, end, classes)| pointer < end && classes == 1)
+        let (_, end, class) = &self.tables[at.checked_sub(1)?];
+        class.as_deref().filter(|_| pointer < *end)
+    }
+
+    /// Whether a function of this name, or a part of it, covers an address.
+    pub(super) fn covers(&self, name: &str, address: u64) -> bool {
+        let places = self.places.get(&plain(name));
+        places.is_some_and(|places| places.iter().any(|&(start, end)| (start..end).contains(&address)))
     }
 
     /// Whether an address, or a return address, is in a part that was split off.

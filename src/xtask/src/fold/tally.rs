@@ -16,9 +16,9 @@ pub(super) struct FoldTally {
     pub(super) verdicts: BTreeMap<Verdict, usize>,
     /// Of frames that could be `unique` or `exact` by their call sites: those that are, and all.
     pub(super) sure: (usize, usize),
-    /// Frames at folded code: those whose first candidate is the function that ran, those of which the program's bytes and the stack
-    /// leave one function, and all.
-    pub(super) first: [usize; 3],
+    /// Frames at folded code: those whose first candidate is the function that ran; of the ceiling those that are so; the ceiling, which is
+    /// those of which the program's bytes and the stack leave one function; and all.
+    pub(super) first: [usize; 4],
     pub(super) lines: BTreeMap<Lines, usize>,
     /// Functions that share their address: with lines, known by name alone, not known; and all.
     pub(super) folded: [usize; 4],
@@ -37,7 +37,8 @@ impl FoldTally {
 
     /// Counts a frame at folded code.
     pub(super) fn folded_frame(&mut self, is_first: bool, can_be_told: bool) {
-        for (sum, counts) in self.first.iter_mut().zip([is_first, can_be_told, true]) {
+        for (sum, counts) in self.first.iter_mut().zip([is_first, is_first && can_be_told, can_be_told, true])
+        {
             *sum += usize::from(counts);
         }
     }
@@ -135,7 +136,7 @@ pub(super) fn shapes(rows: &BTreeMap<String, FoldTally>) -> String {
     for head in HEADS {
         let _ = write!(text, " {head} |");
     }
-    text.push_str(" first right / ceiling / folded frames | of sure frames | lines right / without inlines / wrong / none |\n|---|");
+    text.push_str(" first right / in the ceiling / ceiling / folded frames | of sure frames | lines right / without inlines / wrong / none |\n|---|");
     text.push_str(&"---|".repeat(HEADS.len() + 3));
     text.push('\n');
     for (name, tally) in rows {
@@ -146,10 +147,11 @@ pub(super) fn shapes(rows: &BTreeMap<String, FoldTally>) -> String {
         let lines = |lines: Lines| tally.lines.get(&lines).copied().unwrap_or(0);
         let _ = writeln!(
             text,
-            " {} / {} / {} | {} / {} | {} / {} / {} / {} |",
+            " {} / {} / {} / {} | {} / {} | {} / {} / {} / {} |",
             tally.first[0],
             tally.first[1],
             tally.first[2],
+            tally.first[3],
             tally.sure.0,
             tally.sure.1,
             lines(Lines::Right),
