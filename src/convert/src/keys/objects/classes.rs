@@ -25,11 +25,12 @@ use crate::keys::index::Index;
 use crate::keys::objects::class_units::{is_of_object, is_table};
 use crate::keys::objects::dispatch::{self, Dispatch, MAX_WORDS, Reached, TableRange, parts, points};
 use crate::keys::objects::hierarchy::{Classes, MAX_ANCESTORS, MAX_NAME, Method};
-use crate::keys::objects::meant_methods::TableClass;
+use crate::keys::objects::meant_methods::{MAX_LOOKED_AT, TableClass};
 use crate::keys::objects::members::Members;
 use crate::keys::objects::overriders::{self, Overriders};
 use crate::keys::objects::slot_names::SlotNames;
-use crate::keys::objects::table_types::types_of_tables;
+use crate::keys::objects::table_types::{MAX_STEPS, types_of_tables};
+use crate::keys::objects::type_info::{MAX_ALL_BASES, MAX_TYPES, without_bounds};
 use crate::keys::objects::vtables::{Word, Words};
 use crate::keys::tail_calls::JumpsOf;
 use crate::model::{
@@ -76,11 +77,14 @@ pub(crate) fn keys<'u, 'f>(
     }
     let words = Words::new(image, &ranges);
     let width = u64::from(image.arch.address_size);
-    let mut classes = Classes::new(&units);
+    let mut classes = Classes::new(&units, &keys_of_tables(image));
     let types = types_of_tables(index, image, &classes, &words);
     if types.is_cut {
         diagnostics.add(Kind::SkippedClasses(ClassCap::Types), ranges[0].start, || {
-            "type information is read up to a cap: the bases of some classes are not known".into()
+            format!(
+                "over {MAX_TYPES} classes or {MAX_ALL_BASES} bases in the type information, or over {MAX_STEPS} words of vtables that lead to \
+                 it: the bases of further classes are not known"
+            )
         });
     }
     classes.add_types(&types);
@@ -116,6 +120,11 @@ pub(crate) fn keys<'u, 'f>(
     scan.read_slots(&ranges);
     scan.add_unknown(image, &tables);
     scan.add_known(&tables, diagnostics);
+    if scan.dispatch.lacks_words && diagnostics.count(Kind::SkippedClasses(ClassCap::Tables)) == 0 {
+        diagnostics.add(Kind::SkippedClasses(ClassCap::Tables), ranges[0].start, || {
+            format!("over {MAX_LOOKED_AT} members of groups, or over {MAX_ALL_KEYS} words, for vtables: some lead to unknown functions")
+        });
+    }
     scan.finish(image, slot_calls)
 }
 
@@ -138,6 +147,17 @@ fn class_units<'u, 'f>(
     }
     units.sort_by_key(|unit| unit.0);
     units
+}
+
+/// The keys of the classes that the symbols of vtables name, by address. An address with symbols of several classes is left out.
+fn keys_of_tables<'f>(image: &Image<'f>) -> HashMap<u64, &'f [u8]> {
+    let mut keys: HashMap<u64, Option<&[u8]>> = HashMap::default();
+    for symbol in image.symbols.iter().filter(|symbol| is_table(symbol)) {
+        let key = class_of_vtable(symbol.name).map(without_bounds).filter(|key| key.len() <= MAX_NAME);
+        let known = keys.entry(symbol.address).or_insert(key);
+        *known = known.filter(|known| key == Some(*known));
+    }
+    keys.into_iter().filter_map(|(address, key)| Some((address, key?))).collect()
 }
 
 /// The ranges of all vtables, including those of unknown classes and construction vtables; sorted, each once.
@@ -288,7 +308,7 @@ impl TableScan<'_, '_, '_> {
                 self.dispatch.lacks_words = true;
                 diagnostics.add(Kind::SkippedClasses(ClassCap::Tables), address, || {
                     format!(
-                        "the tables of virtual functions from {address:#x} on are left out: there are too many"
+                        "over {MAX_WORK} steps or {MAX_ALL_KEYS} keys for vtables: those from {address:#x} on are left out"
                     )
                 });
                 break;

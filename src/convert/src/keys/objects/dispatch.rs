@@ -224,6 +224,19 @@ impl<'a, 'p, 'f> Dispatch<'a, 'p, 'f> {
         }
     }
 
+    /// The group, and the groups of the methods that its thunks lead to.
+    pub(crate) fn led_directly_to(&mut self, group: GroupId) -> Rc<Vec<GroupId>> {
+        let mut groups = self.groups_of(Some(Owner::Group(group))).to_vec();
+        for member in &self.index.functions.program.groups[group.index()].members {
+            let methods = self.names(member.function).filter_map(thunk_target);
+            let methods = methods.filter_map(|method| self.members.program_wide(&method));
+            groups.extend(methods.flat_map(|method| self.index.functions.groups(method)));
+        }
+        groups.sort_unstable();
+        groups.dedup();
+        Rc::new(groups)
+    }
+
     /// The group, and the groups that its members give their frames to: a word that leads to folded thunks may mean
     /// any of them.
     pub(crate) fn led_to(&mut self, group: GroupId) -> Rc<Vec<GroupId>> {
@@ -276,12 +289,7 @@ impl<'a, 'p, 'f> Dispatch<'a, 'p, 'f> {
         let (mut begins, mut erased): (Vec<u64>, bool) = (Vec::new(), false);
         for at in 0..(size / self.width).min(MAX_WORDS) {
             let word = words.at(address.saturating_add(at * self.width));
-            let is_function = match word {
-                Some(Word::Number(number)) => self.index.functions.machine.is_code(number.cast_unsigned()),
-                Some(Word::Named(_)) => true,
-                Some(Word::Object(..) | Word::Unknown) | None => false,
-            };
-            if !is_function {
+            if !self.is_function(word) {
                 let gap = word == Some(Word::Number(0)) && !begins.is_empty() && !erased;
                 (begins, erased) = (if gap { begins } else { Vec::new() }, gap);
                 continue;
@@ -304,6 +312,15 @@ impl<'a, 'p, 'f> Dispatch<'a, 'p, 'f> {
             for slot in here {
                 self.pass_on(slot, functions.as_deref());
             }
+        }
+    }
+
+    /// True for the word of a function.
+    pub(crate) fn is_function(&self, word: Option<Word<'_>>) -> bool {
+        match word {
+            Some(Word::Number(number)) => self.index.functions.machine.is_code(number.cast_unsigned()),
+            Some(Word::Named(_)) => true,
+            Some(Word::Object(..) | Word::Unknown) | None => false,
         }
     }
 

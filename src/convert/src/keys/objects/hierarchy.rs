@@ -8,7 +8,7 @@
 use std::cell::RefCell;
 
 use crate::keys::objects::type_info::{TypeId, TypeInfos};
-use crate::model::{ClassUnit, Instance, UnitClass, UnitMethod};
+use crate::model::{ClassUnit, Instance, UnitClass, UnitMethod, UnitVtable};
 use crate::program::names::itanium::{is_local_class, nested, qualified};
 use crate::util::hash::{HashMap, HashSet};
 
@@ -148,8 +148,8 @@ struct JoinedClasses<'n, 'c> {
 }
 
 impl<'n> Classes<'n> {
-    /// Joins the classes of these numbered units.
-    pub(crate) fn new(units: &[(u32, &'n ClassUnit<'_>)]) -> Classes<'n> {
+    /// Joins the classes of these numbered units. `of_tables`: the key of the class that the symbol of a vtable names, by address.
+    pub(crate) fn new(units: &[(u32, &'n ClassUnit<'_>)], of_tables: &HashMap<u64, &'n [u8]>) -> Classes<'n> {
         let mut classes = Classes {
             list: Vec::new(),
             keys: Vec::new(),
@@ -162,8 +162,11 @@ impl<'n> Classes<'n> {
         };
         let mut joined = JoinedClasses::default();
         for &(unit_index, unit) in units {
+            let of_table = |table: &UnitVtable| Some((table.class, *of_tables.get(&table.address.0)?));
+            let of_tables: HashMap<u32, &[u8]> = unit.vtables.iter().filter_map(of_table).collect();
             for (local, class) in (0u32..).zip(unit.classes.iter()).filter(|(_, class)| !class.declared) {
-                let added = classes.join(&mut joined, (unit_index, unit), (local, class));
+                let of_table = of_tables.get(&local).copied();
+                let added = classes.join(&mut joined, (unit_index, unit), (local, class), of_table);
                 if let Some((key, of, methods)) = added {
                     let bases = Vec::new();
                     let class = Class { key, local: of, bases, methods, described: true, extends: false };
@@ -178,15 +181,18 @@ impl<'n> Classes<'n> {
     }
 
     /// Looks up a class of a unit among those joined so far. For a new class, records its names and returns its key, the
-    /// unit that it is local to, and its methods.
+    /// unit that it is local to, and its methods. `of_table`: the key that the symbol of its vtable gives, which counts for a class that
+    /// declares no methods, such as `struct Derived : Base {}`.
     fn join<'c>(
         &mut self,
         joined: &mut JoinedClasses<'n, 'c>,
         (unit_index, unit): (u32, &'n ClassUnit<'c>),
         (local, class): (u32, &'n UnitClass),
+        of_table: Option<&'n [u8]>,
     ) -> Option<NewClass<'n>> {
         let name = |local: u32| unit.names[local as usize].bytes();
-        let key = key(unit, class);
+        let key =
+            key(unit, class).or_else(|| of_table.filter(|_| class.methods.is_empty() && !class.unnamed));
         let nameless = |method: &UnitMethod| method.instance != Instance::NAMED;
         if key.is_none() && !(class.unnamed && unit.methods_of(class).iter().all(nameless)) {
             return None;

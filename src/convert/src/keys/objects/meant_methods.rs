@@ -202,7 +202,7 @@ impl<'p> Dispatch<'_, 'p, '_> {
         let [function] = self.related_here(class, group, word.point)[..] else { return None };
         let is_here =
             !lacks_bases || word.number == 0 || self.names(function).any(|name| thunk_target(name).is_some());
-        is_here.then_some(function)
+        is_here.then(|| self.behind_thunk(function))
     }
 
     /// The only member of the group at an address that a word of this table of the class may mean.

@@ -41,6 +41,25 @@ struct ToldWord {
     function: Option<FuncId>,
     /// A thunk leads to it.
     by_thunk: bool,
+    /// The method of the word only tail-calls it.
+    by_tail_call: bool,
+}
+
+/// A group that a word of a table leads to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Led {
+    group: GroupId,
+    /// The member that the word means, if that shows.
+    function: Option<FuncId>,
+    /// The method of the word only tail-calls the member.
+    by_tail_call: bool,
+}
+
+impl Led {
+    /// A word that does not show which member it means.
+    fn untold(group: GroupId) -> Led {
+        Led { group, function: None, by_tail_call: false }
+    }
 }
 
 /// By slot and group: the functions that words lead to, and whether a word leads to others too.
@@ -114,6 +133,24 @@ pub(crate) fn decoded(index: &Index<'_, '_>) -> Vec<SlotKey> {
     program.pieces.par_chunks(PIECES_AT_ONCE).flat_map_iter(of_pieces).collect()
 }
 
+/// By slot and group to which words lead that mean several members: the one that probably runs. Words mean it directly, and the others
+/// only by tail calls. `None` if words mean several directly.
+fn chosen(words: &[ToldWord]) -> HashMap<(u16, GroupId), Option<FuncId>> {
+    let mut chosen = HashMap::default();
+    let is_direct = |word: &&ToldWord| word.function.is_some() && !word.by_tail_call;
+    for word in words.iter().filter(is_direct) {
+        let of = chosen.entry((word.slot, word.group)).or_insert(word.function);
+        *of = of.filter(|function| word.function == Some(*function));
+    }
+    let others = words.iter().filter(|word| word.by_tail_call);
+    let contested: HashSet<(u16, GroupId)> = others
+        .filter(|word| chosen.get(&(word.slot, word.group)).is_some_and(|of| *of != word.function))
+        .map(|word| (word.slot, word.group))
+        .collect();
+    chosen.retain(|of, function| function.is_some() && contested.contains(of));
+    chosen
+}
+
 impl<'p> Dispatch<'_, 'p, '_> {
     /// Adds the functions at the words of tables that the program calls through. Several classes may share the tables. Returns the
     /// keys of objects that point to one of these tables, all doubtful. A slot gives none for a group if a word of it in any of the
@@ -140,12 +177,12 @@ impl<'p> Dispatch<'_, 'p, '_> {
                     self.lacks_words = true;
                     break 'tables;
                 }
-                for (group, function) in
+                for Led { group, function, by_tail_call } in
                     self.told_by(classes, &TableWord { number, point, slot, place, crowded: &crowded })
                 {
                     found.add(slot, group, function);
                     let by_thunk = function.is_some_and(|function| self.is_thunk(place, function));
-                    words.push(ToldWord { table: number, slot, group, function, by_thunk });
+                    words.push(ToldWord { table: number, slot, group, function, by_thunk, by_tail_call });
                 }
             }
         }
@@ -156,13 +193,15 @@ impl<'p> Dispatch<'_, 'p, '_> {
                 word.function.into_iter().flat_map(|function| self.index.functions.groups(function));
             groups.all(|group| !untold.contains(&(word.slot, group)))
         };
+        let chosen = chosen(&words);
         let keys = words.iter().filter(is_told).flat_map(|word| {
+            let guessed = chosen.get(&(word.slot, word.group)).is_some_and(|of| *of == word.function);
             // Behind a thunk the function runs on another part of the object, which has another table.
             let run_on = if word.by_thunk { tables } else { &tables[word.table..=word.table] };
             let key = move |&TableRange { point, .. }: &TableRange| {
                 let function = word.function?;
                 let point = ImageAddr(point);
-                Some(VtableKey { point, function, slot: Some(word.slot), doubtful: true, guessed: false })
+                Some(VtableKey { point, function, slot: Some(word.slot), doubtful: true, guessed })
             };
             run_on.iter().filter_map(key)
         });
@@ -195,23 +234,28 @@ impl<'p> Dispatch<'_, 'p, '_> {
         }
         // A function in several groups has a word for each.
         keys.sort_unstable();
-        keys.dedup();
+        keys.dedup_by(|next, kept| {
+            let same = VtableKey { guessed: kept.guessed, ..*next } == *kept;
+            kept.guessed |= same && next.guessed;
+            same
+        });
         keys
     }
 
     /// The groups of a function, and of those that it gives its frame to, where nothing shows which member a word means.
-    fn led_to_by(&mut self, function: FuncId) -> Vec<(GroupId, Option<FuncId>)> {
+    fn led_to_by(&mut self, function: FuncId) -> Vec<Led> {
         let mut all = vec![function];
         all.extend(self.reach_of(function).members.iter().copied());
         let groups = all.into_iter().flat_map(|function| self.index.functions.groups(function));
-        let mut groups: Vec<(GroupId, Option<FuncId>)> = groups.map(|group| (group, None)).collect();
+        let mut groups: Vec<Led> = groups.map(Led::untold).collect();
         groups.sort_unstable();
         groups.dedup();
         groups
     }
 
     /// Which of several members probably runs: the method that the order of declarations gives for each of these words, which have one slot
-    /// and lead to one group. `of_groups`: by table, filled where needed.
+    /// and lead to one group. Words of methods that only tail-call members of the group do not count. `of_groups`: by table, filled where
+    /// needed.
     fn guess<'w>(
         &mut self,
         classes: &[TableClass<'_>],
@@ -221,15 +265,20 @@ impl<'p> Dispatch<'_, 'p, '_> {
         of_groups: &mut [Option<WordsOfGroups>],
     ) -> Option<FuncId> {
         let [class] = classes else { return None };
-        // Words of tables of a class with virtual bases have no known numbers.
-        if matches!(class, TableClass::Known { numbered: false, .. }) {
-            return None;
-        }
         let mut guess = None;
-        for word in words {
+        for word in words.filter(|word| !word.by_tail_call) {
             let of_table = &mut of_groups[word.table];
-            let of_table = of_table.get_or_insert_with(|| self.words_of_groups(tables[word.table]));
-            let in_group = of_table.get(&word.group)?;
+            let of_table = of_table.get_or_insert_with(|| match class {
+                TableClass::Known { numbered: false, .. } => self
+                    .likely_table(tables[word.table])
+                    .map(|table| self.words_of_groups(table))
+                    .unwrap_or_default(),
+                _ => self.words_of_groups(tables[word.table]),
+            });
+            let Some(in_group) = of_table.get(&word.group) else { continue };
+            if in_group.binary_search(&u64::from(word.slot)).is_err() {
+                continue;
+            }
             let function = word.function.or_else(|| self.by_order(class, in_group, word.slot, related))?;
             if *guess.get_or_insert(function) != function {
                 return None;
@@ -240,11 +289,7 @@ impl<'p> Dispatch<'_, 'p, '_> {
 
     /// The groups that a word leads to, each with the members that it means on objects of these classes, which share the table;
     /// `None` if some class does not show which member it is.
-    fn told_by(
-        &mut self,
-        classes: &[TableClass<'_>],
-        word: &TableWord<'_>,
-    ) -> Vec<(GroupId, Option<FuncId>)> {
+    fn told_by(&mut self, classes: &[TableClass<'_>], word: &TableWord<'_>) -> Vec<Led> {
         match classes {
             [class] => self.told(class, word),
             [] => self.told(&TableClass::Named(NO_CLASS), word),
@@ -253,8 +298,8 @@ impl<'p> Dispatch<'_, 'p, '_> {
                 // Where nothing is known of one class, its objects may lead anywhere in the same groups.
                 let untold = each.iter().any(Vec::is_empty);
                 let mut all: Vec<_> = each.into_iter().flatten().collect();
-                let groups: Vec<GroupId> = all.iter().filter(|_| untold).map(|of| of.0).collect();
-                all.extend(groups.into_iter().map(|group| (group, None)));
+                let groups: Vec<GroupId> = all.iter().filter(|_| untold).map(|of| of.group).collect();
+                all.extend(groups.into_iter().map(Led::untold));
                 all.sort_unstable();
                 all.dedup();
                 all
@@ -274,7 +319,7 @@ impl<'p> Dispatch<'_, 'p, '_> {
     }
 
     /// The groups that a word leads to, each with the member that it means, if that shows.
-    fn told(&mut self, class: &TableClass<'_>, word: &TableWord<'_>) -> Vec<(GroupId, Option<FuncId>)> {
+    fn told(&mut self, class: &TableClass<'_>, word: &TableWord<'_>) -> Vec<Led> {
         let &TableWord { number, point, slot, place, .. } = word;
         let none: &[usize] = &[];
         let line = match class {
@@ -316,7 +361,7 @@ impl<'p> Dispatch<'_, 'p, '_> {
                                 related.filter(|function| !self.may_replace(class, *function))
                             });
                         if function.is_none() {
-                            return self.led_to(group).iter().map(|group| (*group, None)).collect();
+                            return self.led_to(group).iter().copied().map(Led::untold).collect();
                         }
                         function
                     }
@@ -339,8 +384,10 @@ impl<'p> Dispatch<'_, 'p, '_> {
         }
         all.sort_unstable();
         all.dedup();
-        let groups =
-            |function| self.index.functions.groups(function).map(move |group| (group, Some(function)));
+        let groups = |of| {
+            let led = move |group| Led { group, function: Some(of), by_tail_call: of != function };
+            self.index.functions.groups(of).map(led)
+        };
         all.into_iter().flat_map(groups).collect()
     }
 
@@ -409,21 +456,26 @@ impl<'p> Dispatch<'_, 'p, '_> {
     }
 
     /// The members of a group that these classes have, if there are several: each may be at a word that does not show which it means.
-    /// None if their parts are not in the same groups, as a key holds in all groups of its function, or if there are more than
-    /// [`MAX_RELATED`].
+    /// None if they are more than [`MAX_RELATED`], or if these classes have others in the groups of their parts: a key holds in all groups of
+    /// its function, and would leave those others out.
     fn several_related(&self, classes: &[TableClass<'_>], group: GroupId) -> Vec<FuncId> {
-        let mut all: Vec<FuncId> = classes.iter().flat_map(|class| self.related(class, group)).collect();
-        all.sort_unstable();
-        all.dedup();
+        let of_group = |group: GroupId| {
+            let mut all: Vec<FuncId> = classes.iter().flat_map(|class| self.related(class, group)).collect();
+            all.sort_unstable();
+            all.dedup();
+            all
+        };
+        let all = of_group(group);
         if !(2..=MAX_RELATED).contains(&all.len()) {
             return Vec::new();
         }
-        let groups_of = |function: FuncId| {
-            let mut groups: Vec<GroupId> = self.index.functions.groups(function).collect();
-            groups.sort_unstable();
-            groups
+        let mut groups: Vec<GroupId> =
+            all.iter().flat_map(|&function| self.index.functions.groups(function)).collect();
+        groups.sort_unstable();
+        groups.dedup();
+        let has_only_these = |&other: &GroupId| {
+            other == group || of_group(other).iter().all(|function| all.contains(function))
         };
-        let groups = groups_of(all[0]);
-        if all.iter().all(|&function| groups_of(function) == groups) { all } else { Vec::new() }
+        if groups.iter().all(has_only_these) { all } else { Vec::new() }
     }
 }

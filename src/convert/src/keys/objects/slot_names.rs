@@ -1,14 +1,14 @@
-//! At which words of vtables methods of a name stand.
+//! Records the words of vtables that lead to the methods of a name.
 //!
 //! Two methods of a class may have one address: `Parcel::weigh` at slot 1, `Parcel::price` at slot 2. Then neither the class nor the
-//! word of its vtable shows which of them a call through slot 2 reaches. But an overrider stands at the slot of the method that it
+//! word of its vtable shows which of them a call through slot 2 reaches. But an overrider has the slot of the method that it
 //! overrides. So if `Parcel` has the base `Item` at the place to which the vtable belongs, and `Item` has `price` with the same
 //! parameters at slot 2, the call reaches `Parcel::price`.
 //!
-//! If nothing describes `Item` and it has no vtable of its own, because it is abstract, its other derived classes tell: if those that
-//! derive from it in two ways or more have `price` at slot 2 of their vtables, and none has another name there, it is a method of
-//! `Item`. One derived class is not enough, since it may have added its methods itself, and `Parcel` may have added methods of these
-//! names in another order. Nor does a class tell that has no such base.
+//! If nothing describes `Item` and it has no vtable of its own, because it is abstract, foldsym compares the classes that derive from it: if two or more that derive
+//! from it directly, or classes derived from these, have `price` at slot 2 of their vtables, and none has another name there, `price`
+//! is a method of `Item`. One derived class is not enough, since it may have added its methods itself, and `Parcel` may have added methods of these
+//! names in another order.
 
 use crate::keys::objects::hierarchy::{Classes, Method, Signature};
 use crate::model::FuncId;

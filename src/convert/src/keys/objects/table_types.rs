@@ -13,7 +13,7 @@ use crate::toolchain::itanium_abi::{class_of_vtable, is_thunk};
 use crate::util::hash::{HashMap, HashSet};
 
 /// Words of tables that are read.
-const MAX_STEPS: u64 = 1 << 26;
+pub(crate) const MAX_STEPS: u64 = 1 << 26;
 
 /// The type information of the classes of these tables, and of their bases.
 pub(crate) fn types_of_tables<'f>(

@@ -23,10 +23,10 @@ const MAX_BASES: u64 = 64;
 const MAX_DEPTH: usize = 32;
 
 /// Classes that are read; beyond it no further base is known.
-const MAX_TYPES: usize = 1 << 20;
+pub(crate) const MAX_TYPES: usize = 1 << 20;
 
 /// Bases of all classes together: the type information of different classes may overlap in a damaged program.
-const MAX_ALL_BASES: usize = 1 << 22;
+pub(crate) const MAX_ALL_BASES: usize = 1 << 22;
 
 /// The largest offset of a base in an object.
 const MAX_OFFSET: u64 = 1 << 24;

@@ -50,7 +50,7 @@ const SIDE: Described = ("Side", &[("_ZN4Side2q0Ei", "q0", 0), ("_ZN4SideD4Ev", 
 fn a_class_is_known_by_its_methods() {
     let of = |class: Described| {
         let program = program(&[&[class]]);
-        let classes = Classes::new(&numbered(&program));
+        let classes = Classes::new(&numbered(&program), &HashMap::default());
         classes.list.first().map(|class| String::from_utf8(class.key.unwrap().to_vec()).unwrap())
     };
     assert_eq!(of(BASE).as_deref(), Some("4Base"));
@@ -75,7 +75,7 @@ fn a_name_is_of_each_class_that_it_stands_in() {
         class("B", &[("_ZN1B1mEv", "m", 0)]),
     ];
     let program = program(&[&classes]);
-    let classes = Classes::new(&numbered(&program));
+    let classes = Classes::new(&numbered(&program), &HashMap::default());
     for (name, expected) in [
         ("_ZN1A1B1C1mEv", &[0, 1, 2][..]),
         ("_ZN1A1B1D1mEv", &[0, 1]),
@@ -96,7 +96,7 @@ fn a_name_is_of_each_class_that_it_stands_in() {
 fn classes_of_unnamed_namespaces_are_their_units_own() {
     let local: Described = ("A", &[("_ZN12_GLOBAL__N_11A1mEv", "m", 0)], &[]);
     let program = program(&[&[local, BASE], &[local, BASE]]);
-    let classes = Classes::new(&numbered(&program));
+    let classes = Classes::new(&numbered(&program), &HashMap::default());
     assert_eq!(classes.list.len(), 3);
     assert_ne!(classes.of_unit(0, 0), classes.of_unit(1, 0));
     assert_eq!(classes.of_unit(0, 1), classes.of_unit(1, 1));
@@ -111,7 +111,7 @@ fn the_last_class_that_declares_a_slot() {
     let derived: Described =
         ("C", &[("_ZN1C2q0Ei", "q0", 2), ("_ZN1C2m0Ei", "m0", 0)], &[(0, Some(0)), (1, Some(16))]);
     let program = program(&[&[BASE, SIDE, derived]]);
-    let classes = Classes::new(&numbered(&program));
+    let classes = Classes::new(&numbered(&program), &HashMap::default());
     assert_eq!(classes.ancestors(2, 8), Some(vec![2, 0, 1]));
     assert_eq!(classes.declared(2, 0), Some((2, &b"_ZN1C2m0Ei"[..])));
     assert_eq!(classes.declared(2, 1), Some((0, &b"_ZNK4Base2m1Ei"[..])));
@@ -130,7 +130,7 @@ fn destructors_run_on_objects_of_any_class() {
     );
     let declared: Described = ("E", &[("_ZN1E1mEv", "m", 1), ("_ZN1ED4Ev", "~E", 0)], &[]);
     let program = program(&[&[class, declared]]);
-    let classes = Classes::new(&numbered(&program));
+    let classes = Classes::new(&numbered(&program), &HashMap::default());
     let names = ["_ZN1CD0Ev", "_ZN1CD1Ev", "_ZN1CD2Ev", "_ZN1ED0Ev", "_ZN1ED4Ev"];
     for destructor in names {
         assert!(!classes.is_virtual(destructor.as_bytes(), 0), "{destructor}");
@@ -142,12 +142,12 @@ fn destructors_run_on_objects_of_any_class() {
 fn what_derives_from_itself_or_from_nothing_known_has_no_answer() {
     let own: Described = ("C", &[("_ZN1C1mEv", "m", 0)], &[(0, Some(0))]);
     let program_of_one = program(&[&[own]]);
-    let classes = Classes::new(&numbered(&program_of_one));
+    let classes = Classes::new(&numbered(&program_of_one), &HashMap::default());
     assert_eq!(classes.declared(0, 1), None);
     assert_eq!(classes.ancestors(0, 8), Some(vec![0]));
     let unknown: Described = ("C", &[("_ZN1C1mEv", "m", 0)], &[(7, Some(0))]);
     let program_of_one = program(&[&[unknown]]);
-    let classes = Classes::new(&numbered(&program_of_one));
+    let classes = Classes::new(&numbered(&program_of_one), &HashMap::default());
     assert_eq!(classes.ancestors(0, 8), None);
     assert_eq!(classes.ancestors(0, 0), None);
     assert_eq!(classes.declared(0, 0), Some((0, &b"_ZN1C1mEv"[..])));
@@ -169,7 +169,7 @@ fn typed(list: Vec<Typed<'_>>) -> TypeInfos<'static> {
 #[test]
 fn classes_without_description_have_the_bases_of_their_type_information() {
     let program = program(&[&[BASE]]);
-    let mut classes = Classes::new(&numbered(&program));
+    let mut classes = Classes::new(&numbered(&program), &HashMap::default());
     let types = [
         (0x10, "4Base", &[][..]),
         (0x20, "4Item", &[]),
@@ -197,7 +197,7 @@ fn classes_without_description_have_the_bases_of_their_type_information() {
 fn a_base_that_a_unit_only_declares_is_known_by_type_information() {
     let derived: Described = ("C", &[("_ZN1C1mEv", "m", 0)], &[(7, Some(0))]);
     let program = program(&[&[derived]]);
-    let mut classes = Classes::new(&numbered(&program));
+    let mut classes = Classes::new(&numbered(&program), &HashMap::default());
     assert_eq!(classes.ancestors(0, 8), None);
     classes.add_types(&typed(vec![(0x10, "1B", &[]), (0x20, "1C", &[(0x10, Some(0))])]));
     let base = classes.by_key(b"1B").unwrap();
@@ -207,27 +207,27 @@ fn a_base_that_a_unit_only_declares_is_known_by_type_information() {
 
 #[test]
 fn type_information_of_equal_names_in_unnamed_namespaces_is_of_two_classes() {
-    let mut classes = Classes::new(&[]);
+    let mut classes = Classes::new(&[], &HashMap::default());
     let same = "12_GLOBAL__N_11A";
     let types = [(0x10, same, &[][..]), (0x20, same, &[]), (0x30, "1B", &[(0x10, Some(0))])];
     classes.add_types(&typed(types.to_vec()));
     assert_eq!((classes.list.len(), classes.by_key(same.as_bytes())), (3, None));
     assert!(classes.named(b"_ZN12_GLOBAL__N_11A1mEv", u32::MAX).is_empty());
     // One class of this name.
-    let mut classes = Classes::new(&[]);
+    let mut classes = Classes::new(&[], &HashMap::default());
     classes.add_types(&typed(vec![(0x10, same, &[])]));
     assert_eq!(classes.by_key(same.as_bytes()), Some(0));
     // Another vtable has this name.
     let mut types = typed(vec![(0x10, same, &[])]);
     types.shared_keys.insert(same.as_bytes());
-    let mut classes = Classes::new(&[]);
+    let mut classes = Classes::new(&[], &HashMap::default());
     classes.add_types(&types);
     assert_eq!((classes.list.len(), classes.by_key(same.as_bytes())), (1, None));
 }
 
 #[test]
 fn type_information_that_leads_to_itself_or_to_nothing_has_an_end() {
-    let mut classes = Classes::new(&[]);
+    let mut classes = Classes::new(&[], &HashMap::default());
     let types = [
         (0x10, "1A", &[(0x20, Some(8))][..]),
         (0x20, "1B", &[(0x10, Some(8))]),
