@@ -1,7 +1,7 @@
 //! Numbers the names, files, origins and call edges of all units in one space each.
 //!
 //! Units are taken in the order of the file, so that the numbers do not depend on threads. A string is
-//! looked up by its place in the mapped file first, and by its content only once a place.
+//! looked up by its place in the mapped file first. Its content is hashed once for each place.
 
 pub(crate) mod names;
 pub(crate) mod spill;
@@ -116,9 +116,9 @@ const EDGE_ENTRIES: u64 = 1 << 8;
 const RESERVED: u64 = 200_000;
 
 /// Linkers let strings share their ends, or write one twice.
-const STRING_COPIES: u64 = 4;
+pub(crate) const STRING_COPIES: u64 = 4;
 /// An entry of a file table has two bytes at least, and a path is seldom longer than 128.
-const LINE_COPIES: u64 = 64;
+pub(crate) const LINE_COPIES: u64 = 64;
 /// Bytes in any program; and what is kept of a name or path that there is no room for.
 const ROOM_FLOOR: u64 = 1 << 20;
 const SHORT: usize = 128;

@@ -1,4 +1,4 @@
-//! Moves the lists of a large program's units to the scratch file: they are most of what is known of it.
+//! Moves the lists of a large program's units to the scratch file, since they take most of its memory.
 
 use crate::model::{ClassUnit, UnitCode, UnitMap, UnitRecords};
 use crate::util::scratch::{ScratchFile, ScratchPart};

@@ -39,7 +39,7 @@
 //! or `merged_without_trace` if its name shows the compiler.
 //!
 //! The check reads units, symbols and code, but not the members that rules add to groups. If a rule drops a
-//! possible second member and no reason above applies, it must set [`Candidate::doubt`]. These rules set it: caps on
+//! possible second member and no reason above applies, it must set [`Claim::doubt`]. These rules set it: caps on
 //! comparisons (`cap_reached`); a function whose address the linker
 //! erased and that is the only function where it was found, since it was folded into a function without a description
 //! (`undescribed_object`); a line sequence that no function has, since it belongs to another function
@@ -50,7 +50,7 @@
 use crate::model::{DieOffset, Function, How, Member, NameId, Reason, UnitId};
 use crate::open::{Image, ImageKind, Linker};
 use crate::place::bare_lines::{UnitLines, lines, unit_of_lines};
-use crate::place::candidate::{Candidate, Candidates};
+use crate::place::claim::{Claim, Claims};
 use crate::place::folding_evidence::FoldingEvidence;
 use crate::place::placing::Placing;
 use crate::place::thunks::bounds::MAX_THUNK;
@@ -66,7 +66,7 @@ use crate::util::budget::Budget;
 use crate::util::hash::{HashMap, HashSet};
 use crate::util::text::base_name;
 
-/// Gives each function of one-member candidates its reason. `merging`: the units that may have merged functions. Also
+/// Gives each function of one-member claims its reason. `merging`: the units that may have merged functions. Also
 /// returns why code that has lines and no name is not certain to belong to one function only.
 pub(crate) fn decide<'f>(
     image: &Image<'f>,
@@ -74,33 +74,33 @@ pub(crate) fn decide<'f>(
     symbols: &Symbols<'f>,
     folding: &FoldingEvidence,
     machine: &Machine<'_, 'f>,
-    mut candidates: Candidates,
+    mut claims: Claims,
     merging: &[UnitId],
-) -> (Candidates, Option<Reason>) {
+) -> (Claims, Option<Reason>) {
     let can_fold = folding.linker != Linker::NeverFolds && image.kind != ImageKind::Relocatable;
-    let count = symbols.iter().count() + candidates.dies.len() + candidates.symbols.len();
+    let count = symbols.iter().count() + claims.dies.len() + claims.symbols.len();
     let max_compared = MAX_COMPARED.max(COMPARED_A_SYMBOL * count as u64);
     let is_whole = !can_fold
-        || (is_whole(placing, symbols, &candidates, max_compared) && !forgets(folding, placing, &candidates));
+        || (is_whole(placing, symbols, &claims, max_compared) && !forgets(folding, placing, &claims));
     let lines = lines(placing);
     let check = Check {
         placing,
         symbols,
         folding,
-        has_objects: folding.has_undescribed_objects() || has_mangled(image, placing, &lines, &candidates),
+        has_objects: folding.has_undescribed_objects() || has_mangled(image, placing, &lines, &claims),
         image,
         can_fold,
         is_whole,
-        units: units(placing, symbols, machine, &candidates, merging),
+        units: units(placing, symbols, machine, &claims, merging),
         lines,
         compared: Budget::new(max_compared),
     };
     let (mut found, mut here) = (Vec::new(), SymbolsHere::new(symbols));
-    let Candidates { dies, symbols: by_symbol, labels, functions, .. } = &mut candidates;
-    for candidate in dies.iter().chain(&*by_symbol).chain(&*labels) {
-        if let [member] = &candidate.members[..]
+    let Claims { dies, symbols: by_symbol, labels, functions, .. } = &mut claims;
+    for claim in dies.iter().chain(&*by_symbol).chain(&*labels) {
+        if let [member] = &claim.members[..]
             && let Some(reason) =
-                check.reason(candidate, member, &functions[member.function.index()], here.at(candidate.start))
+                check.reason(claim, member, &functions[member.function.index()], here.at(claim.start))
         {
             found.push((member.function, reason));
         }
@@ -110,7 +110,7 @@ pub(crate) fn decide<'f>(
         *own = Some(own.map_or(reason, |other| other.min(reason)));
     }
     let nameless = check.of_linker();
-    (candidates, nameless)
+    (claims, nameless)
 }
 
 /// Comparisons of names with symbols at one address. The limit is the larger of this number and `COMPARED_A_SYMBOL`
@@ -118,7 +118,7 @@ pub(crate) fn decide<'f>(
 const MAX_COMPARED: u64 = 1 << 18;
 const COMPARED_A_SYMBOL: u64 = 16;
 
-/// Looks up the symbols at an address. Callers ask in mostly ascending order, and several candidates may begin at one address.
+/// Looks up the symbols at an address. Callers ask in mostly ascending order, and several claims may begin at one address.
 struct SymbolsHere<'a, 'f> {
     symbols: &'a Symbols<'f>,
     address: Option<u64>,
@@ -156,10 +156,10 @@ struct Check<'a, 'f> {
 }
 
 impl Check<'_, '_> {
-    /// The first reason that holds for the only function of a candidate.
+    /// The first reason that holds for the only function of a claim.
     fn reason(
         &self,
-        candidate: &Candidate,
+        claim: &Claim,
         member: &Member,
         function: &Function,
         here: &[CodeSymbol<'_>],
@@ -171,9 +171,9 @@ impl Check<'_, '_> {
         let all = [
             self.of_linker(),
             self.of_names(here, function),
-            self.of_unit(candidate, function, here),
-            self.of_what_remains(candidate, member),
-            candidate.doubt,
+            self.of_unit(claim, function, here),
+            self.of_what_remains(claim, member),
+            claim.doubt,
         ];
         all.into_iter().flatten().min()
     }
@@ -208,8 +208,8 @@ impl Check<'_, '_> {
     }
 
     /// The reason that the compiler of the function gives.
-    fn of_unit(&self, candidate: &Candidate, function: &Function, here: &[CodeSymbol<'_>]) -> Option<Reason> {
-        if let Some(unit) = self.unit(candidate, function) {
+    fn of_unit(&self, claim: &Claim, function: &Function, here: &[CodeSymbol<'_>]) -> Option<Reason> {
+        if let Some(unit) = self.unit(claim, function) {
             return self.units[unit.index()];
         }
         let name = self.placing.names.text(self.placing.names.of_function(function));
@@ -218,7 +218,7 @@ impl Check<'_, '_> {
         }
         let of_start = is_of_start(name)
             || here.iter().any(|symbol| symbol.of_linker || START_UP_FILES.contains(&base_name(symbol.file)))
-            || is_of_linker(self.image, candidate.start);
+            || is_of_linker(self.image, claim.start);
         match (of_start, self.symbols.has_table()) {
             (true, _) => None,
             (_, true) => Some(Reason::UndescribedObject),
@@ -227,15 +227,15 @@ impl Check<'_, '_> {
     }
 
     /// The unit of a function: the unit of its DIE, otherwise the unit with lines for its first byte.
-    fn unit(&self, candidate: &Candidate, function: &Function) -> Option<UnitId> {
+    fn unit(&self, claim: &Claim, function: &Function) -> Option<UnitId> {
         if let Some(source) = function.source {
             return Some(source.unit);
         }
-        unit_of_lines(&self.lines, candidate.start)
+        unit_of_lines(&self.lines, claim.start)
     }
 
     /// The reason that follows if an unnamed second function has the same code.
-    fn of_what_remains(&self, candidate: &Candidate, member: &Member) -> Option<Reason> {
+    fn of_what_remains(&self, claim: &Claim, member: &Member) -> Option<Reason> {
         if !self.can_fold {
             return None;
         }
@@ -243,7 +243,7 @@ impl Check<'_, '_> {
         if was_erased {
             return Some(Reason::UndescribedObject);
         }
-        let others = self.folding.has_other_lines(candidate.range());
+        let others = self.folding.has_other_lines(claim.range());
         others.then_some(Reason::UnclaimedLines)
     }
 }
@@ -255,12 +255,7 @@ fn is_of_linker(image: &Image<'_>, start: u64) -> bool {
 }
 
 /// True if the program has its symbol table with the local symbols.
-fn is_whole(
-    placing: &Placing<'_, '_>,
-    symbols: &Symbols<'_>,
-    candidates: &Candidates,
-    max_compared: u64,
-) -> bool {
+fn is_whole(placing: &Placing<'_, '_>, symbols: &Symbols<'_>, claims: &Claims, max_compared: u64) -> bool {
     let recovered = placing.recovered;
     // Functions that may have had a local symbol but prove nothing: they are erased, or have no DIE.
     let has_local = |unit: UnitView<'_, '_>| {
@@ -274,15 +269,15 @@ fn is_whole(
         return false;
     }
     let (mut here, compared) = (SymbolsHere::new(symbols), Budget::new(max_compared));
-    let mut lacks_symbol = |candidate: &Candidate| {
-        let [member] = candidate.members[..] else { return false };
-        let function = &candidates.functions[member.function.index()];
+    let mut lacks_symbol = |claim: &Claim| {
+        let [member] = claim.members[..] else { return false };
+        let function = &claims.functions[member.function.index()];
         let Some(source) = function.source.filter(|_| member.how == How::LiveRange) else { return false };
         let unit = recovered.unit(source.unit.index());
         let own = &unit.code.functions[source.function.index()];
         if own.external
             || function.symbol.is_some()
-            || unit.code.pieces[own.pieces.start as usize].start.0 != candidate.start
+            || unit.code.pieces[own.pieces.start as usize].start.0 != claim.start
         {
             return false;
         }
@@ -291,17 +286,17 @@ fn is_whole(
             symbol.is_named(name, || placing.names.text(name))
                 || relation(placing.names.text(name), symbol.name) != Relation::Other
         };
-        let here = here.at(candidate.start);
+        let here = here.at(claim.start);
         !compared.spend(here.len()) || !here.iter().any(is_own)
     };
-    !candidates.dies.iter().any(&mut lacks_symbol)
+    !claims.dies.iter().any(&mut lacks_symbol)
 }
 
 /// True if a folded function may leave no trace: gold folded something in this program and drops the symbols of local
 /// functions that it folds, and clang may have been told not to describe some (`nodebug`).
-fn forgets(folding: &FoldingEvidence, placing: &Placing<'_, '_>, candidates: &Candidates) -> bool {
+fn forgets(folding: &FoldingEvidence, placing: &Placing<'_, '_>, claims: &Claims) -> bool {
     folding.linker == Linker::MayFoldAndForget
-        && candidates.dies.iter().chain(&candidates.symbols).any(|candidate| candidate.members.len() > 1)
+        && claims.dies.iter().chain(&claims.symbols).any(|claim| claim.members.len() > 1)
         && placing.recovered.all().any(|unit| unit.head.may_merge())
 }
 
@@ -310,10 +305,10 @@ fn units(
     placing: &Placing<'_, '_>,
     symbols: &Symbols<'_>,
     machine: &Machine<'_, '_>,
-    candidates: &Candidates,
+    claims: &Claims,
     merging: &[UnitId],
 ) -> Vec<Option<Reason>> {
-    let (unread, lost) = (UnreadCode::new(symbols, machine, candidates), with_lost(placing, symbols));
+    let (unread, lost) = (UnreadCode::new(symbols, machine, claims), with_lost(placing, symbols));
     let of_unit = |(index, unit): (usize, UnitView<'_, '_>)| {
         if unit.head.rewrites.is_some() || lost.contains(&index) {
             Some(Reason::MergedWithoutTrace)
@@ -369,19 +364,18 @@ struct UnreadCode<'f> {
 }
 
 impl<'f> UnreadCode<'f> {
-    fn new(symbols: &'f Symbols<'_>, machine: &Machine<'_, '_>, candidates: &Candidates) -> UnreadCode<'f> {
+    fn new(symbols: &'f Symbols<'_>, machine: &Machine<'_, '_>, claims: &Claims) -> UnreadCode<'f> {
         let mut unread =
             UnreadCode { names: HashSet::default(), files: HashSet::default(), of_any_file: false };
-        for candidate in &candidates.symbols {
-            let is_described =
-                |member: &Member| candidates.functions[member.function.index()].source.is_some();
-            if candidate.end - candidate.start > MAX_THUNK
-                || machine.can_read(candidate.range())
-                || candidate.members.iter().any(is_described)
+        for claim in &claims.symbols {
+            let is_described = |member: &Member| claims.functions[member.function.index()].source.is_some();
+            if claim.end - claim.start > MAX_THUNK
+                || machine.can_read(claim.range())
+                || claim.members.iter().any(is_described)
             {
                 continue;
             }
-            for symbol in symbols.at(candidate.start).iter().filter(|symbol| symbol.function) {
+            for symbol in symbols.at(claim.start).iter().filter(|symbol| symbol.function) {
                 if !may_be_merged(symbol.name) || is_of_start(symbol.name) {
                     continue;
                 }
@@ -416,21 +410,16 @@ impl<'f> UnreadCode<'f> {
 
 /// True if a function of C++ or Rust has neither a DIE nor lines: no linker and no C library uses such a name, but for
 /// mold's stubs. (gcc gives none to the thunks of virtual calls, `_ZThn`.)
-fn has_mangled(
-    image: &Image<'_>,
-    placing: &Placing<'_, '_>,
-    lines: &[UnitLines],
-    candidates: &Candidates,
-) -> bool {
+fn has_mangled(image: &Image<'_>, placing: &Placing<'_, '_>, lines: &[UnitLines], claims: &Claims) -> bool {
     let is_mangled = |member: &Member| {
-        let function = &candidates.functions[member.function.index()];
+        let function = &claims.functions[member.function.index()];
         let name = placing.names.text(placing.names.of_function(function));
         function.source.is_none() && is_mangled(name) && !is_special(name)
     };
-    let undescribed = |candidate: &Candidate| {
-        candidate.members.iter().any(is_mangled)
-            && unit_of_lines(lines, candidate.start).is_none()
-            && !is_of_linker(image, candidate.start)
+    let undescribed = |claim: &Claim| {
+        claim.members.iter().any(is_mangled)
+            && unit_of_lines(lines, claim.start).is_none()
+            && !is_of_linker(image, claim.start)
     };
-    !placing.recovered.code.is_empty() && candidates.symbols.iter().any(undescribed)
+    !placing.recovered.code.is_empty() && claims.symbols.iter().any(undescribed)
 }

@@ -12,10 +12,10 @@ use crate::model::{
 use crate::util::hash::HashMap;
 
 /// A range of code with the functions that have it: more than one if they were folded.
-pub(crate) struct Candidate {
+pub(crate) struct Claim {
     pub(crate) start: u64,
     pub(crate) end: u64,
-    /// The order of [`crate::model::Group::members`]; functions are in [`Candidates::functions`].
+    /// The order of [`crate::model::Group::members`]; functions are in [`Claims::functions`].
     pub(crate) members: Vec<Member>,
     /// Why a single member is not certain to be the only function there. A rule sets it if it leaves out a second
     /// function that it cannot exclude and that [`crate::place::certainty`] does not notice by itself. If several
@@ -23,7 +23,7 @@ pub(crate) struct Candidate {
     pub(crate) doubt: Option<Reason>,
 }
 
-impl Candidate {
+impl Claim {
     /// The addresses of its code.
     pub(crate) fn range(&self) -> AddressRange {
         AddressRange { start: self.start, end: self.end }
@@ -32,18 +32,18 @@ impl Candidate {
 
 /// Every range that may become a piece.
 #[derive(Default)]
-pub(crate) struct Candidates {
+pub(crate) struct Claims {
     /// Functions in no final order: `pieces` numbers them. The functions of all units come first, in the order of the
     /// units.
     pub(crate) functions: Vec<Function>,
     /// Functions that turned out to be the same as another function, with the other one.
     pub(crate) same: HashMap<FuncId, FuncId>,
     /// Code of subprograms.
-    pub(crate) dies: Vec<Candidate>,
+    pub(crate) dies: Vec<Claim>,
     /// Code of function symbols, whether a subprogram covers it or not.
-    pub(crate) symbols: Vec<Candidate>,
+    pub(crate) symbols: Vec<Claim>,
     /// Code after labels of assembly code.
-    pub(crate) labels: Vec<Candidate>,
+    pub(crate) labels: Vec<Claim>,
 }
 
 /// Makes a function of which only a name is known.

@@ -1,4 +1,4 @@
-//! Turns subprograms and symbols into candidates: ranges of code, each with the functions that have it.
+//! Turns subprograms and symbols into claims: ranges of code, each with the functions that have it.
 //!
 //! Subprograms with the same range and different origins share their code: the linker folded them. Subprograms with
 //! the same range and the same origin are one function that two units describe. A symbol at the start of a subprogram
@@ -15,7 +15,7 @@ use crate::place::aliases::{
     EntryMembers, SymbolMatch, adopt_unclaimed_symbol, assign_clones, classify_symbols, fits,
     place_unexplained,
 };
-use crate::place::candidate::{Candidate, Candidates, by_name_alone, order};
+use crate::place::claim::{Claim, Claims, by_name_alone, order};
 use crate::place::folding_evidence::{FoldingEvidence, SymbolEvidence};
 use crate::place::linkage_names::name_plain;
 use crate::place::named_functions::NamedFunctions;
@@ -25,7 +25,7 @@ use crate::place::placing::Placing;
 use crate::place::shared_range::{SharedRange, share};
 use crate::place::subprograms::{DiePiece, settled};
 use crate::place::surplus::surplus;
-use crate::place::symbol_ranges::{padding, symbol_candidate};
+use crate::place::symbol_ranges::{padding, symbol_claim};
 use crate::place::thunks;
 use crate::program::machine::Machine;
 use crate::program::symbols::{CodeSymbol, Symbols, principal};
@@ -41,21 +41,21 @@ pub(crate) fn build<'f>(
     folding: &FoldingEvidence,
     machine: &Machine<'_, 'f>,
     diagnostics: &mut Diagnostics,
-) -> (Candidates, Vec<UnitId>) {
-    let mut candidates = Candidates { functions, ..Candidates::default() };
-    candidates.dies.reserve(pieces.len());
+) -> (Claims, Vec<UnitId>) {
+    let mut claims = Claims { functions, ..Claims::default() };
+    claims.dies.reserve(pieces.len());
     let evidence = SymbolEvidence { symbols, folding };
     let caps = ComparisonCaps::new(symbols);
-    let parts = name_ranges(placing, &pieces, evidence, &caps, &mut candidates, diagnostics);
+    let parts = name_ranges(placing, &pieces, evidence, &caps, &mut claims, diagnostics);
     drop(pieces);
     // After all ranges: a part adds its own names to the name that the symbol at the entry gave the function.
-    name_parts(placing, parts, folding, &caps, &mut candidates, diagnostics);
-    add_symbol_candidates(placing, evidence, machine, &mut candidates, diagnostics);
-    let merging = thunks::add(placing, machine, folding, symbols, &mut candidates, diagnostics);
-    for candidate in &mut candidates.dies {
-        order(&placing.names, &mut candidate.members, &mut candidates.functions);
+    name_parts(placing, parts, folding, &caps, &mut claims, diagnostics);
+    add_symbol_claims(placing, evidence, machine, &mut claims, diagnostics);
+    let merging = thunks::add(placing, machine, folding, symbols, &mut claims, diagnostics);
+    for claim in &mut claims.dies {
+        order(&placing.names, &mut claim.members, &mut claims.functions);
     }
-    (candidates, merging)
+    (claims, merging)
 }
 
 /// A range with the functions that share it.
@@ -87,7 +87,7 @@ fn compare_ranges<'f>(
         // its budgets.
         let beside = [at.checked_sub(1), Some(at + 1)].into_iter().flatten().filter_map(|at| ranges.get(at));
         let is_alone = beside.into_iter().all(|other| pieces[other.start].start != here[0].start);
-        let at_start = is_alone.then(|| symbols.at(shared.candidate.start));
+        let at_start = is_alone.then(|| symbols.at(shared.claim.start));
         let at_start = at_start.filter(|at_start| PartRange::are_none(at_start, here));
         let fits = at_start.map(|at_start| fits(placing, at_start, &shared.known));
         ComparedRange { pieces: ranges[at].clone(), shared, fits }
@@ -117,14 +117,14 @@ impl ComparisonCaps {
     }
 }
 
-/// Makes a candidate of each range and names its functions by the symbols at its start. Returns the parts, each with the index
-/// of its candidate.
+/// Makes a claim of each range and names its functions by the symbols at its start. Returns the parts, each with the index
+/// of its claim.
 fn name_ranges<'f>(
     placing: &mut Placing<'_, 'f>,
     pieces: &[DiePiece],
     evidence: SymbolEvidence<'_, 'f>,
     caps: &ComparisonCaps,
-    candidates: &mut Candidates,
+    claims: &mut Claims,
     diagnostics: &mut Diagnostics,
 ) -> Vec<(usize, PartRange<'f>)> {
     let SymbolEvidence { symbols, folding } = evidence;
@@ -136,56 +136,56 @@ fn name_ranges<'f>(
     let ranges = ranges(pieces, &settled);
     for first in (0..ranges.len()).step_by(RANGES_AT_ONCE) {
         let some = first..ranges.len().min(first + RANGES_AT_ONCE);
-        let compared = compare_ranges(placing, pieces, (&ranges, some), &candidates.functions, evidence);
+        let compared = compare_ranges(placing, pieces, (&ranges, some), &claims.functions, evidence);
         for ComparedRange { pieces: range, mut shared, fits: fits_at_start } in compared {
-            push_settled(candidates, &pieces[done..range.start]);
+            push_settled(claims, &pieces[done..range.start]);
             done = range.end;
             let here = &pieces[range];
-            let Candidates { functions, same, dies, .. } = candidates;
+            let Claims { functions, same, dies, .. } = claims;
             shared.apply(placing, functions, same, diagnostics);
-            let SharedRange { mut candidate, mut known, .. } = shared;
-            while by_address.next_if(|symbols| symbols[0].start < candidate.start).is_some() {}
-            let symbols_here = by_address.peek().filter(|symbols| symbols[0].start == candidate.start);
-            let again = dies.last().is_some_and(|before| before.start == candidate.start);
+            let SharedRange { mut claim, mut known, .. } = shared;
+            while by_address.next_if(|symbols| symbols[0].start < claim.start).is_some() {}
+            let symbols_here = by_address.peek().filter(|symbols| symbols[0].start == claim.start);
+            let again = dies.last().is_some_and(|before| before.start == claim.start);
             let within = |symbols: &&&[CodeSymbol<'f>]| {
                 let is_part = || !PartRange::are_none(symbols, here);
-                let comparisons = || PartRange::comparisons(symbols, &candidate);
+                let comparisons = || PartRange::comparisons(symbols, &claim);
                 !again
                     || (caps.names.spend(symbols.len()) && (!is_part() || caps.compared.spend(comparisons())))
             };
             let at_start = symbols_here.filter(within).map_or(&[][..], |symbols| symbols);
             let is_short = symbols_here.is_some() && at_start.is_empty();
-            let part = PartRange::new(placing, at_start, here, &candidate, functions);
+            let part = PartRange::new(placing, at_start, here, &claim, functions);
             let of_entries = part.as_ref().map(|part| part.of_entries(at_start));
             if let Some(entries) = of_entries.as_ref().map_or(Some(at_start), |entries| entries.as_deref()) {
                 let fits = fits_at_start.unwrap_or_else(|| fits(placing, entries, &known));
-                name_entry(placing, (entries, fits), evidence, &mut candidate, functions, &mut known);
-                known.report(candidate.start, diagnostics);
-                folding.report(&candidate, placing, functions, diagnostics);
+                name_entry(placing, (entries, fits), evidence, &mut claim, functions, &mut known);
+                known.report(claim.start, diagnostics);
+                folding.report(&claim, placing, functions, diagnostics);
             }
             if is_short {
-                short_at.get_or_insert(candidate.start);
-                add_unknown(placing, folding, &mut candidate, functions);
+                short_at.get_or_insert(claim.start);
+                add_unknown(placing, folding, &mut claim, functions);
             }
-            fit(&mut candidate.members);
-            parts.extend(part.map(|part| (candidates.dies.len(), part)));
-            candidates.dies.push(candidate);
+            fit(&mut claim.members);
+            parts.extend(part.map(|part| (claims.dies.len(), part)));
+            claims.dies.push(claim);
         }
     }
-    push_settled(candidates, &pieces[done..]);
+    push_settled(claims, &pieces[done..]);
     report_symbol_cap(caps, short_at, diagnostics);
     parts
 }
 
-/// Makes candidates of settled pieces.
-fn push_settled(candidates: &mut Candidates, pieces: &[DiePiece]) {
-    let of_piece = |piece: &DiePiece| Candidate {
+/// Makes claims of settled pieces.
+fn push_settled(claims: &mut Claims, pieces: &[DiePiece]) {
+    let of_piece = |piece: &DiePiece| Claim {
         start: piece.start,
         end: piece.end,
         members: vec![piece.member()],
         doubt: None,
     };
-    candidates.dies.extend(pieces.iter().map(of_piece));
+    claims.dies.extend(pieces.iter().map(of_piece));
 }
 
 /// Reports the first range whose symbols were not compared because a cap was reached.
@@ -210,17 +210,17 @@ fn name_parts<'f>(
     parts: Vec<(usize, PartRange<'f>)>,
     folding: &FoldingEvidence,
     &ComparisonCaps { max_compared, .. }: &ComparisonCaps,
-    candidates: &mut Candidates,
+    claims: &mut Claims,
     diagnostics: &mut Diagnostics,
 ) {
     let entries = match folding.may_hide_functions() {
-        true => EntryFunctions::new(&candidates.dies, parts.iter().map(|(_, part)| part)),
+        true => EntryFunctions::new(&claims.dies, parts.iter().map(|(_, part)| part)),
         false => EntryFunctions::default(),
     };
     let of_entries = Budget::new(max_compared);
     let mut short_at = None;
     for (index, part) in parts {
-        let Candidates { dies, functions, .. } = candidates;
+        let Claims { dies, functions, .. } = claims;
         part.assign_names(placing, folding, &mut dies[index], functions, diagnostics);
         if !entries.add(placing, &part, &mut dies[index], functions, &of_entries) {
             short_at.get_or_insert(dies[index].start);
@@ -237,32 +237,32 @@ fn name_parts<'f>(
     }
 }
 
-/// Makes candidates of symbols whose code no subprogram covers. Most symbols only repeat a subprogram and make none.
-fn add_symbol_candidates<'f>(
+/// Makes claims of symbols whose code no subprogram covers. Most symbols only repeat a subprogram and make none.
+fn add_symbol_claims<'f>(
     placing: &mut Placing<'_, 'f>,
     evidence: SymbolEvidence<'_, 'f>,
     machine: &Machine<'_, 'f>,
-    candidates: &mut Candidates,
+    claims: &mut Claims,
     diagnostics: &mut Diagnostics,
 ) {
     let symbols = evidence.symbols;
     let mut before = 0;
     for at_address in symbols.by_address() {
         let first = at_address[0].start;
-        before += candidates.dies[before..].iter().take_while(|die| die.start <= first).count();
+        before += claims.dies[before..].iter().take_while(|die| die.start <= first).count();
         let end = at_address.iter().map(|symbol| symbol.end).max().unwrap_or(first);
-        let last = before.checked_sub(1).map(|at| &candidates.dies[at]);
+        let last = before.checked_sub(1).map(|at| &claims.dies[at]);
         if last.is_some_and(|die| die.end >= end) {
             continue;
         }
         // Mach-O symbols have no size: code between the end of a subprogram and the next symbol is padding.
         match last.filter(|die| die.start == first && at_address.iter().all(|symbol| !symbol.sized)) {
-            Some(die) => candidates.symbols.extend(padding(die, end, symbols, machine)),
+            Some(die) => claims.symbols.extend(padding(die, end, symbols, machine)),
             None => {
                 let Some(first) = principal(at_address) else { continue };
-                let functions = &mut candidates.functions;
-                let found = symbol_candidate(placing, at_address, first, evidence, functions, diagnostics);
-                let list = if first.function { &mut candidates.symbols } else { &mut candidates.labels };
+                let functions = &mut claims.functions;
+                let found = symbol_claim(placing, at_address, first, evidence, functions, diagnostics);
+                let list = if first.function { &mut claims.symbols } else { &mut claims.labels };
                 list.extend(found);
             }
         }
@@ -299,12 +299,12 @@ fn name_entry<'f>(
     placing: &mut Placing<'_, 'f>,
     (at_start, fits): (&[CodeSymbol<'f>], Vec<SymbolMatch>),
     evidence: SymbolEvidence<'_, 'f>,
-    candidate: &mut Candidate,
+    claim: &mut Claim,
     functions: &mut Vec<Function>,
     known: &mut NamedFunctions,
 ) {
     let folding = evidence.folding;
-    let members = &mut candidate.members;
+    let members = &mut claim.members;
     let mut entry = classify_symbols(placing, at_start, fits, members, functions);
     assign_clones(placing, at_start, std::mem::take(&mut entry.clones), known, functions);
     let overloads = name_plain(placing, std::mem::take(&mut entry.mangled), members, functions);
@@ -321,10 +321,10 @@ fn name_entry<'f>(
     let label = |symbol: &&CodeSymbol<'_>| !symbol.function && !symbol.of_linker;
     unexplained.extend(at_start.iter().filter(|symbol| label(symbol) && folding.may_fold()));
     let entry = EntryMembers { described, folded };
-    place_unexplained(placing, folding, unexplained, candidate, functions, known, entry);
-    add_surplus(placing, folding, at_start, candidate, functions);
-    if candidate.members.len() == described {
-        add_nameless(placing, folding, candidate, functions);
+    place_unexplained(placing, folding, unexplained, claim, functions, known, entry);
+    add_surplus(placing, folding, at_start, claim, functions);
+    if claim.members.len() == described {
+        add_nameless(placing, folding, claim, functions);
     }
 }
 
@@ -333,7 +333,7 @@ fn add_surplus<'f>(
     placing: &mut Placing<'_, 'f>,
     folding: &FoldingEvidence,
     at_start: &[CodeSymbol<'f>],
-    Candidate { end, members, .. }: &mut Candidate,
+    Claim { end, members, .. }: &mut Claim,
     functions: &mut Vec<Function>,
 ) {
     for (name, count) in surplus(placing, folding, at_start, *end, members, functions) {
@@ -347,15 +347,15 @@ fn add_surplus<'f>(
 fn add_unknown(
     placing: &mut Placing<'_, '_>,
     folding: &FoldingEvidence,
-    candidate: &mut Candidate,
+    claim: &mut Claim,
     functions: &mut Vec<Function>,
 ) {
-    match candidate.members.len() {
+    match claim.members.len() {
         _ if !folding.may_fold() => {}
-        1 => candidate.doubt = Some(Reason::CapReached),
+        1 => claim.doubt = Some(Reason::CapReached),
         _ => {
             let name = placing.names.add(b"");
-            candidate.members.push(by_name_alone(&mut placing.names, functions, name));
+            claim.members.push(by_name_alone(&mut placing.names, functions, name));
         }
     }
 }

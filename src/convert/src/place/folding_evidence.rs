@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use crate::diagnostics::{Diagnostics, Kind};
 use crate::model::{AddressRange, BareLines, Function, How, LocalOrigin, NameId, Rows, UnitId, UnitPiece};
 use crate::open::{Format, Image, Linker};
-use crate::place::candidate::Candidate;
+use crate::place::claim::Claim;
 use crate::place::placing::{Placing, name_of};
 use crate::program::names::itanium::{is_mangled, is_program_wide};
 use crate::program::names::relation::{Relation, relation};
@@ -202,19 +202,19 @@ impl FoldingEvidence {
         self.multiply_folded.contains(&range) || !self.sequences(range).is_empty()
     }
 
-    /// Counts the members of a Mach-O candidate that are known only by a symbol.
+    /// Counts the members of a Mach-O claim that are known only by a symbol.
     pub(crate) fn report(
         &self,
-        candidate: &Candidate,
+        claim: &Claim,
         placing: &Placing<'_, '_>,
         functions: &[Function],
         diagnostics: &mut Diagnostics,
     ) {
-        let alone = candidate.members.iter().filter(|member| member.how == How::SymbolOnly);
+        let alone = claim.members.iter().filter(|member| member.how == How::SymbolOnly);
         for member in alone.filter(|_| !self.has_aliases) {
-            diagnostics.add(Kind::UndescribedFold, candidate.start, || {
+            diagnostics.add(Kind::UndescribedFold, claim.start, || {
                 let name = String::from_utf8_lossy(name_of(placing, &functions[member.function.index()]));
-                format!("{name} at {:#x}: link with --keep-icf-stabs, and build all with -g", candidate.start)
+                format!("{name} at {:#x}: link with --keep-icf-stabs, and build all with -g", claim.start)
             });
         }
     }

@@ -1,20 +1,18 @@
 //! Decides who owns each address: turns units and symbols into disjoint pieces of code, each owned by one function or
 //! by a group of folded functions.
 //!
-//! `subprograms` lists the subprograms of all units by address. `candidates` joins them with symbols: each candidate
+//! `subprograms` lists the subprograms of all units by address. `claims` joins them with symbols: each claim
 //! is a range of code with the functions that have it. `aliases/decision` decides whether a further symbol is an alias of a
-//! function there or the name of a folded function, by the facts in `folding_evidence`. `part_owners` handles
-//! function parts placed away from
-//! their entry (`f.cold`): DWARF gives the function that a part belongs to (`DW_AT_ranges`), a symbol gives the part its
-//! name, and a symbol without a described function adds a folded function.
-//! `thunks` finds functions that the compiler merged. `certainty` decides, for a function that shares its code with
-//! no other, whether that is certain. `pieces` cuts candidates that overlap.
+//! function there or the name of a folded function, by the facts in `folding_evidence`. `part_owners` handles the parts of
+//! functions away from their entry (`f.cold`): DWARF gives the function that a part belongs to (`DW_AT_ranges`), a symbol gives
+//! the part its name, and a symbol without a described function adds a folded function. `thunks` finds functions that the compiler merged. `certainty` decides, for a function that shares its code with
+//! no other, whether that is certain. `pieces` cuts claims that overlap.
 
 mod aliases;
 mod bare_lines;
-mod candidate;
-mod candidates;
 mod certainty;
+mod claim;
+mod claims;
 mod folding_evidence;
 mod linkage_names;
 mod named_functions;
@@ -34,6 +32,7 @@ use foldsym_format::names::MAX_NAME;
 use crate::diagnostics::{Cap, Diagnostics, Kind};
 use crate::merge::names::{NameIndex, NameTables, Names};
 use crate::merge::units::Units;
+use crate::merge::{LINE_COPIES, STRING_COPIES};
 use crate::model::{
     AddressRange, BlockMap, DieOffset, FuncId, LocalCallee, NameId, Piece, Program, UnitCode, UnitId,
     UnwindRows,
@@ -77,11 +76,11 @@ pub(crate) fn place<'f>(
         || folding_evidence::FoldingEvidence::new(image, linker, &placing, &symbols),
         || subprograms::by_address(&placing),
     );
-    let (candidates, merging) =
-        candidates::build(&mut placing, subprograms, &symbols, &folding, machine, diagnostics);
+    let (claims, merging) =
+        claims::build(&mut placing, subprograms, &symbols, &folding, machine, diagnostics);
     image.release_pages();
-    let (candidates, nameless) =
-        certainty::decide(image, &placing, &symbols, &folding, machine, candidates, &merging);
+    let (claims, nameless) =
+        certainty::decide(image, &placing, &symbols, &folding, machine, claims, &merging);
     if placing.names.cut > 0 {
         diagnostics.add(Kind::Cap(Cap::NameBytes), 0, || {
             format!("{} names are longer than {MAX_NAME} bytes: cut", placing.names.cut)
@@ -90,7 +89,8 @@ pub(crate) fn place<'f>(
     if placing.names.without_room > 0 {
         diagnostics.add(Kind::Cap(Cap::NamesTogether), 0, || {
             format!(
-                "{} names were cut: names and paths together exceed the size of the program's strings",
+                "{} names were cut: names have over {STRING_COPIES} times the bytes of the program's strings, or paths over \
+                 {LINE_COPIES} times those of its line tables",
                 placing.names.without_room
             )
         });
@@ -98,7 +98,7 @@ pub(crate) fn place<'f>(
     let has_forgotten_callers = folding.may_hide_functions();
     drop((symbols, folding));
     image.release_pages();
-    let (cut, used) = pieces::cut(&mut placing, candidates, nameless, diagnostics);
+    let (cut, used) = pieces::cut(&mut placing, claims, nameless, diagnostics);
     let Placing { names, .. } = placing;
     let Recovered { code, traces, doubtful_callees, inlines, .. } = recovered;
     let (NameTables { texts, files, origins, index }, ()) =

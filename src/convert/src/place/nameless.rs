@@ -1,7 +1,7 @@
 //! Adds functions without a name to a range of code: only line sequences show them.
 
 use crate::model::{Function, How, Member};
-use crate::place::candidate::{Candidate, by_name_alone};
+use crate::place::claim::{Claim, by_name_alone};
 use crate::place::folding_evidence::FoldingEvidence;
 use crate::place::placing::Placing;
 
@@ -10,17 +10,17 @@ use crate::place::placing::Placing;
 pub(crate) fn add_nameless(
     placing: &mut Placing<'_, '_>,
     folding: &FoldingEvidence,
-    candidate: &mut Candidate,
+    claim: &mut Claim,
     functions: &mut Vec<Function>,
 ) {
-    let members = &mut candidate.members;
+    let members = &mut claim.members;
     let remains = members.iter().any(|member| member.how == How::LiveRange);
     if !remains && folding.may_fold() && members.len() == 1 {
         let name = placing.names.add(b"");
         members.push(by_name_alone(&mut placing.names, functions, name));
     }
-    for &rows in folding.sequences(candidate.range()) {
+    for &rows in folding.sequences(claim.range()) {
         let name = placing.names.add(b"");
-        candidate.members.push(Member { rows, ..by_name_alone(&mut placing.names, functions, name) });
+        claim.members.push(Member { rows, ..by_name_alone(&mut placing.names, functions, name) });
     }
 }

@@ -1,18 +1,18 @@
-//! Finds the functions that a part belongs to. Names function parts placed away from their entry (`f.cold`,
-//! `f.__part.1`), and adds folded functions whose part
-//! is known only by a symbol.
+//! Finds the functions that a part (`f.cold`, `f.__part.1`) belongs to.
+//!
+//! DWARF links a part to the entry of its function by the list of ranges (`DW_AT_ranges`): [`DiePiece::entry`] has that. Symbols
+//! give parts their names, and add folded functions of which only the symbol of a part is left.
 //!
 //! A symbol names a part if its suffix is that of a part, or if it is at the start of a part and is the name of
 //! another function with a suffix. Each part has a symbol of its own. So if a range has the symbols `f.cold` and
-//! `g.cold` and DWARF describes only `f` there, `g` was folded into `f`. DWARF itself links a part to the entry of its function
-//! by the list of ranges (`DW_AT_ranges`); [`DiePiece::entry`] has that.
+//! `g.cold` and DWARF describes only `f` there, `g` was folded into `f`.
 
 use std::cell::OnceCell;
 
 use crate::diagnostics::{Cap, Diagnostics, Kind};
 use crate::model::{FuncId, Function, How, Member, NameId};
 use crate::place::aliases::{DescribedFunctions, is_own_function_of_part};
-use crate::place::candidate::{Candidate, by_name_alone};
+use crate::place::claim::{Claim, by_name_alone};
 use crate::place::folding_evidence::FoldingEvidence;
 use crate::place::nameless::add_nameless;
 use crate::place::placing::Placing;
@@ -45,12 +45,12 @@ pub(crate) struct PartRange<'f> {
 }
 
 impl<'f> PartRange<'f> {
-    /// `None` if the range holds only entries. `shared`: the pieces that have the range of the candidate.
+    /// `None` if the range holds only entries. `shared`: the pieces that have the range of the claim.
     pub(crate) fn new(
         placing: &Placing<'_, 'f>,
         at_start: &[CodeSymbol<'f>],
         shared: &[DiePiece],
-        candidate: &Candidate,
+        claim: &Claim,
         functions: &[Function],
     ) -> Option<PartRange<'f>> {
         if Self::are_none(at_start, shared) {
@@ -60,12 +60,12 @@ impl<'f> PartRange<'f> {
             shared.iter().filter(|piece| piece.entry).map(|piece| piece.function).collect();
         entries.sort_unstable();
         let no_entry = entries.is_empty();
-        let here = candidate.members.iter().map(|member| member.function);
+        let here = claim.members.iter().map(|member| member.function);
         let mut of: Vec<FuncId> = here.filter(|function| entries.binary_search(function).is_err()).collect();
         of.sort_unstable();
         let of_part = |symbol: &&CodeSymbol<'f>| {
             let of_one_here = || {
-                candidate.members.iter().take(MAX_PARTS_NAMED).any(|member| {
+                claim.members.iter().take(MAX_PARTS_NAMED).any(|member| {
                     of.binary_search(&member.function).is_ok()
                         && is_named(placing, &functions[member.function.index()], symbol)
                 })
@@ -77,8 +77,8 @@ impl<'f> PartRange<'f> {
     }
 
     /// An upper bound of the comparisons between the symbols at one start and the functions of a part.
-    pub(crate) fn comparisons(at_start: &[CodeSymbol<'f>], candidate: &Candidate) -> usize {
-        at_start.len().min(MAX_PARTS) * candidate.members.len().min(MAX_PARTS_NAMED)
+    pub(crate) fn comparisons(at_start: &[CodeSymbol<'f>], claim: &Claim) -> usize {
+        at_start.len().min(MAX_PARTS) * claim.members.len().min(MAX_PARTS_NAMED)
     }
 
     /// True if the range holds only entries.
@@ -103,7 +103,7 @@ impl<'f> PartRange<'f> {
         &self,
         placing: &mut Placing<'_, 'f>,
         folding: &FoldingEvidence,
-        part: &mut Candidate,
+        part: &mut Claim,
         functions: &mut Vec<Function>,
         diagnostics: &mut Diagnostics,
     ) {
@@ -127,7 +127,7 @@ impl<'f> PartRange<'f> {
         &self,
         placing: &Placing<'_, 'f>,
         folding: &FoldingEvidence,
-        part: &Candidate,
+        part: &Claim,
         functions: &[Function],
     ) -> Vec<CodeSymbol<'f>> {
         let mut unexplained: Vec<CodeSymbol<'f>> = Vec::new();
@@ -149,7 +149,7 @@ impl<'f> PartRange<'f> {
         &self,
         placing: &mut Placing<'_, 'f>,
         folding: &FoldingEvidence,
-        part: &mut Candidate,
+        part: &mut Claim,
         unexplained: &mut Vec<CodeSymbol<'f>>,
     ) {
         if let [member] = &mut part.members[..]
@@ -168,7 +168,7 @@ impl<'f> PartRange<'f> {
         &self,
         placing: &mut Placing<'_, 'f>,
         folding: &FoldingEvidence,
-        part: &mut Candidate,
+        part: &mut Claim,
         unexplained: &[CodeSymbol<'f>],
         functions: &mut Vec<Function>,
     ) {
@@ -187,12 +187,7 @@ impl<'f> PartRange<'f> {
     }
 
     /// Gives each member the symbol of its clone. A clone has parts of its own (`f.isra.0.cold`).
-    fn assign_clone_symbols(
-        &self,
-        placing: &mut Placing<'_, 'f>,
-        part: &mut Candidate,
-        functions: &[Function],
-    ) {
+    fn assign_clone_symbols(&self, placing: &mut Placing<'_, 'f>, part: &mut Claim, functions: &[Function]) {
         for member in part.members.iter_mut().filter(|member| self.has(member.function)).take(MAX_PARTS_NAMED)
         {
             let function = &functions[member.function.index()];
@@ -224,19 +219,19 @@ pub(crate) struct EntryFunctions {
 
 impl EntryFunctions {
     pub(crate) fn new<'p, 'f: 'p>(
-        dies: &[Candidate],
+        dies: &[Claim],
         parts: impl Iterator<Item = &'p PartRange<'f>>,
     ) -> EntryFunctions {
         let of: HashSet<FuncId> = parts.flat_map(|part| &part.of).copied().collect();
         let mut entries = EntryFunctions::default();
-        for candidate in dies {
-            let alone = candidate.members.iter().filter(|member| member.how == How::SymbolOnly);
+        for claim in dies {
+            let alone = claim.members.iter().filter(|member| member.how == How::SymbolOnly);
             let alone: Vec<Member> = alone.take(MAX_PARTS_NAMED).copied().collect();
             if alone.is_empty() {
                 continue;
             }
             let list = entries.by_name_alone.len() as u32;
-            for member in candidate.members.iter().filter(|member| of.contains(&member.function)) {
+            for member in claim.members.iter().filter(|member| of.contains(&member.function)) {
                 entries.of.entry(member.function).or_insert(list);
             }
             entries.by_name_alone.push(alone);
@@ -250,7 +245,7 @@ impl EntryFunctions {
         &self,
         placing: &Placing<'_, '_>,
         parts: &PartRange<'_>,
-        part: &mut Candidate,
+        part: &mut Claim,
         functions: &[Function],
         left: &Budget,
     ) -> bool {

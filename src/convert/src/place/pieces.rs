@@ -1,4 +1,4 @@
-//! Cuts candidates that overlap into disjoint pieces and numbers the functions that remain.
+//! Cuts claims that overlap into disjoint pieces and numbers the functions that remain.
 //!
 //! The kinds of ranges in rising order of trust: bare lines, labels, function symbols, subprograms. The more trusted
 //! range wins. Among equals the inner one wins: the range that starts later, or ends earlier.
@@ -9,7 +9,7 @@ use crate::diagnostics::{Cap, Diagnostics, Kind};
 use crate::model::{
     FuncId, Function, Group, GroupId, How, ImageAddr, Member, Origin, Owner, Piece, Reason, Rows,
 };
-use crate::place::candidate::{Candidate, Candidates, rows_from};
+use crate::place::claim::{Claim, Claims, rows_from};
 use crate::place::placing::Placing;
 use crate::util::fit::fit;
 use crate::util::paint::{PaintRange, Painter, Segment};
@@ -66,36 +66,35 @@ impl Nodes {
 /// Members of all groups together. A range that other ranges cut has a group for each of its pieces.
 const MAX_MEMBERS: usize = 1 << 22;
 
-/// The pieces of the program, and the new id of each function of the candidates.
+/// The pieces of the program, and the new id of each function of the claims.
 pub(crate) struct Cut {
     pub(crate) pieces: Vec<Piece>,
     pub(crate) groups: Vec<Group>,
     pub(crate) functions: Vec<Function>,
-    /// By function of the candidates: its id, if it has any code.
+    /// By function of the claims: its id, if it has any code.
     pub(crate) numbers: Vec<Option<FuncId>>,
 }
 
-/// Cuts the candidates into pieces. `reason`: why code without a name is not certain to be one function's. Returns
-/// the rest of the candidates for the caller to free, which takes a while.
+/// Cuts the claims into pieces. `reason`: why code without a name is not certain to be one function's. Returns
+/// the rest of the claims for the caller to free, which takes a while.
 pub(crate) fn cut(
     placing: &mut Placing<'_, '_>,
-    mut candidates: Candidates,
+    mut claims: Claims,
     reason: Option<Reason>,
     diagnostics: &mut Diagnostics,
-) -> (Cut, Candidates) {
+) -> (Cut, Claims) {
     let mut bare = bare_lines(placing);
     bare.sort_by_key(|b| (b.start, std::cmp::Reverse(b.end), b.unit));
-    for list in [&mut candidates.labels, &mut candidates.symbols, &mut candidates.dies] {
+    for list in [&mut claims.labels, &mut claims.symbols, &mut claims.dies] {
         list.sort_by_key(|c| (c.start, std::cmp::Reverse(c.end)));
     }
     let mut ranges = Vec::new();
     let mut add = |start, end| ranges.push(PaintRange { start, node: ranges.len() as u32 + 1, end });
     bare.iter().for_each(|b| add(b.start, b.end));
-    for list in [&candidates.labels, &candidates.symbols, &candidates.dies] {
+    for list in [&claims.labels, &claims.symbols, &claims.dies] {
         list.iter().for_each(|c| add(c.start, c.end));
     }
-    let nodes =
-        Nodes { bare: bare.len(), labels: candidates.labels.len(), symbols: candidates.symbols.len() };
+    let nodes = Nodes { bare: bare.len(), labels: claims.labels.len(), symbols: claims.symbols.len() };
     let mut segments = Vec::new();
     Painter::default().paint(&mut ranges, &mut segments);
     drop(ranges);
@@ -108,8 +107,8 @@ pub(crate) fn cut(
         sweep: Sweep::default(),
         groups: Vec::new(),
         numbered: 0,
-        renumbered: vec![None; candidates.functions.len()],
-        candidates,
+        renumbered: vec![None; claims.functions.len()],
+        claims,
         nameless: [None; 2],
         reason,
         members_left: MAX_MEMBERS,
@@ -120,7 +119,7 @@ pub(crate) fn cut(
         let end = segments.get(index + 1).map_or(segment.start, |next| next.start);
         cutter.segment(placing, *segment, end, diagnostics);
     }
-    let Cutter { mut pieces, groups, numbered, renumbered, mut candidates, left_out, .. } = cutter;
+    let Cutter { mut pieces, groups, numbered, renumbered, mut claims, left_out, .. } = cutter;
     fit(&mut pieces);
     if left_out > 0 {
         diagnostics.add(Kind::Cap(Cap::FoldedRanges), 0, || {
@@ -129,15 +128,15 @@ pub(crate) fn cut(
             )
         });
     }
-    let mut functions = std::mem::take(&mut candidates.functions);
+    let mut functions = std::mem::take(&mut claims.functions);
     reorder(&mut functions, &renumbered, numbered);
     let mut numbers = renumbered;
-    for (other, function) in std::mem::take(&mut candidates.same) {
+    for (other, function) in std::mem::take(&mut claims.same) {
         if let Some(number) = numbers[function.index()] {
             numbers[other.index()].get_or_insert(number);
         }
     }
-    (Cut { pieces, groups, functions, numbers }, candidates)
+    (Cut { pieces, groups, functions, numbers }, claims)
 }
 
 /// Moves each function to its number, in place, and drops the functions without one. The list keeps its memory. The
@@ -219,12 +218,12 @@ struct Cutter {
     /// Sorted by start.
     bare: Vec<Bare>,
     sweep: Sweep,
-    candidates: Candidates,
+    claims: Claims,
     pieces: Vec<Piece>,
     groups: Vec<Group>,
     /// How many functions have a number.
     numbered: u32,
-    /// By function of the candidates.
+    /// By function of the claims.
     renumbered: Vec<Option<FuncId>>,
     /// The functions that code without a name belongs to: one for units that are whole, one for units whose `.dwo` is
     /// missing.
@@ -239,13 +238,13 @@ struct Cutter {
 impl Cutter {
     /// Counts subprograms that other ranges cover completely.
     fn hidden(&self, segments: &[Segment], diagnostics: &mut Diagnostics) {
-        let mut shown = vec![false; self.candidates.dies.len()];
+        let mut shown = vec![false; self.claims.dies.len()];
         for segment in segments {
             if let Node::Die(index) = self.nodes.get(segment.node) {
                 shown[index] = true;
             }
         }
-        for (die, _) in self.candidates.dies.iter().zip(shown).filter(|(_, shown)| !shown) {
+        for (die, _) in self.claims.dies.iter().zip(shown).filter(|(_, shown)| !shown) {
             diagnostics.add(Kind::HiddenFunction, die.start, || {
                 format!("{:#x}..{:#x} is covered by other functions", die.start, die.end)
             });
@@ -266,25 +265,25 @@ impl Cutter {
             Node::Label(index) => self.symbol_pieces(start, end, |c| &mut c.labels[index]),
             Node::Symbol(index) => self.symbol_pieces(start, end, |c| &mut c.symbols[index]),
             Node::Die(index) => {
-                let candidate = &mut self.candidates.dies[index];
-                let skip = (start - candidate.start) as u32;
-                if skip > 0 || end < candidate.end {
-                    diagnostics.add(Kind::OverlapCut, candidate.start, || {
-                        format!("{:#x}..{:#x} is cut to {start:#x}..{end:#x}", candidate.start, candidate.end)
+                let claim = &mut self.claims.dies[index];
+                let skip = (start - claim.start) as u32;
+                if skip > 0 || end < claim.end {
+                    diagnostics.add(Kind::OverlapCut, claim.start, || {
+                        format!("{:#x}..{:#x} is cut to {start:#x}..{end:#x}", claim.start, claim.end)
                     });
                 }
-                let members = std::mem::take(&mut candidate.members);
+                let members = std::mem::take(&mut claim.members);
                 self.piece(start, end, skip, &members, None);
-                self.candidates.dies[index].members = members;
+                self.claims.dies[index].members = members;
             }
         }
     }
 
     /// The pieces of a symbol, cut at the starts and ends of bare lines.
-    fn symbol_pieces(&mut self, start: u64, end: u64, pick: impl Fn(&mut Candidates) -> &mut Candidate) {
-        let candidate = pick(&mut self.candidates);
-        let (origin, members) = (candidate.start, std::mem::take(&mut candidate.members));
-        let has_own_lines = members.len() == 1 || candidate.doubt.is_none();
+    fn symbol_pieces(&mut self, start: u64, end: u64, pick: impl Fn(&mut Claims) -> &mut Claim) {
+        let claim = pick(&mut self.claims);
+        let (origin, members) = (claim.start, std::mem::take(&mut claim.members));
+        let has_own_lines = members.len() == 1 || claim.doubt.is_none();
         let mut at = start;
         while at < end {
             let covering = self.sweep.to(&self.bare, at);
@@ -304,13 +303,13 @@ impl Cutter {
             self.piece(at, stop, (at - origin) as u32, &members, rows);
             at = stop;
         }
-        pick(&mut self.candidates).members = members;
+        pick(&mut self.claims).members = members;
     }
 
     /// Marks functions whose inlined calls are not known because the `.dwo` is missing.
     fn mark_partial(&mut self, members: &[Member]) {
         for member in members {
-            self.candidates.functions[member.function.index()].partial = true;
+            self.claims.functions[member.function.index()].partial = true;
         }
     }
 
@@ -336,7 +335,7 @@ impl Cutter {
             None => {
                 let name = placing.names.add(b"");
                 let origin = placing.names.add_origin(Origin { name, file: None, line: 0 });
-                self.candidates.functions.push(Function {
+                self.claims.functions.push(Function {
                     origin,
                     symbol: None,
                     aliases: ThinVec::new(),
@@ -346,7 +345,7 @@ impl Cutter {
                     reason: self.reason,
                 });
                 self.renumbered.push(None);
-                let function = FuncId(self.candidates.functions.len() as u32 - 1);
+                let function = FuncId(self.claims.functions.len() as u32 - 1);
                 self.nameless[usize::from(bare.partial)] = Some(function);
                 function
             }

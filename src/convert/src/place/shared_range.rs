@@ -1,11 +1,11 @@
-//! Makes one candidate of the subprograms that share a range: folded functions become members, and further descriptions of
+//! Makes one claim of the subprograms that share a range: folded functions become members, and further descriptions of
 //! one function are joined.
 
 use crate::diagnostics::{Diagnostics, Kind};
 use crate::model::{
     DieOffset, FuncId, Function, How, Instance, Member, NameId, OriginId, Rows, Source, UnitId,
 };
-use crate::place::candidate::Candidate;
+use crate::place::claim::Claim;
 use crate::place::named_functions::NamedFunctions;
 use crate::place::placing::Placing;
 use crate::place::subprograms::DiePiece;
@@ -33,7 +33,7 @@ const MAX_DEFINITIONS: usize = 16;
 
 /// The functions that share a range.
 pub(crate) struct SharedRange {
-    pub(crate) candidate: Candidate,
+    pub(crate) claim: Claim,
     /// The names of these functions.
     pub(crate) known: NamedFunctions,
     same: Vec<SameAs>,
@@ -57,7 +57,7 @@ impl SharedRange {
         same: &mut HashMap<FuncId, FuncId>,
         diagnostics: &mut Diagnostics,
     ) {
-        let start = self.candidate.start;
+        let start = self.claim.start;
         for SameAs { function, of, name, described_again } in self.same.drain(..) {
             same.insert(function, of);
             match described_again {
@@ -71,7 +71,7 @@ impl SharedRange {
     }
 }
 
-/// Makes one candidate of the pieces that share a range.
+/// Makes one claim of the pieces that share a range.
 pub(crate) fn share(
     placing: &Placing<'_, '_>,
     shared: &[DiePiece],
@@ -83,8 +83,8 @@ pub(crate) fn share(
     if let [piece] = shared {
         // No other piece has this range.
         known.add(&placing.names, piece.name, piece.function);
-        let candidate = Candidate { start, end, members: vec![piece.member()], doubt: None };
-        return SharedRange { candidate, known, same: same_as };
+        let claim = Claim { start, end, members: vec![piece.member()], doubt: None };
+        return SharedRange { claim, known, same: same_as };
     }
     let mut members: Vec<Member> = Vec::with_capacity(1);
     // The functions seen so far, each with whether it has rows.
@@ -118,7 +118,7 @@ pub(crate) fn share(
         places.insert(function, members.len());
         members.push(Member { function, how: piece.how, rows: piece.rows(), symbol: None });
     }
-    SharedRange { candidate: Candidate { start, end, members, doubt: None }, known, same: same_as }
+    SharedRange { claim: Claim { start, end, members, doubt: None }, known, same: same_as }
 }
 
 impl SameFunction {

@@ -3,7 +3,7 @@
 use crate::diagnostics::Diagnostics;
 use crate::model::{AddressRange, BareLines, FuncId, Function, Member, Reason, Rows, UnitId};
 use crate::place::aliases::is_own_function_without_die;
-use crate::place::candidate::{Candidate, by_name_alone, order, rows_from};
+use crate::place::claim::{Claim, by_name_alone, order, rows_from};
 use crate::place::folding_evidence::{FoldingEvidence, SymbolEvidence};
 use crate::place::named_functions::NamedFunctions;
 use crate::place::placing::Placing;
@@ -16,28 +16,28 @@ use crate::program::symbols::{CodeSymbol, Symbols, principal};
 /// answers. Folded functions get no such range. If the local symbols were removed, these bytes may be functions of
 /// their own: then only padding counts, and nothing does if the code is missing.
 pub(crate) fn padding(
-    die: &Candidate,
+    die: &Claim,
     end: u64,
     symbols: &Symbols<'_>,
     machine: &Machine<'_, '_>,
-) -> Option<Candidate> {
+) -> Option<Claim> {
     let [member] = die.members[..] else { return None };
     if !symbols.has_locals() && !machine.is_padding(AddressRange { start: die.end, end }) {
         return None;
     }
-    Some(Candidate { start: die.start, end, members: vec![Member { rows: None, ..member }], doubt: None })
+    Some(Claim { start: die.start, end, members: vec![Member { rows: None, ..member }], doubt: None })
 }
 
-/// Makes a candidate of the symbols at one address, for code that no subprogram covers, and adds its functions to
+/// Makes a claim of the symbols at one address, for code that no subprogram covers, and adds its functions to
 /// `functions`. `None` if the symbols have no code. `first` is the [`principal`] of the symbols.
-pub(crate) fn symbol_candidate<'f>(
+pub(crate) fn symbol_claim<'f>(
     placing: &mut Placing<'_, 'f>,
     at_address: &[CodeSymbol<'f>],
     first: &CodeSymbol<'f>,
     SymbolEvidence { symbols, folding }: SymbolEvidence<'_, 'f>,
     functions: &mut Vec<Function>,
     diagnostics: &mut Diagnostics,
-) -> Option<Candidate> {
+) -> Option<Claim> {
     if first.end <= first.start {
         return None;
     }
@@ -84,7 +84,7 @@ pub(crate) fn symbol_candidate<'f>(
         members.iter_mut().zip(lines.unwrap_or_default()).for_each(|(member, rows)| member.rows = rows);
     }
     order(&placing.names, &mut members, functions);
-    Some(Candidate { start: first.start, end: first.end, members, doubt })
+    Some(Claim { start: first.start, end: first.end, members, doubt })
 }
 
 /// Names and line sequences at one address that are compared with each other. If there are more, no name has lines.

@@ -1,5 +1,5 @@
-//! The decision: whether a name in the symbol table that no DIE explains is an alias of a function, or the name of a function
-//! of its own that was folded.
+//! The decision: whether a symbol that no DIE explains is an alias of a function, or the name of a function of its own that was
+//! folded. The functions that give it are `is_own_function_...`: false is an alias.
 //!
 //! Each question below is asked where such a name is found: at the entry of described functions, at a part of a function,
 //! at code that no DIE describes, and at a jump that the compiler may have left of a merged function.

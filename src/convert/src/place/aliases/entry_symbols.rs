@@ -5,7 +5,7 @@ use std::cell::OnceCell;
 
 use crate::model::{FuncId, Function, Member, NameId, UnitId};
 use crate::place::aliases::decision::{DescribedFunctions, is_own_function_at_entry};
-use crate::place::candidate::{Candidate, by_name_alone};
+use crate::place::claim::{Claim, by_name_alone};
 use crate::place::folding_evidence::{FoldingEvidence, SymbolEvidence};
 use crate::place::linkage_names::sole;
 use crate::place::named_functions::NamedFunctions;
@@ -142,7 +142,7 @@ pub(crate) fn adopt_unclaimed_symbol<'f>(
     folded
 }
 
-/// What is known of a candidate's members before [`place_unexplained`] adds to them.
+/// What is known of a claim's members before [`place_unexplained`] adds to them.
 pub(crate) struct EntryMembers {
     /// How many members have DIEs; these come first.
     pub(crate) described: usize,
@@ -155,7 +155,7 @@ pub(crate) fn place_unexplained<'f>(
     placing: &mut Placing<'_, 'f>,
     folding: &FoldingEvidence,
     unexplained: Vec<&CodeSymbol<'f>>,
-    Candidate { end, members, .. }: &mut Candidate,
+    Claim { end, members, .. }: &mut Claim,
     functions: &mut Vec<Function>,
     known: &mut NamedFunctions,
     EntryMembers { described, folded }: EntryMembers,

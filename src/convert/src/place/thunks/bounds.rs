@@ -1,7 +1,7 @@
 //! The bounds on the search for functions that jump to others: code size, comparisons, and units.
 
 use crate::model::{Function, Member, UnitId};
-use crate::place::candidate::Candidate;
+use crate::place::claim::Claim;
 use crate::place::placing::Placing;
 
 /// The largest code in bytes that only jumps to another function, or calls it and returns, including prologue and
@@ -21,9 +21,9 @@ pub(crate) fn may_merge(placing: &Placing<'_, '_>, unit: UnitId) -> bool {
 
 /// The units of the functions that have a range.
 pub(crate) fn units_of<'a>(
-    candidate: &'a Candidate,
+    claim: &'a Claim,
     functions: &'a [Function],
 ) -> impl Iterator<Item = UnitId> + use<'a> {
     let source = |member: &Member| functions[member.function.index()].source;
-    candidate.members.iter().filter_map(source).map(|source| source.unit)
+    claim.members.iter().filter_map(source).map(|source| source.unit)
 }

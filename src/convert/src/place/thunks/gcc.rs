@@ -1,7 +1,7 @@
 //! Functions that gcc replaced by a jump to another and describes without an address.
 
 use crate::model::{AddressRange, FuncId, Function, Member, NameId, OriginId, UnitId};
-use crate::place::candidate::{Candidate, Candidates};
+use crate::place::claim::{Claim, Claims};
 use crate::place::placing::Placing;
 use crate::place::thunks::bounds::{MAX_COMPARED, MAX_STEPS, units_of};
 use crate::program::machine::Machine;
@@ -27,17 +27,13 @@ pub(crate) struct OfGcc {
 }
 
 /// Adds the functions that gcc replaced by a jump to the members at the target, with what gcc's DIE gives for them.
-pub(crate) fn find(
-    placing: &Placing<'_, '_>,
-    machine: &Machine<'_, '_>,
-    candidates: &mut Candidates,
-) -> OfGcc {
+pub(crate) fn find(placing: &Placing<'_, '_>, machine: &Machine<'_, '_>, claims: &mut Claims) -> OfGcc {
     let mut units = Vec::new();
     if placing.recovered.all().all(|unit| unit.records.codeless.is_empty()) {
         return OfGcc::default();
     }
-    let jumping = may_jump(candidates);
-    let Candidates { functions, dies, .. } = candidates;
+    let jumping = may_jump(claims);
+    let Claims { functions, dies, .. } = claims;
     let mut here: HashMap<u64, Vec<UnitId>> = HashMap::default();
     let mut added: HashSet<(u64, FuncId)> = HashSet::default();
     let steps = Budget::new(MAX_STEPS);
@@ -87,19 +83,17 @@ pub(crate) fn find(
 }
 
 /// The undescribed functions of small code. The linker also folds jumps, even with described functions.
-fn may_jump(candidates: &Candidates) -> Vec<Jumping> {
-    let Candidates { functions, dies, symbols, .. } = candidates;
-    let small = symbols.iter().chain(dies).filter(|candidate| candidate.end - candidate.start <= MAX_JUMP);
+fn may_jump(claims: &Claims) -> Vec<Jumping> {
+    let Claims { functions, dies, symbols, .. } = claims;
+    let small = symbols.iter().chain(dies).filter(|claim| claim.end - claim.start <= MAX_JUMP);
     small
-        .flat_map(|candidate| {
-            candidate.members.iter().map(|member| (candidate.start, candidate.end, *member))
-        })
+        .flat_map(|claim| claim.members.iter().map(|member| (claim.start, claim.end, *member)))
         .filter(|(.., member)| functions[member.function.index()].source.is_none())
         .collect()
 }
 
 /// The units of the functions at an address that describe codeless functions, sorted.
-fn units_with_codeless(placing: &Placing<'_, '_>, at: &Candidate, functions: &[Function]) -> Vec<UnitId> {
+fn units_with_codeless(placing: &Placing<'_, '_>, at: &Claim, functions: &[Function]) -> Vec<UnitId> {
     let mut here: Vec<UnitId> = units_of(at, functions)
         .filter(|unit| !placing.recovered.unit(unit.index()).records.codeless.is_empty())
         .collect();

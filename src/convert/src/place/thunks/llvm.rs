@@ -3,7 +3,7 @@
 use crate::model::{AddressRange, FuncId, Function, How, Member, NameId, UnitId};
 use crate::place::aliases::may_be_merged_away;
 use crate::place::bare_lines::{UnitLines, lines, unit_of_lines};
-use crate::place::candidate::{Candidate, Candidates, by_name_alone};
+use crate::place::claim::{Claim, Claims, by_name_alone};
 use crate::place::folding_evidence::FoldingEvidence;
 use crate::place::placing::Placing;
 use crate::place::thunks::bounds::{MAX_COMPARED, MAX_STEPS, MAX_THUNK, may_merge, units_of};
@@ -30,7 +30,7 @@ enum Undecided {
     Alias(NameId),
 }
 
-/// Code that small code jumps to: an index into [`Candidates::dies`], or into [`Candidates::symbols`] of a function
+/// Code that small code jumps to: an index into [`Claims::dies`], or into [`Claims::symbols`] of a function
 /// with lines and without a DIE, as `-g1` leaves it.
 #[derive(Clone, Copy)]
 enum Described {
@@ -67,23 +67,23 @@ impl Llvm<'_, '_, '_> {
     /// them. True if a cap was reached: then more functions and units are added than necessary.
     pub(crate) fn add(
         self,
-        candidates: &mut Candidates,
+        claims: &mut Claims,
         of_gcc: &HashSet<(u64, FuncId)>,
         units: &mut Vec<UnitId>,
     ) -> bool {
         let bare = lines(self.placing);
-        let small = self.small(candidates, &bare);
+        let small = self.small(claims, &bare);
         let lines = self.lines_of_others(&small);
         let steps = Budget::new(MAX_STEPS);
         let mut targets: HashMap<u64, JumpTarget> = HashMap::default();
         for Small { start, end, functions: undecided } in small {
-            let is_described = |target: u64| target != start && at(target, &bare, candidates).is_some();
+            let is_described = |target: u64| target != start && at(target, &bare, claims).is_some();
             let Some(address) = self.machine.passes_on(AddressRange { start, end }, is_described) else {
                 continue;
             };
-            let Some(place) = at(address, &bare, candidates) else { continue };
-            let target = targets.entry(address).or_insert_with(|| self.target(address, place, candidates));
-            let is_other = |one: &Undecided| self.is_other(*one, &candidates.functions, target, &steps);
+            let Some(place) = at(address, &bare, claims) else { continue };
+            let target = targets.entry(address).or_insert_with(|| self.target(address, place, claims));
+            let is_other = |one: &Undecided| self.is_other(*one, &claims.functions, target, &steps);
             let possible: Vec<Undecided> = undecided.into_iter().filter(is_other).collect();
             if target.units.is_empty() || possible.is_empty() {
                 continue;
@@ -106,13 +106,13 @@ impl Llvm<'_, '_, '_> {
                 let member = match one {
                     Undecided::Function(member) => Member { rows: None, symbol: None, ..member },
                     Undecided::Alias(name) => {
-                        by_name_alone(&mut self.placing.names, &mut candidates.functions, name)
+                        by_name_alone(&mut self.placing.names, &mut claims.functions, name)
                     }
                 };
                 if !of_gcc.contains(&(address, member.function)) {
                     let members = match target.at {
-                        Described::Die(at) => &mut candidates.dies[at].members,
-                        Described::Lines(at, _) => &mut candidates.symbols[at].members,
+                        Described::Die(at) => &mut claims.dies[at].members,
+                        Described::Lines(at, _) => &mut claims.symbols[at].members,
                     };
                     members.push(member);
                 }
@@ -123,30 +123,30 @@ impl Llvm<'_, '_, '_> {
 
     /// Small code that may be the remains of merged functions. The linker also folds such jumps, even with described
     /// functions; the symbol of a folded jump then counts as an alias of the described function.
-    fn small(&self, candidates: &Candidates, bare: &[UnitLines]) -> Vec<Small> {
-        let Candidates { functions, dies, symbols, .. } = candidates;
+    fn small(&self, claims: &Claims, bare: &[UnitLines]) -> Vec<Small> {
+        let Claims { functions, dies, symbols, .. } = claims;
         // LLVM gives the remains of merged functions no lines. If a linker that folds left several names, the lines may be
         // those of a function that was folded into the remains.
-        let has_own_lines = |candidate: &&Candidate| {
-            let here = self.symbols.at(candidate.start);
+        let has_own_lines = |claim: &&Claim| {
+            let here = self.symbols.at(claim.start);
             let is_same = |name| relation(here[0].name, name) != Relation::Other;
             let has_one_name =
                 || here.len() <= MAX_COMPARED && here.iter().all(|symbol| is_same(symbol.name));
-            unit_of_lines(bare, candidate.start).is_some() && (!self.folding.may_fold() || has_one_name())
+            unit_of_lines(bare, claim.start).is_some() && (!self.folding.may_fold() || has_one_name())
         };
         let (mut found, mut here) = (Vec::new(), Vec::new());
-        for candidate in symbols.iter().filter(|all| !has_own_lines(all)).chain(dies) {
-            if candidate.end - candidate.start > MAX_THUNK {
+        for claim in symbols.iter().filter(|all| !has_own_lines(all)).chain(dies) {
+            if claim.end - claim.start > MAX_THUNK {
                 continue;
             }
             here.clear();
-            for member in &candidate.members {
+            for member in &claim.members {
                 let function = &functions[member.function.index()];
                 let own = self.placing.names.text(self.placing.names.of_function(function));
                 if function.source.is_none() && may_be_merged(own) {
                     here.push(Undecided::Function(*member));
                 }
-                let is_entry = || self.entry(function).is_none_or(|entry| entry == candidate.start);
+                let is_entry = || self.entry(function).is_none_or(|entry| entry == claim.start);
                 if function.aliases.is_empty() || !self.folding.may_fold() || !is_entry() {
                     continue;
                 }
@@ -154,10 +154,10 @@ impl Llvm<'_, '_, '_> {
                 here.extend(function.aliases.iter().filter(is_another).map(|name| Undecided::Alias(*name)));
             }
             // If symbols have no size, the code behind a described function belongs to its symbol too.
-            let is_behind = || dies.binary_search_by_key(&candidate.start, |die| die.start).is_ok();
-            if !here.is_empty() && (units_of(candidate, functions).next().is_some() || !is_behind()) {
+            let is_behind = || dies.binary_search_by_key(&claim.start, |die| die.start).is_ok();
+            if !here.is_empty() && (units_of(claim, functions).next().is_some() || !is_behind()) {
                 let functions = here.as_slice().into();
-                found.push(Small { start: candidate.start, end: candidate.end, functions });
+                found.push(Small { start: claim.start, end: claim.end, functions });
             }
         }
         found
@@ -171,8 +171,8 @@ impl Llvm<'_, '_, '_> {
         Some(unit.code.pieces[entry as usize].start.0)
     }
 
-    fn target(&self, address: u64, place: Described, candidates: &Candidates) -> JumpTarget {
-        let Candidates { functions, dies, symbols, .. } = candidates;
+    fn target(&self, address: u64, place: Described, claims: &Claims) -> JumpTarget {
+        let Claims { functions, dies, symbols, .. } = claims;
         let (at, of_lines) = match place {
             Described::Die(at) => (&dies[at], None),
             Described::Lines(at, unit) => (&symbols[at], Some(unit)),
@@ -262,15 +262,15 @@ impl Llvm<'_, '_, '_> {
 }
 
 /// The described code that begins at an address: by a DIE, or by lines alone.
-fn at(address: u64, bare: &[UnitLines], candidates: &Candidates) -> Option<Described> {
-    let first = |all: &[Candidate]| {
-        let at = all.partition_point(|candidate| candidate.start < address);
-        all.get(at).filter(|candidate| candidate.start == address).map(|_| at)
+fn at(address: u64, bare: &[UnitLines], claims: &Claims) -> Option<Described> {
+    let first = |all: &[Claim]| {
+        let at = all.partition_point(|claim| claim.start < address);
+        all.get(at).filter(|claim| claim.start == address).map(|_| at)
     };
-    if let Some(at) = first(&candidates.dies) {
+    if let Some(at) = first(&claims.dies) {
         return Some(Described::Die(at));
     }
-    let at = first(&candidates.symbols)?;
+    let at = first(&claims.symbols)?;
     Some(Described::Lines(at, unit_of_lines(bare, address)?))
 }
 

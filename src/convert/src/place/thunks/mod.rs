@@ -20,7 +20,7 @@ mod llvm;
 
 use crate::diagnostics::{Cap, Diagnostics, Kind};
 use crate::model::UnitId;
-use crate::place::candidate::Candidates;
+use crate::place::claim::Claims;
 use crate::place::folding_evidence::FoldingEvidence;
 use crate::place::placing::Placing;
 use crate::place::thunks::bounds::{MAX_STEPS, may_merge};
@@ -36,15 +36,15 @@ pub(crate) fn add<'f>(
     machine: &Machine<'_, 'f>,
     folding: &FoldingEvidence,
     symbols: &Symbols<'f>,
-    candidates: &mut Candidates,
+    claims: &mut Claims,
     diagnostics: &mut Diagnostics,
 ) -> Vec<UnitId> {
-    let gcc = gcc::find(placing, machine, candidates);
+    let gcc = gcc::find(placing, machine, claims);
     let mut units = gcc.units;
     let mut capped = gcc.capped;
     if (0..placing.recovered.units.len()).any(|unit| may_merge(placing, UnitId::new(unit as u32))) {
         let llvm = llvm::Llvm { placing, machine, folding, symbols };
-        capped |= llvm.add(candidates, &gcc.added, &mut units);
+        capped |= llvm.add(claims, &gcc.added, &mut units);
     }
     if capped {
         diagnostics.add(Kind::Cap(Cap::MergedFunctions), 0, || {
