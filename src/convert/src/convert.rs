@@ -39,7 +39,7 @@ pub fn convert(
     options: &Options,
     progress: &dyn Progress,
 ) -> Result<Report, ConvertError> {
-    let unwritable = |source| ConvertError::Write { path: output.to_owned(), source };
+    let unwritable = |error| ConvertError::Write { path: output.to_owned(), error };
     // Checked before the work, which may take long.
     replaceable(output, &MAGIC, "symbol file").map_err(unwritable)?;
     let write = |encoded: &Encoded| write_whole(output, |file| encoded.write_to(file)).map_err(unwritable);
@@ -95,6 +95,6 @@ fn writer<'o>(
 ) -> impl FnOnce(&Encoded) -> Result<(), ConvertError> + Send + 'o {
     move |encoded| {
         let written: io::Result<()> = encoded.write_to(&mut *out).and_then(|()| out.flush());
-        written.map_err(|source| ConvertError::Write { path: name.to_owned(), source })
+        written.map_err(|error| ConvertError::Write { path: name.to_owned(), error })
     }
 }

@@ -14,29 +14,29 @@ pub enum ConvertError {
     #[error(transparent)]
     Open(#[from] OpenError),
     /// The program cannot be stored.
-    #[error("{}: {source}", path.display())]
+    #[error("{}: {error}", path.display())]
     Encode {
         /// The program.
         path: PathBuf,
         /// The limit that it exceeds.
-        source: EncodeError,
+        error: EncodeError,
     },
     /// The program's debug information needs more memory than its bytes allow: it was made to.
-    #[error("{}: {source}", path.display())]
+    #[error("{}: {error}", path.display())]
     TooMuch {
         /// The program.
         path: PathBuf,
         /// How much memory that is.
-        source: TooMuch,
+        error: TooMuch,
     },
     /// The output could not be written. [`convert`](crate::convert()) leaves no part of it;
     /// [`convert_to`](crate::convert_to) and [`convert_bytes`](crate::convert_bytes) may have written a part.
-    #[error("{}: cannot write: {source}", path.display())]
+    #[error("{}: cannot write: {error}", path.display())]
     Write {
         /// The output.
         path: PathBuf,
         /// The error of the system.
-        source: std::io::Error,
+        error: std::io::Error,
     },
     /// [`Progress::is_cancelled`](crate::Progress::is_cancelled) said that nobody wants the result.
     #[error("{}: cancelled", path.display())]

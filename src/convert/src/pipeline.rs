@@ -35,8 +35,8 @@ pub(crate) fn produce(
         let (loaded, mut report) = load(&files, source, options, &open_options, progress)?;
         begin(progress, source.name(), "encode", 0)?;
         let (encoded, loaded) = loaded.encoded(options, &mut report);
-        let encoded = encoded
-            .map_err(|problem| ConvertError::Encode { path: source.name().to_owned(), source: problem })?;
+        let encoded =
+            encoded.map_err(|error| ConvertError::Encode { path: source.name().to_owned(), error })?;
         begin(progress, source.name(), "write", 0)?;
         let began = Instant::now();
         // Freed while the file is written: the system would free it only at the end of the process, on one thread.
@@ -91,7 +91,7 @@ pub(crate) fn load<'a, 'f>(
         || Symbols::new(&image),
     );
     let merged = merging.finish();
-    let merged = merged.map_err(|source| ConvertError::TooMuch { path: image.path.clone(), source })?;
+    let merged = merged.map_err(|error| ConvertError::TooMuch { path: image.path.clone(), error })?;
     let Merged { names, units, records, code, traces, empty_units } = merged;
     let linker = image.linker.with_units(units.are_of_go());
     report.counts = Counts::of(&units.heads, &code);

@@ -75,7 +75,13 @@ pub enum ExportError {
     },
     /// The output could not be written.
     #[error("cannot write: {0}")]
-    Write(#[from] io::Error),
+    Write(io::Error),
+}
+
+impl From<io::Error> for ExportError {
+    fn from(error: io::Error) -> Self {
+        ExportError::Write(error)
+    }
 }
 
 impl From<foldsym_lookup::Error> for ExportError {

@@ -98,14 +98,14 @@ pub enum StoreError {
         name: String,
     },
     /// The operating system returned an error.
-    #[error("{}: cannot {doing}: {source}", path.display())]
+    #[error("{}: cannot {doing}: {error}", path.display())]
     Io {
         /// The file or folder.
         path: PathBuf,
         /// The verb of what failed.
         doing: &'static str,
         /// The system's error.
-        source: io::Error,
+        error: io::Error,
     },
     /// A remote store refused, or could not be reached.
     #[error("{location}: {problem}")]
@@ -126,8 +126,8 @@ impl StoreError {
         )
     }
 
-    pub(crate) fn io(path: &Path, doing: &'static str, source: io::Error) -> Self {
-        Self::Io { path: path.to_owned(), doing, source }
+    pub(crate) fn io(path: &Path, doing: &'static str, error: io::Error) -> Self {
+        Self::Io { path: path.to_owned(), doing, error }
     }
 
     pub(crate) fn damaged(path: &Path, problem: impl ToString) -> Self {

@@ -134,9 +134,9 @@ fn write(store: &LocalStore, number: u32) {
     let published = store.publish(&info, |path| {
         // In pieces, so that a kill leaves a part.
         let mut file =
-            std::fs::File::options().write(true).open(path).map_err(|source| failed(path, source))?;
+            std::fs::File::options().write(true).open(path).map_err(|error| failed(path, error))?;
         for piece in bytes.chunks(500) {
-            std::io::Write::write_all(&mut file, piece).map_err(|source| failed(path, source))?;
+            std::io::Write::write_all(&mut file, piece).map_err(|error| failed(path, error))?;
         }
         Ok::<(), StoreError>(())
     });
@@ -146,8 +146,8 @@ fn write(store: &LocalStore, number: u32) {
     }
 }
 
-fn failed(path: &Path, source: std::io::Error) -> StoreError {
-    StoreError::Io { path: path.to_owned(), doing: "write", source }
+fn failed(path: &Path, error: std::io::Error) -> StoreError {
+    StoreError::Io { path: path.to_owned(), doing: "write", error }
 }
 
 fn read(store: &LocalStore, number: u32, by_debug_id: bool) {

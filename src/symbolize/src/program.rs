@@ -48,15 +48,7 @@ impl fmt::Display for LoadError {
     }
 }
 
-impl std::error::Error for LoadError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Read(_, error) => Some(error),
-            Self::Store(error) => Some(error),
-            Self::Convert(error) => Some(error),
-        }
-    }
-}
+impl std::error::Error for LoadError {}
 
 impl LoadError {
     fn unknown(self) -> Unknown {
@@ -261,7 +253,7 @@ fn into_cache(
         "converter": CONVERTER,
     }));
     let kept = lock.publish(&info, |to| -> Result<(), StoreError> {
-        std::fs::copy(&made.path, to).map(|_| ()).map_err(|source| at(to, "write", source))
+        std::fs::copy(&made.path, to).map(|_| ()).map_err(|error| at(to, "write", error))
     });
     let map = kept.and_then(|_| cache.get(id));
     drop(lock);
@@ -324,8 +316,8 @@ fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs())
 }
 
-fn at(path: &Path, doing: &'static str, source: std::io::Error) -> StoreError {
-    StoreError::Io { path: path.to_owned(), doing, source }
+fn at(path: &Path, doing: &'static str, error: std::io::Error) -> StoreError {
+    StoreError::Io { path: path.to_owned(), doing, error }
 }
 
 /// A converted program in a temporary folder, which is removed with this value.
@@ -337,7 +329,7 @@ struct Made {
 
 impl Made {
     fn of(program: &Path, options: &Options) -> Result<Self, LoadError> {
-        let folder = tempfile::tempdir().map_err(|source| at(&std::env::temp_dir(), "write to", source))?;
+        let folder = tempfile::tempdir().map_err(|error| at(&std::env::temp_dir(), "write to", error))?;
         let path = folder.path().join("program.fsym");
         let report =
             foldsym_convert::convert(program, &path, options, &NoProgress).map_err(LoadError::Convert)?;

@@ -104,14 +104,7 @@ impl fmt::Display for BuildError {
     }
 }
 
-impl std::error::Error for BuildError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Search(_, error) => Some(error),
-            Self::Cache(error) => Some(error),
-        }
-    }
-}
+impl std::error::Error for BuildError {}
 
 impl Builder {
     /// Looks files up in a store. Several stores are searched in the order of the calls.

@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 /// Why a file could not be opened.
 ///
 /// Messages begin with the path and name the section or file offset. The only error type of another crate in it is
-/// [`std::io::Error`], as a source.
+/// [`std::io::Error`].
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenError {
     /// A system call failed.
-    #[error("{}: cannot {action}: {source}", path.display())]
-    Io { path: PathBuf, action: &'static str, source: io::Error },
+    #[error("{}: cannot {action}: {error}", path.display())]
+    Io { path: PathBuf, action: &'static str, error: io::Error },
 
     /// The path is a directory, FIFO, socket or device.
     #[error("{}: is a {found}, expected a regular file", path.display())]

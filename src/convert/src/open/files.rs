@@ -116,7 +116,7 @@ impl Files {
     /// # Errors
     /// The file is missing, unreadable, or not a regular file.
     pub fn map(&self, path: &Path) -> Result<&[u8], OpenError> {
-        let io = |action| move |source| OpenError::Io { path: path.to_owned(), action, source };
+        let io = |action| move |error| OpenError::Io { path: path.to_owned(), action, error };
         // Checked before opening, because opening a FIFO would wait for a writer, and opening a device may have effects.
         check_regular(path, std::fs::metadata(path).map_err(io("open"))?.file_type())?;
         let file = File::open(path).map_err(io("open"))?;

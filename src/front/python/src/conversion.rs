@@ -124,7 +124,7 @@ fn write(source: &Source, output: &Path, options: &Options, watch: &Watch<'_>) -
             Source::Bytes(bytes) => convert_bytes(Path::new("<bytes>"), bytes, &mut out, options, watch),
         };
         let made = made.map_err(|error| match error {
-            ConvertError::Write { source, .. } => unwritable(source),
+            ConvertError::Write { error, .. } => unwritable(error),
             error => error.to_string(),
         });
         // The file gets its name only where there is a report.

@@ -53,7 +53,7 @@ impl Store {
         let added = py.detach(|| match &self.inner {
             foldsym_store::Store::Local(store) => store.add(&path, &info),
             store => store.publish(&info, |to| {
-                let failed = |source| StoreError::Io { path: path.clone(), doing: "copy", source };
+                let failed = |error| StoreError::Io { path: path.clone(), doing: "copy", error };
                 std::fs::copy(&path, to).map(drop).map_err(failed)
             }),
         });

@@ -130,10 +130,16 @@ pub enum ServeError {
     Listen(SocketAddr, io::Error),
     /// The system refuses threads or signals.
     #[error("cannot start: {0}")]
-    Start(#[from] io::Error),
+    Start(io::Error),
     /// An origin is not a text that a header may have.
     #[error("{0:?} is not an origin: expected scheme://host[:port], or *")]
     Origin(String),
+}
+
+impl From<io::Error> for ServeError {
+    fn from(error: io::Error) -> Self {
+        ServeError::Start(error)
+    }
 }
 
 /// A server that runs.

@@ -180,7 +180,7 @@ fn publish(store: &Store, path: &Path, info: &EntryInfo) -> Result<(Published, S
     let debug_id = SymbolMap::open(path)?.debug_id().map(|id| id.to_string()).unwrap_or_default();
     let published = store.publish(info, |to| {
         let copied = std::fs::copy(path, to);
-        copied.map(|_| ()).map_err(|source| StoreError::Io { path: path.to_owned(), doing: "copy", source })
+        copied.map(|_| ()).map_err(|error| StoreError::Io { path: path.to_owned(), doing: "copy", error })
     })?;
     Ok((published, debug_id))
 }

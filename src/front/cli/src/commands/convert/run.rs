@@ -102,7 +102,7 @@ fn to_stdout(job: &Job, options: &Options, bar: &Bar) -> Result<Report, foldsym_
     let report = foldsym_convert::convert_to(&job.input, &mut bytes, options, bar)?;
     let mut out = std::io::stdout().lock();
     let written = out.write_all(&bytes).and_then(|()| out.flush());
-    let unwritable = |source| foldsym_convert::ConvertError::Write { path: "standard output".into(), source };
+    let unwritable = |error| foldsym_convert::ConvertError::Write { path: "standard output".into(), error };
     written.map_err(unwritable)?;
     Ok(report)
 }

@@ -1,4 +1,4 @@
-//! Finds the functions of matching names in the section NAME_INDEX (spec, section 8).
+//! Finds the functions of matching names in the section NAME_INDEX (schema, section 8).
 //!
 //! The `fst` crate trusts its bytes: damaged ones make it panic, and hostile ones can make a walk visit exponentially many paths. So its
 //! own checksum is checked first, a panic is caught and reported as damage, and a walk has a budget of steps far above the need of any

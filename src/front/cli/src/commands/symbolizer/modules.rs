@@ -316,13 +316,13 @@ impl Module<'_> {
 /// LLVM's message for a module that cannot be opened.
 fn text_of(error: &LoadError) -> String {
     match error {
-        LoadError::Read(_, source) | LoadError::Convert(ConvertError::Open(OpenError::Io { source, .. })) => {
-            match source.kind() {
+        LoadError::Read(_, error) | LoadError::Convert(ConvertError::Open(OpenError::Io { error, .. })) => {
+            match error.kind() {
                 io::ErrorKind::NotFound => "No such file or directory".to_owned(),
                 io::ErrorKind::PermissionDenied => "Permission denied".to_owned(),
                 io::ErrorKind::IsADirectory => "Is a directory".to_owned(),
                 _ => {
-                    let text = source.to_string();
+                    let text = error.to_string();
                     text.split_once(" (os error ").map_or(text.clone(), |(text, _)| text.to_owned())
                 }
             }
