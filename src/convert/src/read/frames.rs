@@ -57,7 +57,11 @@ pub(crate) fn read_unwind(image: &Image<'_>, diagnostics: &mut Diagnostics) -> U
             continue;
         }
         if reader.rows.rows.len() > most {
-            let problem = || "more rows of call frame information than bytes".to_owned();
+            let problem = || {
+                format!(
+                    "over {most} rows of call frame information: the code from {from:#x} on cannot be unwound"
+                )
+            };
             diagnostics.add(Kind::Cap(Cap::FrameRows), fde.offset, problem);
             break;
         }

@@ -154,8 +154,9 @@ impl Report {
         let (count, first) = counted(&self.diagnostics, LOST_UNITS);
         let what = "units are lost or incomplete";
         add(WarningKind::LostUnits, count, format!("{count} {what}, the first: {first}"));
-        for (cap, seen) in self.diagnostics.caps() {
-            let message = format!("limit {} reached: {}", cap.name(), seen.example);
+        let is_limit = |kind: &Kind| matches!(kind, Kind::Cap(_) | Kind::SkippedClasses(_));
+        for (limit, seen) in self.diagnostics.iter().filter(|(kind, _)| is_limit(kind)) {
+            let message = format!("limit {} reached: {}", limit.name(), seen.example);
             add(WarningKind::LimitReached, seen.count, message);
         }
         let (count, first) = counted(&self.diagnostics, DAMAGED_PARTS);

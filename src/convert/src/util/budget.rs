@@ -34,12 +34,12 @@ const KEPT_PER_BYTE: u64 = 16;
 const KEPT_FLOOR: u64 = 64 << 20;
 
 /// Steps over the whole program: so many for each byte of the input, and so many for any input.
-const STEPS_PER_BYTE: u64 = 64;
+pub(crate) const STEPS_PER_BYTE: u64 = 64;
 const STEPS_FLOOR: u64 = 1 << 27;
 
 /// Steps inside a part of the input (a unit, its line program): so many for each of its items, and so many for any part. A part that
 /// uses up the floor takes a few kilobytes of a hostile file, so the floors of all parts are few steps for each byte, too.
-const STEPS_PER_ITEM: u64 = 64;
+pub(crate) const STEPS_PER_ITEM: u64 = 64;
 const PART_FLOOR: u64 = 1 << 17;
 
 /// The memory and the steps that a conversion may take, by the bytes of its input.

@@ -5,7 +5,7 @@
 //! whole words, so the choice of words affects the size, but never correctness. A suffix begins at a word, too. If it began at
 //! the first differing byte, `Slice` would become `lice` after a name with `Scan`, and `ice` after a name with `Slab`.
 //!
-//! The table spells each word once, in *pieces*: `BlockBuilder` as `Block` and `Builder`. A piece is a word, too, and is
+//! The table spells each word once, as *subwords*: `BlockBuilder` as `Block` and `Builder`. A subword is a word, too, and is
 //! spelled in bytes.
 
 use super::blocks::narrow;
@@ -246,7 +246,7 @@ impl WordTable {
         (0..self.ends.len()).map(|i| self.word(i).len() as u8).collect()
     }
 
-    /// Appends the spelling of each word, then of the pieces that are new words.
+    /// Appends the spelling of each word, then of the subwords that are new words.
     fn spell(&mut self, symbols: &mut SymbolParts) {
         let whole = self.ends.len();
         let mut copy = [0; MAX_WORD];
@@ -256,7 +256,7 @@ impl WordTable {
             let word = &mut copy[..word.len()];
             word.copy_from_slice(self.word(next));
             let word = &*word;
-            let mut end = if next < whole { piece_end(word, 0) } else { word.len() };
+            let mut end = if next < whole { subword_end(word, 0) } else { word.len() };
             if end == word.len() {
                 word.iter().for_each(|&byte| symbols.push(byte.into()));
             } else {
@@ -264,7 +264,7 @@ impl WordTable {
                 while at < word.len() {
                     symbols.push(self.symbol(word, at, end));
                     at = end;
-                    end = piece_end(word, at);
+                    end = subword_end(word, at);
                 }
             }
             symbols.push(END);
@@ -295,8 +295,8 @@ fn long_key(word: &[u8]) -> u64 {
     mix(chunks.iter().fold(word.len() as u64, mix), last) | LONG
 }
 
-/// The end of the piece of `word` that begins at `at`: capitals and underscores, then small letters.
-fn piece_end(word: &[u8], at: usize) -> usize {
+/// The end of the subword of `word` that begins at `at`: capitals and underscores, then small letters.
+fn subword_end(word: &[u8], at: usize) -> usize {
     let lead = word[at..].iter().take_while(|byte| byte.is_ascii_uppercase() || **byte == b'_').count();
     let low = word[at + lead..].iter().take_while(|byte| byte.is_ascii_lowercase()).count();
     (at + lead + low).max(at + 1)
@@ -340,9 +340,9 @@ mod tests {
     }
 
     #[test]
-    fn pieces_are_the_words_of_an_identifier() {
-        assert_eq!(parts("14BlockBuilder_v2", piece_end), ["1", "4", "Block", "Builder", "_v", "2"]);
-        assert_eq!(parts("DBImpl__x", piece_end), ["DBImpl", "__x"]);
+    fn subwords_are_the_words_of_an_identifier() {
+        assert_eq!(parts("14BlockBuilder_v2", subword_end), ["1", "4", "Block", "Builder", "_v", "2"]);
+        assert_eq!(parts("DBImpl__x", subword_end), ["DBImpl", "__x"]);
     }
 
     #[test]

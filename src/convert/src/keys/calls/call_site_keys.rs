@@ -1,6 +1,6 @@
 //! Turns call sites into keys: the calls that compilers recorded in code of one function, and in folded code, where each
-//! member has a callee of its own. `CallKeyBuilder::needs_key` decides whether a call needs a key, `Index::how` whether its
-//! record can be trusted.
+//! member has a callee of its own. `CallKeyBuilder::needs_key` decides whether a call needs a key, and `callee_trust` whether its
+//! record can be trusted. `pairs` makes the keys of calls whose addresses the linker erased.
 
 use crate::keys::callee::Callee;
 use crate::keys::callee_trust::CalleeSource;

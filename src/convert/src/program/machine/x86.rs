@@ -2,7 +2,7 @@
 //! only passes a call on.
 //!
 //! Code is read forward from a known start. Reading ends at bytes that are no instruction. The caller then uses the
-//! places that [`super::scan`] finds, or nothing.
+//! places that [`scan`] finds, or nothing.
 
 pub(super) mod scan;
 

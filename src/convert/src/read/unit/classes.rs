@@ -18,7 +18,7 @@ use crate::read::space::offset_of;
 use crate::read::unit::class_places::{MAX_CLASSES, VtableDefinition};
 use crate::read::unit::memory::Memory;
 use crate::read::unit::numbering::Numbering;
-use crate::read::unit::origins::{IDENTITY, NameText, Origins, UnitTables};
+use crate::read::unit::origins::{IDENTITY, NAME_BYTES, NameText, Origins, UnitTables};
 use crate::read::unit::roles::{MemberRole, Role};
 use crate::read::unit::source::UnitSource;
 use crate::read::unit::walked_unit::{UnitEntries, WalkedUnit};
@@ -128,7 +128,7 @@ pub(crate) fn classes<'f, E: Endianity>(
         (reader.out.classes, reader.out.vtables) = Default::default();
         (reader.out.bases, reader.out.methods) = Default::default();
         reader.diagnostics.add(Kind::SkippedClasses(ClassCap::Names), unit_offset, || {
-            format!("the classes of the unit at {unit_offset:#x} have longer names than fit its size")
+            format!("the classes of the unit at {unit_offset:#x} have over {NAME_BYTES} bytes of names for each byte of the unit: they are left out")
         });
     }
     *diagnostics = reader.diagnostics;

@@ -104,7 +104,9 @@ struct ListOwner {
 enum ListError {
     #[error(transparent)]
     Damaged(#[from] gimli::Error),
-    #[error("an expression over {MAX_EXPRESSION} bytes, or more than a unit may have")]
+    #[error(
+        "an expression of over {MAX_EXPRESSION} bytes, or over {MAX_BYTES} bytes of expressions in the unit"
+    )]
     TooMuch,
     #[error("names an entry with over {MAX_ATTRIBUTES} attributes")]
     ManyAttributes,
@@ -158,7 +160,10 @@ impl<'f, E: Endianity> Locations<'_, '_, 'f, E> {
         if collected.bytes_left == 0 {
             let offset = self.unit.unit_offset;
             self.ids.diagnostics.add(Kind::Cap(Cap::Expressions), offset, || {
-                format!("the unit at {offset:#x} has more expressions than are read")
+                format!(
+                    "the unit at {offset:#x} has over {MAX_BYTES} bytes of expressions, or they name over {MAX_REFERENCES} entries: \
+                     later ones are left out"
+                )
             });
         }
         let mut out = collected.out;

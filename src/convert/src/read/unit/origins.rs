@@ -18,11 +18,11 @@ use crate::util::numbers::{NumberedMap, Numbers};
 const MAX_CHAIN: usize = 64;
 
 /// The most bytes of all file paths of a unit together: each path may repeat the same long directory.
-const MAX_PATH_BYTES: usize = 1 << 24;
+pub(crate) const MAX_PATH_BYTES: usize = 1 << 24;
 
 /// The most bytes of names that a unit may read: a number for each of its own bytes, and a floor. Any number of its entries may
 /// refer to the same long string, or to parts of it.
-const NAME_BYTES: u64 = 1 << 10;
+pub(crate) const NAME_BYTES: u64 = 1 << 10;
 const MIN_NAME_BYTES: u64 = 1 << 16;
 
 /// File indexes below this number are looked up in a vector instead of a hash map.

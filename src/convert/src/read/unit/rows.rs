@@ -88,12 +88,12 @@ impl Assign<'_> {
     /// Counts a function that gets no rows, because earlier functions used up the limit of the unit. It is not known any more which
     /// sequences have no function, so all of them count as claimed.
     fn out_of_rows(&mut self, diagnostics: &mut Diagnostics) {
-        let (offset, rows) = (self.unit_offset, self.code.rows.len());
+        let (offset, most) = (self.unit_offset, self.limits.max_rows);
         if !std::mem::replace(&mut self.limits.no_more_rows, true) {
             self.claimed.fill(true);
         }
         diagnostics.add(Kind::Cap(Cap::SharedRows), offset, || {
-            format!("functions of the unit at {offset:#x} share their lines: they have {rows} rows together, and later ones none")
+            format!("functions of the unit at {offset:#x} share their lines: they may have {most} rows together, and later ones have none")
         });
     }
 

@@ -21,6 +21,7 @@ use crate::read::sections::line::LineRow;
 use crate::read::unit::assign::{Assign, InlinedFirst, RowOwner, SharedPiece};
 use crate::read::unit::numbering::Numbering;
 use crate::toolchain::itanium_abi::is_thunk;
+use crate::util::budget::STEPS_PER_ITEM;
 use crate::util::hash::HashMap;
 use crate::util::pair::{Fit, Paired, SourcePlace, pair};
 
@@ -85,7 +86,7 @@ impl Assign<'_> {
         if self.limits.compared.is_short() {
             let offset = self.unit_offset;
             ids.diagnostics.add(Kind::Cap(Cap::SequenceComparisons), offset, || {
-                format!("the unit at {offset:#x} has too many sequences at its addresses: some functions have no lines")
+                format!("the unit at {offset:#x} takes over {STEPS_PER_ITEM} steps for each of its rows to find whose they are: some functions have no lines")
             });
         }
     }

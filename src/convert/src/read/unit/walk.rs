@@ -18,7 +18,7 @@ use crate::read::unit::edges::Edges;
 use crate::read::unit::memory::Memory;
 use crate::read::unit::numbering::Numbering;
 use crate::read::unit::open_function::OpenFunction;
-use crate::read::unit::origins::{IDENTITY, Origins, UnitTables};
+use crate::read::unit::origins::{IDENTITY, MAX_PATH_BYTES, NAME_BYTES, Origins, UnitTables};
 use crate::read::unit::ranges::RangeEntries;
 use crate::read::unit::roles::Role;
 use crate::read::unit::source::UnitSource;
@@ -140,13 +140,13 @@ impl<'a, 'f, E: Endianity> Walk<'a, 'f, E> {
         if tables.full {
             let offset = self.fixed.unit_offset;
             self.ids.diagnostics.add(Kind::Cap(Cap::Files), offset, || {
-                format!("the unit at {offset:#x} has over {NONE16} files or 16 MiB of paths: later ones are unknown")
+                format!("the unit at {offset:#x} has over {NONE16} files or {MAX_PATH_BYTES} bytes of paths: later ones are unknown")
             });
         }
         if tables.name_bytes.is_none() {
             let offset = self.fixed.unit_offset;
             self.ids.diagnostics.add(Kind::Cap(Cap::UnitNames), offset, || {
-                format!("the unit at {offset:#x} has longer names than fit its size: later ones are unknown")
+                format!("the unit at {offset:#x} has over {NAME_BYTES} bytes of names for each of its own bytes: later names are unknown")
             });
         }
         self.out.tables.names = std::mem::take(&mut tables.names);

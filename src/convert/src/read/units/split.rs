@@ -19,6 +19,7 @@ use crate::read::unit::file::FileTable;
 use crate::read::unit::source::UnitSource;
 use crate::read::units::supply::{foreign, note_opened};
 use crate::read::units::task::UnitTask;
+use crate::util::budget::STEPS_PER_BYTE;
 
 /// The steps for opening a file, and for each unit header in it: about the number of bytes that are read.
 const OPEN_STEPS: u64 = 1 << 12;
@@ -95,7 +96,7 @@ pub(crate) fn read<'f, E: Endianity>(
         diagnostics.add(Kind::Cap(Cap::DwoReads), die_off, || {
             format!(
                 "unit at .debug_info+{die_off:#x} (dwo id {:#018x}) is read without its .dwo: \
-                 units before it name the same files again and again",
+                 units before it name the same files again and again, which took over {STEPS_PER_BYTE} steps for each byte of the input",
                 skeleton.id
             )
         });

@@ -78,7 +78,7 @@ pub(crate) fn restore<'u, 'f>(
     }
     if left == 0 {
         diagnostics.add(Kind::Cap(Cap::InlinedSearch), 0, || {
-            format!("over {MAX_STEPS} steps to find what is inlined into folded functions")
+            format!("over {MAX_STEPS} steps to find what is inlined into folded functions: the later functions have no inlined frames")
         });
     }
     Recovered { inlines: counts, ..recovered }
