@@ -1,4 +1,4 @@
-//! Reads and writes the header and the directory (spec, section 2).
+//! Reads and writes the header and the directory (schema, section 2).
 
 use crate::bits::{u8_at, u16_at, u32_at, word};
 use crate::checksum::Crc32;

@@ -1,4 +1,4 @@
-//! Bit positions and codes of the records of rows, scopes and basic blocks (spec, sections 5, 6 and 9).
+//! Bit positions and codes of the records of rows, scopes and basic blocks (schema, sections 5, 6 and 9).
 
 /// Row records.
 pub mod rows {

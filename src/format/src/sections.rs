@@ -1,4 +1,4 @@
-//! Section ids and the columns of the tables (spec, section 3).
+//! Section ids and the columns of the tables (schema, section 3).
 
 use crate::{features, names, starts, table};
 
@@ -14,7 +14,7 @@ macro_rules! sections {
             /// All ids that this version knows, in order.
             pub const ALL: &[Self] = &[$(Self($id)),*];
 
-            /// The section's name in the spec; "?" for an id that this version does not know.
+            /// The section's name in `schema/`; "?" for an id that this version does not know.
             pub const fn name(self) -> &'static str {
                 match self.0 {
                     $($id => stringify!($name),)*

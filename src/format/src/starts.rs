@@ -1,4 +1,4 @@
-//! Finds the piece that covers an address, by the section STARTS (spec, section 3).
+//! Finds the piece that covers an address, by the section STARTS (schema, section 3).
 //!
 //! The starts of pieces rise. Addresses are split into buckets of a few pieces each. An index gives the first piece of
 //! each bucket, and the low bits of the starts are stored next to each other. So a shift turns an address into its bucket,

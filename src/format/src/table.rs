@@ -1,4 +1,4 @@
-//! Decodes a section of packed records into rows of signed integers (spec, section 4).
+//! Decodes a section of packed records into rows of signed integers (schema, section 4).
 //!
 //! Records are in blocks. A column of a block stores the difference of each value from a line
 //! (`base + slope x index`). So any record takes one word of block header and one multiplication a column, and

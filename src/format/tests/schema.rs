@@ -1,4 +1,4 @@
-//! The constants of the code are those of `schema/format.toml`, and those of the spec's own tables.
+//! The constants of the code are those of `schema/format.toml`, and those of the tables in `schema/README.md`.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Finds the basic block that contains an address, and lists the blocks of a function (spec, section 9).
+//! Finds the basic block that contains an address, and lists the blocks of a function (schema, section 9).
 //!
 //! Starts of blocks are coded like starts of pieces, so one search gives a block and its bytes. All other data of a block is in groups of
 //! 64 blocks, and is read by the block's number. A lookup of frames reads none of this.

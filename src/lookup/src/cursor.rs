@@ -40,16 +40,16 @@ impl<'d> SymbolFile<'d> {
     /// with frames of its own.
     ///
     /// ```
-    /// # fn lines(file: &foldsym_lookup::SymbolFile<'_>, addresses: &[foldsym_lookup::ImageAddr]) {
+    /// use foldsym_lookup::{ImageAddr, Lookup, SymbolFile};
+    ///
+    /// let file = SymbolFile::open(include_bytes!("../../../schema/golden/demo.fsym"))?;
     /// let mut cursor = file.cursor();
-    /// for &address in addresses {
-    ///     if let Ok(foldsym_lookup::Lookup::Found(_)) = cursor.lookup(address) {
-    ///         for frame in cursor.frames().flatten() {
-    ///             let _ = (frame.name, frame.file, frame.line);
-    ///         }
-    ///     }
+    /// for address in (0x20_1c20..0x20_1c30).map(ImageAddr) {
+    ///     let Lookup::Found(_) = cursor.lookup(address)? else { panic!("code of a function") };
+    ///     let frame = cursor.frames().next().expect("one frame at least")?;
+    ///     assert!(frame.line > 0);
     /// }
-    /// # }
+    /// # Ok::<(), foldsym_lookup::Error>(())
     /// ```
     pub const fn cursor<'f>(&'f self) -> Cursor<'f, 'd> {
         Cursor { file: self, frames: Frames::new(), last: None, block: NearBlock::NONE }

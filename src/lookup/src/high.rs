@@ -1,4 +1,4 @@
-//! The high parts of a block's offsets (spec, section 5): up to 64 bits, a 1 for each row, a 0 for each
+//! The high parts of a block's offsets (schema, section 5): up to 64 bits, a 1 for each row, a 0 for each
 //! step of the high part.
 //!
 //! They answer two questions. Which rows have a given high part: those whose bits are between two zeros. Which high part a

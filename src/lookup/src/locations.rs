@@ -1,4 +1,4 @@
-//! Finds the expressions of a function: where the lanes of a thread are, and where a method has its object (spec, section 10).
+//! Finds the expressions of a function: where the lanes of a thread are, and where a method has its object (schema, section 10).
 //!
 //! This module finds the expressions; `foldsym-stopped` evaluates them. A lookup of frames reads none of this.
 

@@ -1,4 +1,4 @@
-//! Lists the loaded sections and segments of the program, from SECTIONS and SEGMENTS (spec, section 7).
+//! Lists the loaded sections and segments of the program, from SECTIONS and SEGMENTS (schema, section 7).
 
 use foldsym_format::varint;
 

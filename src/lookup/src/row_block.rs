@@ -1,4 +1,4 @@
-//! Finds the row at an offset in a block of up to 32 rows (spec, section 5).
+//! Finds the row at an offset in a block of up to 32 rows (schema, section 5).
 //!
 //! The high part of the offset leads to the few rows that share it, and their low parts to the one. Its line is
 //! one load, and a second in the few rows with a long one; its scope is that of the run that it is in, which a

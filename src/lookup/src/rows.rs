@@ -1,4 +1,4 @@
-//! Finds the row at an offset in a row record, or lists all of its rows (spec, section 5).
+//! Finds the row at an offset in a row record, or lists all of its rows (schema, section 5).
 //!
 //! To find the row of an offset, a binary search over the directory of blocks finds the block, and the block
 //! the row. Nothing else of the record is touched, so a lookup does not get slower with the length of a

@@ -1,4 +1,4 @@
-//! Reads the nodes of a function's inline tree from a scope record (spec, section 6).
+//! Reads the nodes of a function's inline tree from a scope record (schema, section 6).
 
 use foldsym_format::bits::{self, u8_at, u16_at};
 use foldsym_format::records::scopes as layout;

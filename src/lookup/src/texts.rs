@@ -40,16 +40,16 @@ impl<'d> SymbolFile<'d> {
     /// [`SymbolFile::write_name`] and [`SymbolFile::write_path`] do.
     ///
     /// ```
-    /// # fn lines(file: &foldsym_lookup::SymbolFile<'_>, names: &[foldsym_lookup::NameId]) {
+    /// use foldsym_lookup::{NameId, SymbolFile};
+    ///
+    /// let file = SymbolFile::open(include_bytes!("../../../schema/golden/demo.fsym"))?;
     /// let mut texts = file.texts();
     /// let mut buffer = [0; 1024];
-    /// for &name in names {
-    ///     if let Some(length) = texts.write_name(name, &mut buffer) {
-    ///         let name = &buffer[..length.min(1024)];
-    ///         # let _ = name;
-    ///     }
+    /// for name in [0, 1, 0].map(NameId) {
+    ///     let length = texts.write_name(name, &mut buffer).expect("a name of the file");
+    ///     assert!(!buffer[..length.min(1024)].is_empty());
     /// }
-    /// # }
+    /// # Ok::<(), foldsym_lookup::Error>(())
     /// ```
     pub const fn texts<'f>(&'f self) -> Texts<'f, 'd> {
         Texts { file: self, names: Memo::EMPTY, paths: Memo::EMPTY }

@@ -1,5 +1,5 @@
 //! Encodes programs, reads the files back and compares every answer with the model's: as a slow reader
-//! gives it that was written from the spec alone, and as `foldsym-lookup` does.
+//! gives it that was written from `schema/` alone, and as `foldsym-lookup` does.
 
 mod by_hand;
 
