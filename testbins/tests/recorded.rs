@@ -414,6 +414,33 @@ fn methods_are_in_the_order_of_their_declarations() {
     }
 }
 
+/// Slot 0 of the first table leads to another function, so a call through it reached the code by the thunk of the second table.
+#[test]
+fn a_thunk_in_a_second_table_shows_the_method() {
+    for name in ["second_tables.lld", "second_tables.lines.set/program"] {
+        let program = Program::new(name);
+        let is_described = name.ends_with("lld");
+        // `Crate` has two offsets of virtual bases and two of functions before the two words of its first table.
+        let tables = [
+            ("6Parcel", "6Parcel", 16),
+            ("6Letter", "6Letter", 16),
+            ("3Box", "6Parcel", 16),
+            ("5Crate", "5Crate", 48),
+        ];
+        // Without descriptions nothing shows the base of `Box`, nor where the tables of `Crate` begin.
+        for (class, of, offset) in tables.into_iter().filter(|of| is_described || of.0 == of.1 && of.2 == 16)
+        {
+            let table = program.symbol(&format!("_ZTV{class}")).0 + offset;
+            for (caller, method) in
+                [("_Z10call_weighP5Scale", "5weigh"), ("_Z11call_secondP5First", "6second")]
+            {
+                let first = program.ranked_first(pc, program.indirect_call(caller), table);
+                assert_eq!(first, format!("_ZN{of}{method}Ei"), "{name}, {class}, {caller}");
+            }
+        }
+    }
+}
+
 /// The callers of `weigh` and of `price`.
 const SCALE_CALLS: [&str; 2] = ["_Z12before_priceP5Scale", "_Z11after_weighP5Scale"];
 

@@ -86,6 +86,14 @@ impl<'p, 'f> Functions<'p, 'f> {
         }
     }
 
+    /// All names of a function.
+    pub(crate) fn names(&self, function: FuncId) -> impl Iterator<Item = &'p [u8]> + use<'_, 'p, 'f> {
+        let function = &self.program.functions[function.index()];
+        let own = self.program.origins[function.origin.index()].name;
+        let names = [own].into_iter().chain(function.symbol).chain(function.aliases.iter().copied());
+        names.map(|name| self.text(name))
+    }
+
     /// The text of a name. Those of a large program are anywhere in its files, so their pages are counted, and released when they are
     /// many.
     pub(crate) fn text(&self, name: NameId) -> &'p [u8] {

@@ -1,11 +1,14 @@
 //! Finds the units that must be read once more for their classes. A program without folded methods needs none.
 
+use crate::keys::objects::hierarchy::MAX_NAME;
+use crate::keys::objects::type_info::without_bounds;
 use crate::merge::units::Records;
 use crate::model::{FuncId, UnitClasses};
 use crate::open::{Binding, Image, Symbol, SymbolKind};
 use crate::place::Placed;
 use crate::program::names::itanium::nested;
-use crate::toolchain::itanium_abi::is_vtable;
+use crate::toolchain::itanium_abi::{class_of_vtable, is_vtable};
+use crate::util::hash::HashMap;
 
 /// The units whose classes are needed and were not read with the rest. `None` if no classes are needed: no methods
 /// were folded, or the program has no vtables.
@@ -44,4 +47,15 @@ pub(crate) fn is_table(symbol: &Symbol<'_>) -> bool {
 /// True for the symbol of a method, which is not a thunk to one.
 pub(crate) fn is_of_method(symbol: &Symbol<'_>) -> bool {
     symbol.kind != SymbolKind::Data && symbol.name.starts_with(b"_ZN")
+}
+
+/// The keys of the classes that the symbols of vtables name, by address. An address with symbols of several classes is left out.
+pub(crate) fn keys_of_tables<'f>(image: &Image<'f>) -> HashMap<u64, &'f [u8]> {
+    let mut keys: HashMap<u64, Option<&[u8]>> = HashMap::default();
+    for symbol in image.symbols.iter().filter(|symbol| is_table(symbol)) {
+        let key = class_of_vtable(symbol.name).map(without_bounds).filter(|key| key.len() <= MAX_NAME);
+        let known = keys.entry(symbol.address).or_insert(key);
+        *known = known.filter(|known| key == Some(*known));
+    }
+    keys.into_iter().filter_map(|(address, key)| Some((address, key?))).collect()
 }

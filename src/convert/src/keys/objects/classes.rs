@@ -22,15 +22,16 @@ use foldsym_demangle::demangle;
 
 use crate::diagnostics::{ClassCap, Diagnostics, Kind};
 use crate::keys::index::Index;
-use crate::keys::objects::class_units::{is_of_object, is_table};
+use crate::keys::objects::class_units::{is_of_object, is_table, keys_of_tables};
 use crate::keys::objects::dispatch::{self, Dispatch, MAX_WORDS, Reached, TableRange, parts, points};
 use crate::keys::objects::hierarchy::{Classes, MAX_ANCESTORS, MAX_NAME, Method};
 use crate::keys::objects::meant_methods::{MAX_LOOKED_AT, TableClass};
 use crate::keys::objects::members::Members;
+use crate::keys::objects::method_symbols::MethodSymbols;
 use crate::keys::objects::overriders::{self, Overriders};
 use crate::keys::objects::slot_names::SlotNames;
 use crate::keys::objects::table_types::{MAX_STEPS, types_of_tables};
-use crate::keys::objects::type_info::{MAX_ALL_BASES, MAX_TYPES, without_bounds};
+use crate::keys::objects::type_info::{MAX_ALL_BASES, MAX_TYPES};
 use crate::keys::objects::vtables::{Word, Words};
 use crate::keys::tail_calls::JumpsOf;
 use crate::model::{
@@ -111,7 +112,7 @@ pub(crate) fn keys<'u, 'f>(
         passed_on: HashMap::default(),
         run_on: HashMap::default(),
         led: HashMap::default(),
-        symbol_numbers: None,
+        method_symbols: MethodSymbols::default(),
         guessed_at: 0,
         looked_at: 0,
         lacks_words: false,
@@ -147,17 +148,6 @@ fn class_units<'u, 'f>(
     }
     units.sort_by_key(|unit| unit.0);
     units
-}
-
-/// The keys of the classes that the symbols of vtables name, by address. An address with symbols of several classes is left out.
-fn keys_of_tables<'f>(image: &Image<'f>) -> HashMap<u64, &'f [u8]> {
-    let mut keys: HashMap<u64, Option<&[u8]>> = HashMap::default();
-    for symbol in image.symbols.iter().filter(|symbol| is_table(symbol)) {
-        let key = class_of_vtable(symbol.name).map(without_bounds).filter(|key| key.len() <= MAX_NAME);
-        let known = keys.entry(symbol.address).or_insert(key);
-        *known = known.filter(|known| key == Some(*known));
-    }
-    keys.into_iter().filter_map(|(address, key)| Some((address, key?))).collect()
 }
 
 /// The ranges of all vtables, including those of unknown classes and construction vtables; sorted, each once.

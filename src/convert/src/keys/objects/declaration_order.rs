@@ -6,12 +6,10 @@
 //! probably means `weigh`, and word 1 `price`. It is no evidence: `Scale` may declare them in another order. If nothing describes `Parcel`
 //! either, the order of the symbols serves in place of that of the declarations.
 
-use crate::keys::objects::class_units::is_of_method;
 use crate::keys::objects::dispatch::{Dispatch, MAX_WORDS, TableRange};
 use crate::keys::objects::hierarchy::Signature;
 use crate::keys::objects::meant_methods::TableClass;
 use crate::model::{FuncId, GroupId, Owner};
-use crate::open::Symbol;
 use crate::util::hash::HashMap;
 
 /// Words and methods looked at for guesses; beyond it there are no more guesses.
@@ -119,22 +117,14 @@ impl Dispatch<'_, '_, '_> {
         Some(numbered[at].1)
     }
 
-    /// The place in the symbol table of a method's symbol at an address. In a large program only symbols that share their address are
-    /// left (`with_needed_symbols`): those of all methods that [`Dispatch::by_symbols`] compares.
+    /// The place in the symbol table of a method's symbol at an address.
     fn symbol_number(&mut self, start: u64, function: FuncId) -> Option<u32> {
-        if self.symbol_numbers.is_none() {
-            let in_group =
-                |symbol: &Symbol<'_>| matches!(self.owner_at(symbol.address), Some(Owner::Group(_)));
-            let is_such = |symbol: &Symbol<'_>| is_of_method(symbol) && in_group(symbol);
-            let all = (0..).zip(&self.image.symbols).filter(|(_, symbol)| is_such(symbol));
-            let mut numbers: HashMap<(u64, &[u8]), u32> = HashMap::default();
-            for (number, symbol) in all {
-                numbers.entry((symbol.address, symbol.name)).or_insert(number);
-            }
-            self.symbol_numbers = Some(numbers);
+        let symbols = self.method_symbols.at(self.index, self.image, start);
+        if !self.looks_for_guess(symbols.len()) {
+            return None;
         }
-        let numbers = self.symbol_numbers.as_ref()?;
-        self.names(function).find_map(|name| numbers.get(&(start, name)).copied())
+        let of_name = |name| symbols.iter().find(|symbol| symbol.name == name);
+        self.names(function).find_map(of_name).map(|symbol| symbol.number)
     }
 
     /// Counts what a guess looks at; false if it is too much. Guesses take nothing from the budget of evidence.

@@ -20,6 +20,7 @@ use std::rc::Rc;
 use crate::keys::index::Index;
 use crate::keys::objects::hierarchy::Classes;
 use crate::keys::objects::members::Members;
+use crate::keys::objects::method_symbols::MethodSymbols;
 use crate::keys::objects::slot_names::SlotNames;
 use crate::keys::objects::vtables::{Word, Words};
 use crate::keys::tail_calls::{JumpsOf, Reach};
@@ -134,8 +135,7 @@ pub(crate) struct Dispatch<'a, 'p, 'f> {
     pub(crate) run_on: HashMap<GroupId, Rc<Vec<GroupId>>>,
     /// By group: the groups that a word with its address may lead to.
     pub(crate) led: HashMap<GroupId, Rc<Vec<GroupId>>>,
-    /// The places in the symbol table of symbols of methods at code of groups, by address and name; read when they are needed.
-    pub(crate) symbol_numbers: Option<HashMap<(u64, &'f [u8]), u32>>,
+    pub(crate) method_symbols: MethodSymbols<'f>,
     /// Words and methods that were looked at for guesses.
     pub(crate) guessed_at: u64,
     /// Members of groups visited for words of tables.
@@ -387,11 +387,7 @@ impl<'a, 'p, 'f> Dispatch<'a, 'p, 'f> {
     /// All names of a function.
     pub(crate) fn names(&self, function: FuncId) -> impl Iterator<Item = &'p [u8]> + use<'a, 'p, 'f> {
         let index = self.index;
-        let program = index.functions.program;
-        let function = &program.functions[function.index()];
-        let own = program.origins[function.origin.index()].name;
-        let names = [own].into_iter().chain(function.symbol).chain(function.aliases.iter().copied());
-        names.map(|name| index.functions.text(name))
+        index.functions.names(function)
     }
 
     pub(crate) fn reach_of(&mut self, function: FuncId) -> Rc<Reach> {

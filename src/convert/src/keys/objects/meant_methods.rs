@@ -52,6 +52,12 @@ pub(crate) struct TableWord<'a> {
     pub(crate) crowded: &'a HashSet<GroupId>,
 }
 
+/// True for the linkage name of a method or destructor of the class whose methods' linkage names begin with `key`.
+fn is_of_key(name: &[u8], key: &[u8]) -> bool {
+    let rest = nested(name).and_then(|name| name.strip_prefix(key));
+    rest.is_some_and(|rest| matches!(rest, [b'0'..=b'9', ..] | [b'D', b'0'..=b'2', ..]))
+}
+
 impl<'p> Dispatch<'_, 'p, '_> {
     /// The method that folded thunks lead to, of the class or of its nearest base that has one in the group. `None` if the word may also
     /// mean another method: one of those that thunks lead to, or one of a base that the class inherits. `table`: the index of the table.
@@ -200,6 +206,9 @@ impl<'p> Dispatch<'_, 'p, '_> {
             return None;
         }
         let [function] = self.related_here(class, group, word.point)[..] else { return None };
+        if self.has_unexplained(class, group) {
+            return None;
+        }
         let is_here =
             !lacks_bases || word.number == 0 || self.names(function).any(|name| thunk_target(name).is_some());
         is_here.then(|| self.behind_thunk(function))
@@ -210,9 +219,20 @@ impl<'p> Dispatch<'_, 'p, '_> {
         let Some(Owner::Group(group)) = self.owner_at(address) else { return None };
         let of_class = TableClass::Known { class, line, numbered: true };
         match self.related_here(&of_class, group, point)[..] {
-            [function] if !self.lacks_bases(&of_class) => Some(function),
+            [function] if !self.lacks_bases(&of_class) && !self.has_unexplained(&of_class, group) => {
+                Some(function)
+            }
             _ => None,
         }
+    }
+
+    /// True if the class or one of its bases has a method at the group's code of which only the symbol is known.
+    fn has_unexplained(&self, class: &TableClass<'_>, group: GroupId) -> bool {
+        let symbols = self.method_symbols.unexplained(self.index, self.image, group);
+        symbols.iter().any(|name| match class {
+            TableClass::Known { line, .. } => line.iter().any(|&of| self.classes.list[of].has(name)),
+            TableClass::Named(key) => is_of_key(name, key),
+        })
     }
 
     /// The members of a group that a class or one of its bases has and that a word of this table may mean, with the method in place of a
@@ -265,12 +285,7 @@ impl<'p> Dispatch<'_, 'p, '_> {
             TableClass::Known { line, .. } => self.members.of_group(line, group),
             TableClass::Named(key) => {
                 let members = &self.index.functions.program.groups[group.index()].members;
-                let is_related = |function: FuncId| {
-                    self.names(function).any(|name| {
-                        let rest = nested(name).and_then(|name| name.strip_prefix(*key));
-                        rest.is_some_and(|rest| matches!(rest, [b'0'..=b'9', ..] | [b'D', b'0'..=b'2', ..]))
-                    })
-                };
+                let is_related = |function: FuncId| self.names(function).any(|name| is_of_key(name, key));
                 members.iter().map(|member| member.function).filter(|f| is_related(*f)).collect()
             }
         }

@@ -7,6 +7,7 @@ pub(crate) mod dispatch;
 pub(crate) mod hierarchy;
 pub(crate) mod meant_methods;
 pub(crate) mod members;
+pub(crate) mod method_symbols;
 pub(crate) mod overriders;
 pub(crate) mod slot_names;
 pub(crate) mod table_types;

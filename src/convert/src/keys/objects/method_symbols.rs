@@ -1,0 +1,85 @@
+//! The symbols of methods at code of groups.
+//!
+//! At `-g1` a method has only its plain name in DWARF. If several methods `get` share their code, nothing shows which of them has which
+//! symbol, so the symbols `_ZN6Parcel3getEv` and `_ZN6Letter3getEv` are names of no function. They still show that each of these classes
+//! has a method there.
+
+use std::cell::{OnceCell, RefCell};
+use std::rc::Rc;
+
+use crate::keys::index::Index;
+use crate::keys::objects::class_units::is_of_method;
+use crate::keys::objects::dispatch::owner_at;
+use crate::model::{GroupId, Owner};
+use crate::open::{Image, Symbol};
+use crate::util::hash::{HashMap, HashSet};
+
+/// The symbol of a method.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct MethodSymbol<'f> {
+    address: u64,
+    /// Its place in the symbol table. In a large program only symbols that share their address are left (`with_needed_symbols`): those of
+    /// all methods that are compared by their places.
+    pub(crate) number: u32,
+    pub(crate) name: &'f [u8],
+}
+
+/// The symbols of methods at code of groups; read when they are needed.
+#[derive(Default)]
+pub(crate) struct MethodSymbols<'f> {
+    sorted: OnceCell<Rc<[MethodSymbol<'f>]>>,
+    unexplained: RefCell<HashMap<GroupId, Rc<[&'f [u8]]>>>,
+}
+
+impl<'f> MethodSymbols<'f> {
+    fn all(&self, index: &Index<'_, 'f>, image: &Image<'f>) -> &Rc<[MethodSymbol<'f>]> {
+        self.sorted.get_or_init(|| {
+            let in_group =
+                |symbol: &Symbol<'_>| matches!(owner_at(index, symbol.address), Some(Owner::Group(_)));
+            let is_such = |symbol: &Symbol<'_>| is_of_method(symbol) && in_group(symbol);
+            let all = (0..).zip(&image.symbols).filter(|(_, symbol)| is_such(symbol));
+            let symbol = |(number, of): (u32, &Symbol<'f>)| MethodSymbol {
+                address: of.address,
+                number,
+                name: of.name,
+            };
+            let mut sorted: Vec<MethodSymbol<'_>> = all.map(symbol).collect();
+            sorted.sort_unstable();
+            sorted.into()
+        })
+    }
+
+    /// The symbols at an address, in the order of the symbol table.
+    pub(crate) fn at(&self, index: &Index<'_, 'f>, image: &Image<'f>, address: u64) -> Vec<MethodSymbol<'f>> {
+        let all = self.all(index, image);
+        let first = all.partition_point(|symbol| symbol.address < address);
+        all[first..].iter().take_while(|symbol| symbol.address == address).copied().collect()
+    }
+
+    /// The symbols at the code of a group that are names of none of its members.
+    pub(crate) fn unexplained(
+        &self,
+        index: &Index<'_, 'f>,
+        image: &Image<'f>,
+        group: GroupId,
+    ) -> Rc<[&'f [u8]]> {
+        if let Some(known) = self.unexplained.borrow().get(&group) {
+            return known.clone();
+        }
+        let functions = || {
+            let members = &index.functions.program.groups[group.index()].members;
+            members.iter().map(|member| member.function)
+        };
+        let mut starts: Vec<u64> = functions().map(|of| index.functions.starts[of.index()]).collect();
+        starts.sort_unstable();
+        starts.dedup();
+        // Of a group of parts the members begin elsewhere.
+        starts.retain(|start| owner_at(index, *start) == Some(Owner::Group(group)));
+        let names: HashSet<&[u8]> = functions().flat_map(|of| index.functions.names(of)).collect();
+        let symbols = starts.into_iter().flat_map(|start| self.at(index, image, start));
+        let symbols = symbols.map(|symbol| symbol.name).filter(|name| !names.contains(name));
+        let found: Rc<[&[u8]]> = symbols.collect();
+        self.unexplained.borrow_mut().insert(group, found.clone());
+        found
+    }
+}
