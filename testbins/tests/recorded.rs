@@ -431,6 +431,8 @@ fn a_thunk_in_a_second_table_shows_the_method() {
         for (class, of, offset) in tables.into_iter().filter(|of| is_described || of.0 == of.1 && of.2 == 16)
         {
             let table = program.symbol(&format!("_ZTV{class}")).0 + offset;
+            let pc = program.symbol(&format!("_ZN{of}5weighEi")).0;
+            assert_eq!(pc, program.symbol(&format!("_ZN{of}6secondEi")).0);
             for (caller, method) in
                 [("_Z10call_weighP5Scale", "5weigh"), ("_Z11call_secondP5First", "6second")]
             {

@@ -406,10 +406,10 @@ fn one_thread_at_a_time_has_an_entry() {
                 if store.get(&id(1)).unwrap().is_none() {
                     made.fetch_add(1, SeqCst);
                     let write = |path: &Path| {
-                        fs::write(path, stamped(id(1).as_bytes())).map_err(|source| StoreError::Io {
+                        fs::write(path, stamped(id(1).as_bytes())).map_err(|error| StoreError::Io {
                             path: path.to_owned(),
                             doing: "write",
-                            source,
+                            error,
                         })
                     };
                     lock.publish(&EntryInfo::default(), write).unwrap();
@@ -422,10 +422,10 @@ fn one_thread_at_a_time_has_an_entry() {
     // Who holds the lock of one entry cannot publish another's file.
     let lock = store.lock(&id(2)).unwrap();
     let error = lock.publish(&EntryInfo::default(), |path| {
-        fs::copy(demo(), path).map(|_| ()).map_err(|source| StoreError::Io {
+        fs::copy(demo(), path).map(|_| ()).map_err(|error| StoreError::Io {
             path: path.to_owned(),
             doing: "write",
-            source,
+            error,
         })
     });
     assert!(matches!(error.unwrap_err(), StoreError::WrongId { .. }));

@@ -6,7 +6,7 @@ use crate::keys::functions::Functions;
 use crate::keys::merged_units::{MergedUnits, SymbolMembers};
 use crate::keys::overrides;
 use crate::keys::thunks::Passing;
-use crate::model::{CalleePlace, FuncId, ImageAddr, LocalCallee, UnitCallee, UnitId};
+use crate::model::{CalleePlace, FuncId, ImageAddr, LocalCallee, Owner, UnitCallee, UnitId};
 use crate::program::names::itanium::is_program_wide;
 use crate::util::hash::HashSet;
 
@@ -47,6 +47,13 @@ impl<'p, 'f> Index<'p, 'f> {
     pub(crate) fn calls_made(&self, return_addr: ImageAddr, callee: FuncId) -> bool {
         let target = self.functions.machine.call_before(return_addr.0);
         target.and_then(|target| self.passing.made_for(target)) == Some(callee)
+    }
+
+    /// The function or the group whose code begins at an address.
+    pub(crate) fn owner_at(&self, address: u64) -> Option<Owner> {
+        let pieces = &self.functions.program.pieces;
+        let piece = pieces.binary_search_by_key(&address, |piece| piece.start.0).ok()?;
+        Some(pieces[piece].owner)
     }
 
     /// The callee of a call of a unit.

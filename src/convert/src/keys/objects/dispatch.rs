@@ -185,7 +185,7 @@ impl<'a, 'p, 'f> Dispatch<'a, 'p, 'f> {
 
     /// The function or the group whose code begins at an address.
     pub(crate) fn owner_at(&self, address: u64) -> Option<Owner> {
-        owner_at(self.index, address)
+        self.index.owner_at(address)
     }
 
     /// The function or the group to which the word of a table at `place` leads.
@@ -496,11 +496,4 @@ impl<'a, 'p, 'f> Dispatch<'a, 'p, 'f> {
         let mut all = methods.filter_map(|method| self.members.program_wide(&method)).chain([function]);
         all.any(|function| self.index.passing.leads_to(self.index.functions.starts[function.index()]))
     }
-}
-
-/// The function or the group whose code begins at an address.
-pub(crate) fn owner_at(index: &Index<'_, '_>, address: u64) -> Option<Owner> {
-    let pieces = &index.functions.program.pieces;
-    let piece = pieces.binary_search_by_key(&address, |piece| piece.start.0).ok()?;
-    Some(pieces[piece].owner)
 }

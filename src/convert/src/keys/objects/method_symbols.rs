@@ -9,7 +9,6 @@ use std::rc::Rc;
 
 use crate::keys::index::Index;
 use crate::keys::objects::class_units::is_of_method;
-use crate::keys::objects::dispatch::owner_at;
 use crate::model::{GroupId, Owner};
 use crate::open::{Image, Symbol};
 use crate::util::hash::{HashMap, HashSet};
@@ -35,7 +34,7 @@ impl<'f> MethodSymbols<'f> {
     fn all(&self, index: &Index<'_, 'f>, image: &Image<'f>) -> &Rc<[MethodSymbol<'f>]> {
         self.sorted.get_or_init(|| {
             let in_group =
-                |symbol: &Symbol<'_>| matches!(owner_at(index, symbol.address), Some(Owner::Group(_)));
+                |symbol: &Symbol<'_>| matches!(index.owner_at(symbol.address), Some(Owner::Group(_)));
             let is_such = |symbol: &Symbol<'_>| is_of_method(symbol) && in_group(symbol);
             let all = (0..).zip(&image.symbols).filter(|(_, symbol)| is_such(symbol));
             let symbol = |(number, of): (u32, &Symbol<'f>)| MethodSymbol {
@@ -74,7 +73,7 @@ impl<'f> MethodSymbols<'f> {
         starts.sort_unstable();
         starts.dedup();
         // Of a group of parts the members begin elsewhere.
-        starts.retain(|start| owner_at(index, *start) == Some(Owner::Group(group)));
+        starts.retain(|start| index.owner_at(*start) == Some(Owner::Group(group)));
         let names: HashSet<&[u8]> = functions().flat_map(|of| index.functions.names(of)).collect();
         let symbols = starts.into_iter().flat_map(|start| self.at(index, image, start));
         let symbols = symbols.map(|symbol| symbol.name).filter(|name| !names.contains(name));
