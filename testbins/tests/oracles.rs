@@ -23,6 +23,7 @@ const DIFFERENT: &[(&str, &str)] = &[
     ("lanes.user", NO_FOLDER),
     ("merged.gcc-lld", TWINS),
     ("merged_slots.folded", TWINS),
+    ("second_tables.lld", TWINS),
     ("sides.lld", TWINS),
     ("slot_table.lld", TWINS),
     ("slot_table.passed", TWINS),
