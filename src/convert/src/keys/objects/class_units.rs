@@ -49,10 +49,12 @@ pub(crate) fn is_of_method(symbol: &Symbol<'_>) -> bool {
     symbol.kind != SymbolKind::Data && symbol.name.starts_with(b"_ZN")
 }
 
-/// The keys of the classes that the symbols of vtables name, by address. An address with symbols of several classes is left out.
+/// The keys of the classes that the symbols of vtables name, by address. An address with symbols of several classes is left out. None if
+/// the program lost its local symbols: linkers fold equal tables, and one of a local class may have lost its symbol.
 pub(crate) fn keys_of_tables<'f>(image: &Image<'f>) -> HashMap<u64, &'f [u8]> {
     let mut keys: HashMap<u64, Option<&[u8]>> = HashMap::default();
-    for symbol in image.symbols.iter().filter(|symbol| is_table(symbol)) {
+    let has_locals = image.symbols.iter().any(is_of_object);
+    for symbol in image.symbols.iter().filter(|symbol| has_locals && is_table(symbol)) {
         let key = class_of_vtable(symbol.name).map(without_bounds).filter(|key| key.len() <= MAX_NAME);
         let known = keys.entry(symbol.address).or_insert(key);
         *known = known.filter(|known| key == Some(*known));

@@ -111,6 +111,7 @@ pub(crate) fn keys<'u, 'f>(
         jumps: JumpsOf::default(),
         passed_on: HashMap::default(),
         run_on: HashMap::default(),
+        led_directly: HashMap::default(),
         led: HashMap::default(),
         method_symbols: MethodSymbols::default(),
         guessed_at: 0,

@@ -119,10 +119,11 @@ impl Dispatch<'_, '_, '_> {
 
     /// The place in the symbol table of a method's symbol at an address.
     fn symbol_number(&mut self, start: u64, function: FuncId) -> Option<u32> {
-        let symbols = self.method_symbols.at(self.index, self.image, start);
-        if !self.looks_for_guess(symbols.len()) {
+        let len = self.method_symbols.at(self.index, self.image, start).len();
+        if !self.looks_for_guess(len) {
             return None;
         }
+        let symbols = self.method_symbols.at(self.index, self.image, start);
         let of_name = |name| symbols.iter().find(|symbol| symbol.name == name);
         self.names(function).find_map(of_name).map(|symbol| symbol.number)
     }

@@ -133,6 +133,8 @@ pub(crate) struct Dispatch<'a, 'p, 'f> {
     pub(crate) passed_on: HashMap<u16, Reach>,
     /// By group: the groups of all parts of its members.
     pub(crate) run_on: HashMap<GroupId, Rc<Vec<GroupId>>>,
+    /// By group: the result of [`Dispatch::led_directly_to`].
+    pub(crate) led_directly: HashMap<GroupId, Rc<Vec<GroupId>>>,
     /// By group: the groups that a word with its address may lead to.
     pub(crate) led: HashMap<GroupId, Rc<Vec<GroupId>>>,
     pub(crate) method_symbols: MethodSymbols<'f>,
@@ -226,6 +228,9 @@ impl<'a, 'p, 'f> Dispatch<'a, 'p, 'f> {
 
     /// The group, and the groups of the methods that its thunks lead to.
     pub(crate) fn led_directly_to(&mut self, group: GroupId) -> Rc<Vec<GroupId>> {
+        if let Some(known) = self.led_directly.get(&group) {
+            return known.clone();
+        }
         let mut groups = self.groups_of(Some(Owner::Group(group))).to_vec();
         for member in &self.index.functions.program.groups[group.index()].members {
             let methods = self.names(member.function).filter_map(thunk_target);
@@ -234,7 +239,9 @@ impl<'a, 'p, 'f> Dispatch<'a, 'p, 'f> {
         }
         groups.sort_unstable();
         groups.dedup();
-        Rc::new(groups)
+        let groups = Rc::new(groups);
+        self.led_directly.insert(group, groups.clone());
+        groups
     }
 
     /// The group, and the groups that its members give their frames to: a word that leads to folded thunks may mean

@@ -41,7 +41,7 @@ impl Method<'_> {
 #[derive(Debug)]
 pub(crate) struct Class<'n> {
     /// Its key, without `_ZN` and qualifiers; `None` if its methods have no linkage names.
-    key: Option<&'n [u8]>,
+    pub(crate) key: Option<&'n [u8]>,
     /// The unit, for a class that is local to one.
     pub(crate) local: Option<u32>,
     pub(crate) bases: Vec<ClassBase>,
@@ -191,8 +191,10 @@ impl<'n> Classes<'n> {
         of_table: Option<&'n [u8]>,
     ) -> Option<NewClass<'n>> {
         let name = |local: u32| unit.names[local as usize].bytes();
-        let key =
-            key(unit, class).or_else(|| of_table.filter(|_| class.methods.is_empty() && !class.unnamed));
+        let of_methods = key(unit, class);
+        let of_table = of_table
+            .filter(|key| class.methods.is_empty() && !class.unnamed && ends_with(key, name(class.name)));
+        let key = of_methods.or(of_table);
         let nameless = |method: &UnitMethod| method.instance != Instance::NAMED;
         if key.is_none() && !(class.unnamed && unit.methods_of(class).iter().all(nameless)) {
             return None;
@@ -219,7 +221,10 @@ impl<'n> Classes<'n> {
             Some(key) => {
                 let virtuals = methods.iter().filter(fixed);
                 self.virtuals.extend(virtuals.map(|method| (of, method.linkage_name)));
-                joined.named.entry(name(class.name)).and_modify(|other| *other = UNKNOWN).or_insert(id);
+                // A name without its namespace may be that of another class that is only declared.
+                if of_methods.is_some() {
+                    joined.named.entry(name(class.name)).and_modify(|other| *other = UNKNOWN).or_insert(id);
+                }
                 joined.keys.entry(key).or_default().push(id);
             }
             None => {
@@ -482,6 +487,13 @@ impl<'n> Classes<'n> {
 /// every key that the text begins with is also one that `last` begins with.
 fn longest(keys: &[Key<'_>], last: Option<usize>, text: &[u8]) -> Option<usize> {
     std::iter::successors(last, |&at| keys[at].outer).find(|&at| text.starts_with(keys[at].text))
+}
+
+/// True if the last component of a class's key is this name.
+fn ends_with(key: &[u8], name: &[u8]) -> bool {
+    let before =
+        key.strip_suffix(name).and_then(|before| before.strip_suffix(name.len().to_string().as_bytes()));
+    before.is_some_and(|before| !before.last().is_some_and(u8::is_ascii_digit))
 }
 
 /// The key of a class: the text before the methods' own names in their linkage names; `None` if the methods do not

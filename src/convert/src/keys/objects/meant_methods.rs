@@ -48,7 +48,7 @@ pub(crate) struct TableWord<'a> {
     pub(crate) point: u64,
     pub(crate) slot: u16,
     pub(crate) place: u64,
-    /// Groups to which several words of the table lead.
+    /// Groups to which several words of the tables of the class lead.
     pub(crate) crowded: &'a HashSet<GroupId>,
 }
 
@@ -192,7 +192,7 @@ impl<'p> Dispatch<'_, 'p, '_> {
         self.replaces_one_of(function, |group| self.related(class, group))
     }
 
-    /// The only member of a group that the class or one of its bases has.
+    /// The only member of a group that the class or one of its bases has. If it is a thunk, the method that it leads to.
     pub(crate) fn only_related(
         &self,
         class: &TableClass<'_>,
@@ -229,10 +229,12 @@ impl<'p> Dispatch<'_, 'p, '_> {
     /// True if the class or one of its bases has a method at the group's code of which only the symbol is known.
     fn has_unexplained(&self, class: &TableClass<'_>, group: GroupId) -> bool {
         let symbols = self.method_symbols.unexplained(self.index, self.image, group);
-        symbols.iter().any(|name| match class {
-            TableClass::Known { line, .. } => line.iter().any(|&of| self.classes.list[of].has(name)),
-            TableClass::Named(key) => is_of_key(name, key),
-        })
+        match class {
+            TableClass::Known { line, .. } => {
+                line.iter().any(|&of| self.classes.list[of].key.is_some_and(|key| symbols.has_of(key)))
+            }
+            TableClass::Named(key) => symbols.has_of(key),
+        }
     }
 
     /// The members of a group that a class or one of its bases has and that a word of this table may mean, with the method in place of a

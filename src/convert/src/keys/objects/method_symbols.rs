@@ -11,6 +11,7 @@ use crate::keys::index::Index;
 use crate::keys::objects::class_units::is_of_method;
 use crate::model::{GroupId, Owner};
 use crate::open::{Image, Symbol};
+use crate::program::names::itanium::nested;
 use crate::util::hash::{HashMap, HashSet};
 
 /// The symbol of a method.
@@ -23,15 +24,26 @@ pub(crate) struct MethodSymbol<'f> {
     pub(crate) name: &'f [u8],
 }
 
+/// The symbols of methods that are names of no function: their texts after `_ZN` and qualifiers, sorted.
+pub(crate) struct Unexplained<'f>(Vec<&'f [u8]>);
+
+impl Unexplained<'_> {
+    /// True if one of them is of the class with this key, or of a class in it.
+    pub(crate) fn has_of(&self, key: &[u8]) -> bool {
+        let first = self.0.partition_point(|name| *name < key);
+        self.0.get(first).is_some_and(|name| name.starts_with(key))
+    }
+}
+
 /// The symbols of methods at code of groups; read when they are needed.
 #[derive(Default)]
 pub(crate) struct MethodSymbols<'f> {
-    sorted: OnceCell<Rc<[MethodSymbol<'f>]>>,
-    unexplained: RefCell<HashMap<GroupId, Rc<[&'f [u8]]>>>,
+    sorted: OnceCell<Vec<MethodSymbol<'f>>>,
+    unexplained: RefCell<HashMap<GroupId, Rc<Unexplained<'f>>>>,
 }
 
 impl<'f> MethodSymbols<'f> {
-    fn all(&self, index: &Index<'_, 'f>, image: &Image<'f>) -> &Rc<[MethodSymbol<'f>]> {
+    fn all(&self, index: &Index<'_, 'f>, image: &Image<'f>) -> &[MethodSymbol<'f>] {
         self.sorted.get_or_init(|| {
             let in_group =
                 |symbol: &Symbol<'_>| matches!(index.owner_at(symbol.address), Some(Owner::Group(_)));
@@ -44,15 +56,16 @@ impl<'f> MethodSymbols<'f> {
             };
             let mut sorted: Vec<MethodSymbol<'_>> = all.map(symbol).collect();
             sorted.sort_unstable();
-            sorted.into()
+            sorted
         })
     }
 
     /// The symbols at an address, in the order of the symbol table.
-    pub(crate) fn at(&self, index: &Index<'_, 'f>, image: &Image<'f>, address: u64) -> Vec<MethodSymbol<'f>> {
+    pub(crate) fn at(&self, index: &Index<'_, 'f>, image: &Image<'f>, address: u64) -> &[MethodSymbol<'f>] {
         let all = self.all(index, image);
         let first = all.partition_point(|symbol| symbol.address < address);
-        all[first..].iter().take_while(|symbol| symbol.address == address).copied().collect()
+        let len = all[first..].partition_point(|symbol| symbol.address == address);
+        &all[first..first + len]
     }
 
     /// The symbols at the code of a group that are names of none of its members.
@@ -61,7 +74,7 @@ impl<'f> MethodSymbols<'f> {
         index: &Index<'_, 'f>,
         image: &Image<'f>,
         group: GroupId,
-    ) -> Rc<[&'f [u8]]> {
+    ) -> Rc<Unexplained<'f>> {
         if let Some(known) = self.unexplained.borrow().get(&group) {
             return known.clone();
         }
@@ -77,7 +90,9 @@ impl<'f> MethodSymbols<'f> {
         let names: HashSet<&[u8]> = functions().flat_map(|of| index.functions.names(of)).collect();
         let symbols = starts.into_iter().flat_map(|start| self.at(index, image, start));
         let symbols = symbols.map(|symbol| symbol.name).filter(|name| !names.contains(name));
-        let found: Rc<[&[u8]]> = symbols.collect();
+        let mut found: Vec<&[u8]> = symbols.filter_map(nested).collect();
+        found.sort_unstable();
+        let found = Rc::new(Unexplained(found));
         self.unexplained.borrow_mut().insert(group, found.clone());
         found
     }

@@ -164,10 +164,10 @@ impl<'p> Dispatch<'_, 'p, '_> {
     ) -> Vec<VtableKey> {
         let slots = self.slots;
         let mut words: Vec<ToldWord> = Vec::new();
+        // A base may have a method with a thunk like that of another method of the class, in another table.
+        let lacks_bases = classes.iter().any(|class| self.lacks_bases(class));
+        let crowded = if lacks_bases { self.crowded(tables) } else { HashSet::default() };
         'tables: for (number, &TableRange { point, end }) in tables.iter().enumerate() {
-            let lacks_bases = classes.iter().any(|class| self.lacks_bases(class));
-            let crowded =
-                if lacks_bases { self.crowded(&tables[number..=number]) } else { HashSet::default() };
             for &slot in slots {
                 let Some(place) = point.checked_add(u64::from(slot) * self.width) else { break };
                 if place.checked_add(self.width).is_none_or(|after| after > end) {
@@ -449,9 +449,9 @@ impl<'p> Dispatch<'_, 'p, '_> {
         self.classes.list[base.within].extends || subobjects.iter().any(has_other)
     }
 
-    /// The groups to which several words of a table lead.
-    fn crowded(&mut self, table: &[TableRange]) -> HashSet<GroupId> {
-        let words = self.words_into_groups(table).into_iter();
+    /// The groups to which several words of tables lead.
+    fn crowded(&mut self, tables: &[TableRange]) -> HashSet<GroupId> {
+        let words = self.words_into_groups(tables).into_iter();
         words.filter(|words| words.1 > 1).map(|words| words.0).collect()
     }
 
