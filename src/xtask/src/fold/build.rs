@@ -83,6 +83,7 @@ const COMPILERS: &[(&str, &[&str], bool)] = &[
     ("clang mixed -g", &["-DMUSTTAIL"], false),
     ("gcc mixed -g", &["-fno-ipa-icf"], false),
     ("clang lines -g1", &["-DMUSTTAIL"], false),
+    ("clang lines -g1 relocs", &["-DMUSTTAIL"], false),
     ("clang retpoline", &["-DMUSTTAIL", "-mretpoline"], false),
     ("clang thin lto", &["-DMUSTTAIL", "-flto=thin"], false),
     ("clang shared", &["-DMUSTTAIL"], false),
