@@ -133,8 +133,9 @@ pub(crate) fn decoded(index: &Index<'_, '_>) -> Vec<SlotKey> {
     program.pieces.par_chunks(PIECES_AT_ONCE).flat_map_iter(of_pieces).collect()
 }
 
-/// By slot and group to which words lead that mean several members: the one that probably runs. Words mean it directly, and the others
-/// only by tail calls. `None` if words mean several directly.
+/// Chooses the member that probably runs, by slot and group, where words of the slot lead to several members of the group. Example: one word
+/// leads to `price`, and another to a method that tail-calls `weigh`. Then `price` probably runs. Nothing is chosen if words lead to several
+/// members without a tail call.
 fn chosen(words: &[ToldWord]) -> HashMap<(u16, GroupId), Option<FuncId>> {
     let mut chosen = HashMap::default();
     let is_direct = |word: &&ToldWord| word.function.is_some() && !word.by_tail_call;
