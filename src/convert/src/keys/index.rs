@@ -45,8 +45,8 @@ impl<'p, 'f> Index<'p, 'f> {
 
     /// True if a call goes to code that a linker put in the place of the callee.
     pub(crate) fn calls_made(&self, return_addr: ImageAddr, callee: FuncId) -> bool {
-        let target = self.functions.machine.call_before(return_addr.0);
-        target.and_then(|target| self.passing.made_for(target)) == Some(callee)
+        let target = self.functions.machine.call_before(return_addr);
+        target.and_then(|target| self.passing.made_for(target.0)) == Some(callee)
     }
 
     /// The function or the group whose code begins at an address.

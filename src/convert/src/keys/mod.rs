@@ -35,7 +35,7 @@ use crate::keys::functions::Functions;
 use crate::keys::index::Index;
 use crate::keys::objects::class_units::{is_of_method, is_of_object, is_table};
 use crate::merge::units::Records;
-use crate::model::{ClassUnit, Keys};
+use crate::model::{ClassUnit, ImageAddr, Keys};
 use crate::open::Image;
 use crate::place::Placed;
 use crate::program::machine::Machine;
@@ -58,7 +58,7 @@ pub(crate) fn with_needed_symbols<'f>(mut image: Image<'f>, symbols: &Symbols<'f
         is_table(symbol)
             || is_construction_vtable(symbol.name)
             || is_added(symbol.name)
-            || (is_of_method(symbol) && symbols.at(symbol.address).len() > 1)
+            || (is_of_method(symbol) && symbols.at(ImageAddr(symbol.address)).len() > 1)
             || (is_of_object(symbol) && !std::mem::replace(&mut has_local, true))
     });
     fit(&mut image.symbols);

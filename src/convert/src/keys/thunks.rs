@@ -2,7 +2,7 @@
 //! function that it merged with the described one, or the linker put it in the place of a folded function whose
 //! address is taken (lld for Mach-O with `--icf=safe_thunks`).
 
-use crate::model::{FuncId, NameId, Owner, Piece, Program};
+use crate::model::{FuncId, ImageAddr, NameId, Owner, Piece, Program};
 use crate::place::thunks::bounds::MAX_THUNK;
 use crate::program::machine::Machine;
 use crate::toolchain::functions::may_be_merged;
@@ -31,7 +31,8 @@ impl Passing {
             u64::from(piece.body) <= MAX_THUNK
                 && owners(program, piece).any(|owner| !is_described(program, owner))
         });
-        let target = |piece: &Piece| machine.passes_on(piece.code(), is_such);
+        let is_target = |target: ImageAddr| is_such(target.0);
+        let target = |piece: &Piece| machine.passes_on(piece.code(), is_target).map(|target| target.0);
         let passing: Vec<(&Piece, u64)> = small.filter_map(|piece| Some((piece, target(piece)?))).collect();
         let targets: HashSet<u64> = passing.iter().map(|passing| passing.1).collect();
         if !machine.has_linkers_jumps() {

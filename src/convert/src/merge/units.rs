@@ -29,6 +29,13 @@ pub(crate) struct Records<'f> {
     pub(crate) slots: Vec<SlotKey>,
 }
 
+/// A function as one unit defines it: the unit, and its origin there.
+#[derive(Clone, Copy)]
+pub(crate) struct Definition {
+    pub(crate) unit: UnitId,
+    pub(crate) origin: OriginId,
+}
+
 impl<'f> Units<'f> {
     pub(super) fn add(&mut self, head: UnitHead<'f>, map: UnitMap<'f>) {
         self.heads.push(head);
@@ -47,8 +54,8 @@ impl<'f> Units<'f> {
     }
 
     /// The program's id of a unit's origin.
-    pub(crate) fn origin_of(&self, unit: usize, local: LocalOrigin) -> OriginId {
-        self.maps[unit].origins[local.index()]
+    pub(crate) fn origin_of(&self, unit: UnitId, local: LocalOrigin) -> OriginId {
+        self.maps[unit.index()].origins[local.index()]
     }
 
     /// True if this unit has an origin of this name: a function of its own, or one that it inlines or calls.
@@ -62,17 +69,12 @@ impl<'f> Units<'f> {
 
     /// As [`Names::are_apart`], for functions whose units both have lines at one address (a discarded copy has none).
     /// Functions declared in the source files of their units are apart if those are different files of one name.
-    pub(crate) fn are_apart_there(
-        &self,
-        names: &Names<'_>,
-        one: (usize, OriginId),
-        other: (usize, OriginId),
-    ) -> bool {
-        let in_source = |(unit, origin): (usize, OriginId)| {
+    pub(crate) fn are_apart_there(&self, names: &Names<'_>, one: Definition, other: Definition) -> bool {
+        let in_source = |Definition { unit, origin }: Definition| {
             let name = names.origin(origin).file.map(|file| base_name(names.file(file)));
-            name.is_some_and(|name| *name == *self.heads[unit].file_name)
+            name.is_some_and(|name| *name == *self.heads[unit.index()].file_name)
         };
-        names.are_apart(one.1, other.1)
-            || (names.have_other_paths(one.1, other.1) && in_source(one) && in_source(other))
+        names.are_apart(one.origin, other.origin)
+            || (names.have_other_paths(one.origin, other.origin) && in_source(one) && in_source(other))
     }
 }

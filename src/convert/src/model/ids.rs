@@ -1,6 +1,8 @@
 //! Ids and addresses, each a type of its own, and the evidence by which a function's address is known.
 
+use std::fmt::{self, Formatter, LowerHex};
 use std::num::NonZeroU32;
+use std::ops::{Add, Sub};
 
 /// Marks the absence of an id in a packed field.
 pub const NONE16: u16 = u16::MAX;
@@ -87,6 +89,30 @@ ids! {
 /// A link-time virtual address, as the image's section headers give it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ImageAddr(pub u64);
+
+impl Add<u64> for ImageAddr {
+    type Output = ImageAddr;
+
+    /// The address so many bytes further on.
+    fn add(self, bytes: u64) -> ImageAddr {
+        ImageAddr(self.0 + bytes)
+    }
+}
+
+impl Sub for ImageAddr {
+    type Output = u64;
+
+    /// The bytes from a lower address to this one.
+    fn sub(self, lower: ImageAddr) -> u64 {
+        self.0 - lower.0
+    }
+}
+
+impl LowerHex for ImageAddr {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        LowerHex::fmt(&self.0, f)
+    }
+}
 
 /// Offset of a debugging information entry in its `.debug_info` (or `.debug_info.dwo`, `.debug_types`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

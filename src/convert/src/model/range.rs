@@ -10,9 +10,24 @@ pub(crate) struct AddressRange {
 }
 
 impl AddressRange {
+    /// The range from one address up to another.
+    pub(crate) fn new(start: ImageAddr, end: ImageAddr) -> AddressRange {
+        AddressRange { start: start.0, end: end.0 }
+    }
+
     /// The range of `len` bytes from an address on.
     pub(crate) fn of(start: ImageAddr, len: u32) -> AddressRange {
         AddressRange { start: start.0, end: start.0 + u64::from(len) }
+    }
+
+    /// The address of the first byte.
+    pub(crate) fn start(self) -> ImageAddr {
+        ImageAddr(self.start)
+    }
+
+    /// The address after the last byte.
+    pub(crate) fn end(self) -> ImageAddr {
+        ImageAddr(self.end)
     }
 
     /// The number of bytes.

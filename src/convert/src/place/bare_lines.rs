@@ -1,6 +1,6 @@
 //! Code that the line table has and no DIE describes, as `-g1` leaves all code.
 
-use crate::model::{AddressRange, BareLines, UnitId};
+use crate::model::{AddressRange, BareLines, ImageAddr, UnitId};
 use crate::place::placing::Placing;
 use crate::recover::recovered::UnitView;
 
@@ -13,21 +13,20 @@ pub(crate) struct UnitLines {
 
 /// All code that has lines and no DIE, by start.
 pub(crate) fn lines(placing: &Placing<'_, '_>) -> Vec<UnitLines> {
-    let of_unit = |(index, unit): (usize, UnitView<'_, '_>)| {
-        let range =
-            move |lines: &BareLines| UnitLines { range: lines.range(), unit: UnitId::new(index as u32) };
+    let of_unit = |(id, unit): (UnitId, UnitView<'_, '_>)| {
+        let range = move |lines: &BareLines| UnitLines { range: lines.range(), unit: id };
         unit.traces.bare.iter().map(range).collect::<Vec<_>>()
     };
-    let mut lines: Vec<_> = placing.recovered.all().enumerate().flat_map(of_unit).collect();
+    let mut lines: Vec<_> = placing.recovered.numbered().flat_map(of_unit).collect();
     lines.sort_unstable();
     lines
 }
 
 /// The unit that has lines for an address. Few lines overlap: the last range that begins at or before an address
 /// mostly holds it.
-pub(crate) fn unit_of_lines(lines: &[UnitLines], address: u64) -> Option<UnitId> {
+pub(crate) fn unit_of_lines(lines: &[UnitLines], address: ImageAddr) -> Option<UnitId> {
     const TRIED: usize = 8;
-    let after = lines.partition_point(|lines| lines.range.start <= address);
+    let after = lines.partition_point(|lines| lines.range.start() <= address);
     let mut before = lines[..after].iter().rev().take(TRIED);
-    before.find(|lines| address < lines.range.end).map(|lines| lines.unit)
+    before.find(|lines| address < lines.range.end()).map(|lines| lines.unit)
 }

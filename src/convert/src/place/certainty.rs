@@ -47,7 +47,7 @@
 //!
 //! Members of groups get no reason: their answers list the other members.
 
-use crate::model::{DieOffset, Function, How, Member, NameId, Reason, UnitId};
+use crate::model::{DieOffset, Function, How, ImageAddr, Member, NameId, Reason, UnitId};
 use crate::open::{Image, ImageKind, Linker};
 use crate::place::bare_lines::{UnitLines, lines, unit_of_lines};
 use crate::place::claim::{Claim, Claims};
@@ -121,7 +121,7 @@ const COMPARED_A_SYMBOL: u64 = 16;
 /// Looks up the symbols at an address. Callers ask in mostly ascending order, and several claims may begin at one address.
 struct SymbolsHere<'a, 'f> {
     symbols: &'a Symbols<'f>,
-    address: Option<u64>,
+    address: Option<ImageAddr>,
     here: &'a [CodeSymbol<'f>],
 }
 
@@ -130,7 +130,7 @@ impl<'a, 'f> SymbolsHere<'a, 'f> {
         SymbolsHere { symbols, address: None, here: &[] }
     }
 
-    fn at(&mut self, address: u64) -> &'a [CodeSymbol<'f>] {
+    fn at(&mut self, address: ImageAddr) -> &'a [CodeSymbol<'f>] {
         if self.address.replace(address) != Some(address) {
             self.here = self.symbols.at(address);
         }
@@ -249,8 +249,8 @@ impl Check<'_, '_> {
 }
 
 /// True for a stub that calls another module: the linker made it.
-fn is_of_linker(image: &Image<'_>, start: u64) -> bool {
-    let section = image.section_at(start).map(|at| image.sections[at].name.as_bytes());
+fn is_of_linker(image: &Image<'_>, start: ImageAddr) -> bool {
+    let section = image.section_at(start.0).map(|at| image.sections[at].name.as_bytes());
     section.is_some_and(has_elf_stubs)
 }
 
@@ -273,11 +273,11 @@ fn is_whole(placing: &Placing<'_, '_>, symbols: &Symbols<'_>, claims: &Claims, m
         let [member] = claim.members[..] else { return false };
         let function = &claims.functions[member.function.index()];
         let Some(source) = function.source.filter(|_| member.how == How::LiveRange) else { return false };
-        let unit = recovered.unit(source.unit.index());
+        let unit = recovered.unit(source.unit);
         let own = &unit.code.functions[source.function.index()];
         if own.external
             || function.symbol.is_some()
-            || unit.code.pieces[own.pieces.start as usize].start.0 != claim.start
+            || unit.code.pieces[own.pieces.start as usize].start != claim.start
         {
             return false;
         }
@@ -309,27 +309,27 @@ fn units(
     merging: &[UnitId],
 ) -> Vec<Option<Reason>> {
     let (unread, lost) = (UnreadCode::new(symbols, machine, claims), with_lost(placing, symbols));
-    let of_unit = |(index, unit): (usize, UnitView<'_, '_>)| {
-        if unit.head.rewrites.is_some() || lost.contains(&index) {
+    let of_unit = |(id, unit): (UnitId, UnitView<'_, '_>)| {
+        if unit.head.rewrites.is_some() || lost.contains(&id) {
             Some(Reason::MergedWithoutTrace)
-        } else if unread.may_be_of(placing, index, symbols) {
+        } else if unread.may_be_of(placing, id, symbols) {
             Some(Reason::NoCode)
-        } else if unit.head.may_merge() && merging.binary_search(&UnitId::new(index as u32)).is_ok() {
+        } else if unit.head.may_merge() && merging.binary_search(&id).is_ok() {
             Some(Reason::MergedWithoutTrace)
         } else {
             // The missing `.dwo` has the DIEs of functions that the compiler merged.
             unit.head.partial.then_some(Reason::UndescribedObject)
         }
     };
-    placing.recovered.all().enumerate().map(of_unit).collect()
+    placing.recovered.numbered().map(of_unit).collect()
 }
 
 /// Units of gcc with a local function that has a DIE without an address, no symbol, and no call that shows where it
 /// is. gcc may have merged it with any function of the unit. (gcc leaves a symbol for a merged function, but tools
 /// may drop it. A function that other units may call has its symbol, or is a function of another unit.)
-fn with_lost(placing: &Placing<'_, '_>, symbols: &Symbols<'_>) -> HashSet<usize> {
-    let mut by_name: HashMap<NameId, Vec<usize>> = HashMap::default();
-    for (index, unit) in placing.recovered.all().enumerate() {
+fn with_lost(placing: &Placing<'_, '_>, symbols: &Symbols<'_>) -> HashSet<UnitId> {
+    let mut by_name: HashMap<NameId, Vec<UnitId>> = HashMap::default();
+    for (id, unit) in placing.recovered.numbered() {
         let mut local = unit.records.codeless.iter().filter(|codeless| !codeless.external).peekable();
         if local.peek().is_none() {
             continue;
@@ -338,7 +338,7 @@ fn with_lost(placing: &Placing<'_, '_>, symbols: &Symbols<'_>) -> HashSet<usize>
         let placed: HashSet<DieOffset> = placed.map(|function| function.die).collect();
         for codeless in local.filter(|codeless| !placed.contains(&codeless.die)) {
             let origin = unit.origin_of(codeless.origin);
-            by_name.entry(placing.names.of_origin(origin)).or_default().push(index);
+            by_name.entry(placing.names.of_origin(origin)).or_default().push(id);
         }
     }
     if !by_name.is_empty() {
@@ -390,11 +390,11 @@ impl<'f> UnreadCode<'f> {
     }
 
     /// True if one of the functions may be of a unit.
-    fn may_be_of(&self, placing: &Placing<'_, '_>, index: usize, symbols: &Symbols<'_>) -> bool {
+    fn may_be_of(&self, placing: &Placing<'_, '_>, id: UnitId, symbols: &Symbols<'_>) -> bool {
         if self.names.is_empty() {
             return false;
         }
-        let unit = placing.recovered.unit(index);
+        let unit = placing.recovered.unit(id);
         if unit.head.assembly || unit.head.merges_nothing {
             return false;
         }

@@ -7,14 +7,15 @@ use thin_vec::ThinVec;
 
 use crate::merge::names::Names;
 use crate::model::{
-    AddressRange, FuncId, Function, How, Member, NameId, Origin, OriginId, Reason, RowRange, Rows, UnitId,
+    AddressRange, FuncId, Function, How, ImageAddr, Member, NameId, Origin, OriginId, Reason, RowRange, Rows,
+    UnitId,
 };
 use crate::util::hash::HashMap;
 
 /// A range of code with the functions that have it: more than one if they were folded.
 pub(crate) struct Claim {
-    pub(crate) start: u64,
-    pub(crate) end: u64,
+    pub(crate) start: ImageAddr,
+    pub(crate) end: ImageAddr,
     /// The order of [`crate::model::Group::members`]; functions are in [`Claims::functions`].
     pub(crate) members: Vec<Member>,
     /// Why a single member is not certain to be the only function there. A rule sets it if it leaves out a second
@@ -26,7 +27,7 @@ pub(crate) struct Claim {
 impl Claim {
     /// The addresses of its code.
     pub(crate) fn range(&self) -> AddressRange {
-        AddressRange { start: self.start, end: self.end }
+        AddressRange::new(self.start, self.end)
     }
 }
 
@@ -91,6 +92,6 @@ fn symbol_function(functions: &mut Vec<Function>, origin: OriginId) -> FuncId {
 }
 
 /// Rows that begin at `skip` bytes into a range of rows.
-pub(crate) fn rows_from(unit: u32, range: RowRange, skip: u32) -> Rows {
-    Rows { unit: UnitId::new(unit), range, skip }
+pub(crate) fn rows_from(unit: UnitId, range: RowRange, skip: u32) -> Rows {
+    Rows { unit, range, skip }
 }

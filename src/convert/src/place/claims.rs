@@ -10,7 +10,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use crate::diagnostics::{Cap, Diagnostics, Kind};
-use crate::model::{FuncId, Function, Reason, UnitId};
+use crate::model::{FuncId, Function, ImageAddr, Reason, UnitId};
 use crate::place::aliases::{
     EntryMembers, SymbolMatch, adopt_unclaimed_symbol, assign_clones, classify_symbols, fits,
     place_unexplained,
@@ -189,10 +189,10 @@ fn push_settled(claims: &mut Claims, pieces: &[DiePiece]) {
 }
 
 /// Reports the first range whose symbols were not compared because a cap was reached.
-fn report_symbol_cap(caps: &ComparisonCaps, short_at: Option<u64>, diagnostics: &mut Diagnostics) {
+fn report_symbol_cap(caps: &ComparisonCaps, short_at: Option<ImageAddr>, diagnostics: &mut Diagnostics) {
     let ComparisonCaps { max_names, max_compared, names, .. } = caps;
     if let Some(address) = short_at {
-        diagnostics.add(Kind::Cap(Cap::PartSymbols), address, || {
+        diagnostics.add(Kind::Cap(Cap::PartSymbols), address.0, || {
             let what = match names.is_short() {
                 true => format!("{max_names} symbols where several ranges begin"),
                 false => format!("{max_compared} comparisons of symbols with functions of parts"),
@@ -228,7 +228,7 @@ fn name_parts<'f>(
         }
     }
     if let Some(address) = short_at {
-        diagnostics.add(Kind::Cap(Cap::PartFunctions), address, || {
+        diagnostics.add(Kind::Cap(Cap::PartFunctions), address.0, || {
             format!(
                 "over {max_compared} comparisons of functions that share an entry with those of parts: from {address:#x} on \
                  parts do not have them"
@@ -284,7 +284,7 @@ const COMPARED_A_SYMBOL: u64 = 16;
 fn ranges(pieces: &[DiePiece], settled: &[bool]) -> Vec<Range<usize>> {
     let mut ranges = Vec::new();
     let mut start = 0;
-    for same in pieces.chunk_by(|a, b| (a.start, a.end) == (b.start, b.end)) {
+    for same in pieces.chunk_by(|a, b| a.range() == b.range()) {
         let range = start..start + same.len();
         start = range.end;
         if !settled[range.start] {

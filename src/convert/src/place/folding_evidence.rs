@@ -4,7 +4,9 @@
 use std::sync::OnceLock;
 
 use crate::diagnostics::{Diagnostics, Kind};
-use crate::model::{AddressRange, BareLines, Function, How, LocalOrigin, NameId, Rows, UnitId, UnitPiece};
+use crate::model::{
+    AddressRange, BareLines, Function, How, ImageAddr, LocalOrigin, NameId, Rows, UnitId, UnitPiece,
+};
 use crate::open::{Format, Image, Linker};
 use crate::place::claim::Claim;
 use crate::place::placing::{Placing, name_of};
@@ -90,10 +92,10 @@ impl FoldingEvidence {
             || placing.recovered.all().any(|unit| unit.code.pieces.iter().any(recovered))
             || symbols.by_address().any(differ);
         let mut codeless: HashMap<NameId, Vec<UnitId>> = HashMap::default();
-        for (index, unit) in placing.recovered.all().enumerate() {
+        for (id, unit) in placing.recovered.numbered() {
             for function in &unit.records.codeless {
                 let name = placing.names.of_origin(unit.origin_of(function.origin));
-                codeless.entry(name).or_default().push(UnitId::new(index as u32));
+                codeless.entry(name).or_default().push(id);
             }
         }
         let has_aliases = image.format != Format::MachO;
@@ -165,7 +167,7 @@ impl FoldingEvidence {
         };
         let functions = || here.iter().filter(|symbol| symbol.function);
         let of_another = |(unit, _): &(UnitId, BareLines)| {
-            let file = &*placing.recovered.unit(unit.index()).head.file_name;
+            let file = &*placing.recovered.unit(*unit).head.file_name;
             self.has_symbols_of(file) && functions().all(|symbol| base_name(symbol.file) != file)
         };
         let bare = here.first().map_or(&[][..], |symbol| self.bare_lines(symbol.start));
@@ -174,18 +176,18 @@ impl FoldingEvidence {
 
     /// The line sequences that begin at an address and that no function has, with their units, if the linker may have
     /// folded functions there.
-    pub(crate) fn bare_lines(&self, start: u64) -> &[(UnitId, BareLines)] {
-        let first = self.bare_lines.partition_point(|(_, lines)| lines.start.0 < start);
-        let count = self.bare_lines[first..].partition_point(|(_, lines)| lines.start.0 == start);
+    pub(crate) fn bare_lines(&self, start: ImageAddr) -> &[(UnitId, BareLines)] {
+        let first = self.bare_lines.partition_point(|(_, lines)| lines.start < start);
+        let count = self.bare_lines[first..].partition_point(|(_, lines)| lines.start == start);
         &self.bare_lines[first..first + count]
     }
 
     /// The unit of such a sequence that begins before an address and goes on there. Sequences seldom overlap, so only
     /// the last `TRIED` before the address are checked.
-    pub(crate) fn unit_of_lines_over(&self, address: u64) -> Option<UnitId> {
+    pub(crate) fn unit_of_lines_over(&self, address: ImageAddr) -> Option<UnitId> {
         const TRIED: usize = 8;
-        let first = self.bare_lines.partition_point(|(_, lines)| lines.start.0 < address);
-        let covers = |of: &&(UnitId, BareLines)| address < of.1.range().end;
+        let first = self.bare_lines.partition_point(|(_, lines)| lines.start < address);
+        let covers = |of: &&(UnitId, BareLines)| address.0 < of.1.range().end;
         self.bare_lines[..first].iter().rev().take(TRIED).find(covers).map(|of| of.0)
     }
 
@@ -212,7 +214,7 @@ impl FoldingEvidence {
     ) {
         let alone = claim.members.iter().filter(|member| member.how == How::SymbolOnly);
         for member in alone.filter(|_| !self.has_aliases) {
-            diagnostics.add(Kind::UndescribedFold, claim.start, || {
+            diagnostics.add(Kind::UndescribedFold, claim.start.0, || {
                 let name = String::from_utf8_lossy(name_of(placing, &functions[member.function.index()]));
                 format!("{name} at {:#x}: link with --keep-icf-stabs, and build all with -g", claim.start)
             });
@@ -230,22 +232,22 @@ fn called(placing: &Placing<'_, '_>) -> HashSet<NameId> {
 
 fn lost_functions(placing: &Placing<'_, '_>) -> HashSet<(NameId, u64)> {
     let mut found: HashSet<(NameId, u64)> = HashSet::default();
-    let name_of = |unit: usize, origin: LocalOrigin| {
+    let name_of = |unit: UnitId, origin: LocalOrigin| {
         placing.names.of_origin(placing.recovered.units.origin_of(unit, origin))
     };
-    for (index, unit) in placing.recovered.all().enumerate() {
+    for (id, unit) in placing.recovered.numbered() {
         for erased in
             unit.records.erased.iter().filter(|erased| erased.external && !erased.removed && !erased.part)
         {
-            let name = name_of(index, erased.origin);
+            let name = name_of(id, erased.origin);
             if !is_mangled(placing.names.text(name)) {
                 found.insert((name, erased.size));
             }
         }
     }
     if !found.is_empty() {
-        let functions = placing.recovered.all().enumerate().flat_map(|(index, unit)| {
-            unit.code.functions.iter().map(move |function| name_of(index, function.origin))
+        let functions = placing.recovered.numbered().flat_map(|(id, unit)| {
+            unit.code.functions.iter().map(move |function| name_of(id, function.origin))
         });
         let known: HashSet<NameId> = functions.collect();
         found.retain(|(name, _)| !known.contains(name));
@@ -268,12 +270,12 @@ fn is_uncovered(placing: &Placing<'_, '_>, symbols: &Symbols<'_>) -> bool {
     let mut ends = covered.into_iter().peekable();
     let mut end = 0;
     for symbol in symbols.iter() {
-        while let Some(range) = ends.next_if(|range| range.start <= symbol.start) {
+        while let Some(range) = ends.next_if(|range| range.start <= symbol.start.0) {
             end = end.max(range.end);
         }
         let counts = !symbol.local || WHOLE_PROGRAM_FILES.contains(&base_name(symbol.file));
         let named = counts && !symbol.of_linker && !is_reserved(symbol.name);
-        if end <= symbol.start && named {
+        if end <= symbol.start.0 && named {
             return true;
         }
     }
@@ -301,10 +303,9 @@ type Sequences = HashMap<AddressRange, Vec<Option<Rows>>>;
 
 /// The line sequences that no function has, with their units, by start.
 fn unowned_lines(placing: &Placing<'_, '_>) -> Vec<(UnitId, BareLines)> {
-    let units = placing.recovered.all().enumerate();
-    let of_unit =
-        |(index, unit)| lines_without_function(unit).map(move |lines| (UnitId::new(index as u32), *lines));
-    let mut all: Vec<_> = units.flat_map(of_unit).filter(|(_, lines)| !lines.in_doubt).collect();
+    let of_unit = |(id, unit)| lines_without_function(unit).map(move |lines| (id, *lines));
+    let mut all: Vec<_> =
+        placing.recovered.numbered().flat_map(of_unit).filter(|(_, lines)| !lines.in_doubt).collect();
     all.sort_by_key(|(unit, lines)| (lines.start, *unit));
     all
 }
@@ -325,7 +326,7 @@ fn sequences(placing: &Placing<'_, '_>) -> (Sequences, HashSet<AddressRange>) {
     for piece in placing.recovered.code.iter().flat_map(|unit| unit.pieces.iter()) {
         described.entry(piece.range()).and_modify(|described| *described = true);
     }
-    for (index, unit) in placing.recovered.all().enumerate() {
+    for (id, unit) in placing.recovered.numbered() {
         // Each recovered function has one of the sequences. The other functions have claimed theirs already.
         let mut recovered: HashMap<AddressRange, usize> = HashMap::default();
         for piece in unit.code.pieces.iter().filter(has_sequence) {
@@ -342,7 +343,7 @@ fn sequences(placing: &Placing<'_, '_>) -> (Sequences, HashSet<AddressRange>) {
             match recovered.get_mut(&range) {
                 Some(recovered) if *recovered > 0 => *recovered -= 1,
                 _ => {
-                    let rows = Rows { unit: UnitId::new(index as u32), range: lines.rows, skip: 0 };
+                    let rows = Rows { unit: id, range: lines.rows, skip: 0 };
                     found.entry(range).or_default().push((!lines.in_doubt).then_some(rows));
                 }
             }

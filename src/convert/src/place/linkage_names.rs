@@ -110,7 +110,7 @@ fn assign<'f>(
         }
     }
     let is_own = |function: &Function, at: usize| {
-        let unit = function.source.map(|source| &*placing.recovered.unit(source.unit.index()).head.file_name);
+        let unit = function.source.map(|source| &*placing.recovered.unit(source.unit).head.file_name);
         !declared[&at].1 || names[at].iter().any(|symbol| Some(base_name(symbol.file)) == unit)
     };
     let own: Vec<bool> = named
@@ -175,7 +175,7 @@ fn fitting(
     if fitting.len() > 1
         && let Some(source) = function.source
     {
-        let unit = &*placing.recovered.unit(source.unit.index()).head.file_name;
+        let unit = &*placing.recovered.unit(source.unit).head.file_name;
         let of_file = |symbol: &&CodeSymbol<'_>| {
             !symbol.local || symbol.file.is_empty() || base_name(symbol.file) == unit
         };

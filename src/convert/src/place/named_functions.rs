@@ -10,7 +10,7 @@ use std::cell::Cell;
 
 use crate::diagnostics::{Cap, Diagnostics, Kind};
 use crate::merge::names::Names;
-use crate::model::{FuncId, NameId};
+use crate::model::{FuncId, ImageAddr, NameId};
 use crate::program::names::itanium::{is_itanium, own_name, plain_base};
 use crate::program::names::relation::{Relation, relation};
 use crate::toolchain::suffixes::beginnings;
@@ -116,9 +116,9 @@ impl NamedFunctions {
 
 impl NamedFunctions {
     /// Reports the names at an address that were not compared with all similar ones.
-    pub(crate) fn report(&self, address: u64, diagnostics: &mut Diagnostics) {
+    pub(crate) fn report(&self, address: ImageAddr, diagnostics: &mut Diagnostics) {
         if self.capped.get() > 0 {
-            diagnostics.add(Kind::Cap(Cap::AliasComparisons), address, || {
+            diagnostics.add(Kind::Cap(Cap::AliasComparisons), address.0, || {
                 let count = self.capped.get();
                 format!(
                     "{count} names at {address:#x} resemble more than {MAX_TRIED} others and were not all compared"

@@ -24,7 +24,7 @@ impl Namesakes {
         for member in members.iter().filter(|_| members.len() > 1) {
             let function = &functions[member.function.index()];
             if let Some(source) = function.source {
-                let file = placing.recovered.unit(source.unit.index()).head.file_name.to_vec();
+                let file = placing.recovered.unit(source.unit).head.file_name.to_vec();
                 let key = (placing.names.of_origin(function.origin), file);
                 of_files.entry(key).and_modify(|other| *other = None).or_insert(Some(member.function));
             }

@@ -108,7 +108,7 @@ impl<'f> PartRange<'f> {
         diagnostics: &mut Diagnostics,
     ) {
         if self.symbols.len() >= MAX_PARTS || part.members.len() > MAX_PARTS_NAMED {
-            diagnostics.add(Kind::Cap(Cap::PartOwners), part.start, || {
+            diagnostics.add(Kind::Cap(Cap::PartOwners), part.start.0, || {
                 format!("over {MAX_PARTS} symbols or {MAX_PARTS_NAMED} functions of a part at {:#x}: not all were compared", part.start)
             });
         }

@@ -7,7 +7,7 @@ use thin_vec::ThinVec;
 
 use crate::diagnostics::{Cap, Diagnostics, Kind};
 use crate::model::{
-    FuncId, Function, Group, GroupId, How, ImageAddr, Member, Origin, Owner, Piece, Reason, Rows,
+    FuncId, Function, Group, GroupId, How, ImageAddr, Member, Origin, Owner, Piece, Reason, Rows, UnitId,
 };
 use crate::place::claim::{Claim, Claims, rows_from};
 use crate::place::placing::Placing;
@@ -17,9 +17,9 @@ use crate::util::paint::{PaintRange, Painter, Segment};
 /// A range of bare lines of one unit.
 #[derive(Clone, Copy)]
 struct Bare {
-    start: u64,
-    end: u64,
-    unit: u32,
+    start: ImageAddr,
+    end: ImageAddr,
+    unit: UnitId,
     rows: crate::model::RowRange,
     continues: bool,
     /// The unit's `.dwo` is missing.
@@ -89,7 +89,9 @@ pub(crate) fn cut(
         list.sort_by_key(|c| (c.start, std::cmp::Reverse(c.end)));
     }
     let mut ranges = Vec::new();
-    let mut add = |start, end| ranges.push(PaintRange { start, node: ranges.len() as u32 + 1, end });
+    let mut add = |start: ImageAddr, end: ImageAddr| {
+        ranges.push(PaintRange { start: start.0, node: ranges.len() as u32 + 1, end: end.0 });
+    };
     bare.iter().for_each(|b| add(b.start, b.end));
     for list in [&claims.labels, &claims.symbols, &claims.dies] {
         list.iter().for_each(|c| add(c.start, c.end));
@@ -117,7 +119,7 @@ pub(crate) fn cut(
     cutter.hidden(&segments, diagnostics);
     for (index, segment) in segments.iter().enumerate() {
         let end = segments.get(index + 1).map_or(segment.start, |next| next.start);
-        cutter.segment(placing, *segment, end, diagnostics);
+        cutter.segment(placing, *segment, ImageAddr(end), diagnostics);
     }
     let Cutter { mut pieces, groups, numbered, renumbered, mut claims, left_out, .. } = cutter;
     fit(&mut pieces);
@@ -158,11 +160,11 @@ fn reorder(functions: &mut Vec<Function>, numbers: &[Option<FuncId>], numbered: 
 
 fn bare_lines(placing: &Placing<'_, '_>) -> Vec<Bare> {
     let mut bare = Vec::new();
-    for (unit_index, unit) in placing.recovered.all().enumerate() {
+    for (id, unit) in placing.recovered.numbered() {
         bare.extend(unit.traces.bare.iter().map(|b| Bare {
-            start: b.start.0,
-            end: b.start.0 + u64::from(b.len),
-            unit: unit_index as u32,
+            start: b.start,
+            end: b.start + u64::from(b.len),
+            unit: id,
             rows: b.rows,
             continues: b.continues,
             partial: unit.head.partial,
@@ -178,19 +180,19 @@ struct Sweep {
     next: usize,
     /// The ranges before it, except those already seen to have ended.
     open: Vec<usize>,
-    /// The address up to which a unit without its `.dwo` has lines. If functions were folded there, each of their
-    /// units has lines, and the survivor is not known.
-    partial_end: u64,
+    /// The address up to which a unit without its `.dwo` has lines; `None` before the first of them. If functions were
+    /// folded there, each of their units has lines, and the survivor is not known.
+    partial_end: Option<ImageAddr>,
 }
 
 impl Sweep {
     /// Moves to an address no lower than the last one. Returns the lines that cover it: of several the range that
     /// starts last.
-    fn to(&mut self, bare: &[Bare], address: u64) -> Option<Bare> {
+    fn to(&mut self, bare: &[Bare], address: ImageAddr) -> Option<Bare> {
         while let Some(found) = bare.get(self.next).filter(|found| found.start <= address) {
             self.open.push(self.next);
             if found.partial {
-                self.partial_end = self.partial_end.max(found.end);
+                self.partial_end = self.partial_end.max(Some(found.end));
             }
             self.next += 1;
         }
@@ -204,7 +206,7 @@ impl Sweep {
     }
 
     /// True if only one range is known to cover the address it moved to.
-    fn is_alone(&self, bare: &[Bare], address: u64) -> bool {
+    fn is_alone(&self, bare: &[Bare], address: ImageAddr) -> bool {
         let before = &self.open[..self.open.len().saturating_sub(1)];
         before.len() <= MAX_OPEN && before.iter().all(|&other| bare[other].end <= address)
     }
@@ -245,7 +247,7 @@ impl Cutter {
             }
         }
         for (die, _) in self.claims.dies.iter().zip(shown).filter(|(_, shown)| !shown) {
-            diagnostics.add(Kind::HiddenFunction, die.start, || {
+            diagnostics.add(Kind::HiddenFunction, die.start.0, || {
                 format!("{:#x}..{:#x} is covered by other functions", die.start, die.end)
             });
         }
@@ -255,11 +257,11 @@ impl Cutter {
         &mut self,
         placing: &mut Placing<'_, '_>,
         segment: Segment,
-        end: u64,
+        end: ImageAddr,
         diagnostics: &mut Diagnostics,
     ) {
-        let Segment { start, node } = segment;
-        match self.nodes.get(node) {
+        let start = ImageAddr(segment.start);
+        match self.nodes.get(segment.node) {
             Node::Nothing => {}
             Node::Bare(index) => self.bare_piece(placing, index, start, end),
             Node::Label(index) => self.symbol_pieces(start, end, |c| &mut c.labels[index]),
@@ -268,7 +270,7 @@ impl Cutter {
                 let claim = &mut self.claims.dies[index];
                 let skip = (start - claim.start) as u32;
                 if skip > 0 || end < claim.end {
-                    diagnostics.add(Kind::OverlapCut, claim.start, || {
+                    diagnostics.add(Kind::OverlapCut, claim.start.0, || {
                         format!("{:#x}..{:#x} is cut to {start:#x}..{end:#x}", claim.start, claim.end)
                     });
                 }
@@ -280,7 +282,7 @@ impl Cutter {
     }
 
     /// The pieces of a symbol, cut at the starts and ends of bare lines.
-    fn symbol_pieces(&mut self, start: u64, end: u64, pick: impl Fn(&mut Claims) -> &mut Claim) {
+    fn symbol_pieces(&mut self, start: ImageAddr, end: ImageAddr, pick: impl Fn(&mut Claims) -> &mut Claim) {
         let claim = pick(&mut self.claims);
         let (origin, members) = (claim.start, std::mem::take(&mut claim.members));
         let has_own_lines = members.len() == 1 || claim.doubt.is_none();
@@ -297,7 +299,7 @@ impl Cutter {
             let rows = covering
                 .filter(|_| members.len() == 1 || (has_own_lines && self.sweep.is_alone(&self.bare, at)))
                 .map(|b| rows_from(b.unit, b.rows, (at - b.start) as u32));
-            if self.sweep.partial_end > at {
+            if self.sweep.partial_end > Some(at) {
                 self.mark_partial(&members);
             }
             self.piece(at, stop, (at - origin) as u32, &members, rows);
@@ -314,12 +316,12 @@ impl Cutter {
     }
 
     /// Bare lines: padding of the piece before, or a piece of a function without a name.
-    fn bare_piece(&mut self, placing: &mut Placing<'_, '_>, index: usize, start: u64, end: u64) {
+    fn bare_piece(&mut self, placing: &mut Placing<'_, '_>, index: usize, start: ImageAddr, end: ImageAddr) {
         let bare = self.bare[index];
         let len = (end - start) as u32;
         if bare.continues && bare.start == start && bare.rows.len == 1 {
             let owner = self.pieces.last().filter(|last| {
-                let last_end = last.start.0 + u64::from(last.body);
+                let last_end = last.start + u64::from(last.body);
                 let unit = self.rows_unit(last);
                 last.pad == 0 && last_end == start && unit == Some(bare.unit)
             });
@@ -356,14 +358,14 @@ impl Cutter {
     }
 
     /// The unit whose rows a piece has.
-    fn rows_unit(&self, piece: &Piece) -> Option<u32> {
+    fn rows_unit(&self, piece: &Piece) -> Option<UnitId> {
         match piece.owner {
-            Owner::Function(_) => piece.rows.map(|rows| rows.unit.number()),
-            Owner::Group(group) => self.groups[group.index()].members[0].rows.map(|rows| rows.unit.number()),
+            Owner::Function(_) => piece.rows.map(|rows| rows.unit),
+            Owner::Group(group) => self.groups[group.index()].members[0].rows.map(|rows| rows.unit),
         }
     }
 
-    fn piece(&mut self, start: u64, end: u64, skip: u32, members: &[Member], rows: Option<Rows>) {
+    fn piece(&mut self, start: ImageAddr, end: ImageAddr, skip: u32, members: &[Member], rows: Option<Rows>) {
         if members.len() > 1 {
             match self.members_left.checked_sub(members.len()) {
                 Some(left) => self.members_left = left,
@@ -391,15 +393,7 @@ impl Cutter {
                 (Owner::Group(GroupId(self.groups.len() as u32 - 1)), None, None)
             }
         };
-        self.pieces.push(Piece {
-            start: ImageAddr(start),
-            body: (end - start) as u32,
-            pad: 0,
-            owner,
-            rows,
-            skip,
-            symbol,
-        });
+        self.pieces.push(Piece { start, body: (end - start) as u32, pad: 0, owner, rows, skip, symbol });
     }
 
     /// The new id of a function: functions are numbered in the order in which pieces first name them.
@@ -414,7 +408,7 @@ impl Cutter {
 #[cfg(test)]
 mod tests {
     use super::{Bare, Sweep, reorder};
-    use crate::model::{FuncId, Function, How, OriginId, RowRange};
+    use crate::model::{FuncId, Function, How, ImageAddr, OriginId, RowRange, UnitId};
 
     #[test]
     fn functions_move_to_their_numbers() {
@@ -451,24 +445,24 @@ mod tests {
         };
         for _ in 0..200 {
             let mut bare: Vec<Bare> = (0..random(20))
-                .map(|unit| {
-                    let start = random(40);
-                    let (end, partial) = (start + 1 + random(20), random(3) == 0);
+                .map(|number| {
+                    let start = ImageAddr(random(40));
+                    let (end, partial) = (start + (1 + random(20)), random(3) == 0);
                     let rows = RowRange::default();
-                    Bare { start, end, unit: unit as u32, rows, continues: false, partial }
+                    Bare { start, end, unit: UnitId::new(number as u32), rows, continues: false, partial }
                 })
                 .collect();
             bare.sort_by_key(|b| (b.start, std::cmp::Reverse(b.end), b.unit));
             let mut sweep = Sweep::default();
-            let mut at = 0;
-            while at < 64 {
+            let mut at = ImageAddr(0);
+            while at < ImageAddr(64) {
                 let covering = |b: &&Bare| b.start <= at && at < b.end;
                 let expected = bare.iter().rfind(covering).map(|b| b.unit);
-                assert_eq!(sweep.to(&bare, at).map(|b| b.unit), expected, "at {at}");
+                assert_eq!(sweep.to(&bare, at).map(|b| b.unit), expected, "at {at:?}");
                 let partial = bare.iter().filter(covering).any(|b| b.partial);
-                assert_eq!(sweep.partial_end > at, partial, "at {at}");
-                assert_eq!(sweep.is_alone(&bare, at), bare.iter().filter(covering).count() <= 1, "at {at}");
-                at += random(3);
+                assert_eq!(sweep.partial_end > Some(at), partial, "at {at:?}");
+                assert_eq!(sweep.is_alone(&bare, at), bare.iter().filter(covering).count() <= 1, "at {at:?}");
+                at = at + random(3);
             }
         }
     }

@@ -2,6 +2,7 @@
 //! one function are joined.
 
 use crate::diagnostics::{Diagnostics, Kind};
+use crate::merge::units::Definition;
 use crate::model::{
     DieOffset, FuncId, Function, How, Instance, Member, NameId, OriginId, Rows, Source, UnitId,
 };
@@ -149,8 +150,9 @@ fn known_definition(
     let is_same = |(first, has_rows): &&(FuncId, bool)| {
         let other = &functions[first.index()];
         let there = |source: Source| {
-            let own = (piece.unit.index(), origin);
-            placing.recovered.units.are_apart_there(&placing.names, (source.unit.index(), other.origin), own)
+            let own = Definition { unit: piece.unit, origin };
+            let other = Definition { unit: source.unit, origin: other.origin };
+            placing.recovered.units.are_apart_there(&placing.names, other, own)
         };
         let both = *has_rows && piece.rows().is_some();
         let apart =
@@ -195,5 +197,5 @@ fn label(placing: &Placing<'_, '_>, function: &Function) -> Option<UnitId> {
     let undeclared = origin.file.is_none() && origin.line == 0;
     let label = undeclared && !is_mangled(placing.names.text(origin.name));
     let unit = function.source.map(|source| source.unit).filter(|_| label)?;
-    placing.recovered.unit(unit.index()).head.assembly.then_some(unit)
+    placing.recovered.unit(unit).head.assembly.then_some(unit)
 }

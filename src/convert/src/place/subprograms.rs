@@ -4,8 +4,8 @@ use rayon::prelude::*;
 use thin_vec::ThinVec;
 
 use crate::model::{
-    AddressRange, DieOffset, FuncId, Function, How, Instance, LocalFunc, Member, NameId, RowRange, Rows,
-    Source, UnitId,
+    AddressRange, DieOffset, FuncId, Function, How, ImageAddr, Instance, LocalFunc, Member, NameId, RowRange,
+    Rows, Source, UnitId,
 };
 use crate::place::folding_evidence::FoldingEvidence;
 use crate::place::placing::Placing;
@@ -15,8 +15,8 @@ use crate::toolchain::suffixes::names_part;
 /// One range of one subprogram, before ranges are compared.
 #[derive(Clone, Copy)]
 pub(crate) struct DiePiece {
-    pub(crate) start: u64,
-    pub(crate) end: u64,
+    pub(crate) start: ImageAddr,
+    pub(crate) end: ImageAddr,
     pub(crate) die: DieOffset,
     pub(crate) function: FuncId,
     pub(crate) name: NameId,
@@ -31,8 +31,8 @@ pub(crate) struct DiePiece {
 /// Where the unit's range is that begins at an address.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct RangePlace {
-    start: u64,
-    unit: u32,
+    start: ImageAddr,
+    unit: UnitId,
     /// Index into the unit's functions.
     function: u32,
     /// Index into the unit's pieces.
@@ -50,7 +50,7 @@ pub(crate) fn by_address(placing: &Placing<'_, '_>) -> (Vec<Function>, Vec<DiePi
     let mut functions = Vec::with_capacity(count + count / 8);
     // By unit: the number of its first function.
     let mut firsts = Vec::with_capacity(recovered.code.len());
-    for (unit_index, unit) in recovered.all().enumerate() {
+    for (id, unit) in recovered.numbered() {
         firsts.push(functions.len());
         for (index, function) in unit.code.functions.iter().enumerate() {
             let origin = unit.origin_of(function.origin);
@@ -58,35 +58,32 @@ pub(crate) fn by_address(placing: &Placing<'_, '_>) -> (Vec<Function>, Vec<DiePi
                 origin,
                 symbol: None,
                 aliases: ThinVec::new(),
-                source: Some(Source {
-                    unit: UnitId::new(unit_index as u32),
-                    function: LocalFunc(index as u32),
-                }),
+                source: Some(Source { unit: id, function: LocalFunc(index as u32) }),
                 how: function.how,
                 partial: unit.head.partial,
                 reason: None,
             });
             for piece in function.pieces.clone() {
-                let start = unit.code.pieces[piece as usize].start.0;
-                places.push(RangePlace { start, unit: unit_index as u32, function: index as u32, piece });
+                let start = unit.code.pieces[piece as usize].start;
+                places.push(RangePlace { start, unit: id, function: index as u32, piece });
             }
         }
     }
     places.sort_unstable();
-    let die_piece = |RangePlace { start, unit: unit_index, function: index, piece }: RangePlace| {
-        let unit = recovered.unit(unit_index as usize);
+    let die_piece = |RangePlace { start, unit: id, function: index, piece }: RangePlace| {
+        let unit = recovered.unit(id);
         let function = &unit.code.functions[index as usize];
         let found = unit.code.pieces[piece as usize];
         DiePiece {
             start,
             end: start + u64::from(found.len),
             die: function.die,
-            function: FuncId((firsts[unit_index as usize] + index as usize) as u32),
+            function: FuncId((firsts[id.index()] + index as usize) as u32),
             name: placing.names.of_origin(unit.origin_of(function.origin)),
             instance: function.instance,
             how: found.how,
             rows: found.rows,
-            unit: UnitId::new(unit_index),
+            unit: id,
             entry: piece == function.pieces.start,
         }
     };
@@ -109,7 +106,6 @@ pub(crate) fn settled<'f>(
     symbols: &Symbols<'f>,
     folding: &FoldingEvidence,
 ) -> Vec<bool> {
-    let range = |piece: &DiePiece| (piece.start, piece.end);
     let task = |first: usize| {
         let some = first..pieces.len().min(first + PIECES_AT_ONCE);
         let mut symbols = symbols.starting_from(pieces[first].start);
@@ -137,8 +133,8 @@ pub(crate) fn settled<'f>(
             named
                 && piece.entry
                 && piece.how == How::LiveRange
-                && others.all(|other| range(other) != range(piece))
-                && folding.sequences(AddressRange { start: piece.start, end: piece.end }).is_empty()
+                && others.all(|other| other.range() != piece.range())
+                && folding.sequences(piece.range()).is_empty()
         };
         some.map(is_settled).collect::<Vec<bool>>()
     };
@@ -152,6 +148,11 @@ pub(crate) fn settled<'f>(
 }
 
 impl DiePiece {
+    /// The addresses of its code.
+    pub(crate) fn range(&self) -> AddressRange {
+        AddressRange::new(self.start, self.end)
+    }
+
     /// Its rows; `None` for a recovered function without any.
     pub(crate) fn rows(&self) -> Option<Rows> {
         (self.rows.len > 0).then_some(Rows { unit: self.unit, range: self.rows, skip: 0 })

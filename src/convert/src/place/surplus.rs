@@ -1,6 +1,6 @@
 //! Counts folded functions of one name from several files, by the symbols of that name at one range.
 
-use crate::model::{Function, Member};
+use crate::model::{Function, ImageAddr, Member};
 use crate::place::folding_evidence::FoldingEvidence;
 use crate::place::placing::{Placing, name_of};
 use crate::program::symbols::CodeSymbol;
@@ -18,7 +18,7 @@ pub(crate) fn surplus<'f>(
     placing: &Placing<'_, 'f>,
     folding: &FoldingEvidence,
     at_start: &[CodeSymbol<'f>],
-    end: u64,
+    end: ImageAddr,
     members: &[Member],
     functions: &[Function],
 ) -> Vec<(&'f [u8], usize)> {
@@ -100,8 +100,7 @@ where
     }
     for function in members.iter().map(|member| &functions[member.function.index()]) {
         let Some(source) = function.source else { continue };
-        let (name, file) =
-            (name_of(placing, function), &*placing.recovered.unit(source.unit.index()).head.file_name);
+        let (name, file) = (name_of(placing, function), &*placing.recovered.unit(source.unit).head.file_name);
         if folding.has_symbols_of(file) && files.get(name).is_some_and(|files| !files.contains(file)) {
             *counts.entry(name.to_vec()).or_default() += 1;
         }

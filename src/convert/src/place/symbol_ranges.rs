@@ -1,7 +1,7 @@
 //! Code that only symbols name: ranges without a subprogram, and the gaps after subprograms.
 
 use crate::diagnostics::Diagnostics;
-use crate::model::{AddressRange, BareLines, FuncId, Function, Member, Reason, Rows, UnitId};
+use crate::model::{AddressRange, BareLines, FuncId, Function, ImageAddr, Member, Reason, Rows, UnitId};
 use crate::place::aliases::is_own_function_without_die;
 use crate::place::claim::{Claim, by_name_alone, order, rows_from};
 use crate::place::folding_evidence::{FoldingEvidence, SymbolEvidence};
@@ -17,12 +17,12 @@ use crate::program::symbols::{CodeSymbol, Symbols, principal};
 /// their own: then only padding counts, and nothing does if the code is missing.
 pub(crate) fn padding(
     die: &Claim,
-    end: u64,
+    end: ImageAddr,
     symbols: &Symbols<'_>,
     machine: &Machine<'_, '_>,
 ) -> Option<Claim> {
     let [member] = die.members[..] else { return None };
-    if !symbols.has_locals() && !machine.is_padding(AddressRange { start: die.end, end }) {
+    if !symbols.has_locals() && !machine.is_padding(AddressRange::new(die.end, end)) {
         return None;
     }
     Some(Claim { start: die.start, end, members: vec![Member { rows: None, ..member }], doubt: None })
@@ -79,7 +79,7 @@ pub(crate) fn symbol_claim<'f>(
     let mut doubt = None;
     if members.len() > 1 {
         let owners = LineOwners { placing, symbols, folding, named_by: &named_by };
-        let lines = owners.lines(first.range());
+        let lines = owners.lines(first);
         doubt = lines.as_ref().map(|_| Reason::UnclaimedLines);
         members.iter_mut().zip(lines.unwrap_or_default()).for_each(|(member, rows)| member.rows = rows);
     }
@@ -100,13 +100,14 @@ struct LineOwners<'p, 's, 'f> {
 }
 
 impl LineOwners<'_, '_, '_> {
-    /// By function: the rows that are certainly its own. `None` if the lines of the code are those of all the names.
-    fn lines(&self, range: AddressRange) -> Option<Vec<Option<Rows>>> {
-        let AddressRange { start, end } = range;
-        let sequences = self.folding.bare_lines(start);
+    /// By function: the rows of a symbol's code that are certainly its own. `None` if the lines of the code are those of all
+    /// the names.
+    fn lines(&self, code: &CodeSymbol<'_>) -> Option<Vec<Option<Rows>>> {
+        let range = code.range();
+        let sequences = self.folding.bare_lines(code.start);
         let alone = !self.folding.has_other_lines(range);
         let of_all = match sequences {
-            [] => self.folding.unit_of_lines_over(start).is_none_or(|unit| self.are_of_all(unit)),
+            [] => self.folding.unit_of_lines_over(code.start).is_none_or(|unit| self.are_of_all(unit)),
             [(unit, _)] => self.are_of_all(*unit),
             _ => false,
         };
@@ -144,7 +145,7 @@ impl LineOwners<'_, '_, '_> {
             }
         }
         let whole = |(unit, lines): (UnitId, BareLines)| {
-            (end <= lines.range().end).then(|| rows_from(unit.number(), lines.rows, 0))
+            (range.end <= lines.range().end).then(|| rows_from(unit, lines.rows, 0))
         };
         let sure = rows.into_iter().zip(twice).map(|(rows, twice)| rows.filter(|_| !twice));
         Some(sure.map(|rows| rows.and_then(whole)).collect())
@@ -155,14 +156,14 @@ impl LineOwners<'_, '_, '_> {
     fn are_of_all(&self, unit: UnitId) -> bool {
         // An assembler gives one piece of code several names.
         let assembly = || {
-            self.placing.recovered.unit(unit.index()).head.assembly
+            self.placing.recovered.unit(unit).head.assembly
                 && self.named_by.iter().flatten().all(|symbol| !is_mangled(symbol.name))
         };
         !self.folding.may_fold() || !self.folding.has_undescribed_objects() || assembly()
     }
 
     fn file(&self, unit: UnitId) -> &[u8] {
-        &self.placing.recovered.unit(unit.index()).head.file_name
+        &self.placing.recovered.unit(unit).head.file_name
     }
 
     /// By function: the base name of the file that the symbol table gives for its name; `None` if it gives none for certain.

@@ -177,9 +177,9 @@ impl<'f> Machine<'_, 'f> {
     }
 
     /// The target of the call before a return address; `None` if it is no direct call.
-    pub(crate) fn call_before(&self, return_addr: u64) -> Option<u64> {
-        match self.call_to(return_addr)? {
-            Target::To(target) => Some(target),
+    pub(crate) fn call_before(&self, return_addr: ImageAddr) -> Option<ImageAddr> {
+        match self.call_to(return_addr.0)? {
+            Target::To(target) => Some(ImageAddr(target)),
             _ => None,
         }
     }
@@ -197,23 +197,23 @@ impl<'f> Machine<'_, 'f> {
 
     /// True if the code is present and shows no direct call. If the end of another instruction may look like a call,
     /// it is false.
-    pub(crate) fn is_indirect_call(&self, return_addr: u64) -> bool {
-        self.call_to(return_addr).is_some_and(|target| !matches!(target, Target::To(_)))
+    pub(crate) fn is_indirect_call(&self, return_addr: ImageAddr) -> bool {
+        self.call_to(return_addr.0).is_some_and(|target| !matches!(target, Target::To(_)))
     }
 
     /// True if the call before a return address goes directly to code that is neither the callee's nor a stub in a
     /// section of its own (`.plt`). A stub belongs to a name. A thunk that a linker put between distant code belongs
     /// to an address, and so to all functions that were folded there.
-    pub(crate) fn calls_other_code(&self, return_addr: u64, callee: u64) -> bool {
+    pub(crate) fn calls_other_code(&self, return_addr: ImageAddr, callee: ImageAddr) -> bool {
         let Some(target) = self.call_before(return_addr).filter(|&target| target != callee) else {
             return false;
         };
-        !self.is_stub(target)
+        !self.is_stub(target.0)
     }
 
     /// True if the call before a return address goes to a stub, which belongs to the callee's name.
-    pub(crate) fn calls_stub(&self, return_addr: u64) -> bool {
-        self.call_before(return_addr).is_some_and(|target| self.is_stub(target))
+    pub(crate) fn calls_stub(&self, return_addr: ImageAddr) -> bool {
+        self.call_before(return_addr).is_some_and(|target| self.is_stub(target.0))
     }
 
     /// The calls with a kept relocation against a function's own symbol, for functions at accepted addresses.

@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use crate::diagnostics::{Cap, Diagnostics, Kind};
-use crate::model::{AddressRange, MAX_PIECE, NameId};
+use crate::model::{AddressRange, ImageAddr, MAX_PIECE, NameId};
 use crate::open::{Binding, CodeMark, Image, Linker, MarkKind, Symbol, SymbolKind};
 use crate::toolchain::linkers::{SECTION_ENDS, bounded_section};
 use crate::toolchain::suffixes::{is_stub_of_mold, names_part};
@@ -16,9 +16,9 @@ pub(crate) struct CodeSymbol<'f> {
     pub(crate) name: &'f [u8],
     /// The id of its name, if a unit has that name and [`Symbols::numbered`] has looked it up.
     pub(crate) name_id: Option<NameId>,
-    pub(crate) start: u64,
+    pub(crate) start: ImageAddr,
     /// The symbol's own size; for size 0, up to the next symbol, to data (see [`data_after`]) or the end of the section.
-    pub(crate) end: u64,
+    pub(crate) end: ImageAddr,
     /// False for a label of assembly code (`STT_NOTYPE`). clang's basic-block sections begin with a label that has a
     /// size: such labels are parts of functions.
     pub(crate) function: bool,
@@ -109,7 +109,7 @@ impl<'f> Symbols<'f> {
     }
 
     /// The symbols that start at `address`, in the order of the symbol table.
-    pub(crate) fn at(&self, address: u64) -> &[CodeSymbol<'f>] {
+    pub(crate) fn at(&self, address: ImageAddr) -> &[CodeSymbol<'f>] {
         let first = self.sorted.partition_point(|symbol| symbol.start < address);
         // Any number of symbols may start at one address, and this may be called as often.
         let count = self.sorted[first..].partition_point(|symbol| symbol.start == address);
@@ -127,7 +127,7 @@ impl<'f> Symbols<'f> {
     }
 
     /// All symbols from an address on, by address.
-    pub(crate) fn starting_from(&self, address: u64) -> &[CodeSymbol<'f>] {
+    pub(crate) fn starting_from(&self, address: ImageAddr) -> &[CodeSymbol<'f>] {
         let first = self.sorted.partition_point(|symbol| symbol.start < address);
         &self.sorted[first..]
     }
@@ -155,11 +155,11 @@ fn code_symbol<'f>(
     code.then(|| CodeSymbol {
         name: symbol.name,
         name_id: None,
-        start: symbol.address,
-        end: match symbol.size {
+        start: ImageAddr(symbol.address),
+        end: ImageAddr(match symbol.size {
             0 => section.range.end,
             size => symbol.address.saturating_add(size).min(section.range.end),
-        },
+        }),
         function: typed || (symbol.size > 0 && names_part(symbol.name)),
         typed,
         indirect: symbol.kind == SymbolKind::Indirect,
@@ -180,8 +180,8 @@ fn set_ends<'f>(image: &Image<'f>, sorted: &mut [CodeSymbol<'f>], diagnostics: &
     let mut marks = image.code_marks.clone();
     marks.sort_unstable();
     // Any number of symbols may begin at one address: the data behind it is looked up once.
-    let mut asked = (0, 0, None);
-    let mut next = u64::MAX;
+    let mut asked = (AddressRange { start: 0, end: 0 }, None);
+    let mut next = ImageAddr(u64::MAX);
     for i in (0..sorted.len()).rev() {
         if i + 1 < sorted.len() && sorted[i + 1].start > sorted[i].start {
             next = sorted[i + 1].start;
@@ -189,19 +189,19 @@ fn set_ends<'f>(image: &Image<'f>, sorted: &mut [CodeSymbol<'f>], diagnostics: &
         let symbol = &mut sorted[i];
         if !symbol.sized {
             symbol.end = next.min(symbol.end);
-            if (asked.0, asked.1) != (symbol.start, symbol.end) {
-                asked = (symbol.start, symbol.end, data_after(&marks, symbol.start, symbol.end));
+            if asked.0 != symbol.range() {
+                asked = (symbol.range(), data_after(&marks, symbol.range()));
             }
-            symbol.end = asked.2.unwrap_or(symbol.end);
+            symbol.end = asked.1.unwrap_or(symbol.end);
             if symbol.function {
-                diagnostics.add(Kind::SymbolWithoutSize, symbol.start, || {
+                diagnostics.add(Kind::SymbolWithoutSize, symbol.start.0, || {
                     format!("{} at {:#x}", String::from_utf8_lossy(symbol.name), symbol.start)
                 });
             }
         }
         if symbol.end - symbol.start > MAX_PIECE {
             symbol.end = symbol.start + MAX_PIECE;
-            diagnostics.add(Kind::Cap(Cap::SymbolBytes), symbol.start, || {
+            diagnostics.add(Kind::Cap(Cap::SymbolBytes), symbol.start.0, || {
                 let name = String::from_utf8_lossy(symbol.name);
                 format!("{name} at {:#x} has more than {MAX_PIECE} bytes", symbol.start)
             });
@@ -224,16 +224,16 @@ fn is_kept(symbol: &Symbol<'_>) -> bool {
     symbol.binding == Binding::Local && !symbol.dynamic && !symbol.hidden && symbol.kind != SymbolKind::Data
 }
 
-/// The start of data that ends a function without a size, which begins at `start` and ends at `end` at the latest: a
-/// sized object, or a mapping symbol for data (`$d`) that no code follows. Data that code follows are constants of
-/// the function. `marks` are sorted.
-fn data_after(marks: &[CodeMark], start: u64, end: u64) -> Option<u64> {
-    let behind = &marks[marks.partition_point(|mark| mark.address <= start)..];
+/// The start of data that ends a function without a size: a sized object, or a mapping symbol for data (`$d`) that no
+/// code follows. Data that code follows are constants of the function. `most` is the range up to the next symbol or the
+/// end of the section. `marks` are sorted.
+fn data_after(marks: &[CodeMark], most: AddressRange) -> Option<ImageAddr> {
+    let behind = &marks[marks.partition_point(|mark| mark.address <= most.start)..];
     let mut data = None;
-    for mark in behind.iter().take_while(|mark| mark.address < end) {
+    for mark in behind.iter().take_while(|mark| mark.address < most.end) {
         match mark.kind {
-            MarkKind::Object => return Some(data.unwrap_or(mark.address)),
-            MarkKind::Data => data = data.or(Some(mark.address)),
+            MarkKind::Object => return data.or(Some(ImageAddr(mark.address))),
+            MarkKind::Data => data = data.or(Some(ImageAddr(mark.address))),
             MarkKind::Code | MarkKind::Thumb => data = None,
         }
     }
@@ -247,8 +247,8 @@ fn is_of_linker(name: &[u8], sections: &HashSet<&[u8]>) -> bool {
 
 /// Sorts items by address, those at one address in the order of the list. Indexes are sorted instead of the items,
 /// which are large.
-pub(crate) fn sorted_by_start<T: Copy>(list: &[T], start: impl Fn(&T) -> u64) -> Vec<T> {
-    let mut places: Vec<(u64, u32)> = list.iter().map(start).zip(0..).collect();
+fn sorted_by_start<T: Copy>(list: &[T], start: impl Fn(&T) -> ImageAddr) -> Vec<T> {
+    let mut places: Vec<(ImageAddr, u32)> = list.iter().map(start).zip(0..).collect();
     places.sort_unstable();
     places.into_iter().map(|(_, at)| list[at as usize]).collect()
 }
@@ -256,7 +256,7 @@ pub(crate) fn sorted_by_start<T: Copy>(list: &[T], start: impl Fn(&T) -> u64) ->
 impl CodeSymbol<'_> {
     /// The addresses of its code.
     pub(crate) fn range(&self) -> AddressRange {
-        AddressRange { start: self.start, end: self.end }
+        AddressRange::new(self.start, self.end)
     }
 
     /// True if the symbol has exactly this name; `bytes` returns the bytes of the name.
@@ -310,7 +310,7 @@ mod tests {
         use MarkKind::{Code, Data, Object};
         let ends = |marks: &[(u64, MarkKind)]| {
             let marks: Vec<_> = marks.iter().map(|&(address, kind)| CodeMark { address, kind }).collect();
-            data_after(&marks, 0x10, 0x40)
+            data_after(&marks, AddressRange { start: 0x10, end: 0x40 }).map(|at| at.0)
         };
         assert_eq!(ends(&[]), None);
         assert_eq!(ends(&[(0x10, Code), (0x20, Object)]), Some(0x20));

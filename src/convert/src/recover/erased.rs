@@ -1,11 +1,11 @@
 //! Functions whose address the linker erased, and the addresses at which they were found.
 
-use crate::model::{AddressRange, How};
+use crate::model::{AddressRange, How, UnitId};
 
 /// An erased function: its unit and its index in [`crate::model::UnitRecords::erased`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Erased {
-    pub(crate) unit: usize,
+    pub(crate) unit: UnitId,
     pub(crate) index: usize,
 }
 

@@ -32,19 +32,19 @@ use crate::util::text::base_name;
 /// A codeless function.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct CodelessId {
-    unit: usize,
+    unit: UnitId,
     /// Index into [`crate::model::UnitRecords::codeless`].
     index: usize,
 }
 
 /// The addresses at which each codeless function may be.
-type CodelessAt = HashMap<CodelessId, HashSet<u64>>;
+type CodelessAt = HashMap<CodelessId, HashSet<ImageAddr>>;
 
 /// An address at which a codeless function is.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct CodelessEntry {
     codeless: CodelessId,
-    address: u64,
+    address: ImageAddr,
 }
 
 /// Functions at one address that are compared with each codeless function that may be there.
@@ -52,7 +52,7 @@ const MAX_HERE: usize = 256;
 
 /// A function with code, in the form in which it is compared.
 struct CodeHere {
-    unit: usize,
+    unit: UnitId,
     origin: OriginId,
     instance: Instance,
     len: u32,
@@ -76,22 +76,22 @@ pub(crate) fn find<'u, 'f>(
     found.retain(|_, addresses| addresses.len() == 1);
     found.extend(instances);
     let here = here(&recovered, &found);
-    let entries = |(codeless, addresses): (CodelessId, HashSet<u64>)| {
+    let entries = |(codeless, addresses): (CodelessId, HashSet<ImageAddr>)| {
         addresses.into_iter().map(move |address| CodelessEntry { codeless, address })
     };
     let mut list: Vec<CodelessEntry> = found.into_iter().flat_map(entries).collect();
     list.sort_unstable();
     let lines = FoldedLines::new(&recovered, &list);
     for CodelessEntry { codeless: id, address } in list {
-        let CodelessId { unit: unit_index, index } = id;
+        let CodelessId { unit, index } = id;
         let Some(here) = here.get(&address).filter(|here| here.len() <= MAX_HERE) else { continue };
-        let codeless = recovered.records.units[unit_index].codeless[index];
-        let origin = recovered.units.origin_of(unit_index, codeless.origin);
+        let codeless = recovered.records.units[unit.index()].codeless[index];
+        let origin = recovered.units.origin_of(unit, codeless.origin);
         let name = names.of_origin(origin);
         let shared = codeless.external || is_program_wide(names.text(name));
         let own = |other: &CodeHere| {
             // A function of another unit with this declaration is its own copy, and a symbol may belong to either.
-            let same = match (other.unit == unit_index, by_die.contains(&id)) {
+            let same = match (other.unit == unit, by_die.contains(&id)) {
                 (true, _) => other.instance == codeless.instance,
                 (false, true) => other.instance.is_same_elsewhere(codeless.instance),
                 (false, false) => true,
@@ -102,16 +102,15 @@ pub(crate) fn find<'u, 'f>(
         if here.iter().any(own) {
             continue;
         }
-        let Some(remains) = here.iter().find(|other| other.unit == unit_index).or(here.first()) else {
+        let Some(remains) = here.iter().find(|other| other.unit == unit).or(here.first()) else {
             continue;
         };
-        let start = ImageAddr(address);
-        let range = AddressRange::of(start, remains.len);
-        let rows = lines.of(recovered.unit(unit_index), unit_index, range);
-        let code = &mut recovered.code[unit_index];
+        let range = AddressRange::of(address, remains.len);
+        let rows = lines.of(recovered.unit(unit), unit, range);
+        let code = &mut recovered.code[unit.index()];
         let (first, scopes) = (code.pieces.len() as u32, code.scopes.len() as u32);
         let how = How::CallSite;
-        code.pieces.push(UnitPiece { start, len: remains.len, how, rows });
+        code.pieces.push(UnitPiece { start: address, len: remains.len, how, rows });
         code.functions.push(UnitFunction {
             die: codeless.die,
             origin: codeless.origin,
@@ -131,9 +130,9 @@ pub(crate) fn find<'u, 'f>(
 /// another of the same code, and inlines the other's code in place of the jump.
 struct FoldedLines {
     /// By unit: how many of its codeless functions were found.
-    found: HashMap<usize, usize>,
+    found: HashMap<UnitId, usize>,
     /// By unit and address.
-    here: HashMap<(usize, u64), usize>,
+    here: HashMap<(UnitId, ImageAddr), usize>,
 }
 
 impl FoldedLines {
@@ -146,22 +145,22 @@ impl FoldedLines {
         for &CodelessEntry { codeless, address } in found {
             *lines.here.entry((codeless.unit, address)).or_default() += 1;
         }
-        lines.found.retain(|unit, found| *found == recovered.records.units[*unit].codeless.len());
+        lines.found.retain(|unit, found| *found == recovered.records.units[unit.index()].codeless.len());
         lines
     }
 
     /// The rows of the only sequence of a range that no function of its unit has, if no other function of the unit
     /// may have it.
-    fn of(&self, unit: UnitView<'_, '_>, index: usize, range: AddressRange) -> RowRange {
-        let AddressRange { start, .. } = range;
+    fn of(&self, unit: UnitView<'_, '_>, id: UnitId, range: AddressRange) -> RowRange {
+        let start = range.start();
         if !unit.records.erased.is_empty()
-            || !self.found.contains_key(&index)
-            || self.here.get(&(index, start)) != Some(&1)
+            || !self.found.contains_key(&id)
+            || self.here.get(&(id, start)) != Some(&1)
         {
             return RowRange::default();
         }
-        let first = unit.traces.unclaimed.partition_point(|lines| lines.start.0 < start);
-        let at_start = unit.traces.unclaimed[first..].iter().take_while(|lines| lines.start.0 == start);
+        let first = unit.traces.unclaimed.partition_point(|lines| lines.start < start);
+        let at_start = unit.traces.unclaimed[first..].iter().take_while(|lines| lines.start == start);
         let mut of_range = at_start.filter(|lines| lines.range() == range && !lines.continues);
         match (of_range.next(), of_range.next()) {
             (Some(only), None) if !only.in_doubt => only.rows,
@@ -177,7 +176,7 @@ fn called(
     machine: &Machine<'_, '_>,
 ) -> (CodelessAt, Vec<AtomicBool>) {
     let named: Vec<AtomicBool> = (0..names.len()).map(|_| AtomicBool::new(false)).collect();
-    let of_unit = |(unit_index, unit): (usize, UnitView<'_, '_>)| {
+    let of_unit = |(id, unit): (UnitId, UnitView<'_, '_>)| {
         for callee in unit.records.callees.iter() {
             let name = names.of_origin(unit.origin_of(callee.origin));
             named[name.index()].store(true, Ordering::Relaxed);
@@ -186,26 +185,22 @@ fn called(
         if unit.records.codeless.is_empty() {
             return targets;
         }
-        let by_die: HashMap<u64, usize> = unit
-            .records
-            .codeless
-            .iter()
-            .enumerate()
-            .map(|(index, codeless)| (codeless.die.0, index))
-            .collect();
+        let codeless = unit.records.codeless.iter().enumerate();
+        let by_die: HashMap<DieOffset, usize> =
+            codeless.map(|(index, codeless)| (codeless.die, index)).collect();
         for call in unit.records.calls.iter().filter(|call| !call.is_tail()) {
             let (Some(return_addr), Some(callee)) = (call.return_addr(), call.callee()) else { continue };
             let callee = unit.records.callees[callee.index()];
-            if let Some(&index) = by_die.get(&callee.die.0).filter(|_| callee.place == CalleePlace::Here)
-                && let Some(target) = machine.call_before(return_addr.0)
+            if let Some(&index) = by_die.get(&callee.die).filter(|_| callee.place == CalleePlace::Here)
+                && let Some(target) = machine.call_before(return_addr)
             {
-                let codeless = CodelessId { unit: unit_index, index };
+                let codeless = CodelessId { unit: id, index };
                 targets.push(CodelessEntry { codeless, address: target });
             }
         }
         targets
     };
-    let found: Vec<Vec<CodelessEntry>> = recovered.par_all().map(of_unit).collect();
+    let found: Vec<Vec<CodelessEntry>> = recovered.par_numbered().map(of_unit).collect();
     let mut targets: CodelessAt = HashMap::default();
     for CodelessEntry { codeless, address } in found.into_iter().flatten() {
         targets.entry(codeless).or_default().insert(address);
@@ -221,10 +216,10 @@ fn by_declaration(
 ) -> (CodelessAt, HashSet<(UnitId, LocalCallee)>) {
     let mut found: CodelessAt = HashMap::default();
     let mut doubtful_callees: HashSet<(UnitId, LocalCallee)> = HashSet::default();
-    for (unit_index, unit) in recovered.all().enumerate() {
+    for (id, unit) in recovered.numbered() {
         let is_uncalled = |index: usize| {
             unit.records.codeless[index].instance != Instance::NAMED
-                && !called.contains_key(&CodelessId { unit: unit_index, index })
+                && !called.contains_key(&CodelessId { unit: id, index })
         };
         let uncalled: Vec<usize> =
             (0..unit.records.codeless.len()).filter(|&index| is_uncalled(index)).collect();
@@ -251,12 +246,11 @@ fn by_declaration(
             doubtful.extend(instances.iter().map(|other| other.die));
             let entries =
                 instances.iter().filter_map(|other| unit.code.pieces.get(other.pieces.start as usize));
-            found
-                .insert(CodelessId { unit: unit_index, index }, entries.map(|entry| entry.start.0).collect());
+            found.insert(CodelessId { unit: id, index }, entries.map(|entry| entry.start).collect());
         }
         for (index, callee) in unit.records.callees.iter().enumerate() {
             if callee.place == CalleePlace::Here && doubtful.contains(&callee.die) {
-                doubtful_callees.insert((UnitId::new(unit_index as u32), LocalCallee(index as u32)));
+                doubtful_callees.insert((id, LocalCallee(index as u32)));
             }
         }
     }
@@ -273,10 +267,10 @@ fn by_symbol(
     found: &mut CodelessAt,
 ) {
     let mut by_name: HashMap<&[u8], Vec<CodelessId>> = HashMap::default();
-    for (unit_index, unit) in recovered.all().enumerate() {
+    for (id, unit) in recovered.numbered() {
         for (index, codeless) in unit.records.codeless.iter().enumerate() {
             let name = names.of_origin(unit.origin_of(codeless.origin));
-            let id = CodelessId { unit: unit_index, index };
+            let id = CodelessId { unit: id, index };
             if named[name.index()].load(Ordering::Relaxed) && !known.contains(&id) {
                 by_name.entry(names.text(name)).or_default().push(id);
             }
@@ -289,8 +283,8 @@ fn by_symbol(
         let CodelessId { unit, index } = codeless;
         let file = !symbol.local
             || symbol.file.is_empty()
-            || *base_name(symbol.file) == *recovered.units.heads[unit].file_name;
-        let fits = file && symbol.local != recovered.records.units[unit].codeless[index].external;
+            || *base_name(symbol.file) == *recovered.units.heads[unit.index()].file_name;
+        let fits = file && symbol.local != recovered.records.units[unit.index()].codeless[index].external;
         fits.then_some(CodelessEntry { codeless, address: symbol.start })
     };
     let functions = symbols.par_iter().filter(|symbol| symbol.function && symbol.sized && !symbol.indirect);
@@ -301,22 +295,17 @@ fn by_symbol(
 }
 
 /// The functions that begin at the found addresses.
-fn here(recovered: &Recovered<'_, '_>, found: &CodelessAt) -> HashMap<u64, Vec<CodeHere>> {
-    let addresses: HashSet<u64> = found.values().flatten().copied().collect();
-    let mut here: HashMap<u64, Vec<CodeHere>> = HashMap::default();
-    for (unit_index, unit) in recovered.all().enumerate() {
+fn here(recovered: &Recovered<'_, '_>, found: &CodelessAt) -> HashMap<ImageAddr, Vec<CodeHere>> {
+    let addresses: HashSet<ImageAddr> = found.values().flatten().copied().collect();
+    let mut here: HashMap<ImageAddr, Vec<CodeHere>> = HashMap::default();
+    for (id, unit) in recovered.numbered() {
         for function in unit.code.functions.iter() {
             let Some(entry) = unit.code.pieces.get(function.pieces.start as usize) else { continue };
-            if addresses.contains(&entry.start.0) {
-                let of = here.entry(entry.start.0).or_default();
+            if addresses.contains(&entry.start) {
+                let of = here.entry(entry.start).or_default();
                 if of.len() <= MAX_HERE {
                     let origin = unit.origin_of(function.origin);
-                    of.push(CodeHere {
-                        unit: unit_index,
-                        origin,
-                        instance: function.instance,
-                        len: entry.len,
-                    });
+                    of.push(CodeHere { unit: id, origin, instance: function.instance, len: entry.len });
                 }
             }
         }

@@ -2,9 +2,7 @@
 
 use crate::diagnostics::{Diagnostics, Kind};
 use crate::merge::names::Names;
-use crate::model::{
-    DieOffset, ImageAddr, LocalOrigin, MAX_PIECE, RowRange, UnitCode, UnitFunction, UnitPiece,
-};
+use crate::model::{DieOffset, LocalOrigin, MAX_PIECE, RowRange, UnitCode, UnitFunction, UnitId, UnitPiece};
 use crate::program::names::itanium::is_program_wide;
 use crate::recover::erased::{Erased, FoundAt};
 use crate::recover::recovered::Recovered;
@@ -21,13 +19,14 @@ pub(crate) fn count(
     found: &HashMap<Erased, FoundAt>,
     diagnostics: &mut Diagnostics,
 ) {
-    let name = |unit: usize, origin: LocalOrigin| names.of_origin(recovered.units.origin_of(unit, origin));
+    let name = |unit: UnitId, origin: LocalOrigin| names.of_origin(recovered.units.origin_of(unit, origin));
     let is_found = |at: &&Erased| found.contains_key(*at);
     for at in all.iter().filter(is_found) {
-        folded[name(at.unit, recovered.records.units[at.unit].erased[at.index].origin).index()] = true;
+        folded[name(at.unit, recovered.records.units[at.unit.index()].erased[at.index].origin).index()] =
+            true;
     }
     for at in all {
-        let erased = &recovered.records.units[at.unit].erased[at.index];
+        let erased = &recovered.records.units[at.unit.index()].erased[at.index];
         let name = name(at.unit, erased.origin);
         let text = || String::from_utf8_lossy(names.text(name)).into_owned();
         let shared = erased.external || is_program_wide(names.text(name));
@@ -54,7 +53,7 @@ pub(crate) fn add<'u, 'f>(
     mut found: HashMap<Erased, FoundAt>,
 ) -> Recovered<'u, 'f> {
     for unit_erased in all.chunk_by(|a, b| a.unit == b.unit) {
-        let unit = unit_erased[0].unit;
+        let unit = unit_erased[0].unit.index();
         let (records, traces) = (&recovered.records.units[unit], &recovered.traces[unit]);
         let UnitCode { pieces, functions, scopes, .. } = &mut recovered.code[unit];
         let mut of_die: Option<HashMap<DieOffset, usize>> = None;
@@ -65,7 +64,7 @@ pub(crate) fn add<'u, 'f>(
             let erased = records.erased[at.index].clone();
             let rows = sequence.map_or(RowRange::default(), |index| traces.unclaimed[index].rows);
             let len = range.len().min(MAX_PIECE) as u32;
-            let piece = UnitPiece { start: ImageAddr(range.start), len, how, rows };
+            let piece = UnitPiece { start: range.start(), len, how, rows };
             let of_die = of_die.get_or_insert_with(|| {
                 functions.iter().enumerate().map(|(index, function)| (function.die, index)).collect()
             });

@@ -5,7 +5,7 @@
 //! function. An unclaimed sequence is cut to the length of the functions that kept the address at which it begins, if
 //! all of these have one length and no later row has another line.
 
-use crate::model::{How, Row};
+use crate::model::{How, ImageAddr, Row};
 use crate::recover::recovered::Recovered;
 use crate::util::hash::HashMap;
 
@@ -16,9 +16,9 @@ pub(crate) fn cut<'u, 'f>(mut recovered: Recovered<'u, 'f>) -> Recovered<'u, 'f>
         return recovered;
     }
     // By start: the length of the functions that kept their address; 0 if there are several lengths.
-    let mut lens: HashMap<u64, u32> = HashMap::default();
+    let mut lens: HashMap<ImageAddr, u32> = HashMap::default();
     for piece in code.iter().flat_map(|unit| unit.pieces.iter()).filter(|piece| piece.how == How::LiveRange) {
-        let len = lens.entry(piece.start.0).or_insert(piece.len);
+        let len = lens.entry(piece.start).or_insert(piece.len);
         if *len != piece.len {
             *len = 0;
         }
@@ -26,7 +26,7 @@ pub(crate) fn cut<'u, 'f>(mut recovered: Recovered<'u, 'f>) -> Recovered<'u, 'f>
     for (code, traces) in code.iter().zip(traces) {
         for lines in traces.unclaimed.iter_mut().filter(|lines| !lines.in_doubt) {
             let rows = code.rows_of(lines.rows);
-            let Some(&len) = lens.get(&lines.start.0).filter(|len| 0 < **len && **len < lines.len) else {
+            let Some(&len) = lens.get(&lines.start).filter(|len| 0 < **len && **len < lines.len) else {
                 continue;
             };
             let (own, behind) = rows.split_at(rows.partition_point(|row| row.offset < len));

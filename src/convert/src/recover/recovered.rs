@@ -60,7 +60,8 @@ impl<'u, 'f> Recovered<'u, 'f> {
         Recovered { units, records, code, traces, doubtful_callees, inlines }
     }
 
-    pub(crate) fn unit(&self, index: usize) -> UnitView<'_, 'f> {
+    pub(crate) fn unit(&self, unit: UnitId) -> UnitView<'_, 'f> {
+        let index = unit.index();
         UnitView {
             head: &self.units.heads[index],
             map: &self.units.maps[index],
@@ -72,11 +73,20 @@ impl<'u, 'f> Recovered<'u, 'f> {
 
     /// All units, in the order of the file.
     pub(crate) fn all(&self) -> impl ExactSizeIterator<Item = UnitView<'_, 'f>> + Clone {
-        (0..self.code.len()).map(|index| self.unit(index))
+        self.numbered().map(|(_, unit)| unit)
     }
 
-    /// The same for parallel iteration, with indexes.
-    pub(crate) fn par_all(&self) -> impl IndexedParallelIterator<Item = (usize, UnitView<'_, 'f>)> {
-        (0..self.code.len()).into_par_iter().map(|index| (index, self.unit(index)))
+    /// The same with their ids.
+    pub(crate) fn numbered(&self) -> impl ExactSizeIterator<Item = (UnitId, UnitView<'_, 'f>)> + Clone {
+        (0..self.code.len() as u32).map(|number| self.with_id(UnitId::new(number)))
+    }
+
+    /// The same for parallel iteration.
+    pub(crate) fn par_numbered(&self) -> impl IndexedParallelIterator<Item = (UnitId, UnitView<'_, 'f>)> {
+        (0..self.code.len() as u32).into_par_iter().map(|number| self.with_id(UnitId::new(number)))
+    }
+
+    fn with_id(&self, unit: UnitId) -> (UnitId, UnitView<'_, 'f>) {
+        (unit, self.unit(unit))
     }
 }

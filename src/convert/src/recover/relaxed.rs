@@ -11,7 +11,7 @@
 //! addresses may be those of other calls.
 
 use crate::diagnostics::{Diagnostics, Kind};
-use crate::model::{AddressRange, Calls, How, Lost, NONE16, Row, UnitCode};
+use crate::model::{AddressRange, Calls, How, ImageAddr, Lost, NONE16, Row, UnitCode};
 use crate::util::hash::HashMap;
 
 /// ELF `e_machine` of processors with linker relaxation.
@@ -25,16 +25,16 @@ const MIN_INSTRUCTION: u32 = 2;
 pub(crate) fn fit<'f>(
     machine: u16,
     mut code: Vec<UnitCode<'f>>,
-    first: impl Fn(AddressRange) -> Option<u64>,
+    first: impl Fn(AddressRange) -> Option<ImageAddr>,
     diagnostics: &mut Diagnostics,
 ) -> Vec<UnitCode<'f>> {
     if !RELAXED.contains(&machine) {
         return code;
     }
     // By start: the length of the functions that kept their address; 0 if there are several lengths.
-    let mut lens: HashMap<u64, u32> = HashMap::default();
+    let mut lens: HashMap<ImageAddr, u32> = HashMap::default();
     for piece in code.iter().flat_map(|unit| unit.pieces.iter()).filter(|piece| piece.how == How::LiveRange) {
-        let len = lens.entry(piece.start.0).or_insert(piece.len);
+        let len = lens.entry(piece.start).or_insert(piece.len);
         if *len != piece.len {
             *len = 0;
         }
@@ -42,9 +42,9 @@ pub(crate) fn fit<'f>(
     for UnitCode { functions, pieces, rows, .. } in &mut code {
         for function in functions.iter_mut().filter(|function| function.how != How::LiveRange) {
             for piece in &mut pieces[function.pieces.start as usize..function.pieces.end as usize] {
-                let len = lens.get(&piece.start.0).filter(|len| (1..piece.len).contains(*len));
+                let len = lens.get(&piece.start).filter(|len| (1..piece.len).contains(*len));
                 let Some(&len) = len else { continue };
-                let start = piece.start.0;
+                let start = piece.start;
                 let same = first(AddressRange::of(piece.start, len))
                     .map_or(MIN_INSTRUCTION, |at| (at - start) as u32);
                 let own = piece.rows.start as usize..(piece.rows.start + piece.rows.len) as usize;
@@ -76,7 +76,7 @@ pub(crate) fn fit<'f>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{DieOffset, ImageAddr, Instance, LocalOrigin, RowRange, UnitFunction, UnitPiece};
+    use crate::model::{DieOffset, Instance, LocalOrigin, RowRange, UnitFunction, UnitPiece};
 
     fn code(pieces: &[(u64, u32, How)]) -> UnitCode<'static> {
         let row = |offset| Row { offset, scope: 0, line: 1, file: 0, column: 0 };
@@ -117,7 +117,7 @@ mod tests {
         let units = vec![live, folded];
         let mut diagnostics = Diagnostics::default();
         // The first call is behind the second row, and becomes shorter.
-        let first = |code: AddressRange| Some(code.start + 0x26);
+        let first = |code: AddressRange| Some(code.start() + 0x26);
         let units = fit(62, units, first, &mut diagnostics);
         assert_eq!(units[1].pieces[0].len, 0x44);
         let units = fit(243, units, first, &mut diagnostics);

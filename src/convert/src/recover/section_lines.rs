@@ -8,7 +8,7 @@
 //! functions here: with `-g1` clang describes only functions with inlined calls.
 
 use crate::diagnostics::{Cap, Diagnostics, Kind};
-use crate::model::{AddressRange, BareLines, How, ImageAddr, Row, RowRange, UnitCode, UnitTraces};
+use crate::model::{AddressRange, BareLines, How, ImageAddr, Row, RowRange, UnitCode, UnitId, UnitTraces};
 use crate::recover::recovered::{Recovered, UnitView};
 use crate::util::budget::Budget;
 use crate::util::hash::{HashMap, HashSet};
@@ -37,45 +37,45 @@ pub(crate) fn part<'u, 'f>(
     mut recovered: Recovered<'u, 'f>,
     diagnostics: &mut Diagnostics,
 ) -> Recovered<'u, 'f> {
-    let begun: HashSet<u64> = recovered.all().flat_map(lines_of).map(|lines| lines.start.0).collect();
+    let begun: HashSet<ImageAddr> = recovered.all().flat_map(lines_of).map(|lines| lines.start).collect();
     if begun.is_empty() {
         return recovered;
     }
     // Units with a function at the start of one of these sequences, in the order of the program.
-    let mut there: HashMap<u64, Vec<usize>> = HashMap::default();
-    for (index, unit) in recovered.all().enumerate() {
+    let mut there: HashMap<ImageAddr, Vec<UnitId>> = HashMap::default();
+    for (id, unit) in recovered.numbered() {
         if !unit.code.pieces.iter().any(|piece| piece.how == How::LiveRange) {
             continue;
         }
-        let starts = unit.code.pieces.iter().map(|piece| piece.start.0);
-        for start in starts.chain(unit.traces.bare.iter().map(|lines| lines.start.0)) {
+        let starts = unit.code.pieces.iter().map(|piece| piece.start);
+        for start in starts.chain(unit.traces.bare.iter().map(|lines| lines.start)) {
             if begun.contains(&start) {
                 let of = there.entry(start).or_default();
-                if of.last() != Some(&index) {
-                    of.push(index);
+                if of.last() != Some(&id) {
+                    of.push(id);
                 }
             }
         }
     }
     let steps = Budget::new(MAX_STEPS);
-    let mut standing: HashMap<usize, Vec<Standing>> = HashMap::default();
-    let mut parted: Vec<(usize, Vec<Parted>)> = Vec::new();
-    for (index, unit) in recovered.all().enumerate() {
+    let mut standing: HashMap<UnitId, Vec<Standing>> = HashMap::default();
+    let mut parted: Vec<(UnitId, Vec<Parted>)> = Vec::new();
+    for (id, unit) in recovered.numbered() {
         let mut of_unit = Vec::new();
         for lines in lines_of(unit) {
-            let others = there.get(&lines.start.0).map_or(&[][..], |others| others);
-            let found = others.iter().take(MAX_THERE).filter(|other| **other != index).find_map(|&other| {
+            let others = there.get(&lines.start).map_or(&[][..], |others| others);
+            let found = others.iter().take(MAX_THERE).filter(|other| **other != id).find_map(|&other| {
                 let of_other = standing.entry(other).or_insert_with(|| ranges(recovered.unit(other)));
                 covered(unit, lines, of_other, &steps)
             });
             of_unit.extend(found.map(|ranges| (*lines, ranges)));
         }
         if !of_unit.is_empty() {
-            parted.push((index, of_unit));
+            parted.push((id, of_unit));
         }
     }
-    for (index, of_unit) in parted {
-        cut(&mut recovered.code[index], &mut recovered.traces[index], &of_unit);
+    for (id, of_unit) in parted {
+        cut(&mut recovered.code[id.index()], &mut recovered.traces[id.index()], &of_unit);
     }
     if steps.is_short() {
         diagnostics.add(Kind::Cap(Cap::FoldedSections), 0, || {
@@ -164,5 +164,5 @@ fn clip(code: &mut UnitCode<'_>, lines: &BareLines, range: AddressRange) -> Bare
         .collect();
     let kept = RowRange { start: code.rows.len() as u32, len: own.len() as u32 };
     code.rows.own_mut().extend(own);
-    BareLines { start: ImageAddr(range.start), len, rows: kept, continues: false, in_doubt: false }
+    BareLines { start: range.start(), len, rows: kept, continues: false, in_doubt: false }
 }

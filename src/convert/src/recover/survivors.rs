@@ -3,7 +3,8 @@
 use std::ops::Range;
 
 use crate::merge::names::Names;
-use crate::model::{AddressRange, DieOffset, How, Instance, NameId, OriginId, UnitFunction};
+use crate::merge::units::Definition;
+use crate::model::{AddressRange, DieOffset, How, Instance, NameId, OriginId, UnitFunction, UnitId};
 use crate::program::names::itanium::is_program_wide;
 use crate::recover::recovered::Recovered;
 use crate::util::hash::{HashMap, Keyed};
@@ -25,7 +26,7 @@ pub(crate) struct LiveFunctions {
 pub(crate) struct Survivor {
     /// The range of its code.
     range: AddressRange,
-    pub(crate) unit: usize,
+    pub(crate) unit: UnitId,
     pub(crate) die: DieOffset,
     pub(crate) origin: OriginId,
     pub(crate) instance: Instance,
@@ -41,13 +42,13 @@ impl LiveFunctions {
         let count = names.len();
         let mut definitions = Definitions::new(count);
         let (mut live, mut folded) = (vec![false; count], vec![false; count]);
-        for (index, unit) in recovered.all().enumerate() {
+        for (id, unit) in recovered.numbered() {
             for function in unit.code.functions.iter() {
                 let origin = unit.origin_of(function.origin);
                 let name = names.of_origin(origin);
                 let shared = function.external || is_program_wide(names.text(name));
                 if shared {
-                    definitions.add(name, (index, origin));
+                    definitions.add(name, Definition { unit: id, origin });
                     let set = if function.how == How::LiveRange { &mut live } else { &mut folded };
                     set[name.index()] = true;
                 }
@@ -56,7 +57,7 @@ impl LiveFunctions {
                     let UnitFunction { die, instance, .. } = *function;
                     survivors.push(Survivor {
                         range: piece.range(),
-                        unit: index,
+                        unit: id,
                         die,
                         origin,
                         instance,
@@ -85,9 +86,6 @@ impl LiveFunctions {
     }
 }
 
-/// A definition: the unit that has it, and its origin.
-pub(crate) type Definition = (usize, OriginId);
-
 /// Definitions of one name that are kept apart. If a name has more, no function of that name is certain to be a copy,
 /// and none is recovered.
 const MAX_DEFINITIONS: usize = 8;
@@ -106,9 +104,11 @@ impl Definitions {
 
     pub(crate) fn add(&mut self, name: NameId, definition: Definition) {
         let first = *self.first[name.index()].get_or_insert(definition);
-        if first.1 != definition.1 {
+        if first.origin != definition.origin {
             let others = self.others.entry(name).or_default();
-            if others.len() + 1 < MAX_DEFINITIONS && others.iter().all(|known| known.1 != definition.1) {
+            if others.len() + 1 < MAX_DEFINITIONS
+                && others.iter().all(|known| known.origin != definition.origin)
+            {
                 others.push(definition);
             }
         }

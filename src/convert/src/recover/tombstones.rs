@@ -22,15 +22,17 @@ use rayon::prelude::*;
 
 use crate::diagnostics::{Cap, Diagnostics, Kind};
 use crate::merge::names::Names;
+use crate::merge::units::Definition;
 use crate::model::{
-    AddressRange, BareLines, DieOffset, How, Instance, NONE16, NameId, OriginId, Row, UnitErased,
+    AddressRange, BareLines, DieOffset, How, ImageAddr, Instance, NONE16, NameId, OriginId, Row, UnitErased,
+    UnitId, UnitRecords,
 };
 use crate::program::names::itanium::{is_program_wide, own_spelling};
 use crate::program::symbols::{CodeSymbol, Symbols};
 use crate::recover::erased::{Erased, FoundAt};
 use crate::recover::outcome::{add, count};
 use crate::recover::recovered::Recovered;
-use crate::recover::survivors::{Definition, LiveFunctions, Survivor};
+use crate::recover::survivors::{LiveFunctions, Survivor};
 use crate::toolchain::itanium_abi::is_thunk;
 use crate::toolchain::suffixes::{has_suffix, names_part, whole_name, whole_suffixed};
 use crate::util::budget::Budget;
@@ -49,9 +51,10 @@ pub(crate) fn recover<'u, 'f>(
     diagnostics: &mut Diagnostics,
 ) -> (Recovered<'u, 'f>, Symbols<'f>) {
     let records = &recovered.records.units;
-    let all: Vec<Erased> = (0..records.len())
-        .flat_map(|unit| (0..records[unit].erased.len()).map(move |index| Erased { unit, index }))
-        .collect();
+    let of_unit = |(unit, records): (UnitId, &UnitRecords<'_>)| {
+        (0..records.erased.len()).map(move |index| Erased { unit, index })
+    };
+    let all: Vec<Erased> = (0..).map(UnitId::new).zip(records).flat_map(of_unit).collect();
     if all.is_empty() {
         return (recovered, symbols);
     }
@@ -130,7 +133,7 @@ fn keep_only<K: Eq + Hash, V: Copy + PartialEq>(map: &mut HashMap<K, Option<V>>,
 /// A line sequence that no live function of its unit has: the unit, and the index in [`crate::model::UnitTraces::unclaimed`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct Unclaimed {
-    unit: usize,
+    unit: UnitId,
     index: usize,
 }
 
@@ -144,7 +147,7 @@ struct Finder<'m, 'f> {
     taken: HashSet<Unclaimed>,
     /// How many parts of a function were found at the start of another part of the same function: by unit, DIE and
     /// address.
-    into_own: HashMap<(usize, DieOffset, u64), usize>,
+    into_own: HashMap<(UnitId, DieOffset, ImageAddr), usize>,
     caps: Caps,
 }
 
@@ -168,11 +171,15 @@ impl<'m, 'f> Finder<'m, 'f> {
     }
 
     fn erased(&self, at: Erased) -> &UnitErased {
-        &self.recovered.records.units[at.unit].erased[at.index]
+        &self.recovered.records.units[at.unit.index()].erased[at.index]
     }
 
     fn origin(&self, at: Erased) -> OriginId {
         self.recovered.units.origin_of(at.unit, self.erased(at).origin)
+    }
+
+    fn definition(&self, at: Erased) -> Definition {
+        Definition { unit: at.unit, origin: self.origin(at) }
     }
 
     fn name(&self, at: Erased) -> NameId {
@@ -195,7 +202,7 @@ impl<'m, 'f> Finder<'m, 'f> {
             by_name.get_key_value(&names.find(&name)?)
         };
         // By file, by the name in DIEs and by size: the addresses of the symbols.
-        let mut places: HashMap<(Option<u32>, NameId, u64), HashSet<u64>> = HashMap::default();
+        let mut places: HashMap<(Option<u32>, NameId, u64), HashSet<ImageAddr>> = HashMap::default();
         let place = |symbol: &CodeSymbol<'_>, name| (symbol.file_id, name, symbol.end - symbol.start);
         // With whether the DIE has only the last component of the name.
         let named = |symbol: &'m CodeSymbol<'f>| {
@@ -237,7 +244,7 @@ impl<'m, 'f> Finder<'m, 'f> {
     /// it is the only one that the lines at one of these symbols fit. True if any was placed.
     fn by_own_name(&mut self, open: &[PartSymbol<'f>], by_name: &ByName) -> bool {
         let mut places: HashMap<Erased, Option<AddressRange>> = HashMap::default();
-        let mut functions: HashMap<(usize, AddressRange), Option<Erased>> = HashMap::default();
+        let mut functions: HashMap<(UnitId, AddressRange), Option<Erased>> = HashMap::default();
         for (symbol, name) in open {
             let fits = |at: &&Erased| self.symbol_fits(symbol, **at) && self.fits_lines(symbol, **at);
             for &at in by_name[name].iter().take(MAX_TOGETHER).filter(fits) {
@@ -262,7 +269,7 @@ impl<'m, 'f> Finder<'m, 'f> {
 
     /// True if the function's unit has a sequence at a symbol that fits the function's declaration.
     fn fits_lines(&self, symbol: &CodeSymbol<'f>, at: Erased) -> bool {
-        let unclaimed = &self.recovered.traces[at.unit].unclaimed;
+        let unclaimed = &self.recovered.traces[at.unit.index()].unclaimed;
         let mut lines = self.sequences(at.unit, symbol.range());
         lines.any(|index| self.distance(at, &unclaimed[index]).is_some())
     }
@@ -270,10 +277,10 @@ impl<'m, 'f> Finder<'m, 'f> {
     fn keep(&mut self, at: Erased, found: FoundAt) {
         if self.is_shared(at) {
             let (name, origin) = (self.name(at), self.origin(at));
-            self.known.definitions.add(name, (at.unit, origin));
+            self.known.definitions.add(name, Definition { unit: at.unit, origin });
         }
         if self.erased(at).part {
-            *self.into_own.entry((at.unit, self.erased(at).die, found.range.start)).or_default() += 1;
+            *self.into_own.entry((at.unit, self.erased(at).die, found.range.start())).or_default() += 1;
         }
         self.found.insert(at, found);
     }
@@ -287,8 +294,8 @@ impl<'m, 'f> Finder<'m, 'f> {
     fn is_copy(&self, at: Erased) -> bool {
         let known = self.found.contains_key(&at) || !self.is_shared(at);
         let same = |other: Definition| {
-            let own = (at.unit, self.origin(at));
-            !(self.names.are_apart(other.1, own.1)
+            let own = self.definition(at);
+            !(self.names.are_apart(other.origin, own.origin)
                 || (self.recovered.units.are_apart_there(self.names, other, own) && self.has_lines(at)))
         };
         !known && self.known.definitions.any(self.name(at), same)
@@ -296,7 +303,7 @@ impl<'m, 'f> Finder<'m, 'f> {
 
     /// True if an unclaimed sequence of its unit fits a function, at the range of a function that kept its address.
     fn has_lines(&self, at: Erased) -> bool {
-        let unclaimed = self.recovered.traces[at.unit].unclaimed.iter().enumerate();
+        let unclaimed = self.recovered.traces[at.unit.index()].unclaimed.iter().enumerate();
         let fits = |(index, lines): (usize, &BareLines)| {
             u64::from(lines.len) == self.erased(at).size
                 && !lines.in_doubt
@@ -311,10 +318,10 @@ impl<'m, 'f> Finder<'m, 'f> {
     /// length.
     fn by_lines(&mut self, all: &[Erased]) {
         for unit in all.chunk_by(|a, b| a.unit == b.unit) {
-            let unit_index = unit[0].unit;
+            let id = unit[0].unit;
             let mut by_len: HashMap<u64, (Vec<Erased>, Vec<usize>)> = HashMap::default();
-            for (index, lines) in self.recovered.traces[unit_index].unclaimed.iter().enumerate() {
-                if !lines.in_doubt && !self.taken.contains(&Unclaimed { unit: unit_index, index }) {
+            for (index, lines) in self.recovered.traces[id.index()].unclaimed.iter().enumerate() {
+                if !lines.in_doubt && !self.taken.contains(&Unclaimed { unit: id, index }) {
                     by_len.entry(lines.len.into()).or_default().1.push(index);
                 }
             }
@@ -335,34 +342,35 @@ impl<'m, 'f> Finder<'m, 'f> {
                     functions.truncate(MAX_TOGETHER);
                     sequences.truncate(MAX_TOGETHER);
                 }
-                self.pair(unit_index, &functions, &sequences);
+                self.pair(id, &functions, &sequences);
             }
         }
     }
 
     /// Assigns sequences of one length to functions of one unit.
-    fn pair(&mut self, unit: usize, functions: &[Erased], sequences: &[usize]) {
-        let (code, unclaimed) = (&self.recovered.code[unit], &self.recovered.traces[unit].unclaimed);
+    fn pair(&mut self, unit: UnitId, functions: &[Erased], sequences: &[usize]) {
+        let (code, unclaimed) =
+            (&self.recovered.code[unit.index()], &self.recovered.traces[unit.index()].unclaimed);
         // Sequences with the same rows count as one.
-        let mut numbers: HashMap<(u64, &[Row]), usize> = HashMap::default();
+        let mut numbers: HashMap<(ImageAddr, &[Row]), usize> = HashMap::default();
         let mut kinds: Vec<Vec<usize>> = Vec::new();
         for &index in sequences {
             let BareLines { start, rows, .. } = unclaimed[index];
             let rows = code.rows_of(rows);
-            let kind = *numbers.entry((start.0, rows)).or_insert_with(|| {
+            let kind = *numbers.entry((start, rows)).or_insert_with(|| {
                 kinds.push(Vec::new());
                 kinds.len() - 1
             });
             kinds[kind].push(index);
         }
         kinds.iter_mut().for_each(|kind| kind.reverse());
-        let mut owners: HashMap<u64, Option<Owners>> = HashMap::default();
+        let mut owners: HashMap<ImageAddr, Option<Owners>> = HashMap::default();
         for kind in &kinds {
             let lines = &unclaimed[kind[0]];
-            owners.entry(lines.start.0).or_insert_with(|| self.owners(unit, lines));
+            owners.entry(lines.start).or_insert_with(|| self.owners(unit, lines));
         }
         let may_have = |at, lines: &BareLines| {
-            self.may_have(at, lines, owners.get(&lines.start.0).and_then(Option::as_ref))
+            self.may_have(at, lines, owners.get(&lines.start).and_then(Option::as_ref))
         };
         let mut fits = Vec::new();
         for (sequence, kind) in kinds.iter().enumerate() {
@@ -398,7 +406,7 @@ impl<'m, 'f> Finder<'m, 'f> {
     }
 
     /// The functions of a unit that keep the range of a sequence; `None` if there is none, or no steps are left.
-    fn owners(&self, unit: usize, lines: &BareLines) -> Option<Owners> {
+    fn owners(&self, unit: UnitId, lines: &BareLines) -> Option<Owners> {
         let remaining = self.known.at(lines.range())?;
         let own = remaining.iter().filter(|other| other.unit == unit);
         self.caps
@@ -435,7 +443,7 @@ impl<'m, 'f> Finder<'m, 'f> {
             found.sequence = Some(index);
             return;
         }
-        let range = self.recovered.traces[at.unit].unclaimed[index].range();
+        let range = self.recovered.traces[at.unit.index()].unclaimed[index].range();
         self.keep(at, FoundAt { range, how: How::LineSequence, sequence: Some(index) });
     }
 
@@ -443,15 +451,15 @@ impl<'m, 'f> Finder<'m, 'f> {
     /// begin at a recovered function and do not end with it.
     fn count_ambiguous(&self, diagnostics: &mut Diagnostics) {
         let without = self.found.iter().filter(|(_, found)| found.sequence.is_none());
-        let without: HashSet<(usize, u64)> =
-            without.map(|(at, found)| (at.unit, found.range.start)).collect();
-        for (unit, found) in self.recovered.all().enumerate() {
+        let without: HashSet<(UnitId, ImageAddr)> =
+            without.map(|(at, found)| (at.unit, found.range.start())).collect();
+        for (unit, found) in self.recovered.numbered() {
             for (index, lines) in found.traces.unclaimed.iter().enumerate() {
                 let range = lines.range();
                 if !lines.in_doubt
                     && !found.records.erased.is_empty()
                     && !self.taken.contains(&Unclaimed { unit, index })
-                    && (self.known.at(range).is_some() || without.contains(&(unit, range.start)))
+                    && (self.known.at(range).is_some() || without.contains(&(unit, range.start())))
                 {
                     diagnostics.add(Kind::AmbiguousSequence, range.start, || {
                         format!("{:#x}..{:#x} fits several functions, or none", range.start, range.end)
@@ -462,12 +470,12 @@ impl<'m, 'f> Finder<'m, 'f> {
     }
 
     /// The unassigned sequences of a unit that cover a range.
-    fn sequences(&self, unit: usize, range: AddressRange) -> impl Iterator<Item = usize> {
-        let unclaimed = &self.recovered.traces[unit].unclaimed;
-        let first = unclaimed.partition_point(|lines| lines.start.0 < range.start);
+    fn sequences(&self, unit: UnitId, range: AddressRange) -> impl Iterator<Item = usize> {
+        let unclaimed = &self.recovered.traces[unit.index()].unclaimed;
+        let first = unclaimed.partition_point(|lines| lines.start < range.start());
         let at_start = unclaimed[first..]
             .iter()
-            .take_while(move |lines| lines.start.0 == range.start && self.caps.steps.spend(1));
+            .take_while(move |lines| lines.start == range.start() && self.caps.steps.spend(1));
         at_start
             .enumerate()
             .filter(move |(_, lines)| lines.range() == range)
@@ -477,7 +485,7 @@ impl<'m, 'f> Finder<'m, 'f> {
 
     /// True if another function than this one kept the symbol's range.
     fn folded_here(&self, symbol: &CodeSymbol<'f>, at: Erased) -> bool {
-        let (own, name) = (self.origin(at), self.name(at));
+        let (own, name) = (self.definition(at), self.name(at));
         // A static function of a header is a different function in each unit, and differs from a global one of its
         // name. A function declared elsewhere is another definition, and no copy, if the linker left its lines.
         let has_lines = || self.sequences(at.unit, symbol.range()).next().is_some();
@@ -487,8 +495,8 @@ impl<'m, 'f> Finder<'m, 'f> {
                     && self.names.of_origin(other.origin) == name
                     && !(self.recovered.units.are_apart_there(
                         self.names,
-                        (other.unit, other.origin),
-                        (at.unit, own),
+                        Definition { unit: other.unit, origin: other.origin },
+                        own,
                     ) && has_lines())
             }
             false => self.is_own(other, at),

@@ -28,7 +28,7 @@ pub(crate) fn calls(index: &Index<'_, '_>) -> Vec<(FuncId, Vec<ImageAddr>)> {
             .filter(|call| !call.is_tail() && index.callee(unit, call.callee()) == Callee::Indirect);
         let through = unknown.filter_map(|call| {
             let at = call.return_addr()?;
-            (call.slot != NONE16 || index.functions.machine.is_indirect_call(at.0)).then_some(at)
+            (call.slot != NONE16 || index.functions.machine.is_indirect_call(at)).then_some(at)
         });
         let mut calls: Vec<ImageAddr> = through.collect();
         calls.sort_unstable();

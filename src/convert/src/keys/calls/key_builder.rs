@@ -67,7 +67,7 @@ impl<'i, 'p, 'f> CallKeyBuilder<'i, 'p, 'f> {
         let start = self.index.functions.starts[callee.index()];
         let needed = how.is_some()
             && self.affects_folded_frame(callee)
-            && (!self.index.functions.machine.calls_other_code(return_addr.0, start)
+            && (!self.index.functions.machine.calls_other_code(return_addr, ImageAddr(start))
                 || self.index.calls_made(return_addr, callee));
         self.counts.into_groups += grouped;
         self.counts.keyed += if needed { grouped } else { 0 };

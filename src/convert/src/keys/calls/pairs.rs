@@ -159,9 +159,9 @@ impl CallKeyBuilder<'_, '_, '_> {
                 counts == [calls; 2] && !self.may_be_in_others(lists, callee)
             }
             // A stub belongs to the callee; a thunk belongs to an address.
-            (Some(0), _) if self.index.functions.machine.calls_stub(address.0) => other == callee,
+            (Some(0), _) if self.index.functions.machine.calls_stub(address) => other == callee,
             (Some(calls), _) if calls > 0 => {
-                let straight = self.index.functions.machine.call_before(address.0);
+                let straight = self.index.functions.machine.call_before(address).map(|target| target.0);
                 counts == [calls; 2] && straight.map(CallTarget::At) == self.index.target(callee)
             }
             // The call goes through a register: another call may look the same.

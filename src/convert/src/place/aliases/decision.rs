@@ -6,7 +6,7 @@
 
 use std::cell::RefCell;
 
-use crate::model::{AddressRange, Function, How, Member, NameId, UnitId};
+use crate::model::{AddressRange, Function, How, ImageAddr, Member, NameId, UnitId};
 use crate::place::folding_evidence::{FoldingEvidence, more_files};
 use crate::place::placing::Placing;
 use crate::program::names::itanium::is_mangled;
@@ -25,7 +25,7 @@ pub(crate) fn is_own_function_at_entry(
     folding: &FoldingEvidence,
     placing: &Placing<'_, '_>,
     symbol: &CodeSymbol<'_>,
-    end: u64,
+    end: ImageAddr,
     here: &DescribedFunctions,
     folded: bool,
 ) -> bool {
@@ -42,7 +42,7 @@ pub(crate) fn is_own_function_of_part<'d>(
     folding: &FoldingEvidence,
     placing: &Placing<'_, '_>,
     symbol: &CodeSymbol<'_>,
-    end: u64,
+    end: ImageAddr,
     no_entry: bool,
     here: impl FnOnce() -> &'d DescribedFunctions,
 ) -> bool {
@@ -101,7 +101,7 @@ impl DescribedFunctions {
     ) -> DescribedFunctions {
         let unit = |member: &Member| functions[member.function.index()].source.map(|source| source.unit);
         let units: HashSet<UnitId> = members.iter().filter_map(unit).collect();
-        let file = |unit: &UnitId| placing.recovered.unit(unit.index()).head.file_name.to_vec();
+        let file = |unit: &UnitId| placing.recovered.unit(*unit).head.file_name.to_vec();
         DescribedFunctions {
             erased: !members.iter().any(|member| member.how == How::LiveRange),
             files: units.iter().map(file).collect(),
@@ -130,7 +130,7 @@ fn is_mangled_alias(
     described: &DescribedFunctions,
 ) -> bool {
     let tells = |unit: &UnitId| {
-        let unit = placing.recovered.unit(unit.index());
+        let unit = placing.recovered.unit(*unit);
         unit.head.keeps_callees && unit.head.rewrites.is_none()
     };
     !folding.may_fold()
@@ -147,7 +147,7 @@ fn may_be_own_function(
     folding: &FoldingEvidence,
     placing: &Placing<'_, '_>,
     symbol: &CodeSymbol<'_>,
-    end: u64,
+    end: ImageAddr,
     described: &DescribedFunctions,
 ) -> bool {
     if symbol.indirect || is_tls_init(symbol.name) {
@@ -178,7 +178,7 @@ fn may_be_own_function(
     // describe (`nodebug`).
     if folding.folding_shown
         || described.erased
-        || !folding.sequences(AddressRange { start: symbol.start, end }).is_empty()
+        || !folding.sequences(AddressRange::new(symbol.start, end)).is_empty()
     {
         return true;
     }

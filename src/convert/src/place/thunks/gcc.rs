@@ -1,6 +1,6 @@
 //! Functions that gcc replaced by a jump to another and describes without an address.
 
-use crate::model::{AddressRange, FuncId, Function, Member, NameId, OriginId, UnitId};
+use crate::model::{AddressRange, FuncId, Function, ImageAddr, Member, NameId, OriginId, UnitId};
 use crate::place::claim::{Claim, Claims};
 use crate::place::placing::Placing;
 use crate::place::thunks::bounds::{MAX_COMPARED, MAX_STEPS, units_of};
@@ -9,8 +9,12 @@ use crate::program::names::relation::{Relation, relation, spellings};
 use crate::util::budget::Budget;
 use crate::util::hash::{HashMap, HashSet};
 
-/// A function that gcc replaced by a jump: its code, and its place among the members at that code.
-type Jumping = (u64, u64, Member);
+/// A function that gcc replaced by a jump.
+struct Jumping {
+    code: AddressRange,
+    /// Its place among the members at that code.
+    member: Member,
+}
 
 /// The largest code of such a function in bytes: most other functions that gcc describes without an address are
 /// larger.
@@ -21,7 +25,7 @@ const MAX_JUMP: u64 = 128;
 pub(crate) struct OfGcc {
     pub(crate) units: Vec<UnitId>,
     /// The target of each jump with the function that jumps.
-    pub(crate) added: HashSet<(u64, FuncId)>,
+    pub(crate) added: HashSet<(ImageAddr, FuncId)>,
     /// A cap was reached.
     pub(crate) capped: bool,
 }
@@ -34,16 +38,17 @@ pub(crate) fn find(placing: &Placing<'_, '_>, machine: &Machine<'_, '_>, claims:
     }
     let jumping = may_jump(claims);
     let Claims { functions, dies, .. } = claims;
-    let mut here: HashMap<u64, Vec<UnitId>> = HashMap::default();
-    let mut added: HashSet<(u64, FuncId)> = HashSet::default();
+    let mut here: HashMap<ImageAddr, Vec<UnitId>> = HashMap::default();
+    let mut added: HashSet<(ImageAddr, FuncId)> = HashSet::default();
     let steps = Budget::new(MAX_STEPS);
     let mut described: HashMap<UnitId, HashMap<NameId, Vec<OriginId>>> = HashMap::default();
-    for (start, end, member) in jumping {
-        let is_described =
-            |target: u64| target != start && dies.binary_search_by_key(&target, |die| die.start).is_ok();
+    for Jumping { code, member } in jumping {
+        let is_described = |target: ImageAddr| {
+            target != code.start() && dies.binary_search_by_key(&target, |die| die.start).is_ok()
+        };
         // gcc describes functions without an address for other reasons too (`foo` of `foo.constprop.0`): their code
         // does more than jump.
-        let Some(target) = machine.passes_on(AddressRange { start, end }, is_described) else { continue };
+        let Some(target) = machine.passes_on(code, is_described) else { continue };
         let first = dies.partition_point(|die| die.start < target);
         let at = &mut dies[first];
         let here = here.entry(target).or_insert_with(|| units_with_codeless(placing, at, functions));
@@ -87,15 +92,15 @@ fn may_jump(claims: &Claims) -> Vec<Jumping> {
     let Claims { functions, dies, symbols, .. } = claims;
     let small = symbols.iter().chain(dies).filter(|claim| claim.end - claim.start <= MAX_JUMP);
     small
-        .flat_map(|claim| claim.members.iter().map(|member| (claim.start, claim.end, *member)))
-        .filter(|(.., member)| functions[member.function.index()].source.is_none())
+        .flat_map(|claim| claim.members.iter().map(|&member| Jumping { code: claim.range(), member }))
+        .filter(|jumping| functions[jumping.member.function.index()].source.is_none())
         .collect()
 }
 
 /// The units of the functions at an address that describe codeless functions, sorted.
 fn units_with_codeless(placing: &Placing<'_, '_>, at: &Claim, functions: &[Function]) -> Vec<UnitId> {
     let mut here: Vec<UnitId> = units_of(at, functions)
-        .filter(|unit| !placing.recovered.unit(unit.index()).records.codeless.is_empty())
+        .filter(|unit| !placing.recovered.unit(*unit).records.codeless.is_empty())
         .collect();
     here.sort_unstable();
     here.dedup();
@@ -120,7 +125,7 @@ fn add_fitting(
 
 /// The codeless functions of a unit, by name.
 fn codeless(placing: &Placing<'_, '_>, unit: UnitId) -> HashMap<NameId, Vec<OriginId>> {
-    let unit = placing.recovered.unit(unit.index());
+    let unit = placing.recovered.unit(unit);
     let mut by_name: HashMap<NameId, Vec<OriginId>> = HashMap::default();
     for codeless in &unit.records.codeless {
         let origin = unit.origin_of(codeless.origin);

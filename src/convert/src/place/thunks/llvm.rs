@@ -1,6 +1,6 @@
 //! Functions that LLVM replaced by a jump to another and no longer describes.
 
-use crate::model::{AddressRange, FuncId, Function, How, Member, NameId, UnitId};
+use crate::model::{AddressRange, FuncId, Function, How, ImageAddr, Member, NameId, UnitId};
 use crate::place::aliases::may_be_merged_away;
 use crate::place::bare_lines::{UnitLines, lines, unit_of_lines};
 use crate::place::claim::{Claim, Claims, by_name_alone};
@@ -17,8 +17,7 @@ use crate::util::hash::{HashMap, HashSet};
 
 /// Small code with the functions at it that no DIE describes.
 struct Small {
-    start: u64,
-    end: u64,
+    code: AddressRange,
     functions: Box<[Undecided]>,
 }
 
@@ -68,19 +67,18 @@ impl Llvm<'_, '_, '_> {
     pub(crate) fn add(
         self,
         claims: &mut Claims,
-        of_gcc: &HashSet<(u64, FuncId)>,
+        of_gcc: &HashSet<(ImageAddr, FuncId)>,
         units: &mut Vec<UnitId>,
     ) -> bool {
         let bare = lines(self.placing);
         let small = self.small(claims, &bare);
         let lines = self.lines_of_others(&small);
         let steps = Budget::new(MAX_STEPS);
-        let mut targets: HashMap<u64, JumpTarget> = HashMap::default();
-        for Small { start, end, functions: undecided } in small {
-            let is_described = |target: u64| target != start && at(target, &bare, claims).is_some();
-            let Some(address) = self.machine.passes_on(AddressRange { start, end }, is_described) else {
-                continue;
-            };
+        let mut targets: HashMap<ImageAddr, JumpTarget> = HashMap::default();
+        for Small { code, functions: undecided } in small {
+            let is_described =
+                |target: ImageAddr| target != code.start() && at(target, &bare, claims).is_some();
+            let Some(address) = self.machine.passes_on(code, is_described) else { continue };
             let Some(place) = at(address, &bare, claims) else { continue };
             let target = targets.entry(address).or_insert_with(|| self.target(address, place, claims));
             let is_other = |one: &Undecided| self.is_other(*one, &claims.functions, target, &steps);
@@ -88,7 +86,7 @@ impl Llvm<'_, '_, '_> {
             if target.units.is_empty() || possible.is_empty() {
                 continue;
             }
-            match self.file_of(start, &lines) {
+            match self.file_of(code.start(), &lines) {
                 Some(own) if steps.spend(target.units.len()) => {
                     let before = units.len();
                     units.extend(target.units.iter().filter(|unit| !self.is_of_another(&own, **unit)));
@@ -157,21 +155,21 @@ impl Llvm<'_, '_, '_> {
             let is_behind = || dies.binary_search_by_key(&claim.start, |die| die.start).is_ok();
             if !here.is_empty() && (units_of(claim, functions).next().is_some() || !is_behind()) {
                 let functions = here.as_slice().into();
-                found.push(Small { start: claim.start, end: claim.end, functions });
+                found.push(Small { code: claim.range(), functions });
             }
         }
         found
     }
 
     /// The entry of a described function: its aliases are there.
-    fn entry(&self, function: &Function) -> Option<u64> {
+    fn entry(&self, function: &Function) -> Option<ImageAddr> {
         let source = function.source?;
-        let unit = self.placing.recovered.unit(source.unit.index());
+        let unit = self.placing.recovered.unit(source.unit);
         let entry = unit.code.functions[source.function.index()].pieces.start;
-        Some(unit.code.pieces[entry as usize].start.0)
+        Some(unit.code.pieces[entry as usize].start)
     }
 
-    fn target(&self, address: u64, place: Described, claims: &Claims) -> JumpTarget {
+    fn target(&self, address: ImageAddr, place: Described, claims: &Claims) -> JumpTarget {
         let Claims { functions, dies, symbols, .. } = claims;
         let (at, of_lines) = match place {
             Described::Die(at) => (&dies[at], None),
@@ -226,17 +224,17 @@ impl Llvm<'_, '_, '_> {
 
     /// By address: units with lines that begin there and that none of their functions has. Only for code with a
     /// single symbol.
-    fn lines_of_others(&self, small: &[Small]) -> HashMap<u64, UnitId> {
-        let mut found: HashMap<u64, UnitId> = HashMap::default();
+    fn lines_of_others(&self, small: &[Small]) -> HashMap<ImageAddr, UnitId> {
+        let mut found: HashMap<ImageAddr, UnitId> = HashMap::default();
         if self.folding.may_hide_functions() {
             return found;
         }
-        let starts: HashSet<u64> = small.iter().map(|small| small.start).collect();
-        for (index, unit) in self.placing.recovered.all().enumerate() {
+        let starts: HashSet<ImageAddr> = small.iter().map(|small| small.code.start()).collect();
+        for (id, unit) in self.placing.recovered.numbered() {
             let lines = unit.traces.bare.iter().chain(&unit.traces.unclaimed);
             for lines in lines.filter(|lines| !lines.continues && !lines.in_doubt) {
-                if starts.contains(&lines.start.0) && self.symbols.at(lines.start.0).len() == 1 {
-                    found.insert(lines.start.0, UnitId::new(index as u32));
+                if starts.contains(&lines.start) && self.symbols.at(lines.start).len() == 1 {
+                    found.insert(lines.start, id);
                 }
             }
         }
@@ -244,7 +242,7 @@ impl Llvm<'_, '_, '_> {
     }
 
     /// The object that the only function at an address belongs to, if that is known.
-    fn file_of(&self, address: u64, lines: &HashMap<u64, UnitId>) -> Option<ObjectOf> {
+    fn file_of(&self, address: ImageAddr, lines: &HashMap<ImageAddr, UnitId>) -> Option<ObjectOf> {
         let [symbol] = self.symbols.at(address) else { return None };
         if let Some(unit) = lines.get(&address) {
             return Some(ObjectOf::Unit(*unit));
@@ -253,7 +251,7 @@ impl Llvm<'_, '_, '_> {
     }
 
     fn is_of_another(&self, own: &ObjectOf, unit: UnitId) -> bool {
-        let file = &self.placing.recovered.unit(unit.index()).head.file_name;
+        let file = &self.placing.recovered.unit(unit).head.file_name;
         match own {
             ObjectOf::Unit(own) => *own != unit,
             ObjectOf::File(own) => own[..] != file[..] && self.symbols.has_file(file),
@@ -262,7 +260,7 @@ impl Llvm<'_, '_, '_> {
 }
 
 /// The described code that begins at an address: by a DIE, or by lines alone.
-fn at(address: u64, bare: &[UnitLines], claims: &Claims) -> Option<Described> {
+fn at(address: ImageAddr, bare: &[UnitLines], claims: &Claims) -> Option<Described> {
     let first = |all: &[Claim]| {
         let at = all.partition_point(|claim| claim.start < address);
         all.get(at).filter(|claim| claim.start == address).map(|_| at)

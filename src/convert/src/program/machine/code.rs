@@ -6,7 +6,7 @@ use super::inst::{Convention, Goal, Inst, Op, Values};
 use super::reader::{CodeMarks, Machine, Processor, RunStarts};
 use super::run::{self, InstRun, MAX_INSTRUCTION, Mode};
 use super::{aarch64, arm, riscv};
-use crate::model::AddressRange;
+use crate::model::{AddressRange, ImageAddr};
 use crate::open::{Image, MarkKind};
 
 impl Processor {
@@ -121,7 +121,7 @@ impl<'f> Machine<'_, 'f> {
 
     /// The end of the first instruction of a range that a linker may have made shorter; `None` where there is none, and for processors
     /// other than RISC-V.
-    pub(crate) fn shortened_until(&self, code: AddressRange) -> Option<u64> {
+    pub(crate) fn shortened_until(&self, code: AddressRange) -> Option<ImageAddr> {
         let AddressRange { start, end } = code;
         if !matches!(self.processor?, Processor::RiscV { .. }) {
             return None;
@@ -134,7 +134,7 @@ impl<'f> Machine<'_, 'f> {
                 }
             });
         }
-        until
+        until.map(ImageAddr)
     }
 
     /// Adds everything that may be a direct jump from `start..end`.

@@ -4,7 +4,7 @@
 use super::flow::{Flow, Hop, MAX_STUB, Target};
 use super::reader::{Added, EM_386, EM_AARCH64, EM_ARM, EM_RISCV, EM_X86_64, Machine, Processor, Slots};
 use super::x86;
-use crate::model::AddressRange;
+use crate::model::{AddressRange, ImageAddr};
 use crate::open::KeptRelocation;
 use crate::toolchain::functions::{is_added, is_return_thunk};
 
@@ -18,8 +18,13 @@ impl Machine<'_, '_> {
     /// The function to which small code passes its call on, with unchanged arguments: the only accepted address that
     /// it jumps to, or calls before it returns. Code that compilers add to each function is ignored: a frame, a stack
     /// guard, a counter, calls of a profiler. `None` for code that does anything else, and for a stub.
-    pub(crate) fn passes_on(&self, code: AddressRange, such: impl Fn(u64) -> bool) -> Option<u64> {
+    pub(crate) fn passes_on(
+        &self,
+        code: AddressRange,
+        such: impl Fn(ImageAddr) -> bool,
+    ) -> Option<ImageAddr> {
         let AddressRange { start, end } = code;
+        let such = |target: u64| such(ImageAddr(target));
         // mold gives stubs symbols.
         if self.is_stub(start) {
             return None;
@@ -50,7 +55,7 @@ impl Machine<'_, '_> {
         targets.sort_unstable();
         targets.dedup();
         match targets[..] {
-            [target] => Some(target),
+            [target] => Some(ImageAddr(target)),
             _ => None,
         }
     }

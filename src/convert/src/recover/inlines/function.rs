@@ -1,13 +1,13 @@
 //! Identifies a function, and the ranges of its inlined code, while functions are compared.
 
-use crate::model::OffsetRange;
+use crate::model::{LocalFunc, OffsetRange, UnitId};
 use crate::recover::recovered::UnitView;
 
-/// A function: its unit, and its index there.
+/// A function: its unit, and its number there.
 #[derive(Clone, Copy)]
 pub(crate) struct FunctionAt {
-    pub(crate) unit: usize,
-    pub(crate) function: usize,
+    pub(crate) unit: UnitId,
+    pub(crate) function: LocalFunc,
 }
 
 /// The ranges of each node except the first.

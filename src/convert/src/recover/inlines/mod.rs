@@ -17,7 +17,8 @@ use rayon::prelude::*;
 use crate::diagnostics::{Cap, Diagnostics, Kind};
 use crate::merge::names::Names;
 use crate::model::{
-    AddressRange, How, InlineCounts, OffsetRange, Row, RowRange, Scope, UnitCode, UnitTraces,
+    AddressRange, How, InlineCounts, LocalFunc, OffsetRange, OriginId, Row, RowRange, Scope, UnitCode,
+    UnitTraces,
 };
 use crate::recover::inlines::function::{FunctionAt, Ranges, file};
 use crate::recover::recovered::Recovered;
@@ -45,12 +46,12 @@ pub(crate) fn restore<'u, 'f>(
     let mut counts = InlineCounts::default();
     let mut left = MAX_STEPS;
     let wanted = |&FunctionAt { unit, function }: &FunctionAt| {
-        let found = &recovered.code[unit].functions[function];
+        let found = &recovered.code[unit.index()].functions[function.index()];
         found.how != How::LiveRange && found.lost.any()
     };
-    let units = recovered.code.iter().enumerate();
-    let all = units.flat_map(|(index, unit)| {
-        (0..unit.functions.len()).map(move |function| FunctionAt { unit: index, function })
+    let all = recovered.numbered().flat_map(|(id, unit)| {
+        let functions = (0..unit.code.functions.len() as u32).map(LocalFunc);
+        functions.map(move |function| FunctionAt { unit: id, function })
     });
     let lost: Vec<FunctionAt> = all.filter(wanted).collect();
     make_room(&mut recovered, &lost);
@@ -64,11 +65,11 @@ pub(crate) fn restore<'u, 'f>(
         twins.take(names, &mut recovered, &mut open, &mut counts, &mut left);
     }
     for LostFunction { at, .. } in open {
-        let FunctionAt { unit, function } = at;
-        let laid = Laid::new(&recovered.code[unit], function, &[]);
+        let laid = Laid::new(&recovered.code[at.unit.index()], at.function, &[]);
         lay(&mut recovered, at, laid);
-        let found = &recovered.code[unit].functions[function];
-        if rows_of(&recovered.code[unit], function).is_some_and(|rows| rows.len > 0) {
+        let code = &recovered.code[at.unit.index()];
+        let found = &code.functions[at.function.index()];
+        if rows_of(code, at.function).is_some_and(|rows| rows.len > 0) {
             counts.lost += 1;
             let die = found.die.0;
             diagnostics.add(Kind::LostInlines, die, || {
@@ -87,11 +88,11 @@ pub(crate) fn restore<'u, 'f>(
 /// Reserves memory for the trees and rows of a unit's functions at once: growth would reserve up to twice as much.
 fn make_room(recovered: &mut Recovered<'_, '_>, lost: &[FunctionAt]) {
     recovered.code.par_iter_mut().enumerate().for_each(|(index, unit)| {
-        let first = lost.partition_point(|at| at.unit < index);
-        let of_unit = lost[first..].iter().take_while(|at| at.unit == index);
+        let first = lost.partition_point(|at| at.unit.index() < index);
+        let of_unit = lost[first..].iter().take_while(|at| at.unit.index() == index);
         let (mut scopes, mut rows) = (0, 0);
         for &FunctionAt { function, .. } in of_unit {
-            scopes += unit.functions[function].lost.scopes.len();
+            scopes += unit.functions[function.index()].lost.scopes.len();
             rows += rows_of(unit, function).map_or(0, |rows| rows.len as usize);
         }
         unit.scopes.own_mut().reserve_exact(scopes);
@@ -170,8 +171,8 @@ fn by_all_rows(
 }
 
 /// The rows of a function of one piece, without inlined code.
-fn rows_of(unit: &UnitCode<'_>, function: usize) -> Option<RowRange> {
-    let pieces = unit.functions[function].pieces.clone();
+fn rows_of(unit: &UnitCode<'_>, function: LocalFunc) -> Option<RowRange> {
+    let pieces = unit.functions[function.index()].pieces.clone();
     (pieces.len() == 1).then(|| unit.pieces[pieces.start as usize].rows)
 }
 
@@ -183,7 +184,7 @@ fn by_rows(
     budget: &Budget,
 ) -> Option<Laid> {
     let ranges = places_by_rows(names, recovered, at, budget)?;
-    Some(Laid::new(&recovered.code[at.unit], at.function, &ranges))
+    Some(Laid::new(&recovered.code[at.unit.index()], at.function, &ranges))
 }
 
 fn places_by_rows(
@@ -193,13 +194,13 @@ fn places_by_rows(
     budget: &Budget,
 ) -> Option<Ranges> {
     let unit = recovered.unit(unit);
-    let found = &unit.code.functions[function];
+    let found = &unit.code.functions[function.index()];
     let rows = rows_of(unit.code, function).filter(|rows| rows.len > 0 && !found.lost.beyond)?;
     let rows = unit.code.rows_of(rows).iter();
     let row =
         |row: &Row| places::UnplacedRow { offset: row.offset, file: file(unit, row.file), line: row.line };
     let rows = rows.map(row).collect();
-    let declared = |origin: crate::model::OriginId| {
+    let declared = |origin: OriginId| {
         let origin = names.origin(origin);
         (origin.file.map_or(0, |file| file.number() + 1), origin.line)
     };
@@ -234,7 +235,7 @@ struct Laid {
 impl Laid {
     /// Gives the rows of a function the scopes of nodes with these ranges. Without ranges it only joins rows with the
     /// same content.
-    fn new(unit: &UnitCode<'_>, function: usize, ranges: &[Vec<OffsetRange>]) -> Laid {
+    fn new(unit: &UnitCode<'_>, function: LocalFunc, ranges: &[Vec<OffsetRange>]) -> Laid {
         let mut segments: Vec<Segment> = Vec::new();
         let mut painted: Vec<PaintRange> = Vec::new();
         for (node, ranges) in (1..).zip(ranges) {
@@ -246,14 +247,14 @@ impl Laid {
         }
         Painter::default().paint(&mut painted, &mut segments);
         let joined = |piece: u32| join(unit.rows_of(unit.pieces[piece as usize].rows), &segments);
-        let rows = unit.functions[function].pieces.clone().map(joined).collect();
+        let rows = unit.functions[function.index()].pieces.clone().map(joined).collect();
         Laid { scopes: !ranges.is_empty(), rows }
     }
 }
 
 /// Gives a function its inline tree, and its pieces their rows.
 fn lay(recovered: &mut Recovered<'_, '_>, at: FunctionAt, laid: Laid) {
-    let FunctionAt { unit, function } = at;
+    let (unit, function) = (at.unit.index(), at.function.index());
     let UnitTraces { lost: traces, .. } = &recovered.traces[unit];
     let unit = &mut recovered.code[unit];
     if laid.scopes {
@@ -304,20 +305,17 @@ struct Twins {
 impl Twins {
     fn new(recovered: &Recovered<'_, '_>, open: &[FunctionAt]) -> Twins {
         let wanted: HashSet<AddressRange> =
-            open.iter().filter_map(|&at| range(&recovered.code[at.unit], at.function)).collect();
+            open.iter().filter_map(|&at| range(&recovered.code[at.unit.index()], at.function)).collect();
         let mut twins = Twins { by_range: HashMap::default() };
         if wanted.is_empty() {
             return twins;
         }
-        for (unit_index, unit) in recovered.code.iter().enumerate() {
-            for (index, function) in unit.functions.iter().enumerate() {
+        for (id, unit) in recovered.numbered() {
+            for (number, function) in (0..).map(LocalFunc).zip(unit.code.functions.iter()) {
                 let known = !function.lost.any() || !function.scopes.is_empty();
-                if let Some(range) = range(unit, index).filter(|range| known && wanted.contains(range)) {
-                    twins
-                        .by_range
-                        .entry(range)
-                        .or_default()
-                        .push(FunctionAt { unit: unit_index, function: index });
+                let range = range(unit.code, number).filter(|range| known && wanted.contains(range));
+                if let Some(range) = range {
+                    twins.by_range.entry(range).or_default().push(FunctionAt { unit: id, function: number });
                 }
             }
         }
@@ -358,14 +356,15 @@ impl Twins {
     }
 
     fn add(&mut self, recovered: &Recovered<'_, '_>, at: FunctionAt) {
-        if let Some(range) = range(&recovered.code[at.unit], at.function) {
+        if let Some(range) = range(&recovered.code[at.unit.index()], at.function) {
             self.by_range.entry(range).or_default().push(at);
         }
     }
 
     /// The form in which a function is compared.
     fn at(&self, recovered: &Recovered<'_, '_>, at: FunctionAt) -> &[FunctionAt] {
-        let twins = range(&recovered.code[at.unit], at.function).and_then(|range| self.by_range.get(&range));
+        let twins =
+            range(&recovered.code[at.unit.index()], at.function).and_then(|range| self.by_range.get(&range));
         twins.map_or(&[], |twins| &twins[..twins.len().min(MAX_TWINS)])
     }
 
@@ -379,13 +378,13 @@ impl Twins {
     ) -> Option<Laid> {
         let mut twins = self.at(recovered, open.at)[open.compared..].iter();
         let ranges = twins.find_map(|&twin| twin::compare(names, recovered, twin, open.at, budget))?;
-        Some(Laid::new(&recovered.code[open.at.unit], open.at.function, &ranges))
+        Some(Laid::new(&recovered.code[open.at.unit.index()], open.at.function, &ranges))
     }
 }
 
 /// The range of a function of one piece.
-fn range(unit: &UnitCode<'_>, function: usize) -> Option<AddressRange> {
-    let pieces = unit.functions[function].pieces.clone();
+fn range(unit: &UnitCode<'_>, function: LocalFunc) -> Option<AddressRange> {
+    let pieces = unit.functions[function.index()].pieces.clone();
     let piece = &unit.pieces[pieces.start as usize];
     (pieces.len() == 1).then(|| piece.range())
 }

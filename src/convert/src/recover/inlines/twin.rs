@@ -16,7 +16,8 @@ pub(crate) fn compare(
     budget: &Budget,
 ) -> Option<Ranges> {
     let (twin_unit, unit) = (recovered.unit(known.unit), recovered.unit(lost.unit));
-    let (twin, found) = (&twin_unit.code.functions[known.function], &unit.code.functions[lost.function]);
+    let (twin, found) =
+        (&twin_unit.code.functions[known.function.index()], &unit.code.functions[lost.function.index()]);
     let scopes = twin_unit.code.scopes_of(twin);
     let lost = &unit.traces.lost[found.lost.scopes.start as usize..found.lost.scopes.end as usize];
     if scopes.is_empty() || scopes.len() != lost.len() {
