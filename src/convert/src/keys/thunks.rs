@@ -3,7 +3,7 @@
 //! address is taken (lld for Mach-O with `--icf=safe_thunks`).
 
 use crate::model::{FuncId, ImageAddr, NameId, Owner, Piece, Program};
-use crate::place::thunks::bounds::MAX_THUNK;
+use crate::place::limits::MAX_THUNK;
 use crate::program::machine::Machine;
 use crate::toolchain::functions::may_be_merged;
 use crate::toolchain::suffixes::checked_name;

@@ -1,6 +1,7 @@
 //! Code that the line table has and no DIE describes, as `-g1` leaves all code.
 
 use crate::model::{AddressRange, BareLines, ImageAddr, UnitId};
+use crate::place::limits::MAX_LINES_BEFORE;
 use crate::place::placing::Placing;
 use crate::recover::recovered::UnitView;
 
@@ -25,8 +26,7 @@ pub(crate) fn lines(placing: &Placing<'_, '_>) -> Vec<UnitLines> {
 /// The unit that has lines for an address. Few lines overlap: the last range that begins at or before an address
 /// mostly holds it.
 pub(crate) fn unit_of_lines(lines: &[UnitLines], address: ImageAddr) -> Option<UnitId> {
-    const TRIED: usize = 8;
     let after = lines.partition_point(|lines| lines.range.start() <= address);
-    let mut before = lines[..after].iter().rev().take(TRIED);
+    let mut before = lines[..after].iter().rev().take(MAX_LINES_BEFORE);
     before.find(|lines| address < lines.range.end()).map(|lines| lines.unit)
 }

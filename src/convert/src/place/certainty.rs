@@ -52,8 +52,8 @@ use crate::open::{Image, ImageKind, Linker};
 use crate::place::bare_lines::{UnitLines, lines, unit_of_lines};
 use crate::place::claim::{Claim, Claims};
 use crate::place::folding_evidence::FoldingEvidence;
+use crate::place::limits::{MAX_THUNK, certainty_comparisons};
 use crate::place::placing::Placing;
-use crate::place::thunks::bounds::MAX_THUNK;
 use crate::program::machine::Machine;
 use crate::program::names::itanium::is_mangled;
 use crate::program::names::relation::{Relation, relation, spellings};
@@ -78,8 +78,8 @@ pub(crate) fn decide<'f>(
     merging: &[UnitId],
 ) -> (Claims, Option<Reason>) {
     let can_fold = folding.linker != Linker::NeverFolds && image.kind != ImageKind::Relocatable;
-    let count = symbols.iter().count() + claims.dies.len() + claims.symbols.len();
-    let max_compared = MAX_COMPARED.max(COMPARED_A_SYMBOL * count as u64);
+    let items = symbols.iter().count() + claims.dies.len() + claims.symbols.len();
+    let max_compared = certainty_comparisons(items);
     let is_whole = !can_fold
         || (is_whole(placing, symbols, &claims, max_compared) && !forgets(folding, placing, &claims));
     let lines = lines(placing);
@@ -112,11 +112,6 @@ pub(crate) fn decide<'f>(
     let nameless = check.of_linker();
     (claims, nameless)
 }
-
-/// Comparisons of names with symbols at one address. The limit is the larger of this number and `COMPARED_A_SYMBOL`
-/// for each symbol and each range of code. Only a hostile program has more than a few symbols at each address.
-const MAX_COMPARED: u64 = 1 << 18;
-const COMPARED_A_SYMBOL: u64 = 16;
 
 /// Looks up the symbols at an address. Callers ask in mostly ascending order, and several claims may begin at one address.
 struct SymbolsHere<'a, 'f> {

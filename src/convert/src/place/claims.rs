@@ -17,6 +17,7 @@ use crate::place::aliases::{
 };
 use crate::place::claim::{Claim, Claims, by_name_alone, order};
 use crate::place::folding_evidence::{FoldingEvidence, SymbolEvidence};
+use crate::place::limits::{part_comparisons, symbols_compared_again};
 use crate::place::linkage_names::name_plain;
 use crate::place::named_functions::NamedFunctions;
 use crate::place::nameless::add_nameless;
@@ -95,7 +96,7 @@ fn compare_ranges<'f>(
     some.into_par_iter().map(compare).collect()
 }
 
-/// The bounds on comparisons with symbols: a large program has more ranges and more symbols.
+/// What is left of the limits on comparisons with symbols.
 struct ComparisonCaps {
     max_names: u64,
     max_compared: u64,
@@ -105,9 +106,8 @@ struct ComparisonCaps {
 
 impl ComparisonCaps {
     fn new(symbols: &Symbols<'_>) -> ComparisonCaps {
-        let count = symbols.iter().count() as u64;
-        let max_names = MAX_NAMES.max(NAMES_A_SYMBOL * count);
-        let max_compared = MAX_COMPARED.max(COMPARED_A_SYMBOL * count);
+        let count = symbols.iter().count();
+        let (max_names, max_compared) = (symbols_compared_again(count), part_comparisons(count));
         ComparisonCaps {
             max_names,
             max_compared,
@@ -268,17 +268,6 @@ fn add_symbol_claims<'f>(
         }
     }
 }
-
-/// Symbols that are compared with a second and further range at their address (each may be an alias of a function
-/// there, or a function of its own). The limit is the larger of this number and `NAMES_A_SYMBOL` for each symbol of
-/// the program.
-const MAX_NAMES: u64 = 1 << 18;
-const NAMES_A_SYMBOL: u64 = 4;
-
-/// Comparisons of such symbols, and of functions that share an entry, with the functions of parts; the limit grows in
-/// the same way. One comparison may take microseconds for names that are local to functions.
-const MAX_COMPARED: u64 = 1 << 20;
-const COMPARED_A_SYMBOL: u64 = 16;
 
 /// The indexes of the pieces of each range, except settled ranges.
 fn ranges(pieces: &[DiePiece], settled: &[bool]) -> Vec<Range<usize>> {

@@ -9,6 +9,7 @@ use crate::model::{
 };
 use crate::open::{Format, Image, Linker};
 use crate::place::claim::Claim;
+use crate::place::limits::MAX_LINES_BEFORE;
 use crate::place::placing::{Placing, name_of};
 use crate::program::names::itanium::{is_mangled, is_program_wide};
 use crate::program::names::relation::{Relation, relation};
@@ -183,12 +184,11 @@ impl FoldingEvidence {
     }
 
     /// The unit of such a sequence that begins before an address and goes on there. Sequences seldom overlap, so only
-    /// the last `TRIED` before the address are checked.
+    /// the last ones before the address are checked.
     pub(crate) fn unit_of_lines_over(&self, address: ImageAddr) -> Option<UnitId> {
-        const TRIED: usize = 8;
         let first = self.bare_lines.partition_point(|(_, lines)| lines.start < address);
         let covers = |of: &&(UnitId, BareLines)| address.0 < of.1.range().end;
-        self.bare_lines[..first].iter().rev().take(TRIED).find(covers).map(|of| of.0)
+        self.bare_lines[..first].iter().rev().take(MAX_LINES_BEFORE).find(covers).map(|of| of.0)
     }
 
     /// Line sequences of a range that no function there has; `None` for a sequence that a function there may have.

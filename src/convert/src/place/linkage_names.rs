@@ -12,6 +12,7 @@
 use foldsym_demangle::demangle;
 
 use crate::model::{FuncId, Function, Member, NameId, OriginId, UnitId};
+use crate::place::limits::{MAX_OVERLOADS, MAX_SOLE};
 use crate::place::placing::Placing;
 use crate::program::names::itanium::{enclosing, is_mangled, own_name, plain_base};
 use crate::program::names::relation::{Relation, relation};
@@ -21,13 +22,6 @@ use crate::util::text::base_name;
 
 /// A mangled name and its variants, with the symbols that have it.
 type Name<'s, 'f> = &'s [&'s CodeSymbol<'f>];
-
-/// Names and functions of one plain name that are compared with each other. If there are more, all names are
-/// returned.
-const MAX_TOGETHER: usize = 64;
-
-/// Symbols at one address from which a function's name is chosen.
-const MAX_SOLE: usize = 256;
 
 /// Gives these symbols to the members as their names. Returns the names that fit none, each with its variants.
 pub(crate) fn name_plain<'f>(
@@ -89,7 +83,7 @@ fn assign<'f>(
     named: &[FuncId],
     functions: &mut [Function],
 ) -> Vec<Vec<NameId>> {
-    if names.len().max(named.len()) > MAX_TOGETHER {
+    if names.len().max(named.len()) > MAX_OVERLOADS {
         return names.iter().map(|name| variants(placing, name)).collect();
     }
     let texts: Vec<Option<String>> =

@@ -14,6 +14,7 @@ mod certainty;
 mod claim;
 mod claims;
 mod folding_evidence;
+pub(crate) mod limits;
 mod linkage_names;
 mod named_functions;
 mod nameless;
@@ -25,7 +26,7 @@ mod shared_range;
 mod subprograms;
 mod surplus;
 mod symbol_ranges;
-pub(crate) mod thunks;
+mod thunks;
 
 use foldsym_format::names::MAX_NAME;
 

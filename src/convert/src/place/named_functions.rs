@@ -11,6 +11,7 @@ use std::cell::Cell;
 use crate::diagnostics::{Cap, Diagnostics, Kind};
 use crate::merge::names::Names;
 use crate::model::{FuncId, ImageAddr, NameId};
+use crate::place::limits::MAX_TRIED;
 use crate::program::names::itanium::{is_itanium, own_name, plain_base};
 use crate::program::names::relation::{Relation, relation};
 use crate::toolchain::suffixes::beginnings;
@@ -18,10 +19,6 @@ use crate::util::hash::{HashMap, hash_of};
 
 /// Up to this many names are compared one by one.
 const FEW: usize = 16;
-
-/// Names of one hash that are compared, and dots of a name that are tried. Real names have fewer of both. Beyond the
-/// limit a name counts as a function of its own.
-const MAX_TRIED: usize = 64;
 
 /// The functions at one address with their names.
 #[derive(Default)]

@@ -14,6 +14,7 @@ use crate::model::{FuncId, Function, How, Member, NameId};
 use crate::place::aliases::{DescribedFunctions, is_own_function_of_part};
 use crate::place::claim::{Claim, by_name_alone};
 use crate::place::folding_evidence::FoldingEvidence;
+use crate::place::limits::{MAX_PARTS, MAX_PARTS_NAMED};
 use crate::place::nameless::add_nameless;
 use crate::place::placing::Placing;
 use crate::place::subprograms::DiePiece;
@@ -22,12 +23,6 @@ use crate::program::symbols::{CodeSymbol, principal};
 use crate::toolchain::suffixes::{has_suffix, names_part};
 use crate::util::budget::Budget;
 use crate::util::hash::{HashMap, HashSet};
-
-/// Symbols at the start of a part that are compared with the functions of the part.
-const MAX_PARTS: usize = 4096;
-
-/// Functions of a part that each of its symbols is compared with.
-const MAX_PARTS_NAMED: usize = 256;
 
 /// True if the name of a symbol is that of a part.
 fn names_a_part(symbol: &CodeSymbol<'_>) -> bool {

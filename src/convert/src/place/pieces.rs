@@ -10,6 +10,7 @@ use crate::model::{
     FuncId, Function, Group, GroupId, How, ImageAddr, Member, Origin, Owner, Piece, Reason, Rows, UnitId,
 };
 use crate::place::claim::{Claim, Claims, rows_from};
+use crate::place::limits::{MAX_MEMBERS, MAX_OPEN};
 use crate::place::placing::Placing;
 use crate::util::fit::fit;
 use crate::util::paint::{PaintRange, Painter, Segment};
@@ -62,9 +63,6 @@ impl Nodes {
         Node::Die(at)
     }
 }
-
-/// Members of all groups together. A range that other ranges cut has a group for each of its pieces.
-const MAX_MEMBERS: usize = 1 << 22;
 
 /// The pieces of the program, and the new id of each function of the claims.
 pub(crate) struct Cut {
@@ -211,9 +209,6 @@ impl Sweep {
         before.len() <= MAX_OPEN && before.iter().all(|&other| bare[other].end <= address)
     }
 }
-
-/// Ranges that began before an address and are checked for whether they still cover it.
-const MAX_OPEN: usize = 64;
 
 struct Cutter {
     nodes: Nodes,

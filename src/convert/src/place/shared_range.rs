@@ -7,6 +7,7 @@ use crate::model::{
     DieOffset, FuncId, Function, How, Instance, Member, NameId, OriginId, Rows, Source, UnitId,
 };
 use crate::place::claim::Claim;
+use crate::place::limits::MAX_DEFINITIONS;
 use crate::place::named_functions::NamedFunctions;
 use crate::place::placing::Placing;
 use crate::place::subprograms::DiePiece;
@@ -28,9 +29,6 @@ enum SameFunction {
     /// entries of a discarded COMDAT section the addresses of the kept section.
     Copy(OriginId),
 }
-
-/// Definitions of one name at one range that are kept apart.
-const MAX_DEFINITIONS: usize = 16;
 
 /// The functions that share a range.
 pub(crate) struct SharedRange {

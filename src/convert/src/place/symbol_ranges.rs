@@ -5,6 +5,7 @@ use crate::model::{AddressRange, BareLines, FuncId, Function, ImageAddr, Member,
 use crate::place::aliases::is_own_function_without_die;
 use crate::place::claim::{Claim, by_name_alone, order, rows_from};
 use crate::place::folding_evidence::{FoldingEvidence, SymbolEvidence};
+use crate::place::limits::MAX_LINE_OWNERS;
 use crate::place::named_functions::NamedFunctions;
 use crate::place::placing::Placing;
 use crate::program::machine::Machine;
@@ -87,9 +88,6 @@ pub(crate) fn symbol_claim<'f>(
     Some(Claim { start: first.start, end: first.end, members, doubt })
 }
 
-/// Names and line sequences at one address that are compared with each other. If there are more, no name has lines.
-const MAX_TOGETHER: usize = 256;
-
 /// Which of several names at one address has which of the line sequences there.
 struct LineOwners<'p, 's, 'f> {
     placing: &'p Placing<'p, 'f>,
@@ -115,7 +113,7 @@ impl LineOwners<'_, '_, '_> {
             return None;
         }
         let mut rows = vec![None; self.named_by.len()];
-        if sequences.len().max(rows.len()) > MAX_TOGETHER {
+        if sequences.len().max(rows.len()) > MAX_LINE_OWNERS {
             return Some(vec![None; rows.len()]);
         }
         let files = self.files();

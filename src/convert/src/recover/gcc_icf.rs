@@ -25,6 +25,7 @@ use crate::program::machine::Machine;
 use crate::program::names::itanium::is_program_wide;
 use crate::program::names::relation::spellings;
 use crate::program::symbols::{CodeSymbol, Symbols};
+use crate::recover::limits::MAX_HERE;
 use crate::recover::recovered::{Recovered, UnitView};
 use crate::util::hash::{HashMap, HashSet};
 use crate::util::text::base_name;
@@ -46,9 +47,6 @@ struct CodelessEntry {
     codeless: CodelessId,
     address: ImageAddr,
 }
-
-/// Functions at one address that are compared with each codeless function that may be there.
-const MAX_HERE: usize = 256;
 
 /// A function with code, in the form in which it is compared.
 struct CodeHere {

@@ -7,6 +7,7 @@
 mod erased;
 mod gcc_icf;
 mod inlines;
+mod limits;
 mod outcome;
 mod overrun;
 pub(crate) mod recovered;

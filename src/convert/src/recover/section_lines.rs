@@ -9,18 +9,13 @@
 
 use crate::diagnostics::{Cap, Diagnostics, Kind};
 use crate::model::{AddressRange, BareLines, How, ImageAddr, Row, RowRange, UnitCode, UnitId, UnitTraces};
+use crate::recover::limits::{MAX_SECTION_STEPS, MAX_UNITS_THERE};
 use crate::recover::recovered::{Recovered, UnitView};
 use crate::util::budget::Budget;
 use crate::util::hash::{HashMap, HashSet};
 
 /// Padding bytes that may follow the last function of a section.
 const MAX_PADDING: u64 = 64;
-
-/// Units with a function at the start of a sequence that are compared with it.
-const MAX_THERE: usize = 64;
-
-/// Functions and rows that may be compared: some hundred times the number of a large program.
-const MAX_STEPS: u64 = 1 << 26;
 
 /// A range of a unit: of a function that kept its address, or of bare lines.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -57,17 +52,18 @@ pub(crate) fn part<'u, 'f>(
             }
         }
     }
-    let steps = Budget::new(MAX_STEPS);
+    let steps = Budget::new(MAX_SECTION_STEPS);
     let mut standing: HashMap<UnitId, Vec<Standing>> = HashMap::default();
     let mut parted: Vec<(UnitId, Vec<Parted>)> = Vec::new();
     for (id, unit) in recovered.numbered() {
         let mut of_unit = Vec::new();
         for lines in lines_of(unit) {
             let others = there.get(&lines.start).map_or(&[][..], |others| others);
-            let found = others.iter().take(MAX_THERE).filter(|other| **other != id).find_map(|&other| {
-                let of_other = standing.entry(other).or_insert_with(|| ranges(recovered.unit(other)));
-                covered(unit, lines, of_other, &steps)
-            });
+            let found =
+                others.iter().take(MAX_UNITS_THERE).filter(|other| **other != id).find_map(|&other| {
+                    let of_other = standing.entry(other).or_insert_with(|| ranges(recovered.unit(other)));
+                    covered(unit, lines, of_other, &steps)
+                });
             of_unit.extend(found.map(|ranges| (*lines, ranges)));
         }
         if !of_unit.is_empty() {
@@ -79,7 +75,7 @@ pub(crate) fn part<'u, 'f>(
     }
     if steps.is_short() {
         diagnostics.add(Kind::Cap(Cap::FoldedSections), 0, || {
-            format!("over {MAX_STEPS} steps to find sections that were folded: not all were compared")
+            format!("over {MAX_SECTION_STEPS} steps to find sections that were folded: not all were compared")
         });
     }
     recovered

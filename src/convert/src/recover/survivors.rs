@@ -6,6 +6,7 @@ use crate::merge::names::Names;
 use crate::merge::units::Definition;
 use crate::model::{AddressRange, DieOffset, How, Instance, NameId, OriginId, UnitFunction, UnitId};
 use crate::program::names::itanium::is_program_wide;
+use crate::recover::limits::MAX_DEFINITIONS;
 use crate::recover::recovered::Recovered;
 use crate::util::hash::{HashMap, Keyed};
 
@@ -85,10 +86,6 @@ impl LiveFunctions {
         Some(&self.survivors[places.start as usize..places.end as usize])
     }
 }
-
-/// Definitions of one name that are kept apart. If a name has more, no function of that name is certain to be a copy,
-/// and none is recovered.
-const MAX_DEFINITIONS: usize = 8;
 
 /// By name: some of the definitions of functions that units share.
 pub(crate) struct Definitions {

@@ -30,6 +30,7 @@ use crate::model::{
 use crate::program::names::itanium::{is_program_wide, own_spelling};
 use crate::program::symbols::{CodeSymbol, Symbols};
 use crate::recover::erased::{Erased, FoundAt};
+use crate::recover::limits::{MAX_SEARCH_STEPS, MAX_TOGETHER};
 use crate::recover::outcome::{add, count};
 use crate::recover::recovered::Recovered;
 use crate::recover::survivors::{LiveFunctions, Survivor};
@@ -91,12 +92,6 @@ type Owners = HashSet<(OriginId, Instance)>;
 /// A local symbol, with the part of its name that the DIEs of its functions have.
 type PartSymbol<'f> = (CodeSymbol<'f>, NameId);
 
-/// Functions of one name, and functions and sequences of one unit and size, that are compared with each other.
-const MAX_TOGETHER: usize = 1024;
-
-/// Steps for comparing functions, symbols, sequences and rows: some hundred times the steps of RocksDB.
-const MAX_STEPS: u64 = 1 << 28;
-
 /// Counts how often a cap was reached.
 struct Caps {
     together: Cell<u64>,
@@ -105,7 +100,7 @@ struct Caps {
 
 impl Caps {
     fn new() -> Caps {
-        Caps { together: Cell::new(0), steps: Budget::new(MAX_STEPS) }
+        Caps { together: Cell::new(0), steps: Budget::new(MAX_SEARCH_STEPS) }
     }
 
     fn report(&self, diagnostics: &mut Diagnostics) {
@@ -118,7 +113,7 @@ impl Caps {
         }
         if self.steps.is_short() {
             diagnostics.add(Kind::Cap(Cap::FoldedSearch), 0, || {
-                format!("over {MAX_STEPS} steps to find folded functions: not all were compared")
+                format!("over {MAX_SEARCH_STEPS} steps to find folded functions: not all were compared")
             });
         }
     }

@@ -2,8 +2,9 @@
 
 use crate::model::{AddressRange, FuncId, Function, ImageAddr, Member, NameId, OriginId, UnitId};
 use crate::place::claim::{Claim, Claims};
+use crate::place::limits::{MAX_JUMP, MAX_THUNK_NAMES, MAX_THUNK_STEPS};
 use crate::place::placing::Placing;
-use crate::place::thunks::bounds::{MAX_COMPARED, MAX_STEPS, units_of};
+use crate::place::thunks::merging_units::units_of;
 use crate::program::machine::Machine;
 use crate::program::names::relation::{Relation, relation, spellings};
 use crate::util::budget::Budget;
@@ -15,10 +16,6 @@ struct Jumping {
     /// Its place among the members at that code.
     member: Member,
 }
-
-/// The largest code of such a function in bytes: most other functions that gcc describes without an address are
-/// larger.
-const MAX_JUMP: u64 = 128;
 
 /// The functions that gcc replaced by jumps.
 #[derive(Default)]
@@ -40,7 +37,7 @@ pub(crate) fn find(placing: &Placing<'_, '_>, machine: &Machine<'_, '_>, claims:
     let Claims { functions, dies, .. } = claims;
     let mut here: HashMap<ImageAddr, Vec<UnitId>> = HashMap::default();
     let mut added: HashSet<(ImageAddr, FuncId)> = HashSet::default();
-    let steps = Budget::new(MAX_STEPS);
+    let steps = Budget::new(MAX_THUNK_STEPS);
     let mut described: HashMap<UnitId, HashMap<NameId, Vec<OriginId>>> = HashMap::default();
     for Jumping { code, member } in jumping {
         let is_described = |target: ImageAddr| {
@@ -120,7 +117,7 @@ fn add_fitting(
         let name = placing.names.text(placing.names.of_origin(*origin));
         relation(name, placing.names.text(symbol)) != Relation::Other
     };
-    origins.extend(of_unit.take(MAX_COMPARED).filter(is_own));
+    origins.extend(of_unit.take(MAX_THUNK_NAMES).filter(is_own));
 }
 
 /// The codeless functions of a unit, by name.

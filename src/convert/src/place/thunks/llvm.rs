@@ -5,8 +5,9 @@ use crate::place::aliases::may_be_merged_away;
 use crate::place::bare_lines::{UnitLines, lines, unit_of_lines};
 use crate::place::claim::{Claim, Claims, by_name_alone};
 use crate::place::folding_evidence::FoldingEvidence;
+use crate::place::limits::{MAX_THUNK, MAX_THUNK_NAMES, MAX_THUNK_STEPS};
 use crate::place::placing::Placing;
-use crate::place::thunks::bounds::{MAX_COMPARED, MAX_STEPS, MAX_THUNK, may_merge, units_of};
+use crate::place::thunks::merging_units::{may_merge, units_of};
 use crate::program::machine::Machine;
 use crate::program::names::relation::{Relation, relation};
 use crate::program::symbols::Symbols;
@@ -73,7 +74,7 @@ impl Llvm<'_, '_, '_> {
         let bare = lines(self.placing);
         let small = self.small(claims, &bare);
         let lines = self.lines_of_others(&small);
-        let steps = Budget::new(MAX_STEPS);
+        let steps = Budget::new(MAX_THUNK_STEPS);
         let mut targets: HashMap<ImageAddr, JumpTarget> = HashMap::default();
         for Small { code, functions: undecided } in small {
             let is_described =
@@ -129,7 +130,7 @@ impl Llvm<'_, '_, '_> {
             let here = self.symbols.at(claim.start);
             let is_same = |name| relation(here[0].name, name) != Relation::Other;
             let has_one_name =
-                || here.len() <= MAX_COMPARED && here.iter().all(|symbol| is_same(symbol.name));
+                || here.len() <= MAX_THUNK_NAMES && here.iter().all(|symbol| is_same(symbol.name));
             unit_of_lines(bare, claim.start).is_some() && (!self.folding.may_fold() || has_one_name())
         };
         let (mut found, mut here) = (Vec::new(), Vec::new());
@@ -188,7 +189,7 @@ impl Llvm<'_, '_, '_> {
             let is_body = live && own && !symbols.contains(self.placing.names.text(name));
             DescribedHere { name, is_body }
         };
-        let here = at.members.iter().take(MAX_COMPARED).map(describe).collect();
+        let here = at.members.iter().take(MAX_THUNK_NAMES).map(describe).collect();
         JumpTarget { at: place, units, counted: false, here }
     }
 

@@ -14,16 +14,17 @@
 //! If the code is missing (only a debug file was given), or the processor is not supported, nothing shows that a
 //! symbol is such a jump, and no function becomes a member by it.
 
-pub(crate) mod bounds;
 mod gcc;
 mod llvm;
+mod merging_units;
 
 use crate::diagnostics::{Cap, Diagnostics, Kind};
 use crate::model::UnitId;
 use crate::place::claim::Claims;
 use crate::place::folding_evidence::FoldingEvidence;
+use crate::place::limits::MAX_THUNK_STEPS;
 use crate::place::placing::Placing;
-use crate::place::thunks::bounds::{MAX_STEPS, may_merge};
+use crate::place::thunks::merging_units::may_merge;
 use crate::program::machine::Machine;
 use crate::program::symbols::Symbols;
 
@@ -49,7 +50,7 @@ pub(crate) fn add<'f>(
     if capped {
         diagnostics.add(Kind::Cap(Cap::MergedFunctions), 0, || {
             format!(
-                "gave up after {MAX_STEPS} steps of matching functions that the compiler may have merged: some may be missing from their groups"
+                "gave up after {MAX_THUNK_STEPS} steps of matching functions that the compiler may have merged: some may be missing from their groups"
             )
         });
     }

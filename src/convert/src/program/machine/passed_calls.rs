@@ -36,9 +36,9 @@ impl Machine<'_, '_> {
         if !does_no_more {
             return None;
         }
-        let jumps = self.jumps(code, &such)?;
+        let jumps = self.jumps(code, such)?;
         let outside = |target: &u64| !(start..end).contains(target);
-        let follow = |hop: Hop| self.follow(hop, &such).filter(outside);
+        let follow = |hop: Hop| self.follow(hop, such).filter(outside);
         let straight = jumps.targets.iter().chain(&jumps.short).copied().filter(outside).map(Hop::To);
         let through = jumps.slots.iter().copied().map(Hop::Through);
         let mut targets: Vec<u64> = straight.chain(through).filter_map(follow).collect();

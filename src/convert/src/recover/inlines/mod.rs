@@ -21,21 +21,11 @@ use crate::model::{
     UnitTraces,
 };
 use crate::recover::inlines::function::{FunctionAt, Ranges, file};
+use crate::recover::limits::{INLINE_ROUNDS, MAX_INLINE_STEPS, MAX_TWINS};
 use crate::recover::recovered::Recovered;
 use crate::util::budget::Budget;
 use crate::util::hash::{HashMap, HashSet};
 use crate::util::paint::{PaintRange, Painter, Segment};
-
-/// Steps for all functions of a program, each of which compares a row or a place; and steps of first attempts that
-/// reach no result.
-const MAX_STEPS: u64 = 1 << 30;
-
-/// Functions that are tried side by side, whatever the number of threads, and the steps of each attempt. Most need
-/// few; a function that needs more is tried again.
-const ROUNDS: [(usize, u64); 2] = [(4096, 1 << 18), (64, 1 << 24)];
-
-/// Functions at one address that a function is compared with to find its twin.
-const MAX_TWINS: usize = 64;
 
 /// Restores the inline trees of all functions that were recovered without them.
 pub(crate) fn restore<'u, 'f>(
@@ -44,7 +34,7 @@ pub(crate) fn restore<'u, 'f>(
     diagnostics: &mut Diagnostics,
 ) -> Recovered<'u, 'f> {
     let mut counts = InlineCounts::default();
-    let mut left = MAX_STEPS;
+    let mut left = MAX_INLINE_STEPS;
     let wanted = |&FunctionAt { unit, function }: &FunctionAt| {
         let found = &recovered.code[unit.index()].functions[function.index()];
         found.how != How::LiveRange && found.lost.any()
@@ -79,7 +69,7 @@ pub(crate) fn restore<'u, 'f>(
     }
     if left == 0 {
         diagnostics.add(Kind::Cap(Cap::InlinedSearch), 0, || {
-            format!("over {MAX_STEPS} steps to find what is inlined into folded functions: the later functions have no inlined frames")
+            format!("over {MAX_INLINE_STEPS} steps to find what is inlined into folded functions: the later functions have no inlined frames")
         });
     }
     Recovered { inlines: counts, ..recovered }
@@ -117,8 +107,8 @@ fn each<T: Copy + Sync, F: Send>(
     let mut found: Vec<Option<F>> = all.iter().map(|_| None).collect();
     let mut open: Vec<usize> = (0..all.len()).collect();
     // Steps of first attempts without a result are not taken from `left`, since those functions are tried again.
-    let mut in_vain = MAX_STEPS;
-    for (round, (at_once, limit)) in ROUNDS.into_iter().enumerate() {
+    let mut in_vain = MAX_INLINE_STEPS;
+    for (round, (at_once, limit)) in INLINE_ROUNDS.into_iter().enumerate() {
         let (mut unseen, mut again) = (Vec::new(), Vec::new());
         for some in open.chunks(at_once) {
             if *left == 0 || (round == 0 && in_vain == 0) {
@@ -393,36 +383,37 @@ fn range(unit: &UnitCode<'_>, function: LocalFunc) -> Option<AddressRange> {
 mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
-    use super::{MAX_STEPS, ROUNDS, each};
+    use super::each;
+    use crate::recover::limits::{INLINE_ROUNDS, MAX_INLINE_STEPS};
     use crate::util::budget::Budget;
 
     /// Takes so many steps: first those of the first attempt, then the others.
     fn find(steps: u64, budget: &Budget) -> Option<u64> {
-        let first = steps.min(ROUNDS[0].1);
+        let first = steps.min(INLINE_ROUNDS[0].1);
         (budget.spend(first as usize) && budget.spend((steps - first) as usize)).then_some(steps)
     }
 
     #[test]
     fn what_takes_long_is_looked_at_again() {
-        let [(_, first), (_, last)] = ROUNDS;
+        let [(_, first), (_, last)] = INLINE_ROUNDS;
         let all = [1, first + 1, first, last, last + 1, 2];
-        let mut left = MAX_STEPS;
+        let mut left = MAX_INLINE_STEPS;
         let found = each(&all, &mut left, find);
         assert_eq!(found, [Some(1), Some(first + 1), Some(first), Some(last), None, Some(2)]);
         // First attempts without a result do not count, second attempts do.
-        assert_eq!(MAX_STEPS - left, 1 + first + 1 + first + last + first + 2);
+        assert_eq!(MAX_INLINE_STEPS - left, 1 + first + 1 + first + last + first + 2);
     }
 
     #[test]
     fn first_looks_in_vain_leave_the_steps_for_second_ones() {
-        let (at_once, first) = ROUNDS[0];
+        let (at_once, first) = INLINE_ROUNDS[0];
         let mut all = vec![first + 1; at_once];
         all.extend([10; 100]);
-        let mut left = MAX_STEPS;
+        let mut left = MAX_INLINE_STEPS;
         let found = each(&all, &mut left, find);
         // Functions that had no first attempt come before the second attempts.
         assert!(found[at_once..].iter().all(|found| *found == Some(10)));
-        let possible = ((MAX_STEPS - 10 * 100) / (first + 1)) as usize;
+        let possible = ((MAX_INLINE_STEPS - 10 * 100) / (first + 1)) as usize;
         assert_eq!(found[..at_once].iter().flatten().count(), possible);
         assert_eq!((found[possible - 1].is_some(), left), (true, 0));
     }
@@ -430,17 +421,17 @@ mod tests {
     /// More functions than steps: each takes one step of a first attempt and asks for more than there are.
     #[test]
     fn first_looks_in_vain_count_with_what_they_took() {
-        let (at_once, first) = ROUNDS[0];
-        assert!(at_once as u64 * first >= MAX_STEPS);
+        let (at_once, first) = INLINE_ROUNDS[0];
+        assert!(at_once as u64 * first >= MAX_INLINE_STEPS);
         let looked = AtomicUsize::new(0);
         let find = |_: u64, budget: &Budget| {
             looked.fetch_add(usize::from(budget.left() == first), Ordering::Relaxed);
-            (budget.spend(1) && budget.spend(ROUNDS[1].1 as usize)).then_some(())
+            (budget.spend(1) && budget.spend(INLINE_ROUNDS[1].1 as usize)).then_some(())
         };
         let all = vec![0; 3 * at_once];
-        let mut left = MAX_STEPS;
+        let mut left = MAX_INLINE_STEPS;
         assert!(each(&all, &mut left, find).iter().all(Option::is_none));
-        assert_eq!((looked.into_inner(), MAX_STEPS - left), (all.len(), all.len() as u64));
+        assert_eq!((looked.into_inner(), MAX_INLINE_STEPS - left), (all.len(), all.len() as u64));
     }
 
     #[test]

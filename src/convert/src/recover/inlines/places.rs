@@ -26,6 +26,7 @@ use std::ops::Range;
 
 use crate::model::OffsetRange;
 use crate::recover::inlines::function::Ranges;
+use crate::recover::limits::MAX_CELLS;
 use crate::util::budget::Budget;
 
 /// A line row of a function.
@@ -87,9 +88,6 @@ struct RowCover {
     /// The last one.
     last: u32,
 }
-
-/// The most rows times nodes of one function.
-const MAX_CELLS: usize = 1 << 22;
 
 struct Solver<'a> {
     nodes: &'a [InlineNode<'a>],

@@ -1,0 +1,72 @@
+//! The limits of deciding who owns code: what each bounds, and what is lost if a program reaches it.
+//! [`crate::util::budget`] explains why there are limits.
+
+/// Names and functions of one plain name at one range. If there are more, none of these functions gets a mangled name, and each
+/// name counts as that of a function without a DIE.
+pub(crate) const MAX_OVERLOADS: usize = 64;
+
+/// Symbols at one address from which a function's own is chosen. If there are more, the function keeps its plain name.
+pub(crate) const MAX_SOLE: usize = 256;
+
+/// Members of all groups together: a range that other ranges cut has a group for each of its pieces. Later ranges of folded code
+/// name no function.
+pub(crate) const MAX_MEMBERS: usize = 1 << 22;
+
+/// Line sequences that began before an address and are checked for whether they still cover it. If there are more, code of several
+/// names gets no lines there.
+pub(crate) const MAX_OPEN: usize = 64;
+
+/// Line sequences before an address that are checked for whether they cover it, from the last one back. An earlier one is not found:
+/// the address then counts as one without lines.
+pub(crate) const MAX_LINES_BEFORE: usize = 8;
+
+/// Definitions of one name at one range that are kept apart. Further ones count as the first.
+pub(crate) const MAX_DEFINITIONS: usize = 16;
+
+/// Symbols at the start of a part that may name it. Later ones name no part.
+pub(crate) const MAX_PARTS: usize = 4096;
+
+/// Functions of a part that each of its symbols is compared with. A symbol of a later one may count as that of a further function.
+pub(crate) const MAX_PARTS_NAMED: usize = 256;
+
+/// Names and line sequences at one address that are compared with each other. If there are more, no name has lines.
+pub(crate) const MAX_LINE_OWNERS: usize = 256;
+
+/// Names of one hash that are compared, and dots of a name that are tried. Real names have fewer of both. Beyond the limit a name
+/// counts as a function of its own.
+pub(crate) const MAX_TRIED: usize = 64;
+
+/// Bytes of code that only jumps to another function, or calls it and returns, including prologue and epilogue. Larger code counts
+/// as a function that does more.
+pub(crate) const MAX_THUNK: u64 = 512;
+
+/// The same for a function that gcc replaced by a jump. Most other functions that gcc describes without an address are larger.
+pub(crate) const MAX_JUMP: u64 = 128;
+
+/// Units and functions, all together, that are compared with the names of functions that jump. Later functions that jump are taken to be
+/// merged without a comparison.
+pub(crate) const MAX_THUNK_STEPS: u64 = 1 << 24;
+
+/// Functions or symbols at one address, or functions of one name in one unit, that the name of a function that jumps is compared with.
+/// Later ones are left out.
+pub(crate) const MAX_THUNK_NAMES: usize = 256;
+
+/// Symbols that are compared with a second and further range at their address, where each may be an alias of a function there or a
+/// function of its own; in proportion to the `symbols` of the program. Later symbols are compared with the first range at their
+/// address only, and the other ranges are not certain to have all their functions.
+pub(crate) fn symbols_compared_again(symbols: usize) -> u64 {
+    (1 << 18).max(4 * symbols as u64)
+}
+
+/// Comparisons of such symbols with the functions of parts, and, counted apart, of functions that share an entry with those; in
+/// proportion to the `symbols` of the program. One comparison may take microseconds for names that are local to functions. Later parts
+/// are not certain to have all their functions.
+pub(crate) fn part_comparisons(symbols: usize) -> u64 {
+    (1 << 20).max(16 * symbols as u64)
+}
+
+/// Comparisons of the name of a function with the symbols at its address, to decide whether it is certain to be the only one there; in
+/// proportion to the `items`, which are symbols and ranges of code. Later functions are not certain.
+pub(crate) fn certainty_comparisons(items: usize) -> u64 {
+    (1 << 18).max(16 * items as u64)
+}
