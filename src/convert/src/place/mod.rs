@@ -17,7 +17,6 @@ mod folding_evidence;
 pub(crate) mod limits;
 mod linkage_names;
 mod named_functions;
-mod nameless;
 mod namesakes;
 mod part_owners;
 pub(crate) mod pieces;
@@ -27,6 +26,7 @@ mod subprograms;
 mod surplus;
 mod symbol_ranges;
 mod thunks;
+mod unnamed_functions;
 
 use foldsym_format::names::MAX_NAME;
 

@@ -11,7 +11,7 @@ pub(crate) use frames::read_unwind;
 pub(crate) mod limits;
 pub(crate) mod options;
 pub(crate) mod sections;
-pub(crate) mod shared;
+pub(crate) mod shared_tables;
 pub(crate) mod space;
 pub(crate) mod unit;
 pub(crate) mod units;

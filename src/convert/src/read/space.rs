@@ -11,7 +11,7 @@ use crate::read::limits::MAX_ATTRIBUTES;
 use crate::read::limits::UNITS_BETWEEN;
 use crate::read::sections::abbreviations::{AbbreviationTable, Abbreviations};
 use crate::read::sections::bytes::{Bytes, Dwarf, Endianity};
-use crate::read::shared::{PastBudget, Shared, root_code};
+use crate::read::shared_tables::{PastBudget, Shared, root_code};
 use crate::util::text;
 
 /// The size of a 64-bit `.debug_str_offsets` header: length, version, padding.

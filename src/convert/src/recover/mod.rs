@@ -5,14 +5,14 @@
 //! that name it show where its code is.
 
 mod erased;
+mod folded_sections;
 mod gcc_icf;
 mod inlines;
 mod limits;
+mod long_sequences;
 mod outcome;
-mod overrun;
 pub(crate) mod recovered;
-mod relaxed;
-mod section_lines;
+mod relaxation;
 mod survivors;
 mod tombstones;
 
@@ -50,10 +50,10 @@ pub(crate) fn recover<'u, 'f>(
     let mut recovered = Recovered::new(units, records, code, traces);
     let may_fold = linker != Linker::NeverFolds;
     if may_fold {
-        recovered = section_lines::part(recovered, diagnostics);
-        recovered = overrun::cut(recovered);
+        recovered = folded_sections::part(recovered, diagnostics);
+        recovered = long_sequences::cut(recovered);
         let first = |code| machine.shortened_until(code);
-        recovered.code = relaxed::fit(image.arch.machine, recovered.code, first, diagnostics);
+        recovered.code = relaxation::fit(image.arch.machine, recovered.code, first, diagnostics);
     }
     let (recovered, symbols) = tombstones::recover(names, recovered, symbols, may_fold, diagnostics);
     image.release_pages();

@@ -20,9 +20,9 @@ use iced_x86::{
     Mnemonic, OpAccess, OpKind, Register,
 };
 
-use super::follower::{Effect, Follower, Held, SlotCall, State};
 use super::inst::{Goal, Op, Place};
 use super::reader::{Machine, Processor, RegisterThunks};
+use super::register_values::{Effect, Follower, Held, SlotCall, State};
 use super::run::{InstRun, Mode};
 use crate::model::AddressRange;
 

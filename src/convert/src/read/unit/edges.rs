@@ -5,7 +5,7 @@ use std::hash::{Hash, Hasher};
 use crate::model::{LocalEdge, LocalOrigin, NONE16, UnitEdge};
 use crate::read::sections::bytes::Endianity;
 use crate::read::unit::assign::NO_FILE;
-use crate::read::unit::inlined::InlinedEntry;
+use crate::read::unit::inlined_subroutine::InlinedEntry;
 use crate::read::unit::numbering::Numbering;
 use crate::read::unit::origins::{DiePlace, PackedPlace, SubprogramIdentity};
 use crate::util::numbers::NumberedMap;

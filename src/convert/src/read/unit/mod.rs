@@ -3,8 +3,8 @@
 //! There is one walk over the entries, in file order and without recursion. Most entries are neither a subprogram with code nor
 //! inlined into one; the walk skips these by their abbreviation without decoding them.
 //!
-//! `read` runs the line program first, since entries refer to its sequences (`DW_AT_LLVM_stmt_sequence`). `by_role` walks the
-//! entries: it calls a reader for each role (`subprogram`, `inlined`, `calls`, `codeless`, `classes`, `root`), and adds what the
+//! `read` runs the line program first, since entries refer to its sequences (`DW_AT_LLVM_stmt_sequence`). `entry_walk` walks the
+//! entries: it calls a reader for each role (`subprogram`, `inlined_subroutine`, `calls`, `codeless`, `classes`, `root`), and adds what the
 //! reader returns to the `walk`: functions with inline trees and calls, and erased functions. It hands each function over to
 //! `assign` as the function ends, so that at most one inline tree per open function is in memory. If a function's sequence is
 //! certain, `assign` gives it its rows at once (`functions`, `rows`), otherwise when all functions are known (`sequences`,
@@ -13,17 +13,17 @@
 mod addresses;
 mod assign;
 mod attributes;
-mod by_role;
 mod callees;
 mod calls;
 mod class_places;
 mod classes;
 mod codeless;
 mod edges;
+mod entry_walk;
 pub(crate) mod file;
 mod functions;
 mod inline_lengths;
-mod inlined;
+mod inlined_subroutine;
 mod lists;
 mod locations;
 pub(crate) mod memory;
@@ -52,7 +52,7 @@ use crate::read::limits::Limits;
 use crate::read::options::ReadOptions;
 use crate::read::sections::bytes::Endianity;
 use crate::read::sections::line::{self, Lines};
-use crate::read::unit::by_role::all_entries;
+use crate::read::unit::entry_walk::all_entries;
 use crate::read::unit::locations::Locations;
 use crate::read::unit::memory::Memory;
 use crate::read::unit::source::UnitSource;

@@ -1,5 +1,5 @@
 //! The state of the walk over the entries of a unit: what stays the same, the functions that are open, and the unit so far.
-//! `by_role` walks, and adds to the state what the readers of entries return.
+//! `entry_walk` walks, and adds to the state what the readers of entries return.
 
 use gimli::Section as _;
 

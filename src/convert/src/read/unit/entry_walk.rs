@@ -13,7 +13,7 @@ use crate::read::unit::classes::vtable_definition;
 use crate::read::unit::codeless::codeless;
 use crate::read::unit::functions::EndedFunction;
 use crate::read::unit::inline_lengths::surviving;
-use crate::read::unit::inlined::inlined;
+use crate::read::unit::inlined_subroutine::inlined;
 use crate::read::unit::open_function::OpenFunction;
 use crate::read::unit::ranges::visit_ranges;
 use crate::read::unit::roles::{Role, wanted};
