@@ -264,6 +264,7 @@ impl<'f> Merging<'f> {
                 }
                 _ => None,
             });
+            // Names that are read for the first time are prefetched together, since each is a cache miss.
             soon(new);
             names.extend(some.iter_mut().map(|name| match name {
                 UnitName::Begins(bytes) => self.begun_name(bytes),

@@ -106,6 +106,7 @@ pub(crate) fn decide<'f>(
         }
     }
     for (function, reason) in found {
+        // A function has a claim for each of its ranges, and one reason.
         let own = &mut functions[function.index()].reason;
         *own = Some(own.map_or(reason, |other| other.min(reason)));
     }

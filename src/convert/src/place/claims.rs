@@ -52,6 +52,7 @@ pub(crate) fn build<'f>(
     // After all ranges: a part adds its own names to the name that the symbol at the entry gave the function.
     name_parts(placing, parts, folding, &caps, &mut claims, diagnostics);
     add_symbol_claims(placing, evidence, machine, &mut claims, diagnostics);
+    // A function that the compiler replaced by a jump mostly has no subprogram: the claims of symbols must be there.
     let merging = thunks::add(placing, machine, folding, symbols, &mut claims, diagnostics);
     for claim in &mut claims.dies {
         order(&placing.names, &mut claim.members, &mut claims.functions);
@@ -146,6 +147,7 @@ fn name_ranges<'f>(
             let SharedRange { mut claim, mut known, .. } = shared;
             while by_address.next_if(|symbols| symbols[0].start < claim.start).is_some() {}
             let symbols_here = by_address.peek().filter(|symbols| symbols[0].start == claim.start);
+            // The symbols at an address are compared with each range that begins there. The input chooses both counts.
             let again = dies.last().is_some_and(|before| before.start == claim.start);
             let within = |symbols: &&&[CodeSymbol<'f>]| {
                 let is_part = || !PartRange::are_none(symbols, here);
@@ -294,6 +296,7 @@ fn name_entry<'f>(
 ) {
     let folding = evidence.folding;
     let members = &mut claim.members;
+    // What names a function for certain comes first: a function that has a symbol takes no other as its own.
     let mut entry = classify_symbols(placing, at_start, fits, members, functions);
     assign_clones(placing, at_start, std::mem::take(&mut entry.clones), known, functions);
     let overloads = name_plain(placing, std::mem::take(&mut entry.mangled), members, functions);
@@ -312,6 +315,7 @@ fn name_entry<'f>(
     let entry = EntryMembers { described, folded };
     place_unexplained(placing, folding, unexplained, claim, functions, known, entry);
     add_surplus(placing, folding, at_start, claim, functions);
+    // A function that a symbol has just added may be the one that has the further line sequence.
     if claim.members.len() == described {
         add_nameless(placing, folding, claim, functions);
     }

@@ -273,6 +273,8 @@ fn is_uncovered(placing: &Placing<'_, '_>, symbols: &Symbols<'_>) -> bool {
         while let Some(range) = ends.next_if(|range| range.start <= symbol.start.0) {
             end = end.max(range.end);
         }
+        // A local function shows its object by a file symbol, which `new` compares with the units. An object made of all units has one
+        // file symbol, so its local functions count here.
         let counts = !symbol.local || WHOLE_PROGRAM_FILES.contains(&base_name(symbol.file));
         let named = counts && !symbol.of_linker && !is_reserved(symbol.name);
         if end <= symbol.start.0 && named {
@@ -323,6 +325,7 @@ fn sequences(placing: &Placing<'_, '_>) -> (Sequences, HashSet<AddressRange>) {
     if described.is_empty() {
         return (found, several);
     }
+    // Only the ranges of such lines are kept: a program has many times as many pieces.
     for piece in placing.recovered.code.iter().flat_map(|unit| unit.pieces.iter()) {
         described.entry(piece.range()).and_modify(|described| *described = true);
     }

@@ -80,6 +80,8 @@ pub(crate) fn place<'f>(
     let (claims, merging) =
         claims::build(&mut placing, subprograms, &symbols, &folding, machine, diagnostics);
     image.release_pages();
+    // Whether a function is the only one with its code depends on the groups of the whole program: on whether anything was folded or
+    // merged in it. So this comes after all claims.
     let (claims, nameless) =
         certainty::decide(image, &placing, &symbols, &folding, machine, claims, &merging);
     if placing.names.cut > 0 {

@@ -147,6 +147,7 @@ impl<'f> PartRange<'f> {
         part: &mut Claim,
         unexplained: &mut Vec<CodeSymbol<'f>>,
     ) {
+        // A linker that drops symbols may have dropped the member's own: then a symbol of the whole part may be that of another function.
         if let [member] = &mut part.members[..]
             && unexplained.len() == self.symbols.len()
             && self.has(member.function)
@@ -154,6 +155,7 @@ impl<'f> PartRange<'f> {
             && (own.end != part.end || !folding.may_hide_functions())
         {
             member.symbol = own.typed.then(|| placing.names.add(own.name));
+            // A symbol of this name from another file is that of another function.
             unexplained.retain(|symbol| symbol.name != own.name || symbol.of_another_file(&own));
         }
     }

@@ -82,6 +82,8 @@ pub(crate) fn cut(
     diagnostics: &mut Diagnostics,
 ) -> (Cut, Claims) {
     let mut bare = bare_lines(placing);
+    // The painter gives code to the range with the highest number. So the kinds come in the order of trust, and in each kind an
+    // inner range comes after the range around it.
     bare.sort_by_key(|b| (b.start, std::cmp::Reverse(b.end), b.unit));
     for list in [&mut claims.labels, &mut claims.symbols, &mut claims.dies] {
         list.sort_by_key(|c| (c.start, std::cmp::Reverse(c.end)));
@@ -131,6 +133,7 @@ pub(crate) fn cut(
     let mut functions = std::mem::take(&mut claims.functions);
     reorder(&mut functions, &renumbered, numbered);
     let mut numbers = renumbered;
+    // A call may name any of the DIEs that describe one function: all of them lead to its number.
     for (other, function) in std::mem::take(&mut claims.same) {
         if let Some(number) = numbers[function.index()] {
             numbers[other.index()].get_or_insert(number);
@@ -314,6 +317,7 @@ impl Cutter {
     fn bare_piece(&mut self, placing: &mut Placing<'_, '_>, index: usize, start: ImageAddr, end: ImageAddr) {
         let bare = self.bare[index];
         let len = (end - start) as u32;
+        // Padding has no row of its own: the last row of the code before it goes on up to the next function.
         if bare.continues && bare.start == start && bare.rows.len == 1 {
             let owner = self.pieces.last().filter(|last| {
                 let last_end = last.start + u64::from(last.body);
@@ -372,6 +376,7 @@ impl Cutter {
         }
         let mut numbered = |member: &Member| {
             let rows = match member.rows {
+                // A member's rows begin with the claim, and the piece may begin later.
                 Some(own) if rows.is_none() => Some(Rows { skip: own.skip + skip, ..own }),
                 _ => rows,
             };

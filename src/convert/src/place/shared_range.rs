@@ -90,6 +90,7 @@ pub(crate) fn share(
     let mut seen: HashMap<SameFunction, Vec<(FuncId, bool)>> = HashMap::default();
     let mut labels: HashMap<UnitId, FuncId> = HashMap::default();
     let mut places: HashMap<FuncId, usize> = HashMap::default();
+    // The most trusted address comes first: of two descriptions of one function the one with the better evidence is kept.
     for piece in shared {
         let (function, name) = (piece.function, piece.name);
         let same = SameFunction::of(placing, piece, functions, may_fold);

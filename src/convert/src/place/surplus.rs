@@ -50,6 +50,7 @@ pub(crate) fn surplus<'f>(
     for member in members {
         *have.entry(split_number(name_of(placing, &functions[member.function.index()])).0).or_default() += 1;
     }
+    // If no function here has the name, `aliases` has decided that its symbols are aliases.
     several.retain_mut(|(name, count)| {
         let have = have.get(*name).copied().unwrap_or(0);
         *count = count.saturating_sub(have);

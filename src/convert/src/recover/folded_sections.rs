@@ -121,6 +121,7 @@ fn covered(
         offset.is_ok_and(|offset| rows.binary_search_by_key(&offset, |row| row.offset).is_ok())
     };
     let functions = || there.iter().filter(|standing| standing.described);
+    // A linker folds all functions of a section or none.
     (apart && whole && steps.spend(rows.len()) && functions().all(|standing| begins(&standing)))
         .then(|| functions().copied().collect())
         .filter(|functions: &Vec<Standing>| !functions.is_empty())

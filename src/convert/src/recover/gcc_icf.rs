@@ -71,6 +71,8 @@ pub(crate) fn find<'u, 'f>(
     let (instances, doubtful_callees) = by_declaration(&recovered, &found);
     let by_die: HashSet<CodelessId> = found.keys().chain(instances.keys()).copied().collect();
     by_symbol(names, &recovered, symbols, &named, &by_die, &mut found);
+    // Calls or symbols that lead to several addresses show none. A function that no call names may be at the entry of several
+    // instances, and counts at each.
     found.retain(|_, addresses| addresses.len() == 1);
     found.extend(instances);
     let here = here(&recovered, &found);
@@ -100,6 +102,7 @@ pub(crate) fn find<'u, 'f>(
         if here.iter().any(own) {
             continue;
         }
+        // gcc merges functions of one unit; with link-time optimization, of all units that it compiles together.
         let Some(remains) = here.iter().find(|other| other.unit == unit).or(here.first()) else {
             continue;
         };

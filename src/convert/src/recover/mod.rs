@@ -50,6 +50,8 @@ pub(crate) fn recover<'u, 'f>(
     let mut recovered = Recovered::new(units, records, code, traces);
     let may_fold = linker != Linker::NeverFolds;
     if may_fold {
+        // `tombstones` compares sequences with functions of the same range. So a sequence of several functions, or one that is longer
+        // than its function, is cut first, and a folded function gets the length of the code that is there.
         recovered = folded_sections::part(recovered, diagnostics);
         recovered = long_sequences::cut(recovered);
         let first = |code| machine.shortened_until(code);
@@ -62,5 +64,6 @@ pub(crate) fn recover<'u, 'f>(
         // Nobody reads them after this.
         (traces.lost, traces.lost_ranges) = Default::default();
     }
+    // Last, since gcc may have merged a function with one that the linker folded later.
     (gcc_icf::find(names, recovered, &symbols, machine), symbols)
 }

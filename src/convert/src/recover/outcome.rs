@@ -21,6 +21,7 @@ pub(crate) fn count(
 ) {
     let name = |unit: UnitId, origin: LocalOrigin| names.of_origin(recovered.units.origin_of(unit, origin));
     let is_found = |at: &&Erased| found.contains_key(*at);
+    // In a pass of its own: a copy of a folded function may come before it.
     for at in all.iter().filter(is_found) {
         folded[name(at.unit, recovered.records.units[at.unit.index()].erased[at.index].origin).index()] =
             true;

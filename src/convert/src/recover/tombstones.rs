@@ -243,6 +243,7 @@ impl<'m, 'f> Finder<'m, 'f> {
         for (symbol, name) in open {
             let fits = |at: &&Erased| self.symbol_fits(symbol, **at) && self.fits_lines(symbol, **at);
             for &at in by_name[name].iter().take(MAX_TOGETHER).filter(fits) {
+                // A function that fits two places stays open, and so do two functions that fit one place.
                 keep_only(&mut places, at, symbol.range());
                 keep_only(&mut functions, (at.unit, symbol.range()), at);
             }
@@ -330,6 +331,7 @@ impl<'m, 'f> Finder<'m, 'f> {
                 }
             }
             let mut by_len: Vec<_> = by_len.into_iter().filter(|(_, here)| !here.0.is_empty()).collect();
+            // Nothing may depend on the order of a hash map: a function that is found changes which others count as copies.
             by_len.sort_unstable_by_key(|(len, _)| *len);
             for (_, (mut functions, mut sequences)) in by_len {
                 if functions.len().max(sequences.len()) > MAX_TOGETHER {
@@ -358,6 +360,7 @@ impl<'m, 'f> Finder<'m, 'f> {
             });
             kinds[kind].push(index);
         }
+        // `pop` then gives the sequences of a kind in their order.
         kinds.iter_mut().for_each(|kind| kind.reverse());
         let mut owners: HashMap<ImageAddr, Option<Owners>> = HashMap::default();
         for kind in &kinds {
@@ -503,6 +506,7 @@ impl<'m, 'f> Finder<'m, 'f> {
                     && self.has_room(symbol, at, remaining.iter().filter(|other| of_own(other)).count())
             }
             Some(remaining) => self.any(remaining, same) == Some(false),
+            // The survivor may be of an object without debug information: then only its symbol shows it.
             None => {
                 let here = self.symbols.at(symbol.start);
                 let other = |s: &CodeSymbol<'_>| {
@@ -531,6 +535,7 @@ impl<'m, 'f> Finder<'m, 'f> {
 
     fn symbol_fits(&self, symbol: &CodeSymbol<'f>, at: Erased) -> bool {
         let erased = self.erased(at);
+        // The size was erased too if the end was an address: `DW_AT_high_pc` before DWARF 4, the pairs of `.debug_ranges`.
         self.caps.steps.spend(1)
             && (erased.size == symbol.end - symbol.start || erased.size == 0)
             && erased.part == self.is_of_part(symbol, at)

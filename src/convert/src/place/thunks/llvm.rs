@@ -87,6 +87,8 @@ impl Llvm<'_, '_, '_> {
             if target.units.is_empty() || possible.is_empty() {
                 continue;
             }
+            // LLVM merges functions of one module. If the symbol table gives the file of the jump, units of its other files have not merged the
+            // function. Otherwise any unit with a function at the target may have.
             match self.file_of(code.start(), &lines) {
                 Some(own) if steps.spend(target.units.len()) => {
                     let before = units.len();

@@ -152,6 +152,7 @@ impl<'f, E: Endianity> ClassReader<'_, 'f, E> {
         for &class in &places.dynamic {
             reading.id(UnitOffset(class));
         }
+        // Reading a class may add its bases to the list.
         while let Some(&offset) = reading.places.get(self.out.classes.len()) {
             let members = reading.members;
             let class = if reading.places.len() > MAX_CLASSES || members > most {
@@ -192,6 +193,7 @@ impl<'f, E: Endianity> ClassReader<'_, 'f, E> {
         while let Some(attribute) = self.entries.attribute(&mut entry)? {
             match attribute.name {
                 gimli::DW_AT_name => class.name = self.class_text(offset, attribute.value),
+                // With `DW_AT_signature` the class itself is in a type unit (DWARF 5 3.1.4).
                 gimli::DW_AT_declaration | gimli::DW_AT_signature => class.declared = true,
                 _ => {}
             }
@@ -234,6 +236,7 @@ impl<'f, E: Endianity> ClassReader<'_, 'f, E> {
                 _ => {}
             }
         }
+        // Where a virtual base is depends on the class of the whole object.
         base.offset = base.offset.filter(|_| !is_virtual);
         Ok(base)
     }
@@ -260,6 +263,7 @@ impl<'f, E: Endianity> ClassReader<'_, 'f, E> {
                         method.is_pure = virtuality == gimli::DW_VIRTUALITY_pure_virtual;
                     }
                 }
+                // The standard has the address of the slot here (DWARF 5 5.7.8). gcc and clang write the index of the slot as a constant.
                 // Before DWARF 4, expressions are blocks.
                 (
                     gimli::DW_AT_vtable_elem_location,

@@ -194,6 +194,7 @@ fn add_inlined<'f, E: Endianity>(
     let TreeNode { origin: caller, depth } = function.tree.nodes[parent as usize];
     if depth >= MAX_DEPTH {
         ids.diagnostics.add(Kind::TooDeep, found.die.0, || format!("inlined more than {MAX_DEPTH} deep"));
+        // Its code counts as its caller's, and so does everything inlined into it.
         return Ok(Some(OpenKind::Scope { node: parent }));
     }
     // If the function's address is a tombstone, the addresses of its inlined subroutines are too.
@@ -239,6 +240,7 @@ fn keep_function<E: Endianity>(walk: &mut Walk<'_, '_, E>, mut function: OpenFun
     let calls = Calls { range: first_call..out.records.calls.len() as u32, all_tail_calls, all_calls };
     let first_lost = out.traces.lost.len() as u32;
     let (scopes, beyond) = (std::mem::take(&mut function.lost.scopes), function.lost.beyond);
+    // A tree with a gap is of no use: any row may be of the missing code.
     if !beyond {
         out.traces.lost.extend(scopes);
     }

@@ -380,6 +380,7 @@ impl<'a, 'f, E: Endianity> Origins<'a, 'f, E> {
                 identity.line = attribute.number().and_then(|line| u32::try_from(line).ok());
             }
             gimli::DW_AT_external => identity.external |= attribute.is_set(),
+            // Of both attributes the abstract instance counts: it leads to the declaration as well.
             gimli::DW_AT_abstract_origin => {
                 identity.next = self.target(place, attribute.value, diagnostics);
             }

@@ -177,6 +177,7 @@ pub(crate) fn visit_ranges<'f, E: Endianity>(
             diagnostics.add(Kind::BadLowPc, die.0, || "unreadable DW_AT_low_pc".to_owned());
             return;
         };
+        // A constant is the length, an address the end (DWARF 5 2.17.2).
         let end = match high {
             AttributeValue::Udata(len) => start.checked_add(len),
             value => unit.address(value),

@@ -49,6 +49,7 @@ fn role(abbreviation: &Abbreviation) -> Option<Role> {
 /// The role of an entry that has to do with classes and vtables.
 fn class_role(abbreviation: &Abbreviation) -> Option<Role> {
     match abbreviation.tag {
+        // gcc and clang name here the class that has the vtable pointer: only classes with a vtable have the attribute.
         gimli::DW_TAG_class_type | gimli::DW_TAG_structure_type
             if abbreviation.has(gimli::DW_AT_containing_type) =>
         {

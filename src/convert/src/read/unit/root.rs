@@ -46,6 +46,7 @@ pub(crate) fn compiler<'f, E: Endianity>(
         merges_nothing: producer.merges_nothing,
         rewrites: match producer.keeps_callees {
             true => producer.of_link.then_some(Together::Program),
+            // rustc and Swift always run LLVM's MergeFunctions, clang only with an option.
             false if producer.merges || is(gimli::DW_LANG_Rust) || is(gimli::DW_LANG_Swift) => {
                 Some(Together::Object(unit.unit.header.debug_abbrev_offset().0 as u64))
             }

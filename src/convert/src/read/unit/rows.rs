@@ -105,6 +105,7 @@ impl Assign<'_> {
         let mut at = 0;
         for index in 0..self.lines.sequences.len() {
             let (start, end) = (self.lines.sequences[index].start, self.lines.sequences[index].end);
+            // Sequences may overlap. The first of them, by start, has the lines of an address.
             at = start.max(at);
             while at < end {
                 while claimed.get(next).is_some_and(|range| range.end <= at) {

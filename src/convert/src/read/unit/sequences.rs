@@ -75,6 +75,7 @@ impl Assign<'_> {
         let mut shared = std::mem::take(&mut self.shared);
         shared.sort_by_key(|shared| (self.code.pieces[shared.piece].start, shared.piece));
         let (named, shared): (Vec<_>, Vec<_>) = shared.into_iter().partition(|shared| shared.named.is_some());
+        // Sequences that functions name come first: they are claimed then, and the other functions are compared with the rest.
         for group in self.by_start(&named) {
             self.settle_named(ids, &named[group]);
         }
@@ -268,6 +269,7 @@ impl Assign<'_> {
         let lens: Vec<u64> = here.iter().map(|shared| self.code.pieces[shared.piece].len.into()).collect();
         let len_of =
             |reader: &Self, kind: &[usize]| reader.lines.sequences[kind[0]].end.min(range.end) - range.start;
+        // If no sequence is as long as a function here, lengths show nothing: an assembler ends a sequence with its section.
         let any_of_len = kinds.iter().any(|kind| lens.contains(&len_of(self, kind)));
         // (place, length) of the functions here, then of the erased functions that may have been folded into them.
         let place = |shared: &SharedPiece| {

@@ -116,6 +116,7 @@ impl<'f, E: Endianity> SubprogramEntry<'f, E> {
         let SubprogramRanges { live: mut ranges, mut dead } =
             subprogram_ranges(unit, list_entries, &mut ids.diagnostics, die, &addresses);
         let mut found = None;
+        // Linkers write 0 as a tombstone, and some programs have code at 0. The function's name and length decide.
         if let Some(at_zero) = ranges.iter().find(|range| range.start == 0) {
             let len = at_zero.len();
             let (origin, instance) = ids.origins.finish(place, identity, &mut ids.diagnostics);

@@ -145,6 +145,7 @@ impl<'a> Solver<'a> {
         }
         let mut tree = own.clone();
         let mut children = vec![Vec::new(); nodes.len()];
+        // Callees come after their callers: in reverse, the rows of a subtree are complete before they are added to its caller's.
         for (index, node) in nodes.iter().enumerate().skip(1).rev() {
             let parent = node.parent as usize;
             if parent >= index {
@@ -156,6 +157,7 @@ impl<'a> Solver<'a> {
                 *up |= *own;
             }
         }
+        // Sums up to each row: two of them show whether any row of a run is foreign.
         let mut foreign = Vec::with_capacity(cells);
         for subtree in tree.chunks_exact(rows) {
             let mut count = 0;
@@ -229,6 +231,7 @@ impl<'a> Solver<'a> {
     /// Removes places that no solution can have; true if any was removed. `None` if no solution is left.
     fn round(&mut self) -> Option<bool> {
         let before: usize = self.left();
+        // A caller comes before its callees: places are narrowed from the outermost node inwards, then back.
         for node in 1..self.nodes.len() {
             self.inside_caller(node)?;
         }
