@@ -11,7 +11,7 @@ use crate::open::Image;
 use crate::options::Options;
 use crate::place::Placed;
 use crate::read;
-use crate::read::units::supply::SplitFiles;
+use crate::read::units::split_files::SplitFiles;
 use crate::report::{Report, Step};
 
 /// A program whose functions are placed.

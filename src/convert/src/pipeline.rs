@@ -16,7 +16,7 @@ use crate::place;
 use crate::program::machine::Machine;
 use crate::program::symbols::Symbols;
 use crate::read::options::ReadOptions;
-use crate::read::units::supply::SplitFiles;
+use crate::read::units::split_files::SplitFiles;
 use crate::read::{self, read_blocks, read_unwind};
 use crate::recover::{self, ReadUnits};
 use crate::report::{Counts, OpenedProgram, Report, Step};

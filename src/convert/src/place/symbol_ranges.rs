@@ -145,6 +145,7 @@ impl LineOwners<'_, '_, '_> {
         let whole = |(unit, lines): (UnitId, BareLines)| {
             (range.end <= lines.range().end).then(|| rows_from(unit, lines.rows, 0))
         };
+        // A name that two sequences would have has none of them for certain.
         let sure = rows.into_iter().zip(twice).map(|(rows, twice)| rows.filter(|_| !twice));
         Some(sure.map(|rows| rows.and_then(whole)).collect())
     }

@@ -31,7 +31,7 @@ use crate::read::sections::{basic_blocks, call_tables};
 use crate::read::space::Space;
 use crate::read::units::one_unit;
 use crate::read::units::queue::{self, Queue, Take};
-use crate::read::units::supply::{SplitFiles, Supply};
+use crate::read::units::split_files::{SplitFiles, Supply};
 use crate::read::units::task::{UnitTask, UnitWalk};
 
 /// Reads all units in the image's debug information. `split` has the files of split units.

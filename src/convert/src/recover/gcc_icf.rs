@@ -304,6 +304,7 @@ fn here(recovered: &Recovered<'_, '_>, found: &CodelessAt) -> HashMap<ImageAddr,
             let Some(entry) = unit.code.pieces.get(function.pieces.start as usize) else { continue };
             if addresses.contains(&entry.start) {
                 let of = here.entry(entry.start).or_default();
+                // One more than the limit shows that there are too many.
                 if of.len() <= MAX_HERE {
                     let origin = unit.origin_of(function.origin);
                     of.push(CodeHere { unit: id, origin, instance: function.instance, len: entry.len });

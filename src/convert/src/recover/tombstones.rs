@@ -321,6 +321,7 @@ impl<'m, 'f> Finder<'m, 'f> {
                     by_len.entry(lines.len.into()).or_default().1.push(index);
                 }
             }
+            // Linkers erase the sequences of copies that they discard: a copy would take the sequence of a folded function.
             for &at in unit.iter().filter(|at| !self.erased(**at).removed && !self.is_copy(**at)) {
                 let found = self.found.get(&at);
                 let len = found.map_or(self.erased(at).size, |found| found.range.len());

@@ -203,6 +203,7 @@ impl<'f, E: Endianity> ClassReader<'_, 'f, E> {
             && entry.depth > depth
         {
             reading.members += 1;
+            // Deeper entries are members of nested classes.
             let child = entry.depth == depth + 1;
             match entry.role {
                 MemberRole::Base if child => {

@@ -69,6 +69,7 @@ pub(crate) fn all_entries<E: Endianity>(walk: &mut Walk<'_, '_, E>) -> gimli::Re
                 break Ok(());
             }
         }
+        // Once the outermost open entry has ended, inlined subroutines and calls are of no function, and are skipped by their abbreviation.
         let outer = open.first().map_or(isize::MAX, |open| open.depth);
         let entry = match entries.next(outer) {
             Ok(Some(entry)) => entry,

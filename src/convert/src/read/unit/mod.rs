@@ -89,7 +89,9 @@ pub(crate) fn read<'f, E: Endianity>(
         .for_each(|erased| walk.out.records.erased.push(erased));
     walk.assign.settle(&mut walk.ids, &walk.out);
     walk.out.records.listed = listed_calls(&walk.fixed, &mut walk.ids, &mut walk.callees, source.listed);
+    // What no function has claimed by now is of a function that was folded, or of code without a function.
     walk.assign.keep_unclaimed(&mut walk.ids, !walk.out.records.erased.is_empty());
+    // A partial unit of dwz shares the line program of the unit that it was taken from, which has these lines.
     if walk.owns_lines {
         walk.assign.bare_lines(&mut walk.ids);
     }

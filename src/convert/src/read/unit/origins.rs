@@ -457,6 +457,7 @@ impl<'a, 'f, E: Endianity> Origins<'a, 'f, E> {
                 });
             }
         }
+        // A linkage name identifies the function. Without one, the last entry of the chain does, among functions of one name and line.
         let instance = match identity.linkage_name {
             Some(_) => Instance::NAMED,
             None => self.instance(end),

@@ -130,6 +130,7 @@ impl<'f, E: Endianity> SubprogramEntry<'f, E> {
             ids.diagnostics
                 .add(Kind::FoldedFunction, die.0, || format!("recovered at {:#x}", ranges[0].start));
             let own = own_sequence.map(|own| lines.sequences[own].start);
+            // Of two proofs of one address the more trusted one is stored.
             Some(if own == Some(ranges[0].start) { How::StmtSequence } else { How::Relocation })
         } else if live {
             Some(How::LiveRange)

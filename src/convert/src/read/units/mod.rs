@@ -4,5 +4,5 @@ pub(crate) mod one_unit;
 pub(crate) mod pool;
 pub(crate) mod queue;
 pub(crate) mod split;
-pub(crate) mod supply;
+pub(crate) mod split_files;
 pub(crate) mod task;

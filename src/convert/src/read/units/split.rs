@@ -17,7 +17,7 @@ use crate::read::sections::package::Package;
 use crate::read::space::{Info, Space, Without, load, offset_of, root_attributes, string};
 use crate::read::unit::file::FileTable;
 use crate::read::unit::source::UnitSource;
-use crate::read::units::supply::{foreign, note_opened};
+use crate::read::units::split_files::{foreign, note_opened};
 use crate::read::units::task::UnitTask;
 use crate::util::budget::STEPS_PER_BYTE;
 

@@ -13,7 +13,7 @@ use crate::read::space::Space;
 use crate::read::unit;
 use crate::read::unit::memory::Memory;
 use crate::read::unit::source::UnitSource;
-use crate::read::units::supply::Supply;
+use crate::read::units::split_files::Supply;
 use crate::util::budget::Allowance;
 
 /// Everything that reading a unit needs, except the unit.

@@ -325,6 +325,7 @@ impl Twins {
         loop {
             let all = std::mem::take(open);
             let found = each(&all, left, |open, budget| self.find(names, recovered, open, budget));
+            // Twins that are added from here on are compared in the next turn.
             let before = counts.by_twin;
             for own in &all {
                 open.push(LostFunction { compared: self.at(recovered, own.at).len(), ..*own });

@@ -74,6 +74,7 @@ pub(crate) fn compare(
                 Some(last) if last.end == row.offset => last.end = end,
                 _ => ranges[above as usize].push(OffsetRange { start: row.offset, end }),
             }
+            // The search for the callers would not end at a parent that comes after its child.
             node = if scope.parent < node { scope.parent } else { return None };
         }
     }
