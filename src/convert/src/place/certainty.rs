@@ -271,6 +271,7 @@ fn is_whole(placing: &Placing<'_, '_>, symbols: &Symbols<'_>, claims: &Claims, m
         let Some(source) = function.source.filter(|_| member.how == How::LiveRange) else { return false };
         let unit = recovered.unit(source.unit);
         let own = &unit.code.functions[source.function.index()];
+        // Tools strip the symbols of local functions, and a function has its symbol at its entry.
         if own.external
             || function.symbol.is_some()
             || unit.code.pieces[own.pieces.start as usize].start != claim.start

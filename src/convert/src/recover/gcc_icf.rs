@@ -146,6 +146,7 @@ impl FoldedLines {
         for &CodelessEntry { codeless, address } in found {
             *lines.here.entry((codeless.unit, address)).or_default() += 1;
         }
+        // A codeless function that was not found may have one of the sequences.
         lines.found.retain(|unit, found| *found == recovered.records.units[unit.index()].codeless.len());
         lines
     }

@@ -72,6 +72,7 @@ pub(crate) fn add<'u, 'f>(
             let first = pieces.len() as u32;
             match of_die.get(&erased.die) {
                 Some(&index) => {
+                    // The pieces of a function are one run of the list, so its old ones are copied beside the new one.
                     let old = functions[index].pieces.clone();
                     let old = pieces[old.start as usize..old.end as usize].to_vec();
                     // The first piece of a function is its entry.

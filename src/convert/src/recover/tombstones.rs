@@ -228,6 +228,7 @@ impl<'m, 'f> Finder<'m, 'f> {
             if erased.len() > MAX_TOGETHER {
                 self.caps.together.set(self.caps.together.get() + 1);
             }
+            // Once the steps have run out, the function that the symbol is of may not have been compared.
             if let Some(at) = chosen.filter(|_| !self.caps.steps.is_short()) {
                 self.keep(at, FoundAt { range: symbol.range(), how: How::Symbol, sequence: None });
             }

@@ -128,6 +128,7 @@ pub(crate) fn adopt_unclaimed_symbol<'f>(
     let origin = functions[function.index()].origin;
     let own = placing.names.text(placing.names.of_origin(origin));
     let own = (own, functions[function.index()].source.map(|source| source.unit));
+    // The code at an indirect symbol is that of its resolver: another symbol there names it, if there is one.
     let indirect = unexplained.iter().all(|symbol| symbol.indirect);
     let may_name = |symbol: &CodeSymbol<'_>| {
         symbol.indirect == indirect && is_possible_symbol(folding, placing, symbols, symbol, own)
