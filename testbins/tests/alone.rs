@@ -7,7 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use foldsym_convert::{NoProgress, Options, convert};
-use foldsym_lookup::{Certainty, Frames, ImageAddr, Lookup, Owner, Reason, Resolved, StackAddr, SymbolFile};
+use foldsym_lookup::records::Owner;
+use foldsym_lookup::{Certainty, Frames, ImageAddr, Lookup, Reason, Resolved, StackAddr, SymbolFile};
 use foldsym_testbins::root;
 use object::{Object as _, ObjectSymbol as _};
 

@@ -42,6 +42,7 @@ fn placed(expected: &Expected, file: &SymbolFile<'_>, address: u64) -> u64 {
         .map(|(index, (_, _, start, _))| (index, *start))
         .unwrap_or_else(|| panic!("{}: {address:#x} is in no section", expected.program));
     let ours: Vec<u64> = file
+        .records()
         .program_sections()
         .filter(|section| section.executable && section.len > 0)
         .map(|section| section.start.0)

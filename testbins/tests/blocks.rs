@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use foldsym_convert::{NoProgress, Options, Report, convert};
-use foldsym_lookup::{BasicBlock, BasicBlocks, ImageAddr, Lookup, SymbolFile};
+use foldsym_lookup::basic_blocks::{BasicBlock, BasicBlocks};
+use foldsym_lookup::{ImageAddr, Lookup, SymbolFile};
 use foldsym_testbins::root;
 
 /// A block as the oracle prints it: address, size, number, flags.

@@ -10,7 +10,8 @@ use foldsym_convert::{NoProgress, Options, Report, convert};
 use foldsym_format::checksum::crc32;
 use foldsym_format::header::{ENTRY_LEN, HEADER_LEN, entry_field, field};
 use foldsym_format::{SectionId, steps};
-use foldsym_lookup::{Error, ImageAddr, Owner, PieceId, Resolved, ReturnAddr, StackAddr, SymbolFile};
+use foldsym_lookup::records::Owner;
+use foldsym_lookup::{Error, ImageAddr, PieceId, Resolved, ReturnAddr, StackAddr, SymbolFile};
 use foldsym_stopped::{Machine, Place, WaveAt, object, wave};
 use foldsym_testbins::root;
 use object::{Object as _, ObjectSection as _};
@@ -60,7 +61,7 @@ fn ask(file: &SymbolFile<'_>) -> Result<u32, Error> {
         steps::take();
         let found = wave(file, at, &Full(0x5a))?;
         // Each list and unit is a part of the file, and an evaluation has at most 10,000 operations.
-        assert!(steps::take() <= 10_000 * file.bytes().len() as u64);
+        assert!(steps::take() <= 10_000 * file.records().bytes().len() as u64);
         waiting +=
             found.lanes().iter().filter(|lane| !lane.active && matches!(lane.place, Place::At(_))).count();
     }
@@ -122,7 +123,7 @@ fn ask_objects(file: &SymbolFile<'_>) -> Result<u32, Error> {
             file.resolve_stack(&stack, &mut resolved)?;
             steps::take();
             let object = object(file, (&stack, &resolved), 0, &Full(0x5a), &mut |_| Ok(false))?;
-            assert!(steps::take() <= 10_000 * members * file.bytes().len() as u64);
+            assert!(steps::take() <= 10_000 * members * file.records().bytes().len() as u64);
             found += u32::from(object.is_ok());
         }
     }

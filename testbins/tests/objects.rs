@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use foldsym_convert::{NoProgress, Options, convert};
-use foldsym_lookup::{GroupId, LocationKind, NameId, Owner, PieceId, ReturnAddr, SymbolFile};
+use foldsym_lookup::locations::LocationKind;
+use foldsym_lookup::records::Owner;
+use foldsym_lookup::{GroupId, NameId, PieceId, ReturnAddr, SymbolFile};
 use foldsym_testbins::objects::{Method, methods};
 use foldsym_testbins::program::Program;
 use foldsym_testbins::root;

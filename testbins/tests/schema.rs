@@ -11,9 +11,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use foldsym_convert::{NoProgress, Options, convert};
+use foldsym_lookup::records::{FileCode, Owner};
 use foldsym_lookup::{
-    Certainty, Evidence, FileCode, Frames, ImageAddr, Lookup, Owner, PieceId, Resolved, ReturnAddr,
-    StackAddr, SymbolFile, features, flags,
+    Certainty, Evidence, Frames, ImageAddr, Lookup, PieceId, Resolved, ReturnAddr, StackAddr, SymbolFile,
+    features, flags,
 };
 use foldsym_testbins::program::architectures;
 use foldsym_testbins::root;

@@ -288,7 +288,7 @@ fn answer(file: &SymbolFile<'_>, frames: &mut Frames, address: u64) -> Vec<Frame
 /// relocatable file out one after another, from different bases. Each (start, end, distance).
 fn moved(program: &Program, file: &SymbolFile<'_>) -> Vec<(u64, u64, u64)> {
     let ours: Vec<u64> =
-        file.program_sections().filter(|s| s.executable && s.len > 0).map(|s| s.start.0).collect();
+        file.records().program_sections().filter(|s| s.executable && s.len > 0).map(|s| s.start.0).collect();
     assert!(!program.relocatable || ours.len() == program.code.len());
     let sections = program.code.iter().enumerate();
     let distance = |index: usize, at: u64| if program.relocatable { ours[index].wrapping_sub(at) } else { 0 };

@@ -1,10 +1,8 @@
 //! Reads the code of a `.fsym` as both formats need it: ranges with their functions, absolute lines, and inlined calls with
 //! the ranges that they cover.
 
-use foldsym_lookup::{
-    EdgeId, Error, FileCode, FileId, FunctionId, NameId, OriginId, Owner, PieceId, RowsOffset, SectionId,
-    SymbolFile, What,
-};
+use foldsym_lookup::records::{EdgeId, FileCode, Owner, RowsOffset};
+use foldsym_lookup::{Error, FileId, FunctionId, NameId, OriginId, PieceId, SectionId, SymbolFile, What};
 use rustc_hash::FxHashMap;
 
 /// A range of code, and every function that has it.
@@ -164,7 +162,7 @@ fn nodes(file: &SymbolFile<'_>, id: FunctionId) -> Result<Vec<Node>, Error> {
     }];
     let Some(scopes) = file.records().scopes(&function)? else { return Ok(nodes) };
     // Many nodes have one origin.
-    let mut origins: FxHashMap<OriginId, foldsym_lookup::Origin> = FxHashMap::default();
+    let mut origins: FxHashMap<OriginId, foldsym_lookup::records::Origin> = FxHashMap::default();
     for scope in scopes.iter() {
         let scope = scope?;
         let damaged = |what| Error { section: SectionId::SCOPES, what, offset: function.scopes_offset() };
@@ -207,7 +205,7 @@ pub(crate) fn name_bytes(file: &SymbolFile<'_>, name: Option<NameId>) -> Vec<u8>
     let mut bytes = Vec::new();
     if let Some(name) = name {
         // Of a damaged name, the bytes before the damage are kept.
-        let _ = file.names().visit(name.0, |piece| bytes.extend_from_slice(piece));
+        let _ = file.records().names().visit(name.0, |piece| bytes.extend_from_slice(piece));
     }
     bytes
 }
@@ -216,7 +214,7 @@ pub(crate) fn name_bytes(file: &SymbolFile<'_>, name: Option<NameId>) -> Vec<u8>
 pub(crate) fn path_bytes(file: &SymbolFile<'_>, path: Option<FileId>) -> Vec<u8> {
     let mut bytes = Vec::new();
     if let Some(path) = path {
-        let _ = file.files().visit(path.0, |piece| bytes.extend_from_slice(piece));
+        let _ = file.records().files().visit(path.0, |piece| bytes.extend_from_slice(piece));
     }
     bytes
 }

@@ -299,10 +299,10 @@ fn text(visit: impl FnOnce(&mut Vec<u8>)) -> String {
 fn frames_of(file: &SymbolFile<'_>, frames: &Frames) -> Vec<(String, String, u64)> {
     let frame = |frame: foldsym_lookup::Frame| {
         let name = frame.name.map_or_else(String::new, |name| {
-            text(|out| file.names().visit(name.0, |piece| out.extend_from_slice(piece)).unwrap())
+            text(|out| file.records().names().visit(name.0, |piece| out.extend_from_slice(piece)).unwrap())
         });
         let path = frame.file.map_or_else(String::new, |path| {
-            text(|out| file.files().visit(path.0, |piece| out.extend_from_slice(piece)).unwrap())
+            text(|out| file.records().files().visit(path.0, |piece| out.extend_from_slice(piece)).unwrap())
         });
         (name, path, u64::from(frame.line))
     };

@@ -147,6 +147,14 @@ impl Function {
         small(name.wrapping_add(distance), SectionId::FUNCTIONS, id.0).map(NameId)
     }
 
+    /// Its symbol's name, else its origin's; `None` if that is empty.
+    pub(crate) fn shown_name(&self, file: &SymbolFile<'_>) -> Result<Option<NameId>, Error> {
+        match self.name {
+            Some(name) => Ok(file.non_empty(name)),
+            None => Ok(Origin::read(file, self.origin)?.name),
+        }
+    }
+
     /// Offset of its inline tree in SCOPES, 0 if nothing is inlined: functions with equal trees share
     /// one.
     pub const fn scopes_offset(&self) -> u64 {
@@ -366,7 +374,7 @@ impl CallHow {
     /// The word for it in `dump`.
     ///
     /// ```
-    /// assert_eq!(foldsym_lookup::CallHow::CallSite.text(), "call_site");
+    /// assert_eq!(foldsym_lookup::records::CallHow::CallSite.text(), "call_site");
     /// ```
     pub const fn text(self) -> &'static str {
         match self {
@@ -404,7 +412,7 @@ pub struct Overrider {
     pub doubtful: bool,
 }
 
-/// The other names of one function; see [`Records::aliases`](crate::Records::aliases).
+/// The other names of one function; see [`Records::aliases`](crate::records::Records::aliases).
 #[derive(Clone)]
 pub struct Aliases<'f, 'd> {
     file: &'f SymbolFile<'d>,

@@ -7,13 +7,12 @@ use foldsym_unwind::Unwind;
 
 use crate::error::{Error, InSection};
 use crate::ids::{FileId, ImageAddr, NameId};
-use crate::program::{ProgramSections, Segments};
 
 /// An opened `.fsym`. It borrows the bytes, is `Copy`, and holds no state of its own: any number of
 /// threads may read one.
 #[derive(Clone, Copy)]
 pub struct SymbolFile<'d> {
-    bytes: &'d [u8],
+    pub(crate) bytes: &'d [u8],
     header: Header,
     pub(crate) starts: Starts<'d>,
     pub(crate) pieces: Table<'d>,
@@ -30,22 +29,9 @@ pub struct SymbolFile<'d> {
     pub(crate) overriders: Table<'d>,
     pub(crate) rows: &'d [u8],
     pub(crate) scopes: &'d [u8],
-    names: Names<'d>,
-    files: Names<'d>,
+    pub(crate) names: Names<'d>,
+    pub(crate) files: Names<'d>,
     build_id: &'d [u8],
-}
-
-/// One section as the directory has it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SectionInfo {
-    /// Its id.
-    pub id: SectionId,
-    /// Its name in the specification, "?" if this reader does not know the id.
-    pub name: &'static str,
-    /// Where it starts in the file.
-    pub offset: u64,
-    /// Its bytes.
-    pub len: u64,
 }
 
 /// The sections that every file has: a bit for each id.
@@ -195,11 +181,6 @@ impl<'d> SymbolFile<'d> {
         ImageAddr(self.header.image_base)
     }
 
-    /// The whole file.
-    pub const fn bytes(&self) -> &'d [u8] {
-        self.bytes
-    }
-
     /// The directory, in the order of the file.
     pub(crate) fn directory(&self) -> impl Iterator<Item = DirectoryEntry> + use<'d> {
         let bytes = self.bytes;
@@ -212,19 +193,6 @@ impl<'d> SymbolFile<'d> {
         slice(self.bytes, entry.offset, entry.len)
     }
 
-    /// The program's loaded sections, in the order of the file; none if they were not kept. Ends at the
-    /// first damaged one.
-    pub fn program_sections(&self) -> ProgramSections<'d> {
-        let data = self.section_bytes(SectionId::SECTIONS).unwrap_or(&[]);
-        ProgramSections::new(data, self.header.image_base)
-    }
-
-    /// The parts of the program's file that are loaded, with their addresses; `None` if they were not kept, as for a separate debug file. Ends at the first
-    /// damaged one.
-    pub fn segments(&self) -> Option<Segments<'d>> {
-        Segments::new(self.section_bytes(SectionId::SEGMENTS)?, self.header.image_base)
-    }
-
     /// Rows of call frame information, by link-time address, for walking frames; `None` of a file that was converted without
     /// `--unwind`.
     ///
@@ -233,16 +201,6 @@ impl<'d> SymbolFile<'d> {
     pub fn unwind(&self) -> Result<Option<Unwind<'d>>, Error> {
         let Some(data) = self.section_bytes(SectionId::UNWIND) else { return Ok(None) };
         Unwind::open(data, self.header.image_base).within(SectionId::UNWIND).map(Some)
-    }
-
-    /// Function names, in the order of their bytes; [`NameId`] counts them.
-    pub const fn names(&self) -> &Names<'d> {
-        &self.names
-    }
-
-    /// Paths, in the order of their bytes; [`FileId`] counts them.
-    pub const fn files(&self) -> &Names<'d> {
-        &self.files
     }
 
     /// Writes a function name to `out`, as much as fits, and returns its whole length in bytes; `None` for

@@ -11,17 +11,21 @@ use crate::ids::{FunctionId, ReturnAddr};
 #[derive(Clone, Copy)]
 pub struct Guesses<'d>(ByReturn<'d>);
 
-impl<'d> SymbolFile<'d> {
-    /// Opens the guesses of a file. Takes constant time.
+impl SymbolFile<'_> {
+    /// The likely callee of the call that returns to an address; `None` without a guess. Takes log2 of the guesses.
     ///
     /// # Errors
-    /// A section that breaks the format.
-    pub fn guesses(&self) -> Result<Guesses<'d>, Error> {
-        ByReturn::open(self, SectionId::GUESSES, self.functions.len()).map(Guesses)
+    /// A section that breaks the format, or damage at a place that it reads.
+    pub fn guessed_callee(&self, address: ReturnAddr) -> Result<Option<FunctionId>, Error> {
+        Ok(Guesses::open(self)?.0.find(address)?.map(FunctionId))
     }
 }
 
 impl<'d> Guesses<'d> {
+    pub(crate) fn open(file: &SymbolFile<'d>) -> Result<Self, Error> {
+        ByReturn::open(file, SectionId::GUESSES, file.functions.len()).map(Self)
+    }
+
     /// How many there are.
     pub const fn len(&self) -> u32 {
         self.0.len()
@@ -30,14 +34,6 @@ impl<'d> Guesses<'d> {
     /// True if there is none.
     pub const fn is_empty(&self) -> bool {
         self.len() == 0
-    }
-
-    /// The likely callee of the call that returns to an address; `None` without a guess. Takes log2 of the records.
-    ///
-    /// # Errors
-    /// Damage at a place that it reads.
-    pub fn callee(&self, address: ReturnAddr) -> Result<Option<FunctionId>, Error> {
-        Ok(self.0.find(address)?.map(FunctionId))
     }
 
     /// All of them by return address, with the callee. Ends at the first damaged one.

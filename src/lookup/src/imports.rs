@@ -4,7 +4,7 @@ use foldsym_format::{SectionId, steps};
 
 use crate::answer::{Certainty, Evidence};
 use crate::by_return::ByReturn;
-use crate::entities::{Group, Member};
+use crate::entities::{Aliases, Function, Group, Member};
 use crate::error::Error;
 use crate::file::SymbolFile;
 use crate::ids::{NameId, ReturnAddr};
@@ -17,21 +17,22 @@ const MAX_NAMES: u32 = 64;
 #[derive(Clone, Copy)]
 pub struct Imports<'d>(ByReturn<'d>);
 
-impl<'d> SymbolFile<'d> {
-    /// Opens the calls of functions of other modules: those of a file that was converted with `--imports`. Takes constant time.
+impl SymbolFile<'_> {
+    /// The name of the other module's function to which a call was linked, by the call's return address; `None` if there is no such call,
+    /// or if the file was converted without `--imports`. Takes log2 of the imports.
     ///
     /// # Errors
-    /// A section that breaks the format.
-    pub fn imports(&self) -> Result<Imports<'d>, Error> {
-        ByReturn::open(self, SectionId::IMPORTS, self.names().len()).map(Imports)
+    /// A section that breaks the format, or damage at a place that it reads.
+    pub fn imported_callee(&self, address: ReturnAddr) -> Result<Option<NameId>, Error> {
+        Ok(Imports::open(self)?.0.find(address)?.map(NameId))
     }
 
-    /// Resolves a frame whose caller is in another module, by the name that the caller's call was linked to ([`Imports::callee`] of the
-    /// caller's file). If exactly one function of the frame's group has that name, it comes first and the answer is [`Certainty::Likely`].
-    /// Nothing is ruled out, since a function of this module may have replaced its frame by a tail call. The result stays as it was if the
-    /// code is not folded, if none or several functions of the group have the name, or if the frame is already resolved. A plain name that
-    /// is an alias proves nothing: no debug information says to which function of the group it belongs. A mangled alias (`_Z`, `_R`, `__Z`)
-    /// does. The first 64 aliases of a function are read.
+    /// Resolves a frame whose caller is in another module, by the name that the caller's call was linked to
+    /// ([`SymbolFile::imported_callee`] of the caller's file). If exactly one function of the frame's group has that name, it comes first
+    /// and the answer is [`Certainty::Likely`]. Nothing is ruled out, since a function of this module may have replaced its frame by a tail
+    /// call. The result stays as it was if the code is not folded, if none or several functions of the group have the name, or if the frame
+    /// is already resolved. A plain name that is an alias proves nothing: no debug information says to which function of the group it
+    /// belongs. A mangled alias (`_Z`, `_R`, `__Z`) does. The first 64 aliases of a function are read.
     ///
     /// Takes log2 of the names, and steps for each function of the group and its aliases. After [`MAX_FRAME_STEPS`] the frame stays
     /// unresolved.
@@ -40,7 +41,7 @@ impl<'d> SymbolFile<'d> {
     /// Damage at a place that it reads.
     pub fn resolve_import(&self, resolved: &mut Resolved, text: &[u8]) -> Result<(), Error> {
         let untold = resolved.open && resolved.named_len == 0 && !resolved.full;
-        let (Some(id), Ok(name)) = (resolved.group.filter(|_| untold), self.names().find(text)) else {
+        let (Some(id), Ok(name)) = (resolved.group.filter(|_| untold), self.names.find(text)) else {
             return Ok(());
         };
         let group = Group::read(self, id)?;
@@ -52,10 +53,10 @@ impl<'d> SymbolFile<'d> {
         for index in 0..group.len() {
             steps::step();
             let member = Member::read(self, group, index)?;
-            let function = self.records().function(member.function)?;
-            let own = self.records().function_name(member.function)? == Some(NameId(name));
+            let function = Function::read(self, member.function)?;
+            let own = function.shown_name(self)? == Some(NameId(name));
             let mut has = own || member.name == Some(NameId(name));
-            for alias in self.records().aliases(&function).take(MAX_NAMES as usize) {
+            for alias in Aliases::new(self, function.aliases).take(MAX_NAMES as usize) {
                 steps::step();
                 if alias? == NameId(name) && !has {
                     if !is_mangled {
@@ -78,6 +79,10 @@ impl<'d> SymbolFile<'d> {
 }
 
 impl<'d> Imports<'d> {
+    pub(crate) fn open(file: &SymbolFile<'d>) -> Result<Self, Error> {
+        ByReturn::open(file, SectionId::IMPORTS, file.names.len()).map(Self)
+    }
+
     /// How many there are.
     pub const fn len(&self) -> u32 {
         self.0.len()
@@ -86,15 +91,6 @@ impl<'d> Imports<'d> {
     /// True if there is none.
     pub const fn is_empty(&self) -> bool {
         self.len() == 0
-    }
-
-    /// The name of the other module's function to which a call was linked, by the call's return address; `None` if there is no such call.
-    /// Takes log2 of the records.
-    ///
-    /// # Errors
-    /// Damage at a place that it reads.
-    pub fn callee(&self, address: ReturnAddr) -> Result<Option<NameId>, Error> {
-        Ok(self.0.find(address)?.map(NameId))
     }
 
     /// All of them by return address, with the name. Ends at the first damaged one.

@@ -26,8 +26,9 @@
 //! # Ok::<(), foldsym_lookup::Error>(())
 //! ```
 //!
-//! [`SymbolFile`] answers: addresses, stacks, and the texts of ids. [`SymbolFile::records`] lists what a file has, for programs
-//! that print or compare files.
+//! [`SymbolFile`] answers questions: what is at an address, which functions ran in a stack, what the text of an id is. The types of its
+//! answers are in the root of the crate; those of [`SymbolFile::basic_blocks`] and [`SymbolFile::locations`] are in modules of their own.
+//! [`SymbolFile::records`] lists what a file has, for programs that print or compare files; its types are in [`records`].
 //!
 //! With the feature `alloc`, `SymbolFile::symbolize` returns the frames of an address with their texts in one call.
 
@@ -46,7 +47,7 @@
 )]
 
 mod answer;
-mod basic_blocks;
+pub mod basic_blocks;
 mod batch;
 mod by_return;
 mod cursor;
@@ -58,10 +59,10 @@ mod guesses;
 mod high;
 mod ids;
 mod imports;
-mod locations;
+pub mod locations;
 mod object;
 mod program;
-mod records;
+pub mod records;
 mod row;
 mod row_block;
 mod rows;
@@ -73,28 +74,14 @@ mod texts;
 mod verify;
 
 pub use answer::{Answer, Certainty, Evidence, Lookup, NotFoundReason};
-pub use basic_blocks::{BasicBlock, BasicBlocks, FunctionBlocks};
 pub use batch::BatchSlot;
 pub use cursor::Cursor;
-pub use entities::{
-    Aliases, Call, CallHow, Edge, Function, Group, How, Member, Method, Origin, Overrider, Owner, Piece,
-};
+pub use entities::{How, Member};
 pub use error::Error;
-pub use file::{SectionInfo, SymbolFile};
-pub use foldsym_format::names::Names;
+pub use file::SymbolFile;
 pub use foldsym_format::{Header, Reason, SectionId, What, features, header::flags};
 pub use frames::{Frame, FrameIter, Frames};
-pub use guesses::Guesses;
-pub use ids::{
-    EdgeId, FileId, FunctionId, GroupId, ImageAddr, NameId, OriginId, PieceId, ReturnAddr, RowsOffset,
-};
-pub use imports::Imports;
-pub use locations::{LocationKey, LocationKind, LocationList, LocationTarget, LocationUnit, Locations};
-pub use program::{ProgramSection, ProgramSections, Segment, Segments};
-pub use records::Records;
-pub use row::{FileCode, Row};
-pub use rows::{RowIter, Rows};
-pub use scopes::{Scope, Scopes};
+pub use ids::{FileId, FunctionId, GroupId, ImageAddr, NameId, OriginId, PieceId, ReturnAddr};
 pub use stack::{MAX_FRAME_STEPS, MAX_NAMED, Resolved, StackAddr};
 #[cfg(feature = "alloc")]
 pub use symbolize::TextFrame;

@@ -17,7 +17,7 @@ pub struct ProgramSection<'d> {
     pub executable: bool,
 }
 
-/// The program's loaded sections; see [`crate::SymbolFile::program_sections`].
+/// The program's loaded sections; see [`crate::records::Records::program_sections`].
 #[derive(Clone)]
 pub struct ProgramSections<'d> {
     data: &'d [u8],
@@ -83,7 +83,7 @@ pub struct Segment {
     pub executable: bool,
 }
 
-/// The program's segments; see [`crate::SymbolFile::segments`].
+/// The program's segments; see [`crate::records::Records::segments`].
 #[derive(Clone)]
 pub struct Segments<'d> {
     data: &'d [u8],

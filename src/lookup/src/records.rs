@@ -1,16 +1,38 @@
 //! Lists the sections of a file, and its records by the ids that answers have.
 
+pub use foldsym_format::names::Names;
+
+pub use crate::entities::{
+    Aliases, Call, CallHow, Edge, Function, Group, Method, Origin, Overrider, Owner, Piece,
+};
+pub use crate::guesses::Guesses;
+pub use crate::ids::{EdgeId, RowsOffset};
+pub use crate::imports::Imports;
+pub use crate::program::{ProgramSection, ProgramSections, Segment, Segments};
+pub use crate::row::{FileCode, Row};
+pub use crate::rows::{RowIter, Rows};
+pub use crate::scopes::{Scope, Scopes};
+
 use foldsym_format::sections::{calls, slots, vtables};
 use foldsym_format::{DirectoryEntry, SectionId, What};
 
-use crate::entities::{
-    Aliases, Call, CallHow, Edge, Function, Group, Member, Method, Origin, Overrider, Piece,
-};
+use crate::entities::Member;
 use crate::error::{Error, InSection, large, optional, small};
-use crate::file::{SectionInfo, SymbolFile};
-use crate::ids::{EdgeId, FunctionId, GroupId, ImageAddr, NameId, OriginId, PieceId, ReturnAddr, RowsOffset};
-use crate::rows::Rows;
-use crate::scopes::Scopes;
+use crate::file::SymbolFile;
+use crate::ids::{FunctionId, GroupId, ImageAddr, NameId, OriginId, PieceId, ReturnAddr};
+
+/// One section as the directory has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SectionInfo {
+    /// Its id.
+    pub id: SectionId,
+    /// Its name in the specification, "?" if this reader does not know the id.
+    pub name: &'static str,
+    /// Where it starts in the file.
+    pub offset: u64,
+    /// Its bytes.
+    pub len: u64,
+}
 
 /// The sections and the records of a file, for programs that list or compare files. [`SymbolFile`] has the methods that
 /// look up addresses and resolve stacks. Ids of each kind count from 0 to the number of its records. Reading one record
@@ -99,11 +121,7 @@ impl<'f, 'd> Records<'f, 'd> {
     /// # Errors
     /// An id that does not exist, or damage.
     pub fn function_name(self, id: FunctionId) -> Result<Option<NameId>, Error> {
-        let function = self.function(id)?;
-        match function.name {
-            Some(name) => Ok(self.file.non_empty(name)),
-            None => Ok(self.origin(function.origin)?.name),
-        }
+        self.function(id)?.shown_name(self.file)
     }
 
     /// Reads a subprogram of the source.
@@ -171,9 +189,55 @@ impl<'f, 'd> Records<'f, 'd> {
         })
     }
 
+    /// The whole file.
+    pub const fn bytes(self) -> &'d [u8] {
+        self.file.bytes
+    }
+
     /// The bytes of a section; `None` if the file has none with this id.
     pub fn section_bytes(self, id: SectionId) -> Option<&'d [u8]> {
         self.file.section_bytes(id)
+    }
+
+    /// Function names, in the order of their bytes; [`NameId`] counts them.
+    pub const fn names(self) -> &'f Names<'d> {
+        &self.file.names
+    }
+
+    /// Paths, in the order of their bytes; [`FileId`](crate::FileId) counts them.
+    pub const fn files(self) -> &'f Names<'d> {
+        &self.file.files
+    }
+
+    /// The program's loaded sections, in the order of the file; none if they were not kept. Ends at the
+    /// first damaged one.
+    pub fn program_sections(self) -> ProgramSections<'d> {
+        let data = self.section_bytes(SectionId::SECTIONS).unwrap_or(&[]);
+        ProgramSections::new(data, self.file.header().image_base)
+    }
+
+    /// The parts of the program's file that are loaded, with their addresses; `None` if they were not kept, as for a
+    /// separate debug file. Ends at the first damaged one.
+    pub fn segments(self) -> Option<Segments<'d>> {
+        Segments::new(self.section_bytes(SectionId::SEGMENTS)?, self.file.header().image_base)
+    }
+
+    /// The likely callees of calls that the compiler did not record; [`SymbolFile::guessed_callee`] finds that of one
+    /// call. Takes constant time.
+    ///
+    /// # Errors
+    /// A section that breaks the format.
+    pub fn guesses(self) -> Result<Guesses<'d>, Error> {
+        Guesses::open(self.file)
+    }
+
+    /// The calls of functions of other modules: those of a file that was converted with `--imports`.
+    /// [`SymbolFile::imported_callee`] finds that of one call. Takes constant time.
+    ///
+    /// # Errors
+    /// A section that breaks the format.
+    pub fn imports(self) -> Result<Imports<'d>, Error> {
+        Imports::open(self.file)
     }
 
     /// The calls whose callees are known, by address, then caller. [`SymbolFile::resolve_stack`] resolves stacks by them.

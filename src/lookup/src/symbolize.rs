@@ -55,11 +55,11 @@ impl SymbolFile<'_> {
     }
 
     fn name_text(&self, id: Option<NameId>) -> Result<String, Error> {
-        text(self.names(), SectionId::NAMES, id.map(|id| id.0))
+        text(&self.names, SectionId::NAMES, id.map(|id| id.0))
     }
 
     fn path_text(&self, id: Option<FileId>) -> Result<String, Error> {
-        text(self.files(), SectionId::FILES, id.map(|id| id.0))
+        text(&self.files, SectionId::FILES, id.map(|id| id.0))
     }
 }
 

@@ -60,20 +60,20 @@ impl Texts<'_, '_> {
     /// Writes a function name as [`SymbolFile::write_name`] does. Allocates nothing.
     #[inline]
     pub fn write_name(&mut self, name: NameId, out: &mut [u8]) -> Option<usize> {
-        self.names.write(self.file.names(), name.0, out)
+        self.names.write(&self.file.names, name.0, out)
     }
 
     /// Prefetches the bytes that a name is decoded from. Call it for each name of an answer before you write the first:
     /// their cache misses then overlap. Does nothing else.
     #[inline]
     pub fn soon(&self, name: NameId) {
-        self.names.soon(self.file.names(), name.0);
+        self.names.soon(&self.file.names, name.0);
     }
 
     /// Writes a path as [`SymbolFile::write_path`] does. Allocates nothing.
     #[inline]
     pub fn write_path(&mut self, file: FileId, out: &mut [u8]) -> Option<usize> {
-        self.paths.write(self.file.files(), file.0, out)
+        self.paths.write(&self.file.files, file.0, out)
     }
 }
 

@@ -13,12 +13,15 @@ use foldsym_format::names::Names;
 use foldsym_format::sections::{calls, functions, groups, members, slots, vtables};
 use foldsym_format::{SectionId, What};
 
-use crate::entities::{Owner, Piece};
+use crate::entities::{Function, Owner, Piece};
 use crate::error::{Error, InSection};
 use crate::file::{SymbolFile, directory_end, slice};
 use crate::frames::Frames;
+use crate::guesses::Guesses;
 use crate::ids::{EdgeId, FileId, FunctionId, GroupId, NameId, OriginId, PieceId, RowsOffset};
+use crate::imports::Imports;
 use crate::object::MAX_METHODS;
+use crate::program::{ProgramSections, Segments};
 use crate::row::FileCode;
 use crate::stack::MAX_TAILS;
 
@@ -49,10 +52,10 @@ impl SymbolFile<'_> {
         if self.header().flags & !flags::KNOWN != 0 {
             return Err(Error::new(Error::FILE, What::Reserved, field::FLAGS as u64));
         }
-        if (self.names().write(0, &mut []) == Some(0)) != self.first_name_is_empty() {
+        if (self.names.write(0, &mut []) == Some(0)) != self.first_name_is_empty() {
             return Err(Error::new(Error::FILE, What::Value, field::FLAGS as u64));
         }
-        let work = &Work::of(self.bytes().len());
+        let work = &Work::of(self.bytes.len());
         let tables = [
             (SectionId::PIECES, &self.pieces),
             (SectionId::FUNCTIONS, &self.functions),
@@ -73,8 +76,8 @@ impl SymbolFile<'_> {
         self.starts.verify().within(SectionId::STARTS)?;
         verify_records(SectionId::ROWS, self.rows)?;
         verify_records(SectionId::SCOPES, self.scopes)?;
-        verify_names(SectionId::NAMES, self.names(), work)?;
-        verify_names(SectionId::FILES, self.files(), work)?;
+        verify_names(SectionId::NAMES, &self.names, work)?;
+        verify_names(SectionId::FILES, &self.files, work)?;
         self.verify_origins()?;
         self.verify_functions(work)?;
         self.verify_groups(work)?;
@@ -85,8 +88,8 @@ impl SymbolFile<'_> {
             blocks.verify()?;
         }
         self.verify_vtables()?;
-        self.guesses()?.verify()?;
-        self.imports()?.verify()?;
+        Guesses::open(self)?.verify()?;
+        Imports::open(self)?.verify()?;
         if let Some(locations) = self.locations()? {
             locations.verify(self.functions.len(), &mut || work.spend(SectionId::LOCATIONS))?;
         }
@@ -104,12 +107,12 @@ impl SymbolFile<'_> {
             let gap = usize::try_from(end)
                 .ok()
                 .zip(usize::try_from(entry.offset).ok())
-                .and_then(|(end, offset)| self.bytes().get(end..offset));
+                .and_then(|(end, offset)| self.bytes.get(end..offset));
             if gap.is_none_or(|gap| gap.iter().any(|&byte| byte != 0)) {
                 return Err(Error::new(Error::FILE, What::Reserved, end));
             }
-            let section = slice(self.bytes(), entry.offset, entry.len).unwrap_or(&[]);
-            let head = slice(self.bytes(), head_at, entry.head_len.into());
+            let section = slice(self.bytes, entry.offset, entry.len).unwrap_or(&[]);
+            let head = slice(self.bytes, head_at, entry.head_len.into());
             if head.is_none_or(|head| !section.starts_with(head)) {
                 return Err(Error::new(entry.id, What::Value, 0));
             }
@@ -124,14 +127,14 @@ impl SymbolFile<'_> {
 
     fn verify_name(&self, name: Option<NameId>, section: SectionId, record: u32) -> Result<(), Error> {
         match name {
-            Some(name) if name.0 >= self.names().len() => Err(value(section, record)),
+            Some(name) if name.0 >= self.names.len() => Err(value(section, record)),
             _ => Ok(()),
         }
     }
 
     fn verify_file(&self, file: Option<FileId>, section: SectionId, record: u32) -> Result<(), Error> {
         match file {
-            Some(file) if file.0 >= self.files().len() => Err(value(section, record)),
+            Some(file) if file.0 >= self.files.len() => Err(value(section, record)),
             _ => Ok(()),
         }
     }
@@ -194,7 +197,7 @@ impl SymbolFile<'_> {
         }
         for (record, last) in (0..self.aliases.len()).rev().enumerate() {
             let [name, flag] = self.aliases.record(last).within(SectionId::ALIASES)?;
-            let named = u32::try_from(name).is_ok_and(|name| name < self.names().len());
+            let named = u32::try_from(name).is_ok_and(|name| name < self.names.len());
             if !named || !matches!(flag, 0 | 1) || (record == 0 && flag == 0) {
                 return Err(value(SectionId::ALIASES, last));
             }
@@ -209,7 +212,7 @@ impl SymbolFile<'_> {
     }
 
     /// The inline tree of a function: nodes in preorder, each an edge of its parent's origin.
-    fn verify_scopes(&self, function: &crate::Function, work: &Work) -> Result<(), Error> {
+    fn verify_scopes(&self, function: &Function, work: &Work) -> Result<(), Error> {
         let Some(scopes) = self.records().scopes(function)? else { return Ok(()) };
         let wrong = |what| Error::new(SectionId::SCOPES, what, function.scopes_offset());
         // The nodes from the root to the one before, with their origins: in preorder the next one's parent
@@ -465,12 +468,12 @@ impl SymbolFile<'_> {
     /// The program's sections and segments.
     fn verify_program(&self) -> Result<(), Error> {
         if let Some(data) = self.section_bytes(SectionId::SECTIONS) {
-            let mut sections = self.program_sections();
+            let mut sections = ProgramSections::new(data, self.header().image_base);
             sections.by_ref().for_each(drop);
             ends(SectionId::SECTIONS, sections.rest(), data)?;
         }
         let Some(data) = self.section_bytes(SectionId::SEGMENTS) else { return Ok(()) };
-        let Some(mut segments) = self.segments() else {
+        let Some(mut segments) = Segments::new(data, self.header().image_base) else {
             return Err(Error::new(SectionId::SEGMENTS, What::Length, 0));
         };
         segments.by_ref().for_each(drop);

@@ -68,7 +68,7 @@ fn use_all(bytes: &[u8]) -> Option<(bool, bool)> {
             let _ = rows.iter().take(1000).count();
         }
     }
-    let _ = file.program_sections().take(1000).count();
+    let _ = file.records().program_sections().take(1000).count();
     Some((sound, whole))
 }
 
@@ -112,11 +112,11 @@ fn resolve(file: &SymbolFile<'_>) -> bool {
 
 /// Looks a call up in GUESSES and IMPORTS, and resolves the frame that it called by the name.
 fn ask_callees(file: &SymbolFile<'_>, address: ReturnAddr, frame: Resolved) -> bool {
-    let guessed = file.guesses().and_then(|guesses| guesses.callee(address));
+    let guessed = file.guessed_callee(address);
     if let Ok(Some(function)) = guessed {
         assert!(function.0 < file.records().function_count());
     }
-    let imported = file.imports().and_then(|imports| imports.callee(address));
+    let imported = file.imported_callee(address);
     let mut whole = guessed.is_ok() && imported.is_ok();
     let mut name = [0; 16];
     let len = imported.ok().flatten().map_or(Some(0), |id| file.write_name(id, &mut name));
@@ -256,9 +256,9 @@ fn a_callee_that_is_not_there_is_damage() {
     let (guess, import) = (address(contents.guesses[0]), address(contents.imports[0]));
     let bytes = contents.file();
     let file = SymbolFile::open(&bytes).unwrap();
-    let error = file.guesses().unwrap().callee(guess).unwrap_err();
+    let error = file.guessed_callee(guess).unwrap_err();
     assert_eq!((error.section, error.what, error.offset), (SectionId::GUESSES, What::Value, 0));
-    let error = file.imports().unwrap().callee(import).unwrap_err();
+    let error = file.imported_callee(import).unwrap_err();
     assert_eq!((error.section, error.what, error.offset), (SectionId::IMPORTS, What::Value, 0));
 }
 

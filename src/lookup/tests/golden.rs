@@ -1,8 +1,9 @@
 //! A hand-made file gives the answers that its picture shows.
 
+use foldsym_lookup::records::Owner;
 use foldsym_lookup::{
-    Certainty, Frame, Frames, FunctionId, How, ImageAddr, Lookup, NotFoundReason, Owner, PieceId, Reason,
-    Resolved, SectionId, StackAddr, SymbolFile,
+    Certainty, Frame, Frames, FunctionId, How, ImageAddr, Lookup, NotFoundReason, PieceId, Reason, Resolved,
+    SectionId, StackAddr, SymbolFile,
 };
 use foldsym_testkit::writer;
 
@@ -170,7 +171,7 @@ fn listing() {
     assert_eq!(sections[0], (1, "BUILD_ID"));
     assert_eq!(sections.last(), Some(&(900, "?")));
     assert_eq!(file.records().section_bytes(SectionId(900)), Some(&b"later"[..]));
-    let program: Vec<_> = file.program_sections().collect();
+    let program: Vec<_> = file.records().program_sections().collect();
     assert_eq!(
         (program[0].name, program[0].start, program[0].len),
         (&b".text"[..], ImageAddr(0x40_1000), 0x300)

@@ -55,7 +55,7 @@ fn texts_are_written_as_without_memory() {
     let program = model::Program::random(&mut Random(9), &shape);
     let bytes = program.contents().file();
     let file = SymbolFile::open(&bytes).unwrap();
-    let (names, paths) = (u64::from(file.names().len()), u64::from(file.files().len()));
+    let (names, paths) = (u64::from(file.records().names().len()), u64::from(file.records().files().len()));
     assert!(names > 512, "several names share a place");
     let mut texts = file.texts();
     let mut random = Random(10);

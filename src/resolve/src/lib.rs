@@ -102,7 +102,7 @@ fn of_frame(
 /// The name that the caller's call was linked to, if its file was converted with `--imports`. `None` if that is damaged.
 fn import(caller: &Frame<'_>) -> Option<Vec<u8>> {
     let StackAddr::Return(returns_to) = caller.address else { return None };
-    let name = caller.file.imports().ok()?.callee(returns_to).ok()??;
+    let name = caller.file.imported_callee(returns_to).ok()??;
     let mut text = vec![0; caller.file.write_name(name, &mut [])?];
     caller.file.write_name(name, &mut text);
     Some(text)

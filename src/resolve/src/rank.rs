@@ -108,7 +108,7 @@ impl Ranker {
         let group = file.records().group(group)?;
         let functions = (0..compared).map_while(|at| Some((at, resolved.candidate(at)?)));
         if let StackAddr::Return(returns_to) = caller.address
-            && let Some(callee) = file.guesses()?.callee(returns_to)?
+            && let Some(callee) = file.guessed_callee(returns_to)?
         {
             for (at, member) in functions.clone() {
                 if file.records().member(group, member)?.function == callee {

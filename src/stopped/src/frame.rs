@@ -5,9 +5,8 @@ use foldsym_expr::{
     Buffers, Context, Dialect, DieRef, Entry, Evaluation, Location, Problem, Settings, Storage, Type, Want,
     amdgpu,
 };
-use foldsym_lookup::{
-    FunctionId, Header, ImageAddr, LocationKey, LocationKind, LocationTarget, LocationUnit, Locations, flags,
-};
+use foldsym_lookup::locations::{LocationKey, LocationKind, LocationTarget, LocationUnit, Locations};
+use foldsym_lookup::{FunctionId, Header, ImageAddr, flags};
 
 /// ELF's number of AMD's GPUs (`EM_AMDGPU`).
 const AMDGPU: u16 = 224;

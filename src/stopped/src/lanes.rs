@@ -6,7 +6,8 @@
 
 use foldsym_expr::amdgpu::{EXEC32, EXEC64, PC};
 use foldsym_expr::{Evaluation, Location, Problem};
-use foldsym_lookup::{Error, Frames, FunctionId, ImageAddr, LocationKind, Locations, Lookup, SymbolFile};
+use foldsym_lookup::locations::{LocationKind, Locations};
+use foldsym_lookup::{Error, Frames, FunctionId, ImageAddr, Lookup, SymbolFile};
 
 use crate::frame::{Frame, Machine, evaluate, number};
 

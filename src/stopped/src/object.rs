@@ -13,9 +13,9 @@
 use core::fmt;
 
 use foldsym_expr::{Evaluation, Location, Problem, Storage};
+use foldsym_lookup::locations::{LocationKind, Locations};
 use foldsym_lookup::{
-    Error, Frames, FunctionId, ImageAddr, LocationKind, Locations, Lookup, Resolved, ReturnAddr, StackAddr,
-    SymbolFile,
+    Error, Frames, FunctionId, ImageAddr, Lookup, Resolved, ReturnAddr, StackAddr, SymbolFile,
 };
 
 use crate::frame::{Frame, Machine, evaluate, number};

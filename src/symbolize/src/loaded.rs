@@ -19,7 +19,7 @@ pub(crate) struct Loaded {
 impl Loaded {
     pub(crate) fn new(map: Arc<SymbolMap>, demangle: bool) -> Self {
         let range = |start: u64, len: u64| (start, start.saturating_add(len));
-        let sections = map.file().program_sections();
+        let sections = map.file().records().program_sections();
         let mut sections: Vec<(u64, u64)> =
             sections.map(|section| range(section.start.0, section.len)).collect();
         sections.sort_unstable();

@@ -163,7 +163,7 @@ impl<'a, T> Names<'a, T> {
 impl<T: Deref<Target: AsRef<[u8]>>> Names<'_, T> {
     /// Begins the text of an answer at this position of the output.
     pub fn begin(&mut self, start: usize) {
-        let bytes = self.file.map_or(0, |file| file.bytes().len());
+        let bytes = self.file.map_or(0, |file| file.records().bytes().len());
         self.end = start.saturating_add(bytes.saturating_mul(TEXT_A_BYTE).saturating_add(MAX_TEXT));
     }
 
@@ -202,7 +202,7 @@ impl<T: Deref<Target: AsRef<[u8]>>> Names<'_, T> {
         let place = match self.kept.files.place(id.0) {
             Some(place) => place,
             None => {
-                let Some(path) = bytes(file.files(), id.0) else {
+                let Some(path) = bytes(file.records().files(), id.0) else {
                     self.damaged =
                         Some(Error { section: SectionId::FILES, what: What::Name, offset: id.0.into() });
                     return &self.kept.none.linkage;
@@ -237,7 +237,7 @@ impl<T: Deref<Target: AsRef<[u8]>>> Names<'_, T> {
         let place = match self.kept.names.place(id.0) {
             Some(place) => place,
             None => {
-                let Some(linkage) = bytes(file.names(), id.0) else {
+                let Some(linkage) = bytes(file.records().names(), id.0) else {
                     self.damaged =
                         Some(Error { section: SectionId::NAMES, what: What::Name, offset: id.0.into() });
                     return &self.kept.none;
@@ -267,7 +267,7 @@ pub(crate) fn damage(path: &Path, error: Error) -> Unknown {
     Unknown::Damaged(format!("{}: damaged: {error}", path.display()).into())
 }
 
-fn bytes(names: &foldsym_lookup::Names<'_>, id: u32) -> Option<Vec<u8>> {
+fn bytes(names: &foldsym_lookup::records::Names<'_>, id: u32) -> Option<Vec<u8>> {
     let mut name = Vec::new();
     names.visit(id, |piece| name.extend_from_slice(piece))?;
     Some(name)

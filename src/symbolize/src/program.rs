@@ -280,7 +280,7 @@ fn kept(cache: &LocalStore, id: &BuildId, is_derived: bool, cause: &str) -> Opti
         return None;
     }
     let is_whole = conversion["whole"] != false;
-    if !is_derived && is_whole && !map.file().files().is_empty() {
+    if !is_derived && is_whole && !map.file().records().files().is_empty() {
         return Some(map);
     }
     let asked = conversion["asked"].as_u64().unwrap_or(0);

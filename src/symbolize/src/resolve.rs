@@ -38,7 +38,7 @@ impl Resolver {
         resolved: Option<(Resolved, u32)>,
         answer: &mut Answer,
     ) -> Result<bool, Error> {
-        self.left = file.bytes().len().saturating_add(MIN_ITEMS);
+        self.left = file.records().bytes().len().saturating_add(MIN_ITEMS);
         let Lookup::Found(found) = file.lookup(image, &mut self.frames)? else { return Ok(false) };
         answer.certainty = Some(found.certainty.into());
         answer.reason = found.reason.map(Into::into);
@@ -87,7 +87,7 @@ impl Resolver {
         answer.reason = found.reason.map(Into::into);
         answer.start = (!found.padding).then_some(found.function_start.0);
         answer.partial = frames.is_partial();
-        let mut left = file.bytes().len().saturating_add(MIN_ITEMS);
+        let mut left = file.records().bytes().len().saturating_add(MIN_ITEMS);
         take(file, frames, &mut answer.symbol, found, found.function, &mut left)
     }
 

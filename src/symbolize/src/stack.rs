@@ -327,7 +327,7 @@ pub(crate) fn in_file_part(address: u64, back: u64, module: &Module, map: &Symbo
     let Mapping::FilePart { start, file_offset, .. } = module.mapping else {
         return Err(format!("{name}: its load address is unknown"));
     };
-    let segments = map.file().segments().ok_or_else(|| {
+    let segments = map.file().records().segments().ok_or_else(|| {
         format!(
             "{name}: mapped by file offset, but {path} has no segments to convert the offset into an address"
         )

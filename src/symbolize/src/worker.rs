@@ -379,7 +379,7 @@ impl<'s> Worker<'s> {
             ReportedAddress::Image { address, .. } => address,
             ReportedAddress::Offset { offset, .. } => offset.wrapping_add(header.image_base),
             ReportedAddress::Section { section, offset, .. } => {
-                let Some(section) = map.file().program_sections().nth(section) else {
+                let Some(section) = map.file().records().program_sections().nth(section) else {
                     return placed(given, StackAddr::Foreign);
                 };
                 // Section addresses are those of the file, without a load bias.
@@ -392,7 +392,7 @@ impl<'s> Worker<'s> {
             ReportedAddress::Memory(address) if module.sections.is_some() => {
                 let found = module.section_of(address.wrapping_sub(back));
                 let found = found.and_then(|(name, offset)| {
-                    let mut sections = map.file().program_sections();
+                    let mut sections = map.file().records().program_sections();
                     Some((sections.find(|section| section.name == name.as_bytes())?, offset))
                 });
                 match found {
@@ -475,8 +475,7 @@ impl<'s> Worker<'s> {
     pub(crate) fn import(&self, frame: Placed, caller: Option<&Placed>) -> Option<Import> {
         let caller = caller.filter(|caller| !frame.shares_module(caller))?;
         let (Some(file), StackAddr::Return(returns_to)) = (caller.file, caller.address) else { return None };
-        let imports = self.files[file].map.file().imports();
-        let name = imports.and_then(|imports| imports.callee(returns_to)).ok().flatten()?;
+        let name = self.files[file].map.file().imported_callee(returns_to).ok().flatten()?;
         Some(Import { file, name })
     }
 

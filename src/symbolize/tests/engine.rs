@@ -385,7 +385,7 @@ fn damaged_imports_of_a_caller_tell_nothing() {
     let (callee, caller) = (converted("imports.callee"), converted("imports.caller"));
     let open = |path: &Path| foldsym_store::SymbolMap::open(path).unwrap();
     let map = open(&caller);
-    let (returns_to, _) = map.file().imports().unwrap().iter().next().unwrap().unwrap();
+    let (returns_to, _) = map.file().records().imports().unwrap().iter().next().unwrap().unwrap();
     let imports = foldsym_format::SectionId::IMPORTS;
     let section = map.file().records().sections().find(|section| section.id == imports).unwrap();
     let place = section.offset as usize..(section.offset + section.len) as usize;

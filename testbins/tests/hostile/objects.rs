@@ -3,7 +3,8 @@
 
 use foldsym_convert::report::{Cap, Kind};
 use foldsym_expr::Problem;
-use foldsym_lookup::{FunctionId, ImageAddr, LocationKind, Resolved, ReturnAddr, StackAddr, SymbolFile};
+use foldsym_lookup::locations::LocationKind;
+use foldsym_lookup::{FunctionId, ImageAddr, Resolved, ReturnAddr, StackAddr, SymbolFile};
 use foldsym_stopped::{Doubt, MAX_ASKED, Machine, NoObject, Object, object};
 use gimli::{
     DW_AT_artificial, DW_AT_call_all_calls, DW_AT_call_origin, DW_AT_call_return_pc, DW_AT_decl_file,

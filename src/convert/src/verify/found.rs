@@ -1,8 +1,8 @@
 //! The answer of a `.fsym` at an address, by way of the reader.
 
+use foldsym_lookup::records::{Names, Owner, Piece, RowsOffset};
 use foldsym_lookup::{
-    Error, Frames, FunctionId, ImageAddr, Lookup, NameId, Names, Owner, Piece, PieceId, RowsOffset,
-    SectionId, SymbolFile, What,
+    Error, Frames, FunctionId, ImageAddr, Lookup, NameId, PieceId, SectionId, SymbolFile, What,
 };
 
 use super::words::{Answer, FrameWords, MemberWords};
@@ -18,8 +18,8 @@ impl<'a> Answers<'a> {
     /// # Errors
     /// A name that cannot be decoded.
     pub(super) fn new(file: &'a SymbolFile<'a>) -> Result<Self, Error> {
-        let names = StringTable::of(file.names(), SectionId::NAMES)?;
-        let files = StringTable::of(file.files(), SectionId::FILES)?;
+        let names = StringTable::of(file.records().names(), SectionId::NAMES)?;
+        let files = StringTable::of(file.records().files(), SectionId::FILES)?;
         Ok(Self { file, names, files })
     }
 

@@ -138,6 +138,7 @@ fn whole(file: &SymbolFile<'_>, image: &Image<'_>) -> Vec<(String, String, Strin
         section(ours.name.as_bytes(), ours.range.start, size, ours.executable)
     });
     let mut found = file
+        .records()
         .program_sections()
         .map(|theirs| section(theirs.name, theirs.start.0, theirs.len, theirs.executable));
     for index in 0.. {

@@ -3,7 +3,8 @@
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use foldsym_lookup::{Frames, ImageAddr, Lookup, Names, SymbolFile};
+use foldsym_lookup::records::Names;
+use foldsym_lookup::{Frames, ImageAddr, Lookup, SymbolFile};
 use foldsym_testkit::writer;
 
 use super::{Mismatches, compare};
@@ -55,7 +56,7 @@ fn all_answers(bytes: &[u8], addresses: Range<u64>) -> Vec<String> {
     };
     let header = file.header();
     let about = (header.machine, header.address_size, header.flags & 7, file.build_id());
-    let mut answers = vec![format!("{about:?} {:?}", file.program_sections().collect::<Vec<_>>())];
+    let mut answers = vec![format!("{about:?} {:?}", file.records().program_sections().collect::<Vec<_>>())];
     let mut frames = Frames::new();
     for address in addresses {
         let Lookup::Found(found) = file.lookup(ImageAddr(address), &mut frames).unwrap() else {
@@ -68,13 +69,13 @@ fn all_answers(bytes: &[u8], addresses: Range<u64>) -> Vec<String> {
             let function = file.records().function(member.function).unwrap();
             line += &format!(" | {:?} {}", member.how, function.partial);
             for alias in file.records().aliases(&function) {
-                line += &format!(" aka {}", text(file.names(), Some(alias.unwrap().0)));
+                line += &format!(" aka {}", text(file.records().names(), Some(alias.unwrap().0)));
             }
             for frame in file.frames(&frames) {
                 let frame = frame.unwrap();
-                let name = text(file.names(), frame.name.map(|id| id.0));
+                let name = text(file.records().names(), frame.name.map(|id| id.0));
                 let [path, start] =
-                    [frame.file, frame.start_file].map(|id| text(file.files(), id.map(|id| id.0)));
+                    [frame.file, frame.start_file].map(|id| text(file.records().files(), id.map(|id| id.0)));
                 line +=
                     &format!(" {name} {path}:{}:{} {start}:{}", frame.line, frame.column, frame.start_line);
             }

@@ -107,7 +107,7 @@ impl<'d> Asked<'d> {
 
     /// Every address of code.
     pub(crate) fn addresses(&self) -> Vec<std::ops::Range<u64>> {
-        let code = self.file.program_sections().filter(|section| section.executable);
+        let code = self.file.records().program_sections().filter(|section| section.executable);
         code.map(|section| section.start.0..section.start.0 + section.len).collect()
     }
 

@@ -71,7 +71,7 @@ pub(crate) fn symbolize(
     wanted: &Addresses,
     addresses: &[u64],
 ) -> Result<Table, NoMemory> {
-    let mut builder = Builder::new(addresses.len(), file.bytes().len(), wanted.flags)?;
+    let mut builder = Builder::new(addresses.len(), file.records().bytes().len(), wanted.flags)?;
     for &address in addresses {
         let mut symbol = nothing(address);
         let at = tier1::stack_addr(wanted.kind, address, wanted.load_bias).unwrap_or(StackAddr::Foreign);
@@ -92,7 +92,7 @@ pub(crate) fn symbolize_stack(
     flags: u32,
 ) -> Result<Table, NoMemory> {
     let bytes = modules.iter().filter_map(|module| module.file);
-    let bytes = bytes.fold(0, |sum: usize, file| sum.saturating_add(file.bytes().len()));
+    let bytes = bytes.fold(0, |sum: usize, file| sum.saturating_add(file.records().bytes().len()));
     let mut builder = Builder::new(entries.len(), bytes, flags)?;
     let mut placed: Vec<Placed<'_>> = Vec::new();
     placed.try_reserve_exact(entries.len())?;

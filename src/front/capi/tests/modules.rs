@@ -71,7 +71,7 @@ fn more(modules: &[Placed]) -> Vec<Vec<u64>> {
         _ => false,
     };
     let folded = CALLEE + (0..0x2000).find(|address| is_folded(address)).unwrap();
-    let calls = caller.imports().unwrap().iter().map(|call| CALLER + call.unwrap().0.0);
+    let calls = caller.records().imports().unwrap().iter().map(|call| CALLER + call.unwrap().0.0);
     let mut stacks: Vec<Vec<u64>> = calls.map(|returns_to| vec![folded, returns_to]).collect();
     assert_eq!(stacks.len(), 2);
     stacks.push(vec![0x30_1220, 0x30_11ae]);

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use common::Fsym;
-use foldsym_lookup::Owner;
+use foldsym_lookup::records::Owner;
 use foldsym_symbolize::{
     AddressKind, Certainty, Frame, Location, Mapping, Module, Modules, ReportedAddress, Stack, StackFrame,
     Symbolizer,

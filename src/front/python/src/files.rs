@@ -135,7 +135,7 @@ impl SymbolFile {
                 }
                 for id in names {
                     let mut text = Vec::new();
-                    if file.names().visit(id.0, |piece| text.extend_from_slice(piece)).is_some()
+                    if file.records().names().visit(id.0, |piece| text.extend_from_slice(piece)).is_some()
                         && query.matches(&text)
                     {
                         found.insert(String::from_utf8_lossy(&text).into_owned());

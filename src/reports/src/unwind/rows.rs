@@ -22,7 +22,7 @@ impl Rows {
         file.unwind().ok().flatten()?;
         let header = file.header();
         let machine = Machine::of_elf(header.machine)?;
-        let segments = file.segments().into_iter().flatten();
+        let segments = file.records().segments().into_iter().flatten();
         let first = segments.map(|segment| segment.start.0).min().unwrap_or(header.image_base);
         Some(Self { machine, first: first & !0xfff, map })
     }

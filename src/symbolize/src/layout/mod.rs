@@ -3,7 +3,8 @@
 
 use std::collections::HashMap;
 
-use foldsym_lookup::{Error, Function, FunctionId, GroupId, Owner, PieceId, SectionId, SymbolFile};
+use foldsym_lookup::records::{Function, Owner};
+use foldsym_lookup::{Error, FunctionId, GroupId, PieceId, SectionId, SymbolFile};
 use serde_json::{Value, json};
 
 /// A script whose function `treemap(title, note, parts)` makes elements for a page with [`STYLE`]. It needs no other script.
@@ -235,7 +236,7 @@ impl Folders<'_> {
         };
         let known = self.by_id.entry(file.0).or_insert_with(|| {
             let mut path = Vec::new();
-            let found = self.file.files().visit(file.0, |piece| path.extend_from_slice(piece));
+            let found = self.file.records().files().visit(file.0, |piece| path.extend_from_slice(piece));
             match (found, path.iter().rposition(|&byte| byte == b'/')) {
                 (None, _) => "no file is known".to_owned(),
                 (Some(_), Some(0)) => "/".to_owned(),
@@ -252,7 +253,7 @@ impl Folders<'_> {
         let origin = self.file.records().origin(function.origin)?;
         let mut bytes = Vec::new();
         if let Some(name) = function.name.or(origin.name) {
-            let _ = self.file.names().visit(name.0, |piece| bytes.extend_from_slice(piece));
+            let _ = self.file.records().names().visit(name.0, |piece| bytes.extend_from_slice(piece));
         }
         let name = foldsym_demangle::demangle(&bytes);
         let mut name = name.unwrap_or_else(|| String::from_utf8_lossy(&bytes).into_owned());

@@ -4,9 +4,10 @@
 //! same; a resolved frame names existing members, each once. For a file that `verify` accepts, also: no query reports damage.
 
 use foldsym_format::starts::BUCKETS;
+use foldsym_lookup::locations::LocationKind;
 use foldsym_lookup::{
-    BatchSlot, FrameIter, Frames, FunctionId, ImageAddr, LocationKind, Lookup, NameId, OriginId, PieceId,
-    Resolved, ReturnAddr, SectionId, StackAddr, SymbolFile,
+    BatchSlot, FrameIter, Frames, FunctionId, ImageAddr, Lookup, NameId, OriginId, PieceId, Resolved,
+    ReturnAddr, SectionId, StackAddr, SymbolFile,
 };
 
 /// Addresses that are looked up in a file.
@@ -271,7 +272,7 @@ fn objects(
 
 /// Likely callees, the names that calls were linked to, and how such a name resolves folded code.
 fn callees(file: &SymbolFile<'_>, addresses: &[ImageAddr], seen: &mut Seen) {
-    let (guesses, imports) = (file.guesses(), file.imports());
+    let (guesses, imports) = (file.records().guesses(), file.records().imports());
     seen.whole &= guesses.is_ok() && imports.is_ok();
     let mut calls: Vec<ReturnAddr> =
         file.records().calls().take(LOOKED_AT).filter_map(|call| Some(call.ok()?.address)).collect();
@@ -288,14 +289,11 @@ fn callees(file: &SymbolFile<'_>, addresses: &[ImageAddr], seen: &mut Seen) {
     let mut names = vec![vec![], b"main".to_vec()];
     for address in calls.into_iter().chain(near) {
         take_steps();
-        if let Ok(guesses) = &guesses {
-            let callee = guesses.callee(address);
-            seen.whole &= callee.is_ok();
-            assert!(callee.ok().flatten().is_none_or(|id| id.0 < file.records().function_count()));
-        }
+        let callee = file.guessed_callee(address);
+        seen.whole &= callee.is_ok();
+        assert!(callee.ok().flatten().is_none_or(|id| id.0 < file.records().function_count()));
         assert!(take_steps() <= CALLEE_BOUND);
-        let Ok(imports) = &imports else { continue };
-        let callee = imports.callee(address);
+        let callee = file.imported_callee(address);
         assert!(take_steps() <= CALLEE_BOUND);
         seen.whole &= callee.is_ok();
         let Ok(Some(name)) = callee else { continue };
@@ -304,8 +302,8 @@ fn callees(file: &SymbolFile<'_>, addresses: &[ImageAddr], seen: &mut Seen) {
         names.extend(written.filter(|_| names.len() < LOOKED_AT).map(|len| text[..len.min(NAME)].to_vec()));
     }
     // Names of the file itself: members of groups have some of them.
-    for id in (0..file.names().len()).take(LOOKED_AT) {
-        names.extend(file.names().write(id, &mut text).map(|len| text[..len.min(NAME)].to_vec()));
+    for id in (0..file.records().names().len()).take(LOOKED_AT) {
+        names.extend(file.records().names().write(id, &mut text).map(|len| text[..len.min(NAME)].to_vec()));
     }
     for (index, &address) in addresses.iter().enumerate() {
         let Ok(frame) = file.resolve_one(StackAddr::Exact(address), None) else { continue };
@@ -371,7 +369,7 @@ fn entities(file: &SymbolFile<'_>, seen: &mut Seen) {
     for id in (0..file.records().origin_count()).take(LOOKED_AT) {
         seen.whole &= file.records().origin(OriginId(id)).is_ok();
     }
-    let _ = file.program_sections().take(LOOKED_AT).count();
+    let _ = file.records().program_sections().take(LOOKED_AT).count();
     seen.whole &= file.records().calls().take(LOOKED_AT).all(|call| call.is_ok());
     seen.whole &= file.records().overriders().take(LOOKED_AT).all(|overrider| overrider.is_ok());
     seen.whole &= file.records().tail_calls().take(LOOKED_AT).all(|call| call.is_ok());
@@ -451,7 +449,7 @@ fn unwinding(file: &SymbolFile<'_>, addresses: &[ImageAddr], seen: &mut Seen) {
 
 fn names(file: &SymbolFile<'_>, seen: &mut Seen) {
     let mut text = vec![0; NAME];
-    for table in [file.names(), file.files()] {
+    for table in [file.records().names(), file.records().files()] {
         for id in (0..table.len()).take(LOOKED_AT) {
             take_steps();
             let written = table.write(id, &mut text);

@@ -2,7 +2,8 @@
 
 use std::sync::LazyLock;
 
-use foldsym_lookup::{BasicBlock, BasicBlocks, Error, Frames, ImageAddr, Lookup, NameId, SymbolFile};
+use foldsym_lookup::basic_blocks::{BasicBlock, BasicBlocks};
+use foldsym_lookup::{Error, Frames, ImageAddr, Lookup, NameId, SymbolFile};
 use foldsym_symbolize::json::{address, hex, number};
 use foldsym_symbolize::{Answer, Names};
 use rustc_hash::FxHashMap;

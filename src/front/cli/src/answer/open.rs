@@ -3,7 +3,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use foldsym_lookup::{NameId, Names, SymbolFile, What};
+use foldsym_lookup::records::Names;
+use foldsym_lookup::{NameId, SymbolFile, What};
 use foldsym_store::{Store, StoreError, StoreOptions, default_cache};
 #[cfg(feature = "convert")]
 use foldsym_symbolize::LoadError;
@@ -153,17 +154,17 @@ pub(crate) fn damaged(mapped: &Mapped, error: foldsym_lookup::Error) -> Failure 
 
 /// The program's loaded sections, for `SECTION:OFFSET`.
 pub(crate) fn sections(file: &SymbolFile<'_>) -> Vec<Section> {
-    let section = |section: foldsym_lookup::ProgramSection<'_>| Section {
+    let section = |section: foldsym_lookup::records::ProgramSection<'_>| Section {
         name: String::from_utf8_lossy(section.name).into_owned(),
         start: section.start.0,
         size: section.len,
     };
-    file.program_sections().map(section).collect()
+    file.records().program_sections().map(section).collect()
 }
 
 /// The bytes of a function's name; `None` if the table of names is damaged.
 pub(crate) fn name_bytes(file: &SymbolFile<'_>, id: NameId) -> Option<Vec<u8>> {
-    bytes(file.names(), id.0)
+    bytes(file.records().names(), id.0)
 }
 
 fn bytes(names: &Names<'_>, id: u32) -> Option<Vec<u8>> {

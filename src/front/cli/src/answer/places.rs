@@ -1,6 +1,7 @@
 //! Collects the ranges of functions: pieces refer to their functions, and this inverts that relation.
 
-use foldsym_lookup::{Error, FunctionId, Member, NameId, Owner, Piece, PieceId, SymbolFile};
+use foldsym_lookup::records::{Owner, Piece};
+use foldsym_lookup::{Error, FunctionId, Member, NameId, PieceId, SymbolFile};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Where a function's code is.

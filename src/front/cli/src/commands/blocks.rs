@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use foldsym_lookup::{BasicBlock, BasicBlocks, Frames, FunctionId, ImageAddr, Lookup, SymbolFile};
+use foldsym_lookup::basic_blocks::{BasicBlock, BasicBlocks};
+use foldsym_lookup::{Frames, FunctionId, ImageAddr, Lookup, SymbolFile};
 
 use crate::answer::block::{block_members, block_range};
 use crate::answer::open::damaged;

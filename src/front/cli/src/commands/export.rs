@@ -109,8 +109,10 @@ fn unwinding(program: &Path, file: &Path, of: &SymbolFile<'_>) -> Result<Arc<Sym
 fn has_same_layout(one: &SymbolFile<'_>, other: &SymbolFile<'_>) -> bool {
     let (first, second) = (one.header(), other.header());
     let is_same_machine = (first.machine, first.image_base) == (second.machine, second.image_base);
-    let segments = |file: &SymbolFile<'_>| file.segments().map(Iterator::collect::<Vec<_>>);
-    is_same_machine && segments(one) == segments(other) && one.program_sections().eq(other.program_sections())
+    let segments = |file: &SymbolFile<'_>| file.records().segments().map(Iterator::collect::<Vec<_>>);
+    is_same_machine
+        && segments(one) == segments(other)
+        && one.records().program_sections().eq(other.records().program_sections())
 }
 
 /// The identity that Breakpad derives from the code of a program without a build id.

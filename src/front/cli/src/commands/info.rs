@@ -3,10 +3,9 @@
 #[cfg(feature = "convert")]
 use foldsym_convert::report::ConversionRecord;
 use foldsym_format::header::VERSION;
-use foldsym_lookup::{
-    Error, GroupId, Header, LocationKind, Owner, PieceId, Reason, SectionId, SectionInfo, SymbolFile,
-    features, flags,
-};
+use foldsym_lookup::locations::LocationKind;
+use foldsym_lookup::records::{Owner, SectionInfo};
+use foldsym_lookup::{Error, GroupId, Header, PieceId, Reason, SectionId, SymbolFile, features, flags};
 use serde_json::{Map, Value};
 
 use crate::answer::open::damaged;
@@ -67,7 +66,7 @@ fn facts(file: &SymbolFile<'_>, mapped: &Mapped) -> Result<Facts, Failure> {
     let folded = folded(file, &conversion).map_err(|error| damaged(mapped, error))?;
     let build_id: String = file.build_id().iter().map(|byte| format!("{byte:02x}")).collect();
     let flag = |bit| Value::Bool(header.flags & bit != 0);
-    let segments = file.segments();
+    let segments = file.records().segments();
     let unwind = file.unwind().map_err(|error| damaged(mapped, error))?;
     let rows = unwind.map(|unwind| unwind.each_row(&mut |_| ())).transpose();
     let rows = rows.map_err(|error| {
@@ -99,9 +98,9 @@ fn facts(file: &SymbolFile<'_>, mapped: &Mapped) -> Result<Facts, Failure> {
             ("FoldedFunctions", folded.members.into()),
             ("LargestGroup", header.max_group.into()),
             ("DeepestInline", header.max_depth.into()),
-            ("Names", file.names().len().into()),
-            ("Files", file.files().len().into()),
-            ("ProgramSections", file.program_sections().count().into()),
+            ("Names", file.records().names().len().into()),
+            ("Files", file.records().files().len().into()),
+            ("ProgramSections", file.records().program_sections().count().into()),
             ("Segments", segments.map_or(0, Iterator::count).into()),
             ("UnwindRows", rows.unwrap_or(0).into()),
             ("UnwindRules", unwind.map_or(0, |unwind| unwind.rule_count()).into()),
@@ -173,9 +172,9 @@ fn folded(file: &SymbolFile<'_>, conversion: &Value) -> Result<Folded, Error> {
         ("VtableKeys", file.records().methods().count().into()),
         ("SlotKeys", file.records().slot_calls().count().into()),
         ("OverriderKeys", file.records().overriders().count().into()),
-        ("GuessedCalls", file.guesses()?.len().into()),
+        ("GuessedCalls", file.records().guesses()?.len().into()),
         ("ObjectPointers", objects.into()),
-        ("ImportedCalls", file.imports()?.len().into()),
+        ("ImportedCalls", file.records().imports()?.len().into()),
     ];
     Ok(Folded { members, facts })
 }

@@ -2,9 +2,11 @@
 
 use std::io;
 
+use foldsym_lookup::records::{
+    Call, Edge, EdgeId, FileCode, Function, Method, Overrider, Owner, Piece, RowsOffset,
+};
 use foldsym_lookup::{
-    Call, Edge, EdgeId, FileCode, FileId, Frames, Function, FunctionId, Lookup, Method, NameId, OriginId,
-    Overrider, Owner, Piece, PieceId, ReturnAddr, RowsOffset, SectionId, SymbolFile,
+    FileId, Frames, FunctionId, Lookup, NameId, OriginId, PieceId, ReturnAddr, SectionId, SymbolFile,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -120,14 +122,14 @@ impl<'f> RecordPrinter<'f> {
                 calls.entry(caller).or_default().from.push(call);
             }
         }
-        for guess in file.guesses()?.iter() {
+        for guess in file.records().guesses()?.iter() {
             let (address, callee) = guess?;
             if wanted.contains(&callee) {
                 calls.entry(callee).or_default().guessed.push(address);
             }
         }
         let mut frames = Frames::new();
-        for import in file.imports()?.iter() {
+        for import in file.records().imports()?.iter() {
             let import = import?;
             let Lookup::Found(found) = file.lookup(import.0.lookup_address(), &mut frames)? else { continue };
             for member in 0..found.member_count() {

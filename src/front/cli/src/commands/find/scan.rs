@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use foldsym_demangle::{Query, demangle};
-use foldsym_lookup::{Error, FunctionId, NameId, Owner, PieceId, SectionId, SymbolFile, What};
+use foldsym_lookup::records::Owner;
+use foldsym_lookup::{Error, FunctionId, NameId, PieceId, SectionId, SymbolFile, What};
 use rustc_hash::FxHashMap;
 
 use super::keys::Wanted;
