@@ -1,4 +1,4 @@
-//! Every key of a report and of an answer is in the documents, and every kind that a report may name.
+//! Every key of a report and of an answer is in the documents, and every warning of a report.
 
 mod common;
 
@@ -82,23 +82,20 @@ fn every_key_of_a_report_is_documented() {
     }
 }
 
-/// The words of diagnostics and warnings are taken from the source that writes them.
+/// The words of warnings are taken from the source that writes them. A test of the converter compares the kinds of diagnostics.
 #[test]
-fn every_kind_of_a_report_is_documented() {
+fn every_warning_of_a_report_is_documented() {
     let documented = documented("schema/report.md");
     let mut words = 0;
-    for source in ["diagnostics/mod", "report/losses"] {
-        let source = root(&format!("src/convert/src/{source}.rs"));
-        for line in source.lines().filter(|line| line.contains("Kind::") || line.contains("Self::")) {
-            let Some(word) = line.split("=> \"").nth(1).and_then(|rest| rest.split('"').next()) else {
-                continue;
-            };
-            words += 1;
-            let is_value = ["full", "partial", "lines", "none"].contains(&word);
-            assert!(is_value || documented.contains(word), "schema/report.md does not say what {word} is");
-        }
+    for line in root("src/convert/src/report/losses.rs").lines().filter(|line| line.contains("Self::")) {
+        let Some(word) = line.split("=> \"").nth(1).and_then(|rest| rest.split('"').next()) else {
+            continue;
+        };
+        words += 1;
+        let is_value = ["full", "partial", "lines", "none"].contains(&word);
+        assert!(is_value || documented.contains(word), "schema/report.md does not say what {word} is");
     }
-    assert!(words > 50, "{words}");
+    assert!(words > 15, "{words}");
 }
 
 #[test]
