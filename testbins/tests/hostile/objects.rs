@@ -311,12 +311,23 @@ fn a_list_of_entries_that_say_nothing() {
     let long = [[4, 0, 0, 0].repeat((1 << 20) + 1), whole(RDI)].concat();
     let methods = [Some(Expression(RDI)), Some(ListIndex(0)), Some(ListIndex(1))];
     let kept = indexed(&methods, rows(), [&long, &whole(RDI)]);
-    assert_eq!(kept.report.diagnostics.count(Kind::Cap(Cap::Expressions)), 1);
+    // The list, and the one after it.
+    assert_eq!(kept.report.diagnostics.count(Kind::Cap(Cap::LocationEntries)), 2);
     assert_eq!((kept.report.stats.objects.kept, kept.report.stats.objects.lost), (1, 2));
     let short = [[4, 0, 0, 0].repeat(1 << 10), whole(RDI)].concat();
     let kept = indexed(&methods, rows(), [&short, &whole(RDI)]);
-    assert_eq!(kept.report.diagnostics.count(Kind::Cap(Cap::Expressions)), 0);
+    assert_eq!(kept.report.diagnostics.caps().count(), 0);
     assert_eq!((kept.report.stats.objects.kept, kept.report.stats.objects.lost), (3, 0));
+}
+
+#[test]
+fn a_long_expression_is_left_out_alone() {
+    // DW_OP_nop
+    let long = vec![0x96; (1 << 16) + 1];
+    let methods = [Some(Expression(&long)), Some(Expression(RDI))];
+    let kept = indexed(&methods, rows(), [&whole(RDI), &whole(RDI)]);
+    assert_eq!(kept.report.diagnostics.count(Kind::Cap(Cap::LongExpression)), 1);
+    assert_eq!((kept.report.stats.objects.kept, kept.report.stats.objects.lost), (1, 1));
 }
 
 #[test]

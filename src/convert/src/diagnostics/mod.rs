@@ -258,8 +258,14 @@ named! {
         SequenceComparisons => "cap_sequence_comparisons",
         /// Limit: functions or line sequences at one address. Beyond it functions have no lines.
         SequencesTogether => "cap_sequences_together",
-        /// Limit: expressions of one unit. Beyond it locations are missing.
-        Expressions => "cap_expressions",
+        /// Limit: expressions and entries of location lists in one unit. Locations beyond it are left out.
+        LocationEntries => "cap_location_entries",
+        /// Limit: bytes of the expressions of one unit. Locations beyond it are left out.
+        ExpressionBytes => "cap_expression_bytes",
+        /// Limit: bytes of one expression. A location with a longer one is left out.
+        LongExpression => "cap_long_expression",
+        /// Limit: entries and addresses to which the expressions of one unit refer. An expression that needs one beyond it has no value.
+        ExpressionReferences => "cap_expression_references",
         /// Limit: rows that functions of one unit share. Beyond it functions have no lines.
         SharedRows => "cap_shared_rows",
         /// Limit: attributes of one entry. The rest of its unit is not read.

@@ -26,7 +26,7 @@ use crate::util::hash::HashSet;
 
 /// The most lanes of a thread.
 const MAX_LANES: u64 = 1 << 16;
-/// The most entries of location lists that are read in a unit.
+/// The most expressions, and entries of location lists, that are read in a unit.
 const MAX_ENTRIES: usize = 1 << 20;
 /// The most bytes of expressions that are kept for a unit.
 const MAX_BYTES: usize = 1 << 24;
@@ -52,11 +52,7 @@ impl Collected {
     /// Counts an expression or an entry of a list. Entries without an expression count too: they take time, and any number of
     /// functions may refer to the same list.
     fn count(&mut self) -> Result<(), ListError> {
-        let Some(left) = self.entries_left.checked_sub(1) else {
-            self.bytes_left = 0;
-            return Err(ListError::TooMuch);
-        };
-        self.entries_left = left;
+        self.entries_left = self.entries_left.checked_sub(1).ok_or(ListError::ManyEntries)?;
         Ok(())
     }
 
@@ -68,11 +64,14 @@ impl Collected {
         expression: &Bytes<'_, E>,
     ) -> Result<LocationEntry, ListError> {
         let bytes = expression.slice();
-        if bytes.len() > MAX_EXPRESSION || bytes.len() > self.bytes_left {
-            self.bytes_left = 0;
-            return Err(ListError::TooMuch);
+        if bytes.len() > MAX_EXPRESSION {
+            return Err(ListError::LongExpression);
         }
-        self.bytes_left -= bytes.len();
+        let Some(left) = self.bytes_left.checked_sub(bytes.len()) else {
+            self.bytes_left = 0;
+            return Err(ListError::ManyBytes);
+        };
+        self.bytes_left = left;
         Ok(LocationEntry { start, len, expression: bytes.to_vec() })
     }
 }
@@ -105,11 +104,26 @@ enum ListError {
     #[error(transparent)]
     Damaged(#[from] gimli::Error),
     #[error(
-        "an expression of over {MAX_EXPRESSION} bytes, or over {MAX_BYTES} bytes of expressions in the unit"
+        "over {MAX_ENTRIES} expressions and entries of location lists in the unit: this location is left out"
     )]
-    TooMuch,
+    ManyEntries,
+    #[error("over {MAX_BYTES} bytes of expressions in the unit: this location is left out")]
+    ManyBytes,
+    #[error("an expression of over {MAX_EXPRESSION} bytes: the location is left out")]
+    LongExpression,
     #[error("names an entry with over {MAX_ATTRIBUTES} attributes")]
     ManyAttributes,
+}
+
+impl ListError {
+    fn kind(&self) -> Kind {
+        match self {
+            ListError::Damaged(_) | ListError::ManyAttributes => Kind::BadExpression,
+            ListError::ManyEntries => Kind::Cap(Cap::LocationEntries),
+            ListError::ManyBytes => Kind::Cap(Cap::ExpressionBytes),
+            ListError::LongExpression => Kind::Cap(Cap::LongExpression),
+        }
+    }
 }
 
 /// The reader of a unit's expressions.
@@ -147,24 +161,21 @@ impl<'f, E: Endianity> Locations<'_, '_, 'f, E> {
         };
         for offset in functions {
             if let Err(error) = self.function_locations(offset, &mut collected) {
-                self.bad_expression(offset, &error.to_string());
+                self.refuse(offset, &error);
             }
         }
         while let Some((reference, from)) = collected.left.pop() {
             if collected.out.references.len() >= MAX_REFERENCES {
-                collected.bytes_left = 0;
+                let offset = self.unit.unit_offset;
+                self.ids.diagnostics.add(Kind::Cap(Cap::ExpressionReferences), offset, || {
+                    format!(
+                        "the expressions of the unit at {offset:#x} refer to over {MAX_REFERENCES} entries and addresses: expressions \
+                         that need a later one have no value"
+                    )
+                });
                 break;
             }
             self.referred(reference, from, &mut collected);
-        }
-        if collected.bytes_left == 0 {
-            let offset = self.unit.unit_offset;
-            self.ids.diagnostics.add(Kind::Cap(Cap::Expressions), offset, || {
-                format!(
-                    "the unit at {offset:#x} has over {MAX_BYTES} bytes of expressions, or they name over {MAX_REFERENCES} entries: \
-                     later ones are left out"
-                )
-            });
         }
         let mut out = collected.out;
         if out.located.is_empty() {
@@ -186,6 +197,12 @@ impl<'f, E: Endianity> Locations<'_, '_, 'f, E> {
     fn bad_expression(&mut self, offset: UnitOffset, what: &str) {
         let die = self.unit.die(offset).0;
         self.ids.diagnostics.add(Kind::BadExpression, die, || format!("entry at {die:#x}: {what}"));
+    }
+
+    /// Counts a location that was not read.
+    fn refuse(&mut self, offset: UnitOffset, error: &ListError) {
+        let die = self.unit.die(offset).0;
+        self.ids.diagnostics.add(error.kind(), die, || format!("entry at {die:#x}: {error}"));
     }
 
     /// The unit's `DW_AT_LLVM_augmentation`.
@@ -249,7 +266,7 @@ impl<'f, E: Endianity> Locations<'_, '_, 'f, E> {
         let pointer = self.unit.options.locations.then(|| self.object_pointer(&entry)).flatten();
         if let Some(value) = pointer {
             let value = value.unwrap_or_else(|error| {
-                self.bad_expression(offset, &error.to_string());
+                self.refuse(offset, &error);
                 None
             });
             let kind = LocationKind::Object;
@@ -307,7 +324,7 @@ impl<'f, E: Endianity> Locations<'_, '_, 'f, E> {
                 true
             }
             Err(error) => {
-                self.bad_expression(offset, &error.to_string());
+                self.refuse(offset, &error);
                 false
             }
         }
@@ -500,7 +517,7 @@ impl<'f, E: Endianity> Locations<'_, '_, 'f, E> {
         let value = entry.value(gimli::DW_AT_location).filter(is_location);
         let list = match value.map(|value| self.list(&value, ListOwner::default(), collected)) {
             Some(Ok(list)) => list,
-            Some(Err(error)) => return self.bad_expression(at, &error.to_string()),
+            Some(Err(error)) => return self.refuse(at, &error),
             None => {
                 let entry = LocationEntry { start: 0, len: 0, expression: Vec::new() };
                 LocationList { entries: vec![entry], from_start: false }
