@@ -157,9 +157,9 @@ fn caps_of_recovery_are_counted() {
     let mut functions = vec![("kept", 5, CODE, true)];
     functions.extend(many(1100, 10, 0));
     let few = program(&functions[..1000], &[&[6], &[11]], &["kept"]);
-    assert_eq!(few.count(Kind::Cap(Cap::FoldedTogether)), 0);
+    assert_eq!(few.count(Kind::Cap(Cap::FoldedOfName)), 0);
     let kept = program(&functions, &[&[6], &[11]], &["kept", "f"]);
-    assert!(kept.count(Kind::Cap(Cap::FoldedTogether)) > 0, "{:?}", kept.report.diagnostics);
+    assert!(kept.count(Kind::Cap(Cap::FoldedOfName)) > 0, "{:?}", kept.report.diagnostics);
     // Functions that remain at one address are all compared.
     let mut functions = many(4200, 10, CODE);
     functions.push(("gone", 20, 0, true));
@@ -185,6 +185,14 @@ fn caps_of_names_are_counted() {
         |symbols: &[&str]| program(&functions, &[&[11]], symbols).count(Kind::Cap(Cap::AliasComparisons));
     assert_eq!(of(&symbols[..40].iter().map(|symbol| symbol.0).collect::<Vec<_>>()), 0);
     assert_eq!(of(&symbols.iter().map(|symbol| symbol.0).collect::<Vec<_>>()), 1);
+    // Functions and symbols of one plain name.
+    let overloads = |count: usize| {
+        let symbols: Vec<String> = (1..=count).map(|args| format!("_Z1f{}", "i".repeat(args))).collect();
+        let functions: Vec<Described> = (0..count as u64).map(|at| ("f", 10 + at, CODE, true)).collect();
+        let symbols: Vec<&str> = symbols.iter().map(String::as_str).collect();
+        program(&functions, &[&[11]], &symbols).count(Kind::Cap(Cap::Overloads))
+    };
+    assert_eq!((overloads(64), overloads(65)), (0, 1));
     // Functions that share a part.
     let parts = |count: u64| {
         let mut info = Info::new(4, &[]);

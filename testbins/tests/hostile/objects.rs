@@ -323,8 +323,8 @@ fn a_list_of_entries_that_say_nothing() {
 #[test]
 fn a_long_expression_is_left_out_alone() {
     // DW_OP_nop
-    let long = vec![0x96; (1 << 16) + 1];
-    let methods = [Some(Expression(&long)), Some(Expression(RDI))];
+    let long = vec![0x96; (1 << 16) + 1].leak();
+    let methods = [Some(Expression(long)), Some(Expression(RDI))];
     let kept = indexed(&methods, rows(), [&whole(RDI), &whole(RDI)]);
     assert_eq!(kept.report.diagnostics.count(Kind::Cap(Cap::LongExpression)), 1);
     assert_eq!((kept.report.stats.objects.kept, kept.report.stats.objects.lost), (1, 1));

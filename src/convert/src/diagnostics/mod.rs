@@ -176,17 +176,37 @@ named! {
 named! {
     /// The cap that classes are beyond. Each cap keeps a first case of its own.
     pub enum ClassCap {
-        /// Limit: classes of one unit, and entries in them. An object of a class beyond it does not show which of its methods ran.
+        /// Limit: entries in the classes of one unit. An object of a class beyond it does not show which of its methods ran.
         Members => "skipped_class_members",
+        /// Limit: classes of one unit. An object of a class beyond it does not show which of its methods ran.
+        Classes => "skipped_classes",
         /// Limit: bytes of the names in one unit. Beyond it no object of its classes shows which method ran.
         Names => "skipped_class_names",
-        /// Limit: words of all tables of virtual functions. An object with a table beyond it does not show which method ran.
+        /// Limit: steps for all tables of virtual functions. An object with a table beyond it does not show which method ran.
         Tables => "skipped_class_tables",
+        /// Limit: keys of all tables of virtual functions. An object with a table beyond it does not show which method ran.
+        AllKeys => "skipped_class_all_keys",
+        /// Limit: members of groups that are compared for words of tables of virtual functions. Beyond it a word may lead to any
+        /// function, and fewer answers are `likely`.
+        MemberSteps => "skipped_class_member_steps",
         /// Limit: keys of one table of virtual functions. An object with a table beyond it does not show which method ran.
         Keys => "skipped_class_keys",
-        /// Limit: classes, and bases of classes, that only type information describes. An object of a class beyond it does not show
-        /// which method ran.
+        /// Limit: folded functions to which one word of all tables of virtual functions leads. Calls through a word beyond it do
+        /// not show which function ran.
+        SlotKeys => "skipped_class_slot_keys",
+        /// Limit: bases of a class, and their bases. An object of a class beyond it does not show which method ran.
+        Ancestors => "skipped_class_ancestors",
+        /// Limit: classes that only type information describes. An object of a class beyond it does not show which method ran.
         Types => "skipped_class_types",
+        /// Limit: bases of classes that only type information describes. An object of a class beyond it does not show which method
+        /// ran.
+        Bases => "skipped_class_bases",
+        /// Limit: levels of bases of a class that only type information describes. An object of a class with more does not show
+        /// which method ran.
+        BaseLevels => "skipped_class_base_levels",
+        /// Limit: words of tables of virtual functions that are read to find type information. An object of a class beyond it does
+        /// not show which method ran.
+        TableWords => "skipped_class_table_words",
     }
 }
 
@@ -219,31 +239,56 @@ named! {
         /// Limit: beginnings of a symbol with many dots (`f.a.b`) that are tried as the name of its function. Beyond it the
         /// function may not be found, and the symbol counts as a function of its own.
         AliasComparisons => "cap_alias_comparisons",
+        /// Limit: functions at one address with similar names that are compared with a symbol. Beyond it the function may not be
+        /// found, and the symbol counts as a function of its own.
+        SimilarNames => "cap_similar_names",
+        /// Limit: definitions of one name in one range. A further definition counts as the first one, and its lines are lost.
+        Definitions => "cap_definitions",
+        /// Limit: functions, and symbols, of one plain name at one address. Beyond it these functions keep their plain names, and
+        /// each symbol counts as a further function.
+        Overloads => "cap_overloads",
         /// Limit: bytes of one name. A longer name is cut.
         NameBytes => "cap_name_bytes",
-        /// Limit: bytes of all names and paths. Beyond it they are cut.
+        /// Limit: bytes of all names. Beyond it they are cut.
         NamesTogether => "cap_names_together",
-        /// Limit: symbols at a part of a function (`f.cold`), and functions that may own it. Beyond it an owner may be missing.
+        /// Limit: bytes of all paths. Beyond it they are cut.
+        PathsTogether => "cap_paths_together",
+        /// Limit: functions that may own one part of a function (`f.cold`). Beyond it an owner may be missing.
         PartOwners => "cap_part_owners",
-        /// Limit: functions that the compiler may have merged. Beyond it a merged function may be missing.
+        /// Limit: symbols at one part of a function (`f.cold`). Beyond it an owner may be missing.
+        PartOwnerSymbols => "cap_part_owner_symbols",
+        /// Limit: steps of matching functions that the compiler may have merged. Beyond it functions are added to groups without a
+        /// comparison, so that more answers are `ambiguous`.
         MergedFunctions => "cap_merged_functions",
-        /// Limit: symbols where several ranges begin, and comparisons of them with functions. Beyond it a symbol names only the
-        /// first range.
+        /// Limit: functions at one address with which a function that gcc merged is compared. At an address with more of them the
+        /// merged function is missing.
+        MergedTogether => "cap_merged_together",
+        /// Limit: symbols where several ranges begin. Beyond it a symbol names only the first range.
         PartSymbols => "cap_part_symbols",
+        /// Limit: comparisons of symbols with functions that have a part at their address. Beyond it a symbol names only the first
+        /// range.
+        PartComparisons => "cap_part_comparisons",
         /// Limit: comparisons of functions that share an entry with functions of a part. Beyond it the part does not name them.
         PartFunctions => "cap_part_functions",
         /// Limit: bytes of code of one symbol. Code beyond them has no function.
         SymbolBytes => "cap_symbol_bytes",
         /// Limit: steps of the search for sections that were folded. Beyond it a folded function may be missing.
         FoldedSections => "cap_folded_sections",
-        /// Limit: folded functions of one name, or of one unit and size. Beyond it a folded function is missing.
-        FoldedTogether => "cap_folded_together",
+        /// Limit: units with code at one address with which a folded section is compared. Beyond it a folded function may be
+        /// missing.
+        FoldedSectionUnits => "cap_folded_section_units",
+        /// Limit: folded functions of one name. Beyond it a folded function is missing.
+        FoldedOfName => "cap_folded_of_name",
+        /// Limit: folded functions, and line sequences, of one unit and size. Beyond it a folded function is missing.
+        FoldedOfSize => "cap_folded_of_size",
         /// Limit: steps of the search for folded functions. Beyond it a folded function may be missing.
         FoldedSearch => "cap_folded_search",
         /// Limit: steps of the search for code inlined into folded functions. Beyond it inlined frames are missing.
         InlinedSearch => "cap_inlined_search",
-        /// Limit: line numbers from 2^32 on, and columns above 65535. They become 0, which means unknown.
-        RowNumbers => "cap_row_numbers",
+        /// Limit: line numbers, which are below 2^32. A larger one becomes 0, which means unknown.
+        LineNumbers => "cap_line_numbers",
+        /// Limit: column numbers, which are at most 65535. A larger one becomes 0, which means unknown.
+        ColumnNumbers => "cap_column_numbers",
         /// Limit: rows of one line program. Beyond it functions have no lines.
         LineRows => "cap_line_rows",
         /// Limit: readings of one `.dwo` for several units. Beyond it a unit is read without its `.dwo`.
@@ -258,6 +303,8 @@ named! {
         SequenceComparisons => "cap_sequence_comparisons",
         /// Limit: functions or line sequences at one address. Beyond it functions have no lines.
         SequencesTogether => "cap_sequences_together",
+        /// Limit: names, and line sequences, at one address of code that no DIE describes. Beyond it these functions have no lines.
+        UndescribedLines => "cap_undescribed_lines",
         /// Limit: expressions and entries of location lists in one unit. Locations beyond it are left out.
         LocationEntries => "cap_location_entries",
         /// Limit: bytes of the expressions of one unit. Locations beyond it are left out.
@@ -268,16 +315,25 @@ named! {
         ExpressionReferences => "cap_expression_references",
         /// Limit: rows that functions of one unit share. Beyond it functions have no lines.
         SharedRows => "cap_shared_rows",
+        /// Limit: steps to find the rows of functions of one unit that share ranges. Beyond it functions have no lines.
+        RowSteps => "cap_row_steps",
         /// Limit: attributes of one entry. The rest of its unit is not read.
         Attributes => "cap_attributes",
-        /// Limit: files of one unit, and bytes of their paths. Beyond it the file is unknown.
+        /// Limit: files of one unit. Beyond it the file is unknown.
         Files => "cap_files",
+        /// Limit: bytes of the paths of one unit. Beyond it the file is unknown.
+        PathBytes => "cap_path_bytes",
         /// Limit: bytes of the names of one unit. Beyond it a function has no name.
         UnitNames => "cap_unit_names",
         /// Limit: bytes of line programs that several units name. Beyond it a unit has no lines.
         LinePrograms => "cap_line_programs",
         /// Limit: steps of matching calls with folded functions. Beyond it answers stay `ambiguous`.
         CallMatching => "cap_call_matching",
+        /// Limit: functions that one function reaches by tail calls. A function that reaches more counts as reaching any, so that
+        /// calls of it rule out no function of a group.
+        TailFunctions => "cap_tail_functions",
+        /// Limit: steps of following the tail calls of one function. Beyond it the function counts as reaching any.
+        TailSteps => "cap_tail_steps",
     }
 }
 

@@ -1,6 +1,7 @@
 //! The callee of each recorded call, and what compilers and linkers put in the places of callees.
 
 use crate::keys::callee::Callee;
+use crate::keys::cut_reach::CutReach;
 use crate::keys::folded_parts::AmbiguousParts;
 use crate::keys::functions::Functions;
 use crate::keys::merged_units::{MergedUnits, SymbolMembers};
@@ -23,6 +24,7 @@ pub(crate) struct Index<'p, 'f> {
     pub(crate) callees: Vec<Vec<Callee>>,
     /// By group.
     pub(crate) undescribed: Vec<SymbolMembers>,
+    pub(crate) cut_reach: CutReach,
 }
 
 impl<'p, 'f> Index<'p, 'f> {
@@ -40,6 +42,7 @@ impl<'p, 'f> Index<'p, 'f> {
             callees,
             undescribed: program.groups.iter().map(|group| SymbolMembers::of(&functions, group)).collect(),
             functions,
+            cut_reach: CutReach::default(),
         }
     }
 

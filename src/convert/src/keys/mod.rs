@@ -19,6 +19,7 @@
 mod callee;
 mod callee_trust;
 mod calls;
+mod cut_reach;
 mod folded_parts;
 mod functions;
 mod index;
@@ -78,13 +79,15 @@ pub(crate) fn keys<'f>(
         return Keys::default();
     }
     let machine = Machine::new(image);
-    let index = Index::new(Functions::new(placed, records, &machine));
+    let mut index = Index::new(Functions::new(placed, records, &machine));
     let may_lead_into_group = index.may_lead_into_group();
     // Keys of objects and keys of calls do not depend on each other.
     let (found, CallResults { calls, tails, counts, guesses, unknown_calls, capped }) = rayon::join(
         || objects::classes::keys(&index, &may_lead_into_group, image, classes, diagnostics),
         || CallResults::of(&index, &may_lead_into_group),
     );
+    let (starts, most) = (&index.functions.starts, index.most_reach());
+    std::mem::take(&mut index.cut_reach).report(starts, most, diagnostics);
     if capped {
         diagnostics.add(Kind::Cap(Cap::CallMatching), 0, || {
             format!(

@@ -13,7 +13,8 @@ use crate::toolchain::libraries::ends_outside;
 use crate::util::budget::Budget;
 use crate::util::hash::{HashMap, HashSet};
 
-/// Functions visited to find what one function reaches. If it reaches more, it counts as reaching unknown functions.
+/// Functions visited to find what one function reaches. If it reaches more, it counts as reaching unknown functions
+/// ([`crate::diagnostics::Cap::TailFunctions`]).
 const MAX_REACH: usize = 64;
 
 /// The functions that a function reaches by tail calls, without itself.
@@ -33,7 +34,7 @@ impl Reach {
 }
 
 /// Steps for all functions together: calls, jumps and members of groups. Each function gets an equal share within the
-/// bounds of `STEPS`. A function that uses its share up counts as reaching unknown functions.
+/// bounds of `STEPS`. A function that uses its share up counts as reaching unknown functions ([`crate::diagnostics::Cap::TailSteps`]).
 const MAX_TAIL_STEPS: u64 = 1 << 33;
 const STEPS: std::ops::RangeInclusive<u64> = 1 << 14..=1 << 22;
 
@@ -221,14 +222,27 @@ impl Index<'_, '_> {
         (piece.start.0..end_of(piece)).contains(&address)
     }
 
+    /// Steps for the tail calls of one function.
+    fn tail_steps(&self) -> u64 {
+        let part = MAX_TAIL_STEPS / (self.functions.program.functions.len() as u64).max(1);
+        part.clamp(*STEPS.start(), *STEPS.end())
+    }
+
+    /// The most functions that one function may reach, and the steps to find them.
+    pub(crate) fn most_reach(&self) -> (usize, u64) {
+        (MAX_REACH, self.tail_steps())
+    }
+
     pub(crate) fn reach(&self, jumps_of: &mut JumpsOf, function: FuncId) -> Reach {
         let mut reach = Reach { unknown: self.has_forgotten_callers, ..Reach::default() };
-        let part = MAX_TAIL_STEPS / (self.functions.program.functions.len() as u64).max(1);
-        let steps = Budget::new(part.clamp(*STEPS.start(), *STEPS.end()));
+        let steps = Budget::new(self.tail_steps());
         let mut seen = vec![function];
         let mut next = 0;
+        // A limit takes nothing from a function that reaches unknown functions anyway.
+        let (mut too_many, mut too_long) = (false, false);
         while let Some(&at) = seen.get(next) {
             next += 1;
+            let was_known = !reach.unknown;
             let (recorded, promised) = self.recorded_tails(at, &steps, &mut reach.unknown);
             reach.unknown |= recorded
                 .iter()
@@ -250,18 +264,26 @@ impl Index<'_, '_> {
             }
             if steps.is_short() {
                 reach.unknown = true;
+                too_long = was_known;
                 break;
             }
             for callee in found {
                 match callee {
                     Callee::Function(callee) if seen.contains(&callee) => {}
                     Callee::Function(callee) if seen.len() < MAX_REACH => seen.push(callee),
+                    Callee::Function(_) => too_many = true,
                     // A function of another module may jump to any address that it was given.
                     Callee::OtherModule(name) if ends_outside(self.functions.text(name)) => {}
                     _ => reach.unknown = true,
                 }
             }
         }
+        if too_long {
+            self.cut_reach.add_by_steps(function);
+        } else if too_many && !reach.unknown {
+            self.cut_reach.add_by_functions(function);
+        }
+        reach.unknown |= too_many;
         reach.members =
             seen[1..].iter().copied().filter(|function| self.functions.group(*function).is_some()).collect();
         reach

@@ -196,7 +196,7 @@ impl<'f> Merging<'f> {
         let most = self.room.names.saturating_add(SHORT as u64).min(MAX_TEXT as u64) as usize;
         let name = until_zero_within(bytes, most).unwrap_or_default();
         let names = &mut self.merged.names;
-        names.without_room += u64::from(most < MAX_TEXT && name.len() == most);
+        names.names_without_room += u64::from(most < MAX_TEXT && name.len() == most);
         self.room.names -= name.len().saturating_sub(SHORT) as u64;
         let id = names.intern(Cow::Borrowed(name));
         self.begun.insert(place, id);
@@ -211,7 +211,7 @@ impl<'f> Merging<'f> {
             && name.len() as u64 - SHORT as u64 > self.room.names
             && names.find(&name).is_none()
         {
-            names.without_room += 1;
+            names.names_without_room += 1;
             name = shortened(name, SHORT);
         }
         let len = name.len();
@@ -234,7 +234,7 @@ impl<'f> Merging<'f> {
             match self.room.paths.checked_sub((path.len() - SHORT) as u64) {
                 Some(left) => self.room.paths = left,
                 None => {
-                    names.without_room += 1;
+                    names.paths_without_room += 1;
                     path.truncate(SHORT);
                     if let Some(&id) = self.files.get(&path) {
                         return id;

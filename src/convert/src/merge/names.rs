@@ -62,8 +62,10 @@ pub(crate) struct Names<'f> {
     other_origins: HashMap<Origin, OriginId>,
     /// Names and paths longer than the file format allows, each counted once.
     pub(crate) cut: u64,
-    /// Names and paths of units that did not fit in the strings of the program.
-    pub(crate) without_room: u64,
+    /// Names of units that were cut, because names have too many times the bytes of the program's strings.
+    pub(crate) names_without_room: u64,
+    /// Paths that were cut, because paths have too many times the bytes of the program's line tables.
+    pub(crate) paths_without_room: u64,
 }
 
 /// The part of [`Names`] that is stored, and the index that finds a name in it.

@@ -161,7 +161,14 @@ fn name_ranges<'f>(
             let of_entries = part.as_ref().map(|part| part.of_entries(at_start));
             if let Some(entries) = of_entries.as_ref().map_or(Some(at_start), |entries| entries.as_deref()) {
                 let fits = fits_at_start.unwrap_or_else(|| fits(placing, entries, &known));
-                name_entry(placing, (entries, fits), evidence, &mut claim, functions, &mut known);
+                name_entry(
+                    placing,
+                    (entries, fits),
+                    evidence,
+                    &mut claim,
+                    functions,
+                    (&mut known, diagnostics),
+                );
                 known.report(claim.start, diagnostics);
                 folding.report(&claim, placing, functions, diagnostics);
             }
@@ -194,13 +201,16 @@ fn push_settled(claims: &mut Claims, pieces: &[DiePiece]) {
 fn report_symbol_cap(caps: &ComparisonCaps, short_at: Option<ImageAddr>, diagnostics: &mut Diagnostics) {
     let ComparisonCaps { max_names, max_compared, names, .. } = caps;
     if let Some(address) = short_at {
-        diagnostics.add(Kind::Cap(Cap::PartSymbols), address.0, || {
-            let what = match names.is_short() {
-                true => format!("{max_names} symbols where several ranges begin"),
-                false => format!("{max_compared} comparisons of symbols with functions of parts"),
-            };
+        let (cap, what) = match names.is_short() {
+            true => (Cap::PartSymbols, format!("{max_names} symbols where several ranges begin")),
+            false => (
+                Cap::PartComparisons,
+                format!("{max_compared} comparisons of symbols with functions of parts"),
+            ),
+        };
+        diagnostics.add(Kind::Cap(cap), address.0, || {
             format!(
-                "limit of {what} reached at {address:#x}: later symbols are compared only with the first range at their address"
+                "over {what}, at {address:#x}: later symbols are compared only with the first range at their address"
             )
         });
     }
@@ -292,14 +302,14 @@ fn name_entry<'f>(
     evidence: SymbolEvidence<'_, 'f>,
     claim: &mut Claim,
     functions: &mut Vec<Function>,
-    known: &mut NamedFunctions,
+    (known, diagnostics): (&mut NamedFunctions, &mut Diagnostics),
 ) {
     let folding = evidence.folding;
     let members = &mut claim.members;
     // What names a function for certain comes first: a function that has a symbol takes no other as its own.
     let mut entry = classify_symbols(placing, at_start, fits, members, functions);
     assign_clones(placing, at_start, std::mem::take(&mut entry.clones), known, functions);
-    let overloads = name_plain(placing, std::mem::take(&mut entry.mangled), members, functions);
+    let overloads = name_plain(placing, std::mem::take(&mut entry.mangled), members, functions, diagnostics);
     let folded = adopt_unclaimed_symbol(placing, evidence, &mut entry, members, functions, known);
     let described = members.len();
     for names in overloads {

@@ -11,6 +11,7 @@
 
 use foldsym_demangle::demangle;
 
+use crate::diagnostics::{Cap, Diagnostics, Kind};
 use crate::model::{FuncId, Function, Member, NameId, OriginId, UnitId};
 use crate::place::limits::{MAX_OVERLOADS, MAX_SOLE};
 use crate::place::placing::Placing;
@@ -29,6 +30,7 @@ pub(crate) fn name_plain<'f>(
     mut mangled: Vec<&CodeSymbol<'f>>,
     members: &[Member],
     functions: &mut [Function],
+    diagnostics: &mut Diagnostics,
 ) -> Vec<Vec<NameId>> {
     mangled.sort_by_cached_key(|symbol| (own_name(symbol.name), symbol.name));
     if mangled.is_empty() {
@@ -61,6 +63,16 @@ pub(crate) fn name_plain<'f>(
             ([only], [function]) if may_enclose(placing, &functions[function.index()], only) => {
                 give(placing, &mut functions[function.index()], only);
             }
+            _ if names.len().max(named.len()) > MAX_OVERLOADS => {
+                let start = overloads[0].start;
+                diagnostics.add(Kind::Cap(Cap::Overloads), start.0, || {
+                    format!(
+                        "over {MAX_OVERLOADS} functions or symbols of one plain name at {start:#x}: these functions keep plain names, and \
+                         each symbol counts as a further function"
+                    )
+                });
+                left.extend(names.iter().map(|name| variants(placing, name)));
+            }
             _ => left.extend(assign(placing, &names, named, functions)),
         }
     }
@@ -83,9 +95,6 @@ fn assign<'f>(
     named: &[FuncId],
     functions: &mut [Function],
 ) -> Vec<Vec<NameId>> {
-    if names.len().max(named.len()) > MAX_OVERLOADS {
-        return names.iter().map(|name| variants(placing, name)).collect();
-    }
     let texts: Vec<Option<String>> =
         names.iter().map(|name| demangle(name[0].name).map(|text| text.replace(' ', ""))).collect();
     let fitting: Vec<Vec<usize>> =

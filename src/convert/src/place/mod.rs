@@ -89,13 +89,18 @@ pub(crate) fn place<'f>(
             format!("{} names are longer than {MAX_NAME} bytes: cut", placing.names.cut)
         });
     }
-    if placing.names.without_room > 0 {
+    if placing.names.names_without_room > 0 {
         diagnostics.add(Kind::Cap(Cap::NamesTogether), 0, || {
+            let cut = placing.names.names_without_room;
             format!(
-                "{} names were cut: names have over {STRING_COPIES} times the bytes of the program's strings, or paths over \
-                 {LINE_COPIES} times those of its line tables",
-                placing.names.without_room
+                "{cut} names were cut: all have over {STRING_COPIES} times the bytes of the program's strings"
             )
+        });
+    }
+    if placing.names.paths_without_room > 0 {
+        diagnostics.add(Kind::Cap(Cap::PathsTogether), 0, || {
+            let cut = placing.names.paths_without_room;
+            format!("{cut} paths were cut: all have over {LINE_COPIES} times the bytes of the program's line tables")
         });
     }
     let has_forgotten_callers = folding.may_hide_functions();

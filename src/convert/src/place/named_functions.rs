@@ -26,8 +26,10 @@ pub(crate) struct NamedFunctions {
     entries: Vec<(NameId, FuncId)>,
     /// Indexes of `entries` by hash, once there are more than [`FEW`].
     by_hash: HashMap<u64, Vec<u32>>,
-    /// Names that were not compared with all similar ones because [`MAX_TRIED`] was reached.
-    capped: Cell<u64>,
+    /// Names of one hash beyond [`MAX_TRIED`].
+    similar: u64,
+    /// Symbols with more dots than [`MAX_TRIED`].
+    dotted: Cell<u64>,
 }
 
 impl NamedFunctions {
@@ -59,7 +61,7 @@ impl NamedFunctions {
                 if same.len() < MAX_TRIED {
                     same.push(index as u32);
                 } else {
-                    self.capped.set(self.capped.get() + 1);
+                    self.similar += 1;
                 }
             }
         }
@@ -100,7 +102,7 @@ impl NamedFunctions {
         } else {
             let clone_of = beginnings(symbol).take(MAX_TRIED).map(hash_of);
             let has_more = beginnings(symbol).nth(MAX_TRIED).is_some();
-            self.capped.set(self.capped.get() + u64::from(has_more));
+            self.dotted.set(self.dotted.get() + u64::from(has_more));
             let plain = own_name(symbol).map(|name| hash_of(&name));
             let own = [Some(hash_of(symbol)), variant_hash(symbol), plain];
             let hashes = own.into_iter().flatten().chain(clone_of);
@@ -112,13 +114,21 @@ impl NamedFunctions {
 }
 
 impl NamedFunctions {
-    /// Reports the names at an address that were not compared with all similar ones.
+    /// Reports the names at an address that were not compared with all names that may fit.
     pub(crate) fn report(&self, address: ImageAddr, diagnostics: &mut Diagnostics) {
-        if self.capped.get() > 0 {
-            diagnostics.add(Kind::Cap(Cap::AliasComparisons), address.0, || {
-                let count = self.capped.get();
+        if self.similar > 0 {
+            diagnostics.add(Kind::Cap(Cap::SimilarNames), address.0, || {
+                let count = self.similar;
                 format!(
-                    "{count} names at {address:#x} resemble more than {MAX_TRIED} others and were not all compared"
+                    "{count} names at {address:#x} resemble more than {MAX_TRIED} others: symbols were not compared with them"
+                )
+            });
+        }
+        if self.dotted.get() > 0 {
+            diagnostics.add(Kind::Cap(Cap::AliasComparisons), address.0, || {
+                let count = self.dotted.get();
+                format!(
+                    "{count} symbols at {address:#x} have more than {MAX_TRIED} dots: not every beginning was compared with functions there"
                 )
             });
         }

@@ -102,9 +102,15 @@ impl<'f> PartRange<'f> {
         functions: &mut Vec<Function>,
         diagnostics: &mut Diagnostics,
     ) {
-        if self.symbols.len() >= MAX_PARTS || part.members.len() > MAX_PARTS_NAMED {
-            diagnostics.add(Kind::Cap(Cap::PartOwners), part.start.0, || {
-                format!("over {MAX_PARTS} symbols or {MAX_PARTS_NAMED} functions of a part at {:#x}: not all were compared", part.start)
+        let start = part.start;
+        if self.symbols.len() >= MAX_PARTS {
+            diagnostics.add(Kind::Cap(Cap::PartOwnerSymbols), start.0, || {
+                format!("{MAX_PARTS} or more symbols of a part at {start:#x}: further ones may be names of it that it lacks")
+            });
+        }
+        if part.members.len() > MAX_PARTS_NAMED {
+            diagnostics.add(Kind::Cap(Cap::PartOwners), start.0, || {
+                format!("over {MAX_PARTS_NAMED} functions of a part at {start:#x}: further ones were not compared with its symbols")
             });
         }
         let mut unexplained = self.unexplained(placing, folding, part, functions);

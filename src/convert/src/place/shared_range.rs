@@ -1,7 +1,7 @@
 //! Makes one claim of the subprograms that share a range: folded functions become members, and further descriptions of
 //! one function are joined.
 
-use crate::diagnostics::{Diagnostics, Kind};
+use crate::diagnostics::{Cap, Diagnostics, Kind};
 use crate::merge::units::Definition;
 use crate::model::{
     DieOffset, FuncId, Function, How, Instance, Member, NameId, OriginId, Rows, Source, UnitId,
@@ -36,6 +36,8 @@ pub(crate) struct SharedRange {
     /// The names of these functions.
     pub(crate) known: NamedFunctions,
     same: Vec<SameAs>,
+    /// Definitions that count as another of their name, beyond [`MAX_DEFINITIONS`].
+    capped: u64,
 }
 
 /// A subprogram that is the same function as another subprogram there.
@@ -57,6 +59,11 @@ impl SharedRange {
         diagnostics: &mut Diagnostics,
     ) {
         let start = self.claim.start;
+        for _ in 0..self.capped {
+            diagnostics.add(Kind::Cap(Cap::Definitions), start.0, || {
+                format!("over {MAX_DEFINITIONS} definitions of one name at {start:#x}: the later ones have the lines of the first")
+            });
+        }
         for SameAs { function, of, name, described_again } in self.same.drain(..) {
             same.insert(function, of);
             match described_again {
@@ -83,19 +90,21 @@ pub(crate) fn share(
         // No other piece has this range.
         known.add(&placing.names, piece.name, piece.function);
         let claim = Claim { start, end, members: vec![piece.member()], doubt: None };
-        return SharedRange { claim, known, same: same_as };
+        return SharedRange { claim, known, same: same_as, capped: 0 };
     }
     let mut members: Vec<Member> = Vec::with_capacity(1);
     // The functions seen so far, each with whether it has rows.
     let mut seen: HashMap<SameFunction, Vec<(FuncId, bool)>> = HashMap::default();
     let mut labels: HashMap<UnitId, FuncId> = HashMap::default();
     let mut places: HashMap<FuncId, usize> = HashMap::default();
+    let mut capped = 0;
     // The most trusted address comes first: of two descriptions of one function the one with the better evidence is kept.
     for piece in shared {
         let (function, name) = (piece.function, piece.name);
         let same = SameFunction::of(placing, piece, functions, may_fold);
         let of_name = seen.get(&same).map_or(&[][..], |of_name| of_name);
-        if let Some(first) = known_definition(placing, piece, functions, of_name) {
+        if let Some((first, is_capped)) = known_definition(placing, piece, functions, of_name) {
+            capped += u64::from(is_capped);
             // The linker also folds parts of one function into each other.
             if function == first {
                 join_part(placing, piece, places.get(&first).map(|&place| &mut members[place]));
@@ -118,7 +127,7 @@ pub(crate) fn share(
         places.insert(function, members.len());
         members.push(Member { function, how: piece.how, rows: piece.rows(), symbol: None });
     }
-    SharedRange { claim: Claim { start, end, members, doubt: None }, known, same: same_as }
+    SharedRange { claim: Claim { start, end, members, doubt: None }, known, same: same_as, capped }
 }
 
 impl SameFunction {
@@ -137,13 +146,13 @@ impl SameFunction {
     }
 }
 
-/// The function that a piece describes again, among the functions of its name; of too many, the first.
+/// The function that a piece describes again, among the functions of its name. If there are too many, it is the first one, and true.
 fn known_definition(
     placing: &Placing<'_, '_>,
     piece: &DiePiece,
     functions: &[Function],
     of_name: &[(FuncId, bool)],
-) -> Option<FuncId> {
+) -> Option<(FuncId, bool)> {
     let origin = functions[piece.function.index()].origin;
     // A name may be defined twice, once weak and once strong. DWARF does not show which definition prevailed.
     let is_same = |(first, has_rows): &&(FuncId, bool)| {
@@ -158,8 +167,10 @@ fn known_definition(
             placing.names.are_apart(other.origin, origin) || (both && other.source.is_some_and(there));
         !apart
     };
-    let capped = of_name.first().filter(|_| of_name.len() >= MAX_DEFINITIONS);
-    of_name.iter().find(is_same).or(capped).map(|&(first, _)| first)
+    if let Some(&(same, _)) = of_name.iter().find(is_same) {
+        return Some((same, false));
+    }
+    of_name.first().filter(|_| of_name.len() >= MAX_DEFINITIONS).map(|&(first, _)| (first, true))
 }
 
 /// Joins a second part of a function with the member that the function has at this range.

@@ -1,6 +1,6 @@
 //! Code that only symbols name: ranges without a subprogram, and the gaps after subprograms.
 
-use crate::diagnostics::Diagnostics;
+use crate::diagnostics::{Cap, Diagnostics, Kind};
 use crate::model::{AddressRange, BareLines, FuncId, Function, ImageAddr, Member, Reason, Rows, UnitId};
 use crate::place::aliases::is_own_function_without_die;
 use crate::place::claim::{Claim, by_name_alone, order, rows_from};
@@ -81,6 +81,12 @@ pub(crate) fn symbol_claim<'f>(
     if members.len() > 1 {
         let owners = LineOwners { placing, symbols, folding, named_by: &named_by };
         let lines = owners.lines(first);
+        if lines.is_some() && owners.are_too_many(first.start) {
+            let start = first.start;
+            diagnostics.add(Kind::Cap(Cap::UndescribedLines), start.0, || {
+                format!("over {MAX_LINE_OWNERS} names or line sequences of undescribed code at {start:#x}: the functions there have no lines")
+            });
+        }
         doubt = lines.as_ref().map(|_| Reason::UnclaimedLines);
         members.iter_mut().zip(lines.unwrap_or_default()).for_each(|(member, rows)| member.rows = rows);
     }
@@ -98,6 +104,11 @@ struct LineOwners<'p, 's, 'f> {
 }
 
 impl LineOwners<'_, '_, '_> {
+    /// True if the names and line sequences at an address are not compared.
+    fn are_too_many(&self, start: ImageAddr) -> bool {
+        self.folding.bare_lines(start).len().max(self.named_by.len()) > MAX_LINE_OWNERS
+    }
+
     /// By function: the rows of a symbol's code that are certainly its own. `None` if the lines of the code are those of all
     /// the names.
     fn lines(&self, code: &CodeSymbol<'_>) -> Option<Vec<Option<Rows>>> {
@@ -112,10 +123,10 @@ impl LineOwners<'_, '_, '_> {
         if alone && of_all {
             return None;
         }
-        let mut rows = vec![None; self.named_by.len()];
-        if sequences.len().max(rows.len()) > MAX_LINE_OWNERS {
-            return Some(vec![None; rows.len()]);
+        if self.are_too_many(code.start) {
+            return Some(vec![None; self.named_by.len()]);
         }
+        let mut rows = vec![None; self.named_by.len()];
         let files = self.files();
         // The file of a local symbol identifies its unit, and each unit with lines has a sequence for each of its functions here.
         let mut open = Vec::new();

@@ -59,11 +59,17 @@ pub(crate) fn part<'u, 'f>(
         let mut of_unit = Vec::new();
         for lines in lines_of(unit) {
             let others = there.get(&lines.start).map_or(&[][..], |others| others);
+            let start = lines.start;
             let found =
                 others.iter().take(MAX_UNITS_THERE).filter(|other| **other != id).find_map(|&other| {
                     let of_other = standing.entry(other).or_insert_with(|| ranges(recovered.unit(other)));
                     covered(unit, lines, of_other, &steps)
                 });
+            if found.is_none() && others.len() > MAX_UNITS_THERE {
+                diagnostics.add(Kind::Cap(Cap::FoldedSectionUnits), start.0, || {
+                    format!("over {MAX_UNITS_THERE} units have code at {start:#x}: a section that was folded there may keep its lines whole")
+                });
+            }
             of_unit.extend(found.map(|ranges| (*lines, ranges)));
         }
         if !of_unit.is_empty() {

@@ -16,6 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rayon::prelude::*;
 
+use crate::diagnostics::{Cap, Diagnostics, Kind};
 use crate::merge::names::Names;
 use crate::model::{
     AddressRange, CalleePlace, Codeless, DieOffset, How, ImageAddr, Instance, LocalCallee, OriginId,
@@ -62,6 +63,7 @@ pub(crate) fn find<'u, 'f>(
     mut recovered: Recovered<'u, 'f>,
     symbols: &Symbols<'_>,
     machine: &Machine<'_, '_>,
+    diagnostics: &mut Diagnostics,
 ) -> Recovered<'u, 'f> {
     if recovered.records.units.iter().all(|unit| unit.codeless.is_empty()) {
         return recovered;
@@ -84,7 +86,13 @@ pub(crate) fn find<'u, 'f>(
     let lines = FoldedLines::new(&recovered, &list);
     for CodelessEntry { codeless: id, address } in list {
         let CodelessId { unit, index } = id;
-        let Some(here) = here.get(&address).filter(|here| here.len() <= MAX_HERE) else { continue };
+        let Some(here) = here.get(&address) else { continue };
+        if here.len() > MAX_HERE {
+            diagnostics.add(Kind::Cap(Cap::MergedTogether), address.0, || {
+                format!("over {MAX_HERE} functions at {address:#x}: a function that gcc merged with them has no code")
+            });
+            continue;
+        }
         let codeless = recovered.records.units[unit.index()].codeless[index];
         let origin = recovered.units.origin_of(unit, codeless.origin);
         let name = names.of_origin(origin);

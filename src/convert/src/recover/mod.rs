@@ -65,5 +65,5 @@ pub(crate) fn recover<'u, 'f>(
         (traces.lost, traces.lost_ranges) = Default::default();
     }
     // Last, since gcc may have merged a function with one that the linker folded later.
-    (gcc_icf::find(names, recovered, &symbols, machine), symbols)
+    (gcc_icf::find(names, recovered, &symbols, machine, diagnostics), symbols)
 }

@@ -94,20 +94,26 @@ type PartSymbol<'f> = (CodeSymbol<'f>, NameId);
 
 /// Counts how often a cap was reached.
 struct Caps {
-    together: Cell<u64>,
+    of_name: Cell<u64>,
+    of_size: Cell<u64>,
     steps: Budget,
 }
 
 impl Caps {
     fn new() -> Caps {
-        Caps { together: Cell::new(0), steps: Budget::new(MAX_SEARCH_STEPS) }
+        Caps { of_name: Cell::new(0), of_size: Cell::new(0), steps: Budget::new(MAX_SEARCH_STEPS) }
     }
 
     fn report(&self, diagnostics: &mut Diagnostics) {
-        for _ in 0..self.together.get() {
-            diagnostics.add(Kind::Cap(Cap::FoldedTogether), 0, || {
+        for _ in 0..self.of_name.get() {
+            diagnostics.add(Kind::Cap(Cap::FoldedOfName), 0, || {
+                format!("over {MAX_TOGETHER} folded functions of one name: not all were found")
+            });
+        }
+        for _ in 0..self.of_size.get() {
+            diagnostics.add(Kind::Cap(Cap::FoldedOfSize), 0, || {
                 format!(
-                    "over {MAX_TOGETHER} folded functions of one name, or of one unit and size: not all were found"
+                    "over {MAX_TOGETHER} folded functions or line sequences of one unit and size: not all were found"
                 )
             });
         }
@@ -212,6 +218,9 @@ impl<'m, 'f> Finder<'m, 'f> {
         }
         let mut open = Vec::new();
         for (symbol, name, erased, is_own) in named {
+            if erased.len() > MAX_TOGETHER {
+                self.caps.of_name.set(self.caps.of_name.get() + 1);
+            }
             if is_own && places.get(&place(symbol, name)).is_some_and(|places| places.len() > 1) {
                 open.push((*symbol, name));
                 continue;
@@ -225,9 +234,6 @@ impl<'m, 'f> Finder<'m, 'f> {
             let fitting: Vec<Erased> = erased.iter().take(MAX_TOGETHER).filter(fits).copied().collect();
             let chosen = fitting.iter().find(with_own).or_else(|| fitting.iter().find(with_any));
             let chosen = chosen.or(fitting.first()).copied();
-            if erased.len() > MAX_TOGETHER {
-                self.caps.together.set(self.caps.together.get() + 1);
-            }
             // Once the steps have run out, the function that the symbol is of may not have been compared.
             if let Some(at) = chosen.filter(|_| !self.caps.steps.is_short()) {
                 self.keep(at, FoundAt { range: symbol.range(), how: How::Symbol, sequence: None });
@@ -337,7 +343,7 @@ impl<'m, 'f> Finder<'m, 'f> {
             by_len.sort_unstable_by_key(|(len, _)| *len);
             for (_, (mut functions, mut sequences)) in by_len {
                 if functions.len().max(sequences.len()) > MAX_TOGETHER {
-                    self.caps.together.set(self.caps.together.get() + 1);
+                    self.caps.of_size.set(self.caps.of_size.get() + 1);
                     functions.truncate(MAX_TOGETHER);
                     sequences.truncate(MAX_TOGETHER);
                 }

@@ -20,8 +20,9 @@
 
 use foldsym_demangle::demangle;
 
-use crate::diagnostics::{ClassCap, Diagnostics, Kind};
+use crate::diagnostics::{ClassCap, Diagnostics};
 use crate::keys::index::Index;
+use crate::keys::objects::class_caps::{self, MAX_ALL_KEYS, MAX_KEYS, MAX_WORK};
 use crate::keys::objects::class_units::{is_of_object, is_table, keys_of_tables};
 use crate::keys::objects::dispatch::{self, Dispatch, MAX_WORDS, Reached, TableRange, parts, points};
 use crate::keys::objects::hierarchy::{Classes, MAX_ANCESTORS, MAX_NAME, Method};
@@ -30,8 +31,7 @@ use crate::keys::objects::members::Members;
 use crate::keys::objects::method_symbols::MethodSymbols;
 use crate::keys::objects::overriders::{self, Overriders};
 use crate::keys::objects::slot_names::SlotNames;
-use crate::keys::objects::table_types::{MAX_STEPS, types_of_tables};
-use crate::keys::objects::type_info::{MAX_ALL_BASES, MAX_TYPES};
+use crate::keys::objects::table_types::types_of_tables;
 use crate::keys::objects::vtables::{Word, Words};
 use crate::keys::tail_calls::JumpsOf;
 use crate::model::{
@@ -43,15 +43,6 @@ use crate::toolchain::itanium_abi::{class_of_vtable, is_construction_vtable, is_
 use crate::util::fit::fit;
 use crate::util::hash::{HashMap, HashSet};
 use crate::util::text::base_name;
-
-/// Words and methods that are compared, over all tables: a large program has a few millions.
-const MAX_WORK: usize = 1 << 28;
-
-/// Keys of one table; the file cannot hold more.
-const MAX_KEYS: usize = 1024;
-
-/// Keys of all tables.
-const MAX_ALL_KEYS: usize = 1 << 22;
 
 /// The keys that objects give.
 #[derive(Default)]
@@ -80,13 +71,8 @@ pub(crate) fn keys<'u, 'f>(
     let width = u64::from(image.arch.address_size);
     let mut classes = Classes::new(&units, &keys_of_tables(image));
     let types = types_of_tables(index, image, &classes, &words);
-    if types.is_cut {
-        diagnostics.add(Kind::SkippedClasses(ClassCap::Types), ranges[0].start, || {
-            format!(
-                "over {MAX_TYPES} classes or {MAX_ALL_BASES} bases in the type information, or over {MAX_STEPS} words of vtables that lead to \
-                 it: the bases of further classes are not known"
-            )
-        });
+    if let Some(cap) = types.cut {
+        class_caps::cut_types(cap, ranges[0].start, diagnostics);
     }
     classes.add_types(&types);
     let classes = classes;
@@ -95,6 +81,9 @@ pub(crate) fn keys<'u, 'f>(
     let has_methods = |table: &ClassTable| has_methods(index, &members, &classes, &words, width, *table);
     tables.extend(unnamed_tables(index, image, &classes).into_iter().filter(has_methods));
     // Of a class with an unknown base the methods are not all known. Its name shows some of them: see `unknown_tables`.
+    for table in tables.iter().filter(|table| classes.has_many_ancestors(table.class, MAX_ANCESTORS)) {
+        class_caps::many_ancestors(table.address, diagnostics);
+    }
     tables.retain(|table| classes.ancestors(table.class, MAX_ANCESTORS).is_some());
     let (slots, slot_calls) = slots_of_calls(index);
     let dispatch = Dispatch {
@@ -117,17 +106,19 @@ pub(crate) fn keys<'u, 'f>(
         guessed_at: 0,
         looked_at: 0,
         lacks_words: false,
+        long_table: None,
     };
     let mut scan = TableScan { dispatch, overriders: Overriders::default(), vtables: Vec::new(), work: 0 };
     scan.read_slots(&ranges);
-    scan.add_unknown(image, &tables);
+    scan.add_unknown(image, &tables, diagnostics);
     scan.add_known(&tables, diagnostics);
-    if scan.dispatch.lacks_words && diagnostics.count(Kind::SkippedClasses(ClassCap::Tables)) == 0 {
-        diagnostics.add(Kind::SkippedClasses(ClassCap::Tables), ranges[0].start, || {
-            format!("over {MAX_LOOKED_AT} members of groups, or over {MAX_ALL_KEYS} words, for vtables: some lead to unknown functions")
-        });
+    if let Some(point) = scan.dispatch.long_table {
+        class_caps::long_table(point, diagnostics);
     }
-    scan.finish(image, slot_calls)
+    if scan.dispatch.looked_at > MAX_LOOKED_AT {
+        class_caps::many_members(ranges[0].start, diagnostics);
+    }
+    scan.finish(image, slot_calls, diagnostics)
 }
 
 /// The classes of units by the number of the unit: those read for this step, and those read with the rest of their unit.
@@ -220,7 +211,7 @@ impl TableScan<'_, '_, '_> {
         }
         for &ClassTable { address, size, class } in known {
             self.work += (size / width.max(1)).min(MAX_WORDS) as usize;
-            if self.is_full() {
+            if self.full().is_some() {
                 break;
             }
             let table = dispatch::parts(self.dispatch.words, address, size, width);
@@ -234,7 +225,7 @@ impl TableScan<'_, '_, '_> {
     }
 
     /// Adds the keys of tables whose class no unit describes.
-    fn add_unknown(&mut self, image: &Image<'_>, known: &[ClassTable]) {
+    fn add_unknown(&mut self, image: &Image<'_>, known: &[ClassTable], diagnostics: &mut Diagnostics) {
         let width = self.dispatch.width;
         self.learn_slots(known);
         let unknown = unknown_tables(image, known);
@@ -248,8 +239,9 @@ impl TableScan<'_, '_, '_> {
         };
         for UnknownTable { address, size, keys } in unknown {
             self.work += (size / width.max(1)).min(MAX_WORDS) as usize;
-            if self.is_full() {
+            if let Some(cap) = self.full() {
                 self.dispatch.lacks_words = true;
+                class_caps::tables_from(cap, address, diagnostics);
                 break;
             }
             let table = dispatch::parts(self.dispatch.words, address, size, width);
@@ -268,8 +260,13 @@ impl TableScan<'_, '_, '_> {
         }
     }
 
-    fn is_full(&self) -> bool {
-        self.work > MAX_WORK || self.vtables.len() > MAX_ALL_KEYS
+    /// The cap that is reached.
+    fn full(&self) -> Option<ClassCap> {
+        match self {
+            TableScan { work, .. } if *work > MAX_WORK => Some(ClassCap::Tables),
+            TableScan { vtables, .. } if vtables.len() > MAX_ALL_KEYS => Some(ClassCap::AllKeys),
+            _ => None,
+        }
     }
 
     /// Adds the keys of tables of known classes.
@@ -295,13 +292,9 @@ impl TableScan<'_, '_, '_> {
                 self.work +=
                     parts.iter().map(|part| ((part.end - part.point) / width) as usize).sum::<usize>();
             }
-            if self.is_full() {
+            if let Some(cap) = self.full() {
                 self.dispatch.lacks_words = true;
-                diagnostics.add(Kind::SkippedClasses(ClassCap::Tables), address, || {
-                    format!(
-                        "over {MAX_WORK} steps or {MAX_ALL_KEYS} keys for vtables: those from {address:#x} on are left out"
-                    )
-                });
+                class_caps::tables_from(cap, address, diagnostics);
                 break;
             }
             let first = self.vtables.len();
@@ -309,11 +302,7 @@ impl TableScan<'_, '_, '_> {
             self.add_probable(first, &TableClass::Known { class, line: &line, numbered }, &parts);
             if self.vtables.len() - first > MAX_KEYS * parts.len() {
                 self.vtables.truncate(first);
-                diagnostics.add(Kind::SkippedClasses(ClassCap::Keys), address, || {
-                    format!(
-                        "the table of virtual functions at {address:#x} has over {MAX_KEYS} keys: left out"
-                    )
-                });
+                class_caps::long_table(address, diagnostics);
             }
         }
     }
@@ -398,7 +387,12 @@ impl TableScan<'_, '_, '_> {
     }
 
     /// Sorts the keys and leaves out those that the file cannot hold and slots without keys.
-    fn finish(self, image: &Image<'_>, slot_calls: Vec<SlotKey>) -> ObjectKeys {
+    fn finish(
+        self,
+        image: &Image<'_>,
+        slot_calls: Vec<SlotKey>,
+        diagnostics: &mut Diagnostics,
+    ) -> ObjectKeys {
         let TableScan { dispatch, overriders, mut vtables, .. } = self;
         vtables.sort_unstable();
         // Tables may overlap in a damaged file: of two keys for one word the doubtful one counts.
@@ -408,12 +402,16 @@ impl TableScan<'_, '_, '_> {
             kept.guessed &= !same || next.guessed;
             same
         });
-        let sound = vtables.chunk_by(|a, b| a.point == b.point).filter(|same| same.len() <= MAX_KEYS);
+        let of_tables = || vtables.chunk_by(|a, b| a.point == b.point);
+        for long in of_tables().filter(|same| same.len() > MAX_KEYS) {
+            class_caps::long_table(long[0].point.0, diagnostics);
+        }
+        let sound = of_tables().filter(|same| same.len() <= MAX_KEYS);
         let vtables: Vec<VtableKey> = sound.flatten().copied().collect();
         // Tables of unnamed namespaces have local symbols. If those were dropped, there may be unknown tables, and any
         // word may lead to another function.
         let has_locals = image.symbols.iter().any(is_of_object);
-        let overriders = overriders.keys(!has_locals || dispatch.lacks_words);
+        let overriders = overriders.keys(!has_locals || dispatch.lacks_words, diagnostics);
         let used: HashSet<u16> = vtables.iter().filter_map(|key| key.slot).collect();
         let through: HashSet<u16> = overriders.iter().map(|key| key.slot).collect();
         let mut slots = slot_calls;

@@ -12,7 +12,8 @@ use crate::keys::objects::meant_methods::TableClass;
 use crate::model::{FuncId, GroupId, Owner};
 use crate::util::hash::HashMap;
 
-/// Words and methods looked at for guesses; beyond it there are no more guesses.
+/// Words and methods looked at for guesses. Beyond it there are no more guesses, which is not reported: a guess only orders the functions
+/// of an answer.
 const MAX_GUESSED_AT: u64 = 1 << 24;
 
 /// The words of a vtable by the group that they lead to, in their order.

@@ -144,6 +144,8 @@ pub(crate) struct Dispatch<'a, 'p, 'f> {
     pub(crate) looked_at: u64,
     /// Some words of tables were not read.
     pub(crate) lacks_words: bool,
+    /// The first table of which some words were not read, because it has too many that lead to groups.
+    pub(crate) long_table: Option<u64>,
 }
 
 impl<'a, 'p, 'f> Dispatch<'a, 'p, 'f> {

@@ -361,20 +361,30 @@ impl<'n> Classes<'n> {
 
     /// A class and all its bases; `None` if a base is unknown, or if there are more than `most`.
     pub(crate) fn ancestors(&self, class: usize, most: usize) -> Option<Vec<usize>> {
+        self.line_of(class, most).ok()
+    }
+
+    /// True if a class is not used because it has too many bases.
+    pub(crate) fn has_many_ancestors(&self, class: usize, most: usize) -> bool {
+        self.line_of(class, most) == Err(true)
+    }
+
+    /// A class and all its bases. The error is true if there are more than `most`, and false if a base is unknown.
+    fn line_of(&self, class: usize, most: usize) -> Result<Vec<usize>, bool> {
         let mut line = vec![class];
         let mut next = 0;
         while let Some(&at) = line.get(next) {
             next += 1;
             for &ClassBase { class: base, .. } in &self.list[at].bases {
                 if base == UNKNOWN || line.len() >= most {
-                    return None;
+                    return Err(base != UNKNOWN);
                 }
                 if base != OPAQUE && !line.contains(&base) {
                     line.push(base);
                 }
             }
         }
-        Some(line)
+        Ok(line)
     }
 
     /// True if the slot numbers of the methods of a class with these ancestors are the numbers of words in its first table. Virtual

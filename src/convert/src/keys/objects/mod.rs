@@ -1,5 +1,6 @@
 //! Objects: which function of a group runs on one, by the table of virtual functions that the object points to.
 
+pub(crate) mod class_caps;
 pub(crate) mod class_units;
 pub(crate) mod classes;
 pub(crate) mod declaration_order;

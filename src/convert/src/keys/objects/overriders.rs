@@ -9,6 +9,7 @@
 
 use rayon::prelude::*;
 
+use crate::diagnostics::{ClassCap, Diagnostics, Kind};
 use crate::keys::index::Index;
 use crate::keys::objects::declaration_order::WordsOfGroups;
 use crate::keys::objects::dispatch::{Dispatch, TableRange};
@@ -22,7 +23,7 @@ use crate::util::hash::{HashMap, HashSet};
 /// Pieces of code that one task reads.
 const PIECES_AT_ONCE: usize = 256;
 
-/// Keys of one slot; beyond it the slot gives no key.
+/// Keys of one slot; beyond it the slot gives no key ([`ClassCap::SlotKeys`]).
 const MAX_OF_SLOT: usize = 1 << 16;
 
 /// Members of a group that come first together; more tell too little.
@@ -79,7 +80,7 @@ impl Overriders {
     }
 
     /// The keys. All are doubtful if the program may have unknown tables.
-    pub(crate) fn keys(self, may_lack_tables: bool) -> Vec<OverriderKey> {
+    pub(crate) fn keys(self, may_lack_tables: bool, diagnostics: &mut Diagnostics) -> Vec<OverriderKey> {
         let of = |((slot, _), (functions, doubtful)): ((u16, GroupId), (Vec<FuncId>, bool))| {
             let doubtful = doubtful || may_lack_tables;
             functions.into_iter().map(move |function| OverriderKey { slot, function, doubtful })
@@ -92,6 +93,11 @@ impl Overriders {
             kept.doubtful |= same && next.doubtful;
             same
         });
+        for large in keys.chunk_by(|a, b| a.slot == b.slot).filter(|same| same.len() > MAX_OF_SLOT) {
+            diagnostics.add(Kind::SkippedClasses(ClassCap::SlotKeys), 0, || {
+                format!("word {} of vtables leads to over {MAX_OF_SLOT} folded functions: calls through it are left out", large[0].slot)
+            });
+        }
         let small = keys.chunk_by(|a, b| a.slot == b.slot).filter(|same| same.len() <= MAX_OF_SLOT);
         small.flatten().copied().collect()
     }
@@ -176,6 +182,7 @@ impl<'p> Dispatch<'_, 'p, '_> {
                 }
                 if words.len() > most {
                     self.lacks_words = true;
+                    self.long_table.get_or_insert(point);
                     break 'tables;
                 }
                 for Led { group, function, by_tail_call } in

@@ -1,6 +1,7 @@
 //! Finds the vtables of classes that no unit describes with all their bases, and reads their type information. None is read if none of
 //! these vtables leads into a group.
 
+use crate::diagnostics::ClassCap;
 use crate::keys::index::Index;
 use crate::keys::objects::class_units::is_table;
 use crate::keys::objects::dispatch::{MAX_WORDS, points};
@@ -35,7 +36,7 @@ pub(crate) fn types_of_tables<'f>(
         })
     };
     let mut tables: HashSet<(u64, u64)> = HashSet::default();
-    let (mut types, mut steps, mut is_needed, mut is_cut) = (Vec::new(), 0, false, false);
+    let (mut types, mut steps, mut is_needed, mut cut) = (Vec::new(), 0, false, None);
     for symbol in image.symbols.iter().filter(|symbol| is_table(symbol)) {
         let is_known = class_of_vtable(symbol.name).is_none_or(&mut is_known);
         if is_known || !tables.insert((symbol.address, symbol.size)) {
@@ -44,7 +45,7 @@ pub(crate) fn types_of_tables<'f>(
         let len = (symbol.size / width).min(MAX_WORDS);
         steps += 2 * len;
         if steps > MAX_STEPS {
-            is_cut = true;
+            cut = Some(ClassCap::TableWords);
             break;
         }
         let mut places = (0..len).map(|at| symbol.address.saturating_add(at * width));
@@ -57,7 +58,7 @@ pub(crate) fn types_of_tables<'f>(
         }));
     }
     let mut infos = if is_needed { TypeInfos::read(image, types) } else { TypeInfos::default() };
-    infos.is_cut |= is_cut;
+    infos.cut = cut.or(infos.cut);
     infos
 }
 

@@ -7,6 +7,7 @@
 //!
 //! Only the classes of given tables and their bases are read, and each once. Programs with `-fno-rtti` have 0 in the tables.
 
+use crate::diagnostics::ClassCap;
 use crate::keys::objects::vtables::{Word, Words};
 use crate::model::AddressRange;
 use crate::open::Image;
@@ -19,8 +20,8 @@ const MAX_NAME: usize = 2048;
 /// Bases that a class may have; one with more is not used.
 const MAX_BASES: u64 = 64;
 
-/// Bases of bases that are followed.
-const MAX_DEPTH: usize = 32;
+/// Levels of bases that are followed.
+pub(crate) const MAX_DEPTH: usize = 32;
 
 /// Classes that are read; beyond it no further base is known.
 pub(crate) const MAX_TYPES: usize = 1 << 20;
@@ -57,8 +58,8 @@ pub(crate) struct TypeInfos<'f> {
     pub(crate) list: Vec<(TypeId<'f>, TypeInfo<'f>)>,
     /// Keys that vtables at several addresses have, so that no name tells the class.
     pub(crate) shared_keys: HashSet<&'f [u8]>,
-    /// A cap was reached: the bases of further classes are not known.
-    pub(crate) is_cut: bool,
+    /// The cap that was reached first: the bases of further classes are not known.
+    pub(crate) cut: Option<ClassCap>,
 }
 
 /// The type information that the word of a vtable, or a base's pointer, leads to.
@@ -86,13 +87,15 @@ impl<'f> TypeInfos<'f> {
         if reader.kinds.is_empty() && image.loader.sections().is_empty() {
             return TypeInfos::default();
         }
-        let (mut bases_of_all, mut is_cut) = (0, false);
+        let (mut bases_of_all, mut cut) = (0, None);
         for _ in 0..MAX_DEPTH {
             next.sort_unstable();
             next.dedup();
             next.retain(|address| !found.contains_key(&TypeId::At(*address)));
-            is_cut |= found.len() + next.len() > MAX_TYPES;
-            if next.is_empty() || is_cut {
+            if found.len() + next.len() > MAX_TYPES {
+                cut = cut.or(Some(ClassCap::Types));
+            }
+            if next.is_empty() || cut.is_some() {
                 break;
             }
             let ranges: Vec<AddressRange> = next.iter().map(|&address| reader.range(address)).collect();
@@ -102,7 +105,7 @@ impl<'f> TypeInfos<'f> {
                 let Some(info) = reader.at(&words, address) else { continue };
                 bases_of_all += info.bases.len();
                 if bases_of_all > MAX_ALL_BASES {
-                    is_cut = true;
+                    cut = Some(ClassCap::Bases);
                     break;
                 }
                 bases.extend(info.bases.iter().filter_map(|base| match base.0 {
@@ -113,9 +116,12 @@ impl<'f> TypeInfos<'f> {
             }
             next = bases;
         }
+        if next.iter().any(|address| !found.contains_key(&TypeId::At(*address))) {
+            cut = cut.or(Some(ClassCap::BaseLevels));
+        }
         let mut list: Vec<_> = found.into_iter().collect();
         list.sort_unstable_by_key(|(id, _)| *id);
-        TypeInfos { list, shared_keys: shared_keys(image), is_cut }
+        TypeInfos { list, shared_keys: shared_keys(image), cut }
     }
 }
 

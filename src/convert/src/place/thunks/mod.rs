@@ -50,7 +50,7 @@ pub(crate) fn add<'f>(
     if capped {
         diagnostics.add(Kind::Cap(Cap::MergedFunctions), 0, || {
             format!(
-                "gave up after {MAX_THUNK_STEPS} steps of matching functions that the compiler may have merged: some may be missing from their groups"
+                "over {MAX_THUNK_STEPS} steps of matching functions that the compiler may have merged: later ones are in groups without a comparison"
             )
         });
     }

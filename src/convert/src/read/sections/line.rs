@@ -73,8 +73,10 @@ pub(crate) struct Lines {
     pub(crate) unordered: u64,
     /// True if rows were dropped because there were too many.
     pub(crate) capped: bool,
-    /// The number of rows whose line or column is too large for the file format, and is 0 (unknown) now.
-    pub(crate) too_large: u64,
+    /// The number of rows whose line is too large for the file format, and is 0 (unknown) now.
+    pub(crate) large_lines: u64,
+    /// The same of columns.
+    pub(crate) large_columns: u64,
     /// 1 if the last sequence has rows but no end; else 0.
     pub(crate) unended: u32,
 }
@@ -240,10 +242,16 @@ pub(crate) fn run<'f, E: Endianity>(
             format!("line program at .debug_line+{offset:#x}: its last sequence has no end, and is left out")
         });
     }
-    if lines.too_large > 0 {
-        diagnostics.add(Kind::Cap(Cap::RowNumbers), offset, || {
-            let rows = lines.too_large;
-            format!("line program at .debug_line+{offset:#x}: {rows} rows with a line over 2^32 or a column over 65535")
+    if lines.large_lines > 0 {
+        diagnostics.add(Kind::Cap(Cap::LineNumbers), offset, || {
+            let rows = lines.large_lines;
+            format!("line program at .debug_line+{offset:#x}: {rows} rows with a line of 2^32 or more, which is unknown now")
+        });
+    }
+    if lines.large_columns > 0 {
+        diagnostics.add(Kind::Cap(Cap::ColumnNumbers), offset, || {
+            let rows = lines.large_columns;
+            format!("line program at .debug_line+{offset:#x}: {rows} rows with a column over 65535, which is unknown now")
         });
     }
     if lines.capped {
@@ -447,7 +455,8 @@ fn row(lines: &mut Lines, registers: &Registers, building: &mut OpenSequence, co
 
 fn add_row(lines: &mut Lines, registers: &Registers, building: &mut OpenSequence) {
     let (line, column) = (u32::try_from(registers.line), u16::try_from(registers.column));
-    lines.too_large += u64::from(line.is_err() || column.is_err());
+    lines.large_lines += u64::from(line.is_err());
+    lines.large_columns += u64::from(column.is_err());
     let row = LineRow {
         address: registers.address,
         file: u32::try_from(registers.file).unwrap_or(u32::MAX),

@@ -155,9 +155,14 @@ impl<'f, E: Endianity> ClassReader<'_, 'f, E> {
         // Reading a class may add its bases to the list.
         while let Some(&offset) = reading.places.get(self.out.classes.len()) {
             let members = reading.members;
-            let class = if reading.places.len() > MAX_CLASSES || members > most {
+            let class = if reading.places.len() > MAX_CLASSES {
+                self.diagnostics.add(Kind::SkippedClasses(ClassCap::Classes), self.unit_offset, || {
+                    format!("the unit has over {MAX_CLASSES} classes: further ones are not read")
+                });
+                None
+            } else if members > most {
                 self.diagnostics.add(Kind::SkippedClasses(ClassCap::Members), self.unit_offset, || {
-                    format!("the unit has over {MAX_CLASSES} classes, or {most} entries in them")
+                    format!("the classes of the unit have over {most} entries: further classes are not read")
                 });
                 None
             } else {

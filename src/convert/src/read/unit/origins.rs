@@ -116,8 +116,10 @@ pub(crate) struct UnitTables<'f> {
     /// The same for file indexes of the current unit below [`MAX_DENSE`].
     here_files: Vec<Option<u16>>,
     resolved: HashMap<DiePlace, LocalOrigin>,
-    /// True if a file was left out, because there were too many files or bytes of paths.
-    pub(crate) full: bool,
+    /// True if a file was left out, because there were too many files.
+    pub(crate) lacks_files: bool,
+    /// True if a file was left out, because its path did not fit.
+    pub(crate) lacks_path_bytes: bool,
     /// The number of bytes that paths may still have.
     path_bytes: usize,
     /// The number of bytes of names that may still be read; `None` after a name did not fit.
@@ -137,7 +139,8 @@ impl<'f> UnitTables<'f> {
             file_indexes: HashMap::default(),
             here_files: Vec::new(),
             resolved: HashMap::default(),
-            full: false,
+            lacks_files: false,
+            lacks_path_bytes: false,
             path_bytes: MAX_PATH_BYTES,
             name_bytes: Some((unit as u64).saturating_mul(NAME_BYTES).saturating_add(MIN_NAME_BYTES)),
         }
@@ -182,10 +185,12 @@ impl<'f> UnitTables<'f> {
         if let Some(&id) = self.file_ids.get(&path) {
             return id;
         }
-        let Some(left) =
-            self.path_bytes.checked_sub(path.len()).filter(|_| self.files.len() < usize::from(NONE16))
-        else {
-            self.full = true;
+        if self.files.len() >= usize::from(NONE16) {
+            self.lacks_files = true;
+            return NONE16;
+        }
+        let Some(left) = self.path_bytes.checked_sub(path.len()) else {
+            self.lacks_path_bytes = true;
             return NONE16;
         };
         self.path_bytes = left;

@@ -10,6 +10,7 @@ use crate::read::sections::bytes::Endianity;
 use crate::read::sections::line::{LineRow, Lines};
 use crate::read::unit::assign::{Assign, NO_FILE, RowOwner};
 use crate::read::unit::numbering::Numbering;
+use crate::util::budget::STEPS_PER_ITEM;
 use crate::util::hash::HashSet;
 use crate::util::paint::Segment;
 
@@ -38,13 +39,15 @@ impl Assign<'_> {
         let AddressRange { start, end } = range;
         let first = self.code.rows.len();
         let mut runs = std::mem::take(&mut self.memory.runs);
-        let fits = first < self.limits.max_rows && !self.limits.joined.is_short() && {
+        let has_room = first < self.limits.max_rows;
+        let fits = has_room && !self.limits.joined.is_short() && {
             let room = usize::try_from(self.limits.joined.left()).unwrap_or(usize::MAX);
             let whole = line_runs(&self.lines, own, range, &mut runs, &mut self.claimed, room);
             self.limits.joined.spend(runs.len()) && whole
         };
         if !fits {
-            self.out_of_rows(&mut ids.diagnostics);
+            let cap = if has_room { Cap::RowSteps } else { Cap::SharedRows };
+            self.out_of_rows(cap, &mut ids.diagnostics);
             runs.clear();
             runs.push(LineRow { address: start, file: NO_FILE, line: 0, column: 0 });
         }
@@ -87,13 +90,21 @@ impl Assign<'_> {
 
     /// Counts a function that gets no rows, because earlier functions used up the limit of the unit. It is not known any more which
     /// sequences have no function, so all of them count as claimed.
-    fn out_of_rows(&mut self, diagnostics: &mut Diagnostics) {
+    fn out_of_rows(&mut self, cap: Cap, diagnostics: &mut Diagnostics) {
         let (offset, most) = (self.unit_offset, self.limits.max_rows);
         if !std::mem::replace(&mut self.limits.no_more_rows, true) {
             self.claimed.fill(true);
         }
-        diagnostics.add(Kind::Cap(Cap::SharedRows), offset, || {
-            format!("functions of the unit at {offset:#x} share their lines: they may have {most} rows together, and later ones have none")
+        diagnostics.add(Kind::Cap(cap), offset, || {
+            let what = match cap {
+                Cap::RowSteps => format!(
+                    "it takes over {STEPS_PER_ITEM} steps for each row of the unit to find their rows"
+                ),
+                _ => format!("they may have {most} rows together"),
+            };
+            format!(
+                "functions of the unit at {offset:#x} share their lines: {what}, and later ones have none"
+            )
         });
     }
 

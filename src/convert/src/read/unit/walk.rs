@@ -137,14 +137,18 @@ impl<'a, 'f, E: Endianity> Walk<'a, 'f, E> {
     /// The unit, after all rows are assigned.
     pub(crate) fn finish(mut self) -> (Unit<'f>, Diagnostics, Memory) {
         let mut tables = self.ids.origins.tables;
-        if tables.full {
-            let offset = self.fixed.unit_offset;
+        let offset = self.fixed.unit_offset;
+        if tables.lacks_files {
             self.ids.diagnostics.add(Kind::Cap(Cap::Files), offset, || {
-                format!("the unit at {offset:#x} has over {NONE16} files or {MAX_PATH_BYTES} bytes of paths: later ones are unknown")
+                format!("the unit at {offset:#x} has over {NONE16} files: later ones are unknown")
+            });
+        }
+        if tables.lacks_path_bytes {
+            self.ids.diagnostics.add(Kind::Cap(Cap::PathBytes), offset, || {
+                format!("the unit at {offset:#x} has over {MAX_PATH_BYTES} bytes of paths: later files are unknown")
             });
         }
         if tables.name_bytes.is_none() {
-            let offset = self.fixed.unit_offset;
             self.ids.diagnostics.add(Kind::Cap(Cap::UnitNames), offset, || {
                 format!("the unit at {offset:#x} has over {NAME_BYTES} bytes of names for each of its own bytes: later names are unknown")
             });

@@ -1,0 +1,65 @@
+//! Collects the functions whose tail calls were not followed to their end, which several tasks may find, and reports each once.
+
+use std::collections::BTreeSet;
+use std::sync::{Mutex, PoisonError};
+
+use crate::diagnostics::{Cap, Diagnostics, Kind};
+use crate::model::FuncId;
+
+/// The functions whose tail calls were not followed to their end, by the limit. In most programs there are none.
+#[derive(Default)]
+pub(crate) struct CutReach {
+    by_functions: Mutex<BTreeSet<FuncId>>,
+    by_steps: Mutex<BTreeSet<FuncId>>,
+}
+
+impl CutReach {
+    /// Adds a function that reaches too many.
+    pub(crate) fn add_by_functions(&self, function: FuncId) {
+        self.by_functions.lock().unwrap_or_else(PoisonError::into_inner).insert(function);
+    }
+
+    /// Adds a function whose steps were used up.
+    pub(crate) fn add_by_steps(&self, function: FuncId) {
+        self.by_steps.lock().unwrap_or_else(PoisonError::into_inner).insert(function);
+    }
+
+    /// Reports them. `starts`: the addresses of functions; `most`: the most functions that one may reach, and its steps.
+    pub(crate) fn report(self, starts: &[u64], most: (usize, u64), diagnostics: &mut Diagnostics) {
+        let (most_functions, most_steps) = most;
+        for function in self.by_functions.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            let start = starts[function.index()];
+            diagnostics.add(Kind::Cap(Cap::TailFunctions), start, || {
+                format!(
+                    "tail calls of the function at {start:#x} reach over {most_functions} functions: a call of it rules out no function \
+                     of a group"
+                )
+            });
+        }
+        for function in self.by_steps.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            let start = starts[function.index()];
+            diagnostics.add(Kind::Cap(Cap::TailSteps), start, || {
+                format!(
+                    "over {most_steps} steps to follow the tail calls of the function at {start:#x}: a call of it rules out no function \
+                     of a group"
+                )
+            });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_function_is_reported_once_under_its_limit() {
+        let cut = CutReach::default();
+        [2, 1, 2].map(FuncId).into_iter().for_each(|function| cut.add_by_functions(function));
+        cut.add_by_steps(FuncId(0));
+        let mut found = Diagnostics::default();
+        cut.report(&[0x10, 0x20, 0x30], (64, 1 << 14), &mut found);
+        let found: Vec<_> = found.caps().map(|(cap, seen)| (cap, seen.count, seen.first)).collect();
+        assert_eq!(found, [(Cap::TailFunctions, 2, 0x20), (Cap::TailSteps, 1, 0x10)]);
+    }
+}
