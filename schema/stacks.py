@@ -5,7 +5,7 @@ A stack is a line: the exact address, then return addresses, innermost first; `=
 (a frame that a signal interrupted), `?` a frame of another program. `vptr=A` after the first address is what the object
 of the innermost frame has as its pointer to virtual functions. The answer has an entry for each frame:
 [certainty, functions], where certainty is null if no function is known, `likely: REASON` if it is not certain that the
-function is the only one of its code, and `likely: slot F` or `likely: object F` if function F of the group has evidence; the
+function is the only one of its code, and `likely: call F`, `likely: slot F` or `likely: object F` if function F of the group has evidence; the
 functions are numbers of records, sorted.
 """
 
@@ -22,6 +22,7 @@ SYMBOL_ONLY = 6
 REASONS = (None, "stripped", "plain_names", "unclaimed_lines", "merged_without_trace", "no_code",
            "undescribed_object", "cap_reached")
 DOUBTFUL = (2, 3)
+UNKNOWN_CALLER = 4
 
 
 def parse(line):
@@ -101,7 +102,7 @@ class Stacks:
             return [certainty, sorted(functions)]
         if not doubtful:
             return ["exact", sorted(found)]
-        if set(functions) == every:
+        if set(functions) == every and not certainty.startswith("likely: call"):
             return [f"likely: object {min(found)}", sorted(functions)]
         return [certainty, sorted(functions)]
 
@@ -118,7 +119,8 @@ class Stacks:
     def member(self, members, outer, outer_may_be):
         """(certainty, functions) of a frame of a group. `outer_may_be` is None where the next frame is not folded."""
         every = {member.function for member in members}
-        possible, named, doubtful = set(), set(), False
+        possible, named, recorded = set(), set(), set()
+        doubtful, lost, unknown, by_tail = False, False, False, False
         if outer is not None and outer[0] == "return":
             address = outer[1] - self.base
             for caller in [None] if outer_may_be is None else outer_may_be:
@@ -126,21 +128,26 @@ class Stacks:
                 if call is None and caller is not None:
                     call = self.calls.get((address, 1 + caller))
                 if call is None:
-                    possible = every
+                    lost, unknown = True, True
                     break
                 targets = self.tails.get(call.callee, [])
                 called = every & {call.callee, *(target - 1 for target in targets)}
-                possible, named = possible | called, named | called
-                if 0 in targets or not called and call.how not in DOUBTFUL:
-                    possible = every
-                    break
+                possible, named, recorded = possible | called, named | called, recorded | called
+                lost |= not called or call.how == UNKNOWN_CALLER
+                by_tail |= call.callee not in every
+                unknown |= 0 in targets or call.how == UNKNOWN_CALLER or not called and call.how not in DOUBTFUL
                 if call.how in DOUBTFUL:
                     doubtful = True
                     undescribed = {member.function for member in members if member.how == SYMBOL_ONLY}
                     named = named | undescribed
-                    possible = possible | undescribed if called or undescribed else every
+                    possible = possible | undescribed
+                    unknown |= not called and not undescribed
         if not named:
             return self.by_slot(every, outer), every
+        if unknown:
+            possible = every
+        if not lost and len(recorded) == 1 and (not by_tail if unknown else doubtful):
+            return f"likely: call {min(recorded)}", every if len(possible) > MOST_LISTED else possible
         if len(possible) > MOST_LISTED:
             possible = every
         if possible == every:
@@ -153,7 +160,7 @@ def check_calls(file):
     for i, call in enumerate(file.table("CALLS")):
         need(before < (call.address, call.caller), f"call {i} is not after the one before it")
         need(0 <= call.caller <= functions and 0 <= call.callee < functions, f"call {i}: caller or callee")
-        need(0 <= call.address and 0 <= call.how <= max(DOUBTFUL), f"call {i}: address or how")
+        need(0 <= call.address and 0 <= call.how <= UNKNOWN_CALLER, f"call {i}: address or how")
         before = call.address, call.caller
 
 

@@ -255,7 +255,8 @@ fn resolved(file: &SymbolFile<'_>, entry: StackAddr, resolved: &Resolved) -> Val
     let by = match resolved.evidence {
         Some(Evidence::VirtualSlot) => "slot",
         Some(Evidence::Vtable) => "object",
-        _ => "nothing",
+        Some(_) => "call",
+        None => "nothing",
     };
     let mut certainty = match resolved.certainty {
         None => return json!([null, []]),

@@ -274,6 +274,8 @@ pub mod calls {
     pub const DOUBTFUL: u64 = 2;
     /// The linker kept the relocation of the call, and the compiler may have merged the callee with one that it replaced.
     pub const DOUBTFUL_RELOCATION: u64 = 3;
+    /// The callee is known in one of these ways, but another function may have made the call: one that nothing names.
+    pub const UNKNOWN_CALLER: u64 = 4;
 }
 
 /// Columns of TAILS.

@@ -368,6 +368,8 @@ pub enum CallHow {
     Doubtful,
     /// The linker kept the relocation of a call of such a callee.
     DoubtfulRelocation,
+    /// The compiler recorded the call, or the linker kept its relocation, but a function that nothing names may have made the call.
+    UnknownCaller,
 }
 
 impl CallHow {
@@ -382,6 +384,7 @@ impl CallHow {
             Self::Relocation => "relocation",
             Self::Doubtful => "doubtful",
             Self::DoubtfulRelocation => "doubtful_relocation",
+            Self::UnknownCaller => "unknown_caller",
         }
     }
 }

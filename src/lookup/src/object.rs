@@ -66,8 +66,11 @@ impl SymbolFile<'_> {
         }
         // The functions that the callers leave are the ones that can have run.
         let possible = resolved.open || found.named().iter().all(|member| resolved.named().contains(member));
-        // One that the call's slot makes likely is not given up for several.
-        if found.named_len != 1 && resolved.certainty == Some(Certainty::Likely) {
+        // One that the call's slot makes likely is not given up for several, and one that a record makes likely only for one that is
+        // proven.
+        let by_slot = resolved.evidence == Some(Evidence::VirtualSlot);
+        let weaker = found.named_len != 1 || (found.open && !by_slot);
+        if weaker && resolved.certainty == Some(Certainty::Likely) {
             return Ok(());
         }
         // If two or more may have run, or others as well: they come first, and nothing is ruled out.

@@ -259,6 +259,7 @@ impl<'f, 'd> Records<'f, 'd> {
                     calls::RELOCATION => CallHow::Relocation,
                     calls::DOUBTFUL => CallHow::Doubtful,
                     calls::DOUBTFUL_RELOCATION => CallHow::DoubtfulRelocation,
+                    calls::UNKNOWN_CALLER => CallHow::UnknownCaller,
                     _ => return Err(Error::new(CALLS, What::Value, id.into())),
                 },
             })

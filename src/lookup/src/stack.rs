@@ -163,6 +163,16 @@ impl Resolved {
         self.guessed = self.named_len != 0;
     }
 
+    /// Makes the member that was named first likely: the record of the call gives it, and the others are possible because the record is
+    /// doubtful or because the callee may reach them. If they are too many to be named, all members are possible.
+    fn prefer(&mut self, member: u32) {
+        if self.full {
+            (self.full, self.open) = (false, true);
+            self.name(member);
+        }
+        self.certainty = Some(Certainty::Likely);
+    }
+
     /// Combines the named members into the result: certainty and members.
     pub(crate) fn conclude(&mut self, doubtful: bool) {
         if self.named_len == 0 {
@@ -186,12 +196,24 @@ impl Resolved {
 struct Told {
     /// The compiler may have put the callee in the place of another function.
     doubtful: bool,
-    /// So it has, and the callee is not a member.
+    /// It gives no member. (If it is doubtful, the callee may have replaced one.)
     lost: bool,
+    /// It gives members only by tail calls.
+    by_tail: bool,
 }
 
 impl Told {
-    const SURE: Self = Self { doubtful: false, lost: false };
+    const SURE: Self = Self { doubtful: false, lost: false, by_tail: false };
+    const NOTHING: Self = Self { lost: true, ..Self::SURE };
+
+    /// What two callers tell.
+    fn and(self, other: Self) -> Self {
+        Self {
+            doubtful: self.doubtful | other.doubtful,
+            lost: self.lost | other.lost,
+            by_tail: self.by_tail | other.by_tail,
+        }
+    }
 }
 
 /// The callee of a call.
@@ -256,7 +278,7 @@ impl<'d> SymbolFile<'d> {
     fn resolve_frame(&self, id: GroupId, caller: Option<(StackAddr, &Resolved)>) -> Result<Resolved, Error> {
         let group = Group::read(self, id)?;
         let mut resolved = Resolved { group: Some(id), group_len: group.len(), ..Resolved::NONE };
-        let (mut told, mut left) = (Told::SURE, MAX_FRAME_STEPS);
+        let (mut told, mut left) = (Told::NOTHING, MAX_FRAME_STEPS);
         if let Some((StackAddr::Return(address), caller)) = caller
             && let Some(key) = self.key(ImageAddr(address.0))
         {
@@ -265,24 +287,39 @@ impl<'d> SymbolFile<'d> {
                 None => told = self.called(group, key, None, &mut last, &mut resolved, &mut left)?,
                 Some(calling) => {
                     let calling = Group::read(self, calling)?;
-                    for index in 0..caller.candidate_count().min(calling.len()) {
+                    let callers = caller.candidate_count().min(calling.len());
+                    told = if callers == 0 { Told::NOTHING } else { Told::SURE };
+                    for index in 0..callers {
                         steps::step();
                         let Some(member) = caller.candidate(index) else { break };
                         let function = Member::read(self, calling, member)?.function;
                         let caller = Some(function);
                         let one = self.called(group, key, caller, &mut last, &mut resolved, &mut left)?;
-                        told = Told { doubtful: told.doubtful | one.doubtful, lost: told.lost | one.lost };
-                        // Nothing that follows can rule a function out.
-                        if resolved.open {
+                        told = told.and(one);
+                        // Nothing that follows can rule a function out, or make one likely.
+                        if resolved.open && (told.lost || told.by_tail || resolved.named_len != 1) {
                             break;
                         }
                     }
                 }
             }
         }
+        let recorded = match resolved.named() {
+            [member] if !told.lost => Some(*member),
+            _ => None,
+        };
         if told.doubtful && !resolved.open {
             let any = self.name_undescribed(group, &mut resolved, &mut left)?;
             resolved.open |= told.lost && !any;
+            if let Some(member) = recorded {
+                resolved.prefer(member);
+                return Ok(resolved);
+            }
+        }
+        // The callee may reach unknown code by tail calls.
+        if let Some(member) = recorded.filter(|_| resolved.open && !told.by_tail) {
+            resolved.prefer(member);
+            return Ok(resolved);
         }
         resolved.conclude(told.doubtful);
         Ok(resolved)
@@ -302,10 +339,10 @@ impl<'d> SymbolFile<'d> {
         let found = if charge(left, CALLER_STEPS) { self.call(key, caller)? } else { None };
         let Some(found) = found else {
             resolved.open = true;
-            return Ok(Told::SURE);
+            return Ok(Told::NOTHING);
         };
-        let told =
-            Told { doubtful: matches!(found.how, calls::DOUBTFUL | calls::DOUBTFUL_RELOCATION), lost: false };
+        let doubtful = matches!(found.how, calls::DOUBTFUL | calls::DOUBTFUL_RELOCATION);
+        let told = Told { doubtful, ..Told::SURE };
         if last.replace(found.callee) == Some(found.callee) {
             return Ok(told);
         }
@@ -318,12 +355,15 @@ impl<'d> SymbolFile<'d> {
             _ => Evidence::DirectCall,
         });
         // The callee is code of this address: it is a function that the group does not list, or the record is wrong.
-        let lost = !(direct || reached);
+        let mut lost = !(direct || reached);
         if lost {
             resolved.open |= !told.doubtful;
             *last = None;
         }
-        Ok(Told { lost, ..told })
+        if found.how == calls::UNKNOWN_CALLER {
+            (resolved.open, lost) = (true, true);
+        }
+        Ok(Told { lost, by_tail: !direct, ..told })
     }
 
     /// The record of a call: the one for any caller, else the one for this caller.

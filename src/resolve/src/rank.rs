@@ -1,7 +1,8 @@
 //! Chooses the candidate that comes first if the stack leaves several: a guess, which never changes the certainty.
 //!
 //! The criteria, in this order:
-//! 1. the candidates that evidence names; if the file says which of them comes first (`doubtful` 2 in section VTABLES), that one;
+//! 1. the candidates that evidence names; of these the likely one, or the one that the file puts first (`doubtful` 2 in section
+//!    VTABLES);
 //! 2. the candidate that the caller's own first candidate calls, if the caller is folded too;
 //! 3. the candidate that the order of calls and functions suggests (section GUESSES), if the program's compiler recorded no calls;
 //! 4. the highest score. A candidate is compared with the function that makes the call in the source, which may be inlined in the
@@ -12,7 +13,9 @@
 use std::collections::HashSet;
 
 use foldsym_demangle::demangle;
-use foldsym_lookup::{Error, FileId, Frames, FunctionId, Lookup, NameId, Resolved, StackAddr, SymbolFile};
+use foldsym_lookup::{
+    Certainty, Error, FileId, Frames, FunctionId, Lookup, NameId, Resolved, StackAddr, SymbolFile,
+};
 use rustc_hash::FxHashMap;
 
 /// The most candidates that are compared; further ones keep their places.
@@ -59,7 +62,7 @@ impl Ranker {
         let (StackAddr::Return(returns_to), 2..) = (caller.address, resolved.candidate_count()) else {
             return 0;
         };
-        if resolved.has_guess() {
+        if resolved.has_guess() || resolved.certainty == Some(Certainty::Likely) {
             return 0;
         }
         let member = caller.resolved.candidate(caller.first);

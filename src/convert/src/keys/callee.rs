@@ -1,15 +1,31 @@
 //! The callee of a call, as far as it is known.
 
+use crate::keys::callee_trust::CalleeSource;
 use crate::model::{FuncId, NameId};
 
 /// The callee of a call.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Callee {
     Function(FuncId),
-    /// A function of another module, by its name.
+    /// The record has only this plain name, which several functions have or may have.
+    Plain(NameId),
+    /// Of the functions at the call's target, this one alone has the plain name.
+    ByPlainName(FuncId),
+    /// A function of another module, by its name. If the name is plain, it may also be that of a C++ function here.
     OtherModule(NameId),
     /// The call goes through a register or memory.
     Indirect,
     /// An unknown function, perhaps of the program.
     Unknown,
+}
+
+impl Callee {
+    /// The function, if it is one of the program, and what names it.
+    pub(crate) fn function(self) -> Option<(FuncId, CalleeSource)> {
+        match self {
+            Callee::Function(function) => Some((function, CalleeSource::Record)),
+            Callee::ByPlainName(function) => Some((function, CalleeSource::PlainName)),
+            Callee::Plain(_) | Callee::OtherModule(_) | Callee::Indirect | Callee::Unknown => None,
+        }
+    }
 }

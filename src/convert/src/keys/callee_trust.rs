@@ -15,6 +15,8 @@ use crate::toolchain::functions::is_rust;
 pub(crate) enum CalleeSource {
     /// The call site or call table that the compiler wrote.
     Record,
+    /// The same, but only by a plain name, which other functions may have.
+    PlainName,
     /// A relocation. gcc keeps the name of a replaced callee in DWARF, not in the code.
     Relocation,
 }
@@ -44,9 +46,10 @@ impl Index<'_, '_> {
         let doubt = self.doubt(unit, callee, named);
         match (doubt, named) {
             (Doubt::Lost, _) => None,
+            _ if self.has_forgotten_callers => Some(CallHow::UnknownCaller),
             (Doubt::None, CalleeSource::Record) => Some(CallHow::CallSite),
             (Doubt::None, CalleeSource::Relocation) => Some(CallHow::Relocation),
-            (Doubt::Named, CalleeSource::Record) => Some(CallHow::Doubtful),
+            (_, CalleeSource::PlainName) | (Doubt::Named, CalleeSource::Record) => Some(CallHow::Doubtful),
             (Doubt::Named, CalleeSource::Relocation) => Some(CallHow::DoubtfulRelocation),
         }
     }
@@ -59,7 +62,7 @@ impl Index<'_, '_> {
 
     /// Whether a recorded call may name another callee than the source.
     fn doubt(&self, unit: Option<usize>, callee: FuncId, named: CalleeSource) -> Doubt {
-        let keeps = named == CalleeSource::Record
+        let keeps = named != CalleeSource::Relocation
             && unit.is_some_and(|unit| self.functions.program.heads[unit].keeps_callees);
         let jumped_to = || unit.is_some_and(|unit| self.is_jumped_to_within(unit, callee));
         if self.is_rewritten(unit, callee) || (!keeps && self.is_jumped_to(callee)) {

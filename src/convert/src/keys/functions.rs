@@ -253,15 +253,15 @@ fn by_name(program: &Program<'_>) -> (Vec<NameOwner>, Vec<FuncId>) {
     for (index, function) in program.functions.iter().enumerate() {
         let id = FuncId(index as u32);
         let own = program.origins[function.origin.index()].name;
-        // Other units cannot refer to a local function by its name.
+        // Other units cannot refer to a local function by its name. clang at `-g1` does not say which functions are
+        // local: there the symbol shows it.
         let local = function.source.is_some_and(|source| {
             !program.code[source.unit.index()].functions[source.function.index()].external
         });
-        if local && !is_program_wide(&program.names[own.index()]) {
-            continue;
-        }
-        shared.extend(function.source.is_some().then_some(id));
-        for name in [own].into_iter().chain(function.symbol).chain(function.aliases.iter().copied()) {
+        let is_known = |name: NameId| !local || is_program_wide(&program.names[name.index()]);
+        shared.extend(Some(id).filter(|_| function.source.is_some() && is_known(own)));
+        let names = [own].into_iter().chain(function.symbol).chain(function.aliases.iter().copied());
+        for name in names.filter(|name| is_known(*name)) {
             let owner = &mut by_name[name.index()];
             *owner = owner.and(id);
         }

@@ -1,5 +1,7 @@
 //! The callee of each recorded call, and what compilers and linkers put in the places of callees.
 
+use std::cell::OnceCell;
+
 use crate::keys::callee::Callee;
 use crate::keys::cut_reach::CutReach;
 use crate::keys::folded_parts::AmbiguousParts;
@@ -7,8 +9,8 @@ use crate::keys::functions::Functions;
 use crate::keys::merged_units::{MergedUnits, SymbolMembers};
 use crate::keys::overrides;
 use crate::keys::thunks::Passing;
-use crate::model::{CalleePlace, FuncId, ImageAddr, LocalCallee, Owner, UnitCallee, UnitId};
-use crate::program::names::itanium::is_program_wide;
+use crate::model::{CalleePlace, FuncId, ImageAddr, LocalCallee, Origin, Owner, UnitCallee, UnitId};
+use crate::program::names::itanium::{is_mangled, is_program_wide};
 use crate::util::hash::HashSet;
 
 /// The functions of a program, with the callees that its units record. It is built in two stages: callees are looked
@@ -67,6 +69,7 @@ impl<'p, 'f> Index<'p, 'f> {
 
 /// The callees of a unit, by their local ids.
 fn callees_of(functions: &Functions<'_, '_>, several: &HashSet<FuncId>, unit_index: usize) -> Vec<Callee> {
+    let erased = OnceCell::new();
     let resolve = |(index, callee): (u32, &UnitCallee)| {
         let doubtful =
             functions.placed.doubtful_callees.contains(&(UnitId::new(unit_index as u32), LocalCallee(index)));
@@ -81,13 +84,25 @@ fn callees_of(functions: &Functions<'_, '_>, several: &HashSet<FuncId>, unit_ind
         if let Some(function) = owner.and_then(|owner| functions.described(owner, callee.die)) {
             return if several.contains(&function) { Callee::Unknown } else { Callee::Function(function) };
         }
-        let name =
-            functions.program.origins[functions.program.origin_of(unit_index, callee.origin).index()].name;
+        let origin = functions.program.origin_of(unit_index, callee.origin);
+        let Origin { name, line, .. } = functions.program.origins[origin.index()];
         let bytes = functions.text(name);
+        // clang at `-g1` writes no more for a local function, and sometimes not even a name. One whose address was not found is another.
+        let has_only_name = || {
+            let erased = erased.get_or_init(|| {
+                functions.records.units[unit_index]
+                    .erased
+                    .iter()
+                    .map(|erased| erased.die)
+                    .collect::<HashSet<_>>()
+            });
+            line == 0 && owner == Some(unit_index) && !is_mangled(bytes) && !erased.contains(&callee.die)
+        };
         if bytes.is_empty() || !(callee.external || is_program_wide(bytes)) {
-            return Callee::Unknown;
+            return if has_only_name() { Callee::Plain(name) } else { Callee::Unknown };
         }
         match functions.of_name(name) {
+            Some(Some(function)) if functions.shares_plain_name(name, function) => Callee::Plain(name),
             Some(Some(function)) if !functions.is_plain_alias(name, function) => Callee::Function(function),
             Some(_) => Callee::Unknown,
             None => functions.variant(bytes).unwrap_or(Callee::OtherModule(name)),

@@ -234,7 +234,7 @@ impl Index<'_, '_> {
     }
 
     pub(crate) fn reach(&self, jumps_of: &mut JumpsOf, function: FuncId) -> Reach {
-        let mut reach = Reach { unknown: self.has_forgotten_callers, ..Reach::default() };
+        let mut reach = Reach::default();
         let steps = Budget::new(self.tail_steps());
         let mut seen = vec![function];
         let mut next = 0;
@@ -302,7 +302,9 @@ impl Index<'_, '_> {
         }
         let tails = listed.iter().filter(|call| call.is_tail()).map(|call| self.callee(unit, call.callee()));
         let tails: Vec<Callee> = tails.collect();
-        *unknown |= tails.iter().any(|callee| matches!(callee, Callee::Indirect | Callee::Unknown));
+        *unknown |= tails
+            .iter()
+            .any(|callee| matches!(callee, Callee::Plain(_) | Callee::Indirect | Callee::Unknown));
         (tails, calls.all_tail_calls)
     }
 
@@ -415,7 +417,7 @@ impl Index<'_, '_> {
                     }
                 }
                 Callee::OtherModule(_) => _ = tails.by_name.insert(callee),
-                Callee::Indirect | Callee::Unknown => {}
+                Callee::Plain(_) | Callee::ByPlainName(_) | Callee::Indirect | Callee::Unknown => {}
             }
         }
         tails

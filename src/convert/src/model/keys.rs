@@ -25,6 +25,8 @@ pub enum CallHow {
     Doubtful = 2,
     /// A relocation with such a callee.
     DoubtfulRelocation = 3,
+    /// A call site or a relocation, in a program where any caller may hide another function.
+    UnknownCaller = 4,
 }
 
 /// A function that another function reaches by tail calls.

@@ -26,6 +26,7 @@ mod x86;
 
 use crate::model::{AddressRange, ImageAddr};
 use crate::open::{KeptRelocation, KeptSection};
+use crate::program::names::itanium::is_program_wide;
 use crate::util::hash::HashMap;
 pub(crate) use flow::Jumps;
 use flow::{Flow, Target};
@@ -253,7 +254,9 @@ impl<'f> Machine<'_, 'f> {
             _ => self.return_of_call(place)?,
         };
         let symbol = kept.symbol(relocation.symbol)?;
-        let named = symbol.is_function && !symbol.is_local && !symbol.name.is_empty();
+        // mold makes the global symbols of a program local.
+        let is_shared = !symbol.is_local || is_program_wide(symbol.name);
+        let named = symbol.is_function && is_shared && !symbol.name.is_empty();
         let callee = self.without_mode(symbol.address?);
         named.then_some(NamedCall { return_addr: ImageAddr(return_addr), name: symbol.name, callee })
     }

@@ -277,8 +277,8 @@ fn a_call_says_what_names_its_callee() {
     for (how, expected) in [
         (CallHow::CallSite, (Certainty::Exact, Evidence::DirectCall)),
         (CallHow::Relocation, (Certainty::Exact, Evidence::Relocation)),
-        (CallHow::Doubtful, (Certainty::Narrowed, Evidence::DirectCall)),
-        (CallHow::DoubtfulRelocation, (Certainty::Narrowed, Evidence::Relocation)),
+        (CallHow::Doubtful, (Certainty::Likely, Evidence::DirectCall)),
+        (CallHow::DoubtfulRelocation, (Certainty::Likely, Evidence::Relocation)),
     ] {
         let mut program = main_with_f();
         let folded =

@@ -99,8 +99,13 @@ fn keys(program: &Program<'static>, choices: &mut Choices<'_>) -> Keys {
         let (caller, callee, other) = (some(), some(), some());
         let caller = choices.one_in(2).then_some(caller);
         let return_addr = ImageAddr(0x1000 + choices.below(400) as u64);
-        let how = [CallHow::CallSite, CallHow::Relocation, CallHow::Doubtful, CallHow::DoubtfulRelocation]
-            [choices.below(4)];
+        let how = [
+            CallHow::CallSite,
+            CallHow::Relocation,
+            CallHow::Doubtful,
+            CallHow::DoubtfulRelocation,
+            CallHow::UnknownCaller,
+        ][choices.below(5)];
         keys.calls.push(CallKey { return_addr, caller, callee, how });
         let target = choices.one_in(2).then_some(other);
         if target != Some(callee) {

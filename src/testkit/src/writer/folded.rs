@@ -19,6 +19,15 @@ pub enum Frame {
     Foreign,
 }
 
+/// What the records of the callers give for a frame.
+struct Called {
+    possible: BTreeSet<u32>,
+    /// Each record gives the same member, which makes that one likely.
+    recorded: bool,
+    /// A record is doubtful.
+    doubtful: bool,
+}
+
 /// Functions that are not folded, then groups; each has a piece, in this order.
 #[derive(Clone, Debug, Default)]
 pub struct Folded {
@@ -136,9 +145,12 @@ impl Folded {
         };
         let every: BTreeSet<u32> =
             (0..self.groups[group].len()).map(|index| self.member(group, index)).collect();
-        let Some((possible, doubtful)) = self.called(&stack[1..], group, &every) else {
+        let Some(Called { possible, recorded, doubtful }) = self.called(&stack[1..], group, &every) else {
             return ("ambiguous", every);
         };
+        if recorded {
+            return ("likely", if possible.len() > 16 { every } else { possible });
+        }
         match possible.len() {
             0 | 17.. => ("ambiguous", every),
             len if len == every.len() => ("ambiguous", every),
@@ -147,41 +159,43 @@ impl Folded {
         }
     }
 
-    /// The possible callees of the callers, and whether one of the calls is doubtful; `None` if the callers rule nothing out.
-    fn called(&self, outer: &[Frame], group: usize, every: &BTreeSet<u32>) -> Option<(BTreeSet<u32>, bool)> {
+    /// The possible callees of the callers; `None` without a caller.
+    fn called(&self, outer: &[Frame], group: usize, every: &BTreeSet<u32>) -> Option<Called> {
         let Some(&Frame::Return(address)) = outer.first() else { return None };
         let callers: Vec<u32> = match self.place(outer[0]) {
             Some(Place::Group(_)) => self.resolve(outer).1.into_iter().map(|caller| caller + 1).collect(),
             _ => vec![0],
         };
-        let (mut possible, mut doubtful, mut lost) = (BTreeSet::new(), false, false);
+        let mut found = BTreeSet::new();
+        let (mut doubtful, mut lost, mut unknown, mut by_tail) = (false, false, false, false);
         for caller in callers {
             let of = |wanted| self.calls.iter().find(|call| (call.0, call.1) == (address, wanted));
             let &(_, _, callee, how) = of(0).or_else(|| of(caller))?;
             let reached = self.tails.iter().filter(|tail| tail.0 == callee);
             let reached: Vec<u32> = reached.map(|tail| tail.1).collect();
-            if reached.contains(&0) {
-                return None;
-            }
-            let reached = reached.into_iter().map(|target| target - 1).chain([callee]);
+            unknown |= reached.contains(&0);
+            let reached = reached.into_iter().filter_map(|target| target.checked_sub(1)).chain([callee]);
             let reached: BTreeSet<u32> = reached.filter(|function| every.contains(function)).collect();
-            if reached.is_empty() && how != 2 {
-                return None;
-            }
             lost |= reached.is_empty();
-            possible.extend(reached);
+            (unknown, lost) = (unknown | (how == 4), lost | (how == 4));
+            unknown |= reached.is_empty() && how != 2;
+            by_tail |= !every.contains(&callee);
+            found.extend(reached);
             doubtful |= how == 2;
         }
+        let mut possible = found.clone();
         if doubtful {
             let members = self.groups[group].iter().enumerate();
             let symbols = members.filter(|(_, how)| **how == 6).map(|(index, _)| self.member(group, index));
             let symbols: BTreeSet<u32> = symbols.collect();
-            if lost && symbols.is_empty() {
-                return None;
-            }
+            unknown |= lost && symbols.is_empty();
             possible.extend(symbols);
         }
-        Some((possible, doubtful))
+        if unknown {
+            possible.clone_from(every);
+        }
+        let recorded = found.len() == 1 && !lost && if unknown { !by_tail } else { doubtful };
+        Some(Called { possible, recorded, doubtful })
     }
 
     /// A program with few places, so that keys meet frames; and groups larger than a frame names one by one.
@@ -200,7 +214,7 @@ impl Folded {
                 Some(Place::Group(group)) => Some(group),
                 _ => None,
             };
-            let how = |random: &mut Random| [0, 0, 0, 1, 2][random.below(5) as usize];
+            let how = |random: &mut Random| [0, 0, 0, 1, 2, 2, 4][random.below(7) as usize];
             if random.below(8) == 0 {
                 continue;
             }

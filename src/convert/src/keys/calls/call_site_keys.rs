@@ -3,7 +3,6 @@
 //! record can be trusted. `pairs` makes the keys of calls whose addresses the linker erased.
 
 use crate::keys::callee::Callee;
-use crate::keys::callee_trust::CalleeSource;
 use crate::keys::calls::key_builder::CallKeyBuilder;
 use crate::model::{CallHow, CallKey, FuncId, GroupId, How, ImageAddr};
 use crate::util::hash::HashMap;
@@ -15,7 +14,8 @@ impl CallKeyBuilder<'_, '_, '_> {
             let Some((unit, _, listed)) = self.index.functions.calls(id) else { continue };
             for call in listed {
                 let Some(return_addr) = call.return_addr() else { continue };
-                let Callee::Function(callee) = self.index.callee(unit, call.callee()) else { continue };
+                let found = self.index.callee_at(unit, call.callee(), return_addr);
+                let Some((callee, source)) = found.function() else { continue };
                 if !self.may_lead_into_group[callee.index()] {
                     continue;
                 }
@@ -26,7 +26,7 @@ impl CallKeyBuilder<'_, '_, '_> {
                 {
                     continue;
                 }
-                self.add_recorded(unit, return_addr, None, callee);
+                self.add_recorded(unit, return_addr, None, (callee, source));
             }
         }
     }
@@ -63,8 +63,8 @@ impl CallKeyBuilder<'_, '_, '_> {
                         .count() as u64;
                 }
                 for (address, callee) in calls {
-                    let Callee::Function(callee) = callee else { continue };
-                    let how = self.index.how(Some(erased.0), callee, CalleeSource::Record);
+                    let Some((callee, source)) = callee.function() else { continue };
+                    let how = self.index.how(Some(erased.0), callee, source);
                     if self.needs_key(address, callee, how)
                         && let Some(how) = how
                         && !self.index.ambiguous_parts.at(&self.index.functions, member.function, address)
@@ -102,7 +102,8 @@ impl CallKeyBuilder<'_, '_, '_> {
         }
         let here = listed
             .iter()
-            .filter_map(|call| Some((call.return_addr()?, self.index.callee(unit, call.callee()))));
+            .filter_map(|call| Some((call.return_addr()?, call.callee())))
+            .map(|(address, callee)| (address, self.index.callee_at(unit, callee, address)));
         here.filter(|&(address, _)| self.index.functions.calling_group(address) == Some(group)).collect()
     }
 }

@@ -1,6 +1,5 @@
 //! Keys of calls that only a call table (`.debug_dcall`) lists.
 
-use crate::keys::callee::Callee;
 use crate::keys::calls::key_builder::CallKeyBuilder;
 use crate::model::{How, ImageAddr, UnitCall};
 use crate::util::hash::HashSet;
@@ -20,7 +19,8 @@ impl CallKeyBuilder<'_, '_, '_> {
                 let Some(return_addr) = call.return_addr().filter(|at| !recorded.contains(at)) else {
                     continue;
                 };
-                let Callee::Function(callee) = index.callee(unit_index, call.callee()) else { continue };
+                let found = index.callee_at(unit_index, call.callee(), return_addr);
+                let Some((callee, source)) = found.function() else { continue };
                 let caller = match index.functions.calling_group(return_addr) {
                     None => None,
                     Some(group) => {
@@ -40,7 +40,7 @@ impl CallKeyBuilder<'_, '_, '_> {
                         }
                     }
                 };
-                self.add_recorded(unit_index, return_addr, caller, callee);
+                self.add_recorded(unit_index, return_addr, caller, (callee, source));
             }
         }
     }

@@ -2,7 +2,6 @@
 
 use std::cell::{OnceCell, RefCell};
 
-use crate::keys::callee::Callee;
 use crate::keys::callee_trust::CalleeSource;
 use crate::keys::index::Index;
 use crate::keys::tail_calls::{JumpsOf, Reach};
@@ -80,9 +79,9 @@ impl<'i, 'p, 'f> CallKeyBuilder<'i, 'p, 'f> {
         unit: usize,
         return_addr: ImageAddr,
         caller: Option<FuncId>,
-        callee: FuncId,
+        (callee, source): (FuncId, CalleeSource),
     ) {
-        let how = self.index.how(Some(unit), callee, CalleeSource::Record);
+        let how = self.index.how(Some(unit), callee, source);
         if self.needs_key(return_addr, callee, how) {
             self.calls.extend(how.map(|how| CallKey { return_addr, caller, callee, how }));
         }
@@ -90,6 +89,10 @@ impl<'i, 'p, 'f> CallKeyBuilder<'i, 'p, 'f> {
 
     /// True for a call of a member of a group.
     pub(crate) fn grouped(&self, unit: usize, call: &UnitCall) -> bool {
-        matches!(self.index.callee(unit, call.callee()), Callee::Function(callee) if self.index.functions.group(callee).is_some())
+        let callee = match call.return_addr() {
+            Some(return_addr) => self.index.callee_at(unit, call.callee(), return_addr),
+            None => self.index.callee(unit, call.callee()),
+        };
+        callee.function().is_some_and(|(callee, _)| self.index.functions.group(callee).is_some())
     }
 }

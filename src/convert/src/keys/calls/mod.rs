@@ -6,6 +6,7 @@ pub(crate) mod guesses;
 pub(crate) mod indirect;
 pub(crate) mod key_builder;
 pub(crate) mod pairs;
+pub(crate) mod plain_callees;
 pub(crate) mod relocations;
 pub(crate) mod structors;
 pub(crate) mod subsequence;

@@ -46,10 +46,12 @@ impl Index<'_, '_> {
     /// The target of calls of a callee, for comparing calls; `None` if the callee is not known.
     fn target(&self, callee: Callee) -> Option<CallTarget> {
         match callee {
-            Callee::Function(function) => Some(CallTarget::At(self.functions.starts[function.index()])),
+            Callee::Function(function) | Callee::ByPlainName(function) => {
+                Some(CallTarget::At(self.functions.starts[function.index()]))
+            }
             Callee::OtherModule(name) => Some(CallTarget::OtherModule(name)),
             Callee::Indirect => Some(CallTarget::Indirect),
-            Callee::Unknown => None,
+            Callee::Plain(_) | Callee::Unknown => None,
         }
     }
 }
@@ -57,7 +59,7 @@ impl Index<'_, '_> {
 impl CallKeyBuilder<'_, '_, '_> {
     /// How many direct calls in a range of code go to the callee; `None` if the code does not show it.
     fn calls_in_code(&self, code: AddressRange, callee: Callee) -> Option<usize> {
-        let Callee::Function(callee) = callee else { return Some(0) };
+        let Some((callee, _)) = callee.function() else { return Some(0) };
         let mut in_code = self.in_code.borrow_mut();
         let starts = self.starts.get_or_init(|| self.index.functions.distinct_starts());
         let targets = in_code.entry(code.start).or_insert_with(|| {
@@ -77,7 +79,7 @@ impl CallKeyBuilder<'_, '_, '_> {
         let erased: Vec<Callee> = listed
             .iter()
             .filter(|call| !call.is_tail() && call.return_addr().is_none())
-            .map(|call| self.index.callee(unit, call.callee()))
+            .map(|call| self.callee_among(unit, call.callee(), remaining))
             .collect();
         if !self.steps.spend(listed.len() + remaining.len()) {
             return Vec::new();
@@ -91,7 +93,9 @@ impl CallKeyBuilder<'_, '_, '_> {
         let own = self.index.functions.ranges_of(function);
         let lists = CallLists {
             by_target: self.by_target(remaining, &erased),
-            any_unknown: erased.iter().any(|callee| matches!(callee, Callee::Indirect | Callee::Unknown)),
+            any_unknown: erased
+                .iter()
+                .any(|callee| matches!(callee, Callee::Plain(_) | Callee::Indirect | Callee::Unknown)),
             here: piece.code(),
             in_parts: own.len() > 1 || self.index.ambiguous_parts.is_missing(function),
             function,

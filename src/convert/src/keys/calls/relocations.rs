@@ -3,7 +3,7 @@
 use crate::keys::callee_trust::CalleeSource;
 use crate::keys::calls::key_builder::CallKeyBuilder;
 use crate::model::{CallKey, How, ImageAddr, Owner, UnitCall, UnitCode, UnitFunction, UnitRecords};
-use crate::util::hash::HashSet;
+use crate::util::hash::{HashMap, HashSet};
 
 impl CallKeyBuilder<'_, '_, '_> {
     /// Adds keys of calls that no DIE or table records, if a kept relocation names the callee.
@@ -18,16 +18,30 @@ impl CallKeyBuilder<'_, '_, '_> {
         if open.is_empty() {
             return;
         }
-        for (unit, code) in index.functions.records.units.iter().zip(&index.functions.program.code) {
+        let units = index.functions.records.units.iter().zip(&index.functions.program.code);
+        let mut plain: HashMap<ImageAddr, &[u8]> = HashMap::default();
+        for (number, (unit, code)) in units.enumerate() {
             for call in recorded(unit, code) {
-                call.return_addr().inspect(|address| _ = open.remove(address));
+                let Some(address) = call.return_addr().filter(|address| open.contains(address)) else {
+                    continue;
+                };
+                // A record without a linkage name does not name the callee for certain, and the relocation does.
+                match index.callee(number, call.callee()).plain_name(&index.functions) {
+                    Some(name) => _ = plain.insert(address, name),
+                    None => _ = open.remove(&address),
+                }
             }
         }
+        let of_record: HashSet<ImageAddr> = self.calls.iter().map(|key| key.return_addr).collect();
+        let mut found = Vec::new();
         for call in named.into_iter().filter(|call| open.contains(&call.return_addr)) {
             let Some(name_id) = index.functions.placed.name_of(call.name) else { continue };
             let Some(Some(callee)) = index.functions.of_name(name_id) else { continue };
             if index.functions.is_plain_alias(name_id, callee)
                 || index.functions.starts[callee.index()] != call.callee
+                || plain
+                    .get(&call.return_addr)
+                    .is_some_and(|name| !index.functions.has_plain_name(callee, name))
             {
                 continue;
             }
@@ -53,10 +67,18 @@ impl CallKeyBuilder<'_, '_, '_> {
             }
             let unit = owner.and_then(|owner| index.functions.calls(owner)).map(|(unit, ..)| unit);
             let how = index.how(unit, callee, CalleeSource::Relocation);
+            let counts = self.counts;
             if self.needs_key(return_addr, callee, how) {
-                self.calls.extend(how.map(|how| CallKey { return_addr, caller, callee, how }));
+                found.extend(how.map(|how| CallKey { return_addr, caller, callee, how }));
+            }
+            if of_record.contains(&return_addr) {
+                self.counts = counts;
             }
         }
+        // A relocation decides between the functions of a plain name.
+        let decided: HashSet<_> = found.iter().map(|key| (key.return_addr, key.caller)).collect();
+        self.calls.retain(|key| !decided.contains(&(key.return_addr, key.caller)));
+        self.calls.extend(found);
     }
 }
 

@@ -39,6 +39,16 @@ pub(crate) fn own_name(symbol: &[u8]) -> Option<Cow<'_, [u8]>> {
     source_name(symbol).map(Cow::Borrowed).or_else(|| own().map(Cow::Owned))
 }
 
+/// True if a DIE of the function with an Itanium name may have this plain name, which is without template arguments:
+/// also the class for a constructor (`A` of `_ZN1AC2Ev`).
+pub(crate) fn may_be_plain_name(symbol: &[u8], plain: &[u8]) -> bool {
+    match own_component(whole_name(symbol)) {
+        Some(Component::Plain(name) | Component::Constructor(name)) => name == plain,
+        Some(Component::Destructor(name)) => plain.strip_prefix(b"~") == Some(name),
+        None => local_name(symbol).is_some_and(|own| own == plain),
+    }
+}
+
 /// `A` or `~A` of a constructor or destructor that is local to its unit (`_ZN12_GLOBAL__N_11AD2Ev`). Only for such
 /// structors does a compiler omit the linkage name.
 fn structor_name(symbol: &[u8]) -> Option<Vec<u8>> {

@@ -1,0 +1,108 @@
+//! Finds the callee of a call that the compiler recorded without a linkage name.
+//!
+//! clang at `-g1` describes a callee by its plain name: `area` for `_Z4areaRK6Square`. Other functions may have that
+//! name too. The call's target shows an address, and mostly one of the functions there has the name. Example: the
+//! linker folded `_Z4areaRK6Square` and `_Z6volumeRK4Cube` at 0x2000, and the call to 0x2000 is recorded as a call of
+//! `area`. A folded function may have left no name at all, so such a key is never certain.
+
+use foldsym_demangle::demangle;
+
+use crate::keys::callee::Callee;
+use crate::keys::calls::key_builder::CallKeyBuilder;
+use crate::keys::functions::Functions;
+use crate::keys::index::Index;
+use crate::model::{FuncId, ImageAddr, LocalCallee, NameId, Owner};
+use crate::program::names::itanium::{is_mangled, may_be_plain_name, plain_base};
+
+impl Callee {
+    /// The plain name of a callee that the record does not identify.
+    pub(crate) fn plain_name<'p>(self, functions: &Functions<'p, '_>) -> Option<&'p [u8]> {
+        match self {
+            Callee::Plain(name) | Callee::OtherModule(name) => {
+                Some(functions.text(name)).filter(|name| !is_mangled(name))
+            }
+            _ => None,
+        }
+    }
+}
+
+impl Index<'_, '_> {
+    /// The callee of a call that returns to an address. Of a plain name the code shows the function.
+    pub(crate) fn callee_at(
+        &self,
+        unit: usize,
+        local: Option<LocalCallee>,
+        return_addr: ImageAddr,
+    ) -> Callee {
+        let known = self.callee(unit, local);
+        let Some(plain) = known.plain_name(&self.functions) else { return known };
+        let target = self.functions.machine.call_before(return_addr);
+        target.and_then(|target| self.of_plain_name(plain, target.0)).map_or(known, Callee::ByPlainName)
+    }
+
+    /// The only function of a plain name whose code begins at an address.
+    fn of_plain_name(&self, plain: &[u8], address: u64) -> Option<FuncId> {
+        let has_name = |function: &FuncId| self.functions.has_plain_name(*function, plain);
+        match self.owner_at(address)? {
+            Owner::Function(function) => Some(function).filter(has_name),
+            Owner::Group(group) => {
+                let members = self.functions.program.groups[group.index()].members.iter();
+                let mut named = members.map(|member| member.function).filter(has_name);
+                named.next().filter(|_| named.next().is_none())
+            }
+        }
+    }
+}
+
+impl Functions<'_, '_> {
+    /// True if a plain name is the function's, and another function of its group may have the name too. (Example: `step` of
+    /// C and `_Z4stepi`.)
+    pub(crate) fn shares_plain_name(&self, name: NameId, function: FuncId) -> bool {
+        let plain = self.text(name);
+        let Some(group) = self.group(function).filter(|_| !is_mangled(plain)) else { return false };
+        let others = self.program.groups[group.index()].members.iter().map(|member| member.function);
+        others.filter(|other| *other != function).any(|other| self.has_plain_name(other, plain))
+    }
+
+    /// True if a DIE of the function may have the plain name; if that is empty, any function may.
+    pub(crate) fn has_plain_name(&self, function: FuncId, plain: &[u8]) -> bool {
+        let base = plain_base(plain);
+        self.names(function).any(|name| {
+            plain.is_empty()
+                || name == plain
+                || (may_be_plain_name(name, base)
+                    && (base.len() == plain.len() || has_arguments(name, plain)))
+        })
+    }
+}
+
+/// True if the demangled name has the template arguments of the plain name. gcc writes `> >` at the end of nested
+/// templates, clang and the demangler write `>>`.
+fn has_arguments(name: &[u8], plain: &[u8]) -> bool {
+    let Some(text) = demangle(name) else { return true };
+    let plain = format!("{}(", String::from_utf8_lossy(plain).replace(' ', ""));
+    text.replace(' ', "").contains(&plain)
+}
+
+impl CallKeyBuilder<'_, '_, '_> {
+    /// The callee of a call whose address was erased, by the targets of the survivor's calls if it has only a plain name.
+    pub(crate) fn callee_among(
+        &self,
+        unit: usize,
+        local: Option<LocalCallee>,
+        survivor: &[(ImageAddr, Callee)],
+    ) -> Callee {
+        let known = self.index.callee(unit, local);
+        let Some(plain) = known.plain_name(&self.index.functions) else { return known };
+        let target =
+            |(_, callee): &(_, Callee)| Some(self.index.functions.starts[callee.function()?.0.index()]);
+        let mut targets: Vec<u64> = survivor.iter().filter_map(target).collect();
+        targets.sort_unstable();
+        targets.dedup();
+        if !self.steps.spend(targets.len()) {
+            return known;
+        }
+        let mut found = targets.into_iter().filter_map(|target| self.index.of_plain_name(plain, target));
+        found.next().filter(|_| found.next().is_none()).map_or(known, Callee::ByPlainName)
+    }
+}
