@@ -21,8 +21,9 @@ BY_OBJECT = 65536
 SYMBOL_ONLY = 6
 REASONS = (None, "stripped", "plain_names", "unclaimed_lines", "merged_without_trace", "no_code",
            "undescribed_object", "cap_reached")
-DOUBTFUL = (2, 3)
-UNKNOWN_CALLER = 4
+DOUBTFUL = (2, 3, 5)
+UNPROVEN = 4
+MERGED = 5
 
 
 def parse(line):
@@ -120,7 +121,7 @@ class Stacks:
         """(certainty, functions) of a frame of a group. `outer_may_be` is None where the next frame is not folded."""
         every = {member.function for member in members}
         possible, named, recorded = set(), set(), set()
-        doubtful, lost, unknown, by_tail = False, False, False, False
+        doubtful, lost, unknown, by_tail, merged = False, False, False, False, False
         if outer is not None and outer[0] == "return":
             address = outer[1] - self.base
             for caller in [None] if outer_may_be is None else outer_may_be:
@@ -133,9 +134,10 @@ class Stacks:
                 targets = self.tails.get(call.callee, [])
                 called = every & {call.callee, *(target - 1 for target in targets)}
                 possible, named, recorded = possible | called, named | called, recorded | called
-                lost |= not called or call.how == UNKNOWN_CALLER
+                lost |= not called or call.how == UNPROVEN
                 by_tail |= call.callee not in every
-                unknown |= 0 in targets or call.how == UNKNOWN_CALLER or not called and call.how not in DOUBTFUL
+                merged |= call.how == MERGED
+                unknown |= 0 in targets or call.how == UNPROVEN or not called and call.how not in DOUBTFUL
                 if call.how in DOUBTFUL:
                     doubtful = True
                     undescribed = {member.function for member in members if member.how == SYMBOL_ONLY}
@@ -146,7 +148,7 @@ class Stacks:
             return self.by_slot(every, outer), every
         if unknown:
             possible = every
-        if not lost and len(recorded) == 1 and (not by_tail if unknown else doubtful):
+        if not lost and not merged and len(recorded) == 1 and (not by_tail if unknown else doubtful):
             return f"likely: call {min(recorded)}", every if len(possible) > MOST_LISTED else possible
         if len(possible) > MOST_LISTED:
             possible = every
@@ -160,7 +162,7 @@ def check_calls(file):
     for i, call in enumerate(file.table("CALLS")):
         need(before < (call.address, call.caller), f"call {i} is not after the one before it")
         need(0 <= call.caller <= functions and 0 <= call.callee < functions, f"call {i}: caller or callee")
-        need(0 <= call.address and 0 <= call.how <= UNKNOWN_CALLER, f"call {i}: address or how")
+        need(0 <= call.address and 0 <= call.how <= MERGED, f"call {i}: address or how")
         before = call.address, call.caller
 
 

@@ -1,5 +1,7 @@
 //! Functions that share their code, distinguished by records other than call sites: call tables of the 2009 proposal, and entries without
 //! an address of functions that gcc merged. The sources show which function calls which.
+//!
+//! Long because every test asks its program through the helpers that come first.
 
 use foldsym_convert::{NoProgress, Options, Report, convert};
 use foldsym_lookup::{Certainty, Frames, ImageAddr, Lookup, Resolved, ReturnAddr, StackAddr, SymbolFile};
@@ -565,4 +567,46 @@ fn rows_of_folded_functions_are_in_the_file_of_their_declaration() {
         }
     }
     assert!(compared > 10_000, "{compared}");
+}
+
+/// clang at `-g1` records the callee as `area` or `volume`. Two of the three functions are `area`: only a kept relocation tells which.
+#[test]
+fn a_plain_name_finds_the_callee_where_one_function_has_it() {
+    const ALL: [&str; 3] = ["_Z4areaPKci", "_Z4areaPKli", "_Z6volumePKci"];
+    for (name, told) in
+        [("plain_names.lines.set", [false, false, true]), ("plain_names.relocs.set", [true; 3])]
+    {
+        let program = Program::new(&format!("{name}/program"));
+        let pc = program.symbol(ALL[0]).0;
+        assert_eq!([pc; 3], ALL.map(|function| program.symbol(function).0));
+        let calls = program.calls("start");
+        assert_eq!(calls.len(), 3);
+        for ((call, callee), told) in calls.iter().zip(ALL).zip(told) {
+            let (certainty, mut names) = program.likeliest_first(pc, &[call.0], None);
+            assert_eq!(call.1, pc);
+            // A plain name rules nothing out, so it only ranks.
+            let word = if name.contains("relocs") { Certainty::Likely } else { Certainty::Ambiguous };
+            assert_eq!(certainty, Some(word), "{name}, {callee}");
+            if told {
+                assert_eq!(names[0], callee, "{name}");
+            }
+            names.sort();
+            assert_eq!(names, ALL, "{name}, {callee}");
+        }
+    }
+}
+
+/// Two words of the tables of `Parcel` lead to one thunk. It is a thunk to `price`, and to a method of a base that nothing describes.
+#[test]
+fn a_folded_thunk_of_an_unknown_base_makes_no_method_likely() {
+    let program = Program::new("plain_names.base.set/program");
+    let pc = program.symbol("_ZN6Parcel5priceEi").0;
+    assert_eq!(pc, program.symbol("_ZN3Mid5weighEi").0);
+    let tables = program.symbol("_ZTV6Parcel").0;
+    // The second and the fourth table of the object, each after the two words before its functions.
+    for (caller, table) in [("_Z10call_priceP5Price", tables + 48), ("_Z10call_weighP5Scale", tables + 104)] {
+        let call = program.indirect_call(caller);
+        let (certainty, names) = program.likeliest_first(pc, &[call], Some(table));
+        assert_eq!((certainty, names.len()), (Some(Certainty::Ambiguous), 2), "{caller}: {names:?}");
+    }
 }

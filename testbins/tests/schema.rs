@@ -485,7 +485,14 @@ fn the_independent_reader_resolves_random_programs_as_sets_do() {
         let answers = String::from_utf8(answers.stdout).unwrap();
         assert_eq!(answers.lines().count(), expected.len());
         for ((answer, line), expected) in answers.lines().zip(lines.lines()).zip(expected) {
-            assert_eq!(serde_json::from_str::<Value>(answer).unwrap(), expected, "seed {seed}: {line}");
+            let mut answer: Value = serde_json::from_str(answer).unwrap();
+            // The sets do not show which member is the likely one; the tests of the reader do.
+            for frame in answer.as_array_mut().unwrap() {
+                if frame[0].as_str().is_some_and(|certainty| certainty.starts_with("likely: call ")) {
+                    frame[0] = json!("likely");
+                }
+            }
+            assert_eq!(answer, expected, "seed {seed}: {line}");
         }
     }
 }

@@ -274,8 +274,10 @@ pub mod calls {
     pub const DOUBTFUL: u64 = 2;
     /// The linker kept the relocation of the call, and the compiler may have merged the callee with one that it replaced.
     pub const DOUBTFUL_RELOCATION: u64 = 3;
-    /// The callee is known in one of these ways, but another function may have made the call: one that nothing names.
-    pub const UNKNOWN_CALLER: u64 = 4;
+    /// The callee is probably this one, and nothing is ruled out.
+    pub const UNPROVEN: u64 = 4;
+    /// The compiler recorded the call in a unit in which it merged functions: the callee may stand for one that only a symbol names.
+    pub const MERGED: u64 = 5;
 }
 
 /// Columns of TAILS.

@@ -45,8 +45,8 @@ pub enum Certainty {
     /// The code is folded, and the compiler recorded which function this call calls.
     Exact,
     /// No trace shows a second function, but the check for one was incomplete: there is a [`Reason`]. Or the code is folded, and exactly
-    /// one function has [`Evidence`] that is not a proof: the word of a vtable that the call goes through, or the object. Then all
-    /// functions stay candidates, and that one comes first.
+    /// one function has [`Evidence`] that is not a proof: a record of the call, the word of a vtable that the call goes through, or the
+    /// object. Then all functions that are not ruled out stay candidates, and that one comes first.
     Likely,
     /// The code is folded, and some of the functions are ruled out.
     Narrowed,

@@ -368,8 +368,11 @@ pub enum CallHow {
     Doubtful,
     /// The linker kept the relocation of a call of such a callee.
     DoubtfulRelocation,
-    /// The compiler recorded the call, or the linker kept its relocation, but a function that nothing names may have made the call.
-    UnknownCaller,
+    /// The compiler recorded the call, or the linker kept its relocation, but that rules no function out: the record has only a plain
+    /// name, a function that nothing names may have made the call, or the callee jumps to unknown code.
+    Unproven,
+    /// The compiler recorded the call in a unit in which it is known to have merged functions.
+    Merged,
 }
 
 impl CallHow {
@@ -384,7 +387,8 @@ impl CallHow {
             Self::Relocation => "relocation",
             Self::Doubtful => "doubtful",
             Self::DoubtfulRelocation => "doubtful_relocation",
-            Self::UnknownCaller => "unknown_caller",
+            Self::Unproven => "unproven",
+            Self::Merged => "merged",
         }
     }
 }

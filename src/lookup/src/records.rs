@@ -259,7 +259,8 @@ impl<'f, 'd> Records<'f, 'd> {
                     calls::RELOCATION => CallHow::Relocation,
                     calls::DOUBTFUL => CallHow::Doubtful,
                     calls::DOUBTFUL_RELOCATION => CallHow::DoubtfulRelocation,
-                    calls::UNKNOWN_CALLER => CallHow::UnknownCaller,
+                    calls::UNPROVEN => CallHow::Unproven,
+                    calls::MERGED => CallHow::Merged,
                     _ => return Err(Error::new(CALLS, What::Value, id.into())),
                 },
             })

@@ -200,10 +200,12 @@ struct Told {
     lost: bool,
     /// It gives members only by tail calls.
     by_tail: bool,
+    /// The compiler merged functions of the caller's unit.
+    merged: bool,
 }
 
 impl Told {
-    const SURE: Self = Self { doubtful: false, lost: false, by_tail: false };
+    const SURE: Self = Self { doubtful: false, lost: false, by_tail: false, merged: false };
     const NOTHING: Self = Self { lost: true, ..Self::SURE };
 
     /// What two callers tell.
@@ -212,6 +214,7 @@ impl Told {
             doubtful: self.doubtful | other.doubtful,
             lost: self.lost | other.lost,
             by_tail: self.by_tail | other.by_tail,
+            merged: self.merged | other.merged,
         }
     }
 }
@@ -305,7 +308,7 @@ impl<'d> SymbolFile<'d> {
             }
         }
         let recorded = match resolved.named() {
-            [member] if !told.lost => Some(*member),
+            [member] if !told.lost && !told.merged => Some(*member),
             _ => None,
         };
         if told.doubtful && !resolved.open {
@@ -341,8 +344,11 @@ impl<'d> SymbolFile<'d> {
             resolved.open = true;
             return Ok(Told::NOTHING);
         };
-        let doubtful = matches!(found.how, calls::DOUBTFUL | calls::DOUBTFUL_RELOCATION);
-        let told = Told { doubtful, ..Told::SURE };
+        let merged = found.how == calls::MERGED;
+        let doubtful = merged || matches!(found.how, calls::DOUBTFUL | calls::DOUBTFUL_RELOCATION);
+        let unproven = found.how == calls::UNPROVEN;
+        resolved.open |= unproven;
+        let told = Told { doubtful, merged, lost: unproven, ..Told::SURE };
         if last.replace(found.callee) == Some(found.callee) {
             return Ok(told);
         }
@@ -355,15 +361,12 @@ impl<'d> SymbolFile<'d> {
             _ => Evidence::DirectCall,
         });
         // The callee is code of this address: it is a function that the group does not list, or the record is wrong.
-        let mut lost = !(direct || reached);
+        let lost = !(direct || reached);
         if lost {
             resolved.open |= !told.doubtful;
             *last = None;
         }
-        if found.how == calls::UNKNOWN_CALLER {
-            (resolved.open, lost) = (true, true);
-        }
-        Ok(Told { lost, by_tail: !direct, ..told })
+        Ok(Told { lost: lost | told.lost, by_tail: !direct, ..told })
     }
 
     /// The record of a call: the one for any caller, else the one for this caller.

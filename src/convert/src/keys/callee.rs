@@ -1,6 +1,5 @@
 //! The callee of a call, as far as it is known.
 
-use crate::keys::callee_trust::CalleeSource;
 use crate::model::{FuncId, NameId};
 
 /// The callee of a call.
@@ -17,6 +16,17 @@ pub(crate) enum Callee {
     Indirect,
     /// An unknown function, perhaps of the program.
     Unknown,
+}
+
+/// The record that names the callee of a call.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CalleeSource {
+    /// The call site or call table that the compiler wrote.
+    Record,
+    /// The same, but only by a plain name, which other functions may have.
+    PlainName,
+    /// A relocation. gcc keeps the name of a replaced callee in DWARF, not in the code.
+    Relocation,
 }
 
 impl Callee {

@@ -6,20 +6,10 @@
 //! jump if the addresses of both functions are taken, and removes a function if it sees the whole program (`-flto`).
 //! Otherwise gcc records the callee that the source names.
 
+use crate::keys::callee::CalleeSource;
 use crate::keys::index::Index;
 use crate::model::{CallHow, FuncId, UnitId};
 use crate::toolchain::functions::is_rust;
-
-/// The record that names the callee of a call.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum CalleeSource {
-    /// The call site or call table that the compiler wrote.
-    Record,
-    /// The same, but only by a plain name, which other functions may have.
-    PlainName,
-    /// A relocation. gcc keeps the name of a replaced callee in DWARF, not in the code.
-    Relocation,
-}
 
 impl Index<'_, '_> {
     /// True if the compiler may have merged members of the group with others: the group has a mangled name that no
@@ -46,10 +36,11 @@ impl Index<'_, '_> {
         let doubt = self.doubt(unit, callee, named);
         match (doubt, named) {
             (Doubt::Lost, _) => None,
-            _ if self.has_forgotten_callers => Some(CallHow::UnknownCaller),
+            (_, CalleeSource::PlainName) => Some(CallHow::Unproven),
             (Doubt::None, CalleeSource::Record) => Some(CallHow::CallSite),
             (Doubt::None, CalleeSource::Relocation) => Some(CallHow::Relocation),
-            (_, CalleeSource::PlainName) | (Doubt::Named, CalleeSource::Record) => Some(CallHow::Doubtful),
+            (Doubt::Merged, _) => Some(CallHow::Merged),
+            (Doubt::Named, CalleeSource::Record) => Some(CallHow::Doubtful),
             (Doubt::Named, CalleeSource::Relocation) => Some(CallHow::DoubtfulRelocation),
         }
     }
@@ -67,7 +58,9 @@ impl Index<'_, '_> {
         let jumped_to = || unit.is_some_and(|unit| self.is_jumped_to_within(unit, callee));
         if self.is_rewritten(unit, callee) || (!keeps && self.is_jumped_to(callee)) {
             Doubt::Lost
-        } else if (!keeps && self.is_among_undescribed(callee)) || jumped_to() {
+        } else if jumped_to() {
+            Doubt::Merged
+        } else if !keeps && self.is_among_undescribed(callee) {
             Doubt::Named
         } else {
             Doubt::None
@@ -98,6 +91,8 @@ enum Doubt {
     None,
     /// The source may have named a member of the callee's group that has only a symbol.
     Named,
+    /// The compiler merged functions of the unit, and the source may have named another member of the callee's group.
+    Merged,
     /// The source may have named a function of which the program has no trace.
     Lost,
 }

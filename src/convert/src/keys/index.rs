@@ -9,7 +9,7 @@ use crate::keys::functions::Functions;
 use crate::keys::merged_units::{MergedUnits, SymbolMembers};
 use crate::keys::overrides;
 use crate::keys::thunks::Passing;
-use crate::model::{CalleePlace, FuncId, ImageAddr, LocalCallee, Origin, Owner, UnitCallee, UnitId};
+use crate::model::{CalleePlace, FuncId, ImageAddr, LocalCallee, Member, Origin, Owner, UnitCallee, UnitId};
 use crate::program::names::itanium::{is_mangled, is_program_wide};
 use crate::util::hash::HashSet;
 
@@ -34,7 +34,12 @@ impl<'p, 'f> Index<'p, 'f> {
         let (program, placed, records) = (functions.program, functions.placed, functions.records);
         // If a name has several definitions, a call of it calls the definition that prevailed.
         let several = overrides::functions(program, records, std::mem::take(&mut functions.shared));
-        let of_unit = |unit: usize| callees_of(&functions, &several, unit);
+        let is_mangled = |member: &Member| {
+            is_mangled(functions.text(program.name_of(&program.functions[member.function.index()])))
+        };
+        let has_mangled: Vec<bool> =
+            program.groups.iter().map(|group| group.members.iter().any(is_mangled)).collect();
+        let of_unit = |unit: usize| callees_of(&functions, &several, &has_mangled, unit);
         let callees = (0..program.code.len()).map(of_unit).collect();
         Index {
             has_forgotten_callers: placed.has_forgotten_callers,
@@ -68,7 +73,12 @@ impl<'p, 'f> Index<'p, 'f> {
 }
 
 /// The callees of a unit, by their local ids.
-fn callees_of(functions: &Functions<'_, '_>, several: &HashSet<FuncId>, unit_index: usize) -> Vec<Callee> {
+fn callees_of(
+    functions: &Functions<'_, '_>,
+    several: &HashSet<FuncId>,
+    has_mangled: &[bool],
+    unit_index: usize,
+) -> Vec<Callee> {
     let erased = OnceCell::new();
     let resolve = |(index, callee): (u32, &UnitCallee)| {
         let doubtful =
@@ -102,7 +112,9 @@ fn callees_of(functions: &Functions<'_, '_>, several: &HashSet<FuncId>, unit_ind
             return if has_only_name() { Callee::Plain(name) } else { Callee::Unknown };
         }
         match functions.of_name(name) {
-            Some(Some(function)) if functions.shares_plain_name(name, function) => Callee::Plain(name),
+            Some(Some(function)) if functions.shares_plain_name(name, function, has_mangled) => {
+                Callee::Plain(name)
+            }
             Some(Some(function)) if !functions.is_plain_alias(name, function) => Callee::Function(function),
             Some(_) => Callee::Unknown,
             None => functions.variant(bytes).unwrap_or(Callee::OtherModule(name)),

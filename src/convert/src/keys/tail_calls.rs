@@ -22,7 +22,10 @@ const MAX_REACH: usize = 64;
 pub(crate) struct Reach {
     /// Those that are members of groups.
     pub(crate) members: Vec<FuncId>,
+    /// Others, too.
     pub(crate) unknown: bool,
+    /// Its code, a record or a limit shows that. (Without that nothing but a missing entry may hide a jump.)
+    pub(crate) jumps_anywhere: bool,
 }
 
 impl Reach {
@@ -100,13 +103,17 @@ impl Index<'_, '_> {
         called.into_iter().zip(found.into_iter().flatten()).collect()
     }
 
-    /// The keys of what these functions reach. `known`: what some of them reach.
-    pub(crate) fn tail_keys(&self, functions: &[FuncId], known: &HashMap<FuncId, Reach>) -> Vec<TailKey> {
+    /// What these functions reach. `known`: what some of them reach.
+    pub(crate) fn reach_of_all(
+        &self,
+        functions: &[FuncId],
+        known: &HashMap<FuncId, Reach>,
+    ) -> Vec<(FuncId, Reach)> {
         let found = self.in_tasks(functions, |function, jumps| {
             let new = || self.reach(jumps, function);
-            known.get(&function).cloned().unwrap_or_else(new).keys(function).collect::<Vec<_>>()
+            (function, known.get(&function).cloned().unwrap_or_else(new))
         });
-        found.into_iter().flatten().flatten().collect()
+        found.into_iter().flatten().collect()
     }
 
     /// Calls `work` for each of these functions, in a few tasks. Returns the results in the order of the functions, by task.
@@ -234,15 +241,15 @@ impl Index<'_, '_> {
     }
 
     pub(crate) fn reach(&self, jumps_of: &mut JumpsOf, function: FuncId) -> Reach {
-        let mut reach = Reach::default();
+        let mut reach = Reach { unknown: self.has_forgotten_callers, ..Reach::default() };
         let steps = Budget::new(self.tail_steps());
         let mut seen = vec![function];
         let mut next = 0;
         // A limit takes nothing from a function that reaches unknown functions anyway.
-        let (mut too_many, mut too_long) = (false, false);
+        let (mut too_many, mut too_long, mut undescribed) = (false, false, false);
         while let Some(&at) = seen.get(next) {
             next += 1;
-            let was_known = !reach.unknown;
+            let was_known = !reach.unknown && !undescribed;
             let (recorded, promised) = self.recorded_tails(at, &steps, &mut reach.unknown);
             reach.unknown |= recorded
                 .iter()
@@ -250,7 +257,7 @@ impl Index<'_, '_> {
             let mut found = recorded;
             // Code that no compiler described may leave in any way, for example by a return to an address that it
             // pushed.
-            reach.unknown |= self.functions.program.functions[at.index()].source.is_none();
+            undescribed |= self.functions.program.functions[at.index()].source.is_none();
             match self.jumps(jumps_of, at, &steps) {
                 Some(jumps) => {
                     // Compilers never record some jumps: clang omits jumps through a table of function addresses, and
@@ -280,10 +287,11 @@ impl Index<'_, '_> {
         }
         if too_long {
             self.cut_reach.add_by_steps(function);
-        } else if too_many && !reach.unknown {
+        } else if too_many && !reach.unknown && !undescribed {
             self.cut_reach.add_by_functions(function);
         }
-        reach.unknown |= too_many;
+        reach.jumps_anywhere = reach.unknown || too_many;
+        reach.unknown = reach.jumps_anywhere || undescribed;
         reach.members =
             seen[1..].iter().copied().filter(|function| self.functions.group(*function).is_some()).collect();
         reach

@@ -25,8 +25,11 @@ pub enum CallHow {
     Doubtful = 2,
     /// A relocation with such a callee.
     DoubtfulRelocation = 3,
-    /// A call site or a relocation, in a program where any caller may hide another function.
-    UnknownCaller = 4,
+    /// A call site or a relocation that rules nothing out: it has only the plain name of the callee, any caller may hide another function,
+    /// or the callee jumps to unknown code.
+    Unproven = 4,
+    /// A call site of a unit in which gcc merged functions: it may mean another member of the group.
+    Merged = 5,
 }
 
 /// A function that another function reaches by tail calls.

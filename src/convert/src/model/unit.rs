@@ -195,6 +195,8 @@ pub struct UnitHead<'f> {
     pub merges_nothing: bool,
     /// The unit is of assembly code (`DW_LANG_Mips_Assembler`).
     pub assembly: bool,
+    /// The unit is of C, whose functions have no mangled names.
+    pub c: bool,
     /// True where the unit's `.dwo` is missing: its functions come from symbols, inlines are unknown.
     pub partial: bool,
 }
@@ -214,6 +216,7 @@ impl UnitHead<'_> {
             rewrites: self.rewrites,
             merges_nothing: self.merges_nothing,
             assembly: self.assembly,
+            c: self.c,
             partial: self.partial,
         }
     }

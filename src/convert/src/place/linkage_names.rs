@@ -40,7 +40,8 @@ pub(crate) fn name_plain<'f>(
     let mut of_name: HashMap<NameId, Vec<FuncId>> = HashMap::default();
     for member in members {
         let function = &functions[member.function.index()];
-        if function.symbol.is_none() {
+        let is_of_c = function.source.is_some_and(|source| placing.recovered.unit(source.unit).head.c);
+        if function.symbol.is_none() && !is_of_c {
             let own = placing.names.of_origin(function.origin);
             of_name.entry(own).or_default().push(member.function);
         }

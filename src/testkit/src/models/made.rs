@@ -104,8 +104,9 @@ fn keys(program: &Program<'static>, choices: &mut Choices<'_>) -> Keys {
             CallHow::Relocation,
             CallHow::Doubtful,
             CallHow::DoubtfulRelocation,
-            CallHow::UnknownCaller,
-        ][choices.below(5)];
+            CallHow::Unproven,
+            CallHow::Merged,
+        ][choices.below(6)];
         keys.calls.push(CallKey { return_addr, caller, callee, how });
         let target = choices.one_in(2).then_some(other);
         if target != Some(callee) {

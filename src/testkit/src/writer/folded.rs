@@ -168,6 +168,7 @@ impl Folded {
         };
         let mut found = BTreeSet::new();
         let (mut doubtful, mut lost, mut unknown, mut by_tail) = (false, false, false, false);
+        let mut merged = false;
         for caller in callers {
             let of = |wanted| self.calls.iter().find(|call| (call.0, call.1) == (address, wanted));
             let &(_, _, callee, how) = of(0).or_else(|| of(caller))?;
@@ -178,10 +179,11 @@ impl Folded {
             let reached: BTreeSet<u32> = reached.filter(|function| every.contains(function)).collect();
             lost |= reached.is_empty();
             (unknown, lost) = (unknown | (how == 4), lost | (how == 4));
-            unknown |= reached.is_empty() && how != 2;
+            unknown |= reached.is_empty() && !matches!(how, 2 | 5);
+            merged |= how == 5;
             by_tail |= !every.contains(&callee);
             found.extend(reached);
-            doubtful |= how == 2;
+            doubtful |= matches!(how, 2 | 5);
         }
         let mut possible = found.clone();
         if doubtful {
@@ -194,7 +196,7 @@ impl Folded {
         if unknown {
             possible.clone_from(every);
         }
-        let recorded = found.len() == 1 && !lost && if unknown { !by_tail } else { doubtful };
+        let recorded = found.len() == 1 && !lost && !merged && if unknown { !by_tail } else { doubtful };
         Some(Called { possible, recorded, doubtful })
     }
 
@@ -214,7 +216,7 @@ impl Folded {
                 Some(Place::Group(group)) => Some(group),
                 _ => None,
             };
-            let how = |random: &mut Random| [0, 0, 0, 1, 2, 2, 4][random.below(7) as usize];
+            let how = |random: &mut Random| [0, 0, 0, 1, 2, 2, 4, 5][random.below(8) as usize];
             if random.below(8) == 0 {
                 continue;
             }

@@ -2,7 +2,7 @@
 
 use std::cell::{OnceCell, RefCell};
 
-use crate::keys::callee_trust::CalleeSource;
+use crate::keys::callee::CalleeSource;
 use crate::keys::index::Index;
 use crate::keys::tail_calls::{JumpsOf, Reach};
 use crate::model::{CallCounts, CallHow, CallKey, FuncId, ImageAddr, UnitCall};

@@ -13,7 +13,9 @@ pub(crate) mod subsequence;
 
 use crate::keys::calls::key_builder::CallKeyBuilder;
 use crate::keys::index::Index;
-use crate::model::{CallCounts, CallKey, FuncId, ImageAddr, TailKey};
+use crate::keys::tail_calls::Reach;
+use crate::model::{CallCounts, CallHow, CallKey, FuncId, ImageAddr, TailKey};
+use crate::util::hash::HashSet;
 
 /// The keys of calls, and what else calls show about groups.
 pub(crate) struct CallResults {
@@ -40,7 +42,7 @@ impl CallResults {
         calls.sort_unstable();
         // If a call has keys for two callees, its callee is unknown. Of two keys for one callee the more doubtful
         // counts.
-        let calls: Vec<CallKey> = calls
+        let mut calls: Vec<CallKey> = calls
             .chunk_by(|a, b| (a.return_addr, a.caller) == (b.return_addr, b.caller))
             .filter(|same| same.iter().all(|key| key.callee == same[0].callee))
             .map(|same| same[same.len() - 1])
@@ -49,7 +51,15 @@ impl CallResults {
         let mut used: Vec<FuncId> = calls.iter().map(|key| key.callee).collect();
         used.sort_unstable();
         used.dedup();
-        let mut listed = index.tail_keys(&used, &tails);
+        let reaches = index.reach_of_all(&used, &tails);
+        let of_reach = |(function, reach): &(FuncId, Reach)| reach.keys(*function).collect::<Vec<_>>();
+        let mut listed: Vec<TailKey> = reaches.iter().flat_map(of_reach).collect();
+        // A callee that jumps anywhere is the likeliest to reach another function with its own code.
+        let jumping: HashSet<FuncId> =
+            reaches.iter().filter(|reach| reach.1.jumps_anywhere).map(|reach| reach.0).collect();
+        for call in calls.iter_mut().filter(|call| jumping.contains(&call.callee)) {
+            call.how = CallHow::Unproven;
+        }
         listed.sort_unstable();
         let unknown_calls = match index.functions.program.code.iter().any(|unit| unit.locations.is_some()) {
             true => indirect::calls(index),

@@ -3,7 +3,8 @@
 //! clang at `-g1` describes a callee by its plain name: `area` for `_Z4areaRK6Square`. Other functions may have that
 //! name too. The call's target shows an address, and mostly one of the functions there has the name. Example: the
 //! linker folded `_Z4areaRK6Square` and `_Z6volumeRK4Cube` at 0x2000, and the call to 0x2000 is recorded as a call of
-//! `area`. A folded function may have left no name at all, so such a key is never certain.
+//! `area`. A folded function may have left no name
+//! at all, or its name may be spelt in another way, so such a key rules nothing out: its callee only comes first.
 
 use foldsym_demangle::demangle;
 
@@ -13,6 +14,9 @@ use crate::keys::functions::Functions;
 use crate::keys::index::Index;
 use crate::model::{FuncId, ImageAddr, LocalCallee, NameId, Owner};
 use crate::program::names::itanium::{is_mangled, may_be_plain_name, plain_base};
+
+/// The largest group whose members are compared with a plain name. In a larger one no callee is found, and such a call only ranks.
+const MAX_COMPARED: usize = 64;
 
 impl Callee {
     /// The plain name of a callee that the record does not identify.
@@ -46,8 +50,11 @@ impl Index<'_, '_> {
         match self.owner_at(address)? {
             Owner::Function(function) => Some(function).filter(has_name),
             Owner::Group(group) => {
-                let members = self.functions.program.groups[group.index()].members.iter();
-                let mut named = members.map(|member| member.function).filter(has_name);
+                let members = &self.functions.program.groups[group.index()].members;
+                if members.len() > MAX_COMPARED {
+                    return None;
+                }
+                let mut named = members.iter().map(|member| member.function).filter(has_name);
                 named.next().filter(|_| named.next().is_none())
             }
         }
@@ -55,13 +62,17 @@ impl Index<'_, '_> {
 }
 
 impl Functions<'_, '_> {
-    /// True if a plain name is the function's, and another function of its group may have the name too. (Example: `step` of
-    /// C and `_Z4stepi`.)
-    pub(crate) fn shares_plain_name(&self, name: NameId, function: FuncId) -> bool {
+    /// True if a plain name is the function's, and a C++ function of its group may have the name too. (Example: `step` of C and
+    /// `_Z4stepi`.) `has_mangled`: by group, whether a member has a mangled name.
+    pub(crate) fn shares_plain_name(&self, name: NameId, function: FuncId, has_mangled: &[bool]) -> bool {
         let plain = self.text(name);
-        let Some(group) = self.group(function).filter(|_| !is_mangled(plain)) else { return false };
-        let others = self.program.groups[group.index()].members.iter().map(|member| member.function);
-        others.filter(|other| *other != function).any(|other| self.has_plain_name(other, plain))
+        let Some(group) = self.group(function).filter(|group| has_mangled[group.index()]) else {
+            return false;
+        };
+        let members = &self.program.groups[group.index()].members;
+        let mut others = members.iter().map(|member| member.function).filter(|other| *other != function);
+        !is_mangled(plain)
+            && (members.len() > MAX_COMPARED || others.any(|other| self.has_plain_name(other, plain)))
     }
 
     /// True if a DIE of the function may have the plain name; if that is empty, any function may.

@@ -1,6 +1,6 @@
 //! Keys of calls that no DIE records and for which the linker kept a relocation.
 
-use crate::keys::callee_trust::CalleeSource;
+use crate::keys::callee::CalleeSource;
 use crate::keys::calls::key_builder::CallKeyBuilder;
 use crate::model::{CallKey, How, ImageAddr, Owner, UnitCall, UnitCode, UnitFunction, UnitRecords};
 use crate::util::hash::{HashMap, HashSet};

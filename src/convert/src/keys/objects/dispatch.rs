@@ -155,8 +155,9 @@ impl<'a, 'p, 'f> Dispatch<'a, 'p, 'f> {
         let longest =
             parts.iter().map(|part| part.end.saturating_sub(part.point) / self.width).max().unwrap_or(0);
         let slots = self.slots;
+        let crowded = if self.classes.lacks_bases(line) { self.crowded(parts) } else { HashSet::default() };
         for &slot in slots.iter().take_while(|&&slot| u64::from(slot) < longest) {
-            let Some(direct) = self.direct(class, line, parts, slot) else { continue };
+            let Some(direct) = self.direct(class, line, parts, slot, &crowded) else { continue };
             if !direct.iter().any(|function| self.may_lead_into_group[function.index()]) {
                 continue;
             }
@@ -290,6 +291,12 @@ impl<'a, 'p, 'f> Dispatch<'a, 'p, 'f> {
         counts
     }
 
+    /// The groups to which several words of tables lead.
+    pub(crate) fn crowded(&mut self, tables: &[TableRange]) -> HashSet<GroupId> {
+        let words = self.words_into_groups(tables).into_iter();
+        words.filter(|words| words.1 > 1).map(|words| words.0).collect()
+    }
+
     /// Reads the function at each slot of a table of any class, known or not: functions follow words that are no
     /// code, in the order of their slots. Takes a step for each word, and gives up when the steps run out.
     pub(crate) fn look_at(&mut self, address: u64, size: u64) {
@@ -406,7 +413,15 @@ impl<'a, 'p, 'f> Dispatch<'a, 'p, 'f> {
     }
 
     /// The functions that calls through a slot call, in any of the tables; `None` if one of them is not known.
-    fn direct(&self, class: usize, line: &[usize], parts: &[TableRange], slot: u16) -> Option<Vec<FuncId>> {
+    /// `crowded`: the groups of which nothing shows which member a word means.
+    fn direct(
+        &self,
+        class: usize,
+        line: &[usize],
+        parts: &[TableRange],
+        slot: u16,
+        crowded: &HashSet<GroupId>,
+    ) -> Option<Vec<FuncId>> {
         let mut found: HashSet<FuncId> = HashSet::default();
         for (number, &TableRange { point, end }) in parts.iter().enumerate() {
             let place = point.checked_add(u64::from(slot) * self.width)?;
@@ -422,7 +437,8 @@ impl<'a, 'p, 'f> Dispatch<'a, 'p, 'f> {
                 Word::Number(address) => {
                     let address = address.cast_unsigned();
                     let own = if number == 0 { self.declared(class, slot, address) } else { None };
-                    own.or_else(|| self.alone(line, address))?
+                    let is_crowded = || matches!(self.owner_at(address), Some(Owner::Group(group)) if crowded.contains(&group));
+                    own.or_else(|| self.alone(line, address).filter(|_| !is_crowded()))?
                 }
             };
             found.insert(function);

@@ -359,12 +359,15 @@ impl<'p> Dispatch<'_, 'p, '_> {
                             }
                             _ => None,
                         };
+                        // Another of the words that lead there may mean a method of a base that is not known.
+                        let is_sole = |_: &FuncId| !word.crowded.contains(&group);
                         let function = declared
-                            .or_else(|| self.alone(line, address))
+                            .or_else(|| self.alone(line, address).filter(is_sole))
                             .or_else(|| self.by_slot_name(class, group, slot, point))
                             .or_else(|| {
                                 let related = self
                                     .by_thunk(class, group, number)
+                                    .filter(is_sole)
                                     .or_else(|| self.only_related(class, group, word));
                                 related.filter(|function| !self.may_replace(class, *function))
                             });
@@ -455,12 +458,6 @@ impl<'p> Dispatch<'_, 'p, '_> {
             of.within == base.within && of.offset != base.offset && offsets.contains(&Some(of.offset))
         };
         self.classes.list[base.within].extends || subobjects.iter().any(has_other)
-    }
-
-    /// The groups to which several words of tables lead.
-    fn crowded(&mut self, tables: &[TableRange]) -> HashSet<GroupId> {
-        let words = self.words_into_groups(tables).into_iter();
-        words.filter(|words| words.1 > 1).map(|words| words.0).collect()
     }
 
     /// The members of a group that these classes have, if there are several: each may be at a word that does not show which it means.

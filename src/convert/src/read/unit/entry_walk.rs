@@ -137,10 +137,10 @@ fn read<'f, E: Endianity>(
         }
         (Role::Inlined | Role::Call, _) => entries.skip(&entry)?,
         (Role::Root, _) => {
-            let Compiler { assembly, keeps_callees, merges_nothing, rewrites } =
+            let Compiler { assembly, c, keeps_callees, merges_nothing, rewrites } =
                 compiler(&walk.fixed, entries, entry)?;
             let head = &mut walk.out.head;
-            (head.assembly, head.rewrites) = (assembly, rewrites);
+            (head.assembly, head.c, head.rewrites) = (assembly, c, rewrites);
             (head.keeps_callees, head.merges_nothing) = (keeps_callees, merges_nothing);
         }
         (Role::PartialRoot, _) => {

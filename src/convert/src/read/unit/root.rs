@@ -14,6 +14,7 @@ const MAX_PRODUCER: usize = 4096;
 /// What a unit's compiler does to functions. See the fields of [`UnitHead`](crate::model::UnitHead) with the same names.
 pub(crate) struct Compiler {
     pub(crate) assembly: bool,
+    pub(crate) c: bool,
     pub(crate) keeps_callees: bool,
     pub(crate) merges_nothing: bool,
     pub(crate) rewrites: Option<Together>,
@@ -42,6 +43,9 @@ pub(crate) fn compiler<'f, E: Endianity>(
     let is = |of: gimli::DwLang| language == Some(of.0.into());
     Ok(Compiler {
         assembly: is(gimli::DW_LANG_Mips_Assembler),
+        c: [gimli::DW_LANG_C89, gimli::DW_LANG_C, gimli::DW_LANG_C99, gimli::DW_LANG_C11, gimli::DW_LANG_C17]
+            .into_iter()
+            .any(is),
         keeps_callees: producer.keeps_callees,
         merges_nothing: producer.merges_nothing,
         rewrites: match producer.keeps_callees {
