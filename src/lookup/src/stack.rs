@@ -191,32 +191,20 @@ impl Resolved {
     }
 }
 
-/// How far the record of a call is to be believed.
-#[derive(Clone, Copy)]
+/// What the records of a frame's callers tell.
 struct Told {
-    /// The compiler may have put the callee in the place of another function.
+    /// A compiler may have put a callee in the place of another function.
     doubtful: bool,
-    /// It gives no member. (If it is doubtful, the callee may have replaced one.)
+    /// A caller has no record, or it gives no member. (If it is doubtful, the callee may have replaced one.)
     lost: bool,
-    /// It gives members only by tail calls.
+    /// A record gives members only by tail calls.
     by_tail: bool,
-    /// The compiler merged functions of the caller's unit.
+    /// A compiler merged functions of a caller's unit.
     merged: bool,
-}
-
-impl Told {
-    const SURE: Self = Self { doubtful: false, lost: false, by_tail: false, merged: false };
-    const NOTHING: Self = Self { lost: true, ..Self::SURE };
-
-    /// What two callers tell.
-    fn and(self, other: Self) -> Self {
-        Self {
-            doubtful: self.doubtful | other.doubtful,
-            lost: self.lost | other.lost,
-            by_tail: self.by_tail | other.by_tail,
-            merged: self.merged | other.merged,
-        }
-    }
+    /// The callee that was added last: folded functions mostly have the same callee.
+    last: Option<FunctionId>,
+    /// The steps that are left.
+    left: u32,
 }
 
 /// The callee of a call.
@@ -281,29 +269,36 @@ impl<'d> SymbolFile<'d> {
     fn resolve_frame(&self, id: GroupId, caller: Option<(StackAddr, &Resolved)>) -> Result<Resolved, Error> {
         let group = Group::read(self, id)?;
         let mut resolved = Resolved { group: Some(id), group_len: group.len(), ..Resolved::NONE };
-        let (mut told, mut left) = (Told::NOTHING, MAX_FRAME_STEPS);
+        let mut told = Told {
+            doubtful: false,
+            lost: true,
+            by_tail: false,
+            merged: false,
+            last: None,
+            left: MAX_FRAME_STEPS,
+        };
         if let Some((StackAddr::Return(address), caller)) = caller
             && let Some(key) = self.key(ImageAddr(address.0))
         {
-            let mut last = None;
-            match caller.group {
-                None => told = self.called(group, key, None, &mut last, &mut resolved, &mut left)?,
-                Some(calling) => {
-                    let calling = Group::read(self, calling)?;
-                    let callers = caller.candidate_count().min(calling.len());
-                    told = if callers == 0 { Told::NOTHING } else { Told::SURE };
-                    for index in 0..callers {
+            let calling = match caller.group {
+                None => None,
+                Some(calling) => Some(Group::read(self, calling)?),
+            };
+            let callers = calling.map_or(1, |calling| caller.candidate_count().min(calling.len()));
+            told.lost = callers == 0;
+            for index in 0..callers {
+                let function = match calling {
+                    None => None,
+                    Some(calling) => {
                         steps::step();
                         let Some(member) = caller.candidate(index) else { break };
-                        let function = Member::read(self, calling, member)?.function;
-                        let caller = Some(function);
-                        let one = self.called(group, key, caller, &mut last, &mut resolved, &mut left)?;
-                        told = told.and(one);
-                        // Nothing that follows can rule a function out, or make one likely.
-                        if resolved.open && (told.lost || told.by_tail || resolved.named_len != 1) {
-                            break;
-                        }
+                        Some(Member::read(self, calling, member)?.function)
                     }
+                };
+                self.called(group, key, function, &mut told, &mut resolved)?;
+                // Nothing that follows can rule a function out, or make one likely.
+                if resolved.open && (told.lost || told.by_tail || resolved.named_len != 1) {
+                    break;
                 }
             }
         }
@@ -311,62 +306,58 @@ impl<'d> SymbolFile<'d> {
             [member] if !told.lost && !told.merged => Some(*member),
             _ => None,
         };
+        // The recorded callee may have replaced a function that only a symbol names, or may reach unknown code by tail calls.
+        let likely = if resolved.open { !told.by_tail } else { told.doubtful };
         if told.doubtful && !resolved.open {
-            let any = self.name_undescribed(group, &mut resolved, &mut left)?;
+            let any = self.name_undescribed(group, &mut resolved, &mut told.left)?;
             resolved.open |= told.lost && !any;
-            if let Some(member) = recorded {
-                resolved.prefer(member);
-                return Ok(resolved);
-            }
         }
-        // The callee may reach unknown code by tail calls.
-        if let Some(member) = recorded.filter(|_| resolved.open && !told.by_tail) {
-            resolved.prefer(member);
-            return Ok(resolved);
+        match recorded.filter(|_| likely) {
+            Some(member) => resolved.prefer(member),
+            None => resolved.conclude(told.doubtful),
         }
-        resolved.conclude(told.doubtful);
         Ok(resolved)
     }
 
-    /// Adds the callee of the call of `caller` that returns to `key`. `last` is the callee that was added before: folded functions mostly
-    /// have the same callee.
+    /// Adds the callee of the call of `caller` that returns to `key`.
     fn called(
         &self,
         group: Group,
         key: u64,
         caller: Option<FunctionId>,
-        last: &mut Option<FunctionId>,
+        told: &mut Told,
         resolved: &mut Resolved,
-        left: &mut u32,
-    ) -> Result<Told, Error> {
-        let found = if charge(left, CALLER_STEPS) { self.call(key, caller)? } else { None };
+    ) -> Result<(), Error> {
+        let found = if charge(&mut told.left, CALLER_STEPS) { self.call(key, caller)? } else { None };
         let Some(found) = found else {
-            resolved.open = true;
-            return Ok(Told::NOTHING);
+            (resolved.open, told.lost) = (true, true);
+            return Ok(());
         };
         let merged = found.how == calls::MERGED;
         let doubtful = merged || matches!(found.how, calls::DOUBTFUL | calls::DOUBTFUL_RELOCATION);
-        let unproven = found.how == calls::UNPROVEN;
-        resolved.open |= unproven;
-        let told = Told { doubtful, merged, lost: unproven, ..Told::SURE };
-        if last.replace(found.callee) == Some(found.callee) {
-            return Ok(told);
+        told.merged |= merged;
+        told.doubtful |= doubtful;
+        if found.how == calls::UNPROVEN {
+            (resolved.open, told.lost) = (true, true);
         }
-        let direct = self.name_member(group, found.callee, resolved, left)?;
-        let reached = self.reached(group, found.callee, resolved, left)?;
+        if told.last.replace(found.callee) == Some(found.callee) {
+            return Ok(());
+        }
+        let direct = self.name_member(group, found.callee, resolved, &mut told.left)?;
+        let reached = self.reached(group, found.callee, resolved, &mut told.left)?;
         resolved.evidence.get_or_insert(match (found.of_caller, direct, found.how) {
             (true, ..) => Evidence::MergedCaller,
             (_, false, _) => Evidence::TailCall,
             (_, _, calls::RELOCATION | calls::DOUBTFUL_RELOCATION) => Evidence::Relocation,
             _ => Evidence::DirectCall,
         });
+        told.by_tail |= !direct;
         // The callee is code of this address: it is a function that the group does not list, or the record is wrong.
-        let lost = !(direct || reached);
-        if lost {
-            resolved.open |= !told.doubtful;
-            *last = None;
+        if !(direct || reached) {
+            resolved.open |= !doubtful;
+            (told.lost, told.last) = (true, None);
         }
-        Ok(Told { lost: lost | told.lost, by_tail: !direct, ..told })
+        Ok(())
     }
 
     /// The record of a call: the one for any caller, else the one for this caller.
