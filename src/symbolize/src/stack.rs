@@ -402,7 +402,7 @@ pub enum ReportedAddress {
     Section {
         /// Index of the module.
         module: usize,
-        /// Index of the section, in the order of [`foldsym_lookup::SymbolFile::program_sections`].
+        /// Index of the section, in the order of [`foldsym_lookup::records::Records::program_sections`].
         section: usize,
         /// Bytes from its start.
         offset: u64,
