@@ -9,13 +9,13 @@
 //! One symbol names one function of the source. gold and mold drop the symbols of local functions that they fold, so
 //! the one symbol that remains proves nothing about functions of other files.
 
-use foldsym_demangle::demangle;
-
 use crate::diagnostics::{Cap, Diagnostics, Kind};
 use crate::model::{FuncId, Function, Member, NameId, OriginId, UnitId};
 use crate::place::limits::{MAX_OVERLOADS, MAX_SOLE};
 use crate::place::placing::Placing;
-use crate::program::names::itanium::{enclosing, is_mangled, own_name, plain_base};
+use crate::program::names::itanium::{
+    call_spelling, demangled_spelling, enclosing, is_mangled, own_name, plain_base,
+};
 use crate::program::names::relation::{Relation, relation};
 use crate::program::symbols::{CodeSymbol, principal};
 use crate::util::hash::HashMap;
@@ -96,8 +96,7 @@ fn assign<'f>(
     named: &[FuncId],
     functions: &mut [Function],
 ) -> Vec<Vec<NameId>> {
-    let texts: Vec<Option<String>> =
-        names.iter().map(|name| demangle(name[0].name).map(|text| text.replace(' ', ""))).collect();
+    let texts: Vec<Option<String>> = names.iter().map(|name| demangled_spelling(name[0].name)).collect();
     let fitting: Vec<Vec<usize>> =
         named.iter().map(|f| fitting(placing, &functions[f.index()], names, &texts)).collect();
     let unit = |function: FuncId, functions: &[Function]| functions[function.index()].source.map(|s| s.unit);
@@ -162,8 +161,7 @@ fn may_enclose(placing: &mut Placing<'_, '_>, function: &Function, name: Name<'_
 }
 
 /// The names that may be a function's: with the same template arguments, or none, and local to the same function. If
-/// several remain, only the names with a symbol of the function's file. `texts` are the demangled names without
-/// spaces: gcc writes `> >` at the end of nested templates, clang and the demangler `>>`. (gold and mold drop local
+/// several remain, only the names with a symbol of the function's file. `texts`: see [`demangled_spelling`]. (gold and mold drop local
 /// symbols, so a name may remain only by the symbol of another file.)
 fn fitting(
     placing: &mut Placing<'_, '_>,
@@ -172,7 +170,7 @@ fn fitting(
     texts: &[Option<String>],
 ) -> Vec<usize> {
     let own = placing.names.of_origin(function.origin);
-    let own = format!("{}(", String::from_utf8_lossy(placing.names.text(own)).replace(' ', ""));
+    let own = call_spelling(placing.names.text(own));
     let has_text = |at: usize| texts[at].as_ref().is_none_or(|text| text.contains(&own));
     let mut fitting: Vec<usize> =
         (0..names.len()).filter(|&at| has_text(at) && may_enclose(placing, function, names[at])).collect();

@@ -3,19 +3,22 @@
 //! clang at `-g1` describes a callee by its plain name: `area` for `_Z4areaRK6Square`. Other functions may have that
 //! name too. The call's target shows an address, and mostly one of the functions there has the name. Example: the
 //! linker folded `_Z4areaRK6Square` and `_Z6volumeRK4Cube` at 0x2000, and the call to 0x2000 is recorded as a call of
-//! `area`. A folded function may have left no name
-//! at all, or its name may be spelt in another way, so such a key rules nothing out: its callee only comes first.
+//! `area`. A folded function may have left no name at all, or the demangler may spell its name in another way than the
+//! compiler. So such a key rules no function out, and its callee only comes first.
 
-use foldsym_demangle::demangle;
+use std::cell::OnceCell;
 
 use crate::keys::callee::Callee;
 use crate::keys::calls::key_builder::CallKeyBuilder;
 use crate::keys::functions::Functions;
 use crate::keys::index::Index;
 use crate::model::{FuncId, ImageAddr, LocalCallee, NameId, Owner};
-use crate::program::names::itanium::{is_mangled, may_be_plain_name, plain_base};
+use crate::program::names::itanium::{
+    call_spelling, demangled_spelling, is_mangled, may_be_plain_name, plain_base,
+};
 
-/// The largest group whose members are compared with a plain name. In a larger one no callee is found, and such a call only ranks.
+/// The largest group whose members are compared with a plain name. A call into a larger one gets no key from its plain name. That is not
+/// reported: such a key only orders the functions of an answer.
 const MAX_COMPARED: usize = 64;
 
 impl Callee {
@@ -31,7 +34,8 @@ impl Callee {
 }
 
 impl Index<'_, '_> {
-    /// The callee of a call that returns to an address. Of a plain name the code shows the function.
+    /// The callee of a call that returns to an address. If only a plain name is recorded, the callee is the function of that name at the
+    /// address that the code calls.
     pub(crate) fn callee_at(
         &self,
         unit: usize,
@@ -78,21 +82,17 @@ impl Functions<'_, '_> {
     /// True if a DIE of the function may have the plain name; if that is empty, any function may.
     pub(crate) fn has_plain_name(&self, function: FuncId, plain: &[u8]) -> bool {
         let base = plain_base(plain);
+        let spelt = OnceCell::new();
+        let may_have_arguments = |name: &[u8]| {
+            let spelt = spelt.get_or_init(|| call_spelling(plain));
+            demangled_spelling(name).is_none_or(|text| text.contains(spelt))
+        };
         self.names(function).any(|name| {
             plain.is_empty()
                 || name == plain
-                || (may_be_plain_name(name, base)
-                    && (base.len() == plain.len() || has_arguments(name, plain)))
+                || (may_be_plain_name(name, base) && (base.len() == plain.len() || may_have_arguments(name)))
         })
     }
-}
-
-/// True if the demangled name has the template arguments of the plain name. gcc writes `> >` at the end of nested
-/// templates, clang and the demangler write `>>`.
-fn has_arguments(name: &[u8], plain: &[u8]) -> bool {
-    let Some(text) = demangle(name) else { return true };
-    let plain = format!("{}(", String::from_utf8_lossy(plain).replace(' ', ""));
-    text.replace(' ', "").contains(&plain)
 }
 
 impl CallKeyBuilder<'_, '_, '_> {

@@ -1,4 +1,4 @@
-//! Keys of calls that no DIE records and for which the linker kept a relocation.
+//! Keys of calls for which the linker kept a relocation, if no DIE records the call, or a DIE has only the plain name of the callee.
 
 use crate::keys::callee::CalleeSource;
 use crate::keys::calls::key_builder::CallKeyBuilder;
@@ -6,7 +6,8 @@ use crate::model::{CallKey, How, ImageAddr, Owner, UnitCall, UnitCode, UnitFunct
 use crate::util::hash::{HashMap, HashSet};
 
 impl CallKeyBuilder<'_, '_, '_> {
-    /// Adds keys of calls that no DIE or table records, if a kept relocation names the callee.
+    /// Adds keys of calls that no DIE or table records, or records by a plain name alone, if a kept relocation names the callee. The key
+    /// takes the place of one that the plain name gave.
     pub(crate) fn of_relocations(&mut self) {
         let index = self.index;
         // Only calls of these functions need keys.
@@ -67,6 +68,7 @@ impl CallKeyBuilder<'_, '_, '_> {
             }
             let unit = owner.and_then(|owner| index.functions.calls(owner)).map(|(unit, ..)| unit);
             let how = index.how(unit, callee, CalleeSource::Relocation);
+            // A call with a key from its record is counted already.
             let counts = self.counts;
             if self.needs_key(return_addr, callee, how) {
                 found.extend(how.map(|how| CallKey { return_addr, caller, callee, how }));

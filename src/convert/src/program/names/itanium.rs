@@ -14,6 +14,16 @@ pub(crate) fn plain_base(name: &[u8]) -> &[u8] {
     end.filter(|end| *end > 0).map_or(name, |end| &name[..end])
 }
 
+/// A plain name with the parenthesis that follows it in a demangled name, without spaces: see [`demangled_spelling`].
+pub(crate) fn call_spelling(plain: &[u8]) -> String {
+    format!("{}(", String::from_utf8_lossy(plain).replace(' ', ""))
+}
+
+/// The demangled name without spaces: gcc writes `> >` at the end of nested templates, clang and the demangler `>>`.
+pub(crate) fn demangled_spelling(name: &[u8]) -> Option<String> {
+    demangle(name).map(|text| text.replace(' ', ""))
+}
+
 /// The beginning of an operator's name, which may contain `<`.
 const OPERATOR: &[u8] = b"operator";
 
