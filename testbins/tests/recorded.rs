@@ -610,3 +610,34 @@ fn a_folded_thunk_of_an_unknown_base_makes_no_method_likely() {
         assert_eq!((certainty, names.len()), (Some(Certainty::Ambiguous), 2), "{caller}: {names:?}");
     }
 }
+
+/// A record names `area`, and the call is one of the function that a linker or a label put in its place, with the same code.
+#[test]
+fn a_record_of_a_replaced_function_proves_nothing() {
+    let word = |name: &str, function: &str| {
+        let program = Program::new(&format!("replaced.{name}.set/program"));
+        let pc = program.symbol(function).0;
+        let call = program.calls("start").into_iter().find(|call| call.1 == pc).unwrap();
+        program.who(pc, &[call.0]).0
+    };
+    assert_eq!(word("weak", "_Z4areai"), Some(Certainty::Ambiguous));
+    assert_eq!(word("wrap", "_Z4areai"), Some(Certainty::Ambiguous));
+    // A label that renames a function is rare.
+    assert_eq!(word("label", "area"), Some(Certainty::Likely));
+}
+
+/// gold gives the entries of both copies of an inline function the address of the one that it kept.
+#[test]
+fn copies_of_an_inline_function_are_one_function() {
+    const BOTH: [&str; 2] = ["_Z4areaILi5EEii", "_Z6volumei"];
+    let program = Program::new("replaced.copies.set/program");
+    let pc = program.symbol(BOTH[0]).0;
+    assert_eq!(pc, program.symbol(BOTH[1]).0);
+    let calls = program.calls("start").into_iter().filter(|call| call.1 == pc);
+    let found: Vec<_> = calls.map(|(call, _)| program.who(pc, &[call])).collect();
+    assert_eq!(found, BOTH.map(|callee| answer(Certainty::Exact, &[callee])));
+    let file = SymbolFile::open(&program.fsym).unwrap();
+    let other = ImageAddr(program.symbol("_Z4areaILi6EEii").0);
+    let Lookup::Found(found) = file.lookup(other, &mut Frames::new()).unwrap() else { panic!() };
+    assert!(found.group.is_none());
+}

@@ -364,7 +364,8 @@ pub enum CallHow {
     CallSite,
     /// The linker kept the relocation of the call.
     Relocation,
-    /// The compiler recorded the call, but the recorded callee may have replaced one that the compiler merged with it.
+    /// The compiler recorded the call, but the recorded callee may have replaced one that the compiler merged with it, or the record has no
+    /// linkage name, and a label may give the function of that name another symbol.
     Doubtful,
     /// The linker kept the relocation of a call of such a callee.
     DoubtfulRelocation,

@@ -36,11 +36,12 @@ impl Index<'_, '_> {
         let doubt = self.doubt(unit, callee, named);
         match (doubt, named) {
             (Doubt::Lost, _) => None,
-            (_, CalleeSource::PlainName) => Some(CallHow::Unproven),
+            (_, CalleeSource::SharedName) => Some(CallHow::Unproven),
             (Doubt::None, CalleeSource::Record) => Some(CallHow::CallSite),
             (Doubt::None, CalleeSource::Relocation) => Some(CallHow::Relocation),
             (Doubt::Merged, _) => Some(CallHow::Merged),
-            (Doubt::Named, CalleeSource::Record) => Some(CallHow::Doubtful),
+            (Doubt::None, CalleeSource::Declaration)
+            | (Doubt::Named, CalleeSource::Record | CalleeSource::Declaration) => Some(CallHow::Doubtful),
             (Doubt::Named, CalleeSource::Relocation) => Some(CallHow::DoubtfulRelocation),
         }
     }

@@ -22,8 +22,8 @@ pub(crate) struct Functions<'p, 'f> {
     first_ranges: Vec<u32>,
     /// By name: its function.
     by_name: Vec<NameOwner>,
-    /// Described functions that other units can call by name; empty once an index is made of the functions.
-    pub(crate) shared: Vec<FuncId>,
+    /// Described functions that other units can call by name, each with that name; empty once an index is made of the functions.
+    pub(crate) shared: Vec<(FuncId, NameId)>,
     /// The group of each function. A function with several pieces may be in several groups: this is the first.
     groups: Vec<FirstGroup>,
     /// The other groups of functions that are in several.
@@ -246,8 +246,8 @@ impl NameOwner {
     }
 }
 
-/// By name: the function that every unit means by it. Also returns the described functions among these.
-fn by_name(program: &Program<'_>) -> (Vec<NameOwner>, Vec<FuncId>) {
+/// By name: the function that every unit means by it. Also returns the described functions among these, as [`Functions::shared`].
+fn by_name(program: &Program<'_>) -> (Vec<NameOwner>, Vec<(FuncId, NameId)>) {
     let mut by_name = vec![NameOwner::NOBODY; program.names.len()];
     let mut shared = Vec::new();
     for (index, function) in program.functions.iter().enumerate() {
@@ -259,7 +259,8 @@ fn by_name(program: &Program<'_>) -> (Vec<NameOwner>, Vec<FuncId>) {
             !program.code[source.unit.index()].functions[source.function.index()].external
         });
         let is_known = |name: NameId| !local || is_program_wide(&program.names[name.index()]);
-        shared.extend(Some(id).filter(|_| function.source.is_some() && is_known(own)));
+        let known = [Some(own), function.symbol].into_iter().flatten().find(|name| is_known(*name));
+        shared.extend(known.filter(|_| function.source.is_some()).map(|name| (id, name)));
         let names = [own].into_iter().chain(function.symbol).chain(function.aliases.iter().copied());
         for name in names.filter(|name| is_known(*name)) {
             let owner = &mut by_name[name.index()];

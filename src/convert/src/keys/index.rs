@@ -7,9 +7,12 @@ use crate::keys::cut_reach::CutReach;
 use crate::keys::folded_parts::AmbiguousParts;
 use crate::keys::functions::Functions;
 use crate::keys::merged_units::{MergedUnits, SymbolMembers};
-use crate::keys::overrides;
+use crate::keys::replaced::Replaced;
 use crate::keys::thunks::Passing;
-use crate::model::{CalleePlace, FuncId, ImageAddr, LocalCallee, Member, Origin, Owner, UnitCallee, UnitId};
+use crate::model::{
+    CalleePlace, FuncId, ImageAddr, LocalCallee, Member, Origin, Owner, Program, UnitCallee, UnitFunction,
+    UnitId,
+};
 use crate::program::names::itanium::{is_mangled, is_program_wide};
 use crate::util::hash::HashSet;
 
@@ -32,14 +35,15 @@ pub(crate) struct Index<'p, 'f> {
 impl<'p, 'f> Index<'p, 'f> {
     pub(crate) fn new(mut functions: Functions<'p, 'f>) -> Self {
         let (program, placed, records) = (functions.program, functions.placed, functions.records);
-        // If a name has several definitions, a call of it calls the definition that prevailed.
-        let several = overrides::functions(program, records, std::mem::take(&mut functions.shared));
+        let shared = std::mem::take(&mut functions.shared);
+        let replaced = Replaced::new(&functions, &shared, records);
+        drop(shared);
         let is_mangled = |member: &Member| {
             is_mangled(functions.text(program.name_of(&program.functions[member.function.index()])))
         };
         let has_mangled: Vec<bool> =
             program.groups.iter().map(|group| group.members.iter().any(is_mangled)).collect();
-        let of_unit = |unit: usize| callees_of(&functions, &several, &has_mangled, unit);
+        let of_unit = |unit: usize| callees_of(&functions, &replaced, &has_mangled, unit);
         let callees = (0..program.code.len()).map(of_unit).collect();
         Index {
             has_forgotten_callers: placed.has_forgotten_callers,
@@ -75,10 +79,11 @@ impl<'p, 'f> Index<'p, 'f> {
 /// The callees of a unit, by their local ids.
 fn callees_of(
     functions: &Functions<'_, '_>,
-    several: &HashSet<FuncId>,
+    replaced: &Replaced,
     has_mangled: &[bool],
     unit_index: usize,
 ) -> Vec<Callee> {
+    let has_lines_alone = has_lines_alone(functions.program, unit_index);
     let erased = OnceCell::new();
     let resolve = |(index, callee): (u32, &UnitCallee)| {
         let doubtful =
@@ -92,7 +97,7 @@ fn callees_of(
             CalleePlace::OtherDebugFile => None,
         };
         if let Some(function) = owner.and_then(|owner| functions.described(owner, callee.die)) {
-            return if several.contains(&function) { Callee::Unknown } else { Callee::Function(function) };
+            return if replaced.contains(function) { Callee::Unknown } else { Callee::Function(function) };
         }
         let origin = functions.program.origin_of(unit_index, callee.origin);
         let Origin { name, line, .. } = functions.program.origins[origin.index()];
@@ -115,7 +120,13 @@ fn callees_of(
             Some(Some(function)) if functions.shares_plain_name(name, function, has_mangled) => {
                 Callee::Plain(name)
             }
-            Some(Some(function)) if !functions.is_plain_alias(name, function) => Callee::Function(function),
+            Some(Some(function))
+                if functions.is_plain_alias(name, function) || replaced.contains(function) =>
+            {
+                Callee::Unknown
+            }
+            Some(Some(function)) if has_lines_alone && !is_mangled(bytes) => Callee::Declared(function),
+            Some(Some(function)) => Callee::Function(function),
             Some(_) => Callee::Unknown,
             None => functions.variant(bytes).unwrap_or(Callee::OtherModule(name)),
         }
@@ -124,4 +135,13 @@ fn callees_of(
     let mut callees = Vec::with_capacity(listed.len());
     callees.extend((0..).zip(listed.iter()).map(resolve));
     callees
+}
+
+/// True for a unit of clang at `-g1`: its functions have no place of declaration, and it does not say which of them are local.
+fn has_lines_alone(program: &Program<'_>, unit: usize) -> bool {
+    let code = &program.code[unit].functions;
+    let has_neither = |function: &UnitFunction| {
+        !function.external && program.origins[program.origin_of(unit, function.origin).index()].line == 0
+    };
+    !code.is_empty() && code.iter().all(has_neither)
 }

@@ -25,7 +25,8 @@ mod functions;
 mod index;
 mod merged_units;
 mod objects;
-mod overrides;
+mod replaced;
+
 mod tail_calls;
 mod thunks;
 

@@ -90,12 +90,12 @@ impl Index<'_, '_> {
     pub(crate) fn reach_of_callees(&self, may_lead: &[bool]) -> HashMap<FuncId, Reach> {
         let mut called = Vec::new();
         for callees in &self.callees {
-            called.extend(callees.iter().filter_map(|callee| match callee {
-                Callee::Function(function) if may_lead[function.index()] => {
-                    Some(*function).filter(|function| self.functions.group(*function).is_none())
-                }
-                _ => None,
-            }));
+            let functions = callees.iter().filter_map(|callee| Some(callee.function()?.0));
+            called.extend(
+                functions.filter(|function| {
+                    may_lead[function.index()] && self.functions.group(*function).is_none()
+                }),
+            );
         }
         called.sort_unstable();
         called.dedup();
@@ -142,7 +142,7 @@ impl Index<'_, '_> {
         for function in (0..program.functions.len() as u32).map(FuncId) {
             let Some((unit, _, listed)) = self.functions.calls(function) else { continue };
             for call in listed.iter().filter(|call| call.is_tail()) {
-                if let Callee::Function(callee) = self.callee(unit, call.callee()) {
+                if let Some((callee, _)) = self.callee(unit, call.callee()).function() {
                     tails_to.add(callee.0, function.0);
                 }
             }
@@ -310,9 +310,8 @@ impl Index<'_, '_> {
         }
         let tails = listed.iter().filter(|call| call.is_tail()).map(|call| self.callee(unit, call.callee()));
         let tails: Vec<Callee> = tails.collect();
-        *unknown |= tails
-            .iter()
-            .any(|callee| matches!(callee, Callee::Plain(_) | Callee::Indirect | Callee::Unknown));
+        *unknown |=
+            tails.iter().any(|callee| !matches!(callee, Callee::Function(_) | Callee::OtherModule(_)));
         (tails, calls.all_tail_calls)
     }
 
@@ -425,7 +424,7 @@ impl Index<'_, '_> {
                     }
                 }
                 Callee::OtherModule(_) => _ = tails.by_name.insert(callee),
-                Callee::Plain(_) | Callee::ByPlainName(_) | Callee::Indirect | Callee::Unknown => {}
+                _ => {}
             }
         }
         tails

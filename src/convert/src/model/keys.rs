@@ -21,7 +21,7 @@ pub enum CallHow {
     CallSite = 0,
     /// A kept relocation names the callee's symbol.
     Relocation = 1,
-    /// A call site, whose callee the compiler may have substituted for a function that it merged with it.
+    /// A call site, whose callee the compiler may have substituted for a function that it merged with it, or that has no linkage name.
     Doubtful = 2,
     /// A relocation with such a callee.
     DoubtfulRelocation = 3,

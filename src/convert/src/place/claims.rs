@@ -1,7 +1,7 @@
 //! Turns subprograms and symbols into claims: ranges of code, each with the functions that have it.
 //!
 //! Subprograms with the same range and different origins share their code: the linker folded them. Subprograms with
-//! the same range and the same origin are one function that two units describe. A symbol at the start of a subprogram
+//! the same range and the same origin are one function that two units describe (`shared_range`, `inline_copies`). A symbol at the start of a subprogram
 //! is the symbol of the function itself (`foo.isra.0` of `foo`), an alias of it, or the name of a function that no
 //! DIE describes. Code without a subprogram belongs to the symbol that starts it.
 
@@ -84,13 +84,13 @@ fn compare_ranges<'f>(
 ) -> Vec<ComparedRange> {
     let compare = |at: usize| {
         let here = &pieces[ranges[at].clone()];
-        let shared = share(placing, here, functions, folding.may_fold());
+        let at_start = symbols.at(here[0].start);
+        let shared = share(placing, here, functions, at_start, folding.may_fold());
         // Any number of ranges may begin at an address with any number of symbols. The serial loop compares those, under
         // its budgets.
         let beside = [at.checked_sub(1), Some(at + 1)].into_iter().flatten().filter_map(|at| ranges.get(at));
         let is_alone = beside.into_iter().all(|other| pieces[other.start].start != here[0].start);
-        let at_start = is_alone.then(|| symbols.at(shared.claim.start));
-        let at_start = at_start.filter(|at_start| PartRange::are_none(at_start, here));
+        let at_start = Some(at_start).filter(|at_start| is_alone && PartRange::are_none(at_start, here));
         let fits = at_start.map(|at_start| fits(placing, at_start, &shared.known));
         ComparedRange { pieces: ranges[at].clone(), shared, fits }
     };

@@ -14,6 +14,7 @@ mod certainty;
 mod claim;
 mod claims;
 mod folding_evidence;
+mod inline_copies;
 pub(crate) mod limits;
 mod linkage_names;
 mod named_functions;

@@ -2,7 +2,7 @@
 //! unchanged.
 
 use crate::merge::names::Names;
-use crate::model::Function;
+use crate::model::{Function, Rows};
 use crate::program::symbols::Symbols;
 use crate::recover::recovered::{Recovered, UnitView};
 
@@ -27,6 +27,16 @@ impl Placing<'_, '_> {
             origins.any(|origin| has_symbol[self.names.of_origin(unit.origin_of(origin)).index()])
         };
         self.recovered.all().map(of_unit).collect()
+    }
+
+    /// True if two ranges have the same rows, apart from columns.
+    pub(crate) fn have_same_lines(&self, one: Rows, other: Rows) -> bool {
+        let of = |rows: Rows| {
+            let files = &self.recovered.units.maps[rows.unit.index()].files;
+            let rows = self.recovered.code[rows.unit.index()].rows_of(rows.range).iter();
+            rows.map(move |row| (row.offset, row.scope, row.line, files.get(usize::from(row.file))))
+        };
+        one == other || (one.skip == other.skip && of(one).eq(of(other)))
     }
 }
 

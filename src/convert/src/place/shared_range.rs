@@ -3,10 +3,9 @@
 
 use crate::diagnostics::{Cap, Diagnostics, Kind};
 use crate::merge::units::Definition;
-use crate::model::{
-    DieOffset, FuncId, Function, How, Instance, Member, NameId, OriginId, Rows, Source, UnitId,
-};
+use crate::model::{DieOffset, FuncId, Function, How, Instance, Member, NameId, OriginId, Source, UnitId};
 use crate::place::claim::Claim;
+use crate::place::inline_copies::InlineCopies;
 use crate::place::limits::MAX_DEFINITIONS;
 use crate::place::named_functions::NamedFunctions;
 use crate::place::placing::Placing;
@@ -14,6 +13,7 @@ use crate::place::subprograms::DiePiece;
 use crate::program::names::itanium::{is_mangled, is_program_wide};
 use crate::program::names::relation::Relation;
 use crate::program::names::variants::may_be_variant;
+use crate::program::symbols::CodeSymbol;
 use crate::util::hash::HashMap;
 
 /// What two subprograms with the same range must have in common to be one function.
@@ -82,6 +82,7 @@ pub(crate) fn share(
     placing: &Placing<'_, '_>,
     shared: &[DiePiece],
     functions: &[Function],
+    at_start: &[CodeSymbol<'_>],
     may_fold: bool,
 ) -> SharedRange {
     let (start, end) = (shared[0].start, shared[0].end);
@@ -97,13 +98,15 @@ pub(crate) fn share(
     let mut seen: HashMap<SameFunction, Vec<(FuncId, bool)>> = HashMap::default();
     let mut labels: HashMap<UnitId, FuncId> = HashMap::default();
     let mut places: HashMap<FuncId, usize> = HashMap::default();
+    let mut copies = InlineCopies::new(at_start);
     let mut capped = 0;
     // The most trusted address comes first: of two descriptions of one function the one with the better evidence is kept.
     for piece in shared {
         let (function, name) = (piece.function, piece.name);
         let same = SameFunction::of(placing, piece, functions, may_fold);
         let of_name = seen.get(&same).map_or(&[][..], |of_name| of_name);
-        if let Some((first, is_capped)) = known_definition(placing, piece, functions, of_name) {
+        let copy = copies.known(placing, piece, functions).map(|first| (first, false));
+        if let Some((first, is_capped)) = known_definition(placing, piece, functions, of_name).or(copy) {
             capped += u64::from(is_capped);
             // The linker also folds parts of one function into each other.
             if function == first {
@@ -177,7 +180,7 @@ fn known_definition(
 fn join_part(placing: &Placing<'_, '_>, piece: &DiePiece, member: Option<&mut Member>) {
     if let Some(member) = member
         && let (Some(own), Some(rows)) = (piece.rows(), member.rows)
-        && !have_same_lines(placing, rows, own)
+        && !placing.have_same_lines(rows, own)
     {
         // The parts differ in lines, and nothing shows which part ran.
         member.rows = None;
@@ -189,15 +192,6 @@ fn variant_of(placing: &Placing<'_, '_>, name: NameId, known: &NamedFunctions) -
     let text = Some(placing.names.text(name)).filter(|name| may_be_variant(name))?;
     let variant = known.best(&placing.names, text, None, |relation| relation == Relation::Variant);
     variant.map(|(_, function)| function)
-}
-
-/// True if two parts of one function have the same rows, apart from columns.
-fn have_same_lines(placing: &Placing<'_, '_>, one: Rows, other: Rows) -> bool {
-    let of = |rows: Rows| {
-        let rows = placing.recovered.code[rows.unit.index()].rows_of(rows.range);
-        rows.iter().map(|row| (row.offset, row.scope, row.line, row.file))
-    };
-    one == other || (one.skip == other.skip && of(one).eq(of(other)))
 }
 
 /// The unit of a subprogram that is a label of assembly code. An assembler describes each label by a DIE of its own

@@ -6,16 +6,12 @@
 //! `area`. A folded function may have left no name at all, or the demangler may spell its name in another way than the
 //! compiler. So such a key rules no function out, and its callee only comes first.
 
-use std::cell::OnceCell;
-
 use crate::keys::callee::Callee;
 use crate::keys::calls::key_builder::CallKeyBuilder;
 use crate::keys::functions::Functions;
 use crate::keys::index::Index;
 use crate::model::{FuncId, ImageAddr, LocalCallee, NameId, Owner};
-use crate::program::names::itanium::{
-    call_spelling, demangled_spelling, is_mangled, may_be_plain_name, plain_base,
-};
+use crate::program::names::itanium::{PlainName, is_mangled};
 
 /// The largest group whose members are compared with a plain name. A call into a larger one gets no key from its plain name. That is not
 /// reported: such a key only orders the functions of an answer.
@@ -45,7 +41,7 @@ impl Index<'_, '_> {
         let known = self.callee(unit, local);
         let Some(plain) = known.plain_name(&self.functions) else { return known };
         let target = self.functions.machine.call_before(return_addr);
-        target.and_then(|target| self.of_plain_name(plain, target.0)).map_or(known, Callee::ByPlainName)
+        target.and_then(|target| self.of_plain_name(plain, target.0)).map_or(known, Callee::Unproven)
     }
 
     /// The only function of a plain name whose code begins at an address.
@@ -81,17 +77,8 @@ impl Functions<'_, '_> {
 
     /// True if a DIE of the function may have the plain name; if that is empty, any function may.
     pub(crate) fn has_plain_name(&self, function: FuncId, plain: &[u8]) -> bool {
-        let base = plain_base(plain);
-        let spelt = OnceCell::new();
-        let may_have_arguments = |name: &[u8]| {
-            let spelt = spelt.get_or_init(|| call_spelling(plain));
-            demangled_spelling(name).is_none_or(|text| text.contains(spelt))
-        };
-        self.names(function).any(|name| {
-            plain.is_empty()
-                || name == plain
-                || (may_be_plain_name(name, base) && (base.len() == plain.len() || may_have_arguments(name)))
-        })
+        let as_plain = PlainName::new(plain);
+        self.names(function).any(|name| plain.is_empty() || name == plain || as_plain.may_be_of(name))
     }
 }
 
@@ -114,6 +101,6 @@ impl CallKeyBuilder<'_, '_, '_> {
             return known;
         }
         let mut found = targets.into_iter().filter_map(|target| self.index.of_plain_name(plain, target));
-        found.next().filter(|_| found.next().is_none()).map_or(known, Callee::ByPlainName)
+        found.next().filter(|_| found.next().is_none()).map_or(known, Callee::Unproven)
     }
 }

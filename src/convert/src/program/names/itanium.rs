@@ -2,6 +2,7 @@
 //! may mean the function by it.
 
 use std::borrow::Cow;
+use std::cell::OnceCell;
 use std::ops::Range;
 
 use crate::toolchain::itanium_abi::{UNNAMED_NAMESPACE, is_thunk, is_tls_init};
@@ -12,6 +13,30 @@ use foldsym_demangle::demangle;
 pub(crate) fn plain_base(name: &[u8]) -> &[u8] {
     let end = name.iter().position(|byte| *byte == b'<').filter(|_| !is_operator(name));
     end.filter(|end| *end > 0).map_or(name, |end| &name[..end])
+}
+
+/// A function's name as DWARF has it without a linkage name: `area`, `scale<3>`.
+pub(crate) struct PlainName<'n> {
+    text: &'n [u8],
+    /// Without template arguments.
+    base: &'n [u8],
+    /// See [`call_spelling`].
+    spelt: OnceCell<String>,
+}
+
+impl<'n> PlainName<'n> {
+    pub(crate) fn new(text: &'n [u8]) -> Self {
+        PlainName { text, base: plain_base(text), spelt: OnceCell::new() }
+    }
+
+    /// True if a DIE of the function with this Itanium name may have the plain name.
+    pub(crate) fn may_be_of(&self, symbol: &[u8]) -> bool {
+        let may_have_arguments = || {
+            let spelt = self.spelt.get_or_init(|| call_spelling(self.text));
+            demangled_spelling(symbol).is_none_or(|text| text.contains(spelt))
+        };
+        may_be_plain_name(symbol, self.base) && (self.base.len() == self.text.len() || may_have_arguments())
+    }
 }
 
 /// A plain name with the parenthesis that follows it in a demangled name, without spaces: see [`demangled_spelling`].
@@ -51,7 +76,7 @@ pub(crate) fn own_name(symbol: &[u8]) -> Option<Cow<'_, [u8]>> {
 
 /// True if a DIE of the function with an Itanium name may have this plain name, which is without template arguments:
 /// also the class for a constructor (`A` of `_ZN1AC2Ev`).
-pub(crate) fn may_be_plain_name(symbol: &[u8], plain: &[u8]) -> bool {
+fn may_be_plain_name(symbol: &[u8], plain: &[u8]) -> bool {
     match own_component(whole_name(symbol)) {
         Some(Component::Plain(name) | Component::Constructor(name)) => name == plain,
         Some(Component::Destructor(name)) => plain.strip_prefix(b"~") == Some(name),

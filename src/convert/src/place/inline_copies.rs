@@ -1,0 +1,56 @@
+//! Finds the descriptions of one inline function among the subprograms that share a range, where the compiler wrote no linkage names
+//! (clang at `-g1`).
+//!
+//! Every unit that uses an inline function has a copy of it, and the linker keeps one. gold gives the DIEs of the other copies the address
+//! of the one that it kept. Such DIEs of several units describe one function if exactly one symbol at the address fits their name, if that
+//! symbol is known to the whole program, and if they have the same lines. (A weak function, and the strong one that overrides it, have different lines.)
+
+use crate::model::{FuncId, Function, How, OriginId, Rows};
+use crate::place::limits::MAX_DEFINITIONS;
+use crate::place::placing::Placing;
+use crate::place::subprograms::DiePiece;
+use crate::program::names::itanium::{PlainName, is_program_wide};
+use crate::program::symbols::CodeSymbol;
+use crate::util::hash::HashMap;
+
+/// The functions without linkage names at a range.
+pub(crate) struct InlineCopies<'s, 'f> {
+    at_start: &'s [CodeSymbol<'f>],
+    /// By origin: the functions with different lines, at most [`MAX_DEFINITIONS`]. None if the symbols do not show whose the name is.
+    of_origin: HashMap<OriginId, Option<Vec<(FuncId, Rows)>>>,
+}
+
+impl<'s, 'f> InlineCopies<'s, 'f> {
+    /// `at_start`: the symbols at the start of the range.
+    pub(crate) fn new(at_start: &'s [CodeSymbol<'f>]) -> Self {
+        InlineCopies { at_start, of_origin: HashMap::default() }
+    }
+
+    /// The function that a piece describes again.
+    pub(crate) fn known(
+        &mut self,
+        placing: &Placing<'_, '_>,
+        piece: &DiePiece,
+        functions: &[Function],
+    ) -> Option<FuncId> {
+        let id = functions[piece.function.index()].origin;
+        let origin = placing.names.origin(id);
+        let has_place = origin.file.is_some() || origin.line > 0;
+        let rows = piece.rows().filter(|_| !has_place && piece.how == How::LiveRange)?;
+        let has_one_symbol = || {
+            let name = PlainName::new(placing.names.text(origin.name));
+            let mut named = self.at_start.iter().filter(|symbol| name.may_be_of(symbol.name));
+            let is_only =
+                named.next().is_some_and(|symbol| is_program_wide(symbol.name)) && named.next().is_none();
+            self.at_start.len() <= MAX_DEFINITIONS && is_only
+        };
+        let known = self.of_origin.entry(id).or_insert_with(|| has_one_symbol().then(Vec::new)).as_mut()?;
+        let is_same =
+            |(_, other): &&(_, Rows)| other.unit != rows.unit && placing.have_same_lines(*other, rows);
+        let same = known.iter().find(is_same).map(|(function, _)| *function);
+        if same.is_none() && known.len() < MAX_DEFINITIONS {
+            known.push((piece.function, rows));
+        }
+        same
+    }
+}
