@@ -23,6 +23,7 @@ REASONS = (None, "stripped", "plain_names", "unclaimed_lines", "merged_without_t
            "undescribed_object", "cap_reached")
 DOUBTFUL = (2, 3, 5)
 UNPROVEN = 4
+NAME_ALONE = 6
 MERGED = 5
 
 
@@ -137,7 +138,7 @@ class Stacks:
                 lost |= not called or call.how == UNPROVEN
                 by_tail |= call.callee not in every
                 merged |= call.how == MERGED
-                unknown |= 0 in targets or call.how == UNPROVEN or not called and call.how not in DOUBTFUL
+                unknown |= 0 in targets or call.how in (UNPROVEN, NAME_ALONE) or not called and call.how not in DOUBTFUL
                 if call.how in DOUBTFUL:
                     doubtful = True
                     undescribed = {member.function for member in members if member.how == SYMBOL_ONLY}
@@ -162,7 +163,7 @@ def check_calls(file):
     for i, call in enumerate(file.table("CALLS")):
         need(before < (call.address, call.caller), f"call {i} is not after the one before it")
         need(0 <= call.caller <= functions and 0 <= call.callee < functions, f"call {i}: caller or callee")
-        need(0 <= call.address and 0 <= call.how <= MERGED, f"call {i}: address or how")
+        need(0 <= call.address and 0 <= call.how <= NAME_ALONE, f"call {i}: address or how")
         before = call.address, call.caller
 
 

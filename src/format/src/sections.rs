@@ -278,6 +278,8 @@ pub mod calls {
     pub const UNPROVEN: u64 = 4;
     /// The compiler recorded the call in a unit in which it merged functions: the callee may stand for one that only a symbol names.
     pub const MERGED: u64 = 5;
+    /// The compiler recorded the call without a linkage name: the callee is likely this one, and nothing is ruled out.
+    pub const NAME_ALONE: u64 = 6;
 }
 
 /// Columns of TAILS.

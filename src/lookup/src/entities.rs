@@ -364,16 +364,18 @@ pub enum CallHow {
     CallSite,
     /// The linker kept the relocation of the call.
     Relocation,
-    /// The compiler recorded the call, but the recorded callee may have replaced one that the compiler merged with it, or the record has no
-    /// linkage name, and a label may give the function of that name another symbol.
+    /// The compiler recorded the call, but the recorded callee may have replaced one that the compiler merged with it.
     Doubtful,
     /// The linker kept the relocation of a call of such a callee.
     DoubtfulRelocation,
-    /// The compiler recorded the call, or the linker kept its relocation, but that rules no function out: the record has only a plain
-    /// name, a function that nothing names may have made the call, or the callee jumps to unknown code.
+    /// The compiler recorded the call, or the linker kept its relocation, but that rules no function out: a function that nothing names may
+    /// have made the call, or the callee jumps to unknown code.
     Unproven,
     /// The compiler recorded the call in a unit in which it is known to have merged functions.
     Merged,
+    /// The compiler recorded the call by the callee's name alone, without its linkage name. That makes the callee likely, and rules no
+    /// function out.
+    NameAlone,
 }
 
 impl CallHow {
@@ -390,6 +392,7 @@ impl CallHow {
             Self::DoubtfulRelocation => "doubtful_relocation",
             Self::Unproven => "unproven",
             Self::Merged => "merged",
+            Self::NameAlone => "name_alone",
         }
     }
 }

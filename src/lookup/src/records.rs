@@ -261,6 +261,7 @@ impl<'f, 'd> Records<'f, 'd> {
                     calls::DOUBTFUL_RELOCATION => CallHow::DoubtfulRelocation,
                     calls::UNPROVEN => CallHow::Unproven,
                     calls::MERGED => CallHow::Merged,
+                    calls::NAME_ALONE => CallHow::NameAlone,
                     _ => return Err(Error::new(CALLS, What::Value, id.into())),
                 },
             })

@@ -338,8 +338,9 @@ impl<'d> SymbolFile<'d> {
         told.merged |= merged;
         told.doubtful |= doubtful;
         if found.how == calls::UNPROVEN {
-            (resolved.open, told.lost) = (true, true);
+            told.lost = true;
         }
+        resolved.open |= matches!(found.how, calls::UNPROVEN | calls::NAME_ALONE);
         if told.last.replace(found.callee) == Some(found.callee) {
             return Ok(());
         }

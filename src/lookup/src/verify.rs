@@ -392,7 +392,7 @@ impl SymbolFile<'_> {
             }
             before = Some((address, caller));
             let known = (0..functions).contains(&callee) && (0..=functions).contains(&caller);
-            if !known || address < 0 || !(0..=calls::MERGED.cast_signed()).contains(&how) {
+            if !known || address < 0 || !(0..=calls::NAME_ALONE.cast_signed()).contains(&how) {
                 return Err(value(CALLS, id));
             }
         }

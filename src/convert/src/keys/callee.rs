@@ -6,13 +6,11 @@ use crate::model::{FuncId, NameId};
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Callee {
     Function(FuncId),
-    /// The function of the name that the source declares, in a unit at `-g1`. clang leaves out linkage names there, so a label
-    /// (`int e3(int) asm("e3_real")`) may have made the call one of another function.
-    Declared(FuncId),
+    /// The function of the name that the record has, which is no linkage name (clang at `-g1`). Another function may be meant: one that
+    /// nothing names any more, or that a label renamed (`int area(int) asm("volume")`).
+    ByName(FuncId),
     /// The record has only this plain name, which several functions have or may have.
     Plain(NameId),
-    /// The function that the record means most likely. Others may be meant.
-    Unproven(FuncId),
     /// A function of another module, by its name. If the name is plain, it may also be that of a C++ function here.
     OtherModule(NameId),
     /// The call goes through a register or memory.
@@ -26,10 +24,8 @@ pub(crate) enum Callee {
 pub(crate) enum CalleeSource {
     /// The call site or call table that the compiler wrote.
     Record,
-    /// The same, of a unit whose records have no linkage names.
-    Declaration,
-    /// The same, by a name that other functions may have.
-    SharedName,
+    /// The same, without a linkage name.
+    NameAlone,
     /// A relocation. gcc keeps the name of a replaced callee in DWARF, not in the code.
     Relocation,
 }
@@ -39,8 +35,7 @@ impl Callee {
     pub(crate) fn function(self) -> Option<(FuncId, CalleeSource)> {
         match self {
             Callee::Function(function) => Some((function, CalleeSource::Record)),
-            Callee::Declared(function) => Some((function, CalleeSource::Declaration)),
-            Callee::Unproven(function) => Some((function, CalleeSource::SharedName)),
+            Callee::ByName(function) => Some((function, CalleeSource::NameAlone)),
             Callee::Plain(_) | Callee::OtherModule(_) | Callee::Indirect | Callee::Unknown => None,
         }
     }

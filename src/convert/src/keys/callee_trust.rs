@@ -36,12 +36,11 @@ impl Index<'_, '_> {
         let doubt = self.doubt(unit, callee, named);
         match (doubt, named) {
             (Doubt::Lost, _) => None,
-            (_, CalleeSource::SharedName) => Some(CallHow::Unproven),
+            (_, CalleeSource::NameAlone) => Some(CallHow::NameAlone),
             (Doubt::None, CalleeSource::Record) => Some(CallHow::CallSite),
             (Doubt::None, CalleeSource::Relocation) => Some(CallHow::Relocation),
             (Doubt::Merged, _) => Some(CallHow::Merged),
-            (Doubt::None, CalleeSource::Declaration)
-            | (Doubt::Named, CalleeSource::Record | CalleeSource::Declaration) => Some(CallHow::Doubtful),
+            (Doubt::Named, CalleeSource::Record) => Some(CallHow::Doubtful),
             (Doubt::Named, CalleeSource::Relocation) => Some(CallHow::DoubtfulRelocation),
         }
     }

@@ -125,7 +125,7 @@ fn callees_of(
             {
                 Callee::Unknown
             }
-            Some(Some(function)) if has_lines_alone && !is_mangled(bytes) => Callee::Declared(function),
+            Some(Some(function)) if has_lines_alone && !is_mangled(bytes) => Callee::ByName(function),
             Some(Some(function)) => Callee::Function(function),
             Some(_) => Callee::Unknown,
             None => functions.variant(bytes).unwrap_or(Callee::OtherModule(name)),

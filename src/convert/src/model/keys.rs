@@ -21,15 +21,16 @@ pub enum CallHow {
     CallSite = 0,
     /// A kept relocation names the callee's symbol.
     Relocation = 1,
-    /// A call site, whose callee the compiler may have substituted for a function that it merged with it, or that has no linkage name.
+    /// A call site, whose callee the compiler may have substituted for a function that it merged with it.
     Doubtful = 2,
     /// A relocation with such a callee.
     DoubtfulRelocation = 3,
-    /// A call site or a relocation that rules nothing out: it has only the plain name of the callee, any caller may hide another function,
-    /// or the callee jumps to unknown code.
+    /// A call site or a relocation that rules nothing out: any caller may hide another function, or the callee jumps to unknown code.
     Unproven = 4,
     /// A call site of a unit in which gcc merged functions: it may mean another member of the group.
     Merged = 5,
+    /// A call site without the linkage name of its callee.
+    NameAlone = 6,
 }
 
 /// A function that another function reaches by tail calls.

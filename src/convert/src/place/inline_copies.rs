@@ -37,14 +37,15 @@ impl<'s, 'f> InlineCopies<'s, 'f> {
         let origin = placing.names.origin(id);
         let has_place = origin.file.is_some() || origin.line > 0;
         let rows = piece.rows().filter(|_| !has_place && piece.how == How::LiveRange)?;
+        let symbols = Some(self.at_start).filter(|symbols| symbols.len() <= MAX_DEFINITIONS);
         let has_one_symbol = || {
             let name = PlainName::new(placing.names.text(origin.name));
-            let mut named = self.at_start.iter().filter(|symbol| name.may_be_of(symbol.name));
-            let is_only =
-                named.next().is_some_and(|symbol| is_program_wide(symbol.name)) && named.next().is_none();
-            self.at_start.len() <= MAX_DEFINITIONS && is_only
+            let mut named = symbols?.iter().filter(|symbol| name.may_be_of(symbol.name));
+            let only = named.next().filter(|_| named.next().is_none());
+            only.filter(|symbol| is_program_wide(symbol.name))
         };
-        let known = self.of_origin.entry(id).or_insert_with(|| has_one_symbol().then(Vec::new)).as_mut()?;
+        let known =
+            self.of_origin.entry(id).or_insert_with(|| has_one_symbol().map(|_| Vec::new())).as_mut()?;
         let is_same =
             |(_, other): &&(_, Rows)| other.unit != rows.unit && placing.have_same_lines(*other, rows);
         let same = known.iter().find(is_same).map(|(function, _)| *function);

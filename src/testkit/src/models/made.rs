@@ -106,7 +106,8 @@ fn keys(program: &Program<'static>, choices: &mut Choices<'_>) -> Keys {
             CallHow::DoubtfulRelocation,
             CallHow::Unproven,
             CallHow::Merged,
-        ][choices.below(6)];
+            CallHow::NameAlone,
+        ][choices.below(7)];
         keys.calls.push(CallKey { return_addr, caller, callee, how });
         let target = choices.one_in(2).then_some(other);
         if target != Some(callee) {

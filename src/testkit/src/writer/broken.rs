@@ -93,7 +93,7 @@ pub fn calls() -> Vec<(&'static str, u32, Vec<u8>)> {
     add("a callee that is not there", CALLS, &|c| c.calls[0][2] = c.functions.len() as i64);
     add("a negative callee", CALLS, &|c| c.calls[0][2] = -1);
     add("a callee of many bits", CALLS, &|c| c.calls[0][2] = 1 << 40);
-    add("an unknown `how` of a call", CALLS, &|c| c.calls[0][3] = 6);
+    add("an unknown `how` of a call", CALLS, &|c| c.calls[0][3] = 7);
     add("a negative `how` of a call", CALLS, &|c| c.calls[0][3] = -1);
     add("a tail call before the one before it", TAILS, &|c| c.tails.swap(0, 1));
     add("two records of one tail call", TAILS, &|c| c.tails.insert(0, c.tails[0]));

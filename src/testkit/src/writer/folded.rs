@@ -178,7 +178,7 @@ impl Folded {
             let reached = reached.into_iter().filter_map(|target| target.checked_sub(1)).chain([callee]);
             let reached: BTreeSet<u32> = reached.filter(|function| every.contains(function)).collect();
             lost |= reached.is_empty();
-            (unknown, lost) = (unknown | (how == 4), lost | (how == 4));
+            (unknown, lost) = (unknown | matches!(how, 4 | 6), lost | (how == 4));
             unknown |= reached.is_empty() && !matches!(how, 2 | 5);
             merged |= how == 5;
             by_tail |= !every.contains(&callee);
@@ -216,7 +216,7 @@ impl Folded {
                 Some(Place::Group(group)) => Some(group),
                 _ => None,
             };
-            let how = |random: &mut Random| [0, 0, 0, 1, 2, 2, 4, 5][random.below(8) as usize];
+            let how = |random: &mut Random| [0, 0, 0, 1, 2, 2, 4, 5, 6][random.below(9) as usize];
             if random.below(8) == 0 {
                 continue;
             }

@@ -46,7 +46,7 @@ impl Index<'_, '_> {
     /// The target of calls of a callee, for comparing calls; `None` if the callee is not known.
     fn target(&self, callee: Callee) -> Option<CallTarget> {
         match callee {
-            Callee::Function(function) | Callee::Declared(function) | Callee::Unproven(function) => {
+            Callee::Function(function) | Callee::ByName(function) => {
                 Some(CallTarget::At(self.functions.starts[function.index()]))
             }
             Callee::OtherModule(name) => Some(CallTarget::OtherModule(name)),

@@ -4,7 +4,7 @@
 //! name too. The call's target shows an address, and mostly one of the functions there has the name. Example: the
 //! linker folded `_Z4areaRK6Square` and `_Z6volumeRK4Cube` at 0x2000, and the call to 0x2000 is recorded as a call of
 //! `area`. A folded function may have left no name at all, or the demangler may spell its name in another way than the
-//! compiler. So such a key rules no function out, and its callee only comes first.
+//! compiler. So such a key rules no function out: it makes its callee `likely`.
 
 use crate::keys::callee::Callee;
 use crate::keys::calls::key_builder::CallKeyBuilder;
@@ -41,7 +41,7 @@ impl Index<'_, '_> {
         let known = self.callee(unit, local);
         let Some(plain) = known.plain_name(&self.functions) else { return known };
         let target = self.functions.machine.call_before(return_addr);
-        target.and_then(|target| self.of_plain_name(plain, target.0)).map_or(known, Callee::Unproven)
+        target.and_then(|target| self.of_plain_name(plain, target.0)).map_or(known, Callee::ByName)
     }
 
     /// The only function of a plain name whose code begins at an address.
@@ -101,6 +101,6 @@ impl CallKeyBuilder<'_, '_, '_> {
             return known;
         }
         let mut found = targets.into_iter().filter_map(|target| self.index.of_plain_name(plain, target));
-        found.next().filter(|_| found.next().is_none()).map_or(known, Callee::Unproven)
+        found.next().filter(|_| found.next().is_none()).map_or(known, Callee::ByName)
     }
 }
