@@ -364,8 +364,7 @@ fn interpret<'f, E: Endianity>(
     let mut building = start_sequence(lines, program.offset());
     while let Some(&opcode) = program.bytes.get(program.at) {
         program.at += 1;
-        // Before the standard opcodes: a header may have fewer of them, and then special opcodes begin below 13 (DWARF 5
-        // 6.2.4).
+        // Tested first: a header with fewer standard opcodes has special opcodes below 13 (DWARF 5 6.2.4).
         if opcode >= machine.opcode_base {
             let (operations, by) = special[usize::from(opcode)];
             machine.advance(&mut registers, u64::from(operations));
@@ -416,8 +415,7 @@ fn interpret<'f, E: Endianity>(
                 let operations = u64::from((255 - machine.opcode_base) / machine.line_range);
                 machine.advance(&mut registers, operations);
             }
-            // Two plain bytes, which `minimum_instruction_length` does not multiply (DWARF 5 6.2.5.2). Assemblers for
-            // RISC-V write it: the linker may shorten the code, and can relocate a number of a fixed size.
+            // A plain number (DWARF 5 6.2.5.2). RISC-V assemblers write it: a linker that shortens code can relocate a fixed size.
             gimli::DW_LNS_fixed_advance_pc => {
                 let by = u64::from(program.by_gimli(Bytes::read_u16)?);
                 registers.address = registers.address.wrapping_add(by) & machine.address_mask;
