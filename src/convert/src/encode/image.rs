@@ -13,6 +13,7 @@ impl ImageInfo {
             big_endian: image.arch.big_endian,
             relocatable: image.kind == ImageKind::Relocatable,
             mach_o: image.format == Format::MachO,
+            // `Loaded::encoded` sets it.
             readable_names: false,
             image_base: image.image_base,
             sections: image

@@ -154,6 +154,8 @@ impl<'p, 'f> Functions<'p, 'f> {
         let pieces = &self.program.pieces;
         let after = pieces.partition_point(|piece| piece.start.0 < return_addr.0);
         let piece = &pieces[after.checked_sub(1)?];
+        // The end belongs to it, too: a call of a function that never returns may be the last instruction, with the
+        // return address behind it.
         (return_addr.0 <= piece.code().end).then_some(piece.owner)
     }
 

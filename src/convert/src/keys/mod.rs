@@ -52,6 +52,7 @@ pub(crate) use objects::class_units::units_with_needed_classes;
 /// those of vtables, those of code that a toolchain adds, those of methods that share their address with another function, and one that
 /// is local to its object: the search for keys asks whether there is any.
 pub(crate) fn with_needed_symbols<'f>(mut image: Image<'f>, symbols: &Symbols<'f>) -> Image<'f> {
+    // RISC-V code is read from its symbols on.
     if Machine::reads_all_symbols(&image) {
         return image;
     }

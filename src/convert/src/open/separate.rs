@@ -114,7 +114,9 @@ fn find_debug_file<'f>(
     // Several candidate paths may lead to one file. It is tried once, so that it is also counted once.
     let mut tried = HashSet::default();
     let mut is_new = |path: &Path, proof| match path.canonicalize() {
+        // By proof too: a file without a build id fails by its build id, and may still have the right checksum.
         Ok(real) => own.as_ref() != Some(&real) && tried.insert((real, matches!(proof, Proof::BuildId))),
+        // A path that cannot be resolved cannot be opened either.
         Err(_) => false,
     };
     for (path, proof) in candidates {
@@ -334,6 +336,8 @@ fn join_symbols<'f>(image: &mut Image<'f>, other: Image<'f>) {
     image
         .symbol_files
         .extend(ours.into_iter().map(|name| if theirs.contains(name) { &[][..] } else { name }));
+    // Either file may have lost its `.comment`: `strip` can remove it, and in a debug file it may have no bytes. A
+    // linker that can fold wins, since the other file's compilers alone look like GNU ld.
     image.linker = match (image.linker, other.linker) {
         (Linker::MayFoldAndForget, _) | (_, Linker::MayFoldAndForget) => Linker::MayFoldAndForget,
         (Linker::MayFoldAndLocalize, _) | (_, Linker::MayFoldAndLocalize) => Linker::MayFoldAndLocalize,

@@ -148,6 +148,7 @@ fn code_symbol<'f>(
     let section = image.sections.get(symbol.section as usize)?;
     let code = section.executable
         && section.range.start <= symbol.address
+        // Linkers give a symbol of an end (`_etext`) the section that ends there, so its address is behind that section.
         && symbol.address < section.range.end
         && symbol.kind != SymbolKind::Data
         && !symbol.name.is_empty();
@@ -160,6 +161,7 @@ fn code_symbol<'f>(
             0 => section.range.end,
             size => symbol.address.saturating_add(size).min(section.range.end),
         }),
+        // clang's parts have a size and no type (`f.__part.1`).
         function: typed || (symbol.size > 0 && names_part(symbol.name)),
         typed,
         indirect: symbol.kind == SymbolKind::Indirect,

@@ -29,10 +29,13 @@ impl CodeSections {
         let mut merged: Vec<AddressRange> = Vec::with_capacity(ranges.len());
         for range in ranges {
             match merged.last_mut() {
+                // Sections that only touch stay apart, since a range is cut at the end of the section in which it
+                // begins.
                 Some(last) if range.start < last.end => last.end = last.end.max(range.end),
                 _ => merged.push(range),
             }
         }
+        // In a program without code at 0, an address 0 is outside of all sections, and no symbol need decide.
         let at_zero = match merged.first() {
             Some(first) if first.start == 0 => {
                 let symbols = image.symbols.iter().filter(|s| s.address == 0 && !s.name.is_empty());

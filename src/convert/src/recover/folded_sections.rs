@@ -140,6 +140,7 @@ fn cut(code: &mut UnitCode<'_>, traces: &mut UnitTraces, parted: &[Parted]) {
         let of_lines = ranges.iter().map(|standing| clip(code, lines, standing.range)).collect();
         parts.insert((lines.start, lines.rows.start), of_lines);
     }
+    // Several sequences may begin at one address, so their rows are part of the key.
     let whole = |lines: &BareLines| (lines.start, lines.rows.start);
     let mut unclaimed: Vec<BareLines> = Vec::new();
     for lines in &traces.unclaimed {
@@ -151,6 +152,7 @@ fn cut(code: &mut UnitCode<'_>, traces: &mut UnitTraces, parted: &[Parted]) {
     // In a unit that has only bare lines.
     let others = parted.iter().filter_map(|(lines, _)| parts.remove(&whole(lines)));
     unclaimed.extend(others.flatten());
+    // `tombstones` and `gcc_icf` search the list by start.
     unclaimed.sort_by_key(|lines| lines.start);
     traces.unclaimed = unclaimed;
 }

@@ -82,6 +82,7 @@ pub(crate) fn find<'u, 'f>(
         addresses.into_iter().map(move |address| CodelessEntry { codeless, address })
     };
     let mut list: Vec<CodelessEntry> = found.into_iter().flat_map(entries).collect();
+    // The functions are added in this order, which must not be the order of a hash map.
     list.sort_unstable();
     let lines = FoldedLines::new(&recovered, &list);
     for CodelessEntry { codeless: id, address } in list {

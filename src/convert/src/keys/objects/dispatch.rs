@@ -62,6 +62,7 @@ pub(crate) fn parts(words: &Words<'_, '_>, address: u64, size: u64, width: u64) 
     let Some(end) = address.checked_add(size).filter(|_| (3..=MAX_WORDS).contains(&(size / width))) else {
         return parts;
     };
+    // The first table is that of the whole object, so the offset to its start is 0 (Itanium C++ ABI 2.5.2).
     if !matches!(words.at(address), None | Some(Word::Number(0))) {
         return parts;
     }

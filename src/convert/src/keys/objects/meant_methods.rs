@@ -55,6 +55,7 @@ pub(crate) struct TableWord<'a> {
 /// True for the linkage name of a method or destructor of the class whose methods' linkage names begin with `key`.
 fn is_of_key(name: &[u8], key: &[u8]) -> bool {
     let rest = nested(name).and_then(|name| name.strip_prefix(key));
+    // A length begins the name of a method, or of a member class. Constructors (`C1`) are in no table.
     rest.is_some_and(|rest| matches!(rest, [b'0'..=b'9', ..] | [b'D', b'0'..=b'2', ..]))
 }
 

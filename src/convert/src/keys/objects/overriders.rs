@@ -217,6 +217,7 @@ impl<'p> Dispatch<'_, 'p, '_> {
         let mut keys: Vec<VtableKey> = keys.take(most + 1).collect();
         let mut of_groups: Vec<Option<WordsOfGroups>> = Vec::new();
         let mut untold: Vec<(u16, GroupId)> = untold.into_iter().collect();
+        // In the same order on every run: with too many keys, the same ones are left out.
         untold.sort_unstable();
         for (slot, group) in untold {
             if keys.len() > most {

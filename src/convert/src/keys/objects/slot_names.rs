@@ -128,6 +128,7 @@ fn is_own(rest: &[u8]) -> bool {
     let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let len = std::str::from_utf8(&rest[..digits]).ok().and_then(|text| text.parse::<usize>().ok());
     let Some(after) = len.and_then(|len| rest.get(digits.checked_add(len)?..)) else { return false };
+    // A template is never virtual (C++ [temp.mem]), so no arguments follow the name.
     after.starts_with(b"E")
 }
 

@@ -99,6 +99,7 @@ impl<'f> TypeInfos<'f> {
                 break;
             }
             let ranges: Vec<AddressRange> = next.iter().map(|&address| reader.range(address)).collect();
+            // All types of a level at once, since this reads every relocation of the program.
             let words = Words::new(image, &ranges);
             let mut bases = Vec::new();
             for &address in &next {

@@ -48,6 +48,8 @@ pub(super) fn restore<'f>(
         let mut patches: Vec<(usize, usize, u64)> = Vec::new();
         for section in kept.sections().iter().filter(|section| section.target_name == name) {
             for relocation in section.iter().filter(|relocation| relocation.symbol != 0) {
+                // Only an address of a whole word can be a tombstone: a difference of two labels may be 0 for other
+                // reasons.
                 let Some(width) = relocator.absolute(relocation.kind).map(usize::from) else { continue };
                 let Ok(at) = usize::try_from(relocation.section_off) else { continue };
                 let Some(word) = at.checked_add(width).and_then(|end| bytes.get(at..end)) else { continue };

@@ -221,6 +221,8 @@ impl<'f> SymbolReader<'_, 'f> {
             self.mark(&raw, name, place, position);
             if let Some(mut symbol) = self.symbol(&raw, name, place, position) {
                 symbol.dynamic = dynamic;
+                // A linker makes hidden symbols local, and lists them after the symbols of all files. The `STT_FILE`
+                // before them is that of another object.
                 symbol.file = file.filter(|_| symbol.binding == Binding::Local && raw.visible);
                 self.hashes.push(hash(&(symbol.address, symbol.name)));
                 self.symbols.push(symbol);
@@ -237,6 +239,7 @@ impl<'f> SymbolReader<'_, 'f> {
                 match name[1] {
                     b'd' => MarkKind::Data,
                     b't' if self.machine == elf::EM_ARM => MarkKind::Thumb,
+                    // `$a` and `$x`; on C-SKY `$t` too, which on ARM means Thumb code.
                     _ => MarkKind::Code,
                 }
             }

@@ -211,6 +211,7 @@ impl<'a, 'f, Mach: MachHeader<Endian = Endianness>> MachReader<'a, 'f, Mach> {
             symbols,
             code_marks: Vec::new(),
             symbol_files: Vec::new(),
+            // No linker of Mach-O leaves its name. ld64 and ld64.lld can fold, and keep the symbols of folded functions.
             linker: if kind == ImageKind::Relocatable { Linker::NeverFolds } else { Linker::MayFold },
             debug,
             supplementary: None,
@@ -327,6 +328,7 @@ impl<'a, 'f, Mach: MachHeader<Endian = Endianness>> MachReader<'a, 'f, Mach> {
                 continue;
             }
             let flags = raw.n_type();
+            // `N_PEXT` is a private external symbol: visible to the static linker only, which makes it local.
             let binding = if !flags.is_ext() || flags.0 & macho::N_PEXT.0 != 0 {
                 Binding::Local
             } else if raw.n_desc(self.endian).0 & macho::N_WEAK_DEF.0 != 0 {
@@ -337,6 +339,7 @@ impl<'a, 'f, Mach: MachHeader<Endian = Endianness>> MachReader<'a, 'f, Mach> {
             symbols.push(Symbol {
                 name,
                 address,
+                // `nlist` has no size. Later steps take the next symbol for the end.
                 size: 0,
                 kind,
                 binding,

@@ -22,6 +22,7 @@ impl Processor {
 pub(super) fn marks(image: &Image<'_>) -> CodeMarks {
     let all = image.code_marks.iter().filter(|mark| mark.kind != MarkKind::Object);
     let mut marks: CodeMarks = all.map(|mark| (mark.address, mark.kind)).collect();
+    // Stable, since the last mark of an address counts.
     marks.sort_by_key(|mark| mark.0);
     // Of several marks at one address the last counts.
     marks.dedup_by(|next, before| {
@@ -67,6 +68,7 @@ impl<'f> Machine<'_, 'f> {
         let mut runs = Vec::new();
         let mut from = start;
         let mut mode = self.mode(start, section);
+        // Without mapping symbols (a stripped program) nothing shows whether ARM code is A32 or T32.
         if mode.is_none() && self.processor == Some(Processor::Arm) && !self.is_data(start, section) {
             return None;
         }
@@ -222,6 +224,8 @@ impl<'f> Machine<'_, 'f> {
             // a 32-bit call with 11.
             Processor::Arm => [4, 2].into_iter().find_map(|len| to(call_at(len)?.1)),
             Processor::RiscV { .. } => {
+                // If instructions begin at both places, the one that is 4 bytes away has only 2, and the call is the one
+                // behind it.
                 let len = [2, 4].into_iter().find(|len| self.begins(return_addr.wrapping_sub(*len)))?;
                 let (address, op) = call_at(len)?;
                 let before = address.wrapping_sub(4);
@@ -229,6 +233,7 @@ impl<'f> Machine<'_, 'f> {
                     Op::Call(Goal::Register(from, by)) if self.begins(before) => {
                         match self.inst_at(before).map(|inst| inst.op) {
                             Some(Op::Constant { to, value }) if to == from => {
+                                // JALR clears bit 0 of the sum (RISC-V ISA manual volume 1, 2.5).
                                 Some(Target::To(value.wrapping_add_signed(by) & !1))
                             }
                             _ => Some(Target::Anywhere),
@@ -260,6 +265,7 @@ impl<'f> Machine<'_, 'f> {
             let mut at = 0;
             while let Some(&half) = bytes.get(at..).and_then(|rest| rest.first_chunk::<2>()) {
                 bits[at / 128] |= 1 << (at / 2 % 64);
+                // An instruction of more than 32 bits is read as several, until the next known start.
                 let len = if half[0] & 3 == 3 { 4 } else { 2 };
                 let end = start.saturating_add((at + len) as u64);
                 // A known start lies within the instruction: the bytes before it were no instructions.

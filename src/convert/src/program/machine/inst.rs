@@ -205,6 +205,7 @@ impl<'c> Frame<'c> {
             Op::Call(_) => kept,
             _ => !op.written(),
         };
+        // Where a condition does not hold, the register keeps its old value.
         self.registers |= 1 << stack | if conditional { 0 } else { from_frame };
         passes
     }

@@ -90,6 +90,8 @@ impl Machine<'_, '_> {
     /// The start of the GOT, from which i386 code addresses its slots.
     fn offset_table(&self) -> Option<u64> {
         let named = |name: &str| self.image.sections.iter().find(|section| section.name == name);
+        // EBX has the address of `_GLOBAL_OFFSET_TABLE_`: the start of `.got.plt`, or of `.got` where GNU ld puts both
+        // into that (`-z now`).
         let find = || named(".got.plt").or_else(|| named(".got")).map(|section| section.range.start);
         *self.offset_table.get_or_init(find)
     }
@@ -98,6 +100,7 @@ impl Machine<'_, '_> {
     fn in_slot(&self, slot: u64) -> Option<u64> {
         match self.slots.get_or_init(|| self.read_slots()).get(slot) {
             Some(written) => written,
+            // No relocation: the linker itself wrote the address, as in a program that is not moved when it is loaded.
             None if self.is_slot(slot) => self.address_at(slot).filter(|address| self.is_code(*address)),
             None => None,
         }

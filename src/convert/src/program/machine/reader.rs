@@ -78,6 +78,7 @@ impl Slots {
 
     /// The same values, to be looked up. Of several of one slot the last counts.
     pub(super) fn sorted(mut self) -> Slots {
+        // Stable, since the last value of a slot counts.
         self.written.sort_by_key(|written| written.0);
         self.written.dedup_by(|next, kept| {
             let is_same = next.0 == kept.0;

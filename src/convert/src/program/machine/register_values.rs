@@ -135,6 +135,7 @@ impl Follower {
     #[inline]
     pub(super) fn arrive(&mut self, address: u64) {
         while let Some((place, state)) = self.joins.take_until(address) {
+            // A jump may lead between two instructions, where other instructions are hidden. That is no way to this one.
             if place == address {
                 match self.ended {
                     true => self.state = *state,

@@ -45,6 +45,7 @@ impl InstRun<'_> {
         while at < self.bytes.len() {
             let (rest, address) = (&self.bytes[at..], self.start.wrapping_add(at as u64));
             let Some(inst) = self.mode.decode(rest, address, &mut block) else {
+                // With fewer bytes than the longest instruction has, one is cut off at the end. With more, its length is unknown.
                 return rest.len() < MAX_INSTRUCTION;
             };
             see(address, inst);
@@ -97,6 +98,7 @@ fn by_values(
     let mut found = Vec::new();
     let mut joins = joins.iter().peekable();
     for run in runs {
+        // Between two runs are data, and no code runs on over these.
         values.forget();
         run.each(|address, inst| {
             while joins.next_if(|join| **join <= address).is_some() {

@@ -93,6 +93,8 @@ impl X86Code<'_> {
     /// The calls. `begins`: see [`Machine::slot_calls`].
     fn calls(&self, begins: &dyn Fn(u64) -> u64) -> Vec<SlotCall> {
         let start = self.start;
+        // Without the targets of backward jumps, since not all code is read. The word is in the call instruction and the
+        // same on every way; that an object holds the table is only likely.
         let (mut decoder, mut follower) = (self.decoder(), self.follower(Vec::new()));
         let mut info = InstructionInfoFactory::new();
         let mut now = Instruction::default();
@@ -305,7 +307,7 @@ fn of_runs(runs: &[InstRun<'_>]) -> Vec<SlotCall> {
                         Goal::To(to) => Some(to),
                         _ => None,
                     };
-                    // `inst` does not distinguish conditional jumps: the code after one may be reached from it.
+                    // Every jump counts as conditional: the code after one may be reached from it.
                     Effect::Jump { to, ends: false }
                 }
                 Op::Return => Effect::Jump { to: None, ends: true },

@@ -59,6 +59,7 @@ pub(super) fn flows(bytes: &[u8], start: u64, wide: bool) -> Option<Vec<Flow>> {
     }
     let is_whole = |flow: &Flow| match *flow {
         Flow::Jump(Target::To(to)) => {
+            // A jump out of the code may go to any byte.
             let at = to.wrapping_sub(start);
             at >= bytes.len() as u64 || begins[(at / 64) as usize] >> (at % 64) & 1 != 0
         }

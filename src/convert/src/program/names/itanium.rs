@@ -203,10 +203,13 @@ pub(super) fn own_component_at(name: &[u8]) -> Option<(Component<'_>, usize)> {
             }
             b'I' if nested && last.is_some() => at = after_arguments(rest, at + 1)?,
             b'S' => at = after_substitution(rest, at)?,
+            // `cl` is `operator()` (5.1.3): the function of a lambda.
             b'c' if rest.get(at + 1) == Some(&b'l') => {
                 last = Some(CALL);
                 at += 2;
             }
+            // An ABI tag (`4nameB5cxx11`, of a function that returns a `std::string`) is no component: the name before
+            // it stays.
             b'B' if last.is_some() => at = counted(rest, at + 1).end,
             b'E' if nested => return last.map(|name| (Component::Plain(name), at + 2)),
             kind @ (b'C' | b'D') if nested => {
@@ -240,8 +243,11 @@ fn after_arguments(name: &[u8], mut at: usize) -> Option<usize> {
             }
             b'S' => after_substitution(name, at)?,
             b'T' => at + 1 + name[at..].iter().position(|byte| *byte == b'_')?,
+            // `nullptr_t`, the character types, `auto`, `decltype(auto)`, and a pack. More text follows the others:
+            // vectors (`Dv`), `decltype` (`DT`).
             b'D' if matches!(name.get(at + 1)?, b'p' | b'n' | b'i' | b's' | b'u' | b'a' | b'c') => at + 2,
             b'P' | b'R' | b'O' | b'K' | b'V' => at + 1,
+            // A vendor's type: a name follows, and perhaps arguments.
             b'u' => return None,
             byte if byte.is_ascii_lowercase() => at + 1,
             _ => return None,

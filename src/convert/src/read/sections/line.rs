@@ -359,9 +359,12 @@ fn interpret<'f, E: Endianity>(
     let mut registers = Registers::reset();
     // Most rows take more than four bytes of the program.
     lines.rows.reserve((program.bytes.len() / 4).min(RESERVED_ROWS));
+    // A sequence begins at the first opcode after the header or after an end of sequence. The opcodes before its
+    // `DW_LNE_set_address` count: clang begins with `DW_LNS_set_file`, and `DW_AT_LLVM_stmt_sequence` refers to that.
     let mut building = start_sequence(lines, program.offset());
     while let Some(&opcode) = program.bytes.get(program.at) {
         program.at += 1;
+        // Tested first: a header with fewer standard opcodes has special opcodes below 13 (DWARF 5 6.2.4).
         if opcode >= machine.opcode_base {
             let (operations, by) = special[usize::from(opcode)];
             machine.advance(&mut registers, u64::from(operations));
@@ -412,6 +415,7 @@ fn interpret<'f, E: Endianity>(
                 let operations = u64::from((255 - machine.opcode_base) / machine.line_range);
                 machine.advance(&mut registers, operations);
             }
+            // A plain number (DWARF 5 6.2.5.2). RISC-V assemblers write it: a linker that shortens code can relocate a fixed size.
             gimli::DW_LNS_fixed_advance_pc => {
                 let by = u64::from(program.by_gimli(Bytes::read_u16)?);
                 registers.address = registers.address.wrapping_add(by) & machine.address_mask;
@@ -443,6 +447,8 @@ fn row(lines: &mut Lines, registers: &Registers, building: &mut OpenSequence, co
         Some(true) => {}
         Some(false) => return,
         None => {
+            // The first row decides for all: a sequence mostly has one `DW_LNE_set_address`, which is a tombstone or is
+            // not.
             let live = code.contains(registers.address);
             building.live = Some(live);
             if !live {
@@ -487,6 +493,7 @@ fn end_sequence(lines: &mut Lines, registers: &Registers, building: OpenSequence
     let rows = &mut lines.rows[building.first_row..];
     if !building.ordered {
         lines.unordered += 1;
+        // Stable: of several rows at one address the last one counts, as in a program that is in order.
         rows.sort_by_key(|row| row.address);
         let mut kept = 0;
         for i in 1..rows.len() {
@@ -498,6 +505,7 @@ fn end_sequence(lines: &mut Lines, registers: &Registers, building: OpenSequence
         lines.rows.truncate(building.first_row + kept + 1);
     }
     let end = registers.address;
+    // A row at the end covers no code. A sequence that has no other row is empty.
     while lines.rows[building.first_row..].last().is_some_and(|row| row.address >= end) {
         lines.rows.pop();
     }

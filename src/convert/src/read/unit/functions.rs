@@ -44,6 +44,8 @@ impl Assign<'_> {
                 sequence.start <= start && start < sequence.end
             };
             let own = function.own_sequence.filter(covers);
+            // dsymutil joins sequences, and then several functions may name one. The rows of each are those in its own
+            // range, so nothing is left to compare.
             let whole = own.is_none_or(|own| self.lines.sequences[own].start == start);
             let rows = if whole && self.is_shared(start) {
                 // Each range gets a copy of the segments, and there may be any number of ranges.

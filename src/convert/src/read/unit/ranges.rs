@@ -65,6 +65,8 @@ pub(crate) fn subprogram_ranges<'f, E: Endianity>(
     let (mut live, mut dead) = (Vec::new(), Vec::new());
     for (index, AddressRange { start, end }) in all.into_iter().enumerate() {
         let Some(section) = unit.code.section(start).filter(|_| start < end) else {
+            // The first range of a list is taken for the entry's, since an erased address cannot be compared with the
+            // entry's.
             dead.push(DeadRange { len: end - start, part: index > 0 });
             continue;
         };
@@ -92,6 +94,7 @@ pub(crate) fn subprogram_ranges<'f, E: Endianity>(
         Some(value) => address(value),
         None => low_pc,
     };
+    // A list may begin with a cold part, and later steps take the first piece of a function for its entry.
     if let Some(entry) = entry
         && let Some(at) = live.iter().position(|range| range.start == entry)
     {
@@ -119,6 +122,7 @@ pub(crate) fn was_restored<'f, E: Endianity>(
     };
     let split = unit.dwarf.file_type == gimli::DwarfFileType::Dwo;
     match (addresses.low_pc, addresses.ranges) {
+        // The linker relocates only the program: a `.dwo` refers to addresses there and has no relocations of its own.
         (Some(AttributeValue::DebugAddrIndex(index)), _) => indexed(index),
         (Some(_), _) => !split && restored.any(DebugSection::Info, bytes.start, bytes.end),
         (None, Some(list)) => {
@@ -155,6 +159,8 @@ pub(crate) fn folded_range<'f, E: Endianity>(
     let section = unit.code.section(sequence.start)?;
     let len = match addresses.high_pc {
         Some(AttributeValue::Udata(len)) => len,
+        // No length survives if `DW_AT_high_pc` was an address (always before DWARF 4), or if the function has
+        // `DW_AT_ranges`.
         _ => sequence.end - sequence.start,
     };
     // A function that is longer than the rest of the section was not folded here.
@@ -226,6 +232,8 @@ fn visit_list<'f, E: Endianity>(
             break;
         }
         let is_base = matches!(entry, gimli::RawRngListEntry::BaseAddressx { .. });
+        // lld and mold write 1, since a pair of zeros ends the list (DWARF 4 2.17.3). gimli skips the pair as an empty range,
+        // but it shows that a range of the function was erased.
         if let gimli::RawRngListEntry::AddressOrOffsetPair { begin: 1, end: 1 } = entry {
             visit(AddressRange { start: 1, end: 1 });
             continue;

@@ -49,9 +49,13 @@ pub(crate) fn compiler<'f, E: Endianity>(
         keeps_callees: producer.keeps_callees,
         merges_nothing: producer.merges_nothing,
         rewrites: match producer.keeps_callees {
+            // gcc names the function that the source called, so its calls can be trusted. With `-flto` that does not
+            // hold.
             true => producer.of_link.then_some(Together::Program),
             // rustc and Swift always run LLVM's MergeFunctions, clang only with an option.
             false if producer.merges || is(gimli::DW_LANG_Rust) || is(gimli::DW_LANG_Swift) => {
+                // LLVM writes one abbreviation table for all units of an object, so its offset shows which units were
+                // compiled together.
                 Some(Together::Object(unit.unit.header.debug_abbrev_offset().0 as u64))
             }
             false => None,

@@ -73,6 +73,7 @@ pub(crate) fn subprogram<'f, E: Endianity>(
             gimli::DW_AT_call_all_tail_calls | gimli::DW_AT_GNU_all_tail_call_sites => {
                 all_tail_calls |= attribute.is_set();
             }
+            // `all_source_calls` promises more: also the calls that were inlined or removed (DWARF 5 3.3.1.3).
             gimli::DW_AT_call_all_calls
             | gimli::DW_AT_call_all_source_calls
             | gimli::DW_AT_GNU_all_call_sites
@@ -178,6 +179,7 @@ impl<'f, E: Endianity> SubprogramEntry<'f, E> {
             tree: InlineTree::default(),
             lost,
             calls: Vec::new(),
+            // A promise of all calls includes the tail calls (DWARF 5 3.3.1.3), and compilers write just one of the two.
             all_tail_calls: self.all_tail_calls | self.all_calls,
             all_calls: self.all_calls,
         })

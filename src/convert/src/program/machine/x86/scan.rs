@@ -61,6 +61,8 @@ const TOGETHER: usize = 16;
 /// before and from the first place. Without branches, so that it compiles to vector instructions: most places begin
 /// no jump, and a processor cannot predict which do.
 fn leaving(bytes: &[u8; TOGETHER + 1], before: usize, after: usize) -> u32 {
+    // Cut so that all sums fit into 8 bits. Far from both ends, a few more places pass than jump out: `look` compares
+    // exactly.
     let (low, high) = (-2 - before.min(100) as i8, after.min(127) as i8 - 2);
     let mut found = [0; TOGETHER];
     for at in 0..TOGETHER {
