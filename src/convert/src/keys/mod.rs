@@ -36,6 +36,7 @@ use crate::keys::calls::key_builder::MAX_MATCHING_STEPS;
 use crate::keys::functions::Functions;
 use crate::keys::index::Index;
 use crate::keys::objects::class_units::{is_of_method, is_of_object, is_table};
+use crate::keys::replaced::MAX_COMPARISONS;
 use crate::merge::units::Records;
 use crate::model::{ClassUnit, ImageAddr, Keys};
 use crate::open::Image;
@@ -90,10 +91,10 @@ pub(crate) fn keys<'f>(
     );
     let (starts, most) = (&index.functions.starts, index.most_reach());
     std::mem::take(&mut index.cut_reach).report(starts, most, diagnostics);
-    if capped {
+    if capped || index.replaced.is_short {
         diagnostics.add(Kind::Cap(Cap::CallMatching), 0, || {
             format!(
-                "gave up after {MAX_MATCHING_STEPS} steps of matching calls to folded functions: some calls stay `ambiguous`"
+                "gave up after {MAX_MATCHING_STEPS} steps of matching calls to folded functions, or {MAX_COMPARISONS} comparisons of their names: some calls stay `ambiguous`"
             )
         });
     }

@@ -44,8 +44,18 @@ impl Index<'_, '_> {
         target.and_then(|target| self.of_plain_name(plain, target.0)).map_or(known, Callee::ByName)
     }
 
-    /// The only function of a plain name whose code begins at an address.
+    /// The only function of a plain name whose code begins at an address. `None` too if a linker may have put another function there in its
+    /// place, or if it has the name as an alias, which may be one of another function.
     fn of_plain_name(&self, plain: &[u8], address: u64) -> Option<FuncId> {
+        let is_meant = |function: &FuncId| {
+            let is_alias = |alias: &NameId| self.functions.text(*alias) == plain;
+            let aliases = &self.functions.program.functions[function.index()].aliases;
+            !self.replaced.contains(*function) && !aliases.iter().any(is_alias)
+        };
+        self.named_at(plain, address).filter(is_meant)
+    }
+
+    fn named_at(&self, plain: &[u8], address: u64) -> Option<FuncId> {
         let has_name = |function: &FuncId| self.functions.has_plain_name(*function, plain);
         match self.owner_at(address)? {
             Owner::Function(function) => Some(function).filter(has_name),
