@@ -41,11 +41,11 @@ impl Index<'_, '_> {
         let known = self.callee(unit, local);
         let Some(plain) = known.plain_name(&self.functions) else { return known };
         let target = self.functions.machine.call_before(return_addr);
-        target.and_then(|target| self.of_plain_name(plain, target.0)).map_or(known, Callee::ByName)
+        target.and_then(|target| self.of_plain_name(plain, target)).map_or(known, Callee::ByName)
     }
 
     /// The only function of a plain name whose code begins at an address.
-    fn of_plain_name(&self, plain: &[u8], address: u64) -> Option<FuncId> {
+    fn of_plain_name(&self, plain: &[u8], address: ImageAddr) -> Option<FuncId> {
         let has_name = |function: &FuncId| self.functions.has_plain_name(*function, plain);
         match self.owner_at(address)? {
             Owner::Function(function) => Some(function).filter(has_name),
@@ -94,7 +94,7 @@ impl CallKeyBuilder<'_, '_, '_> {
         let Some(plain) = known.plain_name(&self.index.functions) else { return known };
         let target =
             |(_, callee): &(_, Callee)| Some(self.index.functions.starts[callee.function()?.0.index()]);
-        let mut targets: Vec<u64> = survivor.iter().filter_map(target).collect();
+        let mut targets: Vec<ImageAddr> = survivor.iter().filter_map(target).collect();
         targets.sort_unstable();
         targets.dedup();
         if !self.steps.spend(targets.len()) {

@@ -72,7 +72,7 @@ pub(crate) fn keys<'u, 'f>(
     let mut classes = Classes::new(&units, &keys_of_tables(image));
     let types = types_of_tables(index, image, &classes, &words);
     if let Some(cap) = types.cut {
-        class_caps::cut_types(cap, ranges[0].start, diagnostics);
+        class_caps::cut_types(cap, ranges[0].start.0, diagnostics);
     }
     classes.add_types(&types);
     let classes = classes;
@@ -116,7 +116,7 @@ pub(crate) fn keys<'u, 'f>(
         class_caps::long_table(point, diagnostics);
     }
     if scan.dispatch.looked_at > MAX_LOOKED_AT {
-        class_caps::many_members(ranges[0].start, diagnostics);
+        class_caps::many_members(ranges[0].start.0, diagnostics);
     }
     scan.finish(image, slot_calls, diagnostics)
 }
@@ -146,9 +146,9 @@ fn class_units<'u, 'f>(
 fn table_ranges(image: &Image<'_>) -> Vec<AddressRange> {
     let is_any = |symbol: &&Symbol<'_>| is_table(symbol) || is_construction_vtable(symbol.name);
     let any = image.symbols.iter().filter(is_any);
-    let range = |symbol: &Symbol<'_>| AddressRange {
-        start: symbol.address,
-        end: symbol.address.saturating_add(symbol.size),
+    let range = |symbol: &Symbol<'_>| {
+        let start = ImageAddr(symbol.address);
+        AddressRange::new(start, start.saturating_add(symbol.size))
     };
     let mut ranges: Vec<AddressRange> = any.map(range).collect();
     ranges.sort_unstable();
@@ -167,9 +167,9 @@ fn has_methods(
 ) -> bool {
     let code = |method: &&Method<'_>| method.is_virtual && !method.is_pure && !method.is_destructor();
     let mut methods = classes.list[class].methods.iter().filter(code);
-    let here: HashSet<u64> = (0..(size / width.max(1)).min(MAX_WORDS))
+    let here: HashSet<ImageAddr> = (0..(size / width.max(1)).min(MAX_WORDS))
         .filter_map(|at| match words.at(address + at * width)? {
-            Word::Number(number) => Some(number.cast_unsigned()),
+            Word::Number(number) => Some(ImageAddr(number.cast_unsigned())),
             _ => None,
         })
         .collect();
@@ -199,7 +199,7 @@ impl TableScan<'_, '_, '_> {
             if self.work > MAX_WORK {
                 break;
             }
-            self.dispatch.look_at(range.start, range.len());
+            self.dispatch.look_at(range.start.0, range.len());
         }
     }
 

@@ -9,7 +9,7 @@
 use crate::keys::objects::dispatch::{Dispatch, MAX_WORDS, TableRange};
 use crate::keys::objects::hierarchy::Signature;
 use crate::keys::objects::meant_methods::TableClass;
-use crate::model::{FuncId, GroupId, Owner};
+use crate::model::{FuncId, GroupId, ImageAddr, Owner};
 use crate::util::hash::HashMap;
 
 /// Words and methods looked at for guesses. Beyond it there are no more guesses, which is not reported: a guess only orders the functions
@@ -119,7 +119,7 @@ impl Dispatch<'_, '_, '_> {
     }
 
     /// The place in the symbol table of a method's symbol at an address.
-    fn symbol_number(&mut self, start: u64, function: FuncId) -> Option<u32> {
+    fn symbol_number(&mut self, start: ImageAddr, function: FuncId) -> Option<u32> {
         let len = self.method_symbols.at(self.index, self.image, start).len();
         if !self.looks_for_guess(len) {
             return None;

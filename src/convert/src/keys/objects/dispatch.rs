@@ -24,7 +24,7 @@ use crate::keys::objects::method_symbols::MethodSymbols;
 use crate::keys::objects::slot_names::SlotNames;
 use crate::keys::objects::vtables::{Word, Words};
 use crate::keys::tail_calls::{JumpsOf, Reach};
-use crate::model::{FuncId, GroupId, Owner};
+use crate::model::{FuncId, GroupId, ImageAddr, Owner};
 use crate::open::Image;
 use crate::program::names::itanium::thunk_target;
 use crate::toolchain::itanium_abi::is_no_method;
@@ -189,7 +189,7 @@ impl<'a, 'p, 'f> Dispatch<'a, 'p, 'f> {
     }
 
     /// The function or the group whose code begins at an address.
-    pub(crate) fn owner_at(&self, address: u64) -> Option<Owner> {
+    pub(crate) fn owner_at(&self, address: ImageAddr) -> Option<Owner> {
         self.index.owner_at(address)
     }
 
@@ -197,7 +197,7 @@ impl<'a, 'p, 'f> Dispatch<'a, 'p, 'f> {
     pub(crate) fn owner_at_word(&self, place: u64) -> Option<Owner> {
         match self.words.at(place)? {
             Word::Named(name) => self.members.program_wide(name).map(Owner::Function),
-            Word::Number(address) => self.owner_at(address.cast_unsigned()),
+            Word::Number(address) => self.owner_at(ImageAddr(address.cast_unsigned())),
             Word::Object(..) | Word::Unknown => None,
         }
     }
@@ -334,7 +334,9 @@ impl<'a, 'p, 'f> Dispatch<'a, 'p, 'f> {
     /// True for the word of a function.
     pub(crate) fn is_function(&self, word: Option<Word<'_>>) -> bool {
         match word {
-            Some(Word::Number(number)) => self.index.functions.machine.is_code(number.cast_unsigned()),
+            Some(Word::Number(number)) => {
+                self.index.functions.machine.is_code(ImageAddr(number.cast_unsigned()))
+            }
             Some(Word::Named(_)) => true,
             Some(Word::Object(..) | Word::Unknown) | None => false,
         }
@@ -368,7 +370,7 @@ impl<'a, 'p, 'f> Dispatch<'a, 'p, 'f> {
                 let method = thunk_target(name);
                 return Some(vec![self.members.program_wide(method.as_deref().unwrap_or(name))?]);
             }
-            Word::Number(address) => address.cast_unsigned(),
+            Word::Number(address) => ImageAddr(address.cast_unsigned()),
             Word::Object(..) | Word::Unknown => return None,
         };
         let program = self.index.functions.program;
@@ -435,7 +437,7 @@ impl<'a, 'p, 'f> Dispatch<'a, 'p, 'f> {
                     self.named(line, name).filter(|function| !self.replaces_of_line(line, *function))?
                 }
                 Word::Number(address) => {
-                    let address = address.cast_unsigned();
+                    let address = ImageAddr(address.cast_unsigned());
                     let own = if number == 0 { self.declared(class, slot, address) } else { None };
                     let is_crowded = || matches!(self.owner_at(address), Some(Owner::Group(group)) if crowded.contains(&group));
                     own.or_else(|| self.alone(line, address).filter(|_| !is_crowded()))?
@@ -463,7 +465,7 @@ impl<'a, 'p, 'f> Dispatch<'a, 'p, 'f> {
     }
 
     /// The method of this slot number in the class's first table, if the table's word leads to its code.
-    pub(crate) fn declared(&self, class: usize, slot: u16, address: u64) -> Option<FuncId> {
+    pub(crate) fn declared(&self, class: usize, slot: u16, address: ImageAddr) -> Option<FuncId> {
         let (class, name) = self.classes.declared(class, slot)?;
         let function = self.members.function(&self.classes.list[class], name)?;
         (self.index.functions.starts[function.index()] == address).then_some(function)
@@ -471,7 +473,7 @@ impl<'a, 'p, 'f> Dispatch<'a, 'p, 'f> {
 
     /// The only function of these classes at an address, or behind the thunks there. `None` if LLVM may have put it in the place of
     /// another one.
-    pub(crate) fn alone(&self, line: &[usize], address: u64) -> Option<FuncId> {
+    pub(crate) fn alone(&self, line: &[usize], address: ImageAddr) -> Option<FuncId> {
         let program = self.index.functions.program;
         let members = match self.owner_at(address)? {
             Owner::Function(function) => vec![function],

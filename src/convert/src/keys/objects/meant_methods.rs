@@ -20,7 +20,7 @@ use crate::keys::objects::dispatch::Dispatch;
 use crate::keys::objects::hierarchy::Signature;
 use crate::keys::objects::slot_names::MAX_TOGETHER;
 use crate::keys::objects::vtables::Word;
-use crate::model::{FuncId, GroupId, Owner};
+use crate::model::{FuncId, GroupId, ImageAddr, Owner};
 use crate::program::names::itanium::{nested, thunk_target};
 use crate::util::hash::HashSet;
 
@@ -215,7 +215,13 @@ impl<'p> Dispatch<'_, 'p, '_> {
     }
 
     /// The only member of the group at an address that a word of this table of the class may mean.
-    pub(crate) fn only_here(&self, class: usize, line: &[usize], address: u64, point: u64) -> Option<FuncId> {
+    pub(crate) fn only_here(
+        &self,
+        class: usize,
+        line: &[usize],
+        address: ImageAddr,
+        point: u64,
+    ) -> Option<FuncId> {
         let Some(Owner::Group(group)) = self.owner_at(address) else { return None };
         let of_class = TableClass::Known { class, line, numbered: true };
         match self.related_here(&of_class, group, point)[..] {

@@ -8,7 +8,7 @@ use crate::keys::objects::dispatch::{MAX_WORDS, points};
 use crate::keys::objects::hierarchy::{Classes, MAX_ANCESTORS};
 use crate::keys::objects::type_info::{TypeId, TypeInfos, led_to, without_bounds};
 use crate::keys::objects::vtables::{Word, Words};
-use crate::model::Owner;
+use crate::model::{ImageAddr, Owner};
 use crate::open::Image;
 use crate::toolchain::itanium_abi::{class_of_vtable, is_thunk};
 use crate::util::hash::{HashMap, HashSet};
@@ -66,7 +66,7 @@ pub(crate) fn types_of_tables<'f>(
 fn leads_into_group(index: &Index<'_, '_>, word: Word<'_>) -> bool {
     match word {
         Word::Named(_) => true,
-        Word::Number(address) => match index.owner_at(address.cast_unsigned()) {
+        Word::Number(address) => match index.owner_at(ImageAddr(address.cast_unsigned())) {
             Some(Owner::Group(_)) => true,
             Some(Owner::Function(function)) => {
                 let symbol = index.functions.program.functions[function.index()].symbol;

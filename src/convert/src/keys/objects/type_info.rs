@@ -9,7 +9,7 @@
 
 use crate::diagnostics::ClassCap;
 use crate::keys::objects::vtables::{Word, Words};
-use crate::model::AddressRange;
+use crate::model::{AddressRange, ImageAddr};
 use crate::open::Image;
 use crate::toolchain::itanium_abi::{Bases, bases_of_type_info, class_of_type_info, class_of_vtable};
 use crate::util::hash::{HashMap, HashSet};
@@ -171,7 +171,8 @@ impl<'f> TypeReader<'_, 'f> {
     fn range(&mut self, address: u64) -> AddressRange {
         let listed = self.listed(address).unwrap_or_default();
         let len = 3 * self.width + 8 + 2 * self.width * listed;
-        AddressRange { start: address, end: address.saturating_add(len) }
+        let start = ImageAddr(address);
+        AddressRange::new(start, start.saturating_add(len))
     }
 
     fn kind(&self, word: Word<'f>) -> Option<Bases> {

@@ -1,6 +1,6 @@
 //! The words of vtables and type information at run time: the words of the file, and the loader's values for relocated ones.
 
-use crate::model::AddressRange;
+use crate::model::{AddressRange, ImageAddr};
 use crate::open::{Image, RelocationSymbol};
 use crate::program::machine::{EM_AARCH64, EM_X86_64};
 use crate::util::hash::HashMap;
@@ -54,7 +54,7 @@ impl<'i, 'f> Words<'i, 'f> {
             // Relocations are mostly in the order of their places: the next one is before the same table as the last, or in it.
             let mut after = 0;
             section.iter().for_each(|relocation| {
-                let place = relocation.section_off;
+                let place = ImageAddr(relocation.section_off);
                 let is_next = |after: usize| {
                     after.checked_sub(1).is_none_or(|before| tables[before].start <= place)
                         && tables.get(after).is_none_or(|table| place < table.start)
@@ -75,7 +75,7 @@ impl<'i, 'f> Words<'i, 'f> {
                     _ => Word::Unknown,
                 };
                 // On some processors two relocations of one place add up.
-                written.entry(place).and_modify(|known| *known = Word::Unknown).or_insert(word);
+                written.entry(place.0).and_modify(|known| *known = Word::Unknown).or_insert(word);
             });
         }
         Words { image, written }

@@ -1,6 +1,6 @@
 //! Control flow: what the decoders of all processors return for an instruction, and what is collected for a range.
 
-use std::ops::Range;
+use crate::model::{AddressRange, ImageAddr};
 
 /// The jumps out of a range of code.
 #[derive(Default)]
@@ -12,12 +12,12 @@ pub(crate) struct Jumps {
     pub(crate) anywhere: bool,
     /// The GOT slots that jumps go through (`-fno-plt`), in which the loader writes function addresses: sorted, each
     /// once.
-    pub(crate) slots: Vec<u64>,
+    pub(crate) slots: Vec<ImageAddr>,
     /// Targets outside of the range, or at its start: sorted, each as often as a jump goes there.
-    pub(crate) targets: Vec<u64>,
+    pub(crate) targets: Vec<ImageAddr>,
     /// Targets of short jumps (127 bytes). Most such places are no jumps, so a target counts only if a function
     /// begins there.
-    pub(crate) short: Vec<u64>,
+    pub(crate) short: Vec<ImageAddr>,
 }
 
 /// Control flow at an instruction, other than to the next one.
@@ -51,21 +51,23 @@ impl Jumps {
     pub(super) fn judge(
         &mut self,
         found: impl IntoIterator<Item = Target>,
-        code: Range<u64>,
-        first: impl Fn(u64, u8) -> Option<u64>,
-        is_slot: impl Fn(u64) -> bool,
+        code: AddressRange,
+        first: impl Fn(ImageAddr, u8) -> Option<ImageAddr>,
+        is_slot: impl Fn(ImageAddr) -> bool,
     ) {
         for jump in found {
             self.indirect |= !matches!(jump, Target::To(_));
-            let is_within = |place: u64| place != code.start && code.contains(&place);
+            let is_within = |place: ImageAddr| place != code.start && code.contains(place);
             match jump {
-                Target::To(target) if is_within(target) => {}
-                Target::To(target) => self.targets.push(target),
+                Target::To(target) if is_within(ImageAddr(target)) => {}
+                Target::To(target) => self.targets.push(ImageAddr(target)),
                 Target::Table => {}
                 // A table of functions contains no address within one.
-                Target::TableAt(table, size) => self.anywhere |= !first(table, size).is_some_and(is_within),
-                Target::Near(place) => self.anywhere |= !is_within(place),
-                Target::Through(slot) if is_slot(slot) => self.slots.push(slot),
+                Target::TableAt(table, size) => {
+                    self.anywhere |= !first(ImageAddr(table), size).is_some_and(is_within);
+                }
+                Target::Near(place) => self.anywhere |= !is_within(ImageAddr(place)),
+                Target::Through(slot) if is_slot(ImageAddr(slot)) => self.slots.push(ImageAddr(slot)),
                 Target::Through(_) | Target::Anywhere => self.anywhere = true,
             }
         }

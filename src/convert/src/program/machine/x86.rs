@@ -12,6 +12,7 @@ use iced_x86::{
 };
 
 use super::flow::{Flow, Hop, Target};
+use crate::model::ImageAddr;
 
 /// Instructions before a jump that are searched for the load from its table.
 const WINDOW: usize = 8;
@@ -68,19 +69,18 @@ pub(super) fn flows(bytes: &[u8], start: u64, wide: bool) -> Option<Vec<Flow>> {
 }
 
 /// The calls of code at `start`: where each returns to, and where it goes; `None` where not all of it is instructions.
-pub(super) fn calls(bytes: &[u8], start: u64, wide: bool) -> Option<Vec<(u64, Target)>> {
+pub(super) fn calls(bytes: &[u8], start: u64, wide: bool) -> Option<Vec<(ImageAddr, Target)>> {
     let mut calls = Vec::new();
     for now in &mut decoder(bytes, start, wide) {
         if now.is_invalid() {
             return None;
         }
-        match now.flow_control() {
-            FlowControl::Call => calls.push((now.next_ip(), near(&now))),
-            FlowControl::IndirectCall => {
-                calls.push((now.next_ip(), in_memory(&now, wide).unwrap_or(Target::Anywhere)));
-            }
-            _ => {}
-        }
+        let target = match now.flow_control() {
+            FlowControl::Call => near(&now),
+            FlowControl::IndirectCall => in_memory(&now, wide).unwrap_or(Target::Anywhere),
+            _ => continue,
+        };
+        calls.push((ImageAddr(now.next_ip()), target));
     }
     Some(calls)
 }

@@ -6,7 +6,7 @@ use std::ops::Range;
 use gimli::{AttributeValue, RawRngListEntry};
 
 use crate::diagnostics::{Cap, Diagnostics, Kind};
-use crate::model::{AddressRange, DieOffset, MAX_PIECE};
+use crate::model::{AddressRange, DieOffset, ImageAddr, MAX_PIECE};
 use crate::open::DebugSection;
 use crate::read::sections::bytes::{Bytes, Dwarf, Endianity};
 use crate::read::sections::line::Lines;
@@ -64,7 +64,7 @@ pub(crate) fn subprogram_ranges<'f, E: Endianity>(
     visit_ranges(unit, list_entries, diagnostics, die, addresses, |range| all.push(range));
     let (mut live, mut dead) = (Vec::new(), Vec::new());
     for (index, AddressRange { start, end }) in all.into_iter().enumerate() {
-        let Some(section) = unit.code.section(start).filter(|_| start < end) else {
+        let Some(section) = unit.code.section(start.0).filter(|_| start < end) else {
             dead.push(DeadRange { len: end - start, part: index > 0 });
             continue;
         };
@@ -86,14 +86,14 @@ pub(crate) fn subprogram_ranges<'f, E: Endianity>(
     let entry = match addresses.entry_pc {
         // A constant counts from the base address of the ranges (DWARF 5 2.18).
         Some(AttributeValue::Udata(offset)) => {
-            let base = low_pc.or(live.first().map(|range| range.start));
+            let base = low_pc.or(live.first().map(|range| range.start.0));
             base.map(|base| base.wrapping_add(offset))
         }
         Some(value) => address(value),
         None => low_pc,
     };
     if let Some(entry) = entry
-        && let Some(at) = live.iter().position(|range| range.start == entry)
+        && let Some(at) = live.iter().position(|range| range.start.0 == entry)
     {
         live.swap(0, at);
     }
@@ -158,8 +158,9 @@ pub(crate) fn folded_range<'f, E: Endianity>(
         _ => sequence.end - sequence.start,
     };
     // A function that is longer than the rest of the section was not folded here.
-    let end = sequence.start.checked_add(len).filter(|end| *end <= section.end)?;
-    (end > sequence.start).then_some(AddressRange { start: sequence.start, end })
+    let start = ImageAddr(sequence.start);
+    let end = start.checked_add(len).filter(|end| *end <= section.end)?;
+    (end > start).then_some(AddressRange { start, end })
 }
 
 /// Visits the ranges of a DIE, except empty ranges and the tombstones that gimli knows. See [`visit_list`] for the one kind of
@@ -183,7 +184,7 @@ pub(crate) fn visit_ranges<'f, E: Endianity>(
             value => unit.address(value),
         };
         match end {
-            Some(end) if end > start => visit(AddressRange { start, end }),
+            Some(end) if end > start => visit(AddressRange::new(ImageAddr(start), ImageAddr(end))),
             _ => diagnostics.add(Kind::EmptyRange, die.0, || format!("no bytes at {start:#x}")),
         }
         return;
@@ -227,11 +228,11 @@ fn visit_list<'f, E: Endianity>(
         }
         let is_base = matches!(entry, gimli::RawRngListEntry::BaseAddressx { .. });
         if let gimli::RawRngListEntry::AddressOrOffsetPair { begin: 1, end: 1 } = entry {
-            visit(AddressRange { start: 1, end: 1 });
+            visit(AddressRange::of(ImageAddr(1), 0));
             continue;
         }
         match list.convert_raw(entry) {
-            Ok(Some(range)) => visit(AddressRange { start: range.begin, end: range.end }),
+            Ok(Some(range)) => visit(AddressRange::new(ImageAddr(range.begin), ImageAddr(range.end))),
             Ok(None) => {}
             Err(error) if is_base => return Err(error),
             Err(error) => damage = damage.and(Err(error)),

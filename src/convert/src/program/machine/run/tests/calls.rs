@@ -2,9 +2,12 @@
 
 use super::*;
 
+/// Where each call returns to, and where it goes.
 fn calls_entered(mode: Mode, code: &[u8], entries: &[u64]) -> Vec<(u64, Target)> {
+    let entries: Vec<ImageAddr> = entries.iter().copied().map(ImageAddr).collect();
     let range = START..START + code.len() as u64;
-    calls(&[run(mode, code)], range, entries, values(&|_| None, mode)).unwrap()
+    let found = calls(&[run(mode, code)], range, &entries, values(&|_| None, mode)).unwrap();
+    found.into_iter().map(|(return_addr, target)| (return_addr.0, target)).collect()
 }
 
 /// adrp x1, 0x3000; ldr x1, [x1, #16]
