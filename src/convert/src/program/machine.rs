@@ -7,6 +7,8 @@
 //! are not instructions, x86 code gets only the cheap check; on other processors unknown instructions are skipped, since their
 //! lengths are known. Some ways of leaving code do not show, for example a return to an address that the code pushed.
 //! So code that no compiler described counts as code that may jump anywhere.
+//!
+//! Decoders calculate with addresses as numbers: a register may hold either. What [`Machine`] returns of them has image addresses.
 
 mod aarch64;
 mod arm;

@@ -15,7 +15,7 @@ use crate::keys::objects::declaration_order::WordsOfGroups;
 use crate::keys::objects::dispatch::{Dispatch, TableRange};
 use crate::keys::objects::hierarchy::Subobject;
 use crate::keys::objects::meant_methods::{MAX_LOOKED_AT, TableClass, TableWord};
-use crate::keys::objects::vtables::Word;
+use crate::keys::objects::vtables::{Word, address_of};
 use crate::model::{FuncId, GroupId, ImageAddr, OverriderKey, Owner, Piece, Row, SlotKey, VtableKey};
 use crate::program::names::itanium::thunk_target;
 use crate::util::hash::{HashMap, HashSet};
@@ -212,7 +212,6 @@ impl<'p> Dispatch<'_, 'p, '_> {
             let run_on = if word.by_thunk { tables } else { &tables[word.table..=word.table] };
             let key = move |&TableRange { point, .. }: &TableRange| {
                 let function = word.function?;
-                let point = ImageAddr(point);
                 Some(VtableKey { point, function, slot: Some(word.slot), doubtful: true, guessed })
             };
             run_on.iter().filter_map(key)
@@ -235,7 +234,7 @@ impl<'p> Dispatch<'_, 'p, '_> {
             let guess = self.guess(classes, tables, here, &of_group, &mut of_groups);
             keys.extend(tables.iter().flat_map(|&TableRange { point, .. }| {
                 let key = move |function| VtableKey {
-                    point: ImageAddr(point),
+                    point,
                     function,
                     slot: Some(slot),
                     doubtful: true,
@@ -320,11 +319,11 @@ impl<'p> Dispatch<'_, 'p, '_> {
     }
 
     /// True if a word leads to a function by a thunk, which changes the pointer to the object.
-    fn is_thunk(&self, place: u64, function: FuncId) -> bool {
+    fn is_thunk(&self, place: ImageAddr, function: FuncId) -> bool {
         match self.words.at(place) {
             Some(Word::Named(name)) => thunk_target(name).is_some(),
             Some(Word::Number(address)) => {
-                self.index.functions.starts[function.index()] != ImageAddr(address.cast_unsigned())
+                self.index.functions.starts[function.index()] != address_of(address)
             }
             _ => false,
         }
@@ -348,7 +347,7 @@ impl<'p> Dispatch<'_, 'p, '_> {
                 function
             }
             Some(Word::Number(address)) => {
-                let address = ImageAddr(address.cast_unsigned());
+                let address = address_of(address);
                 let Some(owner) = self.owner_at(address) else { return Vec::new() };
                 match owner {
                     Owner::Group(group) => {
@@ -430,7 +429,7 @@ impl<'p> Dispatch<'_, 'p, '_> {
                     break;
                 }
                 let Some(Word::Number(address)) = self.words.at(place) else { continue };
-                let address = ImageAddr(address.cast_unsigned());
+                let address = address_of(address);
                 if !self.looks_at(self.owner_at(address), line.len()) {
                     return;
                 }
