@@ -56,12 +56,11 @@ impl CodeSections {
 
     /// True if `address` is in an executable section.
     pub(crate) fn contains(&self, address: u64) -> bool {
-        self.section(address).is_some()
+        self.section(ImageAddr(address)).is_some()
     }
 
     /// The executable section that contains `address`.
-    pub(crate) fn section(&self, address: u64) -> Option<AddressRange> {
-        let address = ImageAddr(address);
+    pub(crate) fn section(&self, address: ImageAddr) -> Option<AddressRange> {
         let after = self.ranges.partition_point(|r| r.start <= address);
         let range = *self.ranges.get(after.checked_sub(1)?)?;
         (address < range.end).then_some(range)

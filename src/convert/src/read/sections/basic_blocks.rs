@@ -278,7 +278,7 @@ impl BlocksRead {
             if blocks.is_empty() {
                 return true;
             }
-            let Some(code) = code.section(*base) else { return false };
+            let Some(code) = code.section(ImageAddr(*base)) else { return false };
             let blocks = &record.blocks[blocks.clone()];
             blocks.iter().all(|block| {
                 let end = block.start.checked_add(block.size.into());

@@ -64,7 +64,7 @@ pub(crate) fn subprogram_ranges<'f, E: Endianity>(
     visit_ranges(unit, list_entries, diagnostics, die, addresses, |range| all.push(range));
     let (mut live, mut dead) = (Vec::new(), Vec::new());
     for (index, AddressRange { start, end }) in all.into_iter().enumerate() {
-        let Some(section) = unit.code.section(start.0).filter(|_| start < end) else {
+        let Some(section) = unit.code.section(start).filter(|_| start < end) else {
             dead.push(DeadRange { len: end - start, part: index > 0 });
             continue;
         };
@@ -152,13 +152,13 @@ pub(crate) fn folded_range<'f, E: Endianity>(
     own_sequence: Option<usize>,
 ) -> Option<AddressRange> {
     let sequence = &lines.sequences[own_sequence?];
-    let section = unit.code.section(sequence.start)?;
+    let start = ImageAddr(sequence.start);
+    let section = unit.code.section(start)?;
     let len = match addresses.high_pc {
         Some(AttributeValue::Udata(len)) => len,
         _ => sequence.end - sequence.start,
     };
     // A function that is longer than the rest of the section was not folded here.
-    let start = ImageAddr(sequence.start);
     let end = start.checked_add(len).filter(|end| *end <= section.end)?;
     (end > start).then_some(AddressRange { start, end })
 }

@@ -174,7 +174,7 @@ impl Assign<'_> {
         AddressRange { start, end }: AddressRange,
         joined: bool,
     ) -> Option<BareLines> {
-        let section = self.sections.section(start.0)?;
+        let section = self.sections.section(start)?;
         let end = end.min(section.end).min(start.saturating_add(MAX_PIECE));
         let rows = self.rows(ids, RowOwner::Sequence(sequence), &[], AddressRange { start, end }, joined);
         let sequence = &self.lines.sequences[sequence];
