@@ -8,7 +8,7 @@
 //! lengths are known. Some ways of leaving code do not show, for example a return to an address that the code pushed.
 //! So code that no compiler described counts as code that may jump anywhere.
 //!
-//! Decoders calculate with addresses as numbers: a register may hold either. What [`Machine`] returns of them has image addresses.
+//! Decoders calculate with addresses as numbers: a register may hold either. What they return has image addresses.
 
 mod aarch64;
 mod arm;
@@ -146,7 +146,7 @@ impl<'f> Machine<'_, 'f> {
             }
         };
         let calls = |flow: Flow| match flow {
-            Flow::Call(Target::To(target)) => Some(ImageAddr(target)),
+            Flow::Call(Target::To(target)) => Some(target),
             _ => None,
         };
         match (self.flows(code), self.processor?) {
@@ -170,7 +170,7 @@ impl<'f> Machine<'_, 'f> {
     pub(crate) fn direct_calls(&self, code: AddressRange) -> impl Iterator<Item = CallInCode> {
         let calls = self.calls_in_order(code, &[]).into_iter().flatten();
         calls.filter_map(|(return_addr, target)| match target {
-            Target::To(target) => Some(CallInCode { return_addr, target: ImageAddr(target) }),
+            Target::To(target) => Some(CallInCode { return_addr, target }),
             _ => None,
         })
     }
@@ -178,7 +178,7 @@ impl<'f> Machine<'_, 'f> {
     /// The target of the call before a return address; `None` if it is no direct call.
     pub(crate) fn call_before(&self, return_addr: ImageAddr) -> Option<ImageAddr> {
         match self.call_to(return_addr)? {
-            Target::To(target) => Some(ImageAddr(target)),
+            Target::To(target) => Some(target),
             _ => None,
         }
     }
@@ -295,15 +295,15 @@ mod tests {
         };
         assert_eq!(judge(Target::Table), (true, false, vec![]));
         // The first word leads into the code; to its beginning; to other code; is missing.
-        assert_eq!(judge(Target::TableAt(1, 8)), (true, false, vec![]));
+        assert_eq!(judge(Target::TableAt(ImageAddr(1), 8)), (true, false, vec![]));
         for table in [2, 3, 4] {
-            assert_eq!(judge(Target::TableAt(table, 8)), (true, true, vec![]), "{table}");
+            assert_eq!(judge(Target::TableAt(ImageAddr(table), 8)), (true, true, vec![]), "{table}");
         }
-        assert_eq!(judge(Target::Through(9)), (true, false, vec![ImageAddr(9)]));
-        assert_eq!(judge(Target::Through(8)), (true, true, vec![]));
+        assert_eq!(judge(Target::Through(ImageAddr(9))), (true, false, vec![ImageAddr(9)]));
+        assert_eq!(judge(Target::Through(ImageAddr(8))), (true, true, vec![]));
         assert_eq!(judge(Target::Anywhere), (true, true, vec![]));
-        assert_eq!(judge(Target::Near(0x1004)), (true, false, vec![]));
-        assert_eq!(judge(Target::Near(0x1020)), (true, true, vec![]));
-        assert_eq!(judge(Target::To(0x1000)), (false, false, vec![]));
+        assert_eq!(judge(Target::Near(ImageAddr(0x1004))), (true, false, vec![]));
+        assert_eq!(judge(Target::Near(ImageAddr(0x1020))), (true, true, vec![]));
+        assert_eq!(judge(Target::To(ImageAddr(0x1000))), (false, false, vec![]));
     }
 }

@@ -119,7 +119,7 @@ impl<'f> Machine<'_, 'f> {
         let mut calls = run::calls(&self.runs(code)?, code.start.0..code.end.0, entries, values)?;
         for (_, target) in &mut calls {
             if let Target::To(target) = target {
-                *target = self.without_mode(ImageAddr(*target)).0;
+                *target = self.without_mode(*target);
             }
         }
         Some(calls)
@@ -169,7 +169,7 @@ impl<'f> Machine<'_, 'f> {
         if matches!(self.processor, Some(Processor::RiscV { .. })) {
             for flow in self.flows_of_runs(code).unwrap_or_default() {
                 if let Flow::Jump(Target::To(to)) = flow {
-                    targets.push(ImageAddr(to));
+                    targets.push(to);
                 }
             }
         }
@@ -220,7 +220,7 @@ impl<'f> Machine<'_, 'f> {
             Some((address, inst.op))
         };
         let to = |op: Op| match op {
-            Op::Call(Goal::To(to)) => Some(Target::To(to)),
+            Op::Call(Goal::To(to)) => Some(Target::To(ImageAddr(to))),
             Op::Call(_) => Some(Target::Anywhere),
             _ => None,
         };
@@ -238,7 +238,7 @@ impl<'f> Machine<'_, 'f> {
                     Op::Call(Goal::Register(from, by)) if self.begins(before) => {
                         match self.inst_at(before).map(|inst| inst.op) {
                             Some(Op::Constant { to, value }) if to == from => {
-                                Some(Target::To(value.wrapping_add_signed(by) & !1))
+                                Some(Target::To(ImageAddr(value.wrapping_add_signed(by) & !1)))
                             }
                             _ => Some(Target::Anywhere),
                         }

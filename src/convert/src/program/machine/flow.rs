@@ -32,17 +32,17 @@ pub(super) enum Flow {
 /// The target of a jump or call, as far as the code shows it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Target {
-    To(u64),
+    To(ImageAddr),
     /// The sum of two numbers, one of them read from a table: a `switch`. (For code compiled this way, the compiler
     /// records no such jump, but every other one.)
     Table,
     /// An element of a table at this address, with elements of this many bytes: a `switch` or a table of functions,
     /// as its first element shows.
-    TableAt(u64, u8),
+    TableAt(ImageAddr, u8),
     /// An address plus an unknown number: a branch of a `switch`, if it is in the same code.
-    Near(u64),
+    Near(ImageAddr),
     /// The value at an address.
-    Through(u64),
+    Through(ImageAddr),
     Anywhere,
 }
 
@@ -59,15 +59,13 @@ impl Jumps {
             self.indirect |= !matches!(jump, Target::To(_));
             let is_within = |place: ImageAddr| place != code.start && code.contains(place);
             match jump {
-                Target::To(target) if is_within(ImageAddr(target)) => {}
-                Target::To(target) => self.targets.push(ImageAddr(target)),
+                Target::To(target) if is_within(target) => {}
+                Target::To(target) => self.targets.push(target),
                 Target::Table => {}
                 // A table of functions contains no address within one.
-                Target::TableAt(table, size) => {
-                    self.anywhere |= !first(ImageAddr(table), size).is_some_and(is_within);
-                }
-                Target::Near(place) => self.anywhere |= !is_within(ImageAddr(place)),
-                Target::Through(slot) if is_slot(ImageAddr(slot)) => self.slots.push(ImageAddr(slot)),
+                Target::TableAt(table, size) => self.anywhere |= !first(table, size).is_some_and(is_within),
+                Target::Near(place) => self.anywhere |= !is_within(place),
+                Target::Through(slot) if is_slot(slot) => self.slots.push(slot),
                 Target::Through(_) | Target::Anywhere => self.anywhere = true,
             }
         }
@@ -82,7 +80,7 @@ pub(super) const MAX_STUB: u64 = 32;
 /// One step of code that only continues elsewhere.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Hop {
-    To(u64),
+    To(ImageAddr),
     /// To the address that the loader writes there.
-    Through(u64),
+    Through(ImageAddr),
 }

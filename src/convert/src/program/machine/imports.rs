@@ -46,11 +46,10 @@ impl<'f> Machine<'_, 'f> {
                 };
                 for (return_addr, target) in calls {
                     let name = match target {
-                        Target::Through(slot) => slots.get(&ImageAddr(slot)).copied(),
-                        Target::To(stub) if self.is_stub(ImageAddr(stub)) => {
-                            let stub = ImageAddr(stub);
+                        Target::Through(slot) => slots.get(&slot).copied(),
+                        Target::To(stub) if self.is_stub(stub) => {
                             let through = || match self.hop(stub)? {
-                                Hop::Through(slot) => slots.get(&ImageAddr(slot)).copied(),
+                                Hop::Through(slot) => slots.get(&slot).copied(),
                                 Hop::To(_) => None,
                             };
                             *stubs.entry(stub).or_insert_with(through)

@@ -37,9 +37,8 @@ impl Machine<'_, '_> {
         let jumps = self.jumps(code, &such)?;
         let outside = |target: &ImageAddr| !code.contains(*target);
         let follow = |hop: Hop| self.follow(hop, &such).filter(outside);
-        let straight = jumps.targets.iter().chain(&jumps.short).copied().filter(outside);
-        let straight = straight.map(|target| Hop::To(target.0));
-        let through = jumps.slots.iter().map(|slot| Hop::Through(slot.0));
+        let straight = jumps.targets.iter().chain(&jumps.short).copied().filter(outside).map(Hop::To);
+        let through = jumps.slots.iter().copied().map(Hop::Through);
         let mut targets: Vec<ImageAddr> = straight.chain(through).filter_map(follow).collect();
         let returns = |target: &ImageAddr| self.added().returns.contains(target);
         let flows = self.flows(code)?;
@@ -63,8 +62,8 @@ impl Machine<'_, '_> {
     fn follow(&self, mut hop: Hop, such: impl Fn(ImageAddr) -> bool) -> Option<ImageAddr> {
         for _ in 0..MAX_HOPS {
             let at = match hop {
-                Hop::To(address) => ImageAddr(address),
-                Hop::Through(slot) => self.in_slot(ImageAddr(slot))?,
+                Hop::To(address) => address,
+                Hop::Through(slot) => self.in_slot(slot)?,
             };
             if such(at) {
                 return (!self.added().all.contains(&at)).then_some(at);
@@ -81,7 +80,7 @@ impl Machine<'_, '_> {
             Processor::X86 { wide } => {
                 let end = section.range.end.min(address.saturating_add(MAX_STUB));
                 let bytes = self.bytes(AddressRange::new(address, end))?;
-                x86::hop(bytes, address.0, wide, || Some(self.offset_table()?.0))
+                x86::hop(bytes, address.0, wide, || self.offset_table())
             }
             _ => self.hop_of_run(AddressRange::new(address, section.range.end)),
         }
