@@ -21,8 +21,8 @@ impl ImageInfo {
                 .iter()
                 .map(|section| LoadedSection {
                     name: section.name.clone().into_bytes(),
-                    start: section.range.start,
-                    size: section.range.end.saturating_sub(section.range.start),
+                    start: section.range.start.0,
+                    size: section.range.end.0.saturating_sub(section.range.start.0),
                     executable: section.executable,
                 })
                 .collect(),

@@ -59,13 +59,13 @@ impl<'p, 'f> Index<'p, 'f> {
     /// True if a call goes to code that a linker put in the place of the callee.
     pub(crate) fn calls_made(&self, return_addr: ImageAddr, callee: FuncId) -> bool {
         let target = self.functions.machine.call_before(return_addr);
-        target.and_then(|target| self.passing.made_for(target.0)) == Some(callee)
+        target.and_then(|target| self.passing.made_for(target)) == Some(callee)
     }
 
     /// The function or the group whose code begins at an address.
-    pub(crate) fn owner_at(&self, address: u64) -> Option<Owner> {
+    pub(crate) fn owner_at(&self, address: ImageAddr) -> Option<Owner> {
         let pieces = &self.functions.program.pieces;
-        let piece = pieces.binary_search_by_key(&address, |piece| piece.start.0).ok()?;
+        let piece = pieces.binary_search_by_key(&address, |piece| piece.start).ok()?;
         Some(pieces[piece].owner)
     }
 

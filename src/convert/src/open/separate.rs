@@ -13,6 +13,7 @@ use super::files::{Files, is_regular, path_from_bytes};
 use super::image::{DebugSections, Image, ImageKind, Linker, Symbol};
 use super::options::OpenOptions;
 use crate::diagnostics::opening::{OpenDiagnosticKind, OpenDiagnostics};
+use crate::model::ImageAddr;
 use crate::util::hash::HashSet;
 
 /// What must hold before a candidate is used as the program's debug file.
@@ -320,7 +321,7 @@ fn join_symbols<'f>(image: &mut Image<'f>, other: Image<'f>) {
         .collect();
     let placed = |mut symbol: Symbol<'f>| {
         let position = positions.get(symbol.section as usize).copied().flatten();
-        symbol.section = position.or_else(|| image.section_at(symbol.address))? as u32;
+        symbol.section = position.or_else(|| image.section_at(ImageAddr(symbol.address)))? as u32;
         Some(symbol)
     };
     let mut symbols: Vec<Symbol<'f>> = other.symbols.into_iter().filter_map(placed).collect();

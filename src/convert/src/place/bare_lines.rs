@@ -26,7 +26,7 @@ pub(crate) fn lines(placing: &Placing<'_, '_>) -> Vec<UnitLines> {
 /// The unit that has lines for an address. Few lines overlap: the last range that begins at or before an address
 /// mostly holds it.
 pub(crate) fn unit_of_lines(lines: &[UnitLines], address: ImageAddr) -> Option<UnitId> {
-    let after = lines.partition_point(|lines| lines.range.start() <= address);
+    let after = lines.partition_point(|lines| lines.range.start <= address);
     let mut before = lines[..after].iter().rev().take(MAX_LINES_BEFORE);
-    before.find(|lines| address < lines.range.end()).map(|lines| lines.unit)
+    before.find(|lines| address < lines.range.end).map(|lines| lines.unit)
 }

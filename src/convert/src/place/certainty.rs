@@ -247,7 +247,7 @@ impl Check<'_, '_> {
 
 /// True for a stub that calls another module: the linker made it.
 fn is_of_linker(image: &Image<'_>, start: ImageAddr) -> bool {
-    let section = image.section_at(start.0).map(|at| image.sections[at].name.as_bytes());
+    let section = image.section_at(start).map(|at| image.sections[at].name.as_bytes());
     section.is_some_and(has_elf_stubs)
 }
 

@@ -187,7 +187,7 @@ impl FoldingEvidence {
     /// the last ones before the address are checked.
     pub(crate) fn unit_of_lines_over(&self, address: ImageAddr) -> Option<UnitId> {
         let first = self.bare_lines.partition_point(|(_, lines)| lines.start < address);
-        let covers = |of: &&(UnitId, BareLines)| address < of.1.range().end();
+        let covers = |of: &&(UnitId, BareLines)| address < of.1.range().end;
         self.bare_lines[..first].iter().rev().take(MAX_LINES_BEFORE).find(covers).map(|of| of.0)
     }
 
@@ -270,8 +270,8 @@ fn is_uncovered(placing: &Placing<'_, '_>, symbols: &Symbols<'_>) -> bool {
     let mut ends = covered.into_iter().peekable();
     let mut end = ImageAddr(0);
     for symbol in symbols.iter() {
-        while let Some(range) = ends.next_if(|range| range.start() <= symbol.start) {
-            end = end.max(range.end());
+        while let Some(range) = ends.next_if(|range| range.start <= symbol.start) {
+            end = end.max(range.end);
         }
         // A local function shows its object by a file symbol, which `new` compares with the units. An object made of all units has one
         // file symbol, so its local functions count here.

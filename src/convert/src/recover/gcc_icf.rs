@@ -163,7 +163,7 @@ impl FoldedLines {
     /// The rows of the only sequence of a range that no function of its unit has, if no other function of the unit
     /// may have it.
     fn of(&self, unit: UnitView<'_, '_>, id: UnitId, range: AddressRange) -> RowRange {
-        let start = range.start();
+        let start = range.start;
         if !unit.records.erased.is_empty()
             || !self.found.contains_key(&id)
             || self.here.get(&(id, start)) != Some(&1)

@@ -22,9 +22,9 @@ use crate::keys::objects::hierarchy::Classes;
 use crate::keys::objects::members::Members;
 use crate::keys::objects::method_symbols::MethodSymbols;
 use crate::keys::objects::slot_names::SlotNames;
-use crate::keys::objects::vtables::{Word, Words};
+use crate::keys::objects::vtables::{Word, Words, address_of};
 use crate::keys::tail_calls::{JumpsOf, Reach};
-use crate::model::{FuncId, GroupId, Owner};
+use crate::model::{FuncId, GroupId, ImageAddr, Owner};
 use crate::open::Image;
 use crate::program::names::itanium::thunk_target;
 use crate::toolchain::itanium_abi::is_no_method;
@@ -49,15 +49,22 @@ const MAX_PASSED_ON: usize = 1024;
 #[derive(Clone, Copy)]
 pub(crate) struct TableRange {
     /// The value of a pointer to it: the address of its slot 0.
-    pub(crate) point: u64,
+    pub(crate) point: ImageAddr,
     /// The address after it.
-    pub(crate) end: u64,
+    pub(crate) end: ImageAddr,
+}
+
+impl TableRange {
+    /// The number of its words of `width` bytes.
+    pub(crate) fn words(self, width: u64) -> u64 {
+        self.end.0.saturating_sub(self.point.0) / width
+    }
 }
 
 /// The vtables under a class's symbol; none if the first is not at its place. Each table follows two words. The first
 /// of these is the offset from the subobject with the pointer to the start of the object: negative in all tables but
 /// the first (Itanium C++ ABI 2.5.2).
-pub(crate) fn parts(words: &Words<'_, '_>, address: u64, size: u64, width: u64) -> Vec<TableRange> {
+pub(crate) fn parts(words: &Words<'_, '_>, address: ImageAddr, size: u64, width: u64) -> Vec<TableRange> {
     let mut parts: Vec<TableRange> = Vec::new();
     let Some(end) = address.checked_add(size).filter(|_| (3..=MAX_WORDS).contains(&(size / width))) else {
         return parts;
@@ -88,7 +95,7 @@ pub(crate) fn parts(words: &Words<'_, '_>, address: u64, size: u64, width: u64) 
 /// begins with the offsets of the virtual bases and with the adjustments of their functions, which may be any
 /// numbers. So each word counts that may be the offset to the start of the object. A value that no pointer has does
 /// no harm. The slot numbers of the words are not known there.
-pub(crate) fn points(words: &Words<'_, '_>, address: u64, size: u64, width: u64) -> Vec<TableRange> {
+pub(crate) fn points(words: &Words<'_, '_>, address: ImageAddr, size: u64, width: u64) -> Vec<TableRange> {
     let mut points: Vec<TableRange> = Vec::new();
     let Some(end) = address.checked_add(size).filter(|_| (3..=MAX_WORDS).contains(&(size / width))) else {
         return points;
@@ -146,15 +153,14 @@ pub(crate) struct Dispatch<'a, 'p, 'f> {
     /// Some words of tables were not read.
     pub(crate) lacks_words: bool,
     /// The first table of which some words were not read, because it has too many that lead to groups.
-    pub(crate) long_table: Option<u64>,
+    pub(crate) long_table: Option<ImageAddr>,
 }
 
 impl<'a, 'p, 'f> Dispatch<'a, 'p, 'f> {
     /// The methods that calls through slots reach, if each is the only one of its group.
     pub(crate) fn reached(&mut self, class: usize, line: &[usize], parts: &[TableRange]) -> Vec<Reached> {
         let mut all = Vec::new();
-        let longest =
-            parts.iter().map(|part| part.end.saturating_sub(part.point) / self.width).max().unwrap_or(0);
+        let longest = parts.iter().map(|part| part.words(self.width)).max().unwrap_or(0);
         let slots = self.slots;
         let crowded = if self.classes.lacks_bases(line) { self.crowded(parts) } else { HashSet::default() };
         for &slot in slots.iter().take_while(|&&slot| u64::from(slot) < longest) {
@@ -190,15 +196,15 @@ impl<'a, 'p, 'f> Dispatch<'a, 'p, 'f> {
     }
 
     /// The function or the group whose code begins at an address.
-    pub(crate) fn owner_at(&self, address: u64) -> Option<Owner> {
+    pub(crate) fn owner_at(&self, address: ImageAddr) -> Option<Owner> {
         self.index.owner_at(address)
     }
 
     /// The function or the group to which the word of a table at `place` leads.
-    pub(crate) fn owner_at_word(&self, place: u64) -> Option<Owner> {
+    pub(crate) fn owner_at_word(&self, place: ImageAddr) -> Option<Owner> {
         match self.words.at(place)? {
             Word::Named(name) => self.members.program_wide(name).map(Owner::Function),
-            Word::Number(address) => self.owner_at(address.cast_unsigned()),
+            Word::Number(address) => self.owner_at(address_of(address)),
             Word::Object(..) | Word::Unknown => None,
         }
     }
@@ -276,10 +282,10 @@ impl<'a, 'p, 'f> Dispatch<'a, 'p, 'f> {
     /// How many words of a class's tables lead to each group. The tables follow each other, and may overlap.
     pub(crate) fn words_into_groups(&mut self, parts: &[TableRange]) -> HashMap<GroupId, u32> {
         let mut owners: HashMap<Owner, u32> = HashMap::default();
-        let start = parts.iter().map(|part| part.point).min().unwrap_or_default();
-        let end = parts.iter().map(|part| part.end).max().unwrap_or_default();
-        for place in (start..end).step_by(self.width.max(1) as usize) {
-            if let Some(owner) = self.owner_at_word(place) {
+        let start = parts.iter().map(|part| part.point).min().unwrap_or(ImageAddr(0));
+        let end = parts.iter().map(|part| part.end).max().unwrap_or(ImageAddr(0));
+        for place in (start.0..end.0).step_by(self.width.max(1) as usize) {
+            if let Some(owner) = self.owner_at_word(ImageAddr(place)) {
                 *owners.entry(owner).or_default() += 1;
             }
         }
@@ -300,7 +306,7 @@ impl<'a, 'p, 'f> Dispatch<'a, 'p, 'f> {
 
     /// Reads the function at each slot of a table of any class, known or not: functions follow words that are no
     /// code, in the order of their slots. Takes a step for each word, and gives up when the steps run out.
-    pub(crate) fn look_at(&mut self, address: u64, size: u64) {
+    pub(crate) fn look_at(&mut self, address: ImageAddr, size: u64) {
         let (slots, words) = (self.slots, self.words);
         // The slots that the word may have. Slot 0 is the first function, also behind an erased word.
         let (mut begins, mut erased): (Vec<u64>, bool) = (Vec::new(), false);
@@ -335,7 +341,7 @@ impl<'a, 'p, 'f> Dispatch<'a, 'p, 'f> {
     /// True for the word of a function.
     pub(crate) fn is_function(&self, word: Option<Word<'_>>) -> bool {
         match word {
-            Some(Word::Number(number)) => self.index.functions.machine.is_code(number.cast_unsigned()),
+            Some(Word::Number(number)) => self.index.functions.machine.is_code(address_of(number)),
             Some(Word::Named(_)) => true,
             Some(Word::Object(..) | Word::Unknown) | None => false,
         }
@@ -369,7 +375,7 @@ impl<'a, 'p, 'f> Dispatch<'a, 'p, 'f> {
                 let method = thunk_target(name);
                 return Some(vec![self.members.program_wide(method.as_deref().unwrap_or(name))?]);
             }
-            Word::Number(address) => address.cast_unsigned(),
+            Word::Number(address) => address_of(address),
             Word::Object(..) | Word::Unknown => return None,
         };
         let program = self.index.functions.program;
@@ -436,7 +442,7 @@ impl<'a, 'p, 'f> Dispatch<'a, 'p, 'f> {
                     self.named(line, name).filter(|function| !self.replaces_of_line(line, *function))?
                 }
                 Word::Number(address) => {
-                    let address = address.cast_unsigned();
+                    let address = address_of(address);
                     let own = if number == 0 { self.declared(class, slot, address) } else { None };
                     let is_crowded = || matches!(self.owner_at(address), Some(Owner::Group(group)) if crowded.contains(&group));
                     own.or_else(|| self.alone(line, address).filter(|_| !is_crowded()))?
@@ -464,7 +470,7 @@ impl<'a, 'p, 'f> Dispatch<'a, 'p, 'f> {
     }
 
     /// The method of this slot number in the class's first table, if the table's word leads to its code.
-    pub(crate) fn declared(&self, class: usize, slot: u16, address: u64) -> Option<FuncId> {
+    pub(crate) fn declared(&self, class: usize, slot: u16, address: ImageAddr) -> Option<FuncId> {
         let (class, name) = self.classes.declared(class, slot)?;
         let function = self.members.function(&self.classes.list[class], name)?;
         (self.index.functions.starts[function.index()] == address).then_some(function)
@@ -472,7 +478,7 @@ impl<'a, 'p, 'f> Dispatch<'a, 'p, 'f> {
 
     /// The only function of these classes at an address, or behind the thunks there. `None` if LLVM may have put it in the place of
     /// another one.
-    pub(crate) fn alone(&self, line: &[usize], address: u64) -> Option<FuncId> {
+    pub(crate) fn alone(&self, line: &[usize], address: ImageAddr) -> Option<FuncId> {
         let program = self.index.functions.program;
         let members = match self.owner_at(address)? {
             Owner::Function(function) => vec![function],

@@ -8,7 +8,7 @@
 use std::cell::RefCell;
 
 use crate::keys::objects::type_info::{TypeId, TypeInfos};
-use crate::model::{ClassUnit, Instance, UnitClass, UnitMethod, UnitVtable};
+use crate::model::{ClassUnit, ImageAddr, Instance, UnitClass, UnitMethod, UnitVtable};
 use crate::program::names::itanium::{is_local_class, nested, qualified};
 use crate::util::hash::{HashMap, HashSet};
 
@@ -149,7 +149,10 @@ struct JoinedClasses<'n, 'c> {
 
 impl<'n> Classes<'n> {
     /// Joins the classes of these numbered units. `of_tables`: the key of the class that the symbol of a vtable names, by address.
-    pub(crate) fn new(units: &[(u32, &'n ClassUnit<'_>)], of_tables: &HashMap<u64, &'n [u8]>) -> Classes<'n> {
+    pub(crate) fn new(
+        units: &[(u32, &'n ClassUnit<'_>)],
+        of_tables: &HashMap<ImageAddr, &'n [u8]>,
+    ) -> Classes<'n> {
         let mut classes = Classes {
             list: Vec::new(),
             keys: Vec::new(),
@@ -162,7 +165,7 @@ impl<'n> Classes<'n> {
         };
         let mut joined = JoinedClasses::default();
         for &(unit_index, unit) in units {
-            let of_table = |table: &UnitVtable| Some((table.class, *of_tables.get(&table.address.0)?));
+            let of_table = |table: &UnitVtable| Some((table.class, *of_tables.get(&table.address)?));
             let of_tables: HashMap<u32, &[u8]> = unit.vtables.iter().filter_map(of_table).collect();
             for (local, class) in (0u32..).zip(unit.classes.iter()).filter(|(_, class)| !class.declared) {
                 let of_table = of_tables.get(&local).copied();

@@ -21,7 +21,7 @@ use super::image::{
 use super::magic::not_an_object;
 use super::relocations::KeptRelocations;
 use crate::diagnostics::opening::{OpenDiagnosticKind, OpenDiagnostics};
-use crate::model::AddressRange;
+use crate::model::{AddressRange, ImageAddr};
 use crate::toolchain::linkers::{OF_BOLT, OF_GO, OF_GOLD, names_linker, names_lld, names_mold};
 use crate::util::text;
 use layout::Layout;
@@ -95,7 +95,7 @@ pub(super) fn read<'f>(
         let sections = layout.sections.iter().filter(|section| section.executable == executable);
         sections
             .filter_map(|section| {
-                Some((section.range.start, tables.bytes(tables.sections.get(section.index)?)))
+                Some((section.range.start.0, tables.bytes(tables.sections.get(section.index)?)))
             })
             .collect()
     };
@@ -273,7 +273,7 @@ fn image_base(tables: &Tables<'_>, layout: &Layout) -> u64 {
     let first_load = tables.segments.iter().find(|segment| segment.kind == elf::PT_LOAD.0);
     match (first_load, layout.sections.first()) {
         (Some(segment), _) => segment.address,
-        (None, Some(section)) => section.range.start,
+        (None, Some(section)) => section.range.start.0,
         (None, None) => 0,
     }
 }
@@ -387,7 +387,7 @@ fn layout(path: &Path, tables: &Tables<'_>, diagnostics: &mut OpenDiagnostics) -
         sections.push(CodeSection {
             name: String::from_utf8_lossy(name).into_owned(),
             index: section.index,
-            range: AddressRange { start, end },
+            range: AddressRange::new(ImageAddr(start), ImageAddr(end)),
             executable: section.flags & elf::SHF_EXECINSTR.0 != 0,
         });
     }

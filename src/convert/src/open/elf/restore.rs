@@ -8,7 +8,7 @@
 
 use super::layout::Layout;
 use super::relocate::Relocator;
-use crate::model::AddressRange;
+use crate::model::{AddressRange, ImageAddr};
 use crate::open::elf_tables::Tables;
 use crate::open::error::OpenError;
 use crate::open::files::Files;
@@ -39,6 +39,7 @@ pub(super) fn restore<'f>(
     let code: Vec<AddressRange> =
         layout.sections.iter().filter(|section| section.executable).map(|section| section.range).collect();
     let is_code = |address: u64| {
+        let address = ImageAddr(address);
         let after = code.partition_point(|range| range.start <= address);
         after.checked_sub(1).is_some_and(|at| address < code[at].end)
     };

@@ -25,7 +25,7 @@ use super::image::{
 };
 use super::relocations::KeptRelocations;
 use crate::diagnostics::opening::{OpenDiagnosticKind, OpenDiagnostics};
-use crate::model::AddressRange;
+use crate::model::{AddressRange, ImageAddr};
 use crate::toolchain::assemblers::is_section_label;
 use crate::toolchain::itanium_abi::is_vtable;
 use crate::toolchain::linkers::is_macho_header;
@@ -190,7 +190,7 @@ impl<'a, 'f, Mach: MachHeader<Endian = Endianness>> MachReader<'a, 'f, Mach> {
         let (sections, position) = self.code_sections();
         let (symbols, has_debug_map) = self.symbols(&sections, &position);
         let debug = self.debug_sections(kind == ImageKind::Relocatable)?;
-        let lowest = sections.first().map_or(0, |section| section.range.start);
+        let lowest = sections.first().map_or(0, |section| section.range.start.0);
         let code = self.code(&sections);
         let image = Image {
             path: self.path.to_owned(),
@@ -263,7 +263,7 @@ impl<'a, 'f, Mach: MachHeader<Endian = Endianness>> MachReader<'a, 'f, Mach> {
                     String::from_utf8_lossy(header.name())
                 ),
                 index: index + 1,
-                range: AddressRange { start, end },
+                range: AddressRange::new(ImageAddr(start), ImageAddr(end)),
                 executable: header.flags(self.endian).0 & CODE != 0,
             });
         }
@@ -278,7 +278,7 @@ impl<'a, 'f, Mach: MachHeader<Endian = Endianness>> MachReader<'a, 'f, Mach> {
     /// The bytes of sections with instructions. A companion file has none: its code sections have only addresses and sizes.
     fn code(&self, sections: &[CodeSection]) -> Vec<(u64, &'f [u8])> {
         let executable = sections.iter().filter(|section| section.executable);
-        let bytes = executable.map(|code| (code.range.start, self.sections[code.index - 1].bytes));
+        let bytes = executable.map(|code| (code.range.start.0, self.sections[code.index - 1].bytes));
         bytes
             .filter(|(_, bytes)| self.header.filetype(self.endian) != macho::MH_DSYM && !bytes.is_empty())
             .collect()
@@ -322,7 +322,7 @@ impl<'a, 'f, Mach: MachHeader<Endian = Endianness>> MachReader<'a, 'f, Mach> {
                 _ => continue,
             };
             let address: u64 = raw.n_value(self.endian).into();
-            if !(section.range.start..section.range.end).contains(&address) {
+            if !section.range.contains(ImageAddr(address)) {
                 let first = || format!("{} at {address:#x}", name.escape_ascii());
                 self.diagnostics.note(OpenDiagnosticKind::SymbolOutsideSection, first);
                 continue;

@@ -1,9 +1,11 @@
 //! Follows the values of registers along the code of one function, to the calls through a word of a table.
 
+use crate::model::ImageAddr;
+
 /// A call through a word of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct SlotCall {
-    pub(crate) return_addr: u64,
+    pub(crate) return_addr: ImageAddr,
     pub(crate) slot: u16,
     /// The code loads the table's address from the first word of an object.
     pub(crate) by_object: bool,
@@ -169,7 +171,7 @@ impl Follower {
             }
             Effect::Call(held, by_register) => {
                 if let Some(CalledWord { slot, by_object }) = held.and_then(|held| held.called(self.width)) {
-                    self.found.push(SlotCall { return_addr: next, slot, by_object, by_register });
+                    self.found.push(SlotCall { return_addr: ImageAddr(next), slot, by_object, by_register });
                 }
                 self.forget(!self.kept);
             }

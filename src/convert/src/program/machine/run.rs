@@ -5,6 +5,7 @@ use std::ops::Range;
 use super::flow::{Flow, Hop, Target};
 use super::inst::{Convention, Frame, Goal, Inst, Op, Values};
 use super::{aarch64, arm, riscv};
+use crate::model::ImageAddr;
 
 /// An instruction set.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -130,12 +131,12 @@ pub(super) fn flows(runs: &[InstRun<'_>], code: Range<u64>, mut values: Values<'
 pub(super) fn calls(
     runs: &[InstRun<'_>],
     code: Range<u64>,
-    entries: &[u64],
+    entries: &[ImageAddr],
     mut values: Values<'_>,
-) -> Option<Vec<(u64, Target)>> {
+) -> Option<Vec<(ImageAddr, Target)>> {
     let Straight { mut flows, mut joins, needs_values } = straight(runs, &code, &values)?;
     if needs_values {
-        joins.extend(entries);
+        joins.extend(entries.iter().map(|entry| entry.0));
         joins.sort_unstable();
         flows = by_values(runs, &joins, &mut values, false);
         // The branches of a `switch` begin anywhere.
@@ -145,7 +146,7 @@ pub(super) fn calls(
         }
     }
     let calls = flows.into_iter().filter_map(|(next, flow)| match flow {
-        Flow::Call(target) => Some((next, target)),
+        Flow::Call(target) => Some((ImageAddr(next), target)),
         _ => None,
     });
     Some(calls.collect())

@@ -24,7 +24,7 @@ use super::inst::{Goal, Op, Place};
 use super::reader::{Machine, Processor, RegisterThunks};
 use super::register_values::{Effect, Follower, Held, SlotCall, State};
 use super::run::{InstRun, Mode};
-use crate::model::AddressRange;
+use crate::model::{AddressRange, ImageAddr};
 
 /// Bytes read of one function; the rest is left out.
 const MAX_CODE: u64 = 1 << 20;
@@ -36,15 +36,21 @@ impl Machine<'_, '_> {
     /// The calls of `code` that go through a word of a table; `code` begins with a function. None if the code is
     /// missing or not supported. `begins` returns the last known start of an instruction that is not after an
     /// address.
-    pub(crate) fn slot_calls(&self, code: AddressRange, begins: &dyn Fn(u64) -> u64) -> Vec<SlotCall> {
+    pub(crate) fn slot_calls(
+        &self,
+        code: AddressRange,
+        begins: &dyn Fn(ImageAddr) -> ImageAddr,
+    ) -> Vec<SlotCall> {
         let start = code.start;
-        let end = code.end.min(start.saturating_add(MAX_CODE));
+        let code = AddressRange::new(start, code.end.min(start.saturating_add(MAX_CODE)));
         match self.processor {
-            Some(Processor::X86 { wide }) => match self.bytes(start, end) {
-                Some(bytes) => X86Code { bytes, start, wide, thunks: self.register_thunks() }.calls(begins),
+            Some(Processor::X86 { wide }) => match self.bytes(code) {
+                Some(bytes) => {
+                    X86Code { bytes, start: start.0, wide, thunks: self.register_thunks() }.calls(begins)
+                }
                 _ => Vec::new(),
             },
-            Some(Processor::AArch64) => self.runs(start, end).map_or_else(Vec::new, |runs| of_runs(&runs)),
+            Some(Processor::AArch64) => self.runs(code).map_or_else(Vec::new, |runs| of_runs(&runs)),
             _ => Vec::new(),
         }
     }
@@ -73,13 +79,17 @@ impl X86Code<'_> {
             let distance = self.bytes.get(at + 1..)?.first_chunk().map(|bytes| i32::from_le_bytes(*bytes))?;
             let next = self.start + at as u64 + 5;
             let target = next.wrapping_add_signed(i64::from(distance));
-            Some(self.thunks.contains_key(&if self.wide { target } else { target & 0xffff_ffff }))
+            Some(self.is_thunk(if self.wide { target } else { target & 0xffff_ffff }))
         };
         let both = memchr::memchr2_iter(0xe8, 0xff, self.bytes);
         Box::new(both.filter(move |at| match self.bytes[*at] {
             0xe8 => is_of_thunk(*at) == Some(true),
             _ => is_indirect(at),
         }))
+    }
+
+    fn is_thunk(&self, target: u64) -> bool {
+        self.thunks.contains_key(&ImageAddr(target))
     }
 
     fn decoder(&self) -> Decoder<'_> {
@@ -91,7 +101,7 @@ impl X86Code<'_> {
     }
 
     /// The calls. `begins`: see [`Machine::slot_calls`].
-    fn calls(&self, begins: &dyn Fn(u64) -> u64) -> Vec<SlotCall> {
+    fn calls(&self, begins: &dyn Fn(ImageAddr) -> ImageAddr) -> Vec<SlotCall> {
         let start = self.start;
         // Without the targets of backward jumps, since not all code is read. The word is in the call instruction and the
         // same on every way; that an object holds the table is only likely.
@@ -102,7 +112,7 @@ impl X86Code<'_> {
         let mut unread = Some(start);
         for at in self.indirect_calls() {
             let call = start + at as u64;
-            let from = begins(call.saturating_sub(BEFORE_CALL)).clamp(start, call);
+            let from = begins(ImageAddr(call.saturating_sub(BEFORE_CALL))).0.clamp(start, call);
             if unread.is_some_and(|unread| from < unread) {
                 continue;
             }
@@ -139,11 +149,11 @@ impl X86Code<'_> {
             match now.flow_control() {
                 FlowControl::UnconditionalBranch | FlowControl::ConditionalBranch => {
                     back.extend(Some(now.near_branch_target()).filter(|to| *to <= now.ip()));
-                    indirect |= self.thunks.contains_key(&now.near_branch_target());
+                    indirect |= self.is_thunk(now.near_branch_target());
                 }
                 FlowControl::IndirectBranch => indirect = true,
                 FlowControl::IndirectCall if !now.is_ip_rel_memory_operand() => last_call = Some(now.ip()),
-                FlowControl::Call if self.thunks.contains_key(&now.near_branch_target()) => {
+                FlowControl::Call if self.is_thunk(now.near_branch_target()) => {
                     last_call = Some(now.ip());
                 }
                 _ if now.is_invalid() => return Vec::new(),
@@ -170,7 +180,9 @@ impl X86Code<'_> {
     /// The effect of an instruction.
     fn step(&self, now: &Instruction, state: &State, info: &mut InstructionInfoFactory) -> Effect {
         match now.flow_control() {
-            FlowControl::Call if let Some(register) = self.thunks.get(&now.near_branch_target()) => {
+            FlowControl::Call
+                if let Some(register) = self.thunks.get(&ImageAddr(now.near_branch_target())) =>
+            {
                 Effect::Call(register.map(|register| state[usize::from(register)]), true)
             }
             _ => x86_step(now, state, self.wide, info),
@@ -342,15 +354,16 @@ mod tests {
 
     /// The calls of code at 0x1000, with a thunk for R11 at 0x900 and one of which the register is not known at 0x940.
     fn of_x86(bytes: &[u8], begins: &dyn Fn(u64) -> u64) -> Vec<SlotCall> {
-        let thunks = RegisterThunks::from_iter([(0x900, Some(11)), (0x940, None)]);
-        X86Code { bytes, start: 0x1000, wide: true, thunks: &thunks }.calls(begins)
+        let thunks = RegisterThunks::from_iter([(ImageAddr(0x900), Some(11)), (ImageAddr(0x940), None)]);
+        let code = X86Code { bytes, start: 0x1000, wide: true, thunks: &thunks };
+        code.calls(&|address| ImageAddr(begins(address.0)))
     }
 
     /// `(offset of the return address, slot, by_object)` of code.
     fn slots(bytes: &[u8]) -> Vec<(u64, u16, bool)> {
         of_x86(bytes, &|_| 0)
             .into_iter()
-            .map(|call| (call.return_addr - 0x1000, call.slot, call.by_object))
+            .map(|call| (call.return_addr.0 - 0x1000, call.slot, call.by_object))
             .collect()
     }
 

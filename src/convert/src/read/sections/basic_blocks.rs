@@ -287,10 +287,10 @@ impl BlocksRead {
             if blocks.is_empty() {
                 return true;
             }
-            let Some(code) = code.section(*base) else { return false };
+            let Some(code) = code.section(ImageAddr(*base)) else { return false };
             let blocks = &record.blocks[blocks.clone()];
             blocks.iter().all(|block| {
-                let end = block.start.0.checked_add(block.size.into());
+                let end = block.start.checked_add(block.size.into());
                 block.start.0 >= *base && end.is_some_and(|end| end <= code.end)
             })
         };

@@ -203,10 +203,10 @@ fn uleb(bytes: &[u8], at: usize, end: usize) -> Option<(u64, usize)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::open::AddressRange;
+    use crate::model::AddressRange;
 
     fn code() -> CodeSections {
-        CodeSections { ranges: vec![AddressRange { start: 0x1000, end: 0x2000 }], ..CodeSections::default() }
+        CodeSections { ranges: vec![AddressRange::of(ImageAddr(0x1000), 0x1000)], ..CodeSections::default() }
     }
 
     fn part(direct: bool, body: &[u8]) -> Vec<u8> {

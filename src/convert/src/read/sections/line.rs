@@ -9,7 +9,7 @@ use std::cell::OnceCell;
 use gimli::Reader as _;
 
 use crate::diagnostics::{Cap, Diagnostics, Kind};
-use crate::model::AddressRange;
+use crate::model::{AddressRange, ImageAddr};
 use crate::read::code::CodeSections;
 use crate::read::limits::MAX_FOLDED;
 use crate::read::sections::bytes::{Bytes, Endianity};
@@ -44,6 +44,13 @@ pub(crate) struct Sequence {
     pub(crate) first_opcode: u64,
     /// Offset in `.debug_line` of its first `DW_LNE_set_address`.
     pub(crate) set_address: u64,
+}
+
+impl Sequence {
+    /// The addresses that it covers.
+    pub(crate) fn range(&self) -> AddressRange {
+        AddressRange::new(ImageAddr(self.start), ImageAddr(self.end))
+    }
 }
 
 /// A range of addresses, and the sequence that a lookup in it uses.
@@ -85,8 +92,8 @@ impl Lines {
     /// The sequences for the addresses in a range, in address order. If several cover an address, only the first counts.
     /// The search takes logarithmic time, even if sequences overlap.
     pub(crate) fn covering(&self, range: AddressRange) -> impl Iterator<Item = (usize, &Sequence)> {
-        let first = self.cover.partition_point(|cover| cover.end <= range.start);
-        let covers = self.cover[first..].iter().take_while(move |cover| cover.start < range.end);
+        let first = self.cover.partition_point(|cover| cover.end <= range.start.0);
+        let covers = self.cover[first..].iter().take_while(move |cover| cover.start < range.end.0);
         covers.map(|cover| (cover.sequence as usize, &self.sequences[cover.sequence as usize]))
     }
 
@@ -119,7 +126,7 @@ impl Lines {
         let rows = self.sequences[index].rows.clone();
         let from =
             |address| rows.start + self.rows[rows.clone()].partition_point(|row| row.address < address);
-        from(range.start)..from(range.end)
+        from(range.start.0)..from(range.end.0)
     }
 
     /// The live sequence that a `DW_AT_LLVM_stmt_sequence` value refers to. The value may be the offset of its first opcode or

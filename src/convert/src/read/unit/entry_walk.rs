@@ -220,7 +220,7 @@ fn add_inlined<'f, E: Endianity>(
     let ranges = &mut function.tree.ranges;
     let keep = |AddressRange { start, end }| {
         if start < end {
-            ranges.push(PaintRange { start, node, end });
+            ranges.push(PaintRange { start: start.0, node, end: end.0 });
         }
     };
     visit_ranges(fixed, list_entries, &mut ids.diagnostics, found.die, &found.addresses, keep);

@@ -1,6 +1,6 @@
 //! Keeps each function as it ends, with its rows, unless these are assigned after the walk.
 
-use crate::model::{AddressRange, Calls, How, ImageAddr, Lost, RowRange, UnitEdge, UnitFunction, UnitPiece};
+use crate::model::{Calls, How, Lost, RowRange, UnitEdge, UnitFunction, UnitPiece};
 use crate::read::sections::bytes::Endianity;
 use crate::read::unit::assign::{Assign, BySequence, InlinedFirst, RowOwner, SharedPiece};
 use crate::read::unit::numbering::Numbering;
@@ -37,7 +37,7 @@ impl Assign<'_> {
         let joined = lost.scopes.is_empty();
         let inlined = inlined.map(|call| InlinedFirst { file: call.file, line: call.line });
         for &range in &function.ranges {
-            let AddressRange { start, .. } = range;
+            let start = range.start.0;
             // A part at another address has another sequence.
             let covers = |own: &usize| {
                 let sequence = &self.lines.sequences[*own];
@@ -63,7 +63,7 @@ impl Assign<'_> {
             } else {
                 self.rows(ids, own.map_or(RowOwner::Any, RowOwner::Sequence), &segments, range, joined)
             };
-            self.code.pieces.push(UnitPiece { start: ImageAddr(start), len: range.len() as u32, how, rows });
+            self.code.pieces.push(UnitPiece { start: range.start, len: range.len() as u32, how, rows });
         }
         self.memory.segments = segments;
         let first_scope = self.code.scopes.len() as u32;

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::keys::objects::type_info::TypeInfo;
-use crate::model::{NONE16, UnitBase, UnitMethod};
+use crate::model::{ImageAddr, NONE16, UnitBase, UnitMethod};
 
 /// Units with these classes: name, methods (linkage name, name, slot), bases (class of the unit, offset).
 type Described = (&'static str, &'static [(&'static str, &'static str, u16)], &'static [(u32, Option<u64>)]);
@@ -172,9 +172,10 @@ type Typed<'a> = (u64, &'static str, &'a [(u64, Option<u64>)]);
 
 fn typed(list: Vec<Typed<'_>>) -> TypeInfos<'static> {
     let info = |(at, key, bases): Typed<'_>| {
-        let bases: Vec<_> = bases.iter().map(|&(base, offset)| (TypeId::At(base), offset)).collect();
+        let bases: Vec<_> =
+            bases.iter().map(|&(base, offset)| (TypeId::At(ImageAddr(base)), offset)).collect();
         let info = TypeInfo { key: key.as_bytes(), extends: bases.len() == 1, bases };
-        (TypeId::At(at), info)
+        (TypeId::At(ImageAddr(at)), info)
     };
     TypeInfos { list: list.into_iter().map(info).collect(), ..TypeInfos::default() }
 }
