@@ -676,3 +676,21 @@ fn a_local_function_of_the_callers_file_comes_first() {
         assert_eq!(program.file_of_first(pc, back), name);
     }
 }
+
+/// `Box` has a method with an ABI tag, as each has that returns a `std::string`, operators and a template.
+#[test]
+fn other_methods_of_a_class_do_not_hide_its_virtual_ones() {
+    for name in ["tagged.clang", "tagged.simple"] {
+        let program = Program::new(name);
+        for (caller, method, class) in [
+            ("_Z10call_weighP3Box", "_ZN3Box5weighEi", "_ZTV3Box"),
+            ("_Z10call_priceP3Box", "_ZN3Box5priceEi", "_ZTV3Box"),
+            ("_Z8call_oneP9part_note", "_ZN9part_note3oneEi", "_ZTV9part_note"),
+            ("_Z8call_twoP9part_note", "_ZN9part_note3twoEi", "_ZTV9part_note"),
+        ] {
+            let (pc, call) = (program.symbol(method).0, program.indirect_call(caller));
+            let found = program.who_of(pc, &[call], Some(program.symbol(class).0 + 16));
+            assert_eq!(found, answer(Certainty::Exact, &[method]), "{name}");
+        }
+    }
+}
