@@ -96,12 +96,37 @@ impl Dispatch<'_, '_, '_> {
             }
         }
         if methods.is_empty() {
-            return self.by_symbols(words, at, related);
+            let own = self.not_overridden(line, related)?;
+            return self.by_symbols(words, at, &own);
         }
         methods.sort_unstable();
         let is_whole = methods.len() + overridden == related.len() && methods.len() == words.len();
         let in_order = methods.is_sorted_by(|one, next| one.0 < next.0);
         (is_whole && in_order).then(|| methods[at].1)
+    }
+
+    /// Those of these methods that no nearer class of `line` overrides.
+    fn not_overridden(&mut self, line: &[usize], related: &[FuncId]) -> Option<Vec<FuncId>> {
+        if !self.looks_for_guess(line.len() * related.len()) {
+            return None;
+        }
+        let signature_of = |function: FuncId| {
+            let within =
+                |class: &usize| self.names(function).find_map(|name| self.classes.list[*class].within(name));
+            line.iter().enumerate().find_map(|(depth, class)| Some((within(class)?, depth)))
+        };
+        let methods: Vec<(FuncId, Option<(Signature<'_>, usize)>)> =
+            related.iter().map(|&function| (function, signature_of(function))).collect();
+        let is_overridden = |signature: Signature<'_>, depth: usize| {
+            methods
+                .iter()
+                .filter_map(|(_, other)| *other)
+                .any(|other| other.0 == signature && other.1 < depth)
+        };
+        let kept = methods
+            .iter()
+            .filter(|(_, of)| of.is_none_or(|(signature, depth)| !is_overridden(signature, depth)));
+        Some(kept.map(|(function, _)| *function).collect())
     }
 
     /// The method at the same place among the symbols of these methods: compilers define methods in the order of the source.
