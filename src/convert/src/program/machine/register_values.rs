@@ -1,5 +1,16 @@
 //! Follows the values of registers along the code of one function, to the calls through a word of a table.
 
+use crate::diagnostics::Cap;
+use crate::program::machine::limits::MAX_JOINS;
+
+/// The calls of a function through a word of a table.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct SlotCalls {
+    pub(crate) calls: Vec<SlotCall>,
+    /// The limit for which some calls are missing.
+    pub(crate) cut: Option<Cap>,
+}
+
 /// A call through a word of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct SlotCall {
@@ -27,9 +38,6 @@ pub(super) enum Held {
 const REGISTERS: usize = 32;
 
 pub(super) type State = [Held; REGISTERS];
-
-/// Targets of forward jumps that are kept until the code is read up to them; a function with more gives no slot.
-const MAX_JOINS: usize = 512;
 
 impl Held {
     /// The value loaded from offset `by` of this value.
@@ -120,8 +128,14 @@ impl Follower {
         }
     }
 
-    pub(super) fn calls(self) -> Vec<SlotCall> {
-        if self.gave_up { Vec::new() } else { self.found }
+    pub(super) fn calls(self) -> SlotCalls {
+        match self.gave_up {
+            true => {
+                let any = self.found.iter().any(|call| call.by_object);
+                SlotCalls { calls: Vec::new(), cut: any.then_some(Cap::SlotJumps) }
+            }
+            false => SlotCalls { calls: self.found, cut: None },
+        }
     }
 
     /// Resumes at a place with no known values.
