@@ -1,11 +1,12 @@
-//# about: calls whose record names another function than the one that the linker chose, and inline functions that gold describes once for each unit
+//# about: calls whose record names another function than the one that the linker chose, inline functions that gold describes once for each unit, and local functions of one name
 //# let: CC = $CLANGXX --target=x86_64-linux-gnu -std=c++17 -O1 -gdwarf-5 -fno-pic -fno-exceptions -fno-asynchronous-unwind-tables $MAP -ffunction-sections
 //# let: LD = $LLD --build-id -e start --icf=all --compress-debug-sections=zlib
 //# variant: weak.set: mkdir -p $OUT; $CC -gmlt -c replaced.cpp -o $T/a.o; $CC -gmlt -DSECOND -c replaced.cpp -o $T/b.o; $LD $T/a.o $T/b.o -o $OUT/program
 //# variant: label.set: mkdir -p $OUT; $CC -gmlt -DLABEL -c replaced.cpp -o $T/a.o; $CC -g -DLABEL -DSECOND -c replaced.cpp -o $T/b.o; $LD $T/a.o $T/b.o -o $OUT/program
 //# variant: wrap.set: mkdir -p $OUT; $CC -g -DWRAP -c replaced.cpp -o $T/a.o; $CC -g -DWRAP -DSECOND -c replaced.cpp -o $T/b.o; $LD --wrap=_Z4areai $T/a.o $T/b.o -o $OUT/program
 //# variant: copies.set: mkdir -p $OUT; $CC -gmlt -DCOPIES -c replaced.cpp -o $T/a.o; $CC -gmlt -DCOPIES -DSECOND -c replaced.cpp -o $T/b.o; $GOLD -e start --icf=all $T/a.o $T/b.o -o $OUT/program
-// Each function has inlined code and so an entry at `-gmlt`. Each `start` calls `area`, and the code of `area` is that of another function.
+//# variant: locals.set: mkdir -p $OUT; $CC -gmlt -DLOCALS -c replaced.cpp -o $T/a.o; $CC -gmlt -DLOCALS -DSECOND -c replaced.cpp -o $T/b.o; $LD $T/a.o $T/b.o -o $OUT/program
+// Each function but the callers of LOCALS has inlined code and so an entry at `-gmlt`. Each `start` calls `area`, and the code of `area` is that of another function.
 
 [[gnu::always_inline]] inline int twice(int value)
 {
@@ -54,6 +55,18 @@ int second(int value);
 extern "C" int start(int value) { return twice(area<5>(value) + area<6>(value)) + volume(value) + second(value); }
 #else
 int second(int value) { return twice(area<5>(value) + area<6>(value)) - volume(value); }
+#endif
+#elif defined(LOCALS)
+// Both units have an `area` of their own. Its callers have no inlined code, so no entry records their calls.
+#ifdef SECOND
+#line 1 "second.cpp"
+#endif
+NOINLINE static int area(int value) BODY
+#ifndef SECOND
+int second(int value);
+extern "C" int start(int value) { return area(value) * 3 + second(value); }
+#else
+int second(int value) { return area(value) * 5; }
 #endif
 #else
 // The weak `area` of the first unit gives way to that of the second.

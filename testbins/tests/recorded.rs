@@ -90,13 +90,36 @@ impl Program {
     /// The candidate that `Ranker` puts first, on an object with this pointer to its virtual functions.
     fn ranked_first(&self, pc: u64, back: u64, vptr: u64) -> String {
         let file = SymbolFile::open(&self.fsym).unwrap();
+        let (resolved, first) = Program::rank(&file, pc, back, Some(vptr));
+        names(&file, pc, &resolved).swap_remove(first as usize)
+    }
+
+    /// The file of the lines of the candidate that `Ranker` puts first.
+    fn file_of_first(&self, pc: u64, back: u64) -> String {
+        let file = SymbolFile::open(&self.fsym).unwrap();
+        let (resolved, first) = Program::rank(&file, pc, back, None);
+        let mut frames = Frames::new();
+        let Lookup::Found(found) = file.lookup(ImageAddr(pc), &mut frames).unwrap() else {
+            panic!("{pc:#x}")
+        };
+        file.member_frames(&found, resolved.candidate(first).unwrap(), &mut frames).unwrap();
+        let frame = file.frames(&frames).last().unwrap().unwrap();
+        let mut buffer = [0; 256];
+        let len = file.write_path(frame.file.unwrap(), &mut buffer).unwrap();
+        String::from_utf8(buffer[..len].to_vec()).unwrap()
+    }
+
+    /// Who may be at `pc`, and the index of the candidate that comes first.
+    fn rank(file: &SymbolFile<'_>, pc: u64, back: u64, vptr: Option<u64>) -> (Resolved, u32) {
         let (address, caller) = (StackAddr::Exact(ImageAddr(pc)), StackAddr::Return(ReturnAddr(back)));
         let outer = file.resolve_one(caller, None).unwrap();
         let mut resolved = file.resolve_one(address, Some((caller, &outer))).unwrap();
-        file.resolve_object(&mut resolved, ImageAddr(vptr), Some(caller)).unwrap();
+        if let Some(vptr) = vptr {
+            file.resolve_object(&mut resolved, ImageAddr(vptr), Some(caller)).unwrap();
+        }
         let caller = Caller { address: caller, resolved: &outer, first: 0 };
-        let first = Ranker::default().first((0, &file), address, &resolved, Some(caller));
-        names(&file, pc, &resolved).swap_remove(first as usize)
+        let first = Ranker::default().first((0, file), address, &resolved, Some(caller));
+        (resolved, first)
     }
 
     /// The same of the innermost frame, by the slot of the call that returns to `back` too; the likeliest first.
@@ -633,10 +656,23 @@ fn copies_of_an_inline_function_are_one_function() {
     let pc = program.symbol(BOTH[0]).0;
     assert_eq!(pc, program.symbol(BOTH[1]).0);
     let calls = program.calls("start").into_iter().filter(|call| call.1 == pc);
-    let found: Vec<_> = calls.map(|(call, _)| program.who(pc, &[call])).collect();
-    assert_eq!(found, BOTH.map(|callee| answer(Certainty::Exact, &[callee])));
+    for ((call, _), callee) in calls.zip(BOTH) {
+        let (certainty, names) = program.likeliest_first(pc, &[call], None);
+        assert_eq!((certainty, names.len(), &*names[0]), (Some(Certainty::Likely), 2, callee));
+    }
     let file = SymbolFile::open(&program.fsym).unwrap();
     let other = ImageAddr(program.symbol("_Z4areaILi6EEii").0);
     let Lookup::Found(found) = file.lookup(other, &mut Frames::new()).unwrap() else { panic!() };
     assert!(found.group.is_none());
+}
+
+/// Two files have a local `area`, and only the files of their lines and of their callers' lines tell them apart.
+#[test]
+fn a_local_function_of_the_callers_file_comes_first() {
+    let program = Program::new("replaced.locals.set/program");
+    let pc = program.symbol("_ZL4areai").0;
+    for (caller, name) in [("start", "/src/replaced.cpp"), ("_Z6secondi", "/src/second.cpp")] {
+        let (back, _) = program.calls(caller).into_iter().find(|call| call.1 == pc).unwrap();
+        assert_eq!(program.file_of_first(pc, back), name);
+    }
 }

@@ -45,7 +45,7 @@ pub fn identify(input: &Path, options: &Options) -> Result<Identity, ConvertErro
     let files = Files::default();
     let image = open_image(&files, input, &open_options)?;
     let text = image.sections.iter().find(|section| section.name == ".text").and_then(|section| {
-        let (_, bytes) = image.code.iter().find(|(start, _)| *start == section.range.start)?;
+        let (_, bytes) = image.code.iter().find(|(start, _)| *start == section.range.start.0)?;
         Some(bytes[..bytes.len().min(PAGE)].to_vec())
     });
     Ok(Identity {

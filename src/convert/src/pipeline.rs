@@ -83,6 +83,7 @@ pub(crate) fn load<'a, 'f>(
     let package = split.package.as_ref().map(|package| &package.debug);
     // Merges each unit as soon as it is read: one thread numbers its names while others read.
     let mut merging = Merging::new(options.remapped_paths(), Sizes::of(&image, package), files);
+    // Classes serve only to tell folded methods apart.
     let classes = image.linker != Linker::NeverFolds;
     let read_options = ReadOptions { columns: options.columns, locations: options.locations, classes };
     let advance = |bytes| progress.advance(bytes);
@@ -104,6 +105,7 @@ pub(crate) fn load<'a, 'f>(
 
     begin(progress, source.name(), "recover", 0)?;
     let began = Instant::now();
+    // Those that no later step asks for would take memory until the end.
     let image = if files.scratch().is_used() { keys::with_needed_symbols(image, &symbols) } else { image };
     let machine = Machine::new(&image);
     let read = ReadUnits { units: &units, records: &records, code, traces };

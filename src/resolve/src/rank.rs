@@ -7,7 +7,8 @@
 //! 3. the candidate that the order of calls and functions suggests (section GUESSES), if the program's compiler recorded no calls;
 //! 4. the highest score. A candidate is compared with the function that makes the call in the source, which may be inlined in the
 //!    caller: 8 points for the same class or namespace with template arguments, 3 for the same file, 2 for each word of its
-//!    readable name that the calling function's name has, too, and -1 for each other word;
+//!    readable name that the calling function's name has, too, and -1 for each other word. The file is that of the declaration, and that
+//!    of the lines where the program has no declarations (`-g1`);
 //! 5. the order of the file: the survivor first.
 
 use std::collections::HashSet;
@@ -108,13 +109,13 @@ impl Ranker {
                 return Ok(at);
             }
         }
-        let group = file.records().group(group)?;
+        let members = file.records().group(group)?;
         let functions = (0..compared).map_while(|at| Some((at, resolved.candidate(at)?)));
         if let StackAddr::Return(returns_to) = caller.address
             && let Some(callee) = file.guessed_callee(returns_to)?
         {
             for (at, member) in functions.clone() {
-                if file.records().member(group, member)?.function == callee {
+                if file.records().member(members, member)?.function == callee {
                     return Ok(at);
                 }
             }
@@ -122,8 +123,14 @@ impl Ranker {
         let Some(calling) = self.calling(file, caller.address, &only)? else { return Ok(0) };
         let mut best = (i64::MIN, 0);
         for (at, member) in functions {
-            let function = file.records().member(group, member)?.function;
-            let score = calling.score(&Described::of_function(file, function)?);
+            let function = file.records().member(members, member)?.function;
+            let mut candidate = Described::of_function(file, function)?;
+            if candidate.file.is_none() && calling.file.is_some() {
+                let only = resolved.only(at);
+                self.find_frames(file, address, &only)?;
+                candidate.file = file.frames(&self.frames).last().transpose()?.and_then(|frame| frame.file);
+            }
+            let score = calling.score(&candidate);
             if score > best.0 {
                 best = (score, at);
             }
@@ -138,15 +145,28 @@ impl Ranker {
         address: StackAddr,
         only: &Resolved,
     ) -> Result<Option<Described>, Error> {
-        let Some(address) = address.lookup_address() else { return Ok(None) };
-        let Lookup::Found(found) = file.lookup(address, &mut self.frames)? else { return Ok(None) };
-        if let Some(member) = only.candidate(0).filter(|_| found.group.is_some() && found.group == only.group)
+        self.find_frames(file, address, only)?;
+        let Some(frame) = file.frames(&self.frames).next().transpose()? else { return Ok(None) };
+        Ok(Some(Described::of(file, frame.name, frame.start_file.or(frame.file))))
+    }
+
+    /// Leaves the frames of an address in `self.frames`, those of the only candidate if functions share its code.
+    fn find_frames(
+        &mut self,
+        file: &SymbolFile<'_>,
+        address: StackAddr,
+        only: &Resolved,
+    ) -> Result<(), Error> {
+        self.frames.clear();
+        let Some(address) = address.lookup_address() else { return Ok(()) };
+        if let Lookup::Found(found) = file.lookup(address, &mut self.frames)?
+            && let Some(member) = only.candidate(0)
+            && found.group.is_some()
+            && found.group == only.group
         {
             file.member_frames(&found, member, &mut self.frames)?;
         }
-        let Some(frame) = file.frames(&self.frames).next() else { return Ok(None) };
-        let frame = frame?;
-        Ok(Some(Described::of(file, frame.name, frame.start_file)))
+        Ok(())
     }
 }
 

@@ -109,6 +109,7 @@ fn put_group(cells: &[BlockCell], range: u32, out: &mut Vec<u8>) {
     for (at, cell) in cells.iter().enumerate() {
         ranks += u32::from(at > 0 && cell.first);
         let counts_on = at > 0 && Some(cell.id) == cells[at - 1].id.checked_add(1);
+        // A block of the most frequent kind (0), whose id follows that of the block before, takes one bit alone.
         if !counts_on || cell.first || cell.kind != 0 {
             stored |= 1 << at;
             records.push([cell.id.into(), (ranks - range).into(), cell.kind.into()]);

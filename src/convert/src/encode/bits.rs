@@ -11,6 +11,7 @@ pub(super) fn put_varint(out: &mut Vec<u8>, mut value: u64) {
 
 /// Bytes that [`put_varint`] appends.
 pub(super) fn varint_len(value: u64) -> usize {
+    // The number 0 takes a byte, too.
     (64 - (value | 1).leading_zeros() as usize).div_ceil(7)
 }
 

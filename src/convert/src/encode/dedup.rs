@@ -41,6 +41,8 @@ struct Stored {
 
 impl Store {
     pub(super) fn new() -> Store {
+        // The first byte belongs to no record, so that offset 0 can mean "no record": that of a function without rows,
+        // for example.
         Store { bytes: vec![0], recoded: Vec::new(), records: HashTable::new(), shared: 0 }
     }
 
@@ -63,6 +65,8 @@ impl Store {
                 Some(start) => (recoded, start as usize),
                 None => (bytes, known.offset as usize),
             };
+            // Compared in the coding that does not depend on the record's place. The section may have it in a shorter
+            // one, which refers back by a distance: equal rows in two places then have different bytes.
             known.hash == record.hash && from[start..start + known.len as usize] == *record.bytes
         };
         let offset = self.records.find(record.hash, is_it).map(|known| known.offset);
@@ -95,6 +99,7 @@ impl Store {
     }
 
     pub(super) fn finish(mut self) -> Vec<u8> {
+        // A reader loads 8 bytes at once, also for the last field.
         self.bytes.resize(self.bytes.len() + TAIL, 0);
         self.bytes
     }

@@ -13,6 +13,7 @@ impl ImageInfo {
             big_endian: image.arch.big_endian,
             relocatable: image.kind == ImageKind::Relocatable,
             mach_o: image.format == Format::MachO,
+            // `Loaded::encoded` sets it.
             readable_names: false,
             image_base: image.image_base,
             sections: image
@@ -20,8 +21,8 @@ impl ImageInfo {
                 .iter()
                 .map(|section| LoadedSection {
                     name: section.name.clone().into_bytes(),
-                    start: section.range.start,
-                    size: section.range.end.saturating_sub(section.range.start),
+                    start: section.range.start.0,
+                    size: section.range.end.0.saturating_sub(section.range.start.0),
                     executable: section.executable,
                 })
                 .collect(),

@@ -40,6 +40,7 @@ pub(super) fn section(
             .filter_map(|uses| {
                 let name = bytes_of(uses[0].0);
                 let text = demangle(name)?.into_bytes();
+                // A name that is not mangled is a key already.
                 (text != name).then(|| uses.iter().map(move |&(_, function)| (text.clone(), function)))
             })
             .flatten_iter()
@@ -63,6 +64,7 @@ fn build(keys: &[(&[u8], u32)]) -> Result<Vec<u8>, fst::Error> {
     let mut lists = Vec::new();
     let mut map = fst::MapBuilder::memory();
     for uses in keys.chunk_by(|a, b| a.0 == b.0) {
+        // Most names have one function. Its number is the value itself, and needs no list.
         let value = if let [(_, function)] = uses {
             u64::from(*function) << 1
         } else {
@@ -71,6 +73,8 @@ fn build(keys: &[(&[u8], u32)]) -> Result<Vec<u8>, fst::Error> {
             uses.iter().for_each(|&(_, function)| put_varint(&mut lists, u64::from(function)));
             at << 1 | 1
         };
+        // `fst` refuses a key that is not above the one before. The keys are sorted, and a chunk has all uses of one
+        // name.
         map.insert(uses[0].0, value)?;
     }
     let map = map.into_inner()?;

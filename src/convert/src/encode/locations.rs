@@ -53,6 +53,8 @@ pub(super) fn sections(
             let is_object = |located: &&Located| located.kind == LocationKind::Object;
             counts.kept += u64::from(own.iter().any(is_object));
             counts.lost += u64::from(without.iter().any(is_object));
+            // Only another expression refers to the frame base (`DW_OP_fbreg`, DWARF 5 2.5.1.2), so without one it is of
+            // no use.
             if own.iter().all(|located| located.kind == LocationKind::FrameBase) {
                 continue;
             }
@@ -82,6 +84,8 @@ pub(super) fn sections(
                 continue;
             }
             let entry = |call: &ImageAddr| LocationEntry {
+                // The byte before the return address is inside the call. That of the return address may belong to other
+                // code (DWARF 5 6.4.4).
                 start: call.0.wrapping_sub(1),
                 len: 1,
                 expression: Vec::new(),

@@ -163,9 +163,11 @@ impl Body {
         sections.extend(of_keys);
         sections.extend(located);
         if let Some(record) = record {
+            // A record has a few kilobytes, so the slowest level takes no time that matters.
             let bytes = zstd::bulk::compress(record, 19).map_err(EncodeError::Record)?;
             sections.push(Section::new(SectionId::RECORD, bytes));
         }
+        // Ids rise strictly in the directory (schema, section 2).
         sections.sort_by_key(|section| section.id);
         stats.objects = objects;
         stats.left_out.tables_outside += tables_outside;

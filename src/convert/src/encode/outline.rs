@@ -69,6 +69,8 @@ impl Outline {
                 keep(id);
             }
         }
+        // Only now, since functions that only groups name are last in the file (schema, section 3): the others are in
+        // the order of their first pieces.
         for piece in &program.pieces {
             members(program, piece.owner).iter().for_each(|member| keep(member.function));
         }

@@ -32,6 +32,7 @@ impl Strings {
         let mut ranks = vec![ABSENT; count];
         let mut distinct = 0;
         for i in 0..order.len() {
+            // Strings that differ only behind the bytes that a file holds become one.
             if distinct == 0 || string(order[i]) != string(order[distinct - 1]) {
                 order[distinct] = order[i];
                 distinct += 1;
@@ -164,6 +165,8 @@ impl Plan {
             let bucket = callers.bucket_mut(caller);
             bucket.sort_unstable();
             for &(edge, id) in &*bucket {
+                // A record does not have its caller, so the last edge of the caller before may be equal to the first of
+                // this one. They are two edges.
                 if edges.len() == first || edges.last() != Some(&edge) {
                     edges.push(edge);
                 }

@@ -193,6 +193,7 @@ pub(super) fn put_block(cells: &[Cell], columns: bool, back: Option<u64>, out: &
     let files = (spans.file.least <= spans.file.most).then(|| spans.file.stored());
     let columns =
         columns.then(|| spans.column.stored()).filter(|columns| columns.base != 0 || columns.width != 0);
+    // If no row has a line, any base will do.
     let line_base = if spans.least_line == i64::MAX { 0 } else { spans.least_line };
     let mut codes = [line_code::NONE; records::BLOCK_ROWS as usize];
     let codes = &mut codes[..cells.len()];
@@ -207,6 +208,8 @@ pub(super) fn put_block(cells: &[Cell], columns: bool, back: Option<u64>, out: &
 
     let mut bits = BitWriter::new(out);
     let changes = |pair: &[Cell]| pair[0].scope != pair[1].scope;
+    // Neighbours mostly have one scope. A bit for each row, and a scope only where it changes, make the scopes of the
+    // kernel's file a fifth smaller.
     if scope_width > 0 {
         bits.put_flags(cells.windows(2).map(changes));
     }

@@ -108,6 +108,8 @@ impl RowSource<'_> {
             self.cells(*job, &mut cells);
             put_record(&cells, self.columns, &mut blocks, &mut task);
             let (Record { hash, .. }, end) = (Record::of(&task.bytes[start..]), task.bytes.len());
+            // Only the first record of a hash is remembered. If another one has the hash by chance, copies of it stay in
+            // the task, and `Store` finds that they are equal.
             let first = *seen.entry(hash).or_insert((start, end));
             let is_known = first.0 < start && task.bytes[first.0..first.1] == task.bytes[start..];
             if is_known {
@@ -144,6 +146,7 @@ impl RowSource<'_> {
                 file: file_code(file.1, scope.file),
                 column: if self.columns { row.column } else { 0 },
             };
+            // Rows of the model may differ only in what the file does not keep: a column, or two nodes that became one.
             if cells.last().is_none_or(|last| Cell { offset, ..*last } != cell) {
                 cells.push(cell);
             }
@@ -187,6 +190,7 @@ impl RowSource<'_> {
                     let back = at + (head_len + place) as u64 - pattern.places[i];
                     candidate.clear();
                     put_block(block, self.columns, Some(back), &mut candidate);
+                    // The few offsets of a short block may take fewer bytes than a long distance.
                     if candidate.len() < blocks.len() - place {
                         blocks.truncate(place);
                         blocks.extend_from_slice(&candidate);

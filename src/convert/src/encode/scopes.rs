@@ -267,6 +267,8 @@ impl Scratch {
             let start = if old == 0 { 0 } else { self.child_ends[old - 1] as usize };
             for &child in &self.children[start..self.child_ends[old] as usize] {
                 let edge = edge(child);
+                // The file numbers an edge among those of its caller. So an edge of another caller has no number here
+                // ([`TreeCounts::foreign`]).
                 if edges.contains(&edge) {
                     self.gathered.push((edge, child));
                 }
@@ -293,6 +295,8 @@ impl Scratch {
             self.runs.push((run[0].1, start, start + run.len()));
             start += run.len();
         }
+        // By the first old node of each run. Rows of neighbouring addresses have nodes with similar numbers only in the
+        // order of the DIEs, not in that of the edges.
         self.runs.sort_unstable();
         for &(_, run_start, run_end) in self.runs.iter().rev() {
             let start = self.arena.len();
@@ -359,6 +363,7 @@ impl TreeTask<'_> {
         let new = &mut scratch.new;
         let mut lost = 0;
         for (i, scope) in scopes.iter().enumerate() {
+            // A parent precedes its children in the model, so it has its new node by now.
             if new[i + 1] == ABSENT {
                 new[i + 1] = if scope.parent as usize <= i { new[scope.parent as usize] } else { 0 };
                 lost += u64::from(needed[i + 1]);

@@ -147,6 +147,8 @@ impl RecordTables<'_> {
                 }
                 (Owner::Group(_), group) => (group * 2 + 1, 0, 0),
             };
+            // The file has no lengths: a reader gets a piece's from the start of the next one. So only the gap and the
+            // padding are stored, which are small numbers.
             let gap = self.next_start(i) - piece_end(piece);
             let [pad, skip, owner] = [piece.pad, piece.skip, owner].map(i64::from);
             [gap as i64, pad, skip, owner, rows as i64, name]

@@ -35,6 +35,7 @@ fn keyed(string: &[u8], depth: usize, id: u32) -> SortKey {
 /// Sorts ids by their strings, and ids of equal strings by their numbers.
 pub(super) fn sort_by_bytes<'s>(ids: &mut [u32], string: impl Fn(u32) -> &'s [u8] + Sync) {
     let mut all: Vec<SortKey> = ids.iter().map(|&id| keyed(string(id), 0, id)).collect();
+    // With the id no two items are equal, so that an unstable sort has one result.
     all.sort_unstable_by_key(|item| (item.bytes, item.left, item.id));
     sort_deeper(&mut all, 0, FORKS, &string);
     for (id, item) in ids.iter_mut().zip(&all) {

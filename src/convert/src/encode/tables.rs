@@ -44,6 +44,7 @@ impl Band {
         if flat.width == 0 || last <= first {
             return flat;
         }
+        // The next slope is tried too, and must fit.
         let slope = ((last - first) / (values.len() as i64 - 1)).min(MAX_SLOPE - 1);
         let [down, up] =
             [slope, slope + 1].map(|slope| Band::around(HeightSpan::above(values, slope), slope));

@@ -53,6 +53,7 @@ pub(super) fn section(unwind: &UnwindRows, image_base: u64) -> Result<Section, E
         bits.put(run.len() as u64 - 1, layout::COUNT_BITS);
         at += u64::from(layout::COUNT_BITS);
         for pair in run.windows(2) {
+            // Rows have different addresses, so that a delta is at least one unit.
             let mut left = ((pair[1].start - pair[0].start) >> unit_log2) - 1;
             loop {
                 let more = u64::from(left >> group != 0);
@@ -143,6 +144,7 @@ impl RuleSequences {
             }
             let at = self.rules.len() as u32;
             self.rules.extend_from_slice(&sequence);
+            // Only beginnings and ends, two of each length. All parts of a sequence would be as many as the square of its length.
             for cut in 1..sequence.len() {
                 known.entry(sequence[..cut].to_vec()).or_insert(at);
                 known.entry(sequence[cut..].to_vec()).or_insert(at + cut as u32);

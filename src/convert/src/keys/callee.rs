@@ -6,7 +6,7 @@ use crate::model::{FuncId, NameId};
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Callee {
     Function(FuncId),
-    /// The function of the name that the record has, which is no linkage name (clang at `-g1`). Another function may be meant: one that
+    /// The function that a record of clang at `-g1` means, where no function has a linkage name. Another function may be meant: one that
     /// nothing names any more, or that a label renamed (`int area(int) asm("volume")`).
     ByName(FuncId),
     /// The record has only this plain name, which several functions have or may have.

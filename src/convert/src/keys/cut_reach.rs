@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
 use crate::diagnostics::{Cap, Diagnostics, Kind};
-use crate::model::FuncId;
+use crate::model::{FuncId, ImageAddr};
 
 /// The functions whose tail calls were not followed to their end, by the limit. In most programs there are none.
 #[derive(Default)]
@@ -25,11 +25,11 @@ impl CutReach {
     }
 
     /// Reports them. `starts`: the addresses of functions; `most`: the most functions that one may reach, and its steps.
-    pub(crate) fn report(self, starts: &[u64], most: (usize, u64), diagnostics: &mut Diagnostics) {
+    pub(crate) fn report(self, starts: &[ImageAddr], most: (usize, u64), diagnostics: &mut Diagnostics) {
         let (most_functions, most_steps) = most;
         for function in self.by_functions.into_inner().unwrap_or_else(PoisonError::into_inner) {
             let start = starts[function.index()];
-            diagnostics.add(Kind::Cap(Cap::TailFunctions), start, || {
+            diagnostics.add(Kind::Cap(Cap::TailFunctions), start.0, || {
                 format!(
                     "tail calls of the function at {start:#x} reach over {most_functions} functions: a call of it rules out no function \
                      of a group"
@@ -38,7 +38,7 @@ impl CutReach {
         }
         for function in self.by_steps.into_inner().unwrap_or_else(PoisonError::into_inner) {
             let start = starts[function.index()];
-            diagnostics.add(Kind::Cap(Cap::TailSteps), start, || {
+            diagnostics.add(Kind::Cap(Cap::TailSteps), start.0, || {
                 format!(
                     "over {most_steps} steps to follow the tail calls of the function at {start:#x}: a call of it rules out no function \
                      of a group"
@@ -58,7 +58,7 @@ mod tests {
         [2, 1, 2].map(FuncId).into_iter().for_each(|function| cut.add_by_functions(function));
         cut.add_by_steps(FuncId(0));
         let mut found = Diagnostics::default();
-        cut.report(&[0x10, 0x20, 0x30], (64, 1 << 14), &mut found);
+        cut.report(&[0x10, 0x20, 0x30].map(ImageAddr), (64, 1 << 14), &mut found);
         let found: Vec<_> = found.caps().map(|(cap, seen)| (cap, seen.count, seen.first)).collect();
         assert_eq!(found, [(Cap::TailFunctions, 2, 0x20), (Cap::TailSteps, 1, 0x10)]);
     }

@@ -10,7 +10,7 @@ use crate::util::hash::{HashMap, HashSet};
 #[derive(Default)]
 pub(crate) struct AmbiguousParts {
     /// With how many parts are, or may be, there besides the first.
-    known: HashMap<(FuncId, u64), u32>,
+    known: HashMap<(FuncId, ImageAddr), u32>,
     /// Functions with a part that was not recovered.
     missing: HashSet<FuncId>,
 }
@@ -49,7 +49,7 @@ impl AmbiguousParts {
     }
 
     /// How many parts of the function begin at an address, or may do so, besides the first.
-    pub(crate) fn more_at(&self, function: FuncId, start: u64) -> u32 {
+    pub(crate) fn more_at(&self, function: FuncId, start: ImageAddr) -> u32 {
         self.known.get(&(function, start)).copied().unwrap_or(0)
     }
 
@@ -58,7 +58,7 @@ impl AmbiguousParts {
         if self.known.is_empty() {
             return false;
         }
-        let range = functions.ranges_of(function).last_below(return_addr.0);
+        let range = functions.ranges_of(function).last_below(return_addr);
         range.is_some_and(|range| self.known.contains_key(&(function, range.start)))
     }
 }
@@ -69,11 +69,11 @@ fn is_found(piece: &UnitPiece) -> bool {
 
 /// The starts of pieces that hold several parts of a function: pieces with equal ranges, and pieces with the size of
 /// a part that was not recovered.
-fn several(pieces: &[UnitPiece], erased: &[&UnitErased]) -> Vec<u64> {
+fn several(pieces: &[UnitPiece], erased: &[&UnitErased]) -> Vec<ImageAddr> {
     let parts = pieces.get(1..).unwrap_or_default();
-    let mut by_start: Vec<u64> = pieces.iter().map(|piece| piece.start.0).collect();
+    let mut by_start: Vec<ImageAddr> = pieces.iter().map(|piece| piece.start).collect();
     by_start.sort_unstable();
-    let mut starts: Vec<u64> =
+    let mut starts: Vec<ImageAddr> =
         by_start.windows(2).filter(|pair| pair[0] == pair[1]).map(|pair| pair[0]).collect();
     if erased.is_empty() {
         return starts;
@@ -92,9 +92,11 @@ fn several(pieces: &[UnitPiece], erased: &[&UnitErased]) -> Vec<u64> {
         }
     }
     // A part whose size was erased may have any size.
+    // Found parts of a size that no erased part has may be those without a size. If more parts have none, the others may be
+    // at any part.
     let sizeless = erased.iter().filter(|part| part.size == 0).count();
     let any = sizeless > found.values().sum();
-    starts.extend(parts.iter().filter(|p| any || lens.contains(&p.len.into())).map(|p| p.start.0));
+    starts.extend(parts.iter().filter(|p| any || lens.contains(&p.len.into())).map(|p| p.start));
     starts
 }
 
@@ -118,7 +120,9 @@ mod tests {
             calls: Calls::default(),
         };
         let erased: Vec<UnitErased> = erased.iter().map(part).collect();
-        several(&pieces.iter().map(piece).collect::<Vec<_>>(), &erased.iter().collect::<Vec<_>>())
+        let pieces: Vec<UnitPiece> = pieces.iter().map(piece).collect();
+        let starts = several(&pieces, &erased.iter().collect::<Vec<_>>());
+        starts.into_iter().map(|start| start.0).collect()
     }
 
     #[test]

@@ -32,7 +32,7 @@ pub(crate) struct Functions<'p, 'f> {
     names_read: ReadWindows,
     is_large: bool,
     /// The entry of each function. It is not always the lowest address: a part may lie before the entry.
-    pub(crate) starts: Vec<u64>,
+    pub(crate) starts: Vec<ImageAddr>,
 }
 
 impl<'p, 'f> Functions<'p, 'f> {
@@ -61,11 +61,11 @@ impl<'p, 'f> Functions<'p, 'f> {
             Some(source) => {
                 let unit = &program.code[source.unit.index()];
                 let entry = unit.functions[source.function.index()].pieces.start;
-                unit.pieces[entry as usize].start.0
+                unit.pieces[entry as usize].start
             }
             None => match ranges[own[0] as usize..own[1] as usize] {
-                [first, ..] => program.pieces[first as usize].start.0,
-                [] => u64::MAX,
+                [first, ..] => program.pieces[first as usize].start,
+                [] => ImageAddr(u64::MAX),
             },
         };
         let starts = program.functions.iter().zip(first_ranges.windows(2)).map(start).collect();
@@ -152,9 +152,11 @@ impl<'p, 'f> Functions<'p, 'f> {
     /// The owner of the code before a return address.
     pub(crate) fn owner_before(&self, return_addr: ImageAddr) -> Option<Owner> {
         let pieces = &self.program.pieces;
-        let after = pieces.partition_point(|piece| piece.start.0 < return_addr.0);
+        let after = pieces.partition_point(|piece| piece.start < return_addr);
         let piece = &pieces[after.checked_sub(1)?];
-        (return_addr.0 <= piece.code().end).then_some(piece.owner)
+        // The end belongs to it, too: a call of a function that never returns may be the last instruction, with the
+        // return address behind it.
+        (return_addr <= piece.code().end).then_some(piece.owner)
     }
 
     /// The group that owns the code before a return address.
@@ -173,7 +175,7 @@ impl<'p, 'f> Functions<'p, 'f> {
     }
 
     /// The entries of all functions, sorted, each once.
-    pub(crate) fn distinct_starts(&self) -> Vec<u64> {
+    pub(crate) fn distinct_starts(&self) -> Vec<ImageAddr> {
         // Functions are numbered by their pieces: those with one entry mostly follow each other.
         let runs = self.starts.chunk_by(|a, b| a == b).map(|same| same[0]);
         let mut starts = Vec::with_capacity(self.starts.chunk_by(|a, b| a == b).count());
@@ -184,8 +186,8 @@ impl<'p, 'f> Functions<'p, 'f> {
     }
 
     /// The piece that begins at an address, otherwise the index of the first piece behind it.
-    pub(crate) fn entry(&self, address: u64) -> Result<usize, usize> {
-        self.program.pieces.binary_search_by_key(&address, |piece| piece.start.0)
+    pub(crate) fn entry(&self, address: ImageAddr) -> Result<usize, usize> {
+        self.program.pieces.binary_search_by_key(&address, |piece| piece.start)
     }
 }
 
@@ -208,14 +210,14 @@ impl<'p> FunctionRanges<'p> {
     }
 
     /// The last range that begins below an address.
-    pub(crate) fn last_below(self, address: u64) -> Option<AddressRange> {
-        let after = self.own.partition_point(|at| self.pieces[*at as usize].start.0 < address);
+    pub(crate) fn last_below(self, address: ImageAddr) -> Option<AddressRange> {
+        let after = self.own.partition_point(|at| self.pieces[*at as usize].start < address);
         Some(self.pieces[self.own[after.checked_sub(1)?] as usize].code())
     }
 
     /// True if one of the ranges begins at an address.
-    pub(crate) fn begin_at(self, address: u64) -> bool {
-        self.own.binary_search_by_key(&address, |at| self.pieces[*at as usize].start.0).is_ok()
+    pub(crate) fn begin_at(self, address: ImageAddr) -> bool {
+        self.own.binary_search_by_key(&address, |at| self.pieces[*at as usize].start).is_ok()
     }
 }
 

@@ -1,7 +1,5 @@
 //! The callee of each recorded call, and what compilers and linkers put in the places of callees.
 
-use std::cell::OnceCell;
-
 use crate::keys::callee::Callee;
 use crate::keys::cut_reach::CutReach;
 use crate::keys::folded_parts::AmbiguousParts;
@@ -14,7 +12,6 @@ use crate::model::{
     UnitId,
 };
 use crate::program::names::itanium::{is_mangled, is_program_wide};
-use crate::util::hash::HashSet;
 
 /// The functions of a program, with the callees that its units record. It is built in two stages: callees are looked
 /// up among the functions.
@@ -27,6 +24,7 @@ pub(crate) struct Index<'p, 'f> {
     pub(crate) ambiguous_parts: AmbiguousParts,
     /// By unit: the callee of each local callee id.
     pub(crate) callees: Vec<Vec<Callee>>,
+    pub(crate) replaced: Replaced,
     /// By group.
     pub(crate) undescribed: Vec<SymbolMembers>,
     pub(crate) cut_reach: CutReach,
@@ -51,6 +49,7 @@ impl<'p, 'f> Index<'p, 'f> {
             merged_units: MergedUnits::new(program, records, &placed.merging),
             ambiguous_parts: AmbiguousParts::new(&functions),
             callees,
+            replaced,
             undescribed: program.groups.iter().map(|group| SymbolMembers::of(&functions, group)).collect(),
             functions,
             cut_reach: CutReach::default(),
@@ -60,13 +59,13 @@ impl<'p, 'f> Index<'p, 'f> {
     /// True if a call goes to code that a linker put in the place of the callee.
     pub(crate) fn calls_made(&self, return_addr: ImageAddr, callee: FuncId) -> bool {
         let target = self.functions.machine.call_before(return_addr);
-        target.and_then(|target| self.passing.made_for(target.0)) == Some(callee)
+        target.and_then(|target| self.passing.made_for(target)) == Some(callee)
     }
 
     /// The function or the group whose code begins at an address.
-    pub(crate) fn owner_at(&self, address: u64) -> Option<Owner> {
+    pub(crate) fn owner_at(&self, address: ImageAddr) -> Option<Owner> {
         let pieces = &self.functions.program.pieces;
-        let piece = pieces.binary_search_by_key(&address, |piece| piece.start.0).ok()?;
+        let piece = pieces.binary_search_by_key(&address, |piece| piece.start).ok()?;
         Some(pieces[piece].owner)
     }
 
@@ -83,8 +82,6 @@ fn callees_of(
     has_mangled: &[bool],
     unit_index: usize,
 ) -> Vec<Callee> {
-    let has_lines_alone = has_lines_alone(functions.program, unit_index);
-    let erased = OnceCell::new();
     let resolve = |(index, callee): (u32, &UnitCallee)| {
         let doubtful =
             functions.placed.doubtful_callees.contains(&(UnitId::new(unit_index as u32), LocalCallee(index)));
@@ -102,17 +99,9 @@ fn callees_of(
         let origin = functions.program.origin_of(unit_index, callee.origin);
         let Origin { name, line, .. } = functions.program.origins[origin.index()];
         let bytes = functions.text(name);
-        // clang at `-g1` writes no more for a local function, and sometimes not even a name. One whose address was not found is another.
-        let has_only_name = || {
-            let erased = erased.get_or_init(|| {
-                functions.records.units[unit_index]
-                    .erased
-                    .iter()
-                    .map(|erased| erased.die)
-                    .collect::<HashSet<_>>()
-            });
-            line == 0 && owner == Some(unit_index) && !is_mangled(bytes) && !erased.contains(&callee.die)
-        };
+        // clang at `-g1` writes no more for a local function, and sometimes not even a name. The function may be a copy that the linker
+        // discarded: then the call goes to the copy that it kept.
+        let has_only_name = || line == 0 && owner == Some(unit_index) && !is_mangled(bytes);
         if bytes.is_empty() || !(callee.external || is_program_wide(bytes)) {
             return if has_only_name() { Callee::Plain(name) } else { Callee::Unknown };
         }
@@ -125,11 +114,17 @@ fn callees_of(
             {
                 Callee::Unknown
             }
-            Some(Some(function)) if has_lines_alone && !is_mangled(bytes) => Callee::ByName(function),
             Some(Some(function)) => Callee::Function(function),
             Some(_) => Callee::Unknown,
             None => functions.variant(bytes).unwrap_or(Callee::OtherModule(name)),
         }
+    };
+    // At `-g1` the symbol of a described function is the one that no other function has. That is no proof: another object may have a
+    // function of that name which nothing describes.
+    let by_name = has_lines_alone(functions.program, unit_index);
+    let resolve = |callee| match resolve(callee) {
+        Callee::Function(function) if by_name => Callee::ByName(function),
+        callee => callee,
     };
     let listed = &functions.records.units[unit_index].callees;
     let mut callees = Vec::with_capacity(listed.len());

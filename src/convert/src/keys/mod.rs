@@ -36,6 +36,7 @@ use crate::keys::calls::key_builder::MAX_MATCHING_STEPS;
 use crate::keys::functions::Functions;
 use crate::keys::index::Index;
 use crate::keys::objects::class_units::{is_of_method, is_of_object, is_table};
+use crate::keys::replaced::MAX_COMPARISONS;
 use crate::merge::units::Records;
 use crate::model::{ClassUnit, ImageAddr, Keys};
 use crate::open::Image;
@@ -52,6 +53,7 @@ pub(crate) use objects::class_units::units_with_needed_classes;
 /// those of vtables, those of code that a toolchain adds, those of methods that share their address with another function, and one that
 /// is local to its object: the search for keys asks whether there is any.
 pub(crate) fn with_needed_symbols<'f>(mut image: Image<'f>, symbols: &Symbols<'f>) -> Image<'f> {
+    // RISC-V code is read from its symbols on.
     if Machine::reads_all_symbols(&image) {
         return image;
     }
@@ -89,10 +91,10 @@ pub(crate) fn keys<'f>(
     );
     let (starts, most) = (&index.functions.starts, index.most_reach());
     std::mem::take(&mut index.cut_reach).report(starts, most, diagnostics);
-    if capped {
+    if capped || index.replaced.is_short {
         diagnostics.add(Kind::Cap(Cap::CallMatching), 0, || {
             format!(
-                "gave up after {MAX_MATCHING_STEPS} steps of matching calls to folded functions: some calls stay `ambiguous`"
+                "gave up after {MAX_MATCHING_STEPS} steps of matching calls to folded functions, or {MAX_COMPARISONS} comparisons of their names: some calls stay `ambiguous`"
             )
         });
     }

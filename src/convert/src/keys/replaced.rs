@@ -9,8 +9,14 @@
 use crate::keys::functions::Functions;
 use crate::merge::names::are_apart;
 use crate::merge::units::Records;
-use crate::model::{FuncId, NameId, OriginId, Program};
+use crate::model::{FuncId, Function, Group, Member, NameId, OriginId, Program};
+use crate::program::names::itanium::PlainName;
+use crate::util::budget::Budget;
 use crate::util::hash::HashSet;
+
+/// Comparisons of names of members, for all groups. Calls into groups that are not compared get no keys from records
+/// ([`crate::diagnostics::Cap::CallMatching`]).
+pub(crate) const MAX_COMPARISONS: u64 = 1 << 24;
 
 /// What the linker puts before the name of a wrapped function.
 const WRAPPER: &[u8] = b"__wrap_";
@@ -18,6 +24,8 @@ const WRAPPER: &[u8] = b"__wrap_";
 /// Functions that are perhaps not what a call by their name calls.
 pub(crate) struct Replaced {
     functions: HashSet<FuncId>,
+    /// Some groups were not compared: all their functions are here.
+    pub(crate) is_short: bool,
 }
 
 impl Replaced {
@@ -27,9 +35,11 @@ impl Replaced {
         shared: &[(FuncId, NameId)],
         records: &Records<'_>,
     ) -> Self {
+        let comparisons = Budget::new(MAX_COMPARISONS);
         let mut replaced = defined_twice(functions.program, shared, records);
         for group in &functions.program.groups {
             let members = group.members.iter().map(|member| member.function);
+            replaced.extend(unnamed_definitions(functions, group, &comparisons));
             let wrapped: HashSet<&[u8]> =
                 members.clone().flat_map(|member| functions.names(member)).filter_map(wrapped).collect();
             if !wrapped.is_empty() {
@@ -38,7 +48,7 @@ impl Replaced {
                 replaced.extend(members.filter(is_wrapped));
             }
         }
-        Replaced { functions: replaced }
+        Replaced { functions: replaced, is_short: comparisons.is_short() }
     }
 
     pub(crate) fn contains(&self, function: FuncId) -> bool {
@@ -49,6 +59,41 @@ impl Replaced {
 /// `f` of `__wrap_f`.
 fn wrapped(name: &[u8]) -> Option<&[u8]> {
     name.strip_prefix(WRAPPER)
+}
+
+/// The functions of a group that may be two definitions of one function, of which one has no linkage name (clang at `-g1`). (A local
+/// function may have the name too; the program does not show which it is.)
+fn unnamed_definitions(
+    functions: &Functions<'_, '_>,
+    group: &Group,
+    comparisons: &Budget,
+) -> HashSet<FuncId> {
+    let program = functions.program;
+    let mut found = HashSet::default();
+    let of = |member: &Member| (member.function, &program.functions[member.function.index()]);
+    let unit = |function: &Function| function.source.map(|source| source.unit);
+    for (one, function) in group.members.iter().map(of) {
+        let origin = &program.origins[function.origin.index()];
+        if function.symbol.is_some() || unit(function).is_none() || origin.line > 0 {
+            continue;
+        }
+        if !comparisons.spend(group.members.len()) {
+            return group.members.iter().map(|member| member.function).collect();
+        }
+        let (text, plain) = (functions.text(origin.name), PlainName::new(functions.text(origin.name)));
+        let has_name = |&(_, other): &(FuncId, &Function)| {
+            let own = other.symbol.unwrap_or(program.origins[other.origin.index()].name);
+            let name = functions.text(own);
+            unit(other).is_some() && unit(other) != unit(function) && (name == text || plain.may_be_of(name))
+        };
+        let members = group.members.iter().map(of);
+        let same: Vec<FuncId> = members.filter(has_name).map(|(other, _)| other).collect();
+        if !same.is_empty() && !text.is_empty() {
+            found.extend(same);
+            found.insert(one);
+        }
+    }
+    found
 }
 
 /// The described functions of a name that has several definitions.

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 
 use crate::keys::callee::Callee;
 use crate::keys::index::Index;
-use crate::model::{AddressRange, FuncId, Owner, Piece, TailKey};
+use crate::model::{AddressRange, FuncId, ImageAddr, Owner, Piece, TailKey};
 use crate::program::machine::Jumps;
 use crate::toolchain::libraries::ends_outside;
 use crate::util::budget::Budget;
@@ -43,7 +43,7 @@ const STEPS: std::ops::RangeInclusive<u64> = 1 << 14..=1 << 22;
 
 /// The jumps of pieces already read, by start of the piece, so that no code is read twice. Short jumps count only if
 /// they go to the start of a piece.
-pub(crate) type JumpsOf = HashMap<u64, Option<Rc<Jumps>>>;
+pub(crate) type JumpsOf = HashMap<ImageAddr, Option<Rc<Jumps>>>;
 
 /// Number of tasks, and the functions that each task takes at least. Code that functions of several tasks reach is
 /// read once by each task.
@@ -186,8 +186,8 @@ impl Index<'_, '_> {
     /// Everything that may be a jump from one piece to another, in one list per task. Jumps of group members and jumps within one function are left out.
     fn jumps_between_pieces(&self) -> Vec<Vec<PieceJump>> {
         let pieces = &self.functions.program.pieces;
-        let end = pieces.last().map_or(0, end_of);
-        let all = pieces.first().map_or(0, |piece| piece.start.0)..end;
+        let end = pieces.last().map_or(ImageAddr(0), end_of);
+        let all = AddressRange::new(pieces.first().map_or(ImageAddr(0), |piece| piece.start), end);
         let tasks = pieces.par_chunks(PIECES_AT_ONCE).enumerate().map(|(task, some)| {
             let (mut found, mut jumps) = (Vec::new(), Jumps::default());
             for (from, piece) in ((task * PIECES_AT_ONCE) as u32..).zip(some) {
@@ -201,7 +201,7 @@ impl Index<'_, '_> {
                 // The jumps of a function to one part of it are mostly neighbours.
                 let mut last = from as usize;
                 for &target in jumps.targets.iter().chain(&jumps.short) {
-                    if all.contains(&target) && !self.is_in(last, target) {
+                    if all.contains(target) && !self.is_in(last, target) {
                         let Some(piece) = self.piece_at(target) else { continue };
                         last = piece;
                         if pieces[piece].owner != pieces[from as usize].owner {
@@ -216,7 +216,7 @@ impl Index<'_, '_> {
     }
 
     /// The piece that contains an address, including the padding behind it.
-    fn piece_at(&self, address: u64) -> Option<usize> {
+    fn piece_at(&self, address: ImageAddr) -> Option<usize> {
         let at = match self.functions.entry(address) {
             Ok(piece) => return Some(piece),
             Err(after) => after.checked_sub(1)?,
@@ -224,9 +224,9 @@ impl Index<'_, '_> {
         self.is_in(at, address).then_some(at)
     }
 
-    fn is_in(&self, piece: usize, address: u64) -> bool {
+    fn is_in(&self, piece: usize, address: ImageAddr) -> bool {
         let piece = &self.functions.program.pieces[piece];
-        (piece.start.0..end_of(piece)).contains(&address)
+        AddressRange::new(piece.start, end_of(piece)).contains(address)
     }
 
     /// Steps for the tail calls of one function.
@@ -349,8 +349,7 @@ impl Index<'_, '_> {
         let piece = &self.functions.program.pieces[piece];
         let Owner::Group(group) = piece.owner else { return false };
         let members = &self.functions.program.groups[group.index()].members;
-        let begins =
-            |other: FuncId| other != function && self.functions.starts[other.index()] == piece.start.0;
+        let begins = |other: FuncId| other != function && self.functions.starts[other.index()] == piece.start;
         steps.spend(members.len()) && members.iter().any(|member| begins(member.function))
     }
 
@@ -382,17 +381,17 @@ impl Index<'_, '_> {
             return;
         }
         let own = self.functions.ranges_of(function);
-        let is_part = |start: u64| own.begin_at(start);
-        let through = |target: u64| {
+        let is_part = |start: ImageAddr| own.begin_at(start);
+        let through = |target: ImageAddr| {
             self.passing.made_for(target).map_or(target, |made| self.functions.starts[made.index()])
         };
-        let mut targets: Vec<u64> =
+        let mut targets: Vec<ImageAddr> =
             jumps.iter().flat_map(|jumps| &jumps.targets).map(|&target| through(target)).collect();
         targets.sort_unstable();
         let short = || jumps.iter().flat_map(|jumps| &jumps.short).copied();
-        let direct: HashSet<u64> = targets.iter().copied().chain(short().map(through)).collect();
+        let direct: HashSet<ImageAddr> = targets.iter().copied().chain(short().map(through)).collect();
         let RecordedTails { by_address, by_name } = self.recorded_by_target(found, &direct);
-        let slots: HashSet<u64> = jumps.iter().flat_map(|jumps| &jumps.slots).copied().collect();
+        let slots: HashSet<ImageAddr> = jumps.iter().flat_map(|jumps| &jumps.slots).copied().collect();
         let mut names = NameUse { used: 0, needed: slots.len() };
         for target in short() {
             if let Ok(piece) = self.functions.entry(target)
@@ -412,7 +411,7 @@ impl Index<'_, '_> {
     }
 
     /// Sorts the recorded callees of tail calls into those that direct jumps go to, and the others.
-    fn recorded_by_target(&self, recorded: &[Callee], direct: &HashSet<u64>) -> RecordedTails {
+    fn recorded_by_target(&self, recorded: &[Callee], direct: &HashSet<ImageAddr>) -> RecordedTails {
         let mut tails = RecordedTails::default();
         for &callee in recorded {
             match callee {
@@ -434,7 +433,7 @@ impl Index<'_, '_> {
     fn add_target(
         &self,
         function: FuncId,
-        (target, is_part): (u64, impl Fn(u64) -> bool),
+        (target, is_part): (ImageAddr, impl Fn(ImageAddr) -> bool),
         steps: &Budget,
         found: &mut Vec<Callee>,
         names: &mut NameUse,
@@ -457,7 +456,7 @@ impl Index<'_, '_> {
             }
             Err(_) => {
                 if let Some(around) = self.piece_at(target) {
-                    if !is_part(self.functions.program.pieces[around].start.0) {
+                    if !is_part(self.functions.program.pieces[around].start) {
                         self.owners(around, steps, found);
                     }
                 } else if self.functions.machine.is_code(target) {
@@ -472,7 +471,7 @@ impl Index<'_, '_> {
 #[derive(Default)]
 struct RecordedTails {
     /// By address: how many tail calls to it were recorded.
-    by_address: HashMap<u64, usize>,
+    by_address: HashMap<ImageAddr, usize>,
     /// Callees that no direct jump goes to. Jumps through stubs of the linker or through GOT slots may go to them.
     by_name: HashSet<Callee>,
 }
@@ -484,6 +483,6 @@ struct NameUse {
 }
 
 /// The end of a piece, including its padding.
-fn end_of(piece: &Piece) -> u64 {
-    piece.start.0 + u64::from(piece.body) + u64::from(piece.pad)
+fn end_of(piece: &Piece) -> ImageAddr {
+    piece.start + u64::from(piece.body) + u64::from(piece.pad)
 }

@@ -13,17 +13,17 @@ use crate::util::hash::{HashMap, HashSet};
 #[derive(Default)]
 pub(crate) struct Passing {
     /// The targets of code that a compiler left for merged functions.
-    merged: HashSet<u64>,
+    merged: HashSet<ImageAddr>,
     /// By the address of code that a linker made: the function that it stands in for. Only in Mach-O programs.
-    made: HashMap<u64, FuncId>,
+    made: HashMap<ImageAddr, FuncId>,
 }
 
 impl Passing {
     pub(crate) fn new(program: &Program<'_>, machine: &Machine<'_, '_>) -> Passing {
         let has_described = |piece| owners(program, piece).any(|owner| is_described(program, owner));
         let described: Vec<bool> = program.pieces.iter().map(has_described).collect();
-        let is_such = |target: u64| {
-            let piece = program.pieces.binary_search_by_key(&target, |piece| piece.start.0);
+        let is_target = |target: ImageAddr| {
+            let piece = program.pieces.binary_search_by_key(&target, |piece| piece.start);
             piece.is_ok_and(|piece| described[piece])
         };
         // The linker also folds this small code, even with described functions.
@@ -31,13 +31,13 @@ impl Passing {
             u64::from(piece.body) <= MAX_THUNK
                 && owners(program, piece).any(|owner| !is_described(program, owner))
         });
-        let is_target = |target: ImageAddr| is_such(target.0);
-        let target = |piece: &Piece| machine.passes_on(piece.code(), is_target).map(|target| target.0);
-        let passing: Vec<(&Piece, u64)> = small.filter_map(|piece| Some((piece, target(piece)?))).collect();
-        let targets: HashSet<u64> = passing.iter().map(|passing| passing.1).collect();
+        let target = |piece: &Piece| machine.passes_on(piece.code(), is_target);
+        let passing: Vec<(&Piece, ImageAddr)> =
+            small.filter_map(|piece| Some((piece, target(piece)?))).collect();
+        let targets: HashSet<ImageAddr> = passing.iter().map(|passing| passing.1).collect();
         if !machine.has_linkers_jumps() {
             let bodies = checked_bodies(program, &targets);
-            let is_other = |&(piece, target): &(&Piece, u64)| {
+            let is_other = |&(piece, target): &(&Piece, ImageAddr)| {
                 owners(program, piece)
                     .filter(|&owner| !is_described(program, owner))
                     .map(|owner| &program.names[name(program, owner).index()][..])
@@ -46,12 +46,12 @@ impl Passing {
             let merged = passing.into_iter().filter(is_other).map(|passing| passing.1).collect();
             return Passing { merged, made: HashMap::default() };
         }
-        let mut named: HashMap<(u64, NameId), Option<FuncId>> = HashMap::default();
-        for piece in program.pieces.iter().filter(|piece| targets.contains(&piece.start.0)) {
+        let mut named: HashMap<(ImageAddr, NameId), Option<FuncId>> = HashMap::default();
+        for piece in program.pieces.iter().filter(|piece| targets.contains(&piece.start)) {
             for function in owners(program, piece).filter(|&owner| is_external(program, owner)) {
                 let several = |known: &mut Option<FuncId>| *known = None;
                 named
-                    .entry((piece.start.0, name(program, function)))
+                    .entry((piece.start, name(program, function)))
                     .and_modify(several)
                     .or_insert(Some(function));
             }
@@ -59,7 +59,7 @@ impl Passing {
         let mut found = Passing::default();
         for (piece, target) in passing {
             match only(program, piece).and_then(|name| named.get(&(target, name)).copied().flatten()) {
-                Some(function) => _ = found.made.insert(piece.start.0, function),
+                Some(function) => _ = found.made.insert(piece.start, function),
                 None => _ = found.merged.insert(target),
             }
         }
@@ -67,24 +67,27 @@ impl Passing {
     }
 
     /// True if code of a merged function jumps to an address.
-    pub(crate) fn leads_to(&self, address: u64) -> bool {
+    pub(crate) fn leads_to(&self, address: ImageAddr) -> bool {
         self.merged.contains(&address)
     }
 
     /// The function for which a linker put the code at an address.
-    pub(crate) fn made_for(&self, address: u64) -> Option<FuncId> {
+    pub(crate) fn made_for(&self, address: ImageAddr) -> Option<FuncId> {
         self.made.get(&address).copied()
     }
 }
 
 /// The function bodies at these addresses, each with the name that jumps to it have (`-fsanitize=cfi-icall`).
-fn checked_bodies<'p>(program: &'p Program<'_>, targets: &HashSet<u64>) -> HashSet<(u64, &'p [u8])> {
-    let pieces = program.pieces.iter().filter(|piece| targets.contains(&piece.start.0));
+fn checked_bodies<'p>(
+    program: &'p Program<'_>,
+    targets: &HashSet<ImageAddr>,
+) -> HashSet<(ImageAddr, &'p [u8])> {
+    let pieces = program.pieces.iter().filter(|piece| targets.contains(&piece.start));
     pieces
         .flat_map(|piece| {
             owners(program, piece).filter_map(|owner| {
                 let body = program.name_of(&program.functions[owner.index()]);
-                Some((piece.start.0, checked_name(&program.names[body.index()])?))
+                Some((piece.start, checked_name(&program.names[body.index()])?))
             })
         })
         .collect()

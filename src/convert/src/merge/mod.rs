@@ -226,6 +226,7 @@ impl<'f> Merging<'f> {
         let mut path = remapped(path, &self.remap_path);
         let is_cut = path.len() > MAX_NAME;
         path.truncate(MAX_NAME);
+        // Looked up before it is charged: a known path takes no more room.
         if let Some(&id) = self.files.get(&path) {
             return id;
         }

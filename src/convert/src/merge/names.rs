@@ -117,6 +117,7 @@ impl<'f> Names<'f> {
 
     /// The id of a name; stores it if it is new.
     pub(crate) fn intern(&mut self, mut name: Cow<'f, [u8]>) -> NameId {
+        // Cut before it is looked up: names that differ only behind the limit are one in the file, too.
         let is_cut = name.len() > MAX_NAME;
         if is_cut {
             name = shortened(name, MAX_NAME);

@@ -90,6 +90,23 @@ ids! {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ImageAddr(pub u64);
 
+impl ImageAddr {
+    /// The address so many bytes further on; the highest address if that is too high.
+    pub(crate) fn saturating_add(self, bytes: u64) -> ImageAddr {
+        ImageAddr(self.0.saturating_add(bytes))
+    }
+
+    /// The address so many bytes further on, if there is one.
+    pub(crate) fn checked_add(self, bytes: u64) -> Option<ImageAddr> {
+        self.0.checked_add(bytes).map(ImageAddr)
+    }
+
+    /// The address so many bytes before this one, if there is one.
+    pub(crate) fn checked_sub(self, bytes: u64) -> Option<ImageAddr> {
+        self.0.checked_sub(bytes).map(ImageAddr)
+    }
+}
+
 impl Add<u64> for ImageAddr {
     type Output = ImageAddr;
 

@@ -5,29 +5,24 @@ use super::{BareLines, ImageAddr, Piece, UnitPiece};
 /// Half-open range of image addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct AddressRange {
-    pub start: u64,
-    pub end: u64,
+    pub start: ImageAddr,
+    pub end: ImageAddr,
 }
 
 impl AddressRange {
     /// The range from one address up to another.
     pub(crate) fn new(start: ImageAddr, end: ImageAddr) -> AddressRange {
-        AddressRange { start: start.0, end: end.0 }
+        AddressRange { start, end }
     }
 
     /// The range of `len` bytes from an address on.
     pub(crate) fn of(start: ImageAddr, len: u32) -> AddressRange {
-        AddressRange { start: start.0, end: start.0 + u64::from(len) }
+        AddressRange { start, end: start + u64::from(len) }
     }
 
-    /// The address of the first byte.
-    pub(crate) fn start(self) -> ImageAddr {
-        ImageAddr(self.start)
-    }
-
-    /// The address after the last byte.
-    pub(crate) fn end(self) -> ImageAddr {
-        ImageAddr(self.end)
+    /// True for the address of a byte of it.
+    pub(crate) fn contains(self, address: ImageAddr) -> bool {
+        (self.start..self.end).contains(&address)
     }
 
     /// The number of bytes.

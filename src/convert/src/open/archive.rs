@@ -66,6 +66,7 @@ pub(super) fn member<'f>(
     let mut found = None;
     each_member(path, data, |index, name, member| {
         if index == wanted {
+            // A name with a folder would make a path of several components, and the last one would name the program.
             let name = String::from_utf8_lossy(name).replace('/', "_");
             let mut named = path.as_os_str().to_owned();
             named.push(format!("({name})"));

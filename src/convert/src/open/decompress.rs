@@ -62,6 +62,7 @@ fn read_exactly(mut decoder: impl Read, claimed: u64, out: &mut Vec<u8>) -> Resu
     if found != claimed {
         return Err(format!("compressed data holds {found} bytes, {claimed} claimed"));
     }
+    // `take` hides a stream that goes on after the claimed size: it would look whole.
     match decoder.read(&mut [0]) {
         Ok(0) => Ok(()),
         Ok(_) => Err(format!("compressed data holds more than the {claimed} bytes claimed")),

@@ -232,6 +232,7 @@ impl<'f> Tables<'f> {
         let relocations =
             self.sections.iter().filter_map(|section| Some((section, self.relocation_rows(section)?)));
         let within = relocations.map_while(move |(section, rows)| {
+            // Sections that overlap would let a small file have any number of relocations.
             left = left.checked_sub(self.bytes(section).len())?;
             Some((section, rows))
         });
@@ -377,6 +378,7 @@ impl<'f> SymbolTable<'f> {
             elf::SHN_UNDEF => SymbolPlace::Undefined,
             elf::SHN_XINDEX => match self.extended.get(index) {
                 Some(section) => SymbolPlace::Section(section.get(self.endian) as usize),
+                // No file has this section, so the symbol is counted as damaged.
                 None => SymbolPlace::Section(usize::MAX),
             },
             special if special.0 >= elf::SHN_LORESERVE => SymbolPlace::Special,

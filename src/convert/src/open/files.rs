@@ -228,6 +228,7 @@ impl Files {
             return Err(refuse(allowed));
         }
         let allowed = self.mapped_bytes().saturating_mul(RATIO).max(TOTAL_FLOOR);
+        // Added before the check, so that threads that reserve at the same time see each other's bytes.
         let before = self.buffer_bytes.fetch_add(claimed, Ordering::Relaxed);
         let left = allowed.saturating_sub(before);
         if claimed > left {

@@ -3,7 +3,7 @@
 use super::files::Files;
 use super::relocations::{KeptRelocations, KeptSection};
 use crate::diagnostics::opening::OpenDiagnostic;
-use crate::model::AddressRange;
+use crate::model::{AddressRange, ImageAddr};
 
 /// ELF's number of AMD's GPUs.
 const EM_AMDGPU: u16 = 224;
@@ -367,7 +367,7 @@ impl<'f> Image<'f> {
     }
 
     /// The kept relocation sections that apply to executable sections, each with the image address of its section.
-    pub(crate) fn kept_code_relocations(&self) -> impl Iterator<Item = (u64, &KeptSection<'f>)> {
+    pub(crate) fn kept_code_relocations(&self) -> impl Iterator<Item = (ImageAddr, &KeptSection<'f>)> {
         self.relocations.sections().iter().filter_map(|kept| {
             let section = self.sections.iter().find(|section| section.index == kept.target_index)?;
             (section.executable && section.name.as_bytes() == kept.target_name)
@@ -376,7 +376,7 @@ impl<'f> Image<'f> {
     }
 
     /// The loaded section that holds an image address, by its position in [`Image::sections`].
-    pub(crate) fn section_at(&self, image_addr: u64) -> Option<usize> {
+    pub(crate) fn section_at(&self, image_addr: ImageAddr) -> Option<usize> {
         let after = self.sections.partition_point(|section| section.range.start <= image_addr);
         // Sections of size 0 may begin between the start of that section and the address.
         (0..after).rev().take(8).find(|&position| image_addr < self.sections[position].range.end)

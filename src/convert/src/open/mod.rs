@@ -24,7 +24,6 @@ mod split;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use crate::model::AddressRange;
 pub use archive::{Part, parts};
 pub use elf::{Holdings, holdings};
 pub use error::OpenError;

@@ -66,6 +66,7 @@ pub(crate) fn open_image<'f>(
             Opened::Elf(image, links) => separate::complete(files, image, links, options)?,
             Opened::MachO(image, has_debug_map) => {
                 let linked = matches!(image.kind, ImageKind::Executable | ImageKind::Dynamic);
+                // A linked Mach-O program has no DWARF: `dsymutil` collects it from the object files into a dSYM.
                 if options.debug_file.is_some() || linked && !image.debug.has_units() {
                     macho::bundle::complete(files, image, *has_debug_map, options)?;
                 } else if image.kind == ImageKind::DebugOnly

@@ -41,7 +41,7 @@ fn sections<'f, Elf: FileHeader<Endian = object::Endianness>>(
     let file = ElfFile::<Elf>::parse(data).map_err(words)?;
     let start_of = |index: object::SectionIndex| {
         let section = image.sections.iter().find(|section| section.index == index.0);
-        section.map_or(0, |section| section.range.start)
+        section.map_or(0, |section| section.range.start.0)
     };
     let mut debug = DebugSections::default();
     for (base, id) in DebugSection::all() {

@@ -150,6 +150,7 @@ impl<'f> KeptRelocations<'f> {
     pub(in crate::open) fn find(tables: &Tables<'f>) -> Self {
         let mut sections = Vec::new();
         for (section, rows, symbols) in tables.relocation_sections() {
+            // The loader reads its relocations from memory, so they are allocated. The kept ones are not.
             let for_loader = section.flags & elf::SHF_ALLOC.0 != 0;
             let target = tables.sections.get(section.info).filter(|_| section.info != 0 && !for_loader);
             let Some(target) = target else { continue };

@@ -13,6 +13,7 @@ use super::files::{Files, is_regular, path_from_bytes};
 use super::image::{DebugSections, Image, ImageKind, Linker, Symbol};
 use super::options::OpenOptions;
 use crate::diagnostics::opening::{OpenDiagnosticKind, OpenDiagnostics};
+use crate::model::ImageAddr;
 use crate::util::hash::HashSet;
 
 /// What must hold before a candidate is used as the program's debug file.
@@ -114,7 +115,9 @@ fn find_debug_file<'f>(
     // Several candidate paths may lead to one file. It is tried once, so that it is also counted once.
     let mut tried = HashSet::default();
     let mut is_new = |path: &Path, proof| match path.canonicalize() {
+        // By proof too: a file without a build id fails by its build id, and may still have the right checksum.
         Ok(real) => own.as_ref() != Some(&real) && tried.insert((real, matches!(proof, Proof::BuildId))),
+        // A path that cannot be resolved cannot be opened either.
         Err(_) => false,
     };
     for (path, proof) in candidates {
@@ -318,7 +321,7 @@ fn join_symbols<'f>(image: &mut Image<'f>, other: Image<'f>) {
         .collect();
     let placed = |mut symbol: Symbol<'f>| {
         let position = positions.get(symbol.section as usize).copied().flatten();
-        symbol.section = position.or_else(|| image.section_at(symbol.address))? as u32;
+        symbol.section = position.or_else(|| image.section_at(ImageAddr(symbol.address)))? as u32;
         Some(symbol)
     };
     let mut symbols: Vec<Symbol<'f>> = other.symbols.into_iter().filter_map(placed).collect();
@@ -334,6 +337,8 @@ fn join_symbols<'f>(image: &mut Image<'f>, other: Image<'f>) {
     image
         .symbol_files
         .extend(ours.into_iter().map(|name| if theirs.contains(name) { &[][..] } else { name }));
+    // Either file may have lost its `.comment`: `strip` can remove it, and in a debug file it may have no bytes. A
+    // linker that can fold wins, since the other file's compilers alone look like GNU ld.
     image.linker = match (image.linker, other.linker) {
         (Linker::MayFoldAndForget, _) | (_, Linker::MayFoldAndForget) => Linker::MayFoldAndForget,
         (Linker::MayFoldAndLocalize, _) | (_, Linker::MayFoldAndLocalize) => Linker::MayFoldAndLocalize,

@@ -27,15 +27,15 @@ pub(crate) fn lines(placing: &Placing<'_, '_>) -> BareLinesOfAll {
     };
     let mut lines: Vec<_> = placing.recovered.numbered().flat_map(of_unit).collect();
     lines.sort_unstable();
-    let ends = LatestEnds::new(lines.iter().map(|lines| lines.range.end));
+    let ends = LatestEnds::new(lines.iter().map(|lines| lines.range.end.0));
     BareLinesOfAll { lines, ends }
 }
 
 impl BareLinesOfAll {
     /// The unit that has lines for an address: of several ranges there, that of the last one.
     pub(crate) fn unit_at(&self, address: ImageAddr) -> Option<UnitId> {
-        let count = self.lines.partition_point(|lines| lines.range.start() <= address);
-        let found = self.ends.last_after(count, address.0, |at| self.lines[at].range.end)?;
+        let count = self.lines.partition_point(|lines| lines.range.start <= address);
+        let found = self.ends.last_after(count, address.0, |at| self.lines[at].range.end.0)?;
         Some(self.lines[found].unit)
     }
 }

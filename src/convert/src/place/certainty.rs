@@ -39,7 +39,8 @@
 //! or `merged_without_trace` if its name shows the compiler.
 //!
 //! The check reads units, symbols and code, but not the members that rules add to groups. If a rule drops a
-//! possible second member and no reason above applies, it must set [`Claim::doubt`]. These rules set it: caps on
+//! possible second member and no reason above applies, it must set [`Claim::doubt`]. These rules set it: copies of an inline function without
+//! linkage names, which are joined by their lines (`stripped`); caps on
 //! comparisons (`cap_reached`); a function whose address the linker
 //! erased and that is the only function where it was found, since it was folded into a function without a description
 //! (`undescribed_object`); a line sequence that no function has, since it belongs to another function
@@ -246,7 +247,7 @@ impl Check<'_, '_> {
 
 /// True for a stub that calls another module: the linker made it.
 fn is_of_linker(image: &Image<'_>, start: ImageAddr) -> bool {
-    let section = image.section_at(start.0).map(|at| image.sections[at].name.as_bytes());
+    let section = image.section_at(start).map(|at| image.sections[at].name.as_bytes());
     section.is_some_and(has_elf_stubs)
 }
 

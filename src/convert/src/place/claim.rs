@@ -67,6 +67,7 @@ pub(crate) fn order(names: &Names<'_>, members: &mut [Member], functions: &mut [
     if members.len() > named + 1 {
         let name = |member: &Member| names.of_function(&functions[member.function.index()]);
         // Many members may have one long name: equal names are not compared byte by byte.
+        // Stable: members of one name stay in the order of their evidence and DIE offset.
         members[named..].sort_by(|a, b| match (name(a), name(b)) {
             (a, b) if a == b => Ordering::Equal,
             (a, b) => names.text(a).cmp(names.text(b)),

@@ -48,6 +48,7 @@ pub(crate) fn build<'f>(
     let evidence = SymbolEvidence { symbols, folding };
     let caps = ComparisonCaps::new(symbols);
     let parts = name_ranges(placing, &pieces, evidence, &caps, &mut claims, diagnostics);
+    // The list is as long as the list of functions, and the memory at the peak is that of the next steps.
     drop(pieces);
     // After all ranges: a part adds its own names to the name that the symbol at the entry gave the function.
     name_parts(placing, parts, folding, &caps, &mut claims, diagnostics);
@@ -263,6 +264,8 @@ fn add_symbol_claims<'f>(
         let first = at_address[0].start;
         before += claims.dies[before..].iter().take_while(|die| die.start <= first).count();
         let end = at_address.iter().map(|symbol| symbol.end).max().unwrap_or(first);
+        // Only the last subprogram before the symbol is compared. If a longer one before that covers the symbol, the
+        // claim is made in vain: `pieces` gives code to subprograms before symbols.
         let last = before.checked_sub(1).map(|at| &claims.dies[at]);
         if last.is_some_and(|die| die.end >= end) {
             continue;

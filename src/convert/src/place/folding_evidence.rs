@@ -104,7 +104,7 @@ impl FoldingEvidence {
         let lost_functions = lost_functions(placing);
         let may_fold = linker != Linker::NeverFolds;
         let bare_lines = if may_fold { unowned_lines(placing) } else { Vec::new() };
-        let bare_ends = LatestEnds::new(bare_lines.iter().map(|(_, lines)| lines.range().end));
+        let bare_ends = LatestEnds::new(bare_lines.iter().map(|(_, lines)| lines.range().end.0));
         let called = if may_fold && has_undescribed_objects { called(placing) } else { HashSet::default() };
         FoldingEvidence {
             linker,
@@ -189,7 +189,7 @@ impl FoldingEvidence {
     /// The unit of such a sequence that begins before an address and goes on there.
     pub(crate) fn unit_of_lines_over(&self, address: ImageAddr) -> Option<UnitId> {
         let first = self.bare_lines.partition_point(|(_, lines)| lines.start < address);
-        let end = |at: usize| self.bare_lines[at].1.range().end;
+        let end = |at: usize| self.bare_lines[at].1.range().end.0;
         self.bare_ends.last_after(first, address.0, end).map(|at| self.bare_lines[at].0)
     }
 
@@ -272,8 +272,8 @@ fn is_uncovered(placing: &Placing<'_, '_>, symbols: &Symbols<'_>) -> bool {
     let mut ends = covered.into_iter().peekable();
     let mut end = ImageAddr(0);
     for symbol in symbols.iter() {
-        while let Some(range) = ends.next_if(|range| range.start() <= symbol.start) {
-            end = end.max(range.end());
+        while let Some(range) = ends.next_if(|range| range.start <= symbol.start) {
+            end = end.max(range.end);
         }
         // A local function shows its object by a file symbol, which `new` compares with the units. An object made of all units has one
         // file symbol, so its local functions count here.

@@ -40,6 +40,7 @@ pub(crate) fn name_plain<'f>(
     let mut of_name: HashMap<NameId, Vec<FuncId>> = HashMap::default();
     for member in members {
         let function = &functions[member.function.index()];
+        // C mangles no names, so a mangled symbol here is of another function that was folded with it.
         let is_of_c = function.source.is_some_and(|source| placing.recovered.unit(source.unit).head.c);
         if function.symbol.is_none() && !is_of_c {
             let own = placing.names.of_origin(function.origin);
@@ -48,6 +49,7 @@ pub(crate) fn name_plain<'f>(
     }
     let mut plain: HashMap<Vec<u8>, Vec<FuncId>> = HashMap::default();
     let mut names: Vec<NameId> = of_name.keys().copied().collect();
+    // The order of a hash map must not decide which of several functions comes first.
     names.sort_unstable();
     for name in names {
         let functions = of_name.remove(&name).unwrap_or_default();

@@ -175,7 +175,7 @@ impl<'f> Placed<'f> {
             return self;
         };
         for AddressRange { start, end } in found.unread {
-            diagnostics.add(Kind::UnreadImports, start, || {
+            diagnostics.add(Kind::UnreadImports, start.0, || {
                 format!(
                     "code at {start:#x}..{end:#x} contains data: its calls into other modules are not kept"
                 )

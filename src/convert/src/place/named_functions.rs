@@ -97,6 +97,7 @@ impl NamedFunctions {
             let relation = relation(names.text(name), symbol);
             fits(relation).then_some((relation as u8, index, relation, function))
         };
+        // The index decides between equal relations, so that the result does not depend on how candidates were found.
         let best = if few {
             (0..self.entries.len()).filter_map(compare).min_by_key(|found| (found.0, found.1))
         } else {
@@ -141,8 +142,10 @@ fn variant_hash(name: &[u8]) -> Option<u64> {
     if !is_itanium(name) {
         return None;
     }
+    // gcc's ABI began an argument pack with `I` before its version 6, and since then with `J`, as the Itanium ABI says.
     let mut blank: Vec<u8> = name.iter().map(|byte| if *byte == b'J' { b'I' } else { *byte }).collect();
     for at in 3..blank.len() {
+        // `CI1` and `CI2` are inheriting constructors.
         let kind = if name[at - 1] == b'I' { name[at - 2] } else { name[at - 1] };
         if matches!(kind, b'C' | b'D') && name[at].is_ascii_digit() {
             blank[at] = b'*';

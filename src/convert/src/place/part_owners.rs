@@ -235,6 +235,7 @@ impl EntryFunctions {
             }
             let list = entries.by_name_alone.len() as u32;
             for member in claim.members.iter().filter(|member| of.contains(&member.function)) {
+                // A function may have several claims at its entry if other ranges cut it: the first one counts.
                 entries.of.entry(member.function).or_insert(list);
             }
             entries.by_name_alone.push(alone);

@@ -297,6 +297,7 @@ impl Cutter {
         let mut at = start;
         while at < end {
             let covering = self.sweep.to(&self.bare, at);
+            // Cut here too: the code after the lines has other lines, or none.
             let stop = match covering {
                 Some(bare) => bare.end,
                 None => self.bare.get(self.sweep.next).map_or(end, |b| b.start),

@@ -5,6 +5,7 @@ use crate::merge::names::Names;
 use crate::model::{Function, Rows};
 use crate::program::symbols::Symbols;
 use crate::recover::recovered::{Recovered, UnitView};
+use crate::util::text::base_name;
 
 /// What the files of `place` share.
 pub(crate) struct Placing<'r, 'f> {
@@ -29,12 +30,14 @@ impl Placing<'_, '_> {
         self.recovered.all().map(of_unit).collect()
     }
 
-    /// True if two ranges have the same rows, apart from columns.
+    /// True if two ranges have the same rows, apart from columns, with files of the same names. (Units may spell the path of one file
+    /// differently.)
     pub(crate) fn have_same_lines(&self, one: Rows, other: Rows) -> bool {
         let of = |rows: Rows| {
             let files = &self.recovered.units.maps[rows.unit.index()].files;
             let rows = self.recovered.code[rows.unit.index()].rows_of(rows.range).iter();
-            rows.map(move |row| (row.offset, row.scope, row.line, files.get(usize::from(row.file))))
+            let name = |file: u16| files.get(usize::from(file)).map(|file| base_name(self.names.file(*file)));
+            rows.map(move |row| (row.offset, row.scope, row.line, name(row.file)))
         };
         one == other || (one.skip == other.skip && of(one).eq(of(other)))
     }

@@ -3,7 +3,9 @@
 
 use crate::diagnostics::{Cap, Diagnostics, Kind};
 use crate::merge::units::Definition;
-use crate::model::{DieOffset, FuncId, Function, How, Instance, Member, NameId, OriginId, Source, UnitId};
+use crate::model::{
+    DieOffset, FuncId, Function, How, Instance, Member, NameId, OriginId, Reason, Source, UnitId,
+};
 use crate::place::claim::Claim;
 use crate::place::inline_copies::InlineCopies;
 use crate::place::limits::MAX_DEFINITIONS;
@@ -98,6 +100,7 @@ pub(crate) fn share(
     let mut seen: HashMap<SameFunction, Vec<(FuncId, bool)>> = HashMap::default();
     let mut labels: HashMap<UnitId, FuncId> = HashMap::default();
     let mut places: HashMap<FuncId, usize> = HashMap::default();
+    let mut doubt = None;
     let mut copies = InlineCopies::new(at_start);
     let mut capped = 0;
     // The most trusted address comes first: of two descriptions of one function the one with the better evidence is kept.
@@ -107,6 +110,9 @@ pub(crate) fn share(
         let of_name = seen.get(&same).map_or(&[][..], |of_name| of_name);
         let copy = copies.known(placing, piece, functions).map(|first| (first, false));
         if let Some((first, is_capped)) = known_definition(placing, piece, functions, of_name).or(copy) {
+            // gold drops the local symbols of functions that it folds. So the one symbol of the name does not exclude another instance of
+            // a template, with a class that is local to a file.
+            doubt = doubt.or(copy.map(|_| Reason::Stripped));
             capped += u64::from(is_capped);
             // The linker also folds parts of one function into each other.
             if function == first {
@@ -130,7 +136,7 @@ pub(crate) fn share(
         places.insert(function, members.len());
         members.push(Member { function, how: piece.how, rows: piece.rows(), symbol: None });
     }
-    SharedRange { claim: Claim { start, end, members, doubt: None }, known, same: same_as, capped }
+    SharedRange { claim: Claim { start, end, members, doubt }, known, same: same_as, capped }
 }
 
 impl SameFunction {

@@ -45,6 +45,7 @@ pub(crate) fn surplus<'f>(
     if several.is_empty() {
         return several;
     }
+    // The members are added in this order, which must not be the order of a hash map.
     several.sort_unstable();
     let mut have: HashMap<&[u8], usize> = HashMap::default();
     for member in members {

@@ -7,6 +7,8 @@
 //! are not instructions, x86 code gets only the cheap check; on other processors unknown instructions are skipped, since their
 //! lengths are known. Some ways of leaving code do not show, for example a return to an address that the code pushed.
 //! So code that no compiler described counts as code that may jump anywhere.
+//!
+//! Decoders calculate with addresses as numbers: a register may hold either. What they return has image addresses.
 
 mod aarch64;
 mod arm;
@@ -56,7 +58,7 @@ const R_RISCV_RVC_JUMP: u32 = 45;
 /// A call whose instruction has the address of its target.
 pub(crate) struct CallInCode {
     pub(crate) return_addr: ImageAddr,
-    pub(crate) target: u64,
+    pub(crate) target: ImageAddr,
 }
 
 /// A call with a relocation that names its callee.
@@ -64,50 +66,47 @@ pub(crate) struct NamedCall<'f> {
     pub(crate) return_addr: ImageAddr,
     /// The callee's own symbol, and its address.
     pub(crate) name: &'f [u8],
-    pub(crate) callee: u64,
+    pub(crate) callee: ImageAddr,
 }
 
 impl<'f> Machine<'_, 'f> {
     /// True if the program has code of a supported instruction set.
     pub(crate) fn can_read(&self, code: AddressRange) -> bool {
-        let AddressRange { start, end } = code;
         match self.processor {
             None => false,
-            Some(Processor::Arm) => self.has_instruction_set(start, end),
-            Some(_) => self.bytes(start, end).is_some(),
+            Some(Processor::Arm) => self.has_instruction_set(code),
+            Some(_) => self.bytes(code).is_some(),
         }
     }
 
     /// Adds everything that may be a direct jump out of `code`; nothing if the code is missing or not supported.
     pub(crate) fn add_direct_jumps(&self, code: AddressRange, jumps: &mut Jumps) {
-        let AddressRange { start, end } = code;
         match self.processor {
             None => {}
             Some(Processor::X86 { .. }) => {
-                let Some(bytes) = self.bytes(start, end) else { return };
-                let counting = x86::scan::jumps(bytes, start, jumps);
+                let Some(bytes) = self.bytes(code) else { return };
+                let counting = x86::scan::jumps(bytes, code.start, jumps);
                 jumps.short.extend(counting);
             }
-            Some(_) => self.add_jumps_of_runs(start, end, &mut jumps.targets),
+            Some(_) => self.add_jumps_of_runs(code, &mut jumps.targets),
         }
     }
 
-    /// The control flow of `start..end`; `None` if the code is missing, not supported, or not all of it is
+    /// The control flow of `code`; `None` if the code is missing, not supported, or not all of it is
     /// instructions.
-    fn flows(&self, start: u64, end: u64) -> Option<Vec<Flow>> {
+    fn flows(&self, code: AddressRange) -> Option<Vec<Flow>> {
         match self.processor? {
-            Processor::X86 { wide } => x86::flows(self.bytes(start, end)?, start, wide),
-            _ => self.flows_of_runs(start, end),
+            Processor::X86 { wide } => x86::flows(self.bytes(code)?, code.start.0, wide),
+            _ => self.flows_of_runs(code),
         }
     }
 
     /// The jumps out of `code`; `None` if the code is missing or not supported. If not all of it is
     /// instructions, every place that looks like a jump counts, and a short one only if `is_entry` accepts its target.
-    pub(crate) fn jumps(&self, code: AddressRange, is_entry: impl Fn(u64) -> bool) -> Option<Jumps> {
-        let AddressRange { start, end } = code;
+    pub(crate) fn jumps(&self, code: AddressRange, is_entry: impl Fn(ImageAddr) -> bool) -> Option<Jumps> {
         let mut jumps = Jumps::default();
         if let Processor::X86 { .. } = self.processor? {
-            let counting = x86::scan::jumps(self.bytes(start, end)?, start, &mut jumps);
+            let counting = x86::scan::jumps(self.bytes(code)?, code.start, &mut jumps);
             jumps.short.extend(counting);
             jumps.short.retain(|&target| is_entry(target));
             jumps.targets.retain(|&target| self.is_code(target));
@@ -116,15 +115,15 @@ impl<'f> Machine<'_, 'f> {
                 return Some(jumps);
             }
         }
-        match self.flows(start, end) {
+        match self.flows(code) {
             Some(found) => {
                 jumps = Jumps::default();
                 let found = found.into_iter().filter_map(|flow| match flow {
                     Flow::Jump(target) => Some(target),
                     _ => None,
                 });
-                let first = |table: u64, size: u8| self.word_at(table, size);
-                jumps.judge(found, start..end, first, |slot| self.is_slot(slot));
+                let first = |table: ImageAddr, size: u8| self.word_at(table, size);
+                jumps.judge(found, code, first, |slot| self.is_slot(slot));
             }
             None if matches!(self.processor, Some(Processor::X86 { .. })) => jumps.anywhere = jumps.indirect,
             None => return None,
@@ -140,11 +139,10 @@ impl<'f> Machine<'_, 'f> {
     pub(crate) fn calls(
         &self,
         code: AddressRange,
-        such: impl Fn(u64) -> bool,
-    ) -> Option<HashMap<u64, usize>> {
-        let AddressRange { start, end } = code;
+        such: impl Fn(ImageAddr) -> bool,
+    ) -> Option<HashMap<ImageAddr, usize>> {
         let mut targets = HashMap::default();
-        let mut add = |target: u64| {
+        let mut add = |target: ImageAddr| {
             if such(target) {
                 *targets.entry(target).or_default() += 1;
             }
@@ -153,46 +151,47 @@ impl<'f> Machine<'_, 'f> {
             Flow::Call(Target::To(target)) => Some(target),
             _ => None,
         };
-        match (self.flows(start, end), self.processor?) {
+        match (self.flows(code), self.processor?) {
             (Some(flows), _) => flows.into_iter().filter_map(calls).for_each(&mut add),
-            (None, Processor::X86 { .. }) => x86::scan::calls(self.bytes(start, end)?, start, &mut add),
+            (None, Processor::X86 { .. }) => x86::scan::calls(self.bytes(code)?, code.start, &mut add),
             (None, _) => return None,
         }
         Some(targets)
     }
 
-    /// The calls of `start..end`: where each returns to, and where it goes, in the order of the code. `entries`: where other code
+    /// The calls of `code`: where each returns to, and where it goes, in the order of the code. `entries`: where other code
     /// jumps into this. `None` where the code is not at hand, not read, or not all of it is instructions.
-    fn calls_in_order(&self, start: u64, end: u64, entries: &[u64]) -> Option<Vec<(u64, Target)>> {
+    fn calls_in_order(&self, code: AddressRange, entries: &[ImageAddr]) -> Option<Vec<(ImageAddr, Target)>> {
         match self.processor? {
-            Processor::X86 { wide } => x86::calls(self.bytes(start, end)?, start, wide),
-            _ => self.calls_of_runs(start, end, entries),
+            Processor::X86 { wide } => x86::calls(self.bytes(code)?, code.start.0, wide),
+            _ => self.calls_of_runs(code, entries),
         }
     }
 
     /// The direct calls of `code`; none if its calls are not known.
     pub(crate) fn direct_calls(&self, code: AddressRange) -> impl Iterator<Item = CallInCode> {
-        let calls = self.calls_in_order(code.start, code.end, &[]).into_iter().flatten();
+        let calls = self.calls_in_order(code, &[]).into_iter().flatten();
         calls.filter_map(|(return_addr, target)| match target {
-            Target::To(target) => Some(CallInCode { return_addr: ImageAddr(return_addr), target }),
+            Target::To(target) => Some(CallInCode { return_addr, target }),
             _ => None,
         })
     }
 
     /// The target of the call before a return address; `None` if it is no direct call.
     pub(crate) fn call_before(&self, return_addr: ImageAddr) -> Option<ImageAddr> {
-        match self.call_to(return_addr.0)? {
-            Target::To(target) => Some(ImageAddr(target)),
+        match self.call_to(return_addr)? {
+            Target::To(target) => Some(target),
             _ => None,
         }
     }
 
     /// The call before a return address; `None` if the code is missing or does not show it for certain.
-    fn call_to(&self, return_addr: u64) -> Option<Target> {
+    fn call_to(&self, return_addr: ImageAddr) -> Option<Target> {
         match self.processor? {
             Processor::X86 { wide } => {
-                let bytes = |len: u64| self.bytes(return_addr.checked_sub(len)?, return_addr);
-                x86::call_before(bytes(5)?, bytes(7), return_addr, wide)
+                let bytes =
+                    |len: u64| self.bytes(AddressRange::new(return_addr.checked_sub(len)?, return_addr));
+                x86::call_before(bytes(5)?, bytes(7), return_addr.0, wide)
             }
             _ => self.call_of_run(return_addr),
         }
@@ -201,7 +200,7 @@ impl<'f> Machine<'_, 'f> {
     /// True if the code is present and shows no direct call. If the end of another instruction may look like a call,
     /// it is false.
     pub(crate) fn is_indirect_call(&self, return_addr: ImageAddr) -> bool {
-        self.call_to(return_addr.0).is_some_and(|target| !matches!(target, Target::To(_)))
+        self.call_to(return_addr).is_some_and(|target| !matches!(target, Target::To(_)))
     }
 
     /// True if the call before a return address goes directly to code that is neither the callee's nor a stub in a
@@ -211,25 +210,24 @@ impl<'f> Machine<'_, 'f> {
         let Some(target) = self.call_before(return_addr).filter(|&target| target != callee) else {
             return false;
         };
-        !self.is_stub(target.0)
+        !self.is_stub(target)
     }
 
     /// True if the call before a return address goes to a stub, which belongs to the callee's name.
     pub(crate) fn calls_stub(&self, return_addr: ImageAddr) -> bool {
-        self.call_before(return_addr).is_some_and(|target| self.is_stub(target.0))
+        self.call_before(return_addr).is_some_and(|target| self.is_stub(target))
     }
 
     /// The calls with a kept relocation against a function's own symbol, for functions at accepted addresses.
-    pub(crate) fn named_calls(&self, is_callee: impl Fn(u64) -> bool) -> Vec<NamedCall<'f>> {
+    pub(crate) fn named_calls(&self, is_callee: impl Fn(ImageAddr) -> bool) -> Vec<NamedCall<'f>> {
         let machine = self.image.arch.machine;
         let mut found = Vec::new();
         for (base, kept) in self.image.kept_code_relocations() {
             // Most relocations name a few symbols again and again.
             let mut known: HashMap<u32, bool> = HashMap::default();
             kept.iter().filter(|relocation| is_call(machine, relocation.kind)).for_each(|relocation| {
-                let address =
-                    || kept.symbol_address(relocation.symbol).map(|address| self.without_mode(address));
-                let is_named = || address().is_some_and(&is_callee);
+                let address = || kept.symbol_address(relocation.symbol).map(ImageAddr);
+                let is_named = || address().is_some_and(|address| is_callee(self.without_mode(address)));
                 if *known.entry(relocation.symbol).or_insert_with(is_named) {
                     found.extend(self.named_call(base, kept, relocation));
                 }
@@ -240,12 +238,12 @@ impl<'f> Machine<'_, 'f> {
 
     fn named_call(
         &self,
-        base: u64,
+        base: ImageAddr,
         kept: &KeptSection<'f>,
         relocation: KeptRelocation,
     ) -> Option<NamedCall<'f>> {
         let place = base.checked_add(relocation.section_off)?;
-        let before = || self.bytes(place.checked_sub(2)?, place);
+        let before = || self.bytes(AddressRange::new(place.checked_sub(2)?, place));
         let return_addr = match (self.processor?, relocation.kind) {
             // A call through the GOT, or one that the linker rewrote into a direct call.
             (
@@ -259,8 +257,8 @@ impl<'f> Machine<'_, 'f> {
         // mold makes the global symbols of a program local.
         let is_shared = !symbol.is_local || is_program_wide(symbol.name);
         let named = symbol.is_function && is_shared && !symbol.name.is_empty();
-        let callee = self.without_mode(symbol.address?);
-        named.then_some(NamedCall { return_addr: ImageAddr(return_addr), name: symbol.name, callee })
+        let callee = self.without_mode(ImageAddr(symbol.address?));
+        named.then_some(NamedCall { return_addr, name: symbol.name, callee })
     }
 }
 
@@ -289,23 +287,25 @@ mod tests {
     fn where_indirect_jumps_go() {
         let judge = |jump: Target| {
             let mut jumps = Jumps::default();
-            let words =
-                |table: u64| [(1, 0x1010), (2, 0x1000), (3, 0x2000)].into_iter().find(|word| word.0 == table);
-            let found = [jump, jump];
-            jumps.judge(found, 0x1000..0x1020, |table, _| words(table).map(|word| word.1), |slot| slot == 9);
+            let words = |table: ImageAddr| {
+                [(1, 0x1010), (2, 0x1000), (3, 0x2000)].into_iter().find(|word| word.0 == table.0)
+            };
+            let first = |table: ImageAddr, _| words(table).map(|word| ImageAddr(word.1));
+            let code = AddressRange::of(ImageAddr(0x1000), 0x20);
+            jumps.judge([jump, jump], code, first, |slot| slot == ImageAddr(9));
             (jumps.indirect, jumps.anywhere, jumps.slots)
         };
         assert_eq!(judge(Target::Table), (true, false, vec![]));
         // The first word leads into the code; to its beginning; to other code; is missing.
-        assert_eq!(judge(Target::TableAt(1, 8)), (true, false, vec![]));
+        assert_eq!(judge(Target::TableAt(ImageAddr(1), 8)), (true, false, vec![]));
         for table in [2, 3, 4] {
-            assert_eq!(judge(Target::TableAt(table, 8)), (true, true, vec![]), "{table}");
+            assert_eq!(judge(Target::TableAt(ImageAddr(table), 8)), (true, true, vec![]), "{table}");
         }
-        assert_eq!(judge(Target::Through(9)), (true, false, vec![9]));
-        assert_eq!(judge(Target::Through(8)), (true, true, vec![]));
+        assert_eq!(judge(Target::Through(ImageAddr(9))), (true, false, vec![ImageAddr(9)]));
+        assert_eq!(judge(Target::Through(ImageAddr(8))), (true, true, vec![]));
         assert_eq!(judge(Target::Anywhere), (true, true, vec![]));
-        assert_eq!(judge(Target::Near(0x1004)), (true, false, vec![]));
-        assert_eq!(judge(Target::Near(0x1020)), (true, true, vec![]));
-        assert_eq!(judge(Target::To(0x1000)), (false, false, vec![]));
+        assert_eq!(judge(Target::Near(ImageAddr(0x1004))), (true, false, vec![]));
+        assert_eq!(judge(Target::Near(ImageAddr(0x1020))), (true, true, vec![]));
+        assert_eq!(judge(Target::To(ImageAddr(0x1000))), (false, false, vec![]));
     }
 }

@@ -146,20 +146,22 @@ fn code_symbol<'f>(
     symbol: &Symbol<'f>,
 ) -> Option<CodeSymbol<'f>> {
     let section = image.sections.get(symbol.section as usize)?;
+    let start = ImageAddr(symbol.address);
     let code = section.executable
-        && section.range.start <= symbol.address
-        && symbol.address < section.range.end
+        // Linkers give a symbol of an end (`_etext`) the section that ends there, so its address is behind that section.
+        && section.range.contains(start)
         && symbol.kind != SymbolKind::Data
         && !symbol.name.is_empty();
     let typed = matches!(symbol.kind, SymbolKind::Function | SymbolKind::Indirect);
     code.then(|| CodeSymbol {
         name: symbol.name,
         name_id: None,
-        start: ImageAddr(symbol.address),
-        end: ImageAddr(match symbol.size {
+        start,
+        end: match symbol.size {
             0 => section.range.end,
-            size => symbol.address.saturating_add(size).min(section.range.end),
-        }),
+            size => start.saturating_add(size).min(section.range.end),
+        },
+        // clang's parts have a size and no type (`f.__part.1`).
         function: typed || (symbol.size > 0 && names_part(symbol.name)),
         typed,
         indirect: symbol.kind == SymbolKind::Indirect,
@@ -180,7 +182,7 @@ fn set_ends<'f>(image: &Image<'f>, sorted: &mut [CodeSymbol<'f>], diagnostics: &
     let mut marks = image.code_marks.clone();
     marks.sort_unstable();
     // Any number of symbols may begin at one address: the data behind it is looked up once.
-    let mut asked = (AddressRange { start: 0, end: 0 }, None);
+    let mut asked = (AddressRange::of(ImageAddr(0), 0), None);
     let mut next = ImageAddr(u64::MAX);
     for i in (0..sorted.len()).rev() {
         if i + 1 < sorted.len() && sorted[i + 1].start > sorted[i].start {
@@ -228,9 +230,9 @@ fn is_kept(symbol: &Symbol<'_>) -> bool {
 /// code follows. Data that code follows are constants of the function. `most` is the range up to the next symbol or the
 /// end of the section. `marks` are sorted.
 fn data_after(marks: &[CodeMark], most: AddressRange) -> Option<ImageAddr> {
-    let behind = &marks[marks.partition_point(|mark| mark.address <= most.start)..];
+    let behind = &marks[marks.partition_point(|mark| ImageAddr(mark.address) <= most.start)..];
     let mut data = None;
-    for mark in behind.iter().take_while(|mark| mark.address < most.end) {
+    for mark in behind.iter().take_while(|mark| ImageAddr(mark.address) < most.end) {
         match mark.kind {
             MarkKind::Object => return data.or(Some(ImageAddr(mark.address))),
             MarkKind::Data => data = data.or(Some(ImageAddr(mark.address))),
@@ -310,7 +312,7 @@ mod tests {
         use MarkKind::{Code, Data, Object};
         let ends = |marks: &[(u64, MarkKind)]| {
             let marks: Vec<_> = marks.iter().map(|&(address, kind)| CodeMark { address, kind }).collect();
-            data_after(&marks, AddressRange { start: 0x10, end: 0x40 }).map(|at| at.0)
+            data_after(&marks, AddressRange::of(ImageAddr(0x10), 0x30)).map(|at| at.0)
         };
         assert_eq!(ends(&[]), None);
         assert_eq!(ends(&[(0x10, Code), (0x20, Object)]), Some(0x20));

@@ -1,6 +1,7 @@
 //! The executable sections of a program, which distinguish a live address from a tombstone.
 
-use crate::open::{AddressRange, Image, Restored, SymbolKind};
+use crate::model::{AddressRange, ImageAddr};
+use crate::open::{Image, Restored, SymbolKind};
 use crate::program::names::relation::may_be_symbol_of;
 
 /// The executable sections of an image. An address outside of them is a tombstone.
@@ -29,12 +30,15 @@ impl CodeSections {
         let mut merged: Vec<AddressRange> = Vec::with_capacity(ranges.len());
         for range in ranges {
             match merged.last_mut() {
+                // Sections that only touch stay apart, since a range is cut at the end of the section in which it
+                // begins.
                 Some(last) if range.start < last.end => last.end = last.end.max(range.end),
                 _ => merged.push(range),
             }
         }
+        // In a program without code at 0, an address 0 is outside of all sections, and no symbol need decide.
         let at_zero = match merged.first() {
-            Some(first) if first.start == 0 => {
+            Some(first) if first.start == ImageAddr(0) => {
                 let symbols = image.symbols.iter().filter(|s| s.address == 0 && !s.name.is_empty());
                 let code = symbols.filter(|s| s.kind != SymbolKind::Data);
                 code.map(|symbol| (symbol.name.to_vec(), symbol.size)).collect()
@@ -55,11 +59,11 @@ impl CodeSections {
 
     /// True if `address` is in an executable section.
     pub(crate) fn contains(&self, address: u64) -> bool {
-        self.section(address).is_some()
+        self.section(ImageAddr(address)).is_some()
     }
 
     /// The executable section that contains `address`.
-    pub(crate) fn section(&self, address: u64) -> Option<AddressRange> {
+    pub(crate) fn section(&self, address: ImageAddr) -> Option<AddressRange> {
         let after = self.ranges.partition_point(|r| r.start <= address);
         let range = *self.ranges.get(after.checked_sub(1)?)?;
         (address < range.end).then_some(range)
@@ -74,7 +78,7 @@ mod tests {
     fn a_symbol_at_address_zero_tells_a_function_from_a_tombstone() {
         let believes = |symbol: &str, size: u64, name: &str, len: u64| {
             let at_zero = vec![(symbol.as_bytes().to_vec(), size)];
-            let ranges = vec![AddressRange { start: 0, end: 64 }];
+            let ranges = vec![AddressRange::of(ImageAddr(0), 64)];
             let code = |zero_is_code| CodeSections {
                 ranges: ranges.clone(),
                 zero_is_code,

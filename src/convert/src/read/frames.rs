@@ -5,7 +5,7 @@ use foldsym_format::records::unwind as layout;
 use foldsym_format::varint;
 
 use crate::diagnostics::{Cap, Diagnostics, Kind};
-use crate::model::{UnwindCfa, UnwindRow, UnwindRows, UnwindRule};
+use crate::model::{ImageAddr, UnwindCfa, UnwindRow, UnwindRows, UnwindRule};
 use crate::open::{DebugSection, Image, ImageKind};
 use crate::util::hash::HashMap;
 
@@ -85,7 +85,7 @@ fn sections<'f>(image: &Image<'f>) -> Vec<FrameSection<'f>> {
         image.sections.iter().find(|section| section.name == ".eh_frame" || section.name == "__eh_frame");
     let eh = named.and_then(|found| {
         let all = image.data.iter().chain(&image.code);
-        all.copied().find(|(start, bytes)| *start == found.range.start && !bytes.is_empty())
+        all.copied().find(|(start, bytes)| *start == found.range.start.0 && !bytes.is_empty())
     });
     let debug = image.debug.get(DebugSection::Frame);
     let mut found: Vec<_> = eh.map(|(start, bytes)| section(bytes, true, start)).into_iter().collect();
@@ -95,11 +95,12 @@ fn sections<'f>(image: &Image<'f>) -> Vec<FrameSection<'f>> {
 
 /// The end of the executable section in which an entry begins.
 fn executable_end(image: &Image<'_>, fde: &Fde<'_>) -> Option<u64> {
-    let behind = image.sections.partition_point(|section| section.range.start <= fde.start);
+    let start = ImageAddr(fde.start);
+    let behind = image.sections.partition_point(|section| section.range.start <= start);
     let before = image.sections[..behind].iter().rev();
     // Empty sections may have the same address.
-    let section = before.take(8).find(|section| section.executable && fde.start < section.range.end)?;
-    Some(section.range.end)
+    let section = before.take(8).find(|section| section.executable && start < section.range.end)?;
+    Some(section.range.end.0)
 }
 
 #[derive(Default)]

@@ -73,6 +73,7 @@ pub(crate) fn read_classes<'f>(
     };
     diagnostics.merge(counted.of_classes());
     // The offset of a split unit is the one of its skeleton.
+    // Only units with classes to read have this, so units that turned out to be damaged drop out here.
     let classes = |unit: Unit<'f>| {
         let described = unit.records.described?;
         Some(ClassUnit { offset: unit.head.offset, ..*described })
@@ -118,6 +119,8 @@ fn read_with<'f, E: Endianity>(
         UnitTask { space, code, options, supply, tables, walk, memory: &memory, limit: u64::MAX, allowance };
     let again = |index: usize, how: queue::ReadAgain| {
         if !how.split {
+            // Other threads may be ahead and read the `.dwo` of later units all the same. When such a unit's turn comes,
+            // it is read again without its `.dwo`, so the result does not depend on how far ahead they were.
             supply.close();
         }
         one_unit::read(&UnitTask { limit: how.limit, ..task }, index)

@@ -191,6 +191,7 @@ impl Shared {
             }
             let len = self.line_program(dwarf, header).and_then(|at| program_len(dwarf, at));
             let Some(len) = len.filter(|&len| len > self.short) else { return false };
+            // A program that does not fit takes nothing, so a shorter one of a later unit may still run.
             let rest = left.checked_sub(len);
             left = rest.unwrap_or(left);
             rest.is_none()

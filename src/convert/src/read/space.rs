@@ -94,10 +94,14 @@ impl<'f, E: Endianity> Info<'f, E> {
                     len
                 }
             };
+            // A length near 2^64 would wrap around and lead back to units that were read already.
             let Some(next) = offset.checked_add(len).filter(|&next| next > offset) else { break };
             offset = next;
         }
         let referred = headers.iter().map(|_| OnceLock::new()).collect();
+        // Only the header of the offsets shows their size: a length of 0xffffffff begins 64-bit DWARF (DWARF 5 7.4). It
+        // is at the start of the section, since a `.dwo` has one contribution, and a package is cut to the contribution
+        // of its unit.
         let wide_strings = dwarf.file_type == gimli::DwarfFileType::Dwo
             && dwarf.debug_str_offsets.reader().slice().starts_with(&[0xff; 4]);
         let shared = Shared::of(&dwarf, &headers);
@@ -234,6 +238,7 @@ pub(crate) fn root_attributes<'f, E: Endianity>(
 ) -> gimli::Result<()> {
     let (code, values) = root_code(header)?;
     let root = abbreviations.get(code)?;
+    // gimli takes the form of each attribute from `spec`, so this reader of entries needs no abbreviations.
     let empty = gimli::Abbreviations::default();
     let mut entries = header.entries_raw(&empty, Some(values))?;
     for (index, spec) in root.attributes().enumerate() {
@@ -320,6 +325,7 @@ fn parse<'f, E: Endianity>(
         (_, Value::DebugAddrBase(base)) => unit.addr_base = base,
         (_, Value::DebugRngListsBase(base)) => unit.rnglists_base = base,
         (_, Value::DebugLocListsBase(base)) => unit.loclists_base = base,
+        // DWARF 5 has the id in the unit's header (7.5.1.2). GNU's extension of DWARF 4 has it in this attribute.
         (gimli::DW_AT_GNU_dwo_id, Value::DwoId(id)) => unit.dwo_id = unit.dwo_id.or(Some(id)),
         _ => {}
     })?;
@@ -335,6 +341,8 @@ fn parse<'f, E: Endianity>(
             Err(what) => without = Some(what),
         }
     }
+    // The base address of the unit's range and location lists (DWARF 5 3.1.1). gcc and clang write 0 if the unit has
+    // several ranges.
     match low_pc.map_or(Ok(None), |value| dwarf.attr_address(&unit, value)) {
         Ok(address) => unit.low_pc = address.unwrap_or(0),
         Err(error) => without = without.or(Some(Without::Damaged(error))),
@@ -371,6 +379,8 @@ impl<'f, E: Endianity> Space<'f, E> {
     ) -> Space<'f, E> {
         let mut main = Info::new(&image.debug, endian, files, diagnostics);
         let supplementary = image.supplementary.as_ref().map(|sections| {
+            // dwz moved strings into this file: `DW_FORM_GNU_strp_alt` and `DW_FORM_strp_sup` are offsets in its
+            // `.debug_str`.
             main.dwarf.set_sup(load(sections, endian));
             Info::new(sections, endian, files, diagnostics)
         });
@@ -400,6 +410,8 @@ fn peeked<'f, E: Endianity>(
     let len_size = usize::from(format.initial_length_size());
     let end = offset.checked_add(len_size)?.checked_add(len)?;
     let room = MAX_HEADER - len_size;
+    // A unit that is shorter than the copy is read in place: the copy has bytes of the next unit too, and damage in the
+    // header must give the same error as without the copy.
     if len < room || end > section.len() {
         return None;
     }

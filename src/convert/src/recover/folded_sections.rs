@@ -114,16 +114,16 @@ fn covered(
     standing: &[Standing],
     steps: &Budget,
 ) -> Option<Vec<Standing>> {
-    let (start, end) = (lines.range().start(), lines.range().end());
-    let there = &standing[standing.partition_point(|standing| standing.range.start() < start)..];
-    let there = &there[..there.partition_point(|standing| standing.range.start() < end)];
+    let AddressRange { start, end } = lines.range();
+    let there = &standing[standing.partition_point(|standing| standing.range.start < start)..];
+    let there = &there[..there.partition_point(|standing| standing.range.start < end)];
     let ([first, .., last], true) = (there, steps.spend(there.len() + 1)) else { return None };
     let apart = there.windows(2).all(|pair| pair[0].range.end <= pair[1].range.start);
-    let last = last.range.end();
-    let whole = first.range.start() == start && last <= end && end - last < MAX_PADDING;
+    let last = last.range.end;
+    let whole = first.range.start == start && last <= end && end - last < MAX_PADDING;
     let rows = unit.code.rows_of(lines.rows);
     let begins = |standing: &&Standing| {
-        let offset = u32::try_from(standing.range.start() - start);
+        let offset = u32::try_from(standing.range.start - start);
         offset.is_ok_and(|offset| rows.binary_search_by_key(&offset, |row| row.offset).is_ok())
     };
     let functions = || there.iter().filter(|standing| standing.described);
@@ -140,6 +140,7 @@ fn cut(code: &mut UnitCode<'_>, traces: &mut UnitTraces, parted: &[Parted]) {
         let of_lines = ranges.iter().map(|standing| clip(code, lines, standing.range)).collect();
         parts.insert((lines.start, lines.rows.start), of_lines);
     }
+    // Several sequences may begin at one address, so their rows are part of the key.
     let whole = |lines: &BareLines| (lines.start, lines.rows.start);
     let mut unclaimed: Vec<BareLines> = Vec::new();
     for lines in &traces.unclaimed {
@@ -151,13 +152,14 @@ fn cut(code: &mut UnitCode<'_>, traces: &mut UnitTraces, parted: &[Parted]) {
     // In a unit that has only bare lines.
     let others = parted.iter().filter_map(|(lines, _)| parts.remove(&whole(lines)));
     unclaimed.extend(others.flatten());
+    // `tombstones` and `gcc_icf` search the list by start.
     unclaimed.sort_by_key(|lines| lines.start);
     traces.unclaimed = unclaimed;
 }
 
 /// The part of a sequence that covers a function.
 fn clip(code: &mut UnitCode<'_>, lines: &BareLines, range: AddressRange) -> BareLines {
-    let (from, len) = ((range.start() - lines.start) as u32, range.len() as u32);
+    let (from, len) = ((range.start - lines.start) as u32, range.len() as u32);
     let rows = code.rows_of(lines.rows);
     let first = rows.partition_point(|row| row.offset < from);
     let own: Vec<Row> = rows[first..]
@@ -167,5 +169,5 @@ fn clip(code: &mut UnitCode<'_>, lines: &BareLines, range: AddressRange) -> Bare
         .collect();
     let kept = RowRange { start: code.rows.len() as u32, len: own.len() as u32 };
     code.rows.own_mut().extend(own);
-    BareLines { start: range.start(), len, rows: kept, continues: false, in_doubt: false }
+    BareLines { start: range.start, len, rows: kept, continues: false, in_doubt: false }
 }

@@ -82,6 +82,7 @@ pub(crate) fn find<'u, 'f>(
         addresses.into_iter().map(move |address| CodelessEntry { codeless, address })
     };
     let mut list: Vec<CodelessEntry> = found.into_iter().flat_map(entries).collect();
+    // The functions are added in this order, which must not be the order of a hash map.
     list.sort_unstable();
     let lines = FoldedLines::new(&recovered, &list);
     for CodelessEntry { codeless: id, address } in list {
@@ -162,7 +163,7 @@ impl FoldedLines {
     /// The rows of the only sequence of a range that no function of its unit has, if no other function of the unit
     /// may have it.
     fn of(&self, unit: UnitView<'_, '_>, id: UnitId, range: AddressRange) -> RowRange {
-        let start = range.start();
+        let start = range.start;
         if !unit.records.erased.is_empty()
             || !self.found.contains_key(&id)
             || self.here.get(&(id, start)) != Some(&1)

@@ -65,7 +65,7 @@ pub(crate) fn add<'u, 'f>(
             let erased = records.erased[at.index].clone();
             let rows = sequence.map_or(RowRange::default(), |index| traces.unclaimed[index].rows);
             let len = range.len().min(MAX_PIECE) as u32;
-            let piece = UnitPiece { start: range.start(), len, how, rows };
+            let piece = UnitPiece { start: range.start, len, how, rows };
             let of_die = of_die.get_or_insert_with(|| {
                 functions.iter().enumerate().map(|(index, function)| (function.die, index)).collect()
             });

@@ -117,7 +117,7 @@ mod tests {
         let units = vec![live, folded];
         let mut diagnostics = Diagnostics::default();
         // The first call is behind the second row, and becomes shorter.
-        let first = |code: AddressRange| Some(code.start() + 0x26);
+        let first = |code: AddressRange| Some(code.start + 0x26);
         let units = fit(62, units, first, &mut diagnostics);
         assert_eq!(units[1].pieces[0].len, 0x44);
         let units = fit(243, units, first, &mut diagnostics);

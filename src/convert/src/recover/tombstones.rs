@@ -247,7 +247,7 @@ impl<'m, 'f> Finder<'m, 'f> {
             self.known.definitions.add(name, Definition { unit: at.unit, origin });
         }
         if self.erased(at).part {
-            *self.into_own.entry((at.unit, self.erased(at).die, found.range.start())).or_default() += 1;
+            *self.into_own.entry((at.unit, self.erased(at).die, found.range.start)).or_default() += 1;
         }
         self.found.insert(at, found);
     }
@@ -428,16 +428,16 @@ impl<'m, 'f> Finder<'m, 'f> {
     fn count_ambiguous(&self, diagnostics: &mut Diagnostics) {
         let without = self.found.iter().filter(|(_, found)| found.sequence.is_none());
         let without: HashSet<(UnitId, ImageAddr)> =
-            without.map(|(at, found)| (at.unit, found.range.start())).collect();
+            without.map(|(at, found)| (at.unit, found.range.start)).collect();
         for (unit, found) in self.recovered.numbered() {
             for (index, lines) in found.traces.unclaimed.iter().enumerate() {
                 let range = lines.range();
                 if !lines.in_doubt
                     && !found.records.erased.is_empty()
                     && !self.taken.contains(&Unclaimed { unit, index })
-                    && (self.known.at(range).is_some() || without.contains(&(unit, range.start())))
+                    && (self.known.at(range).is_some() || without.contains(&(unit, range.start)))
                 {
-                    diagnostics.add(Kind::AmbiguousSequence, range.start, || {
+                    diagnostics.add(Kind::AmbiguousSequence, range.start.0, || {
                         format!("{:#x}..{:#x} fits several functions, or none", range.start, range.end)
                     });
                 }
@@ -448,10 +448,10 @@ impl<'m, 'f> Finder<'m, 'f> {
     /// The unassigned sequences of a unit that cover a range.
     fn sequences(&self, unit: UnitId, range: AddressRange) -> impl Iterator<Item = usize> {
         let unclaimed = &self.recovered.traces[unit.index()].unclaimed;
-        let first = unclaimed.partition_point(|lines| lines.start < range.start());
+        let first = unclaimed.partition_point(|lines| lines.start < range.start);
         let at_start = unclaimed[first..]
             .iter()
-            .take_while(move |lines| lines.start == range.start() && self.caps.steps.spend(1));
+            .take_while(move |lines| lines.start == range.start && self.caps.steps.spend(1));
         at_start
             .enumerate()
             .filter(move |(_, lines)| lines.range() == range)

@@ -92,6 +92,8 @@ const WRAPPED: &[u8] = b"__wrap_";
 /// True for a name that rustc gave a function, in either of its manglings.
 pub(crate) fn is_rust(name: &[u8]) -> bool {
     let hash = || name.strip_suffix(b"E").and_then(|name| name.split_last_chunk::<19>());
+    // `17h` and 16 hexadecimal digits: the hash at the end of a name in rustc's legacy mangling
+    // (`_ZN4main17h0123456789abcdefE`).
     let legacy = |hash: &[u8; 19]| hash.starts_with(b"17h") && hash[3..].iter().all(u8::is_ascii_hexdigit);
     name.starts_with(b"_R") || (name.starts_with(b"_ZN") && hash().is_some_and(|(_, hash)| legacy(hash)))
 }

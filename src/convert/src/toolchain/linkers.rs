@@ -43,6 +43,7 @@ pub(crate) fn names_mold(comment: &[u8]) -> bool {
 }
 
 fn names(comment: &[u8], linker: &[u8]) -> bool {
+    // Whole words (`Linker: LLD 18.1.3`, `mold 2.30.0`): the letters alone may be in the version of a compiler.
     comment.split(|byte| !byte.is_ascii_alphanumeric()).any(|word| word.eq_ignore_ascii_case(linker))
 }
 
@@ -74,6 +75,7 @@ pub(crate) fn has_stubs(section: &[u8]) -> bool {
 
 /// True for a section with addresses of functions that the loader finds by name.
 pub(crate) fn has_slots(section: &str) -> bool {
+    // `.got` and `.got.plt` of ELF, `__got` and `__auth_got` of Mach-O.
     SLOTS.iter().any(|slots| section.contains(slots))
 }
 

@@ -22,6 +22,7 @@ pub(crate) fn unsigned(bytes: &[u8]) -> Result<(u64, usize), Problem> {
     for (index, &byte) in bytes.iter().take(MAX_LEN).enumerate() {
         let low = u64::from(byte & 0x7f);
         let part = low.checked_shl(shift).unwrap_or(0);
+        // Bits were lost: the number has more than 64. Padding is 0 and fits wherever it is.
         if part.checked_shr(shift).unwrap_or(0) != low {
             return Err(Problem::TooLarge);
         }

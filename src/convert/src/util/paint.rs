@@ -45,6 +45,7 @@ impl Painter {
     /// however they overlap.
     pub(crate) fn paint(&mut self, ranges: &mut [PaintRange], segments: &mut Vec<Segment>) {
         // Ranges come in the order of their nodes, which is mostly that of their addresses.
+        // Stable: of two ranges that begin together, that of the lower node comes first and is the outer one.
         ranges.sort_by_key(|range| range.start);
         if !self.paint_nested(ranges, segments) {
             self.paint_any(ranges, segments);

@@ -104,6 +104,7 @@ fn compare(
     cuts.sort_unstable();
     cuts.dedup();
     let last = |at: usize| cuts.get(at + 1).map_or(cuts[at], |next| next - 1);
+    // An interval is asked for twice, at its first and its last address.
     for at in (0..cuts.len()).step_by(1 + 2 * cuts.len() / MAX_ASKED) {
         for address in [cuts[at], last(at)].into_iter().take(1 + usize::from(last(at) != cuts[at])) {
             // In a linked program the addresses of removed functions are 0, too.

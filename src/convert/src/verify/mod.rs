@@ -134,8 +134,8 @@ fn whole(file: &SymbolFile<'_>, image: &Image<'_>) -> Vec<(String, String, Strin
         format!("{} at {start:#x}, {size:#x} bytes of {kind}", name.escape_ascii())
     };
     let mut expected = image.sections.iter().map(|ours| {
-        let size = ours.range.end.saturating_sub(ours.range.start);
-        section(ours.name.as_bytes(), ours.range.start, size, ours.executable)
+        let size = ours.range.end.0.saturating_sub(ours.range.start.0);
+        section(ours.name.as_bytes(), ours.range.start.0, size, ours.executable)
     });
     let mut found = file
         .records()

@@ -82,6 +82,8 @@ impl RowWidths {
     fn plan(keeps: &[u32], sizes: &[u32]) -> RowWidths {
         let least = keeps[1..].iter().copied().min().unwrap_or(0);
         let spread = keeps[1..].iter().map(|keep| keep - least).max().unwrap_or(0);
+        // The first name of a block is stored whole, and its code is mostly the longest. If its field were as wide as
+        // the others, all of them would be as wide as it needs.
         let longest = sizes[1..].iter().copied().max().unwrap_or(0);
         let (least_bits, first_bits) = (width_of(least.into()), width_of(sizes[0].into()));
         let keep_bits = width_of(spread.into()).max(least_bits.saturating_sub(Self::MOST_MORE));

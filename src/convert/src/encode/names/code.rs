@@ -52,6 +52,8 @@ fn huffman_depths(order: &[u32], counts: &[u32]) -> Vec<u32> {
     for node in leaves..2 * leaves - 1 {
         let mut weight = 0;
         for _ in 0..2 {
+            // Of equal weights the leaf first: then the deepest leaf is as high as it can be, and `limit` has less to
+            // cut.
             let take_leaf = leaf < leaves && (inner >= node || weights[leaf] <= weights[inner]);
             let child = if take_leaf { &mut leaf } else { &mut inner };
             weight += weights[*child];

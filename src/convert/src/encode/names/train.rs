@@ -230,6 +230,7 @@ impl TrainText {
                 joined += 1;
             }
             let new = joined > 0;
+            // The place before forms another pair now, since it or its neighbour has a new symbol.
             if (new || after_new) && to > 0 {
                 self.renew(to - 1, place.symbol);
             }
@@ -261,6 +262,8 @@ impl TrainText {
         let TrainText { places, pairs, fresh, seen, seen_shift, .. } = self;
         fresh.take_all(|at| {
             let (left, right) = (places[at], places[at + 1].symbol);
+            // Several pairs may share a counter, so it may be too high but never too low: no pair that a later round
+            // would replace is lost.
             let seen = seen[(left.pair >> *seen_shift) as usize];
             places[at].pair = if u32::from(seen) < MIN_SAVED { 0 } else { pairs.count(left.symbol, right) };
         });

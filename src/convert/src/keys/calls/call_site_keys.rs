@@ -19,8 +19,8 @@ impl CallKeyBuilder<'_, '_, '_> {
                 if !self.may_lead_into_group[callee.index()] {
                     continue;
                 }
-                let range = self.index.functions.ranges_of(id).last_below(return_addr.0);
-                if range.is_none_or(|range| range.end < return_addr.0)
+                let range = self.index.functions.ranges_of(id).last_below(return_addr);
+                if range.is_none_or(|range| range.end < return_addr)
                     || self.index.functions.calling_group(return_addr).is_some()
                     || self.index.ambiguous_parts.at(&self.index.functions, id, return_addr)
                 {

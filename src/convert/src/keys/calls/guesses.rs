@@ -33,7 +33,7 @@ impl CallKeyBuilder<'_, '_, '_> {
             .map(|unit| unit.calls.is_empty() && unit.listed.is_empty())
             .collect();
         // By unit and the address that its functions share.
-        let mut groups: HashMap<(usize, u64), UnitGroup> = HashMap::default();
+        let mut groups: HashMap<(usize, ImageAddr), UnitGroup> = HashMap::default();
         for member in program.groups.iter().flat_map(|group| &group.members) {
             let Some(source) = program.functions[member.function.index()].source else { continue };
             let unit = source.unit.index();
@@ -63,7 +63,7 @@ impl CallKeyBuilder<'_, '_, '_> {
         let paired = groups.into_iter().filter(|(_, group)| group.calls.len() == group.functions.len());
         // One unit may have functions of many groups.
         let mut reversed: HashMap<usize, bool> = HashMap::default();
-        let of_group = |((unit, _), mut group): ((usize, u64), UnitGroup)| {
+        let of_group = |((unit, _), mut group): ((usize, ImageAddr), UnitGroup)| {
             if *reversed.entry(unit).or_insert_with(|| describes_in_reverse(&program.code[unit])) {
                 group.functions.reverse();
             }

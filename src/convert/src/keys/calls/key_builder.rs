@@ -21,12 +21,12 @@ pub(crate) struct CallKeyBuilder<'i, 'p, 'f> {
     /// By function: whether it is a member of a group or may reach one by tail calls.
     pub(crate) may_lead_into_group: &'i [bool],
     /// The entries of all functions, sorted, each once; made at first use.
-    pub(crate) starts: OnceCell<Vec<u64>>,
+    pub(crate) starts: OnceCell<Vec<ImageAddr>>,
     pub(crate) jumps: JumpsOf,
     pub(crate) counts: CallCounts,
     /// By start of a piece: how many of its direct calls go to each address; `None` if its code cannot be read. A
     /// cache.
-    pub(crate) in_code: RefCell<HashMap<u64, Option<HashMap<u64, usize>>>>,
+    pub(crate) in_code: RefCell<HashMap<ImageAddr, Option<HashMap<ImageAddr, usize>>>>,
     pub(crate) steps: Budget,
 }
 
@@ -66,7 +66,7 @@ impl<'i, 'p, 'f> CallKeyBuilder<'i, 'p, 'f> {
         let start = self.index.functions.starts[callee.index()];
         let needed = how.is_some()
             && self.affects_folded_frame(callee)
-            && (!self.index.functions.machine.calls_other_code(return_addr, ImageAddr(start))
+            && (!self.index.functions.machine.calls_other_code(return_addr, start)
                 || self.index.calls_made(return_addr, callee));
         self.counts.into_groups += grouped;
         self.counts.keyed += if needed { grouped } else { 0 };

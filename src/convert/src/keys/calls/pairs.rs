@@ -13,7 +13,7 @@ use crate::util::hash::HashMap;
 /// The target of a call. Several functions may have one address.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum CallTarget {
-    At(u64),
+    At(ImageAddr),
     OtherModule(NameId),
     Indirect,
 }
@@ -84,8 +84,7 @@ impl CallKeyBuilder<'_, '_, '_> {
         if !self.steps.spend(listed.len() + remaining.len()) {
             return Vec::new();
         }
-        let after =
-            self.index.functions.program.pieces.partition_point(|piece| piece.start.0 < remaining[0].0.0);
+        let after = self.index.functions.program.pieces.partition_point(|piece| piece.start < remaining[0].0);
         let Some(piece) = after.checked_sub(1).and_then(|at| self.index.functions.program.pieces.get(at))
         else {
             return Vec::new();
@@ -165,7 +164,7 @@ impl CallKeyBuilder<'_, '_, '_> {
             // A stub belongs to the callee; a thunk belongs to an address.
             (Some(0), _) if self.index.functions.machine.calls_stub(address) => other == callee,
             (Some(calls), _) if calls > 0 => {
-                let straight = self.index.functions.machine.call_before(address).map(|target| target.0);
+                let straight = self.index.functions.machine.call_before(address);
                 counts == [calls; 2] && straight.map(CallTarget::At) == self.index.target(callee)
             }
             // The call goes through a register: another call may look the same.

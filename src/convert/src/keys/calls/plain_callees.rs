@@ -41,11 +41,21 @@ impl Index<'_, '_> {
         let known = self.callee(unit, local);
         let Some(plain) = known.plain_name(&self.functions) else { return known };
         let target = self.functions.machine.call_before(return_addr);
-        target.and_then(|target| self.of_plain_name(plain, target.0)).map_or(known, Callee::ByName)
+        target.and_then(|target| self.of_plain_name(plain, target)).map_or(known, Callee::ByName)
     }
 
-    /// The only function of a plain name whose code begins at an address.
-    fn of_plain_name(&self, plain: &[u8], address: u64) -> Option<FuncId> {
+    /// The only function of a plain name whose code begins at an address. `None` too if a linker may have put another function there in its
+    /// place, or if it has the name as an alias, which may be one of another function.
+    fn of_plain_name(&self, plain: &[u8], address: ImageAddr) -> Option<FuncId> {
+        let is_meant = |function: &FuncId| {
+            let is_alias = |alias: &NameId| self.functions.text(*alias) == plain;
+            let aliases = &self.functions.program.functions[function.index()].aliases;
+            !self.replaced.contains(*function) && !aliases.iter().any(is_alias)
+        };
+        self.named_at(plain, address).filter(is_meant)
+    }
+
+    fn named_at(&self, plain: &[u8], address: ImageAddr) -> Option<FuncId> {
         let has_name = |function: &FuncId| self.functions.has_plain_name(*function, plain);
         match self.owner_at(address)? {
             Owner::Function(function) => Some(function).filter(has_name),
@@ -94,7 +104,7 @@ impl CallKeyBuilder<'_, '_, '_> {
         let Some(plain) = known.plain_name(&self.index.functions) else { return known };
         let target =
             |(_, callee): &(_, Callee)| Some(self.index.functions.starts[callee.function()?.0.index()]);
-        let mut targets: Vec<u64> = survivor.iter().filter_map(target).collect();
+        let mut targets: Vec<ImageAddr> = survivor.iter().filter_map(target).collect();
         targets.sort_unstable();
         targets.dedup();
         if !self.steps.spend(targets.len()) {

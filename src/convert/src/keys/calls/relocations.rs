@@ -13,7 +13,7 @@ impl CallKeyBuilder<'_, '_, '_> {
         // Only calls of these functions need keys.
         let callees =
             index.functions.starts.iter().zip(self.may_lead_into_group).filter(|(_, leads)| **leads);
-        let callees: HashSet<u64> = callees.map(|(start, _)| *start).collect();
+        let callees: HashSet<ImageAddr> = callees.map(|(start, _)| *start).collect();
         let named = index.functions.machine.named_calls(|address| callees.contains(&address));
         let mut open: HashSet<ImageAddr> = named.iter().map(|call| call.return_addr).collect();
         if open.is_empty() {

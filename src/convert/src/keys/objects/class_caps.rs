@@ -3,6 +3,7 @@
 //! the reason that it gives.
 
 use crate::diagnostics::{Cap, ClassCap, Diagnostics, Kind};
+use crate::model::ImageAddr;
 use crate::program::machine::{MAX_JOINS, MAX_SLOT_CODE};
 
 /// Words and methods that are compared, over all tables: a large program has a few millions. Later tables have no keys
@@ -88,8 +89,8 @@ pub(crate) const MAX_OFFSET: u64 = 1 << 24;
 pub(crate) const MAX_STEPS: u64 = 1 << 26;
 
 /// Type information was not read to its end.
-pub(crate) fn cut_types(cap: ClassCap, first: u64, diagnostics: &mut Diagnostics) {
-    diagnostics.add(Kind::SkippedClasses(cap), first, || {
+pub(crate) fn cut_types(cap: ClassCap, first: ImageAddr, diagnostics: &mut Diagnostics) {
+    diagnostics.add(Kind::SkippedClasses(cap), first.0, || {
         let what = match cap {
             ClassCap::Bases => format!("over {MAX_ALL_BASES} bases in the type information"),
             ClassCap::BaseLevels => format!("over {MAX_DEPTH} levels of bases in the type information"),
@@ -103,31 +104,31 @@ pub(crate) fn cut_types(cap: ClassCap, first: u64, diagnostics: &mut Diagnostics
 }
 
 /// The class of a table has too many bases.
-pub(crate) fn many_ancestors(address: u64, diagnostics: &mut Diagnostics) {
-    diagnostics.add(Kind::SkippedClasses(ClassCap::Ancestors), address, || {
+pub(crate) fn many_ancestors(address: ImageAddr, diagnostics: &mut Diagnostics) {
+    diagnostics.add(Kind::SkippedClasses(ClassCap::Ancestors), address.0, || {
         format!("the class of the vtable at {address:#x} has {MAX_ANCESTORS} bases or more: no object of it shows which method ran")
     });
 }
 
 /// A table has too many keys.
-pub(crate) fn long_table(address: u64, diagnostics: &mut Diagnostics) {
-    diagnostics.add(Kind::SkippedClasses(ClassCap::Keys), address, || {
+pub(crate) fn long_table(address: ImageAddr, diagnostics: &mut Diagnostics) {
+    diagnostics.add(Kind::SkippedClasses(ClassCap::Keys), address.0, || {
         format!("the vtable at {address:#x} has over {MAX_KEYS} keys: they are left out")
     });
 }
 
 /// Words of tables may lead to too many members of groups: to so many.
-pub(crate) fn many_members(looked_at: u64, first: u64, diagnostics: &mut Diagnostics) {
+pub(crate) fn many_members(looked_at: u64, first: ImageAddr, diagnostics: &mut Diagnostics) {
     if looked_at > MAX_LOOKED_AT {
-        diagnostics.add(Kind::SkippedClasses(ClassCap::MemberSteps), first, || {
+        diagnostics.add(Kind::SkippedClasses(ClassCap::MemberSteps), first.0, || {
             format!("over {MAX_LOOKED_AT} members of groups to which words of vtables lead: some words lead to unknown functions")
         });
     }
 }
 
 /// The tables of a class at an address are not read.
-pub(crate) fn large_class(cap: ClassCap, address: u64, diagnostics: &mut Diagnostics) {
-    diagnostics.add(Kind::SkippedClasses(cap), address, || {
+pub(crate) fn large_class(cap: ClassCap, address: ImageAddr, diagnostics: &mut Diagnostics) {
+    diagnostics.add(Kind::SkippedClasses(cap), address.0, || {
         let what = match cap {
             ClassCap::Parts => {
                 format!("the class of the vtable at {address:#x} has over {MAX_PARTS} vtables")
@@ -139,8 +140,8 @@ pub(crate) fn large_class(cap: ClassCap, address: u64, diagnostics: &mut Diagnos
 }
 
 /// Too many classes share the table at an address.
-pub(crate) fn many_classes(address: u64, diagnostics: &mut Diagnostics) {
-    diagnostics.add(Kind::SkippedClasses(ClassCap::Sharing), address, || {
+pub(crate) fn many_classes(address: ImageAddr, diagnostics: &mut Diagnostics) {
+    diagnostics.add(Kind::SkippedClasses(ClassCap::Sharing), address.0, || {
         format!("over {MAX_SHARING} classes share the vtable at {address:#x}: no object of them shows which method ran")
     });
 }
@@ -166,8 +167,8 @@ pub(crate) fn many_subobjects(key: Option<&[u8]>, diagnostics: &mut Diagnostics)
 }
 
 /// Tables from an address on give no keys.
-pub(crate) fn tables_from(cap: ClassCap, address: u64, diagnostics: &mut Diagnostics) {
-    diagnostics.add(Kind::SkippedClasses(cap), address, || {
+pub(crate) fn tables_from(cap: ClassCap, address: ImageAddr, diagnostics: &mut Diagnostics) {
+    diagnostics.add(Kind::SkippedClasses(cap), address.0, || {
         let what = match cap {
             ClassCap::AllKeys => format!("{MAX_ALL_KEYS} keys of vtables"),
             _ => format!("{MAX_WORK} steps for vtables"),
@@ -177,8 +178,8 @@ pub(crate) fn tables_from(cap: ClassCap, address: u64, diagnostics: &mut Diagnos
 }
 
 /// The calls through vtables in the function at an address are not all known.
-pub(crate) fn unread_calls(cap: Cap, start: u64, diagnostics: &mut Diagnostics) {
-    diagnostics.add(Kind::Cap(cap), start, || match cap {
+pub(crate) fn unread_calls(cap: Cap, start: ImageAddr, diagnostics: &mut Diagnostics) {
+    diagnostics.add(Kind::Cap(cap), start.0, || match cap {
         Cap::SlotCode => format!(
             "the function at {start:#x} has over {MAX_SLOT_CODE} bytes: its later calls through vtables do not show which function runs"
         ),

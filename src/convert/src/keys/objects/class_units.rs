@@ -3,7 +3,7 @@
 use crate::keys::objects::class_caps::MAX_NAME;
 use crate::keys::objects::type_info::without_bounds;
 use crate::merge::units::Records;
-use crate::model::{FuncId, UnitClasses};
+use crate::model::{FuncId, ImageAddr, UnitClasses};
 use crate::open::{Binding, Image, Symbol, SymbolKind};
 use crate::place::Placed;
 use crate::program::names::itanium::nested;
@@ -51,12 +51,12 @@ pub(crate) fn is_of_method(symbol: &Symbol<'_>) -> bool {
 
 /// The keys of the classes that the symbols of vtables name, by address. An address with symbols of several classes is left out. None if
 /// the program lost its local symbols: linkers fold equal tables, and one of a local class may have lost its symbol.
-pub(crate) fn keys_of_tables<'f>(image: &Image<'f>) -> HashMap<u64, &'f [u8]> {
-    let mut keys: HashMap<u64, Option<&[u8]>> = HashMap::default();
+pub(crate) fn keys_of_tables<'f>(image: &Image<'f>) -> HashMap<ImageAddr, &'f [u8]> {
+    let mut keys: HashMap<ImageAddr, Option<&[u8]>> = HashMap::default();
     let has_locals = image.symbols.iter().any(is_of_object);
     for symbol in image.symbols.iter().filter(|symbol| has_locals && is_table(symbol)) {
         let key = class_of_vtable(symbol.name).map(without_bounds).filter(|key| key.len() <= MAX_NAME);
-        let known = keys.entry(symbol.address).or_insert(key);
+        let known = keys.entry(ImageAddr(symbol.address)).or_insert(key);
         *known = known.filter(|known| key == Some(*known));
     }
     keys.into_iter().filter_map(|(address, key)| Some((address, key?))).collect()

@@ -35,7 +35,7 @@ use crate::keys::objects::overriders::{self, Overriders};
 use crate::keys::objects::slot_names::SlotNames;
 use crate::keys::objects::table_types::types_of_tables;
 use crate::keys::objects::unknown_tables::{UnknownTable, unknown_tables};
-use crate::keys::objects::vtables::{Word, Words};
+use crate::keys::objects::vtables::{Word, Words, address_of};
 use crate::keys::tail_calls::JumpsOf;
 use crate::model::{
     AddressRange, ClassUnit, FuncId, GroupId, ImageAddr, NONE16, OverriderKey, SlotKey, VtableKey,
@@ -145,9 +145,9 @@ fn class_units<'u, 'f>(
 fn table_ranges(image: &Image<'_>) -> Vec<AddressRange> {
     let is_any = |symbol: &&Symbol<'_>| is_table(symbol) || is_construction_vtable(symbol.name);
     let any = image.symbols.iter().filter(is_any);
-    let range = |symbol: &Symbol<'_>| AddressRange {
-        start: symbol.address,
-        end: symbol.address.saturating_add(symbol.size),
+    let range = |symbol: &Symbol<'_>| {
+        let start = ImageAddr(symbol.address);
+        AddressRange::new(start, start.saturating_add(symbol.size))
     };
     let mut ranges: Vec<AddressRange> = any.map(range).collect();
     ranges.sort_unstable();
@@ -166,9 +166,9 @@ fn has_methods(
 ) -> bool {
     let code = |method: &&Method<'_>| method.is_virtual && !method.is_pure && !method.is_destructor();
     let mut methods = classes.list[class].methods.iter().filter(code);
-    let here: HashSet<u64> = (0..(size / width.max(1)).min(MAX_WORDS))
+    let here: HashSet<ImageAddr> = (0..(size / width.max(1)).min(MAX_WORDS))
         .filter_map(|at| match words.at(address + at * width)? {
-            Word::Number(number) => Some(number.cast_unsigned()),
+            Word::Number(number) => Some(address_of(number)),
             _ => None,
         })
         .collect();
@@ -265,7 +265,7 @@ impl TableScan<'_, '_, '_> {
     fn ranges(
         &mut self,
         found: Result<Vec<TableRange>, ClassCap>,
-        address: u64,
+        address: ImageAddr,
         diagnostics: &mut Diagnostics,
     ) -> Vec<TableRange> {
         found.unwrap_or_else(|cap| {
@@ -276,7 +276,7 @@ impl TableScan<'_, '_, '_> {
     }
 
     /// Reports the limits that the scan reached. `first`: the address of the first table.
-    fn report(&self, first: u64, diagnostics: &mut Diagnostics) {
+    fn report(&self, first: ImageAddr, diagnostics: &mut Diagnostics) {
         let Dispatch { classes, long_table, looked_at, far_slots, .. } = &self.dispatch;
         if let Some(point) = *long_table {
             class_caps::long_table(point, diagnostics);
@@ -318,8 +318,7 @@ impl TableScan<'_, '_, '_> {
                 + slots.len() * parts.len();
             if classes.lacks_bases(&line) {
                 // The words of each part are counted by group, and parts of a class with virtual bases overlap.
-                self.work +=
-                    parts.iter().map(|part| ((part.end - part.point) / width) as usize).sum::<usize>();
+                self.work += parts.iter().map(|part| part.words(width) as usize).sum::<usize>();
             }
             if let Some(cap) = self.full() {
                 self.dispatch.lacks_words = true;
@@ -360,13 +359,8 @@ impl TableScan<'_, '_, '_> {
         };
         let vtables = &mut self.vtables;
         let mut add = |function, slot, doubtful| {
-            let key = |part: &TableRange| VtableKey {
-                point: ImageAddr(part.point),
-                function,
-                slot,
-                doubtful,
-                guessed: false,
-            };
+            let key =
+                |part: &TableRange| VtableKey { point: part.point, function, slot, doubtful, guessed: false };
             vtables.extend(parts.iter().map(key));
         };
         let mut sure: HashSet<FuncId> = HashSet::default();
@@ -400,15 +394,16 @@ impl TableScan<'_, '_, '_> {
         );
         let before = &self.vtables[first..];
         let places = |key: &VtableKey| {
-            let (point, slot) = (key.point.0, key.slot);
+            let (point, slot) = (key.point, key.slot);
             index.functions.groups(key.function).map(move |group| (point, slot, group)).collect::<Vec<_>>()
         };
         let of_slots: HashSet<_> = before.iter().flat_map(places).collect();
         let of_any = before.iter().filter(|key| key.slot.is_none() && !key.doubtful);
         let of_any: HashSet<_> = of_any.flat_map(places).collect();
         let proven = |key: &VtableKey| {
-            let is_proven =
-                |place: &(u64, _, _)| of_slots.contains(place) || of_any.contains(&(place.0, None, place.2));
+            let is_proven = |place: &(ImageAddr, _, _)| {
+                of_slots.contains(place) || of_any.contains(&(place.0, None, place.2))
+            };
             places(key).iter().any(is_proven)
         };
         let told: Vec<VtableKey> = told.into_iter().filter(|key| !proven(key)).collect();
@@ -433,7 +428,7 @@ impl TableScan<'_, '_, '_> {
         });
         let of_tables = || vtables.chunk_by(|a, b| a.point == b.point);
         for long in of_tables().filter(|same| same.len() > MAX_KEYS) {
-            class_caps::long_table(long[0].point.0, diagnostics);
+            class_caps::long_table(long[0].point, diagnostics);
         }
         let sound = of_tables().filter(|same| same.len() <= MAX_KEYS);
         let vtables: Vec<VtableKey> = sound.flatten().copied().collect();
@@ -454,7 +449,7 @@ impl TableScan<'_, '_, '_> {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct ClassTable {
     /// The address of its symbol.
-    address: u64,
+    address: ImageAddr,
     /// The bytes of the symbol.
     size: u64,
     /// Index into [`Classes::list`].
@@ -465,13 +460,13 @@ struct ClassTable {
 /// out if it has symbols of two classes, since lld folds equal read-only tables. It is also left out if it has no
 /// symbol, or only exported ones, since another name may then be missing.
 fn tables(image: &Image<'_>, units: &[(u32, &ClassUnit<'_>)], classes: &Classes<'_>) -> Vec<ClassTable> {
-    let mut symbols: HashMap<u64, (&[u8], u64, bool)> = HashMap::default();
+    let mut symbols: HashMap<ImageAddr, (&[u8], u64, bool)> = HashMap::default();
     for symbol in image.symbols.iter().filter(|symbol| symbol.kind == SymbolKind::Data) {
         let Some(name) = class_of_vtable(symbol.name) else { continue };
-        let known = symbols.entry(symbol.address).or_insert((name, symbol.size, !symbol.dynamic));
+        let known = symbols.entry(ImageAddr(symbol.address)).or_insert((name, symbol.size, !symbol.dynamic));
         known.2 &= known.0 == name;
     }
-    let mut found: Vec<(u64, usize)> = Vec::new();
+    let mut found: Vec<(ImageAddr, usize)> = Vec::new();
     for (&address, (name, ..)) in &symbols {
         let nested = name.strip_prefix(b"N").and_then(|name| name.strip_suffix(b"E"));
         if let Some(class) = classes.by_key(nested.unwrap_or(name)) {
@@ -480,9 +475,7 @@ fn tables(image: &Image<'_>, units: &[(u32, &ClassUnit<'_>)], classes: &Classes<
     }
     for (unit, described) in units {
         let class = |local: u32| classes.of_unit(*unit, local);
-        found.extend(
-            described.vtables.iter().filter_map(|table| Some((table.address.0, class(table.class)?))),
-        );
+        found.extend(described.vtables.iter().filter_map(|table| Some((table.address, class(table.class)?))));
     }
     found.sort_unstable();
     found.dedup();
@@ -506,9 +499,10 @@ fn unnamed_tables(index: &Index<'_, '_>, image: &Image<'_>, classes: &Classes<'_
         files.entry(&unit.file_name).or_default().1.push(number);
     }
     let mut found: Vec<ClassTable> = Vec::new();
-    let mut at: HashMap<u64, u32> = HashMap::default();
+    let mut at: HashMap<ImageAddr, u32> = HashMap::default();
     for symbol in image.symbols.iter().filter(|symbol| is_table(symbol)) {
-        *at.entry(symbol.address).or_default() += 1;
+        let address = ImageAddr(symbol.address);
+        *at.entry(address).or_default() += 1;
         let file = symbol.file.and_then(|file| image.symbol_files.get(file as usize));
         let Some((1, units)) = file.and_then(|file| files.get(base_name(file))) else { continue };
         let &[unit] = &units[..] else { continue };
@@ -524,7 +518,7 @@ fn unnamed_tables(index: &Index<'_, '_>, image: &Image<'_>, classes: &Classes<'_
         let apart = own.replace(">>", "> >").replace(">>", "> >");
         let class =
             classes.nameless(unit, own.as_bytes()).or_else(|| classes.nameless(unit, apart.as_bytes()));
-        found.extend(class.map(|class| ClassTable { address: symbol.address, size: symbol.size, class }));
+        found.extend(class.map(|class| ClassTable { address, size: symbol.size, class }));
     }
     found.sort_unstable();
     // A class has one table, and a table's address has one class.

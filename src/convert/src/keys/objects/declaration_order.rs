@@ -10,7 +10,7 @@ use crate::keys::objects::class_caps::{MAX_GUESSED_AT, MAX_WORDS};
 use crate::keys::objects::dispatch::{Dispatch, TableRange};
 use crate::keys::objects::hierarchy::Signature;
 use crate::keys::objects::meant_methods::TableClass;
-use crate::model::{FuncId, GroupId, Owner};
+use crate::model::{FuncId, GroupId, ImageAddr, Owner};
 use crate::util::hash::HashMap;
 
 /// The words of a vtable by the group that they lead to, in their order.
@@ -19,12 +19,13 @@ pub(crate) type WordsOfGroups = HashMap<GroupId, Vec<u64>>;
 impl Dispatch<'_, '_, '_> {
     /// The table that probably begins at `point`, up to its end, for a class with virtual bases: words before and after the addresses of its
     /// functions may be any numbers. `None` if functions do not begin there.
-    pub(crate) fn likely_table(&mut self, TableRange { point, end }: TableRange) -> Option<TableRange> {
+    pub(crate) fn likely_table(&mut self, table: TableRange) -> Option<TableRange> {
+        let point = table.point;
         let before = point.checked_sub(self.width)?;
         if self.is_function(self.words.at(before)) {
             return None;
         }
-        let most = (end.saturating_sub(point) / self.width).min(MAX_WORDS);
+        let most = table.words(self.width).min(MAX_WORDS);
         let len = (0..most).take_while(|at| self.is_function(self.words.at(point + at * self.width))).count()
             as u64;
         (len > 0 && self.looks_for_guess(len as usize))
@@ -32,10 +33,10 @@ impl Dispatch<'_, '_, '_> {
     }
 
     /// The words of a table that lead to each group, directly or by a thunk. Empty if too much was looked at.
-    pub(crate) fn words_of_groups(&mut self, TableRange { point, end }: TableRange) -> WordsOfGroups {
+    pub(crate) fn words_of_groups(&mut self, table: TableRange) -> WordsOfGroups {
         let mut words = WordsOfGroups::default();
-        for number in 0..(end.saturating_sub(point) / self.width).min(MAX_WORDS) {
-            let groups = match self.owner_at_word(point + number * self.width) {
+        for number in 0..table.words(self.width).min(MAX_WORDS) {
+            let groups = match self.owner_at_word(table.point + number * self.width) {
                 None => continue,
                 Some(Owner::Group(group)) => self.led_directly_to(group),
                 Some(Owner::Function(function)) => {
@@ -116,7 +117,7 @@ impl Dispatch<'_, '_, '_> {
     }
 
     /// The place in the symbol table of a method's symbol at an address.
-    fn symbol_number(&mut self, start: u64, function: FuncId) -> Option<u32> {
+    fn symbol_number(&mut self, start: ImageAddr, function: FuncId) -> Option<u32> {
         let len = self.method_symbols.at(self.index, self.image, start).len();
         if !self.looks_for_guess(len) {
             return None;

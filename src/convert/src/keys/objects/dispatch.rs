@@ -24,9 +24,9 @@ use crate::keys::objects::hierarchy::Classes;
 use crate::keys::objects::members::Members;
 use crate::keys::objects::method_symbols::MethodSymbols;
 use crate::keys::objects::slot_names::SlotNames;
-use crate::keys::objects::vtables::{Word, Words};
+use crate::keys::objects::vtables::{Word, Words, address_of};
 use crate::keys::tail_calls::{JumpsOf, Reach};
-use crate::model::{FuncId, GroupId, Owner};
+use crate::model::{FuncId, GroupId, ImageAddr, Owner};
 use crate::open::Image;
 use crate::program::names::itanium::thunk_target;
 use crate::toolchain::itanium_abi::is_no_method;
@@ -36,9 +36,16 @@ use crate::util::hash::{HashMap, HashSet};
 #[derive(Clone, Copy)]
 pub(crate) struct TableRange {
     /// The value of a pointer to it: the address of its slot 0.
-    pub(crate) point: u64,
+    pub(crate) point: ImageAddr,
     /// The address after it.
-    pub(crate) end: u64,
+    pub(crate) end: ImageAddr,
+}
+
+impl TableRange {
+    /// The number of its words of `width` bytes.
+    pub(crate) fn words(self, width: u64) -> u64 {
+        self.end.0.saturating_sub(self.point.0) / width
+    }
 }
 
 /// The vtables under a class's symbol; none if the first is not at its place. Each table follows two words. The first
@@ -49,12 +56,13 @@ pub(crate) struct TableRange {
 /// There are too many words or tables.
 pub(crate) fn parts(
     words: &Words<'_, '_>,
-    address: u64,
+    address: ImageAddr,
     size: u64,
     width: u64,
 ) -> Result<Vec<TableRange>, ClassCap> {
     let mut parts: Vec<TableRange> = Vec::new();
     let Some(end) = end_of_words(address, size, width)? else { return Ok(parts) };
+    // The first table is that of the whole object, so the offset to its start is 0 (Itanium C++ ABI 2.5.2).
     if !matches!(words.at(address), None | Some(Word::Number(0))) {
         return Ok(parts);
     }
@@ -77,7 +85,7 @@ pub(crate) fn parts(
 }
 
 /// The end of a table's words. `None` if it has too few, or reaches beyond the last address.
-fn end_of_words(address: u64, size: u64, width: u64) -> Result<Option<u64>, ClassCap> {
+fn end_of_words(address: ImageAddr, size: u64, width: u64) -> Result<Option<ImageAddr>, ClassCap> {
     match address.checked_add(size) {
         Some(_) if size / width > MAX_WORDS => Err(ClassCap::LongTables),
         end => Ok(end.filter(|_| size / width >= 3)),
@@ -93,7 +101,7 @@ fn end_of_words(address: u64, size: u64, width: u64) -> Result<Option<u64>, Clas
 /// There are too many words or values.
 pub(crate) fn points(
     words: &Words<'_, '_>,
-    address: u64,
+    address: ImageAddr,
     size: u64,
     width: u64,
 ) -> Result<Vec<TableRange>, ClassCap> {
@@ -165,15 +173,14 @@ pub(crate) struct Dispatch<'a, 'p, 'f> {
     /// Some words of tables were not read.
     pub(crate) lacks_words: bool,
     /// The first table of which some words were not read, because it has too many that lead to groups.
-    pub(crate) long_table: Option<u64>,
+    pub(crate) long_table: Option<ImageAddr>,
 }
 
 impl<'a, 'p, 'f> Dispatch<'a, 'p, 'f> {
     /// The methods that calls through slots reach, if each is the only one of its group.
     pub(crate) fn reached(&mut self, class: usize, line: &[usize], parts: &[TableRange]) -> Vec<Reached> {
         let mut all = Vec::new();
-        let longest =
-            parts.iter().map(|part| part.end.saturating_sub(part.point) / self.width).max().unwrap_or(0);
+        let longest = parts.iter().map(|part| part.words(self.width)).max().unwrap_or(0);
         let slots = self.slots;
         let crowded = if self.classes.lacks_bases(line) { self.crowded(parts) } else { HashSet::default() };
         for &slot in slots.iter().take_while(|&&slot| u64::from(slot) < longest) {
@@ -209,15 +216,15 @@ impl<'a, 'p, 'f> Dispatch<'a, 'p, 'f> {
     }
 
     /// The function or the group whose code begins at an address.
-    pub(crate) fn owner_at(&self, address: u64) -> Option<Owner> {
+    pub(crate) fn owner_at(&self, address: ImageAddr) -> Option<Owner> {
         self.index.owner_at(address)
     }
 
     /// The function or the group to which the word of a table at `place` leads.
-    pub(crate) fn owner_at_word(&self, place: u64) -> Option<Owner> {
+    pub(crate) fn owner_at_word(&self, place: ImageAddr) -> Option<Owner> {
         match self.words.at(place)? {
             Word::Named(name) => self.members.program_wide(name).map(Owner::Function),
-            Word::Number(address) => self.owner_at(address.cast_unsigned()),
+            Word::Number(address) => self.owner_at(address_of(address)),
             Word::Object(..) | Word::Unknown => None,
         }
     }
@@ -295,10 +302,10 @@ impl<'a, 'p, 'f> Dispatch<'a, 'p, 'f> {
     /// How many words of a class's tables lead to each group. The tables follow each other, and may overlap.
     pub(crate) fn words_into_groups(&mut self, parts: &[TableRange]) -> HashMap<GroupId, u32> {
         let mut owners: HashMap<Owner, u32> = HashMap::default();
-        let start = parts.iter().map(|part| part.point).min().unwrap_or_default();
-        let end = parts.iter().map(|part| part.end).max().unwrap_or_default();
-        for place in (start..end).step_by(self.width.max(1) as usize) {
-            if let Some(owner) = self.owner_at_word(place) {
+        let start = parts.iter().map(|part| part.point).min().unwrap_or(ImageAddr(0));
+        let end = parts.iter().map(|part| part.end).max().unwrap_or(ImageAddr(0));
+        for place in (start.0..end.0).step_by(self.width.max(1) as usize) {
+            if let Some(owner) = self.owner_at_word(ImageAddr(place)) {
                 *owners.entry(owner).or_default() += 1;
             }
         }
@@ -319,7 +326,7 @@ impl<'a, 'p, 'f> Dispatch<'a, 'p, 'f> {
 
     /// Reads the function at each slot of a table of any class, known or not: functions follow words that are no
     /// code, in the order of their slots. Takes a step for each word, and gives up when the steps run out.
-    pub(crate) fn look_at(&mut self, address: u64, size: u64) {
+    pub(crate) fn look_at(&mut self, address: ImageAddr, size: u64) {
         let (slots, words) = (self.slots, self.words);
         // The slots that the word may have. Slot 0 is the first function, also behind an erased word.
         let (mut begins, mut erased): (Vec<u64>, bool) = (Vec::new(), false);
@@ -354,7 +361,7 @@ impl<'a, 'p, 'f> Dispatch<'a, 'p, 'f> {
     /// True for the word of a function.
     pub(crate) fn is_function(&self, word: Option<Word<'_>>) -> bool {
         match word {
-            Some(Word::Number(number)) => self.index.functions.machine.is_code(number.cast_unsigned()),
+            Some(Word::Number(number)) => self.index.functions.machine.is_code(address_of(number)),
             Some(Word::Named(_)) => true,
             Some(Word::Object(..) | Word::Unknown) | None => false,
         }
@@ -385,7 +392,7 @@ impl<'a, 'p, 'f> Dispatch<'a, 'p, 'f> {
                 let method = thunk_target(name);
                 return Some(vec![self.members.program_wide(method.as_deref().unwrap_or(name))?]);
             }
-            Word::Number(address) => address.cast_unsigned(),
+            Word::Number(address) => address_of(address),
             Word::Object(..) | Word::Unknown => return None,
         };
         let program = self.index.functions.program;
@@ -452,7 +459,7 @@ impl<'a, 'p, 'f> Dispatch<'a, 'p, 'f> {
                     self.named(line, name).filter(|function| !self.replaces_of_line(line, *function))?
                 }
                 Word::Number(address) => {
-                    let address = address.cast_unsigned();
+                    let address = address_of(address);
                     let own = if number == 0 { self.declared(class, slot, address) } else { None };
                     let is_crowded = || matches!(self.owner_at(address), Some(Owner::Group(group)) if crowded.contains(&group));
                     own.or_else(|| self.alone(line, address).filter(|_| !is_crowded()))?
@@ -480,7 +487,7 @@ impl<'a, 'p, 'f> Dispatch<'a, 'p, 'f> {
     }
 
     /// The method of this slot number in the class's first table, if the table's word leads to its code.
-    pub(crate) fn declared(&self, class: usize, slot: u16, address: u64) -> Option<FuncId> {
+    pub(crate) fn declared(&self, class: usize, slot: u16, address: ImageAddr) -> Option<FuncId> {
         let (class, name) = self.classes.declared(class, slot)?;
         let function = self.members.function(&self.classes.list[class], name)?;
         (self.index.functions.starts[function.index()] == address).then_some(function)
@@ -488,7 +495,7 @@ impl<'a, 'p, 'f> Dispatch<'a, 'p, 'f> {
 
     /// The only function of these classes at an address, or behind the thunks there. `None` if LLVM may have put it in the place of
     /// another one.
-    pub(crate) fn alone(&self, line: &[usize], address: u64) -> Option<FuncId> {
+    pub(crate) fn alone(&self, line: &[usize], address: ImageAddr) -> Option<FuncId> {
         let program = self.index.functions.program;
         let members = match self.owner_at(address)? {
             Owner::Function(function) => vec![function],

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 
 use crate::keys::objects::class_caps::{MAX_ANCESTORS, MAX_NAME, MAX_SEARCHED, MAX_SUBOBJECTS};
 use crate::keys::objects::type_info::{TypeId, TypeInfos};
-use crate::model::{ClassUnit, Instance, UnitClass, UnitMethod, UnitVtable};
+use crate::model::{ClassUnit, ImageAddr, Instance, UnitClass, UnitMethod, UnitVtable};
 use crate::program::names::itanium::{is_local_class, nested, qualified};
 use crate::util::hash::{HashMap, HashSet};
 
@@ -144,7 +144,10 @@ struct JoinedClasses<'n, 'c> {
 
 impl<'n> Classes<'n> {
     /// Joins the classes of these numbered units. `of_tables`: the key of the class that the symbol of a vtable names, by address.
-    pub(crate) fn new(units: &[(u32, &'n ClassUnit<'_>)], of_tables: &HashMap<u64, &'n [u8]>) -> Classes<'n> {
+    pub(crate) fn new(
+        units: &[(u32, &'n ClassUnit<'_>)],
+        of_tables: &HashMap<ImageAddr, &'n [u8]>,
+    ) -> Classes<'n> {
         let mut classes = Classes {
             list: Vec::new(),
             keys: Vec::new(),
@@ -158,7 +161,7 @@ impl<'n> Classes<'n> {
         };
         let mut joined = JoinedClasses::default();
         for &(unit_index, unit) in units {
-            let of_table = |table: &UnitVtable| Some((table.class, *of_tables.get(&table.address.0)?));
+            let of_table = |table: &UnitVtable| Some((table.class, *of_tables.get(&table.address)?));
             let of_tables: HashMap<u32, &[u8]> = unit.vtables.iter().filter_map(of_table).collect();
             for (local, class) in (0u32..).zip(unit.classes.iter()).filter(|(_, class)| !class.declared) {
                 let of_table = of_tables.get(&local).copied();
@@ -514,24 +517,21 @@ fn key<'u>(unit: &'u ClassUnit<'_>, class: &UnitClass) -> Option<&'u [u8]> {
         let Some(rest) = nested(text(method.linkage_name)).filter(|rest| rest.len() <= MAX_NAME) else {
             continue;
         };
+        // The name of a class from a template may include its arguments.
+        let is_class = |own: &[u8]| matches!(class_name.strip_prefix(own), Some([] | [b'<', ..]));
         let own = match text(method.name) {
             [b'~', ..] => b"D".to_vec(),
-            // The name of a class from a template may include its arguments.
-            own if class_name.starts_with(own) => b"C".to_vec(),
-            own if own.contains(&b' ') || own.contains(&b'<') => continue,
-            own if own[0].is_ascii_alphabetic() || own[0] == b'_' => {
-                [own.len().to_string().as_bytes(), own].concat()
-            }
-            _ => continue,
+            own if is_class(own) => b"C".to_vec(),
+            // A linkage name has a code for an operator.
+            own if !is_word(own) || own.starts_with(b"operator") => continue,
+            own => [own.len().to_string().as_bytes(), own].concat(),
         };
-        let is_behind = |at: usize| {
-            let behind = rest[at..].strip_prefix(&own[..]);
-            match (own.as_slice(), behind) {
-                (b"C" | b"D", Some([b'0'..=b'9', b'E', ..])) => true,
-                (b"C" | b"D", _) => false,
-                (_, Some([b'E', ..])) => true,
-                _ => false,
-            }
+        let is_behind = |at: usize| match (own.as_slice(), rest[at..].strip_prefix(&own[..])) {
+            (b"C" | b"D", Some([b'0'..=b'9', behind @ ..])) => ends_name(behind),
+            // An inherited constructor: `CI24Base`.
+            (b"C", Some([b'I', b'0'..=b'9', ..])) => true,
+            (b"C" | b"D", _) | (_, None) => false,
+            (_, Some(behind)) => ends_name(behind),
         };
         match &mut possible {
             None => {
@@ -545,6 +545,18 @@ fn key<'u>(unit: &'u ClassUnit<'_>, class: &UnitClass) -> Option<&'u [u8]> {
         [key] => Some(key),
         _ => None,
     }
+}
+
+/// True for a plain name without template arguments.
+fn is_word(name: &[u8]) -> bool {
+    let begins = name.first().is_some_and(|first| first.is_ascii_alphabetic() || *first == b'_');
+    begins && !name.contains(&b' ') && !name.contains(&b'<')
+}
+
+/// True if the name of a function may end before this text: at the end of a nested name, at template arguments (DWARF may leave them
+/// out), or at an ABI tag. (g++ and clang write `4nameB5cxx11` for a method `name` that returns a `std::string`.)
+fn ends_name(behind: &[u8]) -> bool {
+    matches!(behind, [b'E' | b'I', ..] | [b'B', b'0'..=b'9', ..])
 }
 
 #[cfg(test)]

@@ -20,7 +20,7 @@ use crate::keys::objects::class_caps::{MAX_LOOKED_AT, MAX_TOGETHER};
 use crate::keys::objects::dispatch::Dispatch;
 use crate::keys::objects::hierarchy::Signature;
 use crate::keys::objects::vtables::Word;
-use crate::model::{FuncId, GroupId, Owner};
+use crate::model::{FuncId, GroupId, ImageAddr, Owner};
 use crate::program::names::itanium::{nested, thunk_target};
 use crate::util::hash::HashSet;
 
@@ -42,9 +42,9 @@ pub(crate) struct TableWord<'a> {
     /// The index of the table among those of its class.
     pub(crate) number: usize,
     /// The value of pointers to the table.
-    pub(crate) point: u64,
+    pub(crate) point: ImageAddr,
     pub(crate) slot: u16,
-    pub(crate) place: u64,
+    pub(crate) place: ImageAddr,
     /// Groups to which several words of the tables of the class lead.
     pub(crate) crowded: &'a HashSet<GroupId>,
 }
@@ -52,6 +52,7 @@ pub(crate) struct TableWord<'a> {
 /// True for the linkage name of a method or destructor of the class whose methods' linkage names begin with `key`.
 fn is_of_key(name: &[u8], key: &[u8]) -> bool {
     let rest = nested(name).and_then(|name| name.strip_prefix(key));
+    // A length begins the name of a method, or of a member class. Constructors (`C1`) are in no table.
     rest.is_some_and(|rest| matches!(rest, [b'0'..=b'9', ..] | [b'D', b'0'..=b'2', ..]))
 }
 
@@ -107,7 +108,7 @@ impl<'p> Dispatch<'_, 'p, '_> {
     }
 
     /// The place in the object of the pointer to a table.
-    pub(crate) fn offset_of(&self, point: u64) -> Option<u64> {
+    pub(crate) fn offset_of(&self, point: ImageAddr) -> Option<u64> {
         match self.words.at(point.checked_sub(2 * self.width)?) {
             Some(Word::Number(above)) => u64::try_from(above.checked_neg()?).ok(),
             _ => None,
@@ -131,7 +132,7 @@ impl<'p> Dispatch<'_, 'p, '_> {
         class: &TableClass<'_>,
         group: GroupId,
         slot: u16,
-        point: u64,
+        point: ImageAddr,
     ) -> Option<FuncId> {
         let &TableClass::Known { class, line, numbered } = class else { return None };
         if !self.looks_at(Some(Owner::Group(group)), line.len()) {
@@ -212,7 +213,13 @@ impl<'p> Dispatch<'_, 'p, '_> {
     }
 
     /// The only member of the group at an address that a word of this table of the class may mean.
-    pub(crate) fn only_here(&self, class: usize, line: &[usize], address: u64, point: u64) -> Option<FuncId> {
+    pub(crate) fn only_here(
+        &self,
+        class: usize,
+        line: &[usize],
+        address: ImageAddr,
+        point: ImageAddr,
+    ) -> Option<FuncId> {
         let Some(Owner::Group(group)) = self.owner_at(address) else { return None };
         let of_class = TableClass::Known { class, line, numbered: true };
         match self.related_here(&of_class, group, point)[..] {
@@ -237,7 +244,12 @@ impl<'p> Dispatch<'_, 'p, '_> {
     /// The members of a group that a class or one of its bases has and that a word of this table may mean, with the method in place of a
     /// thunk. A word leads to methods of the class itself, and of the bases at the place in the object that the table is for;
     /// to those of other bases it leads by a thunk. `point`: the value of pointers to the table.
-    pub(crate) fn related_here(&self, class: &TableClass<'_>, group: GroupId, point: u64) -> Vec<FuncId> {
+    pub(crate) fn related_here(
+        &self,
+        class: &TableClass<'_>,
+        group: GroupId,
+        point: ImageAddr,
+    ) -> Vec<FuncId> {
         let all = self.related(class, group);
         let &TableClass::Known { class, line, numbered: true } = class else { return all };
         let is_doubtful = all.len() < 2 || self.classes.lacks_bases(line);

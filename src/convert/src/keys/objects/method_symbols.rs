@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use crate::keys::index::Index;
 use crate::keys::objects::class_units::is_of_method;
-use crate::model::{GroupId, Owner};
+use crate::model::{GroupId, ImageAddr, Owner};
 use crate::open::{Image, Symbol};
 use crate::program::names::itanium::nested;
 use crate::util::hash::{HashMap, HashSet};
@@ -17,7 +17,7 @@ use crate::util::hash::{HashMap, HashSet};
 /// The symbol of a method.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct MethodSymbol<'f> {
-    address: u64,
+    address: ImageAddr,
     /// Its place in the symbol table. In a large program only symbols that share their address are left (`with_needed_symbols`): those of
     /// all methods that are compared by their places.
     pub(crate) number: u32,
@@ -45,12 +45,13 @@ pub(crate) struct MethodSymbols<'f> {
 impl<'f> MethodSymbols<'f> {
     fn all(&self, index: &Index<'_, 'f>, image: &Image<'f>) -> &[MethodSymbol<'f>] {
         self.sorted.get_or_init(|| {
-            let in_group =
-                |symbol: &Symbol<'_>| matches!(index.owner_at(symbol.address), Some(Owner::Group(_)));
+            let in_group = |symbol: &Symbol<'_>| {
+                matches!(index.owner_at(ImageAddr(symbol.address)), Some(Owner::Group(_)))
+            };
             let is_such = |symbol: &Symbol<'_>| is_of_method(symbol) && in_group(symbol);
             let all = (0..).zip(&image.symbols).filter(|(_, symbol)| is_such(symbol));
             let symbol = |(number, of): (u32, &Symbol<'f>)| MethodSymbol {
-                address: of.address,
+                address: ImageAddr(of.address),
                 number,
                 name: of.name,
             };
@@ -61,7 +62,12 @@ impl<'f> MethodSymbols<'f> {
     }
 
     /// The symbols at an address, in the order of the symbol table.
-    pub(crate) fn at(&self, index: &Index<'_, 'f>, image: &Image<'f>, address: u64) -> &[MethodSymbol<'f>] {
+    pub(crate) fn at(
+        &self,
+        index: &Index<'_, 'f>,
+        image: &Image<'f>,
+        address: ImageAddr,
+    ) -> &[MethodSymbol<'f>] {
         let all = self.all(index, image);
         let first = all.partition_point(|symbol| symbol.address < address);
         let len = all[first..].partition_point(|symbol| symbol.address == address);
@@ -82,7 +88,7 @@ impl<'f> MethodSymbols<'f> {
             let members = &index.functions.program.groups[group.index()].members;
             members.iter().map(|member| member.function)
         };
-        let mut starts: Vec<u64> = functions().map(|of| index.functions.starts[of.index()]).collect();
+        let mut starts: Vec<ImageAddr> = functions().map(|of| index.functions.starts[of.index()]).collect();
         starts.sort_unstable();
         starts.dedup();
         // Of a group of parts the members begin elsewhere.

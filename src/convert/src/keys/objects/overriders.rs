@@ -18,8 +18,8 @@ use crate::keys::objects::declaration_order::WordsOfGroups;
 use crate::keys::objects::dispatch::{Dispatch, TableRange};
 use crate::keys::objects::hierarchy::Subobject;
 use crate::keys::objects::meant_methods::{TableClass, TableWord};
-use crate::keys::objects::vtables::Word;
-use crate::model::{FuncId, GroupId, ImageAddr, OverriderKey, Owner, Piece, SlotKey, VtableKey};
+use crate::keys::objects::vtables::{Word, address_of};
+use crate::model::{FuncId, GroupId, ImageAddr, OverriderKey, Owner, Piece, Row, SlotKey, VtableKey};
 use crate::program::machine::{SlotCall, SlotCalls};
 use crate::program::names::itanium::thunk_target;
 use crate::util::hash::{HashMap, HashSet};
@@ -105,9 +105,9 @@ impl Overriders {
 pub(crate) fn decoded(index: &Index<'_, '_>, diagnostics: &mut Diagnostics) -> Vec<SlotKey> {
     let program = index.functions.program;
     // Few functions reach a limit.
-    let cut: Mutex<Vec<(u64, Cap)>> = Mutex::default();
+    let cut: Mutex<Vec<(ImageAddr, Cap)>> = Mutex::default();
     let of_piece = |piece: &Piece| {
-        let start = piece.start.0;
+        let start = piece.start;
         let rows = match piece.owner {
             Owner::Function(_) => piece.rows,
             Owner::Group(group) => {
@@ -116,11 +116,15 @@ pub(crate) fn decoded(index: &Index<'_, '_>, diagnostics: &mut Diagnostics) -> V
         };
         // A row of the line table begins at an instruction.
         let (rows, from) = rows.map_or((&[][..], start), |rows| {
-            (program.code[rows.unit.index()].rows_of(rows.range), start.wrapping_sub(u64::from(rows.skip)))
+            (
+                program.code[rows.unit.index()].rows_of(rows.range),
+                ImageAddr(start.0.wrapping_sub(u64::from(rows.skip))),
+            )
         });
-        let begins = |address: u64| {
-            let before = rows.partition_point(|row| from.wrapping_add(u64::from(row.offset)) <= address);
-            before.checked_sub(1).map_or(start, |at| from.wrapping_add(u64::from(rows[at].offset)))
+        let place = |row: &Row| ImageAddr(from.0.wrapping_add(u64::from(row.offset)));
+        let begins = |address: ImageAddr| {
+            let before = rows.partition_point(|row| place(row) <= address);
+            before.checked_sub(1).map_or(start, |at| place(&rows[at]))
         };
         let SlotCalls { calls, cut: limit } = index.functions.machine.slot_calls(piece.code(), &begins);
         if let Some(limit) = limit {
@@ -133,7 +137,7 @@ pub(crate) fn decoded(index: &Index<'_, '_>, diagnostics: &mut Diagnostics) -> V
     let of_pieces = |pieces: &[Piece]| {
         let calls = pieces.iter().flat_map(of_piece);
         let key = |call: SlotCall| SlotKey {
-            return_addr: ImageAddr(call.return_addr),
+            return_addr: call.return_addr,
             slot: call.slot,
             by_object: call.by_object,
         };
@@ -217,7 +221,6 @@ impl<'p> Dispatch<'_, 'p, '_> {
             let run_on = if word.by_thunk { tables } else { &tables[word.table..=word.table] };
             let key = move |&TableRange { point, .. }: &TableRange| {
                 let function = word.function?;
-                let point = ImageAddr(point);
                 Some(VtableKey { point, function, slot: Some(word.slot), doubtful: true, guessed })
             };
             run_on.iter().filter_map(key)
@@ -226,6 +229,7 @@ impl<'p> Dispatch<'_, 'p, '_> {
         let mut keys: Vec<VtableKey> = keys.take(most + 1).collect();
         let mut of_groups: Vec<Option<WordsOfGroups>> = Vec::new();
         let mut untold: Vec<(u16, GroupId)> = untold.into_iter().collect();
+        // In the same order on every run: with too many keys, the same ones are left out.
         untold.sort_unstable();
         for (slot, group) in untold {
             if keys.len() > most {
@@ -240,7 +244,7 @@ impl<'p> Dispatch<'_, 'p, '_> {
             let guess = self.guess(classes, tables, here, &of_group, &mut of_groups);
             keys.extend(tables.iter().flat_map(|&TableRange { point, .. }| {
                 let key = move |function| VtableKey {
-                    point: ImageAddr(point),
+                    point,
                     function,
                     slot: Some(slot),
                     doubtful: true,
@@ -325,11 +329,11 @@ impl<'p> Dispatch<'_, 'p, '_> {
     }
 
     /// True if a word leads to a function by a thunk, which changes the pointer to the object.
-    fn is_thunk(&self, place: u64, function: FuncId) -> bool {
+    fn is_thunk(&self, place: ImageAddr, function: FuncId) -> bool {
         match self.words.at(place) {
             Some(Word::Named(name)) => thunk_target(name).is_some(),
             Some(Word::Number(address)) => {
-                self.index.functions.starts[function.index()] != address.cast_unsigned()
+                self.index.functions.starts[function.index()] != address_of(address)
             }
             _ => false,
         }
@@ -353,7 +357,7 @@ impl<'p> Dispatch<'_, 'p, '_> {
                 function
             }
             Some(Word::Number(address)) => {
-                let address = address.cast_unsigned();
+                let address = address_of(address);
                 let Some(owner) = self.owner_at(address) else { return Vec::new() };
                 match owner {
                     Owner::Group(group) => {
@@ -435,7 +439,7 @@ impl<'p> Dispatch<'_, 'p, '_> {
                     break;
                 }
                 let Some(Word::Number(address)) = self.words.at(place) else { continue };
-                let address = address.cast_unsigned();
+                let address = address_of(address);
                 if !self.looks_at(self.owner_at(address), line.len()) {
                     return;
                 }

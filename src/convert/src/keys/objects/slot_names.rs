@@ -122,10 +122,20 @@ impl<'n> SlotNames<'n> {
 
 /// True if the text after the name of a class is that of its own method (`5weighEv`), and not of a member class's (`3Box5weighEv`).
 fn is_own(rest: &[u8]) -> bool {
-    let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    let len = std::str::from_utf8(&rest[..digits]).ok().and_then(|text| text.parse::<usize>().ok());
-    let Some(after) = len.and_then(|len| rest.get(digits.checked_add(len)?..)) else { return false };
-    after.starts_with(b"E")
+    let mut behind = behind_counted(rest);
+    // ABI tags: `4nameB5cxx11`.
+    while let Some(tag) = behind.and_then(|behind| behind.strip_prefix(b"B")) {
+        behind = behind_counted(tag);
+    }
+    // A template is never virtual (C++ [temp.mem]), so no arguments follow the name.
+    behind.is_some_and(|behind| behind.starts_with(b"E"))
+}
+
+/// The text after a counted name (`5weigh`).
+fn behind_counted(text: &[u8]) -> Option<&[u8]> {
+    let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let len: usize = std::str::from_utf8(&text[..digits]).ok()?.parse().ok()?;
+    text.get(digits.checked_add(len)?..)
 }
 
 #[cfg(test)]

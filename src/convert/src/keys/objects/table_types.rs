@@ -8,8 +8,8 @@ use crate::keys::objects::class_units::is_table;
 use crate::keys::objects::dispatch::points;
 use crate::keys::objects::hierarchy::Classes;
 use crate::keys::objects::type_info::{TypeId, TypeInfos, led_to, without_bounds};
-use crate::keys::objects::vtables::{Word, Words};
-use crate::model::Owner;
+use crate::keys::objects::vtables::{Word, Words, address_of};
+use crate::model::{ImageAddr, Owner};
 use crate::open::Image;
 use crate::toolchain::itanium_abi::{class_of_vtable, is_thunk};
 use crate::util::hash::{HashMap, HashSet};
@@ -33,11 +33,12 @@ pub(crate) fn types_of_tables<'f>(
             classes.ancestors(class, MAX_ANCESTORS).is_some_and(|line| !classes.is_open(&line))
         })
     };
-    let mut tables: HashSet<(u64, u64)> = HashSet::default();
+    let mut tables: HashSet<(ImageAddr, u64)> = HashSet::default();
     let (mut types, mut steps, mut is_needed, mut cut) = (Vec::new(), 0, false, None);
     for symbol in image.symbols.iter().filter(|symbol| is_table(symbol)) {
         let is_known = class_of_vtable(symbol.name).is_none_or(&mut is_known);
-        if is_known || !tables.insert((symbol.address, symbol.size)) {
+        let address = ImageAddr(symbol.address);
+        if is_known || !tables.insert((address, symbol.size)) {
             continue;
         }
         let len = (symbol.size / width).min(MAX_WORDS);
@@ -46,12 +47,12 @@ pub(crate) fn types_of_tables<'f>(
             cut = Some(ClassCap::TableWords);
             break;
         }
-        let mut places = (0..len).map(|at| symbol.address.saturating_add(at * width));
+        let mut places = (0..len).map(|at| address.saturating_add(at * width));
         is_needed = is_needed
             || places.any(|place| words.at(place).is_some_and(|word| leads_into_group(index, word)));
         // If the table is too long, its keys are left out, which is reported then.
-        let points = points(words, symbol.address, symbol.size, width).unwrap_or_default();
-        types.extend(points.into_iter().filter_map(|point| match led_to(words.at(point.point - width)?)? {
+        let points = points(words, address, symbol.size, width).unwrap_or_default().into_iter();
+        types.extend(points.filter_map(|point| match led_to(words.at(point.point.checked_sub(width)?)?)? {
             TypeId::At(address) => Some(address),
             TypeId::Elsewhere(_) => None,
         }));
@@ -65,7 +66,7 @@ pub(crate) fn types_of_tables<'f>(
 fn leads_into_group(index: &Index<'_, '_>, word: Word<'_>) -> bool {
     match word {
         Word::Named(_) => true,
-        Word::Number(address) => match index.owner_at(address.cast_unsigned()) {
+        Word::Number(address) => match index.owner_at(address_of(address)) {
             Some(Owner::Group(_)) => true,
             Some(Owner::Function(function)) => {
                 let symbol = index.functions.program.functions[function.index()].symbol;

@@ -11,8 +11,8 @@ use crate::diagnostics::ClassCap;
 use crate::keys::objects::class_caps::{
     MAX_ALL_BASES, MAX_BASES, MAX_DEPTH, MAX_NAME, MAX_OFFSET, MAX_TYPES,
 };
-use crate::keys::objects::vtables::{Word, Words};
-use crate::model::AddressRange;
+use crate::keys::objects::vtables::{Word, Words, address_of};
+use crate::model::{AddressRange, ImageAddr};
 use crate::open::Image;
 use crate::toolchain::itanium_abi::{Bases, bases_of_type_info, class_of_type_info, class_of_vtable};
 use crate::util::hash::{HashMap, HashSet};
@@ -20,7 +20,7 @@ use crate::util::hash::{HashMap, HashSet};
 /// The type information of a class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum TypeId<'f> {
-    At(u64),
+    At(ImageAddr),
     /// In another module, by the name of the class: the text that the linkage names of its methods begin with.
     Elsewhere(&'f [u8]),
 }
@@ -50,7 +50,7 @@ pub(crate) struct TypeInfos<'f> {
 /// The type information that the word of a vtable, or a base's pointer, leads to.
 pub(crate) fn led_to<'f>(word: Word<'f>) -> Option<TypeId<'f>> {
     match word {
-        Word::Number(address) if address > 0 => Some(TypeId::At(address.cast_unsigned())),
+        Word::Number(address) if address > 0 => Some(TypeId::At(address_of(address))),
         Word::Object(_, 0, Some(address)) => Some(TypeId::At(address)),
         Word::Object(name, 0, None) => {
             class_of_type_info(name).map(|class| TypeId::Elsewhere(without_bounds(class)))
@@ -66,7 +66,7 @@ pub(crate) fn without_bounds(class: &[u8]) -> &[u8] {
 
 impl<'f> TypeInfos<'f> {
     /// Reads the type information at `first`, and that of all bases.
-    pub(crate) fn read(image: &Image<'f>, mut next: Vec<u64>) -> TypeInfos<'f> {
+    pub(crate) fn read(image: &Image<'f>, mut next: Vec<ImageAddr>) -> TypeInfos<'f> {
         let mut reader = TypeReader { image, width: u64::from(image.arch.address_size), kinds: kinds(image) };
         let mut found: HashMap<TypeId<'f>, TypeInfo<'f>> = HashMap::default();
         if reader.kinds.is_empty() && image.loader.sections().is_empty() {
@@ -84,6 +84,7 @@ impl<'f> TypeInfos<'f> {
                 break;
             }
             let ranges: Vec<AddressRange> = next.iter().map(|&address| reader.range(address)).collect();
+            // All types of a level at once, since this reads every relocation of the program.
             let words = Words::new(image, &ranges);
             let mut bases = Vec::new();
             for &address in &next {
@@ -144,7 +145,7 @@ struct TypeReader<'i, 'f> {
 
 impl<'f> TypeReader<'_, 'f> {
     /// The number of bases in the list of type information. Its bytes do not change when the program is loaded.
-    fn listed(&mut self, address: u64) -> Option<u64> {
+    fn listed(&mut self, address: ImageAddr) -> Option<u64> {
         let place = address.checked_add(2 * self.width + 4)?;
         let bytes = bytes_at(self.image, place)?.first_chunk()?;
         let big = self.image.arch.big_endian;
@@ -153,10 +154,10 @@ impl<'f> TypeReader<'_, 'f> {
     }
 
     /// The range of type information, whichever kind it is.
-    fn range(&mut self, address: u64) -> AddressRange {
+    fn range(&mut self, address: ImageAddr) -> AddressRange {
         let listed = self.listed(address).unwrap_or_default();
         let len = 3 * self.width + 8 + 2 * self.width * listed;
-        AddressRange { start: address, end: address.saturating_add(len) }
+        AddressRange::new(address, address.saturating_add(len))
     }
 
     fn kind(&self, word: Word<'f>) -> Option<Bases> {
@@ -176,12 +177,12 @@ impl<'f> TypeReader<'_, 'f> {
     }
 
     /// Reads the type information of a class; `None` if it is none, or not all of it is known.
-    fn at(&mut self, words: &Words<'_, 'f>, address: u64) -> Option<TypeInfo<'f>> {
+    fn at(&mut self, words: &Words<'_, 'f>, address: ImageAddr) -> Option<TypeInfo<'f>> {
         let width = self.width;
         let word = |place: u64| words.at(address.checked_add(place)?);
         let kind = self.kind(word(0)?)?;
         let name = match word(width)? {
-            Word::Number(name) => name.cast_unsigned(),
+            Word::Number(name) => address_of(name),
             Word::Object(_, 0, Some(name)) => name,
             _ => return None,
         };
@@ -205,7 +206,7 @@ impl<'f> TypeReader<'_, 'f> {
     }
 
     /// The name of a class. gcc marks with `*` the names by which no classes are compared.
-    fn name(&self, address: u64) -> Option<&'f [u8]> {
+    fn name(&self, address: ImageAddr) -> Option<&'f [u8]> {
         let bytes = bytes_at(self.image, address)?;
         let name = &bytes[..memchr::memchr(0, &bytes[..bytes.len().min(MAX_NAME + 8)])?];
         let name = name.strip_prefix(b"*").unwrap_or(name);
@@ -215,8 +216,8 @@ impl<'f> TypeReader<'_, 'f> {
 }
 
 /// The bytes of data from an address to the end of its section.
-fn bytes_at<'f>(image: &Image<'f>, address: u64) -> Option<&'f [u8]> {
-    let after = image.data.partition_point(|&(start, _)| start <= address);
+fn bytes_at<'f>(image: &Image<'f>, address: ImageAddr) -> Option<&'f [u8]> {
+    let after = image.data.partition_point(|&(start, _)| ImageAddr(start) <= address);
     let (start, bytes) = *image.data.get(after.checked_sub(1)?)?;
-    bytes.get(usize::try_from(address - start).ok()?..)
+    bytes.get(usize::try_from(address - ImageAddr(start)).ok()?..)
 }

@@ -2,6 +2,7 @@
 
 use crate::diagnostics::Diagnostics;
 use crate::keys::objects::class_caps::{self, MAX_NAME, MAX_SHARING};
+use crate::model::ImageAddr;
 use crate::open::{Image, Symbol, SymbolKind};
 use crate::toolchain::itanium_abi::class_of_vtable;
 use crate::util::hash::HashSet;
@@ -9,21 +10,22 @@ use crate::util::hash::HashSet;
 /// The vtables of classes that no unit describes with all its bases, or of which there are several. `known`: the addresses of the others.
 pub(crate) fn unknown_tables<'i>(
     image: &'i Image<'_>,
-    known: &HashSet<u64>,
+    known: &HashSet<ImageAddr>,
     diagnostics: &mut Diagnostics,
 ) -> Vec<UnknownTable<'i>> {
     let named = |symbol: &'i Symbol<'_>| {
         let name = class_of_vtable(symbol.name).filter(|_| symbol.kind == SymbolKind::Data)?;
         let nested = name.strip_prefix(b"N").and_then(|name| name.strip_suffix(b"E"));
         let key = nested.unwrap_or(name);
-        let wanted = !known.contains(&symbol.address) && !key.is_empty() && key.len() <= MAX_NAME;
-        wanted.then_some((symbol.address, symbol.size, key, symbol.dynamic))
+        let address = ImageAddr(symbol.address);
+        let wanted = !known.contains(&address) && !key.is_empty() && key.len() <= MAX_NAME;
+        wanted.then_some((address, symbol.size, key, symbol.dynamic))
     };
     let mut found: Vec<_> = image.symbols.iter().filter_map(named).collect();
     found.sort_unstable();
     found.dedup();
     // lld may have folded equal tables. If all symbols are exported ones, another name may be missing.
-    let of_table = |same: &[(u64, u64, &'i [u8], bool)]| {
+    let of_table = |same: &[(ImageAddr, u64, &'i [u8], bool)]| {
         let mut keys: Vec<&[u8]> = same.iter().map(|symbol| symbol.2).collect();
         keys.sort_unstable();
         keys.dedup();
@@ -41,7 +43,7 @@ pub(crate) fn unknown_tables<'i>(
 /// A vtable whose class no unit describes with all its bases.
 pub(crate) struct UnknownTable<'i> {
     /// The address of its symbols.
-    pub(crate) address: u64,
+    pub(crate) address: ImageAddr,
     /// The bytes of the smallest one.
     pub(crate) size: u64,
     /// The texts that the linkage names of the methods of its classes begin with; none, if a class is unknown.

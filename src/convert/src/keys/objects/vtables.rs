@@ -1,6 +1,6 @@
 //! The words of vtables and type information at run time: the words of the file, and the loader's values for relocated ones.
 
-use crate::model::AddressRange;
+use crate::model::{AddressRange, ImageAddr};
 use crate::open::{Image, RelocationSymbol};
 use crate::program::machine::{EM_AARCH64, EM_X86_64};
 use crate::util::hash::HashMap;
@@ -18,7 +18,7 @@ pub(crate) enum Word<'f> {
     /// The address of the function of this name, in whichever module.
     Named(&'f [u8]),
     /// A number plus the address of an object of this name. The last is the sum, if the program itself has the object.
-    Object(&'f [u8], i64, Option<u64>),
+    Object(&'f [u8], i64, Option<ImageAddr>),
     /// The loader writes a value that is not known.
     Unknown,
 }
@@ -26,7 +26,12 @@ pub(crate) enum Word<'f> {
 /// The program's data with what the loader writes into it.
 pub(crate) struct Words<'i, 'f> {
     image: &'i Image<'f>,
-    written: HashMap<u64, Word<'f>>,
+    written: HashMap<ImageAddr, Word<'f>>,
+}
+
+/// The address that the number in a word is.
+pub(crate) fn address_of(number: i64) -> ImageAddr {
+    ImageAddr(number.cast_unsigned())
 }
 
 /// The word that the loader makes of a symbol's address and a number.
@@ -35,7 +40,7 @@ fn named<'f>(symbol: &RelocationSymbol<'f>, addend: i64) -> Word<'f> {
         (true, 0) => Word::Named(symbol.name),
         (true, _) => Word::Unknown,
         (false, _) => {
-            let value = symbol.address.map(|address| address.wrapping_add_signed(addend));
+            let value = symbol.address.map(|address| ImageAddr(address.wrapping_add_signed(addend)));
             Word::Object(symbol.name, addend, value)
         }
     }
@@ -54,7 +59,7 @@ impl<'i, 'f> Words<'i, 'f> {
             // Relocations are mostly in the order of their places: the next one is before the same table as the last, or in it.
             let mut after = 0;
             section.iter().for_each(|relocation| {
-                let place = relocation.section_off;
+                let place = ImageAddr(relocation.section_off);
                 let is_next = |after: usize| {
                     after.checked_sub(1).is_none_or(|before| tables[before].start <= place)
                         && tables.get(after).is_none_or(|table| place < table.start)
@@ -82,13 +87,13 @@ impl<'i, 'f> Words<'i, 'f> {
     }
 
     /// A word in these ranges; `None` if the file does not have it.
-    pub(crate) fn at(&self, address: u64) -> Option<Word<'f>> {
+    pub(crate) fn at(&self, address: ImageAddr) -> Option<Word<'f>> {
         if let Some(&word) = self.written.get(&address) {
             return Some(word);
         }
-        let after = self.image.data.partition_point(|&(start, _)| start <= address);
+        let after = self.image.data.partition_point(|&(start, _)| ImageAddr(start) <= address);
         let (start, bytes) = *self.image.data.get(after.checked_sub(1)?)?;
-        let from = usize::try_from(address - start).ok()?;
+        let from = usize::try_from(address - ImageAddr(start)).ok()?;
         let big = self.image.arch.big_endian;
         let number = if self.image.arch.address_size == 4 {
             let word: [u8; 4] = bytes.get(from..from.checked_add(4)?)?.try_into().ok()?;

@@ -21,7 +21,7 @@ use super::image::{
 use super::magic::not_an_object;
 use super::relocations::KeptRelocations;
 use crate::diagnostics::opening::{OpenDiagnosticKind, OpenDiagnostics};
-use crate::model::AddressRange;
+use crate::model::{AddressRange, ImageAddr};
 use crate::toolchain::linkers::{OF_BOLT, OF_GO, OF_GOLD, names_linker, names_lld, names_mold};
 use crate::util::text;
 use layout::Layout;
@@ -63,6 +63,7 @@ pub(super) fn read<'f>(
     let contents = Contents { files, path, tables: &tables };
     let mut debug_layout = DebugLayout::find(&contents, false, &mut diagnostics)?;
     if !debug_layout.has_units() {
+        // A `.dwo` that the user names as the program has its units only in the sections with the suffix.
         let split = DebugLayout::find(&contents, true, &mut diagnostics)?;
         if split.has_units() {
             debug_layout = split;
@@ -94,7 +95,7 @@ pub(super) fn read<'f>(
         let sections = layout.sections.iter().filter(|section| section.executable == executable);
         sections
             .filter_map(|section| {
-                Some((section.range.start, tables.bytes(tables.sections.get(section.index)?)))
+                Some((section.range.start.0, tables.bytes(tables.sections.get(section.index)?)))
             })
             .collect()
     };
@@ -135,6 +136,7 @@ pub(super) fn read<'f>(
 
 /// The linker of a file, guessed from the names that linkers and compilers leave in it ([`crate::toolchain::linkers`]).
 fn linker(tables: &Tables<'_>) -> Linker {
+    // Before `.comment`: gold writes no name there, so the names of the compilers alone would look like GNU ld.
     if tables.section(OF_GOLD).is_some() {
         return Linker::MayFoldAndForget;
     }
@@ -150,6 +152,7 @@ fn linker(tables: &Tables<'_>) -> Linker {
         false if names_mold(comment) => Linker::MayFoldAndLocalize,
         false if names_lld(comment) || is_rewritten => Linker::MayFold,
         false if names_linker(comment) => Linker::Unknown,
+        // GNU ld leaves the compilers' names alone, and adds none of its own.
         false => Linker::NeverFolds,
     }
 }
@@ -270,7 +273,7 @@ fn image_base(tables: &Tables<'_>, layout: &Layout) -> u64 {
     let first_load = tables.segments.iter().find(|segment| segment.kind == elf::PT_LOAD.0);
     match (first_load, layout.sections.first()) {
         (Some(segment), _) => segment.address,
-        (None, Some(section)) => section.range.start,
+        (None, Some(section)) => section.range.start.0,
         (None, None) => 0,
     }
 }
@@ -360,6 +363,7 @@ fn layout(path: &Path, tables: &Tables<'_>, diagnostics: &mut OpenDiagnostics) -
         let mut start = section.address;
         if tables.is_relocatable() {
             let align = section.align.clamp(1, MAX_ALIGN);
+            // The gABI allows 0, 1 and powers of two. Anything else is damage, and counts as no alignment.
             let align = if align.is_power_of_two() { align } else { 1 };
             let placed = next.checked_next_multiple_of(align);
             let end = placed.and_then(|start| start.checked_add(section.size)).filter(|&end| end <= highest);
@@ -383,10 +387,11 @@ fn layout(path: &Path, tables: &Tables<'_>, diagnostics: &mut OpenDiagnostics) -
         sections.push(CodeSection {
             name: String::from_utf8_lossy(name).into_owned(),
             index: section.index,
-            range: AddressRange { start, end },
+            range: AddressRange::new(ImageAddr(start), ImageAddr(end)),
             executable: section.flags & elf::SHF_EXECINSTR.0 != 0,
         });
     }
+    // By index too: an empty section has the address of the section after it, and the order must not depend on the sort.
     sections.sort_by_key(|section| (section.range.start, section.index));
     let mut position = vec![u32::MAX; tables.sections.len()];
     for (at, section) in sections.iter().enumerate() {

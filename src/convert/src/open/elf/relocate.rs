@@ -170,6 +170,8 @@ struct RelocatedValue {
 impl RelocatedValue {
     /// Writes to the start of `place`; `None` if `place` is too short.
     fn patch(&self, action: RelocationAction, place: &mut [u8]) -> Option<()> {
+        // With `Rel` the addend is in the field. With `Rela` the field may hold anything, and counting it would add
+        // twice.
         let kept = |old: u64| if self.explicit { 0 } else { old };
         match action {
             RelocationAction::Skip => Some(()),
@@ -205,6 +207,7 @@ impl RelocatedValue {
 }
 
 fn low6(place: &mut [u8], change: impl FnOnce(u64) -> u64) -> Option<()> {
+    // The upper 2 bits are the opcode of `DW_CFA_advance_loc`, whose operand is in the low 6 (DWARF 5 7.24).
     let byte = place.first_mut()?;
     *byte = *byte & 0xc0 | change(u64::from(*byte & 0x3f)) as u8 & 0x3f;
     Some(())
@@ -227,6 +230,7 @@ fn uleb(place: &mut [u8], change: impl FnOnce(u64) -> u64) -> Option<()> {
 /// The relocation types that occur in debug sections, from the ELF supplement of each processor.
 fn action(machine: u16, kind: u32) -> Option<RelocationAction> {
     use RelocationAction::{Relative, Set, Skip};
+    // 0 is `R_*_NONE` on every processor.
     if kind == 0 {
         return Some(Skip);
     }

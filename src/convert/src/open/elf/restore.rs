@@ -8,7 +8,7 @@
 
 use super::layout::Layout;
 use super::relocate::Relocator;
-use crate::model::AddressRange;
+use crate::model::{AddressRange, ImageAddr};
 use crate::open::elf_tables::Tables;
 use crate::open::error::OpenError;
 use crate::open::files::Files;
@@ -39,6 +39,7 @@ pub(super) fn restore<'f>(
     let code: Vec<AddressRange> =
         layout.sections.iter().filter(|section| section.executable).map(|section| section.range).collect();
     let is_code = |address: u64| {
+        let address = ImageAddr(address);
         let after = code.partition_point(|range| range.start <= address);
         after.checked_sub(1).is_some_and(|at| address < code[at].end)
     };
@@ -48,6 +49,8 @@ pub(super) fn restore<'f>(
         let mut patches: Vec<(usize, usize, u64)> = Vec::new();
         for section in kept.sections().iter().filter(|section| section.target_name == name) {
             for relocation in section.iter().filter(|relocation| relocation.symbol != 0) {
+                // Only an address of a whole word can be a tombstone: a difference of two labels may be 0 for other
+                // reasons.
                 let Some(width) = relocator.absolute(relocation.kind).map(usize::from) else { continue };
                 let Ok(at) = usize::try_from(relocation.section_off) else { continue };
                 let Some(word) = at.checked_add(width).and_then(|end| bytes.get(at..end)) else { continue };

@@ -290,6 +290,7 @@ fn unpacking<'f>(
             let problem = "shorter than the header of a .zdebug section";
             return Err(OpenError::malformed(contents.path, contents.place(section.index), problem));
         };
+        // Big-endian in every file: the format is older than `SHF_COMPRESSED`, whose header has the file's byte order.
         return Ok(piece(input, Some(Compression::Zlib), u64::from_be_bytes(*size)));
     }
     Ok(piece(bytes, None, bytes.len() as u64))

@@ -8,7 +8,7 @@ use super::layout::Layout;
 use super::relocate::Relocator;
 use super::sections::Contents;
 use crate::diagnostics::opening::{OpenDiagnosticKind, OpenDiagnostics};
-use crate::model::AddressRange;
+use crate::model::{AddressRange, ImageAddr};
 use crate::open::elf_tables::{RawSymbol, SymbolPlace, SymbolTable, Tables};
 use crate::open::error::OpenError;
 use crate::open::image::{Binding, CodeMark, MarkKind, Symbol, SymbolKind};
@@ -56,10 +56,10 @@ impl Descriptors {
     /// The code address in the descriptor at this address; the address itself if it is outside `.opd`. `Err` if the
     /// descriptor cannot be read.
     fn resolve(&self, address: u64) -> Result<u64, ()> {
-        let Some(range) = self.range.filter(|range| (range.start..range.end).contains(&address)) else {
+        let Some(range) = self.range.filter(|range| range.contains(ImageAddr(address))) else {
             return Ok(address);
         };
-        let offset = usize::try_from(address - range.start).map_err(|_| ())?;
+        let offset = usize::try_from(ImageAddr(address) - range.start).map_err(|_| ())?;
         let word = self.bytes.get(offset..).and_then(|rest| rest.first_chunk()).ok_or(())?;
         // ELFv1 is big-endian only.
         Ok(u64::from_be_bytes(*word))
@@ -221,6 +221,8 @@ impl<'f> SymbolReader<'_, 'f> {
             self.mark(&raw, name, place, position);
             if let Some(mut symbol) = self.symbol(&raw, name, place, position) {
                 symbol.dynamic = dynamic;
+                // A linker makes hidden symbols local, and lists them after the symbols of all files. The `STT_FILE`
+                // before them is that of another object.
                 symbol.file = file.filter(|_| symbol.binding == Binding::Local && raw.visible);
                 self.hashes.push(hash(&(symbol.address, symbol.name)));
                 self.symbols.push(symbol);
@@ -237,6 +239,7 @@ impl<'f> SymbolReader<'_, 'f> {
                 match name[1] {
                     b'd' => MarkKind::Data,
                     b't' if self.machine == elf::EM_ARM => MarkKind::Thumb,
+                    // `$a` and `$x`; on C-SKY `$t` too, which on ARM means Thumb code.
                     _ => MarkKind::Code,
                 }
             }
@@ -274,8 +277,8 @@ impl<'f> SymbolReader<'_, 'f> {
             }
         }
         // A label at the end of its section (`_etext`) comes from the linker and names no code.
-        let inside = section.range.start <= address
-            && (address < section.range.end || (function && address == section.range.end));
+        let place = ImageAddr(address);
+        let inside = section.range.contains(place) || (function && place == section.range.end);
         if !inside {
             if kind != SymbolKind::Label {
                 let first = || format!("{} at {address:#x}", name.escape_ascii());
@@ -309,11 +312,12 @@ impl<'f> SymbolReader<'_, 'f> {
             return Some(DescribedCode { address, position });
         }
         let sections = &self.layout.sections;
-        let found = code.ok().and_then(|code| {
+        let found = code.ok().and_then(|address| {
+            let code = ImageAddr(address);
             let after = sections.partition_point(|section| section.range.start <= code);
             let section = sections.get(after.checked_sub(1)?)?;
             let is_inside = section.executable && code < section.range.end;
-            is_inside.then_some(DescribedCode { address: code, position: (after - 1) as u32 })
+            is_inside.then_some(DescribedCode { address, position: (after - 1) as u32 })
         });
         if found.is_none() {
             let first = || format!("{} at {address:#x}", name.escape_ascii());

@@ -25,7 +25,7 @@ use super::image::{
 };
 use super::relocations::KeptRelocations;
 use crate::diagnostics::opening::{OpenDiagnosticKind, OpenDiagnostics};
-use crate::model::AddressRange;
+use crate::model::{AddressRange, ImageAddr};
 use crate::toolchain::assemblers::is_section_label;
 use crate::toolchain::itanium_abi::is_vtable;
 use crate::toolchain::linkers::is_macho_header;
@@ -190,7 +190,7 @@ impl<'a, 'f, Mach: MachHeader<Endian = Endianness>> MachReader<'a, 'f, Mach> {
         let (sections, position) = self.code_sections();
         let (symbols, has_debug_map) = self.symbols(&sections, &position);
         let debug = self.debug_sections(kind == ImageKind::Relocatable)?;
-        let lowest = sections.first().map_or(0, |section| section.range.start);
+        let lowest = sections.first().map_or(0, |section| section.range.start.0);
         let code = self.code(&sections);
         let image = Image {
             path: self.path.to_owned(),
@@ -211,6 +211,7 @@ impl<'a, 'f, Mach: MachHeader<Endian = Endianness>> MachReader<'a, 'f, Mach> {
             symbols,
             code_marks: Vec::new(),
             symbol_files: Vec::new(),
+            // No linker of Mach-O leaves its name. ld64 and ld64.lld can fold, and keep the symbols of folded functions.
             linker: if kind == ImageKind::Relocatable { Linker::NeverFolds } else { Linker::MayFold },
             debug,
             supplementary: None,
@@ -262,7 +263,7 @@ impl<'a, 'f, Mach: MachHeader<Endian = Endianness>> MachReader<'a, 'f, Mach> {
                     String::from_utf8_lossy(header.name())
                 ),
                 index: index + 1,
-                range: AddressRange { start, end },
+                range: AddressRange::new(ImageAddr(start), ImageAddr(end)),
                 executable: header.flags(self.endian).0 & CODE != 0,
             });
         }
@@ -277,7 +278,7 @@ impl<'a, 'f, Mach: MachHeader<Endian = Endianness>> MachReader<'a, 'f, Mach> {
     /// The bytes of sections with instructions. A companion file has none: its code sections have only addresses and sizes.
     fn code(&self, sections: &[CodeSection]) -> Vec<(u64, &'f [u8])> {
         let executable = sections.iter().filter(|section| section.executable);
-        let bytes = executable.map(|code| (code.range.start, self.sections[code.index - 1].bytes));
+        let bytes = executable.map(|code| (code.range.start.0, self.sections[code.index - 1].bytes));
         bytes
             .filter(|(_, bytes)| self.header.filetype(self.endian) != macho::MH_DSYM && !bytes.is_empty())
             .collect()
@@ -321,12 +322,13 @@ impl<'a, 'f, Mach: MachHeader<Endian = Endianness>> MachReader<'a, 'f, Mach> {
                 _ => continue,
             };
             let address: u64 = raw.n_value(self.endian).into();
-            if !(section.range.start..section.range.end).contains(&address) {
+            if !section.range.contains(ImageAddr(address)) {
                 let first = || format!("{} at {address:#x}", name.escape_ascii());
                 self.diagnostics.note(OpenDiagnosticKind::SymbolOutsideSection, first);
                 continue;
             }
             let flags = raw.n_type();
+            // `N_PEXT` is a private external symbol: visible to the static linker only, which makes it local.
             let binding = if !flags.is_ext() || flags.0 & macho::N_PEXT.0 != 0 {
                 Binding::Local
             } else if raw.n_desc(self.endian).0 & macho::N_WEAK_DEF.0 != 0 {
@@ -337,6 +339,7 @@ impl<'a, 'f, Mach: MachHeader<Endian = Endianness>> MachReader<'a, 'f, Mach> {
             symbols.push(Symbol {
                 name,
                 address,
+                // `nlist` has no size. Later steps take the next symbol for the end.
                 size: 0,
                 kind,
                 binding,

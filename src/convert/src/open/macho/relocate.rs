@@ -41,6 +41,8 @@ impl Relocations<'_> {
             }
             let row = row.info(self.endian);
             let symbol = if row.r_extern { value(row.r_symbolnum) } else { Some(0) };
+            // A difference takes two rows: the first names what is subtracted, and the next one what it is subtracted
+            // from.
             if Some(row.r_type) == subtractor {
                 subtracted = symbol;
                 continue;

@@ -4,6 +4,7 @@ use std::io::Write;
 
 use super::build::*;
 use super::*;
+use crate::model::ImageAddr;
 use crate::open::{Binding, DebugSection, ImageKind, Linker, MarkKind, SymbolKind};
 
 const ABSOLUTE: u16 = 0xfff1;
@@ -56,9 +57,9 @@ fn both_classes_and_byte_orders_give_the_same() {
         assert_eq!(image.debug.get(DebugSection::Info), b"info bytes");
         assert_eq!(image.debug.get(DebugSection::Str), b"string\0");
         assert_eq!(image.debug.get(DebugSection::Line), b"");
-        let text = &image.sections[image.section_at(0x103f).unwrap()];
-        assert_eq!((text.name.as_str(), text.executable, text.range.end), (".text", true, 0x1040));
-        assert_eq!(image.section_at(0x1040), None);
+        let text = &image.sections[image.section_at(ImageAddr(0x103f)).unwrap()];
+        assert_eq!((text.name.as_str(), text.executable, text.range.end.0), (".text", true, 0x1040));
+        assert_eq!(image.section_at(ImageAddr(0x1040)), None);
         let symbols: Vec<_> = image.symbols.iter().map(|s| (s.name, s.address, s.size)).collect();
         assert_eq!(symbols, [(&b"first"[..], 0x1000, 0x10), (b"second", 0x1010, 0x20)]);
         assert_eq!(image.diagnostics, []);
@@ -76,7 +77,7 @@ fn addresses_in_the_top_half_and_at_the_end_of_the_address_space() {
     let image = open(&files, elf.build()).unwrap();
     assert_eq!(image.image_base, 0xffff_ffff_8100_0000);
     assert_eq!(image.symbols.len(), 2);
-    assert_eq!(image.sections[1].range.end, u64::MAX);
+    assert_eq!(image.sections[1].range.end.0, u64::MAX);
     assert_eq!(noted(&image, OpenDiagnosticKind::SectionWraps).unwrap().0, 1);
 }
 
@@ -252,7 +253,7 @@ fn an_object_file_is_laid_out_and_relocated() {
     let image = open(&files, elf.build()).unwrap();
     assert_eq!(image.kind, ImageKind::Relocatable);
     let ranges: Vec<_> =
-        image.sections.iter().map(|section| (section.range.start, section.range.end)).collect();
+        image.sections.iter().map(|section| (section.range.start.0, section.range.end.0)).collect();
     assert_eq!(ranges, [(0, 6), (16, 22)]);
     assert_eq!((image.symbols[0].address, image.symbols[0].section), (18, 1));
     let mut expected = 19u64.to_le_bytes().to_vec();

@@ -36,7 +36,7 @@ fn exercise(bytes: Vec<u8>) {
     }
     for symbol in &image.symbols {
         let section = &image.sections[symbol.section as usize];
-        assert!(section.range.start <= symbol.address && symbol.address <= section.range.end);
+        assert!(section.range.start.0 <= symbol.address && symbol.address <= section.range.end.0);
         assert!(symbol.file.is_none_or(|file| (file as usize) < image.symbol_files.len()));
     }
 }

@@ -70,7 +70,7 @@ fn a_debug_file_is_found_by_build_id() {
     assert!(!open_image(&files, &program, &off).unwrap().debug.has_units());
     let alone = open_image(&files, image.debug_path.as_ref().unwrap(), &no_system()).unwrap();
     assert_eq!(alone.kind, ImageKind::DebugOnly);
-    assert!(alone.sections.iter().any(|section| section.executable && section.range.end == 0x1040));
+    assert!(alone.sections.iter().any(|section| section.executable && section.range.end.0 == 0x1040));
 }
 
 #[test]

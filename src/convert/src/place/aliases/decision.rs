@@ -168,6 +168,7 @@ fn may_be_own_function(
     }
     let is_erased = |name| {
         let size = end - symbol.start;
+        // Size 0: the end of the function was an address and was erased, so any size may be its own.
         folding.lost_functions.contains(&(name, size)) || folding.lost_functions.contains(&(name, 0))
     };
     let name = placing.names.find(symbol.name);

@@ -41,7 +41,7 @@ pub(crate) fn find(placing: &Placing<'_, '_>, machine: &Machine<'_, '_>, claims:
     let mut described: HashMap<UnitId, HashMap<NameId, Vec<OriginId>>> = HashMap::default();
     for Jumping { code, member } in jumping {
         let is_described = |target: ImageAddr| {
-            target != code.start() && dies.binary_search_by_key(&target, |die| die.start).is_ok()
+            target != code.start && dies.binary_search_by_key(&target, |die| die.start).is_ok()
         };
         // gcc describes functions without an address for other reasons too (`foo` of `foo.constprop.0`): their code
         // does more than jump.

@@ -78,7 +78,7 @@ impl Llvm<'_, '_, '_> {
         let mut targets: HashMap<ImageAddr, JumpTarget> = HashMap::default();
         for Small { code, functions: undecided } in small {
             let is_described =
-                |target: ImageAddr| target != code.start() && at(target, &bare, claims).is_some();
+                |target: ImageAddr| target != code.start && at(target, &bare, claims).is_some();
             let Some(address) = self.machine.passes_on(code, is_described) else { continue };
             let Some(place) = at(address, &bare, claims) else { continue };
             let target = targets.entry(address).or_insert_with(|| self.target(address, place, claims));
@@ -89,7 +89,7 @@ impl Llvm<'_, '_, '_> {
             }
             // LLVM merges functions of one module. If the symbol table gives the file of the jump, units of its other files have not merged the
             // function. Otherwise any unit with a function at the target may have.
-            match self.file_of(code.start(), &lines) {
+            match self.file_of(code.start, &lines) {
                 Some(own) if steps.spend(target.units.len()) => {
                     let before = units.len();
                     units.extend(target.units.iter().filter(|unit| !self.is_of_another(&own, **unit)));
@@ -232,7 +232,7 @@ impl Llvm<'_, '_, '_> {
         if self.folding.may_hide_functions() {
             return found;
         }
-        let starts: HashSet<ImageAddr> = small.iter().map(|small| small.code.start()).collect();
+        let starts: HashSet<ImageAddr> = small.iter().map(|small| small.code.start).collect();
         for (id, unit) in self.placing.recovered.numbered() {
             let lines = unit.traces.bare.iter().chain(&unit.traces.unclaimed);
             for lines in lines.filter(|lines| !lines.continues && !lines.in_doubt) {

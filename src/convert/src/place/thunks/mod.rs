@@ -40,6 +40,7 @@ pub(crate) fn add<'f>(
     claims: &mut Claims,
     diagnostics: &mut Diagnostics,
 ) -> Vec<UnitId> {
+    // gcc first: what its DIEs explain is not LLVM's, and LLVM's functions have no DIE to tell them by.
     let gcc = gcc::find(placing, machine, claims);
     let mut units = gcc.units;
     if gcc.capped {

@@ -30,6 +30,8 @@ pub(super) fn decode(word: u32, address: u64) -> Inst {
         }
         Err(_) => Op::Other,
     };
+    // Neither B (bits 31 to 26 are 000101) nor a branch to a register (bits 31 to 25 are 1101011). All other jumps are
+    // conditional.
     let conditional = matches!(op, Op::Jump(_)) && word >> 26 != 5 && word >> 25 != 0x6b;
     Inst { len: 4, op, conditional }
 }
@@ -51,6 +53,7 @@ fn operation(found: &Instruction, word: u32, address: u64) -> Op {
         }
         Opcode::RET => match first {
             Operand::Register(_, LINK) => Op::Return,
+            // RET of another register is no return of this function: it goes on where that register points.
             other => Op::Jump(goal(other)),
         },
         Opcode::RETAA | Opcode::RETAB => Op::Return,
@@ -201,7 +204,7 @@ fn moved(found: &Instruction) -> Op {
     Op::Load { to: registers, place }
 }
 
-/// Moves between vector registers, if one of the two is callee-saved.
+/// Moves between vector registers: an argument may be kept in a callee-saved one over a call.
 fn of_vectors(found: &Instruction) -> Op {
     match (found.opcode, found.operands) {
         (Opcode::FMOV, [Operand::SIMDRegister(_, to), Operand::SIMDRegister(_, from), ..]) => {

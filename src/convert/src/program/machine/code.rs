@@ -21,7 +21,8 @@ impl Processor {
 
 pub(super) fn marks(image: &Image<'_>) -> CodeMarks {
     let all = image.code_marks.iter().filter(|mark| mark.kind != MarkKind::Object);
-    let mut marks: CodeMarks = all.map(|mark| (mark.address, mark.kind)).collect();
+    // Stable, since the last mark of an address counts.
+    let mut marks: CodeMarks = all.map(|mark| (ImageAddr(mark.address), mark.kind)).collect();
     marks.sort_by_key(|mark| mark.0);
     // Of several marks at one address the last counts.
     marks.dedup_by(|next, before| {
@@ -41,7 +42,7 @@ impl<'f> Machine<'_, 'f> {
 
     /// The instruction set at an address, in the section that begins at `section`; `None` for data, and if ARM's is
     /// not known.
-    fn mode(&self, address: u64, section: u64) -> Option<Mode> {
+    fn mode(&self, address: ImageAddr, section: ImageAddr) -> Option<Mode> {
         let marks = self.marks();
         let before = marks[..marks.partition_point(|mark| mark.0 <= address)].last();
         self.mode_of(before.filter(|mark| mark.0 >= section).map(|mark| mark.1))
@@ -59,21 +60,23 @@ impl<'f> Machine<'_, 'f> {
     }
 
     /// The code of a range without its data; `None` if it is missing or of an unknown instruction set.
-    pub(super) fn runs(&self, start: u64, end: u64) -> Option<Vec<InstRun<'f>>> {
-        let (section, bytes) = self.section_bytes(start, end)?;
+    pub(super) fn runs(&self, code: AddressRange) -> Option<Vec<InstRun<'f>>> {
+        let AddressRange { start, end } = code;
+        let (section, bytes) = self.section_bytes(code)?;
         let marks = self.marks();
         let within =
             marks.partition_point(|mark| mark.0 <= start)..marks.partition_point(|mark| mark.0 < end);
         let mut runs = Vec::new();
         let mut from = start;
         let mut mode = self.mode(start, section);
+        // Without mapping symbols (a stripped program) nothing shows whether ARM code is A32 or T32.
         if mode.is_none() && self.processor == Some(Processor::Arm) && !self.is_data(start, section) {
             return None;
         }
         for (to, mark) in marks[within].iter().copied().chain([(end, MarkKind::Data)]) {
             if let Some(mode) = mode.filter(|_| from < to) {
                 let bytes = &bytes[(from - start) as usize..(to - start) as usize];
-                runs.push(InstRun { mode, start: from, bytes });
+                runs.push(InstRun { mode, start: from.0, bytes });
             }
             (from, mode) = (to, self.mode_of(Some(mark)));
         }
@@ -81,11 +84,11 @@ impl<'f> Machine<'_, 'f> {
     }
 
     /// True if the code is present and its instruction set is known.
-    pub(super) fn has_instruction_set(&self, start: u64, end: u64) -> bool {
-        self.runs(start, end).is_some()
+    pub(super) fn has_instruction_set(&self, code: AddressRange) -> bool {
+        self.runs(code).is_some()
     }
 
-    fn is_data(&self, address: u64, section: u64) -> bool {
+    fn is_data(&self, address: ImageAddr, section: ImageAddr) -> bool {
         let marks = self.marks();
         let before = marks[..marks.partition_point(|mark| mark.0 <= address)].last();
         before.is_some_and(|mark| mark.0 >= section && mark.1 == MarkKind::Data)
@@ -94,23 +97,28 @@ impl<'f> Machine<'_, 'f> {
     /// The word at an address, if it is a constant among code. Only for 32-bit ARM, whose instructions cannot hold
     /// addresses.
     fn constant(&self, address: u64) -> Option<u64> {
-        let (section, word) = self.section_bytes(address, address.checked_add(4)?)?;
+        let address = ImageAddr(address);
+        let (section, word) = self.section_bytes(AddressRange::new(address, address.checked_add(4)?))?;
         let is_constant = self.processor == Some(Processor::Arm) && self.is_data(address, section);
         is_constant.then(|| word.first_chunk().map(|word| u32::from_le_bytes(*word).into()))?
     }
 
     /// As [`super::x86::flows`].
-    pub(super) fn flows_of_runs(&self, start: u64, end: u64) -> Option<Vec<Flow>> {
-        let runs = self.runs(start, end)?;
+    pub(super) fn flows_of_runs(&self, code: AddressRange) -> Option<Vec<Flow>> {
+        let runs = self.runs(code)?;
         let constant = |address: u64| self.constant(address);
-        run::flows(&runs, start..end, Values::new(self.processor?.is_narrow(), &constant))
+        run::flows(&runs, code.start.0..code.end.0, Values::new(self.processor?.is_narrow(), &constant))
     }
 
     /// As [`Machine::calls_in_order`].
-    pub(super) fn calls_of_runs(&self, start: u64, end: u64, entries: &[u64]) -> Option<Vec<(u64, Target)>> {
+    pub(super) fn calls_of_runs(
+        &self,
+        code: AddressRange,
+        entries: &[ImageAddr],
+    ) -> Option<Vec<(ImageAddr, Target)>> {
         let constant = |address: u64| self.constant(address);
         let values = Values::new(self.processor?.is_narrow(), &constant);
-        let mut calls = run::calls(&self.runs(start, end)?, start..end, entries, values)?;
+        let mut calls = run::calls(&self.runs(code)?, code.start.0..code.end.0, entries, values)?;
         for (_, target) in &mut calls {
             if let Target::To(target) = target {
                 *target = self.without_mode(*target);
@@ -127,24 +135,24 @@ impl<'f> Machine<'_, 'f> {
             return None;
         }
         let mut until = None;
-        for run in self.runs(start, end)? {
+        for run in self.runs(code)? {
             run.each(|address, inst| {
-                if until.is_none() && riscv::may_be_shortened(&inst, start, end) {
-                    until = Some(address.saturating_add(inst.len as u64).min(end));
+                if until.is_none() && riscv::may_be_shortened(&inst, start.0, end.0) {
+                    until = Some(ImageAddr(address).saturating_add(inst.len as u64).min(end));
                 }
             });
         }
-        until.map(ImageAddr)
+        until
     }
 
-    /// Adds everything that may be a direct jump from `start..end`.
-    pub(super) fn add_jumps_of_runs(&self, start: u64, end: u64, targets: &mut Vec<u64>) {
+    /// Adds everything that may be a direct jump from `code`.
+    pub(super) fn add_jumps_of_runs(&self, code: AddressRange, targets: &mut Vec<ImageAddr>) {
         let mut add = |_: u64, inst: Inst| {
             if let Op::Jump(Goal::To(to)) = inst.op {
-                targets.push(to);
+                targets.push(ImageAddr(to));
             }
         };
-        for run in self.runs(start, end).unwrap_or_default() {
+        for run in self.runs(code).unwrap_or_default() {
             // Instructions of fixed length mostly need no decoder.
             let words = run.bytes.chunks_exact(4).map(|w| u32::from_le_bytes([w[0], w[1], w[2], w[3]]));
             let words = (run.start..).step_by(4).zip(words);
@@ -161,7 +169,7 @@ impl<'f> Machine<'_, 'f> {
         }
         // A far jump is two instructions there.
         if matches!(self.processor, Some(Processor::RiscV { .. })) {
-            for flow in self.flows_of_runs(start, end).unwrap_or_default() {
+            for flow in self.flows_of_runs(code).unwrap_or_default() {
                 if let Flow::Jump(Target::To(to)) = flow {
                     targets.push(to);
                 }
@@ -170,28 +178,29 @@ impl<'f> Machine<'_, 'f> {
     }
 
     /// As [`super::x86::only_passes_on`].
-    pub(super) fn runs_only_pass_on(&self, start: u64, end: u64) -> bool {
-        let (Some(processor), Some(runs)) = (self.processor, self.runs(start, end)) else { return false };
+    pub(super) fn runs_only_pass_on(&self, code: AddressRange) -> bool {
+        let (Some(processor), Some(runs)) = (self.processor, self.runs(code)) else { return false };
         run::only_pass_on(&runs, processor.convention())
     }
 
     /// The target of code that only jumps: a stub, or a thunk between distant code.
-    pub(super) fn hop_of_run(&self, start: u64, end: u64) -> Option<Hop> {
-        let runs = self.runs(start, end.min(start.saturating_add(MAX_STUB)))?;
-        let run = runs.first().filter(|run| run.start == start)?;
+    pub(super) fn hop_of_run(&self, code: AddressRange) -> Option<Hop> {
+        let AddressRange { start, end } = code;
+        let runs = self.runs(AddressRange::new(start, end.min(start.saturating_add(MAX_STUB))))?;
+        let run = runs.first().filter(|run| run.start == start.0)?;
         let constant = |address: u64| self.constant(address);
         run::hop(run, Values::new(self.processor?.is_narrow(), &constant))
     }
 
     /// The instruction at an address.
-    fn inst_at(&self, address: u64) -> Option<Inst> {
+    fn inst_at(&self, address: ImageAddr) -> Option<Inst> {
         let (section, bytes) = self.section_from(address)?;
         let bytes = &bytes[..bytes.len().min(MAX_INSTRUCTION)];
-        self.mode(address, section)?.decode(bytes, address, &mut arm::Conditional::default())
+        self.mode(address, section)?.decode(bytes, address.0, &mut arm::Conditional::default())
     }
 
     /// The return address of the call at an address: one instruction, or two of RISC-V.
-    pub(super) fn return_of_call(&self, address: u64) -> Option<u64> {
+    pub(super) fn return_of_call(&self, address: ImageAddr) -> Option<ImageAddr> {
         let first = self.inst_at(address)?;
         let next = address.checked_add(first.len as u64)?;
         match (first.op, self.processor?) {
@@ -206,14 +215,14 @@ impl<'f> Machine<'_, 'f> {
     }
 
     /// The call before a return address.
-    pub(super) fn call_of_run(&self, return_addr: u64) -> Option<Target> {
+    pub(super) fn call_of_run(&self, return_addr: ImageAddr) -> Option<Target> {
         let call_at = |len: u64| {
             let address = return_addr.checked_sub(len)?;
             let inst = self.inst_at(address).filter(|inst| inst.len as u64 == len)?;
             Some((address, inst.op))
         };
         let to = |op: Op| match op {
-            Op::Call(Goal::To(to)) => Some(Target::To(to)),
+            Op::Call(Goal::To(to)) => Some(Target::To(ImageAddr(to))),
             Op::Call(_) => Some(Target::Anywhere),
             _ => None,
         };
@@ -222,14 +231,19 @@ impl<'f> Machine<'_, 'f> {
             // a 32-bit call with 11.
             Processor::Arm => [4, 2].into_iter().find_map(|len| to(call_at(len)?.1)),
             Processor::RiscV { .. } => {
-                let len = [2, 4].into_iter().find(|len| self.begins(return_addr.wrapping_sub(*len)))?;
+                // If instructions begin at both places, the one that is 4 bytes away has only 2, and the call is the one
+                // behind it.
+                let len = [2, 4]
+                    .into_iter()
+                    .find(|len| self.begins(ImageAddr(return_addr.0.wrapping_sub(*len))))?;
                 let (address, op) = call_at(len)?;
-                let before = address.wrapping_sub(4);
+                let before = ImageAddr(address.0.wrapping_sub(4));
                 match op {
                     Op::Call(Goal::Register(from, by)) if self.begins(before) => {
                         match self.inst_at(before).map(|inst| inst.op) {
                             Some(Op::Constant { to, value }) if to == from => {
-                                Some(Target::To(value.wrapping_add_signed(by) & !1))
+                                // JALR clears bit 0 of the sum (RISC-V ISA manual volume 1, 2.5).
+                                Some(Target::To(ImageAddr(value.wrapping_add_signed(by) & !1)))
                             }
                             _ => Some(Target::Anywhere),
                         }
@@ -242,24 +256,27 @@ impl<'f> Machine<'_, 'f> {
     }
 
     /// True if a RISC-V instruction begins at an address.
-    fn begins(&self, address: u64) -> bool {
+    fn begins(&self, address: ImageAddr) -> bool {
         let starts = self.starts.get_or_init(|| self.read_starts());
         let after = starts.partition_point(|section| section.0 <= address);
         let Some((section, bits)) = after.checked_sub(1).map(|at| &starts[at]) else { return false };
-        let place = (address - section) / 2;
-        bits.get((place / 64) as usize).is_some_and(|bits| address & 1 == 0 && bits >> (place % 64) & 1 != 0)
+        let place = (address - *section) / 2;
+        bits.get((place / 64) as usize)
+            .is_some_and(|bits| address.0 & 1 == 0 && bits >> (place % 64) & 1 != 0)
     }
 
     fn read_starts(&self) -> RunStarts {
-        let symbols = self.image.symbols.iter().map(|symbol| symbol.address);
-        let mut known: Vec<u64> = symbols.chain(self.marks().iter().map(|mark| mark.0)).collect();
+        let symbols = self.image.symbols.iter().map(|symbol| ImageAddr(symbol.address));
+        let mut known: Vec<ImageAddr> = symbols.chain(self.marks().iter().map(|mark| mark.0)).collect();
         known.sort_unstable();
         let of_section = |&(start, bytes): &(u64, &[u8])| {
+            let start = ImageAddr(start);
             let mut bits = vec![0; bytes.len().div_ceil(128)];
             let mut next = known[known.partition_point(|known| *known <= start)..].iter().peekable();
             let mut at = 0;
             while let Some(&half) = bytes.get(at..).and_then(|rest| rest.first_chunk::<2>()) {
                 bits[at / 128] |= 1 << (at / 2 % 64);
+                // An instruction of more than 32 bits is read as several, until the next known start.
                 let len = if half[0] & 3 == 3 { 4 } else { 2 };
                 let end = start.saturating_add((at + len) as u64);
                 // A known start lies within the instruction: the bytes before it were no instructions.

@@ -1,6 +1,6 @@
 //! Control flow: what the decoders of all processors return for an instruction, and what is collected for a range.
 
-use std::ops::Range;
+use crate::model::{AddressRange, ImageAddr};
 
 /// The jumps out of a range of code.
 #[derive(Default)]
@@ -12,12 +12,12 @@ pub(crate) struct Jumps {
     pub(crate) anywhere: bool,
     /// The GOT slots that jumps go through (`-fno-plt`), in which the loader writes function addresses: sorted, each
     /// once.
-    pub(crate) slots: Vec<u64>,
+    pub(crate) slots: Vec<ImageAddr>,
     /// Targets outside of the range, or at its start: sorted, each as often as a jump goes there.
-    pub(crate) targets: Vec<u64>,
+    pub(crate) targets: Vec<ImageAddr>,
     /// Targets of short jumps (127 bytes). Most such places are no jumps, so a target counts only if a function
     /// begins there.
-    pub(crate) short: Vec<u64>,
+    pub(crate) short: Vec<ImageAddr>,
 }
 
 /// Control flow at an instruction, other than to the next one.
@@ -32,17 +32,17 @@ pub(super) enum Flow {
 /// The target of a jump or call, as far as the code shows it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Target {
-    To(u64),
+    To(ImageAddr),
     /// The sum of two numbers, one of them read from a table: a `switch`. (For code compiled this way, the compiler
     /// records no such jump, but every other one.)
     Table,
     /// An element of a table at this address, with elements of this many bytes: a `switch` or a table of functions,
     /// as its first element shows.
-    TableAt(u64, u8),
+    TableAt(ImageAddr, u8),
     /// An address plus an unknown number: a branch of a `switch`, if it is in the same code.
-    Near(u64),
+    Near(ImageAddr),
     /// The value at an address.
-    Through(u64),
+    Through(ImageAddr),
     Anywhere,
 }
 
@@ -51,13 +51,13 @@ impl Jumps {
     pub(super) fn judge(
         &mut self,
         found: impl IntoIterator<Item = Target>,
-        code: Range<u64>,
-        first: impl Fn(u64, u8) -> Option<u64>,
-        is_slot: impl Fn(u64) -> bool,
+        code: AddressRange,
+        first: impl Fn(ImageAddr, u8) -> Option<ImageAddr>,
+        is_slot: impl Fn(ImageAddr) -> bool,
     ) {
         for jump in found {
             self.indirect |= !matches!(jump, Target::To(_));
-            let is_within = |place: u64| place != code.start && code.contains(&place);
+            let is_within = |place: ImageAddr| place != code.start && code.contains(place);
             match jump {
                 Target::To(target) if is_within(target) => {}
                 Target::To(target) => self.targets.push(target),
@@ -80,7 +80,7 @@ pub(super) const MAX_STUB: u64 = 32;
 /// One step of code that only continues elsewhere.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Hop {
-    To(u64),
+    To(ImageAddr),
     /// To the address that the loader writes there.
-    Through(u64),
+    Through(ImageAddr),
 }

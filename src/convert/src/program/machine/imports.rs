@@ -34,13 +34,13 @@ impl<'f> Machine<'_, 'f> {
         let entries = self.entries_from_outside(ranges);
         let of_ranges = |some: &[AddressRange]| {
             // Most stubs are called again and again.
-            let mut stubs: HashMap<u64, Option<&'f [u8]>> = HashMap::default();
+            let mut stubs: HashMap<ImageAddr, Option<&'f [u8]>> = HashMap::default();
             let mut found = FoundImports::default();
             for &range in some {
                 let AddressRange { start, end } = range;
                 let entered =
                     entries.partition_point(|at| *at < start)..entries.partition_point(|at| *at < end);
-                let Some(calls) = self.calls_in_order(start, end, &entries[entered]) else {
+                let Some(calls) = self.calls_in_order(range, &entries[entered]) else {
                     found.unread.push(range);
                     continue;
                 };
@@ -56,7 +56,7 @@ impl<'f> Machine<'_, 'f> {
                         }
                         _ => None,
                     };
-                    found.calls.extend(name.map(|name| (ImageAddr(return_addr), name)));
+                    found.calls.extend(name.map(|name| (return_addr, name)));
                 }
             }
             found
@@ -70,24 +70,24 @@ impl<'f> Machine<'_, 'f> {
 
     /// Where ranges jump into others, as a cold part jumps back into its function: sorted. None on x86, whose calls are read
     /// without the values of registers.
-    fn entries_from_outside(&self, ranges: &[AddressRange]) -> Vec<u64> {
+    fn entries_from_outside(&self, ranges: &[AddressRange]) -> Vec<ImageAddr> {
         if matches!(self.processor, Some(Processor::X86 { .. })) {
             return Vec::new();
         }
-        let of_range = |&AddressRange { start, end }: &AddressRange| {
+        let of_range = |&range: &AddressRange| {
             let mut targets = Vec::new();
-            self.add_jumps_of_runs(start, end, &mut targets);
-            targets.retain(|target| !(start..end).contains(target));
+            self.add_jumps_of_runs(range, &mut targets);
+            targets.retain(|target| !range.contains(*target));
             targets
         };
-        let mut entries: Vec<u64> = ranges.par_iter().flat_map_iter(of_range).collect();
+        let mut entries: Vec<ImageAddr> = ranges.par_iter().flat_map_iter(of_range).collect();
         entries.par_sort_unstable();
         entries.dedup();
         entries
     }
 
     /// The slots that the loader fills with addresses of other modules, with the names.
-    fn imported_slots(&self) -> Option<HashMap<u64, &'f [u8]>> {
+    fn imported_slots(&self) -> Option<HashMap<ImageAddr, &'f [u8]>> {
         // The tables by which dyld binds slots are not read.
         if self.processor.is_none() || self.image.format == Format::MachO {
             return None;
@@ -101,7 +101,7 @@ impl<'f> Machine<'_, 'f> {
         let imported = named.filter_map(|(section, relocation)| {
             let symbol = section.symbol(relocation.symbol)?;
             let is_import = symbol.address.is_none() && !symbol.name.is_empty();
-            is_import.then_some((relocation.section_off, symbol.name))
+            is_import.then_some((ImageAddr(relocation.section_off), symbol.name))
         });
         Some(imported.collect())
     }

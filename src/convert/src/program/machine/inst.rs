@@ -3,6 +3,7 @@
 //! ([`super::x86`]), since most of its instructions may access memory.
 
 use super::flow::Target;
+use crate::model::ImageAddr;
 
 /// Registers, one bit each: 32 general registers, then 32 floating-point and vector registers.
 pub(super) type RegisterSet = u64;
@@ -205,6 +206,7 @@ impl<'c> Frame<'c> {
             Op::Call(_) => kept,
             _ => !op.written(),
         };
+        // Where a condition does not hold, the register keeps its old value.
         self.registers |= 1 << stack | if conditional { 0 } else { from_frame };
         passes
     }
@@ -333,9 +335,9 @@ impl<'a> Values<'a> {
     /// The target of a jump or call.
     pub(super) fn goal(&self, goal: Goal) -> Target {
         let (value, by) = match goal {
-            Goal::To(address) => return Target::To(address),
+            Goal::To(address) => return Target::To(ImageAddr(address)),
             Goal::Table => return Target::Table,
-            Goal::Near(address) => return Target::Near(address),
+            Goal::Near(address) => return Target::Near(ImageAddr(address)),
             Goal::Anywhere => return Target::Anywhere,
             Goal::Register(register, by) => (self.of(register), by),
             Goal::Memory(place) => (self.loaded(place), 0),
@@ -347,11 +349,11 @@ impl<'a> Values<'a> {
         match (value, by) {
             // Bit 0 of the address selects the instruction set.
             (KnownValue::Address(address), by) => {
-                Target::To(self.address(address.wrapping_add_signed(by)) & !1)
+                Target::To(ImageAddr(self.address(address.wrapping_add_signed(by)) & !1))
             }
-            (KnownValue::Slot(slot), 0) => Target::Through(slot),
-            (KnownValue::Sum(Some(address)), _) => Target::Near(address),
-            (KnownValue::Word(Some((table, size))), 0) => Target::TableAt(table, size),
+            (KnownValue::Slot(slot), 0) => Target::Through(ImageAddr(slot)),
+            (KnownValue::Sum(Some(address)), _) => Target::Near(ImageAddr(address)),
+            (KnownValue::Word(Some((table, size))), 0) => Target::TableAt(ImageAddr(table), size),
             // A table element that is counted from the jump.
             (KnownValue::Word(_), 1..) | (KnownValue::Case, _) => Target::Table,
             _ => Target::Anywhere,

@@ -5,5 +5,7 @@
 pub(crate) const MAX_SLOT_CODE: u64 = 1 << 20;
 
 /// Targets of forward jumps whose registers are kept until the code is read up to them. If a function has more at once, none of its
-/// calls shows which word it goes through (`cap_slot_jumps`).
-pub(crate) const MAX_JOINS: usize = 512;
+/// calls shows which word it goes through (`cap_slot_jumps`). It bounds the memory: the registers at one target take 256 bytes. The work
+/// hardly grows with it: at each jump, one target is found in a tree, and one set of registers is copied or compared. Some functions of a
+/// large ordinary library have over 512 targets at once.
+pub(crate) const MAX_JOINS: usize = 4096;

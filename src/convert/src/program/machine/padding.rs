@@ -14,11 +14,10 @@ impl Machine<'_, '_> {
     /// True if a range has no code but padding. False too if its bytes are missing, if the processor is neither x86 nor 64-bit ARM (on
     /// which Mach-O programs run), or for instructions without effect other than `nop`. An empty range is padding.
     pub(crate) fn is_padding(&self, code: AddressRange) -> bool {
-        let AddressRange { start, end } = code;
-        if start >= end {
+        if code.start >= code.end {
             return true;
         }
-        let Some(bytes) = self.bytes(start, end) else { return false };
+        let Some(bytes) = self.bytes(code) else { return false };
         match self.processor {
             Some(Processor::X86 { wide }) => is_padding_of_x86(bytes, wide),
             Some(Processor::AArch64) => {

@@ -23,27 +23,25 @@ impl Machine<'_, '_> {
         code: AddressRange,
         such: impl Fn(ImageAddr) -> bool,
     ) -> Option<ImageAddr> {
-        let AddressRange { start, end } = code;
-        let such = |target: u64| such(ImageAddr(target));
         // mold gives stubs symbols.
-        if self.is_stub(start) {
+        if self.is_stub(code.start) {
             return None;
         }
         let does_no_more = match self.processor? {
-            Processor::X86 { wide } => x86::only_passes_on(self.bytes(start, end)?, start, wide),
-            _ => self.runs_only_pass_on(start, end),
+            Processor::X86 { wide } => x86::only_passes_on(self.bytes(code)?, code.start.0, wide),
+            _ => self.runs_only_pass_on(code),
         };
         if !does_no_more {
             return None;
         }
-        let jumps = self.jumps(code, such)?;
-        let outside = |target: &u64| !(start..end).contains(target);
-        let follow = |hop: Hop| self.follow(hop, such).filter(outside);
+        let jumps = self.jumps(code, &such)?;
+        let outside = |target: &ImageAddr| !code.contains(*target);
+        let follow = |hop: Hop| self.follow(hop, &such).filter(outside);
         let straight = jumps.targets.iter().chain(&jumps.short).copied().filter(outside).map(Hop::To);
         let through = jumps.slots.iter().copied().map(Hop::Through);
-        let mut targets: Vec<u64> = straight.chain(through).filter_map(follow).collect();
-        let returns = |target: &u64| self.added().returns.contains(target);
-        let flows = self.flows(start, end)?;
+        let mut targets: Vec<ImageAddr> = straight.chain(through).filter_map(follow).collect();
+        let returns = |target: &ImageAddr| self.added().returns.contains(target);
+        let flows = self.flows(code)?;
         if flows.contains(&Flow::Return) || jumps.targets.iter().any(returns) {
             let calls = flows.into_iter().filter_map(|flow| match flow {
                 Flow::Call(Target::To(target)) => Some(Hop::To(target)),
@@ -55,13 +53,13 @@ impl Machine<'_, '_> {
         targets.sort_unstable();
         targets.dedup();
         match targets[..] {
-            [target] => Some(ImageAddr(target)),
+            [target] => Some(target),
             _ => None,
         }
     }
 
     /// The first accepted address behind stubs and jumps; `None` for functions that compilers call on their own.
-    fn follow(&self, mut hop: Hop, such: impl Fn(u64) -> bool) -> Option<u64> {
+    fn follow(&self, mut hop: Hop, such: impl Fn(ImageAddr) -> bool) -> Option<ImageAddr> {
         for _ in 0..MAX_HOPS {
             let at = match hop {
                 Hop::To(address) => address,
@@ -76,28 +74,32 @@ impl Machine<'_, '_> {
     }
 
     /// The target of code that only jumps: a stub of the procedure linkage table, or a thunk between distant code.
-    pub(super) fn hop(&self, address: u64) -> Option<Hop> {
+    pub(super) fn hop(&self, address: ImageAddr) -> Option<Hop> {
         let section = &self.image.sections[self.image.section_at(address)?];
         match self.processor? {
             Processor::X86 { wide } => {
-                let bytes = self.bytes(address, section.range.end.min(address.saturating_add(MAX_STUB)))?;
-                x86::hop(bytes, address, wide, || self.offset_table())
+                let end = section.range.end.min(address.saturating_add(MAX_STUB));
+                let bytes = self.bytes(AddressRange::new(address, end))?;
+                x86::hop(bytes, address.0, wide, || self.offset_table())
             }
-            _ => self.hop_of_run(address, section.range.end),
+            _ => self.hop_of_run(AddressRange::new(address, section.range.end)),
         }
     }
 
     /// The start of the GOT, from which i386 code addresses its slots.
-    fn offset_table(&self) -> Option<u64> {
+    fn offset_table(&self) -> Option<ImageAddr> {
         let named = |name: &str| self.image.sections.iter().find(|section| section.name == name);
+        // EBX has the address of `_GLOBAL_OFFSET_TABLE_`: the start of `.got.plt`, or of `.got` where GNU ld puts both
+        // into that (`-z now`).
         let find = || named(".got.plt").or_else(|| named(".got")).map(|section| section.range.start);
         *self.offset_table.get_or_init(find)
     }
 
     /// The loader's value of a slot; `None` for an address of another module.
-    fn in_slot(&self, slot: u64) -> Option<u64> {
+    fn in_slot(&self, slot: ImageAddr) -> Option<ImageAddr> {
         match self.slots.get_or_init(|| self.read_slots()).get(slot) {
             Some(written) => written,
+            // No relocation: the linker itself wrote the address, as in a program that is not moved when it is loaded.
             None if self.is_slot(slot) => self.address_at(slot).filter(|address| self.is_code(*address)),
             None => None,
         }
@@ -122,7 +124,7 @@ impl Machine<'_, '_> {
     pub(super) fn fills_slot(&self, relocation: &KeptRelocation) -> bool {
         self.image.arch.machine != EM_RISCV
             || relocation.kind == RISCV_JUMP_SLOT
-            || (relocation.addend == 0 && self.is_slot(relocation.section_off))
+            || (relocation.addend == 0 && self.is_slot(ImageAddr(relocation.section_off)))
     }
 
     fn read_slots(&self) -> Slots {
@@ -130,12 +132,12 @@ impl Machine<'_, '_> {
         let mut slots = Slots::default();
         for section in self.image.loader.sections() {
             for relocation in section.iter() {
-                let place = relocation.section_off;
+                let place = ImageAddr(relocation.section_off);
                 if by_name.contains(&relocation.kind) && self.fills_slot(&relocation) {
                     let address = section.symbol_address(relocation.symbol);
-                    slots.add(place, address.map(|address| self.without_mode(address)));
+                    slots.add(place, address.map(|address| self.without_mode(ImageAddr(address))));
                 } else if relocation.kind == relative && section.has_addend && self.is_slot(place) {
-                    slots.add(place, Some(relocation.addend.cast_unsigned()));
+                    slots.add(place, Some(ImageAddr(relocation.addend.cast_unsigned())));
                 }
             }
         }
@@ -146,9 +148,10 @@ impl Machine<'_, '_> {
         self.added.get_or_init(|| {
             let mut added = Added::default();
             for symbol in self.image.symbols.iter().filter(|symbol| is_added(symbol.name)) {
-                added.all.insert(symbol.address);
+                let address = ImageAddr(symbol.address);
+                added.all.insert(address);
                 if is_return_thunk(symbol.name) {
-                    added.returns.insert(symbol.address);
+                    added.returns.insert(address);
                 }
             }
             added

@@ -2,6 +2,7 @@
 
 use std::sync::OnceLock;
 
+use crate::model::{AddressRange, ImageAddr};
 use crate::open::{Format, Image, MarkKind};
 use crate::toolchain::linkers::{has_slots, has_stubs};
 use crate::util::fit::fit;
@@ -42,42 +43,43 @@ impl Processor {
 }
 
 /// The mapping symbols by address: where code of an instruction set, or data, begins. The last one of each address.
-pub(super) type CodeMarks = Vec<(u64, MarkKind)>;
+pub(super) type CodeMarks = Vec<(ImageAddr, MarkKind)>;
 
 /// Starts of RISC-V instructions, by code section, one bit per two bytes. Instruction lengths vary, so code is read
 /// forward from symbols and marks.
-pub(super) type RunStarts = Vec<(u64, Vec<u64>)>;
+pub(super) type RunStarts = Vec<(ImageAddr, Vec<u64>)>;
 
 /// Functions that compilers call or jump to in any function.
 #[derive(Default)]
 pub(super) struct Added {
-    pub(super) all: HashSet<u64>,
+    pub(super) all: HashSet<ImageAddr>,
     /// Those that only return (`-mfunction-return=thunk-extern`).
-    pub(super) returns: HashSet<u64>,
+    pub(super) returns: HashSet<ImageAddr>,
 }
 
 /// Thunks that go where a register points (x86), by address: the number of the register in instructions, `None` if several registers
 /// claim the address.
-pub(super) type RegisterThunks = HashMap<u64, Option<u8>>;
+pub(super) type RegisterThunks = HashMap<ImageAddr, Option<u8>>;
 
 /// The loader's values of slots.
 #[derive(Default)]
 pub(super) struct Slots {
     /// By address, [`Slots::ELSEWHERE`] for an address of another module. Sorted: a large program has hundreds of thousands.
-    written: Vec<(u64, u64)>,
+    written: Vec<(ImageAddr, ImageAddr)>,
 }
 
 impl Slots {
     /// No code is there.
-    const ELSEWHERE: u64 = u64::MAX;
+    const ELSEWHERE: ImageAddr = ImageAddr(u64::MAX);
 
     /// Adds the value of a slot; [`Slots::sorted`] has to follow.
-    pub(super) fn add(&mut self, slot: u64, value: Option<u64>) {
+    pub(super) fn add(&mut self, slot: ImageAddr, value: Option<ImageAddr>) {
         self.written.push((slot, value.unwrap_or(Slots::ELSEWHERE)));
     }
 
     /// The same values, to be looked up. Of several of one slot the last counts.
     pub(super) fn sorted(mut self) -> Slots {
+        // Stable, since the last value of a slot counts.
         self.written.sort_by_key(|written| written.0);
         self.written.dedup_by(|next, kept| {
             let is_same = next.0 == kept.0;
@@ -91,7 +93,7 @@ impl Slots {
     }
 
     /// The value of a slot, if the loader writes it: `Some(None)` for an address of another module.
-    pub(super) fn get(&self, slot: u64) -> Option<Option<u64>> {
+    pub(super) fn get(&self, slot: ImageAddr) -> Option<Option<ImageAddr>> {
         let at = self.written.binary_search_by_key(&slot, |written| written.0).ok()?;
         Some(Some(self.written[at].1).filter(|value| *value != Slots::ELSEWHERE))
     }
@@ -108,7 +110,7 @@ pub(crate) struct Machine<'i, 'f> {
     pub(super) added: OnceLock<Added>,
     pub(super) register_thunks: OnceLock<RegisterThunks>,
     pub(super) slots: OnceLock<Slots>,
-    pub(super) offset_table: OnceLock<Option<u64>>,
+    pub(super) offset_table: OnceLock<Option<ImageAddr>>,
 }
 
 impl<'i, 'f> Machine<'i, 'f> {
@@ -142,17 +144,18 @@ impl<'i, 'f> Machine<'i, 'f> {
     }
 
     /// True if an address is in an executable section.
-    pub(crate) fn is_code(&self, address: u64) -> bool {
+    pub(crate) fn is_code(&self, address: ImageAddr) -> bool {
         self.image.section_at(address).is_some_and(|section| self.image.sections[section].executable)
     }
 
-    pub(super) fn bytes(&self, start: u64, end: u64) -> Option<&'f [u8]> {
-        Some(self.section_bytes(start, end)?.1)
+    pub(super) fn bytes(&self, code: AddressRange) -> Option<&'f [u8]> {
+        Some(self.section_bytes(code)?.1)
     }
 
     /// The bytes of a range, and the start of its section.
-    pub(super) fn section_bytes(&self, start: u64, end: u64) -> Option<(u64, &'f [u8])> {
-        let (section, bytes) = self.section_from(start)?;
+    pub(super) fn section_bytes(&self, code: AddressRange) -> Option<(ImageAddr, &'f [u8])> {
+        let (start, end) = (code.start.0, code.end.0);
+        let (section, bytes) = self.section_from(code.start)?;
         if let Some(files) = self.image.files {
             files.was_read(end.saturating_sub(start).min(bytes.len() as u64) as usize);
         }
@@ -160,19 +163,20 @@ impl<'i, 'f> Machine<'i, 'f> {
     }
 
     /// The bytes from an address to the end of its section, and the start of the section.
-    pub(super) fn section_from(&self, start: u64) -> Option<(u64, &'f [u8])> {
-        let after = self.image.code.partition_point(|&(section, _)| section <= start);
+    pub(super) fn section_from(&self, start: ImageAddr) -> Option<(ImageAddr, &'f [u8])> {
+        let after = self.image.code.partition_point(|&(section, _)| ImageAddr(section) <= start);
         let (section, bytes) = *self.image.code.get(after.checked_sub(1)?)?;
+        let section = ImageAddr(section);
         Some((section, bytes.get(usize::try_from(start - section).ok()?..)?))
     }
 
     /// The address that the file stores at an address of data, or in a table among code. Bit 0 of an ARM address
     /// selects the instruction set.
-    pub(super) fn word_at(&self, address: u64, size: u8) -> Option<u64> {
+    pub(super) fn word_at(&self, address: ImageAddr, size: u8) -> Option<ImageAddr> {
         let of = |sections: &[(u64, &'f [u8])]| {
-            let after = sections.partition_point(|&(section, _)| section <= address);
+            let after = sections.partition_point(|&(section, _)| ImageAddr(section) <= address);
             let (section, bytes) = *sections.get(after.checked_sub(1)?)?;
-            bytes.get(usize::try_from(address - section).ok()?..)
+            bytes.get(usize::try_from(address - ImageAddr(section)).ok()?..)
         };
         let word = of(&self.image.data).filter(|word| !word.is_empty());
         let word = word.or_else(|| of(&self.image.code))?;
@@ -181,37 +185,38 @@ impl<'i, 'f> Machine<'i, 'f> {
             8 => word.first_chunk().map(|word| u64::from_le_bytes(*word))?,
             _ => return None,
         };
-        Some(if self.processor == Some(Processor::Arm) { word & !1 } else { word })
+        Some(self.without_mode(ImageAddr(word)))
     }
 
     /// The address that the file stores at an address of data (little-endian).
-    pub(super) fn address_at(&self, address: u64) -> Option<u64> {
+    pub(super) fn address_at(&self, address: ImageAddr) -> Option<ImageAddr> {
         self.word_at(address, self.image.arch.address_size)
     }
 
     /// True if the loader resolves called functions by name.
-    pub(super) fn is_slot(&self, address: u64) -> bool {
+    pub(super) fn is_slot(&self, address: ImageAddr) -> bool {
         let Some(section) = self.image.section_at(address) else { return false };
         let name = &self.image.sections[section].name;
         has_slots(name)
     }
 
     /// True for the address of a linker's stub, which belongs to a name.
-    pub(crate) fn is_stub(&self, target: u64) -> bool {
+    pub(crate) fn is_stub(&self, target: ImageAddr) -> bool {
         let Some(section) = self.image.section_at(target) else { return false };
         let name = &self.image.sections[section].name;
         has_stubs(name.as_bytes())
     }
 
     /// The address of a symbol. On 32-bit ARM, bit 0 selects the instruction set.
-    pub(super) fn without_mode(&self, address: u64) -> u64 {
-        if self.processor == Some(Processor::Arm) { address & !1 } else { address }
+    pub(super) fn without_mode(&self, address: ImageAddr) -> ImageAddr {
+        if self.processor == Some(Processor::Arm) { ImageAddr(address.0 & !1) } else { address }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::Slots;
+    use crate::model::ImageAddr;
 
     #[test]
     fn of_several_values_of_a_slot_the_last_counts() {
@@ -219,10 +224,11 @@ mod tests {
         for (slot, value) in
             [(0x20, Some(1)), (0x10, Some(2)), (0x20, None), (0x10, Some(3)), (0x30, Some(4))]
         {
-            slots.add(slot, value);
+            slots.add(ImageAddr(slot), value.map(ImageAddr));
         }
         let slots = slots.sorted();
-        let found = [0x10, 0x20, 0x30, 0x18].map(|slot| slots.get(slot));
+        let found = [0x10, 0x20, 0x30, 0x18]
+            .map(|slot| slots.get(ImageAddr(slot)).map(|value| value.map(|value| value.0)));
         assert_eq!(found, [Some(Some(3)), Some(None), Some(Some(4)), None]);
     }
 }

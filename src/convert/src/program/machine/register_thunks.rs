@@ -1,6 +1,7 @@
 //! Thunks of x86 that go where a register points: `call __llvm_retpoline_r11` is a call through R11.
 
 use super::reader::{Machine, RegisterThunks};
+use crate::model::ImageAddr;
 use crate::toolchain::functions::register_thunk;
 
 const WIDE: [&[u8]; 16] = [
@@ -20,7 +21,7 @@ impl Machine<'_, '_> {
                 let number = WIDE.iter().position(|name| *name == register);
                 let number = number.or_else(|| NARROW.iter().position(|name| *name == register));
                 let number = number.map(|number| number as u8);
-                let known = thunks.entry(symbol.address).or_insert(number);
+                let known = thunks.entry(ImageAddr(symbol.address)).or_insert(number);
                 *known = known.filter(|known| Some(*known) == number);
             }
             thunks

@@ -1,6 +1,9 @@
 //! Follows the values of registers along the code of one function, to the calls through a word of a table.
 
+use std::collections::BTreeMap;
+
 use crate::diagnostics::Cap;
+use crate::model::ImageAddr;
 use crate::program::machine::limits::MAX_JOINS;
 
 /// The calls of a function through a word of a table.
@@ -14,7 +17,7 @@ pub(crate) struct SlotCalls {
 /// A call through a word of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct SlotCall {
-    pub(crate) return_addr: u64,
+    pub(crate) return_addr: ImageAddr,
     pub(crate) slot: u16,
     /// The code loads the table's address from the first word of an object.
     pub(crate) by_object: bool,
@@ -149,6 +152,7 @@ impl Follower {
     #[inline]
     pub(super) fn arrive(&mut self, address: u64) {
         while let Some((place, state)) = self.joins.take_until(address) {
+            // A jump may lead between two instructions, where other instructions are hidden. That is no way to this one.
             if place == address {
                 match self.ended {
                     true => self.state = *state,
@@ -182,7 +186,7 @@ impl Follower {
             }
             Effect::Call(held, by_register) => {
                 if let Some(CalledWord { slot, by_object }) = held.and_then(|held| held.called(self.width)) {
-                    self.found.push(SlotCall { return_addr: next, slot, by_object, by_register });
+                    self.found.push(SlotCall { return_addr: ImageAddr(next), slot, by_object, by_register });
                 }
                 self.forget(!self.kept);
             }
@@ -208,8 +212,8 @@ impl Follower {
 /// The values of registers at the targets of forward jumps, until the code is read up to them.
 #[derive(Default)]
 struct Joins {
-    /// The targets from the last on, each with the index of its values: the next target is the last element.
-    targets: Vec<(u64, usize)>,
+    /// The targets, each with the index of its values.
+    targets: BTreeMap<u64, usize>,
     states: Vec<State>,
     /// Indexes of values whose target was taken.
     free: Vec<usize>,
@@ -218,13 +222,12 @@ struct Joins {
 impl Joins {
     /// Merges values into those at a target. False if there are too many targets.
     fn add(&mut self, target: u64, state: &State) -> bool {
-        if self.targets.len() >= MAX_JOINS {
-            return false;
-        }
-        let at = self.targets.partition_point(|known| known.0 > target);
-        if let Some(&(_, index)) = self.targets.get(at).filter(|known| known.0 == target) {
+        if let Some(&index) = self.targets.get(&target) {
             keep_agreed(&mut self.states[index], state);
             return true;
+        }
+        if self.targets.len() >= MAX_JOINS {
+            return false;
         }
         let index = match self.free.pop() {
             Some(index) => {
@@ -236,14 +239,15 @@ impl Joins {
                 self.states.len() - 1
             }
         };
-        self.targets.insert(at, (target, index));
+        self.targets.insert(target, index);
         true
     }
 
     /// Takes the next target, if it is not after an address.
     #[inline]
     fn take_until(&mut self, address: u64) -> Option<(u64, &State)> {
-        let (target, index) = self.targets.pop_if(|next| next.0 <= address)?;
+        let next = self.targets.first_entry().filter(|next| *next.key() <= address)?;
+        let (target, index) = next.remove_entry();
         self.free.push(index);
         Some((target, &self.states[index]))
     }
@@ -306,5 +310,7 @@ mod tests {
         let mut joins = Joins::default();
         assert!((0..MAX_JOINS as u64).all(|target| joins.add(target, &state(0))));
         assert!(!joins.add(MAX_JOINS as u64, &state(0)));
+        // A further jump to a known target needs no room.
+        assert!(joins.add(MAX_JOINS as u64 - 1, &state(0)));
     }
 }

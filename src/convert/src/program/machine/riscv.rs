@@ -56,6 +56,7 @@ pub(super) fn decode(bytes: &[u8], address: u64, wide: bool) -> Option<Inst> {
     let long = |len: usize| bytes.get(..len).map(|_| Inst::of(len, Op::Other));
     match half {
         _ if half & 3 != 3 => Some(short(half, address, wide)),
+        // The low bits of the first 16 give the length, also of instructions that no extension has yet (volume 1, 1.5).
         _ if half & 0x1c != 0x1c => Some(whole(u32::from_le_bytes(*bytes.first_chunk()?), address)),
         _ if half & 0x3f == 0x1f => long(6),
         _ if half & 0x7f == 0x3f => long(8),
@@ -85,6 +86,7 @@ fn whole(word: u32, address: u64) -> Inst {
             let by = field(word, 31, 1, 12) | field(word, 7, 1, 11) | field(word, 25, 6, 5);
             return Inst::conditional(4, Op::Jump(at(signed(by | field(word, 8, 4, 1), 13))));
         }
+        // The width is in the low two bits of the third field; the bit above them says that the load zero-extends.
         0x03 => Op::load(to, place(immediate)),
         // Loads and stores of vectors have other widths.
         0x07 if (1..=4).contains(&third) => Op::load(to + VECTORS, place(immediate)),
@@ -158,9 +160,11 @@ fn short(half: u32, address: u64, wide: bool) -> Inst {
             Place::based(high, if wide { double_at } else { word_at }, if wide { 8 } else { 4 }),
         ),
         (1, 0) => added(to, to, immediate),
+        // C.ADDIW of 64-bit processors has the place of C.JAL of 32-bit ones.
         (1, 1) if wide => Op::write(to),
         (1, 1) => Op::Call(at(jump_by())),
         (1, 2) => Op::constant(to, immediate.cast_unsigned()),
+        // C.ADDI16SP has the place that C.LUI of the stack pointer would have.
         (1, 3) if to == STACK => Op::Add { to, from: to, by: 0 },
         (1, 3) => Op::constant(to, (immediate << 12).cast_unsigned()),
         (1, 4) => Op::write(high),
@@ -179,6 +183,7 @@ fn short(half: u32, address: u64, wide: bool) -> Inst {
             (0, _, 0) => Op::Jump(Goal::Register(to, 0)),
             (0, ..) => Op::Move { to, from: b },
             (_, 0, 0) => Op::Nothing, // EBREAK
+            // C.JALR always stores the return address in `ra`.
             (_, _, 0) => Op::Call(Goal::Register(to, 0)),
             _ => Op::Sum { to, from: [to, b] },
         },

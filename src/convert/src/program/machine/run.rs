@@ -5,6 +5,7 @@ use std::ops::Range;
 use super::flow::{Flow, Hop, Target};
 use super::inst::{Convention, Frame, Goal, Inst, Op, Values};
 use super::{aarch64, arm, riscv};
+use crate::model::ImageAddr;
 
 /// An instruction set.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -45,6 +46,7 @@ impl InstRun<'_> {
         while at < self.bytes.len() {
             let (rest, address) = (&self.bytes[at..], self.start.wrapping_add(at as u64));
             let Some(inst) = self.mode.decode(rest, address, &mut block) else {
+                // With fewer bytes than the longest instruction has, one is cut off at the end. With more, its length is unknown.
                 return rest.len() < MAX_INSTRUCTION;
             };
             see(address, inst);
@@ -97,6 +99,7 @@ fn by_values(
     let mut found = Vec::new();
     let mut joins = joins.iter().peekable();
     for run in runs {
+        // Between two runs are data, and no code runs on over these.
         values.forget();
         run.each(|address, inst| {
             while joins.next_if(|join| **join <= address).is_some() {
@@ -128,12 +131,12 @@ pub(super) fn flows(runs: &[InstRun<'_>], code: Range<u64>, mut values: Values<'
 pub(super) fn calls(
     runs: &[InstRun<'_>],
     code: Range<u64>,
-    entries: &[u64],
+    entries: &[ImageAddr],
     mut values: Values<'_>,
-) -> Option<Vec<(u64, Target)>> {
+) -> Option<Vec<(ImageAddr, Target)>> {
     let Straight { mut flows, mut joins, needs_values } = straight(runs, &code, &values)?;
     if needs_values {
-        joins.extend(entries);
+        joins.extend(entries.iter().map(|entry| entry.0));
         joins.sort_unstable();
         flows = by_values(runs, &joins, &mut values, false);
         // The branches of a `switch` begin anywhere.
@@ -143,7 +146,7 @@ pub(super) fn calls(
         }
     }
     let calls = flows.into_iter().filter_map(|(next, flow)| match flow {
-        Flow::Call(target) => Some((next, target)),
+        Flow::Call(target) => Some((ImageAddr(next), target)),
         _ => None,
     });
     Some(calls.collect())

@@ -26,7 +26,7 @@ use super::reader::{Machine, Processor, RegisterThunks};
 use super::register_values::{Effect, Follower, Held, SlotCalls, State};
 use super::run::{InstRun, Mode};
 use crate::diagnostics::Cap;
-use crate::model::AddressRange;
+use crate::model::{AddressRange, ImageAddr};
 
 /// Bytes read before a call at least: the code that loads the object, the arguments and the table's address.
 const BEFORE_CALL: u64 = 96;
@@ -35,14 +35,18 @@ impl Machine<'_, '_> {
     /// The calls of `code` that go through a word of a table; `code` begins with a function. There are none if the code is
     /// missing or not supported. `begins` returns the last known start of an instruction that is not after an
     /// address.
-    pub(crate) fn slot_calls(&self, code: AddressRange, begins: &dyn Fn(u64) -> u64) -> SlotCalls {
+    pub(crate) fn slot_calls(
+        &self,
+        code: AddressRange,
+        begins: &dyn Fn(ImageAddr) -> ImageAddr,
+    ) -> SlotCalls {
         let start = code.start;
-        let ReadPart { end, cut: rest } = ReadPart::of(code, MAX_SLOT_CODE);
+        let ReadPart { code, cut: rest } = ReadPart::of(code, MAX_SLOT_CODE);
         let found = match self.processor {
-            Some(Processor::X86 { wide }) => self
-                .bytes(start, end)
-                .map(|bytes| X86Code { bytes, start, wide, thunks: self.register_thunks() }.calls(begins)),
-            Some(Processor::AArch64) => self.runs(start, end).map(|runs| of_runs(&runs)),
+            Some(Processor::X86 { wide }) => self.bytes(code).map(|bytes| {
+                X86Code { bytes, start: start.0, wide, thunks: self.register_thunks() }.calls(begins)
+            }),
+            Some(Processor::AArch64) => self.runs(code).map(|runs| of_runs(&runs)),
             _ => None,
         };
         let Some(SlotCalls { calls, cut }) = found else { return SlotCalls::default() };
@@ -53,7 +57,7 @@ impl Machine<'_, '_> {
 /// The part of a function's code that is read.
 #[derive(Debug, PartialEq, Eq)]
 struct ReadPart {
-    end: u64,
+    code: AddressRange,
     /// The limit for which the rest is not read.
     cut: Option<Cap>,
 }
@@ -62,7 +66,7 @@ impl ReadPart {
     /// At most so many bytes of the code.
     fn of(code: AddressRange, most: u64) -> ReadPart {
         let end = code.end.min(code.start.saturating_add(most));
-        ReadPart { end, cut: (end < code.end).then_some(Cap::SlotCode) }
+        ReadPart { code: AddressRange::new(code.start, end), cut: (end < code.end).then_some(Cap::SlotCode) }
     }
 }
 
@@ -89,13 +93,17 @@ impl X86Code<'_> {
             let distance = self.bytes.get(at + 1..)?.first_chunk().map(|bytes| i32::from_le_bytes(*bytes))?;
             let next = self.start + at as u64 + 5;
             let target = next.wrapping_add_signed(i64::from(distance));
-            Some(self.thunks.contains_key(&if self.wide { target } else { target & 0xffff_ffff }))
+            Some(self.is_thunk(if self.wide { target } else { target & 0xffff_ffff }))
         };
         let both = memchr::memchr2_iter(0xe8, 0xff, self.bytes);
         Box::new(both.filter(move |at| match self.bytes[*at] {
             0xe8 => is_of_thunk(*at) == Some(true),
             _ => is_indirect(at),
         }))
+    }
+
+    fn is_thunk(&self, target: u64) -> bool {
+        self.thunks.contains_key(&ImageAddr(target))
     }
 
     fn decoder(&self) -> Decoder<'_> {
@@ -107,8 +115,10 @@ impl X86Code<'_> {
     }
 
     /// The calls. `begins`: see [`Machine::slot_calls`].
-    fn calls(&self, begins: &dyn Fn(u64) -> u64) -> SlotCalls {
+    fn calls(&self, begins: &dyn Fn(ImageAddr) -> ImageAddr) -> SlotCalls {
         let start = self.start;
+        // Without the targets of backward jumps, since not all code is read. The word is in the call instruction and the
+        // same on every way; that an object holds the table is only likely.
         let (mut decoder, mut follower) = (self.decoder(), self.follower(Vec::new()));
         let mut info = InstructionInfoFactory::new();
         let mut now = Instruction::default();
@@ -116,7 +126,7 @@ impl X86Code<'_> {
         let mut unread = Some(start);
         for at in self.indirect_calls() {
             let call = start + at as u64;
-            let from = begins(call.saturating_sub(BEFORE_CALL)).clamp(start, call);
+            let from = begins(ImageAddr(call.saturating_sub(BEFORE_CALL))).0.clamp(start, call);
             if unread.is_some_and(|unread| from < unread) {
                 continue;
             }
@@ -153,11 +163,11 @@ impl X86Code<'_> {
             match now.flow_control() {
                 FlowControl::UnconditionalBranch | FlowControl::ConditionalBranch => {
                     back.extend(Some(now.near_branch_target()).filter(|to| *to <= now.ip()));
-                    indirect |= self.thunks.contains_key(&now.near_branch_target());
+                    indirect |= self.is_thunk(now.near_branch_target());
                 }
                 FlowControl::IndirectBranch => indirect = true,
                 FlowControl::IndirectCall if !now.is_ip_rel_memory_operand() => last_call = Some(now.ip()),
-                FlowControl::Call if self.thunks.contains_key(&now.near_branch_target()) => {
+                FlowControl::Call if self.is_thunk(now.near_branch_target()) => {
                     last_call = Some(now.ip());
                 }
                 _ if now.is_invalid() => return SlotCalls::default(),
@@ -184,7 +194,9 @@ impl X86Code<'_> {
     /// The effect of an instruction.
     fn step(&self, now: &Instruction, state: &State, info: &mut InstructionInfoFactory) -> Effect {
         match now.flow_control() {
-            FlowControl::Call if let Some(register) = self.thunks.get(&now.near_branch_target()) => {
+            FlowControl::Call
+                if let Some(register) = self.thunks.get(&ImageAddr(now.near_branch_target())) =>
+            {
                 Effect::Call(register.map(|register| state[usize::from(register)]), true)
             }
             _ => x86_step(now, state, self.wide, info),
@@ -321,7 +333,7 @@ fn of_runs(runs: &[InstRun<'_>]) -> SlotCalls {
                         Goal::To(to) => Some(to),
                         _ => None,
                     };
-                    // `inst` does not distinguish conditional jumps: the code after one may be reached from it.
+                    // Every jump counts as conditional: the code after one may be reached from it.
                     Effect::Jump { to, ends: false }
                 }
                 Op::Return => Effect::Jump { to: None, ends: true },
@@ -353,12 +365,14 @@ fn of_runs(runs: &[InstRun<'_>]) -> SlotCalls {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::program::machine::limits::MAX_JOINS;
     use crate::program::machine::register_values::SlotCall;
 
     /// The calls of code at 0x1000, with a thunk for R11 at 0x900 and one of which the register is not known at 0x940.
     fn of_x86(bytes: &[u8], begins: &dyn Fn(u64) -> u64) -> Vec<SlotCall> {
-        let thunks = RegisterThunks::from_iter([(0x900, Some(11)), (0x940, None)]);
-        let found = X86Code { bytes, start: 0x1000, wide: true, thunks: &thunks }.calls(begins);
+        let thunks = RegisterThunks::from_iter([(ImageAddr(0x900), Some(11)), (ImageAddr(0x940), None)]);
+        let code = X86Code { bytes, start: 0x1000, wide: true, thunks: &thunks };
+        let found = code.calls(&|address| ImageAddr(begins(address.0)));
         assert_eq!(found.cut, None);
         found.calls
     }
@@ -367,7 +381,7 @@ mod tests {
     fn slots(bytes: &[u8]) -> Vec<(u64, u16, bool)> {
         of_x86(bytes, &|_| 0)
             .into_iter()
-            .map(|call| (call.return_addr - 0x1000, call.slot, call.by_object))
+            .map(|call| (call.return_addr.0 - 0x1000, call.slot, call.by_object))
             .collect()
     }
 
@@ -462,10 +476,12 @@ mod tests {
 
     #[test]
     fn the_rest_of_long_code_is_reported() {
-        let of = |start, end| ReadPart::of(AddressRange { start, end }, 0x40);
-        assert_eq!(of(0x1000, 0x1040), ReadPart { end: 0x1040, cut: None });
-        assert_eq!(of(0x1000, 0x1041), ReadPart { end: 0x1040, cut: Some(Cap::SlotCode) });
-        assert_eq!(of(u64::MAX - 0x10, u64::MAX), ReadPart { end: u64::MAX, cut: None });
+        let code = |start, end| AddressRange::new(ImageAddr(start), ImageAddr(end));
+        let of = |start, end| ReadPart::of(code(start, end), 0x40);
+        assert_eq!(of(0x1000, 0x1040), ReadPart { code: code(0x1000, 0x1040), cut: None });
+        assert_eq!(of(0x1000, 0x1041), ReadPart { code: code(0x1000, 0x1040), cut: Some(Cap::SlotCode) });
+        let last = code(u64::MAX - 0x10, u64::MAX);
+        assert_eq!(ReadPart::of(last, 0x40), ReadPart { code: last, cut: None });
     }
 
     #[test]
@@ -482,10 +498,10 @@ mod tests {
             code.extend(call);
             code.extend(vec![0x90; 12 * jumps as usize]);
             X86Code { bytes: &code, start: 0x1000, wide: true, thunks: &RegisterThunks::default() }
-                .calls(&|_| 0)
+                .calls(&|_| ImageAddr(0))
         };
-        let few = of(512);
+        let few = of(MAX_JOINS as i32);
         assert_eq!((few.calls.len(), few.cut), (1, None));
-        assert_eq!(of(513), SlotCalls { calls: Vec::new(), cut: Some(Cap::SlotJumps) });
+        assert_eq!(of(MAX_JOINS as i32 + 1), SlotCalls { calls: Vec::new(), cut: Some(Cap::SlotJumps) });
     }
 }

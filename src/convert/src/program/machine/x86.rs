@@ -12,6 +12,7 @@ use iced_x86::{
 };
 
 use super::flow::{Flow, Hop, Target};
+use crate::model::ImageAddr;
 
 /// Instructions before a jump that are searched for the load from its table.
 const WINDOW: usize = 8;
@@ -59,7 +60,8 @@ pub(super) fn flows(bytes: &[u8], start: u64, wide: bool) -> Option<Vec<Flow>> {
     }
     let is_whole = |flow: &Flow| match *flow {
         Flow::Jump(Target::To(to)) => {
-            let at = to.wrapping_sub(start);
+            // A jump out of the code may go to any byte.
+            let at = to.0.wrapping_sub(start);
             at >= bytes.len() as u64 || begins[(at / 64) as usize] >> (at % 64) & 1 != 0
         }
         _ => true,
@@ -68,19 +70,18 @@ pub(super) fn flows(bytes: &[u8], start: u64, wide: bool) -> Option<Vec<Flow>> {
 }
 
 /// The calls of code at `start`: where each returns to, and where it goes; `None` where not all of it is instructions.
-pub(super) fn calls(bytes: &[u8], start: u64, wide: bool) -> Option<Vec<(u64, Target)>> {
+pub(super) fn calls(bytes: &[u8], start: u64, wide: bool) -> Option<Vec<(ImageAddr, Target)>> {
     let mut calls = Vec::new();
     for now in &mut decoder(bytes, start, wide) {
         if now.is_invalid() {
             return None;
         }
-        match now.flow_control() {
-            FlowControl::Call => calls.push((now.next_ip(), near(&now))),
-            FlowControl::IndirectCall => {
-                calls.push((now.next_ip(), in_memory(&now, wide).unwrap_or(Target::Anywhere)));
-            }
-            _ => {}
-        }
+        let target = match now.flow_control() {
+            FlowControl::Call => near(&now),
+            FlowControl::IndirectCall => in_memory(&now, wide).unwrap_or(Target::Anywhere),
+            _ => continue,
+        };
+        calls.push((ImageAddr(now.next_ip()), target));
     }
     Some(calls)
 }
@@ -89,7 +90,7 @@ pub(super) fn calls(bytes: &[u8], start: u64, wide: bool) -> Option<Vec<(u64, Ta
 fn near(now: &Instruction) -> Target {
     match now.op0_kind() {
         OpKind::NearBranch16 | OpKind::NearBranch32 | OpKind::NearBranch64 => {
-            Target::To(now.near_branch_target())
+            Target::To(ImageAddr(now.near_branch_target()))
         }
         _ => Target::Anywhere,
     }
@@ -102,13 +103,13 @@ fn in_memory(now: &Instruction, wide: bool) -> Option<Target> {
         return None;
     }
     if now.is_ip_rel_memory_operand() {
-        return Some(Target::Through(now.ip_rel_memory_address()));
+        return Some(Target::Through(ImageAddr(now.ip_rel_memory_address())));
     }
     let segment = now.has_segment_prefix() && matches!(now.segment_prefix(), Register::FS | Register::GS);
     if now.memory_base() != Register::None || segment {
         return None;
     }
-    let address = displacement(now, wide);
+    let address = ImageAddr(displacement(now, wide));
     match now.memory_index() {
         Register::None if !wide => Some(Target::Through(address)),
         Register::None => None,
@@ -153,12 +154,17 @@ pub(super) fn call_before(last: &[u8], seven: Option<&[u8]>, return_addr: u64, w
         return None;
     }
     let target = return_addr.wrapping_add_signed(i32::from_le_bytes([a, b, c, d]).into());
-    Some(Target::To(if wide { target } else { target & u64::from(u32::MAX) }))
+    Some(Target::To(ImageAddr(if wide { target } else { target & u64::from(u32::MAX) })))
 }
 
 /// The target of code at `start` that only jumps, as a stub does. `table`: the address that slots are counted from in
 /// 32-bit mode.
-pub(super) fn hop(bytes: &[u8], start: u64, wide: bool, table: impl Fn() -> Option<u64>) -> Option<Hop> {
+pub(super) fn hop(
+    bytes: &[u8],
+    start: u64,
+    wide: bool,
+    table: impl Fn() -> Option<ImageAddr>,
+) -> Option<Hop> {
     for now in &mut decoder(bytes, start, wide) {
         match now.mnemonic() {
             Mnemonic::Endbr64 | Mnemonic::Endbr32 => {}
@@ -166,19 +172,19 @@ pub(super) fn hop(bytes: &[u8], start: u64, wide: bool, table: impl Fn() -> Opti
             Mnemonic::Mov if now.op0_kind() == OpKind::Register && is_constant(now.op1_kind()) => {}
             // A jump to a retpoline, which jumps to the address in R11.
             Mnemonic::Mov if now.is_ip_rel_memory_operand() && now.op0_register() == Register::R11 => {
-                return Some(Hop::Through(now.ip_rel_memory_address()));
+                return Some(Hop::Through(ImageAddr(now.ip_rel_memory_address())));
             }
             Mnemonic::Jmp => {
                 return match in_memory(&now, wide) {
                     Some(Target::Through(slot)) => Some(Hop::Through(slot)),
                     Some(_) => None,
-                    None if now.is_jmp_short_or_near() => Some(Hop::To(now.near_branch_target())),
+                    None if now.is_jmp_short_or_near() => Some(Hop::To(ImageAddr(now.near_branch_target()))),
                     None if !wide
                         && now.memory_base() == Register::EBX
                         && now.memory_index() == Register::None =>
                     {
-                        let slot = table()?.wrapping_add(displacement(&now, wide));
-                        Some(Hop::Through(slot & u64::from(u32::MAX)))
+                        let slot = table()?.0.wrapping_add(displacement(&now, wide));
+                        Some(Hop::Through(ImageAddr(slot & u64::from(u32::MAX))))
                     }
                     None => None,
                 };
@@ -397,11 +403,11 @@ mod tests {
         // jmp *0x402230(,%eax,4), and with 64 bits and times 8
         assert_eq!(
             one(&[0xff, 0x24, 0x85, 0x30, 0x22, 0x40, 0], false),
-            Some(vec![Target::TableAt(0x40_2230, 4)])
+            Some(vec![Target::TableAt(ImageAddr(0x40_2230), 4)])
         );
         assert_eq!(
             one(&[0xff, 0x24, 0xc5, 0x30, 0x22, 0x40, 0], true),
-            Some(vec![Target::TableAt(0x40_2230, 8)])
+            Some(vec![Target::TableAt(ImageAddr(0x40_2230), 8)])
         );
         // Without an index; on a base; an absolute one; a far one
         for code in
@@ -409,27 +415,30 @@ mod tests {
         {
             assert_eq!(one(code, true), Some(vec![Target::Anywhere]), "{code:x?}");
         }
-        assert_eq!(one(&[0xff, 0x25, 0, 0x10, 0, 0], false), Some(vec![Target::Through(0x1000)]));
-        assert_eq!(one(&[0xff, 0x25, 0xfa, 0, 0, 0], true), Some(vec![Target::Through(0x1100)]));
+        assert_eq!(one(&[0xff, 0x25, 0, 0x10, 0, 0], false), Some(vec![Target::Through(ImageAddr(0x1000))]));
+        assert_eq!(one(&[0xff, 0x25, 0xfa, 0, 0, 0], true), Some(vec![Target::Through(ImageAddr(0x1100))]));
     }
 
     #[test]
     fn jumps_and_calls_and_returns() {
         // jrcxz; mov %rbp, 0xc2e0(%rip)
         let code = [0xe3, 0x10, 0x48, 0x89, 0x2d, 0xe0, 0xc2, 0, 0];
-        assert_eq!(flows(&code, 0x1000, true).unwrap(), [Flow::Jump(Target::To(0x1012))]);
+        assert_eq!(flows(&code, 0x1000, true).unwrap(), [Flow::Jump(Target::To(ImageAddr(0x1012)))]);
         // push %rax; call; pop %rcx; ret
         let code = [0x50, 0xe8, 0, 0, 0, 0, 0x59, 0xc3];
-        assert_eq!(flows(&code, 0x1000, true).unwrap(), [Flow::Call(Target::To(0x1006)), Flow::Return]);
+        assert_eq!(
+            flows(&code, 0x1000, true).unwrap(),
+            [Flow::Call(Target::To(ImageAddr(0x1006))), Flow::Return]
+        );
         // call *slot(%rip); call *%rax
         let code = [0xff, 0x15, 0xfa, 0x1f, 0, 0, 0xff, 0xd0];
         assert_eq!(
             flows(&code, 0x1000, true).unwrap(),
-            [Flow::Call(Target::Through(0x3000)), Flow::Call(Target::Anywhere)]
+            [Flow::Call(Target::Through(ImageAddr(0x3000))), Flow::Call(Target::Anywhere)]
         );
         // call; mov %eax,%ebx; mov $1,%eax; int $0x80
         let start = [0xe8, 0, 0, 0, 0, 0x89, 0xc3, 0xb8, 1, 0, 0, 0, 0xcd, 0x80];
-        assert_eq!(flows(&start, 0x1000, false).unwrap(), [Flow::Call(Target::To(0x1005))]);
+        assert_eq!(flows(&start, 0x1000, false).unwrap(), [Flow::Call(Target::To(ImageAddr(0x1005)))]);
     }
 
     /// The instruction before a return address is a call; one form of it ends like another.
@@ -437,8 +446,8 @@ mod tests {
     fn calls_before_return_addresses() {
         let call = [0x90, 0x90, 0xe8, 0xfb, 0x0f, 0, 0];
         let before = |seven: &[u8; 7]| call_before(&seven[2..], Some(seven), 0x1000, true);
-        assert_eq!(before(&call), Some(Target::To(0x1ffb)));
-        assert_eq!(call_before(&call[2..], None, 0x1000, true), Some(Target::To(0x1ffb)));
+        assert_eq!(before(&call), Some(Target::To(ImageAddr(0x1ffb))));
+        assert_eq!(call_before(&call[2..], None, 0x1000, true), Some(Target::To(ImageAddr(0x1ffb))));
         // call *0x10(%rax), call *0xffb(%rax,%rbp,8)
         assert_eq!(before(&[0x90, 0x90, 0x90, 0x90, 0xff, 0x50, 0x10]), Some(Target::Anywhere));
         assert_eq!(before(&[0xff, 0x94, 0xe8, 0xfb, 0x0f, 0, 0]), None);
@@ -532,23 +541,29 @@ mod tests {
 
     #[test]
     fn stubs() {
-        let table = || Some(0x3000);
+        let table = || Some(ImageAddr(0x3000));
         let wide = |bytes: &[u8]| hop(bytes, 0x1000, true, table);
         let slot = [0xff, 0x25, 0xfa, 0x1f, 0, 0];
-        assert_eq!(wide(&slot), Some(Hop::Through(0x3000)));
+        assert_eq!(wide(&slot), Some(Hop::Through(ImageAddr(0x3000))));
         // endbr64; mold's index; bnd
-        assert_eq!(wide(&[&[0xf3, 0x0f, 0x1e, 0xfa][..], &slot].concat()), Some(Hop::Through(0x3004)));
-        assert_eq!(wide(&[&[0x41, 0xbb, 1, 0, 0, 0][..], &slot].concat()), Some(Hop::Through(0x3006)));
-        assert_eq!(wide(&[&[0xf2][..], &slot].concat()), Some(Hop::Through(0x3001)));
+        assert_eq!(
+            wide(&[&[0xf3, 0x0f, 0x1e, 0xfa][..], &slot].concat()),
+            Some(Hop::Through(ImageAddr(0x3004)))
+        );
+        assert_eq!(
+            wide(&[&[0x41, 0xbb, 1, 0, 0, 0][..], &slot].concat()),
+            Some(Hop::Through(ImageAddr(0x3006)))
+        );
+        assert_eq!(wide(&[&[0xf2][..], &slot].concat()), Some(Hop::Through(ImageAddr(0x3001))));
         // lld's retpolines: mov slot(%rip), %r11
-        assert_eq!(wide(&[0x4c, 0x8b, 0x1d, 0xf9, 0x1f, 0, 0]), Some(Hop::Through(0x3000)));
-        assert_eq!(wide(&[0xe9, 0xfb, 0x0f, 0, 0]), Some(Hop::To(0x2000)));
-        assert_eq!(wide(&[0xeb, 0x0e]), Some(Hop::To(0x1010)));
+        assert_eq!(wide(&[0x4c, 0x8b, 0x1d, 0xf9, 0x1f, 0, 0]), Some(Hop::Through(ImageAddr(0x3000))));
+        assert_eq!(wide(&[0xe9, 0xfb, 0x0f, 0, 0]), Some(Hop::To(ImageAddr(0x2000))));
+        assert_eq!(wide(&[0xeb, 0x0e]), Some(Hop::To(ImageAddr(0x1010))));
         assert_eq!(wide(&[0x90, 0xeb, 0x0e]), None);
         assert_eq!(wide(&slot[..5]), None);
         let narrow = |bytes: &[u8]| hop(bytes, 0x1000, false, table);
-        assert_eq!(narrow(&[0xff, 0x25, 0, 0x40, 0, 0]), Some(Hop::Through(0x4000)));
-        assert_eq!(narrow(&[0xff, 0xa3, 0x10, 0, 0, 0]), Some(Hop::Through(0x3010)));
+        assert_eq!(narrow(&[0xff, 0x25, 0, 0x40, 0, 0]), Some(Hop::Through(ImageAddr(0x4000))));
+        assert_eq!(narrow(&[0xff, 0xa3, 0x10, 0, 0, 0]), Some(Hop::Through(ImageAddr(0x3010))));
     }
 
     /// Any bytes are read to their end, or to the first that are no instruction.
@@ -568,7 +583,7 @@ mod tests {
                 let found = flows(&code, start, wide).map_or(0, |found| found.len());
                 assert!(found <= code.len());
                 only_passes_on(&code, start, wide);
-                hop(&code, start, wide, || Some(u64::MAX));
+                hop(&code, start, wide, || Some(ImageAddr(u64::MAX)));
             }
         }
     }

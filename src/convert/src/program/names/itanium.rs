@@ -64,13 +64,13 @@ const CALL: &[u8] = b"operator()";
 pub(super) fn is_named(symbol: &[u8], name: &[u8]) -> bool {
     match source_name(symbol) {
         Some(own) => own == name,
-        None => structor_name(symbol).or_else(|| local_name(symbol)).is_some_and(|own| own == name),
+        None => structor_name(symbol).or_else(|| name_in_text(symbol)).is_some_and(|own| own == name),
     }
 }
 
 /// The plain name of the function in an Itanium name, without template arguments.
 pub(crate) fn own_name(symbol: &[u8]) -> Option<Cow<'_, [u8]>> {
-    let own = || structor_name(symbol).or_else(|| local_name(symbol));
+    let own = || structor_name(symbol).or_else(|| name_in_text(symbol));
     source_name(symbol).map(Cow::Borrowed).or_else(|| own().map(Cow::Owned))
 }
 
@@ -80,7 +80,8 @@ fn may_be_plain_name(symbol: &[u8], plain: &[u8]) -> bool {
     match own_component(whole_name(symbol)) {
         Some(Component::Plain(name) | Component::Constructor(name)) => name == plain,
         Some(Component::Destructor(name)) => plain.strip_prefix(b"~") == Some(name),
-        None => local_name(symbol).is_some_and(|own| own == plain),
+        // Nothing shows that a name that cannot be read is another.
+        None => name_in_text(symbol).map_or(has_own_name(symbol), |own| own == plain),
     }
 }
 
@@ -99,17 +100,19 @@ fn local_structor(whole: &[u8], own: &Component<'_>) -> Option<Vec<u8>> {
     }
 }
 
-/// The same for a function that is local to a function (`go` of `_ZZ1fvEN1S2goEi`, `operator()` of a lambda). The
-/// demangled text is read: the types in it show where the name of the enclosing function ends. `None` for
-/// constructors, which have several names.
-fn local_name(symbol: &[u8]) -> Option<Vec<u8>> {
-    let whole = Some(whole_name(symbol)).filter(|name| name.starts_with(b"_ZZ"))?;
-    let text = demangle(whole)?;
+/// The same for a function that is local to a function (`go` of `_ZZ1fvEN1S2goEi`, `operator()` of a lambda), and for a name with
+/// arguments that [`own_component`] does not read. The demangled text is read: the types in it show where the name of the enclosing
+/// function ends. `None` for constructors, which have several names, and for other names than those of functions (`_ZTV1A`).
+fn name_in_text(symbol: &[u8]) -> Option<Vec<u8>> {
+    let is_read =
+        |name: &[u8]| name.starts_with(b"_ZZ") || (has_own_name(name) && own_component(name).is_none());
+    let text = demangle(Some(whole_name(symbol)).filter(|name| is_read(name))?)?;
     let text = text.as_bytes();
     // The parameter list, and the qualifiers after it.
     let end = text.iter().rposition(|byte| *byte == b')')?;
     let before = &text[..opening(&text[..=end])?];
-    let (rest, own) = last_component(before)?;
+    // The result of a template stands before its name: `int scale<3>(int)`.
+    let (rest, own) = last_component(before).or_else(|| Some((b"".as_slice(), last_word(before)?)))?;
     let own = plain_base(own);
     let (_, class) = last_component(rest).unwrap_or((b"", rest));
     (!own.is_empty() && !own.starts_with(b"~") && own != plain_base(class)).then(|| own.to_vec())
@@ -132,6 +135,25 @@ pub(crate) fn enclosing(symbol: &[u8]) -> Option<Vec<Vec<u8>>> {
 
 /// Places tried as the end of an enclosing function's name.
 const MAX_ENDS: usize = 64;
+
+/// True for the Itanium name of a function, as far as its first letters show that: not of a thunk or a table (`_ZTV1A`).
+fn has_own_name(name: &[u8]) -> bool {
+    matches!(name, [b'_', b'Z', b'N' | b'L' | b'S' | b'Z' | b'0'..=b'9', ..])
+}
+
+/// The text behind the last space outside of brackets.
+fn last_word(text: &[u8]) -> Option<&[u8]> {
+    let mut depth = 0_isize;
+    let space = text.iter().rposition(|byte| {
+        match byte {
+            b'>' | b')' | b'}' | b']' => depth += 1,
+            b'<' | b'(' | b'{' | b'[' => depth -= 1,
+            _ => {}
+        }
+        depth == 0 && *byte == b' '
+    });
+    text.get(space? + 1..)
+}
 
 /// The position of the bracket that the last byte of a text closes.
 fn opening(text: &[u8]) -> Option<usize> {
@@ -203,10 +225,13 @@ pub(super) fn own_component_at(name: &[u8]) -> Option<(Component<'_>, usize)> {
             }
             b'I' if nested && last.is_some() => at = after_arguments(rest, at + 1)?,
             b'S' => at = after_substitution(rest, at)?,
+            // `cl` is `operator()` (5.1.3): the function of a lambda.
             b'c' if rest.get(at + 1) == Some(&b'l') => {
                 last = Some(CALL);
                 at += 2;
             }
+            // An ABI tag (`4nameB5cxx11`, of a function that returns a `std::string`) is no component: the name before
+            // it stays.
             b'B' if last.is_some() => at = counted(rest, at + 1).end,
             b'E' if nested => return last.map(|name| (Component::Plain(name), at + 2)),
             kind @ (b'C' | b'D') if nested => {
@@ -223,6 +248,8 @@ pub(super) fn own_component_at(name: &[u8]) -> Option<(Component<'_>, usize)> {
 /// The position after the template arguments that begin here (Itanium C++ ABI 5.1.5).
 fn after_arguments(name: &[u8], mut at: usize) -> Option<usize> {
     let mut depth = 1;
+    // Values whose type is open: the depth around the type.
+    let mut values = Vec::new();
     while depth > 0 {
         at = match name.get(at)? {
             b'1'..=b'9' => counted(name, at).end,
@@ -232,22 +259,46 @@ fn after_arguments(name: &[u8], mut at: usize) -> Option<usize> {
             }
             b'E' => {
                 depth -= 1;
-                at + 1
+                match values.pop_if(|begun| *begun == depth) {
+                    Some(_) => after_value(name, at + 1)?,
+                    None => at + 1,
+                }
             }
-            // A value of a built-in type.
-            b'L' if name.get(at + 1)?.is_ascii_lowercase() => {
-                at + 1 + name[at..].iter().position(|byte| *byte == b'E')?
-            }
+            // A value: of a built-in type, of an enumeration, or the address of a function or variable (`L_Z1fvE`).
+            b'L' => match name.get(at + 1)? {
+                b'1'..=b'9' => after_value(name, counted(name, at + 1).end)?,
+                b'S' => after_value(name, after_substitution(name, at + 1)?)?,
+                b'N' => {
+                    values.push(depth);
+                    at + 1
+                }
+                b'_' if name.get(at + 2) == Some(&b'Z') => {
+                    depth += 1;
+                    at + 3
+                }
+                byte if byte.is_ascii_lowercase() => after_value(name, at)?,
+                _ => return None,
+            },
+            // The bounds of an array: `A5_i`.
+            b'A' => at + 1 + name[at..].iter().position(|byte| *byte == b'_')?,
             b'S' => after_substitution(name, at)?,
             b'T' => at + 1 + name[at..].iter().position(|byte| *byte == b'_')?,
+            // `nullptr_t`, the character types, `auto`, `decltype(auto)`, and a pack. More text follows the others:
+            // vectors (`Dv`), `decltype` (`DT`).
             b'D' if matches!(name.get(at + 1)?, b'p' | b'n' | b'i' | b's' | b'u' | b'a' | b'c') => at + 2,
-            b'P' | b'R' | b'O' | b'K' | b'V' => at + 1,
+            b'P' | b'R' | b'O' | b'K' | b'V' | b'M' => at + 1,
+            // A vendor's type: a name follows, and perhaps arguments.
             b'u' => return None,
             byte if byte.is_ascii_lowercase() => at + 1,
             _ => return None,
         };
     }
     Some(at)
+}
+
+/// The position after the digits of a value and the `E` that ends it.
+fn after_value(name: &[u8], at: usize) -> Option<usize> {
+    Some(at + 1 + name.get(at..)?.iter().position(|byte| *byte == b'E')?)
 }
 
 /// The position after a substitution (`S_`, `S1A_`, `St`; Itanium C++ ABI 5.1.10).
@@ -348,7 +399,7 @@ pub(crate) fn own_spelling(symbol: &[u8]) -> Option<Cow<'_, [u8]>> {
     match own_component(whole) {
         Some(Component::Plain(name)) => Some(Cow::Borrowed(name)),
         Some(structor) => local_structor(whole, &structor).map(Cow::Owned),
-        None => local_name(whole).map(Cow::Owned),
+        None => name_in_text(whole).map(Cow::Owned),
     }
 }
 
@@ -456,6 +507,29 @@ mod tests {
             let found =
                 own_spelling(symbol.as_bytes()).map(|name| String::from_utf8(name.into_owned()).unwrap());
             assert_eq!(found.as_deref(), expected, "{symbol}");
+        }
+    }
+
+    #[test]
+    fn plain_names_of_mangled_functions() {
+        for (symbol, plain, expected) in [
+            ("_Z4areaRK6Square", "area", true),
+            ("_ZN5PaintIL5Color0EE3getEi", "get", true),
+            ("_ZN5PaintILN2ns5ColorE5EE3getEi", "get", true),
+            ("_ZN3BoxIA5_iE3getEi", "get", true),
+            ("_ZN3BoxIM1AFivEE3getEi", "get", true),
+            ("_ZN3BoxIXadL_ZN1A1fEvEEE3getEv", "get", true),
+            ("_Z5scaleIXsr3std7is_voidIT_EE5valueEEii", "scale", true),
+            ("_Z5scaleILi3EEii", "scale<3>", true),
+            ("_Z5scaleILi3EEii", "scale<4>", false),
+            ("_ZN5PaintIL5Color0EE3getEi", "paint", false),
+            ("_ZN1AC2Ev", "A", true),
+            // No name of a function; a name that nobody reads may be any.
+            ("_ZTV4area", "area", false),
+            ("_ZN4areaIu9__unknown", "volume", true),
+        ] {
+            let found = PlainName::new(plain.as_bytes()).may_be_of(symbol.as_bytes());
+            assert_eq!(found, expected, "{symbol} {plain}");
         }
     }
 

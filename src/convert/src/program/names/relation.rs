@@ -140,7 +140,7 @@ mod tests {
             ("S", "_ZZ1fvEN1S2goEi", Relation::Other),
             ("operator<", "_ZNK12_GLOBAL__N_11SltERKS0_", Relation::Other),
             ("f", "_ZN1aIiE", Relation::Other),
-            ("f", "_ZN1aIXadL_Z1gvEEE1fEv", Relation::Other),
+            ("f", "_ZN1aIXadL_Z1gvEEE1fEv", Relation::Mangled),
             ("f", "_ZL1gi1f", Relation::Other),
             ("f", "_ZN1f1gEv", Relation::Other),
             ("f", "_ZL9", Relation::Other),

@@ -99,10 +99,12 @@ impl MapReader<'_> {
 
     /// Reads one function's record.
     fn record(&mut self, without_version: bool) -> Result<MapRecord, Stop> {
+        // The old section type has neither a version byte nor a feature byte.
         let version = if without_version { 0 } else { self.byte()? };
         if version > NEWEST {
             return Err(Stop::Unknown(format!("version {version}, expected 0 to {NEWEST}")));
         }
+        // The features differ from record to record: clang 22 sets `CALL_ENDS` only for functions with calls.
         let features = match (without_version, version) {
             (true, _) => 0,
             (false, 5..) => self.fixed(2)? as u16,
@@ -134,8 +136,11 @@ impl MapReader<'_> {
         // Each block takes bytes of the section, so a wrong count ends with the section.
         let mut end = 0u64;
         for index in 0..count {
+            // Blocks got ids in version 2. Before that, the position was the id.
             let id = if version >= 2 { self.uleb32()? } else { u32::try_from(index).map_err(|_| SHORT)? };
             let offset = u64::from(self.uleb32()?);
+            // Since version 1 the offset counts from the end of the block before. In version 0 it counted from the start of the
+            // range.
             let start = if version >= 1 { end + offset } else { offset };
             let mut size = 0;
             if features & feature::CALL_ENDS != 0 {
@@ -145,6 +150,8 @@ impl MapReader<'_> {
                 }
                 record.counts.call_ends += calls;
             }
+            // An end of a call counts from the one before, and this number from the last of them: only the sum is the
+            // block's size.
             size += u64::from(self.uleb32()?);
             let flags = self.uleb32()?;
             if features & feature::HASHES != 0 {
@@ -180,6 +187,8 @@ impl MapReader<'_> {
             if features & feature::FREQUENCY != 0 {
                 self.uleb()?;
             }
+            // The frequency after linking is there even without `FREQUENCY`: LLVM writes it if there is any number for
+            // each block.
             if post_link {
                 self.uleb()?;
             }
@@ -238,7 +247,6 @@ pub(crate) fn read(
     map.finish(diagnostics)
 }
 
-/// The records read so far, in section order.
 /// The place of a function's record.
 #[derive(Clone, Copy)]
 struct RecordPlace {
@@ -248,6 +256,7 @@ struct RecordPlace {
     offset: u64,
 }
 
+/// The records read so far, in section order.
 #[derive(Default)]
 struct BlocksRead {
     /// Base address, blocks, function, and position of the range in the function's record.
@@ -278,10 +287,10 @@ impl BlocksRead {
             if blocks.is_empty() {
                 return true;
             }
-            let Some(code) = code.section(*base) else { return false };
+            let Some(code) = code.section(ImageAddr(*base)) else { return false };
             let blocks = &record.blocks[blocks.clone()];
             blocks.iter().all(|block| {
-                let end = block.start.0.checked_add(block.size.into());
+                let end = block.start.checked_add(block.size.into());
                 block.start.0 >= *base && end.is_some_and(|end| end <= code.end)
             })
         };

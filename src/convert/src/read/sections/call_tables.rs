@@ -80,6 +80,7 @@ pub(crate) fn read(
             }
         }
     }
+    // `of_unit` needs the calls of a unit side by side, but nothing orders the parts of a section by unit.
     tables.direct.sort_unstable();
     tables.direct.dedup();
     tables.slots.sort_unstable();
@@ -107,6 +108,7 @@ impl TableSection<'_, '_> {
         let end = self.bytes.len();
         let (len, width) = match self.number(4, end).ok_or_else(short)? {
             0xffff_ffff => (self.number(8, end).ok_or_else(short)?, 8),
+            // DWARF 5 7.2.2 reserves these lengths.
             len @ 0xffff_fff0.. => return Err(Damage::Section(format!("{len:#x} is no length"))),
             len => (len, 4),
         };
@@ -152,6 +154,8 @@ impl TableSection<'_, '_> {
             };
             let Some((value, after)) = uleb(self.bytes, after, end) else { return Err(call()) };
             self.at = after;
+            // The byte before the return address: a call that does not return may be the last instruction of its
+            // section.
             if !self.code.contains(address.wrapping_sub(1)) {
                 diagnostics.add(Kind::DeadCall, address, || {
                     format!(
@@ -199,10 +203,10 @@ fn uleb(bytes: &[u8], at: usize, end: usize) -> Option<(u64, usize)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::open::AddressRange;
+    use crate::model::AddressRange;
 
     fn code() -> CodeSections {
-        CodeSections { ranges: vec![AddressRange { start: 0x1000, end: 0x2000 }], ..CodeSections::default() }
+        CodeSections { ranges: vec![AddressRange::of(ImageAddr(0x1000), 0x1000)], ..CodeSections::default() }
     }
 
     fn part(direct: bool, body: &[u8]) -> Vec<u8> {

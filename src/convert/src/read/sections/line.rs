@@ -9,7 +9,7 @@ use std::cell::OnceCell;
 use gimli::Reader as _;
 
 use crate::diagnostics::{Cap, Diagnostics, Kind};
-use crate::model::AddressRange;
+use crate::model::{AddressRange, ImageAddr};
 use crate::read::code::CodeSections;
 use crate::read::limits::{MAX_FOLDED, MAX_PROGRAM_ROWS};
 use crate::read::sections::bytes::{Bytes, Endianity};
@@ -40,6 +40,13 @@ pub(crate) struct Sequence {
     pub(crate) first_opcode: u64,
     /// Offset in `.debug_line` of its first `DW_LNE_set_address`.
     pub(crate) set_address: u64,
+}
+
+impl Sequence {
+    /// The addresses that it covers.
+    pub(crate) fn range(&self) -> AddressRange {
+        AddressRange::new(ImageAddr(self.start), ImageAddr(self.end))
+    }
 }
 
 /// A range of addresses, and the sequence that a lookup in it uses.
@@ -81,8 +88,8 @@ impl Lines {
     /// The sequences for the addresses in a range, in address order. If several cover an address, only the first counts.
     /// The search takes logarithmic time, even if sequences overlap.
     pub(crate) fn covering(&self, range: AddressRange) -> impl Iterator<Item = (usize, &Sequence)> {
-        let first = self.cover.partition_point(|cover| cover.end <= range.start);
-        let covers = self.cover[first..].iter().take_while(move |cover| cover.start < range.end);
+        let first = self.cover.partition_point(|cover| cover.end <= range.start.0);
+        let covers = self.cover[first..].iter().take_while(move |cover| cover.start < range.end.0);
         covers.map(|cover| (cover.sequence as usize, &self.sequences[cover.sequence as usize]))
     }
 
@@ -115,7 +122,7 @@ impl Lines {
         let rows = self.sequences[index].rows.clone();
         let from =
             |address| rows.start + self.rows[rows.clone()].partition_point(|row| row.address < address);
-        from(range.start)..from(range.end)
+        from(range.start.0)..from(range.end.0)
     }
 
     /// The live sequence that a `DW_AT_LLVM_stmt_sequence` value refers to. The value may be the offset of its first opcode or
@@ -355,9 +362,12 @@ fn interpret<'f, E: Endianity>(
     let mut registers = Registers::reset();
     // Most rows take more than four bytes of the program.
     lines.rows.reserve((program.bytes.len() / 4).min(RESERVED_ROWS));
+    // A sequence begins at the first opcode after the header or after an end of sequence. The opcodes before its
+    // `DW_LNE_set_address` count: clang begins with `DW_LNS_set_file`, and `DW_AT_LLVM_stmt_sequence` refers to that.
     let mut building = start_sequence(lines, program.offset());
     while let Some(&opcode) = program.bytes.get(program.at) {
         program.at += 1;
+        // Tested first: a header with fewer standard opcodes has special opcodes below 13 (DWARF 5 6.2.4).
         if opcode >= machine.opcode_base {
             let (operations, by) = special[usize::from(opcode)];
             machine.advance(&mut registers, u64::from(operations));
@@ -408,6 +418,7 @@ fn interpret<'f, E: Endianity>(
                 let operations = u64::from((255 - machine.opcode_base) / machine.line_range);
                 machine.advance(&mut registers, operations);
             }
+            // A plain number (DWARF 5 6.2.5.2). RISC-V assemblers write it: a linker that shortens code can relocate a fixed size.
             gimli::DW_LNS_fixed_advance_pc => {
                 let by = u64::from(program.by_gimli(Bytes::read_u16)?);
                 registers.address = registers.address.wrapping_add(by) & machine.address_mask;
@@ -439,6 +450,8 @@ fn row(lines: &mut Lines, registers: &Registers, building: &mut OpenSequence, co
         Some(true) => {}
         Some(false) => return,
         None => {
+            // The first row decides for all: a sequence mostly has one `DW_LNE_set_address`, which is a tombstone or is
+            // not.
             let live = code.contains(registers.address);
             building.live = Some(live);
             if !live {
@@ -483,6 +496,7 @@ fn end_sequence(lines: &mut Lines, registers: &Registers, building: OpenSequence
     let rows = &mut lines.rows[building.first_row..];
     if !building.ordered {
         lines.unordered += 1;
+        // Stable: of several rows at one address the last one counts, as in a program that is in order.
         rows.sort_by_key(|row| row.address);
         let mut kept = 0;
         for i in 1..rows.len() {
@@ -494,6 +508,7 @@ fn end_sequence(lines: &mut Lines, registers: &Registers, building: OpenSequence
         lines.rows.truncate(building.first_row + kept + 1);
     }
     let end = registers.address;
+    // A row at the end covers no code. A sequence that has no other row is empty.
     while lines.rows[building.first_row..].last().is_some_and(|row| row.address >= end) {
         lines.rows.pop();
     }

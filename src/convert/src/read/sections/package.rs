@@ -58,6 +58,8 @@ impl<'f, E: Endianity> Package<'f, E> {
         let Some(row) = self.index.row(id) else { return Ok(Vec::new()) };
         let row = self.index.contributions(row)?;
         let mut cut = self.sections.clone();
+        // A section without a cell in the row has nothing of this unit, and its other bytes belong to other units.
+        // `.debug_str.dwo` has no column: all units share the whole of it (DWARF 5 7.3.5.3).
         for (id, _) in COLUMNS_5.iter().chain(COLUMNS_2) {
             cut.set(*id, &[]);
         }
@@ -141,6 +143,8 @@ impl<'f, E: Endianity> PackageIndex<'f, E> {
     fn parse(mut input: Bytes<'f, E>) -> Result<Self, String> {
         let short = |error: gimli::Error| format!("its index is cut short: {error}");
         let start = input;
+        // GNU's version has 4 bytes. Version 5 has 2 bytes and 2 bytes of padding (DWARF 5 7.3.5.3), so the byte order
+        // decides where it is.
         let (version, numbers) = match input.read_u32().map_err(short)? {
             2 => (2, COLUMNS_2),
             _ => match { start }.read_u16().map_err(short)? {
@@ -200,6 +204,7 @@ impl<'f, E: Endianity> PackageIndex<'f, E> {
     fn row(&self, id: u64) -> Option<u32> {
         let mask = self.slots.checked_sub(1)?;
         let mut slot = id as u32 & mask;
+        // An odd step reaches every slot of a table whose size is a power of two (DWARF 5 7.3.5.3).
         let step = ((id >> 32) as u32 & mask) | 1;
         for _ in 0..self.slots.min(MAX_PROBES) {
             let row = u32_at(self.rows, u64::from(slot))?;

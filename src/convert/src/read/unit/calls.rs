@@ -26,6 +26,7 @@ pub(crate) fn call_site<'f, E: Endianity>(
     let mut named = false;
     while let Some(attribute) = entries.attribute(&mut entry)? {
         match attribute.name {
+            // `DW_AT_call_pc` is not read: clang writes it only for tail calls, as the address of the jump.
             gimli::DW_AT_call_return_pc | gimli::DW_AT_low_pc => return_pc = Some(attribute.value),
             gimli::DW_AT_call_origin | gimli::DW_AT_abstract_origin => {
                 let found = ids.origins.target(place, attribute.value, &mut ids.diagnostics);
@@ -43,6 +44,8 @@ pub(crate) fn call_site<'f, E: Endianity>(
     let return_addr = return_pc
         .filter(|_| !tail)
         .and_then(|value| unit.address(value))
+        // The byte before it: after a call that does not return, the address may be the end of the section. A tombstone
+        // has no code before it.
         .filter(|address| unit.code.contains(address.wrapping_sub(1)))
         .map(ImageAddr);
     let callee = match target {
@@ -57,6 +60,7 @@ fn vtable_slot<'f, E: Endianity>(unit: &WalkedUnit<'_, 'f, E>, value: AttributeV
     let AttributeValue::Exprloc(expression) = value else { return NONE16 };
     let encoding = unit.unit.encoding();
     let mut operations = expression.operations(encoding);
+    // `DW_OP_breg0 RAX+16` is a call through a word in memory. `DW_OP_reg0 RAX` is one through a function pointer.
     let (Ok(Some(gimli::Operation::RegisterOffset { offset, .. })), Ok(None)) =
         (operations.next(), operations.next())
     else {

@@ -78,6 +78,7 @@ impl Noted {
             let at = self.declared.binary_search_by_key(&declaration, |declared| declared.offset).ok()?;
             Some((ImageAddr(address), self.declared[at].class.0))
         };
+        // One more than the limit, as in `note`: the reader of the classes then counts that some are missing.
         let tables = self.defined.into_iter().filter_map(class).take(MAX_CLASSES + 1).collect();
         let of =
             |classes: Vec<UnitOffset>| classes.into_iter().filter(|_| gcc).map(|class| class.0).collect();

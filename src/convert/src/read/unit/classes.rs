@@ -187,6 +187,7 @@ impl<'f, E: Endianity> ClassReader<'_, 'f, E> {
             bases: bases..bases,
             methods: methods..methods,
         };
+        // `MEMBERS` gives every entry a role, so this is the class itself and not an entry after it.
         let Some(mut entry) = self.entries.next(isize::MAX)? else { return Ok(class) };
         let depth = entry.depth;
         reading.members += 1;

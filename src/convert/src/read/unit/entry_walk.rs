@@ -91,6 +91,7 @@ pub(crate) fn all_entries<E: Endianity>(walk: &mut Walk<'_, '_, E>) -> gimli::Re
             Err(error) => break Err(error),
         }
     };
+    // After damage too: the functions that were open keep what was read of their children.
     while let Some(last) = open.pop() {
         close(walk, Some(last));
     }
@@ -111,6 +112,7 @@ fn read<'f, E: Endianity>(
 ) -> gimli::Result<Option<OpenKind>> {
     match (entry.role, inside) {
         (Role::Function, _) => return add_subprogram(walk, entries, entry).map(Some),
+        // Only gcc names a function that it merged away in the call sites, from which `recover` finds its code.
         (Role::Codeless, _) if walk.out.head.keeps_callees => {
             let found = codeless(&walk.fixed, &mut walk.ids, entries, entry)?;
             walk.out.records.codeless.push(found);
@@ -126,6 +128,8 @@ fn read<'f, E: Endianity>(
             entries.skip(&entry)?;
             return Ok(Some(OpenKind::Lost));
         }
+        // gcc nests call sites in inlined subroutines and in lexical blocks. The latter have no role, so they open
+        // nothing, and their calls come here as well.
         (Role::Call, Some(OpenKind::Function | OpenKind::Scope { .. } | OpenKind::Lost)) => {
             let call = call_site(&walk.fixed, &mut walk.ids, &mut walk.callees, entries, entry)?;
             if let Some(function) = walk.building.last_mut() {
@@ -223,7 +227,7 @@ fn add_inlined<'f, E: Endianity>(
     let ranges = &mut function.tree.ranges;
     let keep = |AddressRange { start, end }| {
         if start < end {
-            ranges.push(PaintRange { start, node, end });
+            ranges.push(PaintRange { start: start.0, node, end: end.0 });
         }
     };
     visit_ranges(fixed, list_entries, &mut ids.diagnostics, found.die, &found.addresses, keep);

@@ -58,6 +58,7 @@ fn path<'f, E: Endianity>(
     };
     let directory = directory.unwrap_or(&[]);
     let mut path = Vec::with_capacity(directory.len() + name.len() + 2);
+    // Since DWARF 5, directory 0 is the compilation directory itself (6.2.4), so this is not put before it again.
     let in_comp_dir = header.version() >= 5 && directory_index == 0;
     if !in_comp_dir
         && !is_absolute(directory)

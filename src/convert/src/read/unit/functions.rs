@@ -1,6 +1,6 @@
 //! Keeps each function as it ends, with its rows, unless these are assigned after the walk.
 
-use crate::model::{AddressRange, Calls, How, ImageAddr, Lost, RowRange, UnitEdge, UnitFunction, UnitPiece};
+use crate::model::{Calls, How, Lost, RowRange, UnitEdge, UnitFunction, UnitPiece};
 use crate::read::sections::bytes::Endianity;
 use crate::read::unit::assign::{Assign, BySequence, InlinedFirst, RowOwner, SharedPiece};
 use crate::read::unit::numbering::Numbering;
@@ -37,13 +37,15 @@ impl Assign<'_> {
         let joined = lost.scopes.is_empty();
         let inlined = inlined.map(|call| InlinedFirst { file: call.file, line: call.line });
         for &range in &function.ranges {
-            let AddressRange { start, .. } = range;
+            let start = range.start.0;
             // A part at another address has another sequence.
             let covers = |own: &usize| {
                 let sequence = &self.lines.sequences[*own];
                 sequence.start <= start && start < sequence.end
             };
             let own = function.own_sequence.filter(covers);
+            // dsymutil joins sequences, and then several functions may name one. The rows of each are those in its own
+            // range, so nothing is left to compare.
             let whole = own.is_none_or(|own| self.lines.sequences[own].start == start);
             let rows = if whole && self.is_shared(start) {
                 // Each range gets a copy of the segments, and there may be any number of ranges.
@@ -61,7 +63,7 @@ impl Assign<'_> {
             } else {
                 self.rows(ids, own.map_or(RowOwner::Any, RowOwner::Sequence), &segments, range, joined)
             };
-            self.code.pieces.push(UnitPiece { start: ImageAddr(start), len: range.len() as u32, how, rows });
+            self.code.pieces.push(UnitPiece { start: range.start, len: range.len() as u32, how, rows });
         }
         self.memory.segments = segments;
         let first_scope = self.code.scopes.len() as u32;

@@ -102,6 +102,7 @@ fn surviving_of_list<'f, E: Endianity>(
             | RawRngListEntry::AddressOrOffsetPair { begin, end } => (known, begin, end),
             RawRngListEntry::StartxLength { begin, length } => (Some(begin) == own, 0, length),
             RawRngListEntry::StartLength { length, .. } => (false, 0, length),
+            // Both ends were addresses, so not even the length survives.
             RawRngListEntry::StartxEndx { .. } | RawRngListEntry::StartEnd { .. } => (false, 0, 0),
         };
         let (is_known, Ok(begin), Ok(end)) = (found.0, u32::try_from(found.1), u32::try_from(found.2)) else {

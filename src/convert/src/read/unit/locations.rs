@@ -360,7 +360,7 @@ impl<'f, E: Endianity> Locations<'_, '_, 'f, E> {
         let mut raw = self.unit.dwarf.raw_locations(self.unit.unit, offset)?;
         // Before DWARF 5, a unit of several ranges has base 0, and its lists have addresses.
         let (mut base, mut bases) = (self.unit.unit.low_pc, 0);
-        let mut base_erased = self.unit.unit.header.version() >= 5 && self.unit.code.section(base).is_none();
+        let mut base_erased = self.unit.unit.header.version() >= 5 && !self.unit.code.contains(base);
         // The entries with an erased base, each with the number of this base in the list.
         let (mut erased, mut lost, mut fallback) = (Vec::new(), false, None);
         let indexed = |index| self.unit.dwarf.address(self.unit.unit, index);
@@ -373,7 +373,7 @@ impl<'f, E: Endianity> Locations<'_, '_, 'f, E> {
                         RawLocListEntry::BaseAddress { addr } => addr,
                         _ => base,
                     };
-                    (bases, base_erased) = (bases + 1, self.unit.code.section(base).is_none());
+                    (bases, base_erased) = (bases + 1, !self.unit.code.contains(base));
                     continue;
                 }
                 RawLocListEntry::DefaultLocation { data } => {
@@ -391,7 +391,7 @@ impl<'f, E: Endianity> Locations<'_, '_, 'f, E> {
                 RawLocListEntry::StartxLength { begin, length, data } => {
                     let start = indexed(begin)?;
                     // The index is the one of the function's start, so the entry begins there, even if the address was erased.
-                    match own.start == Some(begin) && self.unit.code.section(start).is_none() {
+                    match own.start == Some(begin) && !self.unit.code.contains(start) {
                         true => (0, length, data, Some(0)),
                         false => (start, start.wrapping_add(length), data, None),
                     }
@@ -405,7 +405,7 @@ impl<'f, E: Endianity> Locations<'_, '_, 'f, E> {
             let entry = collected.entry(start, len, &data.0)?;
             match from {
                 Some(base) => erased.push((base, entry)),
-                None if self.unit.code.section(start).is_some() => list.entries.push(entry),
+                None if self.unit.code.contains(start) => list.entries.push(entry),
                 None => lost = true,
             }
         }

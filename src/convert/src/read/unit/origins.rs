@@ -434,6 +434,7 @@ impl<'a, 'f, E: Endianity> Origins<'a, 'f, E> {
     ) -> (LocalOrigin, Instance) {
         let (mut links, mut end) = (0, start);
         while let Some(place) = identity.next.take() {
+            // The rest of the chain has nothing that is needed, and each of its links may lead to another unit.
             if identity.linkage_name.is_some() && identity.file.is_some() && identity.line.is_some() {
                 break;
             }

@@ -6,7 +6,7 @@ use std::ops::Range;
 use gimli::{AttributeValue, RawRngListEntry};
 
 use crate::diagnostics::{Cap, Diagnostics, Kind};
-use crate::model::{AddressRange, DieOffset, MAX_PIECE};
+use crate::model::{AddressRange, DieOffset, ImageAddr, MAX_PIECE};
 use crate::open::DebugSection;
 use crate::read::sections::bytes::{Bytes, Dwarf, Endianity};
 use crate::read::sections::line::Lines;
@@ -65,6 +65,8 @@ pub(crate) fn subprogram_ranges<'f, E: Endianity>(
     let (mut live, mut dead) = (Vec::new(), Vec::new());
     for (index, AddressRange { start, end }) in all.into_iter().enumerate() {
         let Some(section) = unit.code.section(start).filter(|_| start < end) else {
+            // The first range of a list is taken for the entry's, since an erased address cannot be compared with the
+            // entry's.
             dead.push(DeadRange { len: end - start, part: index > 0 });
             continue;
         };
@@ -86,14 +88,15 @@ pub(crate) fn subprogram_ranges<'f, E: Endianity>(
     let entry = match addresses.entry_pc {
         // A constant counts from the base address of the ranges (DWARF 5 2.18).
         Some(AttributeValue::Udata(offset)) => {
-            let base = low_pc.or(live.first().map(|range| range.start));
+            let base = low_pc.or(live.first().map(|range| range.start.0));
             base.map(|base| base.wrapping_add(offset))
         }
         Some(value) => address(value),
         None => low_pc,
     };
+    // A list may begin with a cold part, and later steps take the first piece of a function for its entry.
     if let Some(entry) = entry
-        && let Some(at) = live.iter().position(|range| range.start == entry)
+        && let Some(at) = live.iter().position(|range| range.start.0 == entry)
     {
         live.swap(0, at);
     }
@@ -119,6 +122,7 @@ pub(crate) fn was_restored<'f, E: Endianity>(
     };
     let split = unit.dwarf.file_type == gimli::DwarfFileType::Dwo;
     match (addresses.low_pc, addresses.ranges) {
+        // The linker relocates only the program: a `.dwo` refers to addresses there and has no relocations of its own.
         (Some(AttributeValue::DebugAddrIndex(index)), _) => indexed(index),
         (Some(_), _) => !split && restored.any(DebugSection::Info, bytes.start, bytes.end),
         (None, Some(list)) => {
@@ -152,14 +156,17 @@ pub(crate) fn folded_range<'f, E: Endianity>(
     own_sequence: Option<usize>,
 ) -> Option<AddressRange> {
     let sequence = &lines.sequences[own_sequence?];
-    let section = unit.code.section(sequence.start)?;
+    let start = ImageAddr(sequence.start);
+    let section = unit.code.section(start)?;
     let len = match addresses.high_pc {
         Some(AttributeValue::Udata(len)) => len,
+        // No length survives if `DW_AT_high_pc` was an address (always before DWARF 4), or if the function has
+        // `DW_AT_ranges`.
         _ => sequence.end - sequence.start,
     };
     // A function that is longer than the rest of the section was not folded here.
-    let end = sequence.start.checked_add(len).filter(|end| *end <= section.end)?;
-    (end > sequence.start).then_some(AddressRange { start: sequence.start, end })
+    let end = start.checked_add(len).filter(|end| *end <= section.end)?;
+    (end > start).then_some(AddressRange { start, end })
 }
 
 /// Visits the ranges of a DIE, except empty ranges and the tombstones that gimli knows. See [`visit_list`] for the one kind of
@@ -183,7 +190,7 @@ pub(crate) fn visit_ranges<'f, E: Endianity>(
             value => unit.address(value),
         };
         match end {
-            Some(end) if end > start => visit(AddressRange { start, end }),
+            Some(end) if end > start => visit(AddressRange::new(ImageAddr(start), ImageAddr(end))),
             _ => diagnostics.add(Kind::EmptyRange, die.0, || format!("no bytes at {start:#x}")),
         }
         return;
@@ -226,12 +233,14 @@ fn visit_list<'f, E: Endianity>(
             break;
         }
         let is_base = matches!(entry, gimli::RawRngListEntry::BaseAddressx { .. });
+        // lld and mold write 1, since a pair of zeros ends the list (DWARF 4 2.17.3). gimli skips the pair as an empty range,
+        // but it shows that a range of the function was erased.
         if let gimli::RawRngListEntry::AddressOrOffsetPair { begin: 1, end: 1 } = entry {
-            visit(AddressRange { start: 1, end: 1 });
+            visit(AddressRange::of(ImageAddr(1), 0));
             continue;
         }
         match list.convert_raw(entry) {
-            Ok(Some(range)) => visit(AddressRange { start: range.begin, end: range.end }),
+            Ok(Some(range)) => visit(AddressRange::new(ImageAddr(range.begin), ImageAddr(range.end))),
             Ok(None) => {}
             Err(error) if is_base => return Err(error),
             Err(error) => damage = damage.and(Err(error)),

@@ -50,9 +50,13 @@ pub(crate) fn compiler<'f, E: Endianity>(
         keeps_callees: producer.keeps_callees,
         merges_nothing: producer.merges_nothing,
         rewrites: match producer.keeps_callees {
+            // gcc names the function that the source called, so its calls can be trusted. With `-flto` that does not
+            // hold.
             true => producer.of_link.then_some(Together::Program),
             // The rest of a cut command line may have any option.
             false if merges || is_long => {
+                // LLVM writes one abbreviation table for all units of an object, so its offset shows which units were
+                // compiled together.
                 Some(Together::Object(unit.unit.header.debug_abbrev_offset().0 as u64))
             }
             false => None,

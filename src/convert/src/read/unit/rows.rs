@@ -36,7 +36,7 @@ impl Assign<'_> {
         range: AddressRange,
         joined: bool,
     ) -> RowRange {
-        let AddressRange { start, end } = range;
+        let (start, end) = (range.start.0, range.end.0);
         let first = self.code.rows.len();
         let mut runs = std::mem::take(&mut self.memory.runs);
         let has_room = first < self.limits.max_rows;
@@ -113,9 +113,9 @@ impl Assign<'_> {
         let mut claimed: Vec<AddressRange> = self.code.pieces.iter().map(UnitPiece::range).collect();
         claimed.sort_unstable();
         let mut next = 0;
-        let mut at = 0;
+        let mut at = ImageAddr(0);
         for index in 0..self.lines.sequences.len() {
-            let (start, end) = (self.lines.sequences[index].start, self.lines.sequences[index].end);
+            let AddressRange { start, end } = self.lines.sequences[index].range();
             // Sequences may overlap. The first of them, by start, has the lines of an address.
             at = start.max(at);
             while at < end {
@@ -152,15 +152,15 @@ impl Assign<'_> {
             false => self.code.pieces.iter().map(|piece| piece.start).collect(),
         };
         for (index, in_doubt) in in_doubt.into_iter().enumerate() {
-            let (start, end) = (self.lines.sequences[index].start, self.lines.sequences[index].end);
+            let range = self.lines.sequences[index].range();
+            let start = range.start;
             if in_doubt {
-                let len = (end - start).min(MAX_PIECE) as u32;
-                let (start, rows) = (ImageAddr(start), RowRange::default());
+                let (len, rows) = (range.len().min(MAX_PIECE) as u32, RowRange::default());
                 self.unclaimed.push(BareLines { start, len, rows, continues: false, in_doubt: true });
             } else if !self.claimed[index]
-                && (all || starts.contains(&ImageAddr(start)) || (index > 0 && again[index - 1]))
+                && (all || starts.contains(&start) || (index > 0 && again[index - 1]))
             {
-                let lines = self.sequence(ids, index, AddressRange { start, end }, false);
+                let lines = self.sequence(ids, index, range, false);
                 self.unclaimed.extend(lines);
             }
         }
@@ -179,14 +179,8 @@ impl Assign<'_> {
         let rows = self.rows(ids, RowOwner::Sequence(sequence), &[], AddressRange { start, end }, joined);
         let sequence = &self.lines.sequences[sequence];
         let continues =
-            self.lines.rows[sequence.rows.clone()].binary_search_by_key(&start, |row| row.address).is_err();
-        Some(BareLines {
-            start: ImageAddr(start),
-            len: (end - start) as u32,
-            rows,
-            continues,
-            in_doubt: false,
-        })
+            self.lines.rows[sequence.rows.clone()].binary_search_by_key(&start.0, |row| row.address).is_err();
+        Some(BareLines { start, len: (end - start) as u32, rows, continues, in_doubt: false })
     }
 }
 
@@ -201,7 +195,7 @@ fn line_runs(
     room: usize,
 ) -> bool {
     runs.clear();
-    let AddressRange { start: mut at, end } = range;
+    let (mut at, end) = (range.start.0, range.end.0);
     if let RowOwner::Sequence(own) = own {
         claimed[own] = true;
         at = sequence_runs(lines, own, at, end, runs, room);

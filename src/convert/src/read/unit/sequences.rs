@@ -14,7 +14,7 @@
 use std::ops::Range;
 
 use crate::diagnostics::{Cap, Kind};
-use crate::model::{AddressRange, LocalOrigin, NONE16, Unit};
+use crate::model::{AddressRange, ImageAddr, LocalOrigin, NONE16, Unit};
 use crate::read::limits::MAX_FOLDED;
 use crate::read::sections::bytes::Endianity;
 use crate::read::sections::line::LineRow;
@@ -107,7 +107,7 @@ impl Assign<'_> {
         let start = self.code.pieces[here[0].piece].start.0;
         let named = |shared: &SharedPiece| shared.named.unwrap_or_default();
         let end = here.iter().map(|shared| self.lines.sequences[named(shared)].end).max().unwrap_or(start);
-        let range = AddressRange { start, end };
+        let range = AddressRange::new(ImageAddr(start), ImageAddr(end));
         let of_end = |&index: &usize| self.lines.sequences[index].end == end;
         let sequences: Vec<usize> =
             self.lines.starting(start).map(|(index, _)| index).filter(of_end).take(MAX_FOLDED).collect();
@@ -170,7 +170,7 @@ impl Assign<'_> {
                 sequences.push(index);
             }
         }
-        let range = AddressRange { start, end: if joined { end } else { u64::MAX } };
+        let range = AddressRange::new(ImageAddr(start), ImageAddr(if joined { end } else { u64::MAX }));
         sequences.extend(passing);
         if sequences.len() > MAX_FOLDED {
             ids.diagnostics.add(Kind::Cap(Cap::SequencesTogether), self.unit_offset, || {
@@ -243,7 +243,10 @@ impl Assign<'_> {
                 break;
             }
             let kind = *numbers
-                .entry((self.lines.sequences[index].end.min(range.end), self.stored(&self.lines.rows[rows])))
+                .entry((
+                    self.lines.sequences[index].end.min(range.end.0),
+                    self.stored(&self.lines.rows[rows]),
+                ))
                 .or_insert_with(|| {
                     kinds.push(Vec::new());
                     kinds.len() - 1
@@ -272,8 +275,9 @@ impl Assign<'_> {
         range: AddressRange,
     ) -> (Vec<Option<usize>>, Vec<usize>) {
         let lens: Vec<u64> = here.iter().map(|shared| self.code.pieces[shared.piece].len.into()).collect();
-        let len_of =
-            |reader: &Self, kind: &[usize]| reader.lines.sequences[kind[0]].end.min(range.end) - range.start;
+        let len_of = |reader: &Self, kind: &[usize]| {
+            reader.lines.sequences[kind[0]].end.min(range.end.0) - range.start.0
+        };
         // If no sequence is as long as a function here, lengths show nothing: an assembler ends a sequence with its section.
         let any_of_len = kinds.iter().any(|kind| lens.contains(&len_of(self, kind)));
         // (place, length) of the functions here, then of the erased functions that may have been folded into them.

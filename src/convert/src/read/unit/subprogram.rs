@@ -5,7 +5,7 @@ use std::ops::Range;
 use gimli::AttributeValue;
 
 use crate::diagnostics::Kind;
-use crate::model::{Calls, DieOffset, How, Lost, UnitErased};
+use crate::model::{Calls, DieOffset, How, ImageAddr, Lost, UnitErased};
 use crate::read::sections::bytes::Endianity;
 use crate::read::sections::entries::Entry;
 use crate::read::sections::line::Lines;
@@ -73,6 +73,7 @@ pub(crate) fn subprogram<'f, E: Endianity>(
             gimli::DW_AT_call_all_tail_calls | gimli::DW_AT_GNU_all_tail_call_sites => {
                 all_tail_calls |= attribute.is_set();
             }
+            // `all_source_calls` promises more: also the calls that were inlined or removed (DWARF 5 3.3.1.3).
             gimli::DW_AT_call_all_calls
             | gimli::DW_AT_call_all_source_calls
             | gimli::DW_AT_GNU_all_call_sites
@@ -117,11 +118,11 @@ impl<'f, E: Endianity> SubprogramEntry<'f, E> {
             subprogram_ranges(unit, list_entries, &mut ids.diagnostics, die, &addresses);
         let mut found = None;
         // Linkers write 0 as a tombstone, and some programs have code at 0. The function's name and length decide.
-        if let Some(at_zero) = ranges.iter().find(|range| range.start == 0) {
+        if let Some(at_zero) = ranges.iter().find(|range| range.start == ImageAddr(0)) {
             let len = at_zero.len();
             let (origin, instance) = ids.origins.finish(place, identity, &mut ids.diagnostics);
             if !unit.code.believes_zero(ids.origins.tables.name_of(origin), len) {
-                ranges.retain(|range| range.start != 0);
+                ranges.retain(|range| range.start != ImageAddr(0));
             }
             found = Some((origin, instance));
         }
@@ -131,7 +132,7 @@ impl<'f, E: Endianity> SubprogramEntry<'f, E> {
                 .add(Kind::FoldedFunction, die.0, || format!("recovered at {:#x}", ranges[0].start));
             let own = own_sequence.map(|own| lines.sequences[own].start);
             // Of two proofs of one address the more trusted one is stored.
-            Some(if own == Some(ranges[0].start) { How::StmtSequence } else { How::Relocation })
+            Some(if own == Some(ranges[0].start.0) { How::StmtSequence } else { How::Relocation })
         } else if live {
             Some(How::LiveRange)
         } else if let Some(range) = folded_range(unit, lines, &addresses, own_sequence) {
@@ -178,6 +179,7 @@ impl<'f, E: Endianity> SubprogramEntry<'f, E> {
             tree: InlineTree::default(),
             lost,
             calls: Vec::new(),
+            // A promise of all calls includes the tail calls (DWARF 5 3.3.1.3), and compilers write just one of the two.
             all_tail_calls: self.all_tail_calls | self.all_calls,
             all_calls: self.all_calls,
         })

@@ -67,6 +67,8 @@ impl<'a, 'f, E: Endianity> Walk<'a, 'f, E> {
         let unit_offset = offset_of(&unit.header);
         let entry_bytes = unit.header.length_including_self();
         let owns_lines = !matches!(unit.header.type_(), gimli::UnitType::Partial);
+        // gcc gives a `.dwo` a file table of its own (`.debug_line.dwo`). The rows are in the program, and their indexes
+        // mean the program's table.
         let row_files = match (files.header, rows.header) {
             (Some(files), Some(program)) if !std::ptr::eq(files, program) => Some(rows),
             _ => None,

@@ -144,6 +144,7 @@ impl<'t, 'f> Queue<'t, 'f> {
 
     /// Adds the unit at `index`, and hands over the units that are next in file order, unless another thread is doing so.
     pub(crate) fn put(&self, index: usize, unit: Option<Done<'f>>) {
+        // Before the unit can be seen: otherwise another thread might hand it over first, and `held` would fall below 0.
         self.held.fetch_add(held(&unit), Ordering::Relaxed);
         lock(&self.waiting).insert(index, unit);
         if let Ok(mut front) = self.front.try_lock() {
@@ -160,6 +161,8 @@ impl<'t, 'f> Queue<'t, 'f> {
     fn drain(&self, front: &mut Front<'t, 'f>) {
         loop {
             let unit = lock(&self.waiting).remove(&front.next);
+            // Another thread may put this unit after the look and find the front locked. The next `put`, or `finish`,
+            // hands it over.
             let Some(unit) = unit else { break };
             self.held.fetch_sub(held(&unit), Ordering::Relaxed);
             if self.is_full() {

@@ -238,10 +238,13 @@ fn from_sections<'d, 'f: 'd, E: Endianity>(
         steps.find += abbreviations;
     })?;
     steps.unit += space.main.headers[index].length_including_self() as u64 + abbreviations;
+    // The bases of addresses and ranges are in the skeleton alone, since a linker relocates no `.dwo`.
     unit.copy_relocated_attributes(skeleton.unit);
     // clang does not write it into the `.dwo`. If both have it, the skeleton's counts.
     unit.comp_dir = skeleton.unit.comp_dir.or(unit.comp_dir);
     let rows = FileTable::of(&main.dwarf, skeleton.unit);
+    // gcc writes `.debug_line.dwo`, clang only with type units. Without it, `DW_AT_decl_file` is an index in the
+    // skeleton's table.
     let files = if unit.line_program.is_some() { FileTable::of(&space.main.dwarf, &unit) } else { rows };
     let mut own = AbbreviationTable::default();
     let abbreviations = space.main.abbreviations(index, &mut own).map_err(|error| error.to_string())?;
@@ -283,6 +286,7 @@ fn find_unit<'d, E: Endianity>(
             }
             _ => continue,
         };
+        // A `.dwo` of link-time optimization has several units, so the id decides, and not the position.
         if let Some(known) = known.filter(|&known| known != id) {
             others.push(known);
             continue;

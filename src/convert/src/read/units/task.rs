@@ -82,7 +82,7 @@ impl<'f, E: Endianity> UnitTask<'_, 'f, E> {
                 unit.records.described = Some(Box::new(described));
                 (unit, 0)
             }
-            // Not reached: `done::read` turns this into `ClassesAt`, or does not read the unit.
+            // Not reached: `one_unit::read` turns this into `ClassesAt`, or does not read the unit.
             UnitWalk::Classes(_) => (Unit::default(), 0),
         }
     }

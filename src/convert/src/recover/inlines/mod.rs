@@ -55,6 +55,7 @@ pub(crate) fn restore<'u, 'f>(
         twins.take(names, &mut recovered, &mut open, &mut counts, &mut left);
     }
     for LostFunction { at, .. } in open {
+        // `read` kept equal neighbours apart, as inlined code might begin there. Now they can be joined.
         let laid = Laid::new(&recovered.code[at.unit.index()], at.function, &[]);
         lay(&mut recovered, at, laid);
         let code = &recovered.code[at.unit.index()];
@@ -127,6 +128,8 @@ fn each<T: Copy + Sync, F: Send>(
                     again.push(index);
                     continue;
                 }
+                // Charged in the order of the list, not in the order in which threads finish, so that the same functions
+                // get a result each time.
                 found[index] = one.filter(|_| steps <= *left);
                 *left = left.saturating_sub(steps);
             }
@@ -352,7 +355,7 @@ impl Twins {
         }
     }
 
-    /// The form in which a function is compared.
+    /// The possible twins of a function: the known functions of its range.
     fn at(&self, recovered: &Recovered<'_, '_>, at: FunctionAt) -> &[FunctionAt] {
         let twins =
             range(&recovered.code[at.unit.index()], at.function).and_then(|range| self.by_range.get(&range));

@@ -154,6 +154,7 @@ impl<'a> Solver<'a> {
             children[parent].push(index as u32);
             let (before, after) = tree.split_at_mut(index * rows);
             for (up, own) in before[parent * rows..][..rows].iter_mut().zip(after) {
+                // A caller counts with its callees: a row of an inlined callee is inside of every run of the caller.
                 *up |= *own;
             }
         }
@@ -339,6 +340,7 @@ impl<'a> Solver<'a> {
         for &child in &self.children[node] {
             for run in &self.places[child as usize] {
                 for cover in &mut covers[run.rows()] {
+                    // Node 0 is no callee, so the first callee always counts.
                     if cover.last != child {
                         *cover = RowCover { callees: cover.callees + 1, last: child };
                     }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::keys::objects::type_info::TypeInfo;
-use crate::model::{NONE16, UnitBase, UnitMethod};
+use crate::model::{ImageAddr, NONE16, UnitBase, UnitMethod};
 
 /// Units with these classes: name, methods (linkage name, name, slot), bases (class of the unit, offset).
 type Described = (&'static str, &'static [(&'static str, &'static str, u16)], &'static [(u32, Option<u64>)]);
@@ -58,6 +58,19 @@ fn a_class_is_known_by_its_methods() {
     let nested: Described =
         ("C<a::m>", &[("_ZN1n1CIN1a1mEE1mEv", "m", 0), ("_ZN1n1CIN1a1mEE1kEv", "k", 1)], &[]);
     assert_eq!(of(nested).as_deref(), Some("1n1CIN1a1mEE"));
+    // A method that returns a `std::string`; one whose name begins that of the class; a template; an operator.
+    let tagged: Described =
+        ("Item", &[("_ZN4Item2m0Ei", "m0", 0), ("_ZNK4Item4nameB5cxx11Ev", "name", 1)], &[]);
+    assert_eq!(of(tagged).as_deref(), Some("4Item"));
+    let begun: Described = ("node_base", &[("_ZN9node_base4nodeEv", "node", 0)], &[]);
+    assert_eq!(of(begun).as_deref(), Some("9node_base"));
+    let template: Described =
+        ("S", &[("_ZN1S3getIiEEvv", "get", NONE16), ("_ZN1SC2IiEET_", "S", NONE16)], &[]);
+    assert_eq!(of(template).as_deref(), Some("1S"));
+    let compared: Described = ("S", &[("_ZN1SeqERKS_", "operator==", NONE16), ("_ZN1S1mEv", "m", 0)], &[]);
+    assert_eq!(of(compared).as_deref(), Some("1S"));
+    let inherited: Described = ("S", &[("_ZN1SCI24BaseEi", "S", NONE16), ("_ZN1S1mEv", "m", 0)], &[]);
+    assert_eq!(of(inherited).as_deref(), Some("1S"));
     // Only a constructor; an operator; names with different keys.
     assert_eq!(of(("S", &[("_ZN1SC4Ev", "S", NONE16)], &[])).as_deref(), Some("1S"));
     assert_eq!(of(("S", &[("_ZN1SplEi", "operator+", NONE16)], &[])), None);
@@ -159,9 +172,10 @@ type Typed<'a> = (u64, &'static str, &'a [(u64, Option<u64>)]);
 
 fn typed(list: Vec<Typed<'_>>) -> TypeInfos<'static> {
     let info = |(at, key, bases): Typed<'_>| {
-        let bases: Vec<_> = bases.iter().map(|&(base, offset)| (TypeId::At(base), offset)).collect();
+        let bases: Vec<_> =
+            bases.iter().map(|&(base, offset)| (TypeId::At(ImageAddr(base)), offset)).collect();
         let info = TypeInfo { key: key.as_bytes(), extends: bases.len() == 1, bases };
-        (TypeId::At(at), info)
+        (TypeId::At(ImageAddr(at)), info)
     };
     TypeInfos { list: list.into_iter().map(info).collect(), ..TypeInfos::default() }
 }

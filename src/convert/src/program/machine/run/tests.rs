@@ -42,7 +42,7 @@ fn jumps(mode: Mode, code: &[u8]) -> (Vec<Target>, Vec<u64>) {
     let (mut others, mut targets) = (Vec::new(), Vec::new());
     for flow in ways(mode, code) {
         match flow {
-            Flow::Jump(Target::To(target)) => targets.push(target),
+            Flow::Jump(Target::To(target)) => targets.push(target.0),
             Flow::Jump(other) => others.push(other),
             _ => {}
         }
@@ -176,9 +176,9 @@ mod a64 {
     #[test]
     fn branches_through_slots() {
         // adrp x0, 0x3000; ldr x0, [x0, #16]; br x0
-        assert_eq!(of(&[0xd000_0000, 0xf940_0800, 0xd61f_0000]).0, [Target::Through(0x3010)]);
+        assert_eq!(of(&[0xd000_0000, 0xf940_0800, 0xd61f_0000]).0, [Target::Through(ImageAddr(0x3010))]);
         // adrp x0, 0; and of another register
-        assert_eq!(of(&[0xf0ff_ffe0, 0xf940_0800, 0xd61f_0000]).0, [Target::Through(0x10)]);
+        assert_eq!(of(&[0xf0ff_ffe0, 0xf940_0800, 0xd61f_0000]).0, [Target::Through(ImageAddr(0x10))]);
         assert_eq!(of(&[0xd000_0001, 0xf940_0800, 0xd61f_0000]).0, [Target::Anywhere]);
     }
 
@@ -190,12 +190,12 @@ mod a64 {
         };
         // adrp x16, 0x3000; ldr x17, [x16, #16]; add x16, x16, #16; br x17
         let stub_words = [0xd000_0010, 0xf940_0a11, 0x9100_4210, 0xd61f_0220];
-        assert_eq!(of(&stub_words), Some(Hop::Through(0x3010)));
+        assert_eq!(of(&stub_words), Some(Hop::Through(ImageAddr(0x3010))));
         // bti c
-        assert_eq!(of(&[&[0xd503_245f][..], &stub_words].concat()), Some(Hop::Through(0x3010)));
+        assert_eq!(of(&[&[0xd503_245f][..], &stub_words].concat()), Some(Hop::Through(ImageAddr(0x3010))));
         // adrp x16, 0x3000; add x16, x16, #16; br x16
-        assert_eq!(of(&[stub_words[0], stub_words[2], 0xd61f_0200]), Some(Hop::To(0x3010)));
-        assert_eq!(of(&[0x1400_0004]), Some(Hop::To(0x1010)));
+        assert_eq!(of(&[stub_words[0], stub_words[2], 0xd61f_0200]), Some(Hop::To(ImageAddr(0x3010))));
+        assert_eq!(of(&[0x1400_0004]), Some(Hop::To(ImageAddr(0x1010))));
         // br x17 without it; ret; ldr x17, [x16, #16]; blr x17
         assert_eq!(of(&[stub_words[0], 0xd61f_0220]), None);
         assert_eq!(of(&[0xd65f_03c0]), None);
@@ -203,7 +203,7 @@ mod a64 {
             .iter()
             .flat_map(|word: &u32| word.to_le_bytes())
             .collect();
-        assert_eq!(ways(Mode::A64, &call), [Flow::Call(Target::Through(0x3010))]);
+        assert_eq!(ways(Mode::A64, &call), [Flow::Call(Target::Through(ImageAddr(0x3010)))]);
     }
 
     /// Where another jump arrives, registers may have other values.
@@ -212,7 +212,7 @@ mod a64 {
         // cbz x0, 1f; adrp x1, 0x3000; ldr x1, [x1, #16]; 1: br x1
         let words = [0xb400_0060, 0xd000_0001, 0xf940_0821, 0xd61f_0020];
         assert_eq!(of(&words), (vec![Target::Anywhere], vec![0x100c]));
-        assert_eq!(of(&words[1..]).0, [Target::Through(0x3010)]);
+        assert_eq!(of(&words[1..]).0, [Target::Through(ImageAddr(0x3010))]);
     }
 
     #[test]
@@ -237,24 +237,24 @@ mod a32 {
     #[test]
     fn branches() {
         for (word, expected) in [
-            (0xea00_0004, Flow::Jump(Target::To(0x1018))), // b
-            (0x1aff_fffd, Flow::Jump(Target::To(0xffc))),  // bne
-            (0xeb00_0004, Flow::Call(Target::To(0x1018))), // bl
-            (0x1b00_0004, Flow::Call(Target::To(0x1018))), // blne
-            (0xfa00_0004, Flow::Call(Target::To(0x1018))), // blx
-            (0xfb00_0000, Flow::Call(Target::To(0x100a))), // blx, by a half word
-            (0xe12f_ff33, Flow::Call(Target::Anywhere)),   // blx r3
-            (0xe12f_ff1e, Flow::Return),                   // bx lr
-            (0x112f_ff1e, Flow::Return),                   // bxne lr
-            (0xe12f_ff13, Flow::Jump(Target::Anywhere)),   // bx r3
-            (0xe12f_ff1f, Flow::Jump(Target::To(0x1008))), // bx pc
-            (0xe1a0_f00e, Flow::Return),                   // mov pc, lr
-            (0xe1a0_f003, Flow::Jump(Target::Anywhere)),   // mov pc, r3
-            (0xe8bd_8010, Flow::Return),                   // pop {r4, pc}
-            (0xe49d_f004, Flow::Return),                   // pop {pc}
-            (0xe25e_f004, Flow::Return),                   // subs pc, lr, #4
-            (0xe590_f000, Flow::Jump(Target::Anywhere)),   // ldr pc, [r0]
-            (0xe12f_ff22, Flow::Jump(Target::Anywhere)),   // bxj r2
+            (0xea00_0004, Flow::Jump(Target::To(ImageAddr(0x1018)))), // b
+            (0x1aff_fffd, Flow::Jump(Target::To(ImageAddr(0xffc)))),  // bne
+            (0xeb00_0004, Flow::Call(Target::To(ImageAddr(0x1018)))), // bl
+            (0x1b00_0004, Flow::Call(Target::To(ImageAddr(0x1018)))), // blne
+            (0xfa00_0004, Flow::Call(Target::To(ImageAddr(0x1018)))), // blx
+            (0xfb00_0000, Flow::Call(Target::To(ImageAddr(0x100a)))), // blx, by a half word
+            (0xe12f_ff33, Flow::Call(Target::Anywhere)),              // blx r3
+            (0xe12f_ff1e, Flow::Return),                              // bx lr
+            (0x112f_ff1e, Flow::Return),                              // bxne lr
+            (0xe12f_ff13, Flow::Jump(Target::Anywhere)),              // bx r3
+            (0xe12f_ff1f, Flow::Jump(Target::To(ImageAddr(0x1008)))), // bx pc
+            (0xe1a0_f00e, Flow::Return),                              // mov pc, lr
+            (0xe1a0_f003, Flow::Jump(Target::Anywhere)),              // mov pc, r3
+            (0xe8bd_8010, Flow::Return),                              // pop {r4, pc}
+            (0xe49d_f004, Flow::Return),                              // pop {pc}
+            (0xe25e_f004, Flow::Return),                              // subs pc, lr, #4
+            (0xe590_f000, Flow::Jump(Target::Anywhere)),              // ldr pc, [r0]
+            (0xe12f_ff22, Flow::Jump(Target::Anywhere)),              // bxj r2
         ] {
             assert_eq!(of(&[word]), [expected], "{word:x}");
         }
@@ -271,14 +271,17 @@ mod a32 {
             _ => panic!("{words:x?}"),
         };
         // ldrls pc, [pc, r3, lsl #2]; add pc, pc, r3, lsl #2
-        assert_eq!(target(&[0x979f_f103]), Target::TableAt(0x1008, 4));
-        assert_eq!(target(&[0xe08f_f103]), Target::Near(0x1008));
+        assert_eq!(target(&[0x979f_f103]), Target::TableAt(ImageAddr(0x1008), 4));
+        assert_eq!(target(&[0xe08f_f103]), Target::Near(ImageAddr(0x1008)));
         // adr r1, .+16; ldr r0, [r1, r0, lsl #2]; add pc, r0, r1
         assert_eq!(target(&[0xe28f_1008, 0xe791_0100, 0xe080_f001]), Target::Table);
         // sub r1, pc, #8; ldr pc, [r1, r0]
-        assert_eq!(target(&[0xe24f_1008, 0xe791_f000]), Target::TableAt(0x1000, 4));
+        assert_eq!(target(&[0xe24f_1008, 0xe791_f000]), Target::TableAt(ImageAddr(0x1000), 4));
         // movw r3, #0x3010; movt r3, #1; ldr r3, [r3]; bx r3
-        assert_eq!(target(&[0xe303_3010, 0xe340_3001, 0xe593_3000, 0xe12f_ff13]), Target::Through(0x13010));
+        assert_eq!(
+            target(&[0xe303_3010, 0xe340_3001, 0xe593_3000, 0xe12f_ff13]),
+            Target::Through(ImageAddr(0x13010))
+        );
         // movne r3, #0x3010; bx r3
         assert_eq!(target(&[0x1303_3010, 0xe12f_ff13]), Target::Anywhere);
     }
@@ -287,14 +290,14 @@ mod a32 {
     fn stubs() {
         // add ip, pc, #0, 12; add ip, ip, #0x12000; ldr pc, [ip, #8]!
         let plt = [0xe28f_c600, 0xe28c_ca12, 0xe5bc_f008];
-        assert_eq!(stub(Mode::A32, &bytes(&plt)), Some(Hop::Through(0x1_3010)));
+        assert_eq!(stub(Mode::A32, &bytes(&plt)), Some(Hop::Through(ImageAddr(0x1_3010))));
         // ldr pc, [pc]: the constant behind it, whose bit 0 tells the instruction set
-        assert_eq!(stub(Mode::A32, &bytes(&[0xe59f_f000])), Some(Hop::To(0x2000)));
+        assert_eq!(stub(Mode::A32, &bytes(&[0xe59f_f000])), Some(Hop::To(ImageAddr(0x2000))));
         // ldr ip, [pc]; bx ip
-        assert_eq!(stub(Mode::A32, &bytes(&[0xe59f_c000, 0xe12f_ff1c])), Some(Hop::To(0x2000)));
+        assert_eq!(stub(Mode::A32, &bytes(&[0xe59f_c000, 0xe12f_ff1c])), Some(Hop::To(ImageAddr(0x2000))));
         // movw ip, #0x234; movt ip, #1; add ip, ip, pc; bx ip
         let far = [0xe300_c234, 0xe340_c001, 0xe08c_c00f, 0xe12f_ff1c];
-        assert_eq!(stub(Mode::A32, &bytes(&far)), Some(Hop::To(0x1_1244)));
+        assert_eq!(stub(Mode::A32, &bytes(&far)), Some(Hop::To(ImageAddr(0x1_1244))));
         // str r0, [sp]; b
         assert_eq!(stub(Mode::A32, &bytes(&[0xe58d_0000, 0xea00_0004])), None);
     }
@@ -348,26 +351,26 @@ mod t32 {
     #[test]
     fn branches() {
         for (code, expected) in [
-            (&[0x08, 0xe0][..], Flow::Jump(Target::To(0x1014))), // b
-            (&[0xfe, 0xe7], Flow::Jump(Target::To(0x1000))),     // b .
-            (&[0x00, 0xf0, 0x08, 0xb8], Flow::Jump(Target::To(0x1014))), // b.w
-            (&[0x08, 0xd1], Flow::Jump(Target::To(0x1014))),     // bne
-            (&[0x50, 0xf0, 0x00, 0x80], Flow::Jump(Target::To(0x1_1004))), // bne.w
-            (&[0x00, 0xb1], Flow::Jump(Target::To(0x1004))),     // cbz r0
-            (&[0x10, 0xb1], Flow::Jump(Target::To(0x1008))),
-            (&[0xf9, 0xbb], Flow::Jump(Target::To(0x1082))), // cbnz r1
-            (&[0x00, 0xf0, 0x08, 0xf8], Flow::Call(Target::To(0x1014))), // bl
-            (&[0x00, 0xf0, 0x08, 0xe8], Flow::Call(Target::To(0x1014))), // blx
-            (&[0x98, 0x47], Flow::Call(Target::Anywhere)),   // blx r3
-            (&[0x70, 0x47], Flow::Return),                   // bx lr
-            (&[0x18, 0x47], Flow::Jump(Target::Anywhere)),   // bx r3
-            (&[0x78, 0x47], Flow::Jump(Target::To(0x1004))), // bx pc
-            (&[0xf7, 0x46], Flow::Return),                   // mov pc, lr
-            (&[0x80, 0xbd], Flow::Return),                   // pop {r7, pc}
-            (&[0xbd, 0xe8, 0x10, 0x88], Flow::Return),       // pop.w {r4, r11, pc}
-            (&[0xdf, 0xe8, 0x00, 0xf0], Flow::Jump(Target::Table)), // tbb [pc, r0]
-            (&[0xdf, 0xe8, 0x10, 0xf0], Flow::Jump(Target::Table)), // tbh [pc, r0, lsl #1]
-            (&[0x51, 0xf8, 0x20, 0xf0], Flow::Jump(Target::Anywhere)), // ldr.w pc, [r1, r0, lsl #2]
+            (&[0x08, 0xe0][..], Flow::Jump(Target::To(ImageAddr(0x1014)))), // b
+            (&[0xfe, 0xe7], Flow::Jump(Target::To(ImageAddr(0x1000)))),     // b .
+            (&[0x00, 0xf0, 0x08, 0xb8], Flow::Jump(Target::To(ImageAddr(0x1014)))), // b.w
+            (&[0x08, 0xd1], Flow::Jump(Target::To(ImageAddr(0x1014)))),     // bne
+            (&[0x50, 0xf0, 0x00, 0x80], Flow::Jump(Target::To(ImageAddr(0x1_1004)))), // bne.w
+            (&[0x00, 0xb1], Flow::Jump(Target::To(ImageAddr(0x1004)))),     // cbz r0
+            (&[0x10, 0xb1], Flow::Jump(Target::To(ImageAddr(0x1008)))),
+            (&[0xf9, 0xbb], Flow::Jump(Target::To(ImageAddr(0x1082)))), // cbnz r1
+            (&[0x00, 0xf0, 0x08, 0xf8], Flow::Call(Target::To(ImageAddr(0x1014)))), // bl
+            (&[0x00, 0xf0, 0x08, 0xe8], Flow::Call(Target::To(ImageAddr(0x1014)))), // blx
+            (&[0x98, 0x47], Flow::Call(Target::Anywhere)),              // blx r3
+            (&[0x70, 0x47], Flow::Return),                              // bx lr
+            (&[0x18, 0x47], Flow::Jump(Target::Anywhere)),              // bx r3
+            (&[0x78, 0x47], Flow::Jump(Target::To(ImageAddr(0x1004)))), // bx pc
+            (&[0xf7, 0x46], Flow::Return),                              // mov pc, lr
+            (&[0x80, 0xbd], Flow::Return),                              // pop {r7, pc}
+            (&[0xbd, 0xe8, 0x10, 0x88], Flow::Return),                  // pop.w {r4, r11, pc}
+            (&[0xdf, 0xe8, 0x00, 0xf0], Flow::Jump(Target::Table)),     // tbb [pc, r0]
+            (&[0xdf, 0xe8, 0x10, 0xf0], Flow::Jump(Target::Table)),     // tbh [pc, r0, lsl #1]
+            (&[0x51, 0xf8, 0x20, 0xf0], Flow::Jump(Target::Anywhere)),  // ldr.w pc, [r1, r0, lsl #2]
         ] {
             assert_eq!(ways(Mode::T32, code), [expected], "{code:x?}");
         }
@@ -410,10 +413,10 @@ mod t32 {
         assert_eq!(jumps(Mode::T32, &code).0, [Target::Table]);
         // adr.w r1, .+8; add.w r0, r1, r0, lsl #2; mov pc, r0
         let code = [0x0f, 0xf2, 0x08, 0x01, 0x01, 0xeb, 0x80, 0x00, 0x87, 0x46];
-        assert_eq!(jumps(Mode::T32, &code).0, [Target::Near(0x100c)]);
+        assert_eq!(jumps(Mode::T32, &code).0, [Target::Near(ImageAddr(0x100c))]);
         // movw ip, #0x234; movt ip, #1; add ip, pc; bx ip
         let far = [0x40, 0xf2, 0x34, 0x2c, 0xc0, 0xf2, 0x01, 0x0c, 0xfc, 0x44, 0x60, 0x47];
-        assert_eq!(stub(Mode::T32, &far), Some(Hop::To(0x1_1240)));
+        assert_eq!(stub(Mode::T32, &far), Some(Hop::To(ImageAddr(0x1_1240))));
     }
 
     /// An `IT` makes up to four instructions conditional: what they write is not known, and they go on.
@@ -453,18 +456,18 @@ mod riscv_code {
     #[test]
     fn branches() {
         for (code, expected) in [
-            (&[0x01, 0xa8][..], Flow::Jump(Target::To(0x1010))), // c.j
-            (&[0xfd, 0xbf], Flow::Jump(Target::To(0xffe))),      // c.j
-            (&[0x01, 0xc9], Flow::Jump(Target::To(0x1010))),     // c.beqz
-            (&[0x75, 0xfd], Flow::Jump(Target::To(0xffc))),      // c.bnez
-            (&[0x6f, 0, 0, 1], Flow::Jump(Target::To(0x1010))),  // j
-            (&[0x63, 0x08, 0xb5, 0], Flow::Jump(Target::To(0x1010))), // beq
-            (&[0xe3, 0x1c, 0xb5, 0xfe], Flow::Jump(Target::To(0xff8))), // bne
-            (&[0xef, 0, 0, 1], Flow::Call(Target::To(0x1010))),  // jal
-            (&[0xef, 0x02, 0, 1], Flow::Call(Target::To(0x1010))), // jal t0
-            (&[0x6f, 0x03, 0, 1], Flow::Jump(Target::To(0x1010))), // jal t1
-            (&[0x82, 0x80], Flow::Return),                       // ret
-            (&[0x82, 0x82], Flow::Return),                       // jr t0
+            (&[0x01, 0xa8][..], Flow::Jump(Target::To(ImageAddr(0x1010)))), // c.j
+            (&[0xfd, 0xbf], Flow::Jump(Target::To(ImageAddr(0xffe)))),      // c.j
+            (&[0x01, 0xc9], Flow::Jump(Target::To(ImageAddr(0x1010)))),     // c.beqz
+            (&[0x75, 0xfd], Flow::Jump(Target::To(ImageAddr(0xffc)))),      // c.bnez
+            (&[0x6f, 0, 0, 1], Flow::Jump(Target::To(ImageAddr(0x1010)))),  // j
+            (&[0x63, 0x08, 0xb5, 0], Flow::Jump(Target::To(ImageAddr(0x1010)))), // beq
+            (&[0xe3, 0x1c, 0xb5, 0xfe], Flow::Jump(Target::To(ImageAddr(0xff8)))), // bne
+            (&[0xef, 0, 0, 1], Flow::Call(Target::To(ImageAddr(0x1010)))),  // jal
+            (&[0xef, 0x02, 0, 1], Flow::Call(Target::To(ImageAddr(0x1010)))), // jal t0
+            (&[0x6f, 0x03, 0, 1], Flow::Jump(Target::To(ImageAddr(0x1010)))), // jal t1
+            (&[0x82, 0x80], Flow::Return),                                  // ret
+            (&[0x82, 0x82], Flow::Return),                                  // jr t0
             (&[0x67, 0x80, 0, 0], Flow::Return),
             (&[0x82, 0x87], Flow::Jump(Target::Anywhere)), // jr a5
             (&[0x67, 0x80, 0x87, 0], Flow::Jump(Target::Anywhere)), // jr 8(a5)
@@ -487,7 +490,7 @@ mod riscv_code {
         }
         // c.jal of 32-bit processors is c.addiw of others.
         let code = [0x01, 0x28];
-        assert_eq!(ways(Mode::RiscV { wide: false }, &code), [Flow::Call(Target::To(0x1010))]);
+        assert_eq!(ways(Mode::RiscV { wide: false }, &code), [Flow::Call(Target::To(ImageAddr(0x1010)))]);
         assert_eq!(ways(WIDE, &code), []);
         // Longer than 64 bits: what comes behind is not known.
         let code = [0x7f, 0, 0, 0, 0, 0, 0, 0, 0, 0];
@@ -497,25 +500,34 @@ mod riscv_code {
     #[test]
     fn jumps_and_calls_of_two_instructions() {
         // auipc t1, 1; jr 16(t1)
-        assert_eq!(ways(WIDE, &[0x17, 0x13, 0, 0, 0x67, 0, 3, 1]), [Flow::Jump(Target::To(0x2010))]);
+        assert_eq!(
+            ways(WIDE, &[0x17, 0x13, 0, 0, 0x67, 0, 3, 1]),
+            [Flow::Jump(Target::To(ImageAddr(0x2010)))]
+        );
         // auipc ra, 1; jalr 16(ra)
-        assert_eq!(ways(WIDE, &[0x97, 0x10, 0, 0, 0xe7, 0x80, 0, 1]), [Flow::Call(Target::To(0x2010))]);
+        assert_eq!(
+            ways(WIDE, &[0x97, 0x10, 0, 0, 0xe7, 0x80, 0, 1]),
+            [Flow::Call(Target::To(ImageAddr(0x2010)))]
+        );
         // auipc t3, 2; ld t3, 16(t3); jalr t1, t3
         let plt = [0x17, 0x2e, 0, 0, 0x03, 0x3e, 0x0e, 1, 0x67, 0x03, 0x0e, 0];
-        assert_eq!(stub(WIDE, &plt), Some(Hop::Through(0x3010)));
+        assert_eq!(stub(WIDE, &plt), Some(Hop::Through(ImageAddr(0x3010))));
         // lw in place of ld: no address
         let mut half = plt;
         half[5] = 0x2e;
         assert_eq!(stub(WIDE, &half), None);
         // auipc a5, 2; c.ld a5, 16(a5); jr a5
-        assert_eq!(stub(WIDE, &[0x97, 0x27, 0, 0, 0x9c, 0x6b, 0x82, 0x87]), Some(Hop::Through(0x3010)));
+        assert_eq!(
+            stub(WIDE, &[0x97, 0x27, 0, 0, 0x9c, 0x6b, 0x82, 0x87]),
+            Some(Hop::Through(ImageAddr(0x3010)))
+        );
     }
 
     #[test]
     fn switches() {
         // lui a4, 3; addi a4, a4, 16; slli a5, a5, 2; add a5, a5, a4; lw a5, 0(a5); jr a5
         let code = [0x0d, 0x67, 0x41, 0x07, 0x8a, 0x07, 0xba, 0x97, 0x9c, 0x43, 0x82, 0x87];
-        assert_eq!(jumps(WIDE, &code).0, [Target::TableAt(0x3010, 4)]);
+        assert_eq!(jumps(WIDE, &code).0, [Target::TableAt(ImageAddr(0x3010), 4)]);
         // ... lw a5, 0(a5); add a5, a5, a4; jr a5
         let code = [&code[..10], &[0xba, 0x97, 0x82, 0x87]].concat();
         assert_eq!(jumps(WIDE, &code).0, [Target::Table]);

@@ -2,11 +2,12 @@
 //! misses no direct jump in the code of a program. Where false places would matter, [`super::flows`] sorts them out.
 
 use super::super::flow::Jumps;
+use crate::model::ImageAddr;
 
 /// Every place that could be a jump out of the code: direct `jmp` and conditional jumps (Intel SDM: EB, E9, 70..7F,
 /// 0F 80..8F), `jmp` through a register or memory (FF /4). Returns the targets of the counting jumps (E0..E3):
 /// compilers write none, and many other instructions contain these bytes.
-pub(crate) fn jumps(bytes: &[u8], start: u64, jumps: &mut Jumps) -> Vec<u64> {
+pub(crate) fn jumps(bytes: &[u8], start: ImageAddr, jumps: &mut Jumps) -> Vec<ImageAddr> {
     let mut counting = Vec::new();
     let len = bytes.len();
     let mut look = |at: usize| {
@@ -30,7 +31,7 @@ pub(crate) fn jumps(bytes: &[u8], start: u64, jumps: &mut Jumps) -> Vec<u64> {
             0xe0..=0xe3 => &mut counting,
             _ => &mut jumps.short,
         };
-        found.push(start.wrapping_add(to));
+        found.push(ImageAddr(start.0.wrapping_add(to)));
     };
     let mut look_at = |at: usize, mut places: u32| {
         while places != 0 {
@@ -61,6 +62,8 @@ const TOGETHER: usize = 16;
 /// before and from the first place. Without branches, so that it compiles to vector instructions: most places begin
 /// no jump, and a processor cannot predict which do.
 fn leaving(bytes: &[u8; TOGETHER + 1], before: usize, after: usize) -> u32 {
+    // Cut so that all sums fit into 8 bits. Far from both ends, a few more places pass than jump out: `look` compares
+    // exactly.
     let (low, high) = (-2 - before.min(100) as i8, after.min(127) as i8 - 2);
     let mut found = [0; TOGETHER];
     for at in 0..TOGETHER {
@@ -79,10 +82,10 @@ fn leaving(bytes: &[u8; TOGETHER + 1], before: usize, after: usize) -> u32 {
 }
 
 /// Passes the targets of all places that may be a direct call.
-pub(crate) fn calls(bytes: &[u8], start: u64, mut add: impl FnMut(u64)) {
+pub(crate) fn calls(bytes: &[u8], start: ImageAddr, mut add: impl FnMut(ImageAddr)) {
     for (at, call) in bytes.windows(5).enumerate().filter(|(_, call)| call[0] == 0xe8) {
         let by = i32::from_le_bytes([call[1], call[2], call[3], call[4]]).into();
-        add(start.wrapping_add(at as u64 + 5).wrapping_add_signed(by));
+        add(ImageAddr(start.0.wrapping_add(at as u64 + 5).wrapping_add_signed(by)));
     }
 }
 
@@ -90,17 +93,19 @@ pub(crate) fn calls(bytes: &[u8], start: u64, mut add: impl FnMut(u64)) {
 mod tests {
     use super::*;
 
+    const START: ImageAddr = ImageAddr(0x1000);
+
     fn x86(bytes: &[u8]) -> Jumps {
         let mut found = Jumps::default();
-        jumps(bytes, 0x1000, &mut found);
+        jumps(bytes, START, &mut found);
         found
     }
 
     #[test]
     fn jumps_of_x86() {
-        assert_eq!(x86(&[0xe9, 0xfb, 0x0f, 0, 0]).targets, [0x2000]);
-        assert_eq!(x86(&[0x0f, 0x84, 0xfa, 0xff, 0xff, 0xff]).targets, [0x1000]);
-        assert_eq!(x86(&[0x90, 0xeb, 0x10]).short, [0x1013]);
+        assert_eq!(x86(&[0xe9, 0xfb, 0x0f, 0, 0]).targets, [ImageAddr(0x2000)]);
+        assert_eq!(x86(&[0x0f, 0x84, 0xfa, 0xff, 0xff, 0xff]).targets, [START]);
+        assert_eq!(x86(&[0x90, 0xeb, 0x10]).short, [ImageAddr(0x1013)]);
         // jmp *%rax, jmp *%r11, jmp *8(%rdi), jmp *(%rip); call *%rax and push are none.
         for indirect in [&[0xff, 0xe0][..], &[0x41, 0xff, 0xe3], &[0xff, 0x67, 8], &[0xff, 0x25, 0, 0, 0, 0]]
         {
@@ -112,8 +117,8 @@ mod tests {
     }
 
     /// The same, place by place.
-    fn one_by_one(bytes: &[u8], start: u64) -> (bool, [Vec<u64>; 3]) {
-        let (mut indirect, mut found): (bool, [Vec<u64>; 3]) = Default::default();
+    fn one_by_one(bytes: &[u8]) -> (bool, [Vec<ImageAddr>; 3]) {
+        let (mut indirect, mut found): (bool, [Vec<ImageAddr>; 3]) = Default::default();
         for at in 0..bytes.len() {
             let (kind, len, by) = match bytes[at..] {
                 [0xff, operand, ..] => {
@@ -128,7 +133,7 @@ mod tests {
             };
             let to = (at + len) as i64 + i64::from(by);
             if to <= 0 || to >= bytes.len() as i64 {
-                found[kind].push(start.wrapping_add_signed(to));
+                found[kind].push(ImageAddr(START.0.wrapping_add_signed(to)));
             }
         }
         (indirect, found)
@@ -156,23 +161,23 @@ mod tests {
                 })
                 .collect();
             let mut all = Jumps::default();
-            let counting = jumps(&code, 0x1000, &mut all);
+            let counting = jumps(&code, START, &mut all);
             let found = [all.targets, all.short, counting];
             for (any, found) in found_any.iter_mut().zip(&found) {
                 *any |= !found.is_empty();
             }
-            assert_eq!((all.indirect, found), one_by_one(&code, 0x1000), "{code:x?}");
+            assert_eq!((all.indirect, found), one_by_one(&code), "{code:x?}");
         }
         assert_eq!(found_any, [true; 3]);
     }
 
     #[test]
     fn jumps_of_x86_on_a_count() {
-        let counting = |bytes: &[u8]| jumps(bytes, 0x1000, &mut Jumps::default());
+        let counting = |bytes: &[u8]| jumps(bytes, START, &mut Jumps::default());
         // loopne, loope, loop, jrcxz: out of the code; one within it.
         for opcode in 0xe0..=0xe3 {
-            assert_eq!(counting(&[0x90, opcode, 0x10]), [0x1013]);
-            assert_eq!(counting(&[0x90, opcode, 0xff]), [0; 0]);
+            assert_eq!(counting(&[0x90, opcode, 0x10]), [ImageAddr(0x1013)]);
+            assert_eq!(counting(&[0x90, opcode, 0xff]), []);
         }
     }
 }

@@ -1,8 +1,7 @@
 //! Maps that no compiler writes. Reading loses only the damaged part, counts it, and ends.
 
 use super::*;
-use crate::model::ImageAddr;
-use crate::open::AddressRange;
+use crate::model::{AddressRange, ImageAddr};
 
 const BASE: u64 = 0x1000;
 
@@ -12,7 +11,7 @@ fn arch() -> Arch {
 
 fn read_map(bytes: &[u8]) -> (BlockMap, Diagnostics) {
     let code = CodeSections {
-        ranges: vec![AddressRange { start: BASE, end: BASE + 0x1000 }],
+        ranges: vec![AddressRange::of(ImageAddr(BASE), 0x1000)],
         at_zero: Vec::new(),
         ..CodeSections::default()
     };

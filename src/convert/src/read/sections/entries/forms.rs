@@ -105,6 +105,7 @@ pub(crate) fn take(
         gimli::DW_FORM_ref1 | gimli::DW_FORM_ref2 | gimli::DW_FORM_ref4 | gimli::DW_FORM_ref_udata => {
             FormClass::UnitRef
         }
+        // DWARF 2 gave this form the size of an address, later versions the size of an offset. gimli reads the old one.
         gimli::DW_FORM_ref_addr if encoding.version > 2 => FormClass::InfoRef,
         gimli::DW_FORM_sec_offset if spec.name() == gimli::DW_AT_ranges => FormClass::Ranges,
         gimli::DW_FORM_sec_offset => FormClass::Offset,

@@ -149,6 +149,7 @@ impl<'a, 'f, E: Endianity, R: Copy> Entries<'a, 'f, E, R> {
 
     /// Skips null entries that end lists of siblings inside an entry of depth `outer`. False if this entry itself has ended.
     pub(crate) fn is_inside(&mut self, outer: isize) -> bool {
+        // A null entry ends a list of siblings (DWARF 5 2.3). There is one for each level that ends here.
         while self.depth > outer && self.bytes.get(self.at) == Some(&0) {
             (self.at, self.depth) = (self.at + 1, self.depth - 1);
         }
@@ -229,6 +230,8 @@ impl<'a, 'f, E: Endianity, R: Copy> Entries<'a, 'f, E, R> {
             }
             let Some(plan) = plans.get(code) else { return Ok((start, depth, closes, ScanStop::New(code))) };
             closes = closes.min(depth);
+            // If `closes` is not deeper than the open entry, that entry has ended, although the caller does not know it
+            // yet.
             if let Some(role) = plan.role
                 && (!plan.inner || closes > outer)
             {
@@ -287,6 +290,8 @@ impl<'a, 'f, E: Endianity, R: Copy> Entries<'a, 'f, E, R> {
                     return Ok(Some(Attribute { name, value }));
                 }
                 Form::Given(spec) => match self.plans.specs[spec as usize].implicit_const_value() {
+                    // As gimli gives it: a negative constant must not become a number near 2^64, which `number` would
+                    // return.
                     Some(number @ ..0) => {
                         return Ok(Some(Attribute { name, value: AttributeValue::Sdata(number) }));
                     }
@@ -396,6 +401,8 @@ impl<'a, 'f, E: Endianity, R: Copy> Entries<'a, 'f, E, R> {
     fn integer(&self, at: usize, size: u8) -> gimli::Result<(u64, usize)> {
         let rest = self.bytes.get(at..).ok_or_else(|| self.ended())?;
         let little = self.endian.is_little_endian();
+        // Mostly one load of 8 bytes, whose surplus is masked. The last 7 bytes of a unit, and big-endian input, take
+        // the slow way.
         let number = match rest.first_chunk() {
             Some(word) if little => u64::from_le_bytes(*word) & (u64::MAX >> (64 - 8 * u32::from(size))),
             _ => {

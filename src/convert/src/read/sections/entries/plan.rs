@@ -137,6 +137,8 @@ impl<R: Copy> Plans<R> {
 
     /// Prepares for the next unit.
     pub(crate) fn begin(&mut self) {
+        // The cached plans have indexes into `steps`, `fields` and `specs`, so the cache cannot be emptied without
+        // these.
         if self.kept.is_full() {
             *self = Plans::default();
             return;

@@ -50,6 +50,8 @@ impl<T: Copy> Kept<T> {
         }
         let hash = hash_of(declaration);
         for place in places(hash) {
+            // An empty slot ends the search: `keep` fills the slots of a hash in this order, and no slot becomes empty
+            // again.
             let one = &self.all[self.places[place].checked_sub(1)? as usize];
             if one.hash == hash
                 && one.encoding == encoding

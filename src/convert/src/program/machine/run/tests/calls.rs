@@ -2,9 +2,12 @@
 
 use super::*;
 
+/// Where each call returns to, and where it goes.
 fn calls_entered(mode: Mode, code: &[u8], entries: &[u64]) -> Vec<(u64, Target)> {
+    let entries: Vec<ImageAddr> = entries.iter().copied().map(ImageAddr).collect();
     let range = START..START + code.len() as u64;
-    calls(&[run(mode, code)], range, entries, values(&|_| None, mode)).unwrap()
+    let found = calls(&[run(mode, code)], range, &entries, values(&|_| None, mode)).unwrap();
+    found.into_iter().map(|(return_addr, target)| (return_addr.0, target)).collect()
 }
 
 /// adrp x1, 0x3000; ldr x1, [x1, #16]
@@ -21,15 +24,15 @@ fn a_call_behind_two_ways_is_of_neither_function() {
     assert_eq!(calls_entered(Mode::A64, &bytes(&code), &[]), [(0x101c, Target::Anywhere)]);
     // cbz x0, 1f; FIRST; CALL; ret; 1: CALL: the second one is reached from the first line alone.
     let code = [&[0xb400_00a0][..], &FIRST, &CALL, &[0xd65f_03c0], &CALL].concat();
-    let expected = [(0x1010, Target::Through(0x3010)), (0x1018, Target::Anywhere)];
+    let expected = [(0x1010, Target::Through(ImageAddr(0x3010))), (0x1018, Target::Anywhere)];
     assert_eq!(calls_entered(Mode::A64, &bytes(&code), &[]), expected);
 }
 
 #[test]
 fn a_call_that_other_code_jumps_to_is_of_no_function() {
     let code = bytes(&[&FIRST[..], &CALL].concat());
-    assert_eq!(calls_entered(Mode::A64, &code, &[]), [(0x100c, Target::Through(0x3010))]);
-    assert_eq!(calls_entered(Mode::A64, &code, &[0x1000]), [(0x100c, Target::Through(0x3010))]);
+    assert_eq!(calls_entered(Mode::A64, &code, &[]), [(0x100c, Target::Through(ImageAddr(0x3010)))]);
+    assert_eq!(calls_entered(Mode::A64, &code, &[0x1000]), [(0x100c, Target::Through(ImageAddr(0x3010)))]);
     assert_eq!(calls_entered(Mode::A64, &code, &[0x1008]), [(0x100c, Target::Anywhere)]);
 }
 
@@ -38,12 +41,12 @@ fn a_call_that_other_code_jumps_to_is_of_no_function() {
 fn a_call_beside_a_switch_goes_where_one_instruction_says() {
     // bl +16; FIRST; CALL; br x2
     let code = bytes(&[&[0x9400_0004][..], &FIRST, &CALL, &[0xd61f_0040]].concat());
-    let expected = [(0x1004, Target::To(0x1010)), (0x1010, Target::Anywhere)];
+    let expected = [(0x1004, Target::To(ImageAddr(0x1010))), (0x1010, Target::Anywhere)];
     assert_eq!(calls_entered(Mode::A64, &code, &[]), expected);
     // auipc ra, 1; jalr 16(ra); jr a5: two instructions of RISC-V are one call.
     let wide = Mode::RiscV { wide: true };
     let code = [0x97, 0x10, 0, 0, 0xe7, 0x80, 0, 1, 0x82, 0x87];
-    assert_eq!(calls_entered(wide, &code, &[]), [(0x1008, Target::To(0x2010))]);
+    assert_eq!(calls_entered(wide, &code, &[]), [(0x1008, Target::To(ImageAddr(0x2010)))]);
 }
 
 #[test]
