@@ -10,6 +10,7 @@ mod folds;
 mod harness;
 mod inputs;
 mod instances;
+mod limits;
 mod lines;
 mod made;
 mod names;

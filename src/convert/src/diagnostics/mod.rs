@@ -194,6 +194,18 @@ named! {
         /// Limit: folded functions to which one word of all tables of virtual functions leads. Calls through a word beyond it do
         /// not show which function ran.
         SlotKeys => "skipped_class_slot_keys",
+        /// Limit: words of the tables of one class. An object of a class with more does not show which method ran.
+        LongTables => "skipped_class_long_tables",
+        /// Limit: tables of virtual functions of one class. An object of a class with more does not show which method ran.
+        Parts => "skipped_class_parts",
+        /// Limit: classes that share one table of virtual functions. An object with a table of more does not show which method ran.
+        Sharing => "skipped_class_sharing",
+        /// Limit: folded functions that the functions at one word of all tables of virtual functions reach by tail calls. Calls
+        /// through a word with more prove nothing, and fewer answers are `exact`.
+        PassedOn => "skipped_class_passed_on",
+        /// Limit: parts of an object that are of the class or a base. Fewer words of the tables of a class with more show which
+        /// method they lead to, and fewer answers are `likely`.
+        Subobjects => "skipped_class_subobjects",
         /// Limit: bases of a class, and their bases. An object of a class beyond it does not show which method ran.
         Ancestors => "skipped_class_ancestors",
         /// Limit: classes that only type information describes. An object of a class beyond it does not show which method ran.
@@ -257,12 +269,18 @@ named! {
         PartOwners => "cap_part_owners",
         /// Limit: symbols at one part of a function (`f.cold`). Beyond it an owner may be missing.
         PartOwnerSymbols => "cap_part_owner_symbols",
-        /// Limit: steps of matching functions that the compiler may have merged. Beyond it functions are added to groups without a
+        /// Limit: steps of matching functions that gcc may have replaced by a jump. Beyond it functions are added to groups without a
         /// comparison, so that more answers are `ambiguous`.
-        MergedFunctions => "cap_merged_functions",
+        MergedByGcc => "cap_merged_by_gcc",
+        /// Limit: steps of matching functions that LLVM may have replaced by a jump. Beyond it functions are added to groups without a
+        /// comparison, so that more answers are `ambiguous`.
+        MergedByLlvm => "cap_merged_by_llvm",
         /// Limit: functions at one address with which a function that gcc merged is compared. At an address with more of them the
         /// merged function is missing.
         MergedTogether => "cap_merged_together",
+        /// Limit: instances of one template in one unit with which a function that gcc merged is compared. The merged function is
+        /// missing at the instances beyond it.
+        MergedInstances => "cap_merged_instances",
         /// Limit: symbols where several ranges begin. Beyond it a symbol names only the first range.
         PartSymbols => "cap_part_symbols",
         /// Limit: comparisons of symbols with functions that have a part at their address. Beyond it a symbol names only the first
@@ -279,8 +297,13 @@ named! {
         FoldedSectionUnits => "cap_folded_section_units",
         /// Limit: folded functions of one name. Beyond it a folded function is missing.
         FoldedOfName => "cap_folded_of_name",
-        /// Limit: folded functions, and line sequences, of one unit and size. Beyond it a folded function is missing.
+        /// Limit: folded functions of one unit and size that are compared with line sequences. Beyond it a folded function is missing.
         FoldedOfSize => "cap_folded_of_size",
+        /// Limit: line sequences of one unit and size that are compared with folded functions. Beyond it a folded function is missing.
+        SequencesOfSize => "cap_sequences_of_size",
+        /// Limit: definitions of one name. Beyond it erased functions of that name count as discarded copies, and a folded function
+        /// may be missing.
+        FoldedDefinitions => "cap_folded_definitions",
         /// Limit: steps of the search for folded functions. Beyond it a folded function may be missing.
         FoldedSearch => "cap_folded_search",
         /// Limit: steps of the search for code inlined into folded functions. Beyond it inlined frames are missing.
@@ -301,9 +324,13 @@ named! {
         RangeEntries => "cap_range_entries",
         /// Limit: comparisons of the functions of a unit with its line sequences. Beyond it functions have no lines.
         SequenceComparisons => "cap_sequence_comparisons",
-        /// Limit: functions or line sequences at one address. Beyond it functions have no lines.
+        /// Limit: functions of one unit at one address. Beyond it functions have no lines.
+        FunctionsTogether => "cap_functions_together",
+        /// Limit: line sequences of one unit at one address. Beyond it functions have no lines.
         SequencesTogether => "cap_sequences_together",
-        /// Limit: names, and line sequences, at one address of code that no DIE describes. Beyond it these functions have no lines.
+        /// Limit: names at one address of code that no DIE describes. Beyond it the functions there have no lines.
+        UndescribedNames => "cap_undescribed_names",
+        /// Limit: line sequences at one address of code that no DIE describes. Beyond it the functions there have no lines.
         UndescribedLines => "cap_undescribed_lines",
         /// Limit: expressions and entries of location lists in one unit. Locations beyond it are left out.
         LocationEntries => "cap_location_entries",
@@ -323,12 +350,23 @@ named! {
         Files => "cap_files",
         /// Limit: bytes of the paths of one unit. Beyond it the file is unknown.
         PathBytes => "cap_path_bytes",
+        /// Limit: bytes of a path in the root of a unit, which is the unit's name or its folder. A longer one is cut.
+        RootPathBytes => "cap_root_path_bytes",
+        /// Limit: bytes of the text with which a unit names its compiler and the options. The compiler of a unit with a longer text
+        /// counts as one that merges functions, and fewer answers are certain.
+        ProducerBytes => "cap_producer_bytes",
         /// Limit: bytes of the names of one unit. Beyond it a function has no name.
         UnitNames => "cap_unit_names",
         /// Limit: bytes of line programs that several units name. Beyond it a unit has no lines.
         LinePrograms => "cap_line_programs",
         /// Limit: steps of matching calls with folded functions. Beyond it answers stay `ambiguous`.
         CallMatching => "cap_call_matching",
+        /// Limit: bytes of one function that are read to find calls through tables of virtual functions. Calls beyond it show no word
+        /// of a table, and folded functions that they call stay `ambiguous`.
+        SlotCode => "cap_slot_code",
+        /// Limit: targets of the forward jumps over one place of a function. Beyond it the function's calls through tables of virtual
+        /// functions show no word of a table, and folded functions that they call stay `ambiguous`.
+        SlotJumps => "cap_slot_jumps",
         /// Limit: functions that one function reaches by tail calls. A function that reaches more counts as reaching any, so that
         /// calls of it rule out no function of a group.
         TailFunctions => "cap_tail_functions",

@@ -50,7 +50,7 @@
 
 use crate::model::{DieOffset, Function, How, ImageAddr, Member, NameId, Reason, UnitId};
 use crate::open::{Image, ImageKind, Linker};
-use crate::place::bare_lines::{UnitLines, lines, unit_of_lines};
+use crate::place::bare_lines::{BareLinesOfAll, lines};
 use crate::place::claim::{Claim, Claims};
 use crate::place::folding_evidence::FoldingEvidence;
 use crate::place::limits::{MAX_THUNK, certainty_comparisons};
@@ -147,8 +147,8 @@ struct Check<'a, 'f> {
     is_whole: bool,
     /// By unit: what its compiler may have done to functions.
     units: Vec<Option<Reason>>,
-    /// Code that has lines and no DIE, by start: start, end, unit.
-    lines: Vec<UnitLines>,
+    /// Code that has lines and no DIE.
+    lines: BareLinesOfAll,
     compared: Budget,
 }
 
@@ -228,7 +228,7 @@ impl Check<'_, '_> {
         if let Some(source) = function.source {
             return Some(source.unit);
         }
-        unit_of_lines(&self.lines, claim.start)
+        self.lines.unit_at(claim.start)
     }
 
     /// The reason that follows if an unnamed second function has the same code.
@@ -408,7 +408,12 @@ impl<'f> UnreadCode<'f> {
 
 /// True if a function of C++ or Rust has neither a DIE nor lines: no linker and no C library uses such a name, but for
 /// mold's stubs. (gcc gives none to the thunks of virtual calls, `_ZThn`.)
-fn has_mangled(image: &Image<'_>, placing: &Placing<'_, '_>, lines: &[UnitLines], claims: &Claims) -> bool {
+fn has_mangled(
+    image: &Image<'_>,
+    placing: &Placing<'_, '_>,
+    lines: &BareLinesOfAll,
+    claims: &Claims,
+) -> bool {
     let is_mangled = |member: &Member| {
         let function = &claims.functions[member.function.index()];
         let name = placing.names.text(placing.names.of_function(function));
@@ -416,7 +421,7 @@ fn has_mangled(image: &Image<'_>, placing: &Placing<'_, '_>, lines: &[UnitLines]
     };
     let undescribed = |claim: &Claim| {
         claim.members.iter().any(is_mangled)
-            && unit_of_lines(lines, claim.start).is_none()
+            && lines.unit_at(claim.start).is_none()
             && !is_of_linker(image, claim.start)
     };
     !placing.recovered.code.is_empty() && claims.symbols.iter().any(undescribed)

@@ -9,13 +9,13 @@ use crate::model::{
 };
 use crate::open::{Format, Image, Linker};
 use crate::place::claim::Claim;
-use crate::place::limits::MAX_LINES_BEFORE;
 use crate::place::placing::{Placing, name_of};
 use crate::program::names::itanium::{is_mangled, is_program_wide};
 use crate::program::names::relation::{Relation, relation};
 use crate::program::symbols::{CodeSymbol, Symbols};
 use crate::recover::recovered::UnitView;
 use crate::toolchain::functions::{START_UP_FILES, WHOLE_PROGRAM_FILES, is_reserved};
+use crate::util::covering::LatestEnds;
 use crate::util::hash::{HashMap, HashSet};
 use crate::util::text::base_name;
 
@@ -59,6 +59,7 @@ pub(crate) struct FoldingEvidence {
     pub(crate) multiply_folded: HashSet<AddressRange>,
     /// The lines that no function has, with their units, by start. Filled only if the linker may have folded functions.
     bare_lines: Vec<(UnitId, BareLines)>,
+    bare_ends: LatestEnds,
     /// By unit: whether the symbol table has any of its functions by name. Few programs need it.
     pub(crate) has_symbols: OnceLock<Vec<bool>>,
 }
@@ -103,6 +104,7 @@ impl FoldingEvidence {
         let lost_functions = lost_functions(placing);
         let may_fold = linker != Linker::NeverFolds;
         let bare_lines = if may_fold { unowned_lines(placing) } else { Vec::new() };
+        let bare_ends = LatestEnds::new(bare_lines.iter().map(|(_, lines)| lines.range().end.0));
         let called = if may_fold && has_undescribed_objects { called(placing) } else { HashSet::default() };
         FoldingEvidence {
             linker,
@@ -116,6 +118,7 @@ impl FoldingEvidence {
             sequences,
             multiply_folded,
             bare_lines,
+            bare_ends,
             has_symbols: OnceLock::new(),
         }
     }
@@ -183,12 +186,11 @@ impl FoldingEvidence {
         &self.bare_lines[first..first + count]
     }
 
-    /// The unit of such a sequence that begins before an address and goes on there. Sequences seldom overlap, so only
-    /// the last ones before the address are checked.
+    /// The unit of such a sequence that begins before an address and goes on there.
     pub(crate) fn unit_of_lines_over(&self, address: ImageAddr) -> Option<UnitId> {
         let first = self.bare_lines.partition_point(|(_, lines)| lines.start < address);
-        let covers = |of: &&(UnitId, BareLines)| address < of.1.range().end;
-        self.bare_lines[..first].iter().rev().take(MAX_LINES_BEFORE).find(covers).map(|of| of.0)
+        let end = |at: usize| self.bare_lines[at].1.range().end.0;
+        self.bare_ends.last_after(first, address.0, end).map(|at| self.bare_lines[at].0)
     }
 
     /// Line sequences of a range that no function there has; `None` for a sequence that a function there may have.

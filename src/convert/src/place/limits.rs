@@ -5,20 +5,9 @@
 /// name counts as that of a function without a DIE.
 pub(crate) const MAX_OVERLOADS: usize = 64;
 
-/// Symbols at one address from which a function's own is chosen. If there are more, the function keeps its plain name.
-pub(crate) const MAX_SOLE: usize = 256;
-
 /// Members of all groups together: a range that other ranges cut has a group for each of its pieces. Later ranges of folded code
 /// name no function.
 pub(crate) const MAX_MEMBERS: usize = 1 << 22;
-
-/// Line sequences that began before an address and are checked for whether they still cover it. If there are more, code of several
-/// names gets no lines there.
-pub(crate) const MAX_OPEN: usize = 64;
-
-/// Line sequences before an address that are checked for whether they cover it, from the last one back. An earlier one is not found:
-/// the address then counts as one without lines.
-pub(crate) const MAX_LINES_BEFORE: usize = 8;
 
 /// Definitions of one name at one range that are kept apart. Further ones count as the first.
 pub(crate) const MAX_DEFINITIONS: usize = 16;
@@ -29,7 +18,8 @@ pub(crate) const MAX_PARTS: usize = 4096;
 /// Functions of a part that each of its symbols is compared with. A symbol of a later one may count as that of a further function.
 pub(crate) const MAX_PARTS_NAMED: usize = 256;
 
-/// Names and line sequences at one address that are compared with each other. If there are more, no name has lines.
+/// Names at one address, and line sequences at one address, that are compared with each other. If there are more of either, no name has
+/// lines.
 pub(crate) const MAX_LINE_OWNERS: usize = 256;
 
 /// Names of one hash that are compared, and dots of a name that are tried. Real names have fewer of both. Beyond the limit a name
@@ -43,8 +33,8 @@ pub(crate) const MAX_THUNK: u64 = 512;
 /// The same for a function that gcc replaced by a jump. Most other functions that gcc describes without an address are larger.
 pub(crate) const MAX_JUMP: u64 = 128;
 
-/// Units and functions, all together, that are compared with the names of functions that jump. Later functions that jump are taken to be
-/// merged without a comparison.
+/// Units and functions, all together, that are compared with the names of functions that jump; for those of gcc and for those of LLVM,
+/// each. Later functions that jump are taken to be merged without a comparison.
 pub(crate) const MAX_THUNK_STEPS: u64 = 1 << 24;
 
 /// Functions or symbols at one address, or functions of one name in one unit, that the name of a function that jumps is compared with.

@@ -11,7 +11,7 @@
 
 use crate::diagnostics::{Cap, Diagnostics, Kind};
 use crate::model::{FuncId, Function, Member, NameId, OriginId, UnitId};
-use crate::place::limits::{MAX_OVERLOADS, MAX_SOLE};
+use crate::place::limits::MAX_OVERLOADS;
 use crate::place::placing::Placing;
 use crate::program::names::itanium::{
     call_spelling, demangled_spelling, enclosing, is_mangled, own_name, plain_base,
@@ -201,7 +201,7 @@ pub(crate) fn sole(symbols: &[&CodeSymbol<'_>], may_be: impl Fn(&CodeSymbol<'_>)
         let related = |name| {
             [relation(first, name), relation(name, first)].iter().any(|found| *found != Relation::Other)
         };
-        if of.len() > MAX_SOLE || !of.iter().all(|&at| related(symbols[at].name)) {
+        if !of.iter().all(|&at| related(symbols[at].name)) {
             return None;
         }
     }

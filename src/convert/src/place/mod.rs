@@ -36,8 +36,8 @@ use crate::merge::names::{NameIndex, NameTables, Names};
 use crate::merge::units::Units;
 use crate::merge::{LINE_COPIES, STRING_COPIES};
 use crate::model::{
-    AddressRange, BlockMap, DieOffset, FuncId, LocalCallee, NameId, Piece, Program, UnitCode, UnitId,
-    UnwindRows,
+    AddressRange, BlockMap, DieOffset, FuncId, ImageAddr, LocalCallee, NameId, Piece, Program, UnitCode,
+    UnitId, UnwindRows,
 };
 use crate::open::{Image, Linker};
 use crate::place::placing::Placing;
@@ -181,6 +181,8 @@ impl<'f> Placed<'f> {
                 )
             });
         }
+        let long = found.calls.iter().filter(|(_, name)| name.len() > MAX_NAME);
+        report_long_imports(long.map(|(return_addr, _)| *return_addr), diagnostics);
         for (return_addr, name) in found.calls {
             let name = &name[..name.len().min(MAX_NAME)];
             let id = self.names.intern(&mut self.program.names, name.into());
@@ -192,5 +194,30 @@ impl<'f> Placed<'f> {
     /// The id of a name, if anything in the program has it.
     pub(crate) fn name_of(&self, name: &[u8]) -> Option<NameId> {
         self.names.find(&self.program.names, name)
+    }
+}
+
+/// Reports calls of other modules whose names are cut, by their return addresses.
+fn report_long_imports(mut calls: impl Iterator<Item = ImageAddr>, diagnostics: &mut Diagnostics) {
+    if let Some(first) = calls.next() {
+        let count = 1 + calls.count();
+        diagnostics.add(Kind::Cap(Cap::NameBytes), first.0, || {
+            format!("{count} calls of functions of other modules, the first to return to {first:#x}, have names of over {MAX_NAME} bytes: cut")
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_of_other_modules_with_long_names_are_reported_once() {
+        let mut diagnostics = Diagnostics::default();
+        report_long_imports([].into_iter(), &mut diagnostics);
+        assert_eq!(diagnostics.count(Kind::Cap(Cap::NameBytes)), 0);
+        report_long_imports([ImageAddr(0x20), ImageAddr(0x30)].into_iter(), &mut diagnostics);
+        let seen: Vec<_> = diagnostics.caps().map(|(cap, seen)| (cap, seen.count, seen.first)).collect();
+        assert_eq!(seen, [(Cap::NameBytes, 1, 0x20)]);
     }
 }

@@ -10,7 +10,7 @@ use crate::model::{
     FuncId, Function, Group, GroupId, How, ImageAddr, Member, Origin, Owner, Piece, Reason, Rows, UnitId,
 };
 use crate::place::claim::{Claim, Claims, rows_from};
-use crate::place::limits::{MAX_MEMBERS, MAX_OPEN};
+use crate::place::limits::MAX_MEMBERS;
 use crate::place::placing::Placing;
 use crate::util::fit::fit;
 use crate::util::paint::{PaintRange, Painter, Segment};
@@ -174,13 +174,22 @@ fn bare_lines(placing: &Placing<'_, '_>) -> Vec<Bare> {
     bare
 }
 
+/// A range of bare lines that may cover the address.
+#[derive(Clone, Copy)]
+struct OpenLines {
+    /// Its index among the bare lines.
+    index: usize,
+    /// The latest end of the open ranges before it.
+    end_below: ImageAddr,
+}
+
 /// Follows the bare lines along an address that only rises.
 #[derive(Default)]
 struct Sweep {
     /// The first range that starts behind the address.
     next: usize,
     /// The ranges before it, except those already seen to have ended.
-    open: Vec<usize>,
+    open: Vec<OpenLines>,
     /// The address up to which a unit without its `.dwo` has lines; `None` before the first of them. If functions were
     /// folded there, each of their units has lines, and the survivor is not known.
     partial_end: Option<ImageAddr>,
@@ -191,15 +200,17 @@ impl Sweep {
     /// starts last.
     fn to(&mut self, bare: &[Bare], address: ImageAddr) -> Option<Bare> {
         while let Some(found) = bare.get(self.next).filter(|found| found.start <= address) {
-            self.open.push(self.next);
+            let end_below =
+                self.open.last().map_or(ImageAddr(0), |last| last.end_below.max(bare[last.index].end));
+            self.open.push(OpenLines { index: self.next, end_below });
             if found.partial {
                 self.partial_end = self.partial_end.max(Some(found.end));
             }
             self.next += 1;
         }
         while let Some(&last) = self.open.last() {
-            if bare[last].end > address {
-                return Some(bare[last]);
+            if bare[last.index].end > address {
+                return Some(bare[last.index]);
             }
             self.open.pop();
         }
@@ -207,9 +218,8 @@ impl Sweep {
     }
 
     /// True if only one range is known to cover the address it moved to.
-    fn is_alone(&self, bare: &[Bare], address: ImageAddr) -> bool {
-        let before = &self.open[..self.open.len().saturating_sub(1)];
-        before.len() <= MAX_OPEN && before.iter().all(|&other| bare[other].end <= address)
+    fn is_alone(&self, address: ImageAddr) -> bool {
+        self.open.last().is_none_or(|last| last.end_below <= address)
     }
 }
 
@@ -296,7 +306,7 @@ impl Cutter {
             // One function may have several names. If several sequences cover the code, nothing shows whose lines
             // apply.
             let rows = covering
-                .filter(|_| members.len() == 1 || (has_own_lines && self.sweep.is_alone(&self.bare, at)))
+                .filter(|_| members.len() == 1 || (has_own_lines && self.sweep.is_alone(at)))
                 .map(|b| rows_from(b.unit, b.rows, (at - b.start) as u32));
             if self.sweep.partial_end > Some(at) {
                 self.mark_partial(&members);
@@ -462,7 +472,7 @@ mod tests {
                 assert_eq!(sweep.to(&bare, at).map(|b| b.unit), expected, "at {at:?}");
                 let partial = bare.iter().filter(covering).any(|b| b.partial);
                 assert_eq!(sweep.partial_end > Some(at), partial, "at {at:?}");
-                assert_eq!(sweep.is_alone(&bare, at), bare.iter().filter(covering).count() <= 1, "at {at:?}");
+                assert_eq!(sweep.is_alone(at), bare.iter().filter(covering).count() <= 1, "at {at:?}");
                 at = at + random(3);
             }
         }

@@ -81,10 +81,10 @@ pub(crate) fn symbol_claim<'f>(
     if members.len() > 1 {
         let owners = LineOwners { placing, symbols, folding, named_by: &named_by };
         let lines = owners.lines(first);
-        if lines.is_some() && owners.are_too_many(first.start) {
+        for (cap, of) in lines.iter().flat_map(|_| owners.too_many(first.start)) {
             let start = first.start;
-            diagnostics.add(Kind::Cap(Cap::UndescribedLines), start.0, || {
-                format!("over {MAX_LINE_OWNERS} names or line sequences of undescribed code at {start:#x}: the functions there have no lines")
+            diagnostics.add(Kind::Cap(cap), start.0, || {
+                format!("over {MAX_LINE_OWNERS} {of} of undescribed code at {start:#x}: the functions there have no lines")
             });
         }
         doubt = lines.as_ref().map(|_| Reason::UnclaimedLines);
@@ -104,9 +104,12 @@ struct LineOwners<'p, 's, 'f> {
 }
 
 impl LineOwners<'_, '_, '_> {
-    /// True if the names and line sequences at an address are not compared.
-    fn are_too_many(&self, start: ImageAddr) -> bool {
-        self.folding.bare_lines(start).len().max(self.named_by.len()) > MAX_LINE_OWNERS
+    /// What there is too much of at an address: then names and line sequences are not compared.
+    fn too_many(&self, start: ImageAddr) -> impl Iterator<Item = (Cap, &'static str)> + use<> {
+        let names = (Cap::UndescribedNames, "names", self.named_by.len());
+        let lines = (Cap::UndescribedLines, "line sequences", self.folding.bare_lines(start).len());
+        let too_many = [names, lines].into_iter().filter(|(.., count)| *count > MAX_LINE_OWNERS);
+        too_many.map(|(cap, of, _)| (cap, of))
     }
 
     /// By function: the rows of a symbol's code that are certainly its own. `None` if the lines of the code are those of all
@@ -123,7 +126,7 @@ impl LineOwners<'_, '_, '_> {
         if alone && of_all {
             return None;
         }
-        if self.are_too_many(code.start) {
+        if self.too_many(code.start).next().is_some() {
             return Some(vec![None; self.named_by.len()]);
         }
         let mut rows = vec![None; self.named_by.len()];

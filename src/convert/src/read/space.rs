@@ -5,10 +5,9 @@ use std::sync::{Arc, OnceLock};
 
 use gimli::{Reader as _, Section as _};
 
-use crate::diagnostics::{Diagnostics, Kind};
+use crate::diagnostics::{Cap, Diagnostics, Kind};
 use crate::open::{DebugSection, DebugSections, Files, Image};
-use crate::read::limits::MAX_ATTRIBUTES;
-use crate::read::limits::UNITS_BETWEEN;
+use crate::read::limits::{MAX_ATTRIBUTES, MAX_ROOT_TEXT, UNITS_BETWEEN};
 use crate::read::sections::abbreviations::{AbbreviationTable, Abbreviations};
 use crate::read::sections::bytes::{Bytes, Dwarf, Endianity};
 use crate::read::shared_tables::{PastBudget, Shared, root_code};
@@ -20,10 +19,6 @@ const WIDE_HEADER: usize = 16;
 /// The pages of this many units are released together. A unit of `LONG` bytes or more is released by itself.
 const GIVEN_BACK: usize = 8;
 const LONG: usize = 1 << 20;
-
-/// The name and the folder of a unit are cut to this many bytes. Both are paths. A million units may name the same long
-/// string, and each unit reads it.
-const MAX_ROOT_TEXT: usize = 4096;
 
 /// A unit that other units refer to; `None` if it cannot be read. Boxed, since other units refer to few units.
 type Referred<'f, E> = Option<Box<gimli::Unit<Bytes<'f, E>>>>;
@@ -353,6 +348,20 @@ fn parse<'f, E: Endianity>(
         Err(error) => without = without.or(Some(Without::Damaged(error))),
     }
     Ok((unit, without))
+}
+
+/// Reports that a path in the root of the unit at this offset is cut.
+pub(crate) fn report_cut_paths<E: Endianity>(
+    unit: &gimli::Unit<Bytes<'_, E>>,
+    offset: u64,
+    diagnostics: &mut Diagnostics,
+) {
+    let is_cut = |path: &Bytes<'_, E>| path.slice().len() >= MAX_ROOT_TEXT;
+    for _ in [&unit.name, &unit.comp_dir].into_iter().flatten().filter(|path| is_cut(path)) {
+        diagnostics.add(Kind::Cap(Cap::RootPathBytes), offset, || {
+            format!("the name or the folder of the unit at {offset:#x} has {MAX_ROOT_TEXT} bytes or more: it is cut there")
+        });
+    }
 }
 
 /// The program's own debug information and the supplementary file's (dwz).

@@ -70,7 +70,7 @@ pub(crate) fn find<'u, 'f>(
     }
     let (called, named) = called(names, &recovered, machine);
     let mut found = called;
-    let (instances, doubtful_callees) = by_declaration(&recovered, &found);
+    let (instances, doubtful_callees) = by_declaration(&recovered, &found, diagnostics);
     let by_die: HashSet<CodelessId> = found.keys().chain(instances.keys()).copied().collect();
     by_symbol(names, &recovered, symbols, &named, &by_die, &mut found);
     // Calls or symbols that lead to several addresses show none. A function that no call names may be at the entry of several
@@ -224,6 +224,7 @@ fn called(
 fn by_declaration(
     recovered: &Recovered<'_, '_>,
     called: &CodelessAt,
+    diagnostics: &mut Diagnostics,
 ) -> (CodelessAt, HashSet<(UnitId, LocalCallee)>) {
     let mut found: CodelessAt = HashMap::default();
     let mut doubtful_callees: HashSet<(UnitId, LocalCallee)> = HashSet::default();
@@ -241,8 +242,9 @@ fn by_declaration(
         let mut by_origin: HashMap<OriginId, Vec<&UnitFunction>> =
             origins.map(|origin| (origin, Vec::new())).collect();
         for function in unit.code.functions.iter().filter(|function| function.instance != Instance::NAMED) {
+            // One more than the limit shows that there are too many.
             if let Some(of) = by_origin.get_mut(&unit.origin_of(function.origin))
-                && of.len() < MAX_HERE
+                && of.len() <= MAX_HERE
             {
                 of.push(function);
             }
@@ -250,9 +252,19 @@ fn by_declaration(
         let mut doubtful: HashSet<DieOffset> = HashSet::default();
         for index in uncalled {
             let Codeless { origin, instance, .. } = unit.records.codeless[index];
-            let instances = by_origin.get(&unit.origin_of(origin)).map_or(&[][..], |instances| instances);
+            let all = by_origin.get(&unit.origin_of(origin)).map_or(&[][..], |instances| instances);
+            let instances = &all[..all.len().min(MAX_HERE)];
             if instances.is_empty() || instances.iter().any(|other| other.instance == instance) {
                 continue;
+            }
+            if all.len() > MAX_HERE {
+                let die = unit.records.codeless[index].die.0;
+                diagnostics.add(Kind::Cap(Cap::MergedInstances), die, || {
+                    format!(
+                        "over {MAX_HERE} instances of the template of the function without code at .debug_info+{die:#x}: it is not \
+                         among the functions of the later ones"
+                    )
+                });
             }
             doubtful.extend(instances.iter().map(|other| other.die));
             let entries =

@@ -2,11 +2,11 @@
 //! [`crate::util::budget`] explains why there are limits.
 
 /// Definitions of one name that are kept apart. If a name has as many, all erased functions of that name count as copies, and none
-/// is found by its lines.
+/// is found by its lines (`cap_folded_definitions`).
 pub(crate) const MAX_DEFINITIONS: usize = 8;
 
-/// Functions at one address, and instances of one declaration, that are compared with a codeless function. At an address with more
-/// functions none is placed, and further instances show no address.
+/// Functions at one address, and instances of one declaration in a unit, that are compared with a codeless function. At an address with
+/// more functions none is placed (`cap_merged_together`), and further instances show no address (`cap_merged_instances`).
 pub(crate) const MAX_HERE: usize = 256;
 
 /// Units with a function at the start of a line sequence that are compared with it. If the section was folded into one of a later
@@ -17,8 +17,8 @@ pub(crate) const MAX_UNITS_THERE: usize = 64;
 /// are compared after them are not split.
 pub(crate) const MAX_SECTION_STEPS: u64 = 1 << 26;
 
-/// Folded functions of one name, and folded functions and sequences of one unit and size, that are compared with each other. Later
-/// ones are not found.
+/// Folded functions of one name, folded functions of one unit and size, and sequences of one unit and size, that are compared with each
+/// other. Later ones are not found.
 pub(crate) const MAX_TOGETHER: usize = 1024;
 
 /// Steps for comparing folded functions with symbols, sequences and rows: some hundred times the steps of RocksDB. Later functions

@@ -4,6 +4,7 @@
 //! A folded subprogram has a tombstone in place of its address. Its line sequence, its symbols and the call sites
 //! that name it show where its code is.
 
+mod caps;
 mod erased;
 mod folded_sections;
 mod gcc_icf;

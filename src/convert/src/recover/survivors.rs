@@ -111,10 +111,15 @@ impl Definitions {
         }
     }
 
-    /// True if some definition of a name passes `is_such`, or if the name has too many definitions.
+    /// True if some known definition of a name passes `is_such`.
     pub(crate) fn any(&self, name: NameId, is_such: impl Fn(Definition) -> bool) -> bool {
         let Some(first) = self.first[name.index()] else { return false };
         let others = self.others.get(&name).map_or(&[][..], |others| others);
-        others.len() + 1 >= MAX_DEFINITIONS || is_such(first) || others.iter().copied().any(is_such)
+        is_such(first) || others.iter().copied().any(is_such)
+    }
+
+    /// True if a name has too many definitions, so that some of them may not be known.
+    pub(crate) fn is_full(&self, name: NameId) -> bool {
+        self.others.get(&name).is_some_and(|others| others.len() + 1 >= MAX_DEFINITIONS)
     }
 }

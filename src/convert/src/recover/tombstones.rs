@@ -15,12 +15,11 @@
 //! unit, and `g` of one class may have been folded where only `g` of another class has a symbol. Such a symbol counts
 //! only if the names of its file leave one address, or if lines agree.
 
-use std::cell::Cell;
 use std::hash::Hash;
 
 use rayon::prelude::*;
 
-use crate::diagnostics::{Cap, Diagnostics, Kind};
+use crate::diagnostics::{Diagnostics, Kind};
 use crate::merge::names::Names;
 use crate::merge::units::Definition;
 use crate::model::{
@@ -29,14 +28,14 @@ use crate::model::{
 };
 use crate::program::names::itanium::{is_program_wide, own_spelling};
 use crate::program::symbols::{CodeSymbol, Symbols};
+use crate::recover::caps::Caps;
 use crate::recover::erased::{Erased, FoundAt};
-use crate::recover::limits::{MAX_SEARCH_STEPS, MAX_TOGETHER};
+use crate::recover::limits::MAX_TOGETHER;
 use crate::recover::outcome::{add, count};
 use crate::recover::recovered::Recovered;
 use crate::recover::survivors::{LiveFunctions, Survivor};
 use crate::toolchain::itanium_abi::is_thunk;
 use crate::toolchain::suffixes::{has_suffix, names_part, whole_name, whole_suffixed};
-use crate::util::budget::Budget;
 use crate::util::hash::{HashMap, HashSet};
 use crate::util::pair::{Fit, Paired, SourcePlace, pair};
 use crate::util::text::base_name;
@@ -91,39 +90,6 @@ type Owners = HashSet<(OriginId, Instance)>;
 
 /// A local symbol, with the part of its name that the DIEs of its functions have.
 type PartSymbol<'f> = (CodeSymbol<'f>, NameId);
-
-/// Counts how often a cap was reached.
-struct Caps {
-    of_name: Cell<u64>,
-    of_size: Cell<u64>,
-    steps: Budget,
-}
-
-impl Caps {
-    fn new() -> Caps {
-        Caps { of_name: Cell::new(0), of_size: Cell::new(0), steps: Budget::new(MAX_SEARCH_STEPS) }
-    }
-
-    fn report(&self, diagnostics: &mut Diagnostics) {
-        for _ in 0..self.of_name.get() {
-            diagnostics.add(Kind::Cap(Cap::FoldedOfName), 0, || {
-                format!("over {MAX_TOGETHER} folded functions of one name: not all were found")
-            });
-        }
-        for _ in 0..self.of_size.get() {
-            diagnostics.add(Kind::Cap(Cap::FoldedOfSize), 0, || {
-                format!(
-                    "over {MAX_TOGETHER} folded functions or line sequences of one unit and size: not all were found"
-                )
-            });
-        }
-        if self.steps.is_short() {
-            diagnostics.add(Kind::Cap(Cap::FoldedSearch), 0, || {
-                format!("over {MAX_SEARCH_STEPS} steps to find folded functions: not all were compared")
-            });
-        }
-    }
-}
 
 /// Records the only value of a key; `None` if it has several.
 fn keep_only<K: Eq + Hash, V: Copy + PartialEq>(map: &mut HashMap<K, Option<V>>, key: K, value: V) {
@@ -218,9 +184,7 @@ impl<'m, 'f> Finder<'m, 'f> {
         }
         let mut open = Vec::new();
         for (symbol, name, erased, is_own) in named {
-            if erased.len() > MAX_TOGETHER {
-                self.caps.of_name.set(self.caps.of_name.get() + 1);
-            }
+            self.caps.of_name(erased.len());
             if is_own && places.get(&place(symbol, name)).is_some_and(|places| places.len() > 1) {
                 open.push((*symbol, name));
                 continue;
@@ -301,7 +265,17 @@ impl<'m, 'f> Finder<'m, 'f> {
             !(self.names.are_apart(other.origin, own.origin)
                 || (self.recovered.units.are_apart_there(self.names, other, own) && self.has_lines(at)))
         };
-        !known && self.known.definitions.any(self.name(at), same)
+        let (definitions, name) = (&self.known.definitions, self.name(at));
+        if known {
+            return false;
+        }
+        let any = definitions.any(name, same);
+        // The same function may be one of the definitions that are not kept.
+        if !any && definitions.is_full(name) {
+            self.caps.of_definitions(name);
+            return true;
+        }
+        any
     }
 
     /// True if an unclaimed sequence of its unit fits a function, at the range of a function that kept its address.
@@ -341,12 +315,8 @@ impl<'m, 'f> Finder<'m, 'f> {
             let mut by_len: Vec<_> = by_len.into_iter().filter(|(_, here)| !here.0.is_empty()).collect();
             // Nothing may depend on the order of a hash map: a function that is found changes which others count as copies.
             by_len.sort_unstable_by_key(|(len, _)| *len);
-            for (_, (mut functions, mut sequences)) in by_len {
-                if functions.len().max(sequences.len()) > MAX_TOGETHER {
-                    self.caps.of_size.set(self.caps.of_size.get() + 1);
-                    functions.truncate(MAX_TOGETHER);
-                    sequences.truncate(MAX_TOGETHER);
-                }
+            for (len, (mut functions, mut sequences)) in by_len {
+                self.caps.of_size((id, len), &mut functions, &mut sequences);
                 self.pair(id, &functions, &sequences);
             }
         }

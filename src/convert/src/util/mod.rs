@@ -1,6 +1,7 @@
 //! Data structures and small algorithms that do not depend on symbols or debug information.
 
 pub(crate) mod budget;
+pub(crate) mod covering;
 pub(crate) mod fit;
 pub(crate) mod hash;
 pub(crate) mod leb;

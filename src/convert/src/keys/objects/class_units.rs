@@ -1,6 +1,6 @@
 //! Finds the units that must be read once more for their classes. A program without folded methods needs none.
 
-use crate::keys::objects::hierarchy::MAX_NAME;
+use crate::keys::objects::class_caps::MAX_NAME;
 use crate::keys::objects::type_info::without_bounds;
 use crate::merge::units::Records;
 use crate::model::{FuncId, ImageAddr, UnitClasses};

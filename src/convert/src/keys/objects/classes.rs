@@ -22,16 +22,19 @@ use foldsym_demangle::demangle;
 
 use crate::diagnostics::{ClassCap, Diagnostics};
 use crate::keys::index::Index;
-use crate::keys::objects::class_caps::{self, MAX_ALL_KEYS, MAX_KEYS, MAX_WORK};
+use crate::keys::objects::class_caps::{
+    self, MAX_ALL_KEYS, MAX_ANCESTORS, MAX_KEYS, MAX_NAME, MAX_WORDS, MAX_WORK,
+};
 use crate::keys::objects::class_units::{is_of_object, is_table, keys_of_tables};
-use crate::keys::objects::dispatch::{self, Dispatch, MAX_WORDS, Reached, TableRange, parts, points};
-use crate::keys::objects::hierarchy::{Classes, MAX_ANCESTORS, MAX_NAME, Method};
-use crate::keys::objects::meant_methods::{MAX_LOOKED_AT, TableClass};
+use crate::keys::objects::dispatch::{Dispatch, Reached, TableRange, parts, points};
+use crate::keys::objects::hierarchy::{Classes, Method};
+use crate::keys::objects::meant_methods::TableClass;
 use crate::keys::objects::members::Members;
 use crate::keys::objects::method_symbols::MethodSymbols;
 use crate::keys::objects::overriders::{self, Overriders};
 use crate::keys::objects::slot_names::SlotNames;
 use crate::keys::objects::table_types::types_of_tables;
+use crate::keys::objects::unknown_tables::{UnknownTable, unknown_tables};
 use crate::keys::objects::vtables::{Word, Words, address_of};
 use crate::keys::tail_calls::JumpsOf;
 use crate::model::{
@@ -85,7 +88,7 @@ pub(crate) fn keys<'u, 'f>(
         class_caps::many_ancestors(table.address, diagnostics);
     }
     tables.retain(|table| classes.ancestors(table.class, MAX_ANCESTORS).is_some());
-    let (slots, slot_calls) = slots_of_calls(index);
+    let (slots, slot_calls) = slots_of_calls(index, diagnostics);
     let dispatch = Dispatch {
         index,
         classes: &classes,
@@ -99,6 +102,7 @@ pub(crate) fn keys<'u, 'f>(
         reach: HashMap::default(),
         jumps: JumpsOf::default(),
         passed_on: HashMap::default(),
+        far_slots: Vec::new(),
         run_on: HashMap::default(),
         led_directly: HashMap::default(),
         led: HashMap::default(),
@@ -112,12 +116,7 @@ pub(crate) fn keys<'u, 'f>(
     scan.read_slots(&ranges);
     scan.add_unknown(image, &tables, diagnostics);
     scan.add_known(&tables, diagnostics);
-    if let Some(point) = scan.dispatch.long_table {
-        class_caps::long_table(point, diagnostics);
-    }
-    if scan.dispatch.looked_at > MAX_LOOKED_AT {
-        class_caps::many_members(ranges[0].start, diagnostics);
-    }
+    scan.report(ranges[0].start, diagnostics);
     scan.finish(image, slot_calls, diagnostics)
 }
 
@@ -214,7 +213,8 @@ impl TableScan<'_, '_, '_> {
             if self.full().is_some() {
                 break;
             }
-            let table = dispatch::parts(self.dispatch.words, address, size, width);
+            // If the table is too long, its keys are left out, which is reported then.
+            let table = parts(self.dispatch.words, address, size, width).unwrap_or_default();
             if let Some(line) = self.dispatch.classes.ancestors(class, MAX_ANCESTORS)
                 && self.dispatch.classes.is_numbered(&line)
             {
@@ -228,7 +228,8 @@ impl TableScan<'_, '_, '_> {
     fn add_unknown(&mut self, image: &Image<'_>, known: &[ClassTable], diagnostics: &mut Diagnostics) {
         let width = self.dispatch.width;
         self.learn_slots(known);
-        let unknown = unknown_tables(image, known);
+        let known = known.iter().map(|table| table.address).collect();
+        let unknown = unknown_tables(image, &known, diagnostics);
         let classes = self.dispatch.classes;
         // With the bases of each class that is described, and whether these have no virtual bases.
         let described = |key: &[u8]| {
@@ -244,7 +245,7 @@ impl TableScan<'_, '_, '_> {
                 class_caps::tables_from(cap, address, diagnostics);
                 break;
             }
-            let table = dispatch::parts(self.dispatch.words, address, size, width);
+            let table = self.ranges(parts(self.dispatch.words, address, size, width), address, diagnostics);
             let known: Vec<_> = keys.iter().map(|key| described(key)).collect();
             self.work += known.iter().flatten().map(|(_, line, _)| line.len() * line.len()).sum::<usize>();
             let mut of_table = Vec::new();
@@ -257,6 +258,33 @@ impl TableScan<'_, '_, '_> {
             let most = MAX_KEYS * table.len();
             let told = self.dispatch.overriders(&mut self.overriders, &of_table, &table, most);
             self.vtables.extend(told);
+        }
+    }
+
+    /// The ranges of a class's tables; none if there are too many, or words.
+    fn ranges(
+        &mut self,
+        found: Result<Vec<TableRange>, ClassCap>,
+        address: ImageAddr,
+        diagnostics: &mut Diagnostics,
+    ) -> Vec<TableRange> {
+        found.unwrap_or_else(|cap| {
+            self.dispatch.lacks_words = true;
+            class_caps::large_class(cap, address, diagnostics);
+            Vec::new()
+        })
+    }
+
+    /// Reports the limits that the scan reached. `first`: the address of the first table.
+    fn report(&self, first: ImageAddr, diagnostics: &mut Diagnostics) {
+        let Dispatch { classes, long_table, looked_at, far_slots, .. } = &self.dispatch;
+        if let Some(point) = *long_table {
+            class_caps::long_table(point, diagnostics);
+        }
+        class_caps::many_members(*looked_at, first, diagnostics);
+        class_caps::far_slots(far_slots, diagnostics);
+        for &class in &*classes.many_subobjects.borrow() {
+            class_caps::many_subobjects(classes.list[class].key, diagnostics);
         }
     }
 
@@ -275,11 +303,12 @@ impl TableScan<'_, '_, '_> {
         for &ClassTable { address, size, class } in tables {
             let Some(line) = classes.ancestors(class, MAX_ANCESTORS) else { continue };
             let numbered = classes.is_numbered(&line);
-            let parts: Vec<TableRange> = match width {
+            let parts = match width {
                 4 | 8 if numbered => parts(words, address, size, width),
                 4 | 8 => points(words, address, size, width),
-                _ => Vec::new(),
+                _ => Ok(Vec::new()),
             };
+            let parts = self.ranges(parts, address, diagnostics);
             self.work += (size / width.max(1)).min(MAX_WORDS) as usize;
             if parts.is_empty() {
                 continue;
@@ -502,54 +531,14 @@ fn unnamed_tables(index: &Index<'_, '_>, image: &Image<'_>, classes: &Classes<'_
 /// How demanglers write an unnamed namespace, in front of its members.
 const UNNAMED: &str = "(anonymous namespace)::";
 
-/// The vtables of classes that no unit describes with all its bases, or of which there are several.
-fn unknown_tables<'i>(image: &'i Image<'_>, known: &[ClassTable]) -> Vec<UnknownTable<'i>> {
-    let known: HashSet<ImageAddr> = known.iter().map(|table| table.address).collect();
-    let named = |symbol: &'i Symbol<'_>| {
-        let name = class_of_vtable(symbol.name).filter(|_| symbol.kind == SymbolKind::Data)?;
-        let nested = name.strip_prefix(b"N").and_then(|name| name.strip_suffix(b"E"));
-        let key = nested.unwrap_or(name);
-        let address = ImageAddr(symbol.address);
-        let wanted = !known.contains(&address) && !key.is_empty() && key.len() <= MAX_NAME;
-        wanted.then_some((address, symbol.size, key, symbol.dynamic))
-    };
-    let mut found: Vec<_> = image.symbols.iter().filter_map(named).collect();
-    found.sort_unstable();
-    found.dedup();
-    // lld may have folded equal tables. If all symbols are exported ones, another name may be missing.
-    let of_table = |same: &[(ImageAddr, u64, &'i [u8], bool)]| {
-        let mut keys: Vec<&[u8]> = same.iter().map(|symbol| symbol.2).collect();
-        keys.sort_unstable();
-        keys.dedup();
-        if keys.len() > MAX_SHARING || same.iter().all(|symbol| symbol.3) {
-            keys.clear();
-        }
-        UnknownTable { address: same[0].0, size: same[0].1, keys }
-    };
-    found.chunk_by(|a, b| a.0 == b.0).map(of_table).collect()
-}
-
-/// A vtable whose class no unit describes with all its bases.
-struct UnknownTable<'i> {
-    /// The address of its symbols.
-    address: ImageAddr,
-    /// The bytes of the smallest one.
-    size: u64,
-    /// The texts that the linkage names of the methods of its classes begin with; none, if a class is unknown.
-    keys: Vec<&'i [u8]>,
-}
-
-/// Classes that may share a table; of more, none is known.
-const MAX_SHARING: usize = 16;
-
 /// The slots that calls without a recorded callee go through, sorted, and these calls by return address.
-fn slots_of_calls(index: &Index<'_, '_>) -> (Vec<u16>, Vec<SlotKey>) {
+fn slots_of_calls(index: &Index<'_, '_>, diagnostics: &mut Diagnostics) -> (Vec<u16>, Vec<SlotKey>) {
     let calls = || index.functions.records.units.iter().flat_map(|unit| unit.calls.iter());
     let through = calls().filter(|call| !call.is_tail() && call.callee().is_none() && call.slot != NONE16);
     let key = |return_addr, slot, by_object| SlotKey { return_addr, slot, by_object };
     let recorded = through.filter_map(|call| Some(key(call.return_addr()?, call.slot, false)));
     let mut keys: Vec<SlotKey> = recorded.chain(index.functions.records.slots.iter().copied()).collect();
-    let mut decoded = overriders::decoded(index);
+    let mut decoded = overriders::decoded(index, diagnostics);
     // A large program has a million of them: room for twice as many would be its peak.
     keys.reserve_exact(decoded.len());
     keys.append(&mut decoded);

@@ -6,15 +6,12 @@
 //! probably means `weigh`, and word 1 `price`. It is no evidence: `Scale` may declare them in another order. If nothing describes `Parcel`
 //! either, the order of the symbols serves in place of that of the declarations.
 
-use crate::keys::objects::dispatch::{Dispatch, MAX_WORDS, TableRange};
+use crate::keys::objects::class_caps::{MAX_GUESSED_AT, MAX_WORDS};
+use crate::keys::objects::dispatch::{Dispatch, TableRange};
 use crate::keys::objects::hierarchy::Signature;
 use crate::keys::objects::meant_methods::TableClass;
 use crate::model::{FuncId, GroupId, ImageAddr, Owner};
 use crate::util::hash::HashMap;
-
-/// Words and methods looked at for guesses. Beyond it there are no more guesses, which is not reported: a guess only orders the functions
-/// of an answer.
-const MAX_GUESSED_AT: u64 = 1 << 24;
 
 /// The words of a vtable by the group that they lead to, in their order.
 pub(crate) type WordsOfGroups = HashMap<GroupId, Vec<u64>>;

@@ -17,7 +17,9 @@
 
 use std::rc::Rc;
 
+use crate::diagnostics::ClassCap;
 use crate::keys::index::Index;
+use crate::keys::objects::class_caps::{MAX_BEGINS, MAX_OBJECT, MAX_PARTS, MAX_PASSED_ON, MAX_WORDS};
 use crate::keys::objects::hierarchy::Classes;
 use crate::keys::objects::members::Members;
 use crate::keys::objects::method_symbols::MethodSymbols;
@@ -29,21 +31,6 @@ use crate::open::Image;
 use crate::program::names::itanium::thunk_target;
 use crate::toolchain::itanium_abi::is_no_method;
 use crate::util::hash::{HashMap, HashSet};
-
-/// The largest offset of a subobject in its object.
-const MAX_OBJECT: i64 = 1 << 20;
-
-/// Tables of one class that are read.
-const MAX_PARTS: usize = 256;
-
-/// Words of all tables of a class: slot numbers have 16 bits, while the size of a symbol may be any number.
-pub(crate) const MAX_WORDS: u64 = 1 << 17;
-
-/// Places in one table at which the functions of a subobject may begin, if some of them were erased.
-const MAX_BEGINS: usize = 4;
-
-/// Members of groups that the functions at one slot reach; beyond it they count as unknown.
-const MAX_PASSED_ON: usize = 1024;
 
 /// A vtable of a class.
 #[derive(Clone, Copy)]
@@ -64,14 +51,20 @@ impl TableRange {
 /// The vtables under a class's symbol; none if the first is not at its place. Each table follows two words. The first
 /// of these is the offset from the subobject with the pointer to the start of the object: negative in all tables but
 /// the first (Itanium C++ ABI 2.5.2).
-pub(crate) fn parts(words: &Words<'_, '_>, address: ImageAddr, size: u64, width: u64) -> Vec<TableRange> {
+///
+/// # Errors
+/// There are too many words or tables.
+pub(crate) fn parts(
+    words: &Words<'_, '_>,
+    address: ImageAddr,
+    size: u64,
+    width: u64,
+) -> Result<Vec<TableRange>, ClassCap> {
     let mut parts: Vec<TableRange> = Vec::new();
-    let Some(end) = address.checked_add(size).filter(|_| (3..=MAX_WORDS).contains(&(size / width))) else {
-        return parts;
-    };
+    let Some(end) = end_of_words(address, size, width)? else { return Ok(parts) };
     // The first table is that of the whole object, so the offset to its start is 0 (Itanium C++ ABI 2.5.2).
     if !matches!(words.at(address), None | Some(Word::Number(0))) {
-        return parts;
+        return Ok(parts);
     }
     parts.push(TableRange { point: address + 2 * width, end });
     for at in 2..(size / width).saturating_sub(2) {
@@ -80,7 +73,7 @@ pub(crate) fn parts(words: &Words<'_, '_>, address: ImageAddr, size: u64, width:
             && (-MAX_OBJECT..0).contains(&above)
         {
             if parts.len() >= MAX_PARTS {
-                return Vec::new();
+                return Err(ClassCap::Parts);
             }
             if let Some(last) = parts.last_mut() {
                 last.end = place;
@@ -88,18 +81,32 @@ pub(crate) fn parts(words: &Words<'_, '_>, address: ImageAddr, size: u64, width:
             parts.push(TableRange { point: place + 2 * width, end });
         }
     }
-    parts
+    Ok(parts)
+}
+
+/// The end of a table's words. `None` if it has too few, or reaches beyond the last address.
+fn end_of_words(address: ImageAddr, size: u64, width: u64) -> Result<Option<ImageAddr>, ClassCap> {
+    match address.checked_add(size) {
+        Some(_) if size / width > MAX_WORDS => Err(ClassCap::LongTables),
+        end => Ok(end.filter(|_| size / width >= 3)),
+    }
 }
 
 /// The same for a class with virtual bases: the possible values of a pointer to one of its tables. Such a table also
 /// begins with the offsets of the virtual bases and with the adjustments of their functions, which may be any
 /// numbers. So each word counts that may be the offset to the start of the object. A value that no pointer has does
 /// no harm. The slot numbers of the words are not known there.
-pub(crate) fn points(words: &Words<'_, '_>, address: ImageAddr, size: u64, width: u64) -> Vec<TableRange> {
+///
+/// # Errors
+/// There are too many words or values.
+pub(crate) fn points(
+    words: &Words<'_, '_>,
+    address: ImageAddr,
+    size: u64,
+    width: u64,
+) -> Result<Vec<TableRange>, ClassCap> {
     let mut points: Vec<TableRange> = Vec::new();
-    let Some(end) = address.checked_add(size).filter(|_| (3..=MAX_WORDS).contains(&(size / width))) else {
-        return points;
-    };
+    let Some(end) = end_of_words(address, size, width)? else { return Ok(points) };
     for at in 0..size / width - 2 {
         let place = address + at * width;
         let Some(Word::Number(above)) = words.at(place) else { continue };
@@ -107,12 +114,23 @@ pub(crate) fn points(words: &Words<'_, '_>, address: ImageAddr, size: u64, width
         let described = !matches!(words.at(place + width), None | Some(Word::Number(..0)));
         if (-MAX_OBJECT..=0).contains(&above) && described {
             if points.len() >= MAX_PARTS {
-                return Vec::new();
+                return Err(ClassCap::Parts);
             }
             points.push(TableRange { point: place + 2 * width, end });
         }
     }
-    points
+    Ok(points)
+}
+
+/// Adds the functions that one more function reaches. True if there are more than `most`, and none of them is unknown: from then on they count
+/// as unknown.
+fn add_reached(all: &mut Reach, reach: &Reach, most: usize) -> bool {
+    let new = reach.members.iter().filter(|member| !all.members.contains(member));
+    let new: Vec<FuncId> = new.copied().collect();
+    all.members.extend(new);
+    let is_far = !all.unknown && !reach.unknown && all.members.len() > most;
+    all.unknown |= reach.unknown || is_far;
+    is_far
 }
 
 /// A method that calls through a slot reach.
@@ -139,6 +157,8 @@ pub(crate) struct Dispatch<'a, 'p, 'f> {
     pub(crate) jumps: JumpsOf,
     /// By slot: the members that the functions at it reach, in all tables.
     pub(crate) passed_on: HashMap<u16, Reach>,
+    /// Slots whose functions reach too many members.
+    pub(crate) far_slots: Vec<u16>,
     /// By group: the groups of all parts of its members.
     pub(crate) run_on: HashMap<GroupId, Rc<Vec<GroupId>>>,
     /// By group: the result of [`Dispatch::led_directly_to`].
@@ -355,12 +375,9 @@ impl<'a, 'p, 'f> Dispatch<'a, 'p, 'f> {
             if passed_on.unknown {
                 break;
             }
-            let reach = self.reach_of(function);
-            passed_on.unknown |= reach.unknown;
-            let new: Vec<FuncId> =
-                reach.members.iter().filter(|member| !passed_on.members.contains(member)).copied().collect();
-            passed_on.members.extend(new);
-            passed_on.unknown |= passed_on.members.len() > MAX_PASSED_ON;
+            if add_reached(&mut passed_on, &self.reach_of(function), MAX_PASSED_ON) {
+                self.far_slots.push(slot);
+            }
         }
         self.passed_on.insert(slot, passed_on);
     }
@@ -527,5 +544,25 @@ impl<'a, 'p, 'f> Dispatch<'a, 'p, 'f> {
         let methods = self.names(function).filter_map(thunk_target);
         let mut all = methods.filter_map(|method| self.members.program_wide(&method)).chain([function]);
         all.any(|function| self.index.passing.leads_to(self.index.functions.starts[function.index()]))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{FuncId, Reach, add_reached};
+
+    #[test]
+    fn too_many_reached_functions_are_reported_once() {
+        let of = |members: std::ops::Range<u32>| Reach {
+            members: members.map(FuncId).collect(),
+            ..Reach::default()
+        };
+        let mut all = Reach::default();
+        assert!(!add_reached(&mut all, &of(0..3), 4) && !add_reached(&mut all, &of(1..4), 4) && !all.unknown);
+        assert!(add_reached(&mut all, &of(3..5), 4) && all.unknown);
+        assert!(!add_reached(&mut all, &of(5..9), 4));
+        // An unknown function already makes them unknown.
+        let mut all = Reach::default();
+        assert!(!add_reached(&mut all, &Reach { unknown: true, ..of(0..9) }, 4) && all.unknown);
     }
 }

@@ -6,20 +6,13 @@
 //! methods. A class that a unit only declares is looked up by name, if only one class has that name.
 
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 
+use crate::keys::objects::class_caps::{MAX_ANCESTORS, MAX_NAME, MAX_SEARCHED, MAX_SUBOBJECTS};
 use crate::keys::objects::type_info::{TypeId, TypeInfos};
 use crate::model::{ClassUnit, ImageAddr, Instance, UnitClass, UnitMethod, UnitVtable};
 use crate::program::names::itanium::{is_local_class, nested, qualified};
 use crate::util::hash::{HashMap, HashSet};
-
-/// Base classes followed from a class to the start of its first table.
-const MAX_CHAIN: usize = 64;
-
-/// Classes that a class may derive from, itself included. If there are more, the class is not used.
-pub(crate) const MAX_ANCESTORS: usize = 256;
-
-/// Longer names are not compared with those of classes.
-pub(crate) const MAX_NAME: usize = 2048;
 
 /// A method as its class declares it.
 #[derive(Clone, Copy, Debug)]
@@ -132,6 +125,8 @@ pub(crate) struct Classes<'n> {
     numbered: HashMap<(usize, u16), Option<&'n [u8]>>,
     /// By class: the class whose table its own begins with, as far as [`Classes::first_base`] was asked.
     first_bases: RefCell<HashMap<usize, Option<usize>>>,
+    /// Classes whose objects have too many parts.
+    pub(crate) many_subobjects: RefCell<BTreeSet<usize>>,
 }
 
 /// The key of a new class, the unit that it is local to, and its methods.
@@ -162,6 +157,7 @@ impl<'n> Classes<'n> {
             nameless: HashMap::default(),
             numbered: HashMap::default(),
             first_bases: RefCell::default(),
+            many_subobjects: RefCell::default(),
         };
         let mut joined = JoinedClasses::default();
         for &(unit_index, unit) in units {
@@ -419,7 +415,8 @@ impl<'n> Classes<'n> {
             next += 1;
             for &ClassBase { class, offset } in &self.list[within].bases {
                 let Some(offset) = offset.and_then(|offset| at.checked_add(offset)) else { continue };
-                if all.len() >= MAX_CHAIN {
+                if all.len() >= MAX_SUBOBJECTS {
+                    self.many_subobjects.borrow_mut().insert(all[0].class);
                     return Vec::new();
                 }
                 if class < OPAQUE {
@@ -456,7 +453,7 @@ impl<'n> Classes<'n> {
     }
 
     fn is_dynamic(&self, class: usize) -> bool {
-        let line = self.ancestors(class, 64);
+        let line = self.ancestors(class, MAX_SEARCHED);
         line.is_none_or(|line| {
             let has_table =
                 |class: &Class<'_>| !class.described || class.methods.iter().any(|method| method.is_virtual);
@@ -468,7 +465,8 @@ impl<'n> Classes<'n> {
     /// the method's linkage name; `None` if no class declares it, or some class that may do so is unknown.
     pub(crate) fn declared(&self, class: usize, slot: u16) -> Option<(usize, &'n [u8])> {
         let mut at = class;
-        for _ in 0..MAX_CHAIN {
+        // A class with more bases is left out before.
+        for _ in 0..MAX_ANCESTORS {
             let class = &self.list[at];
             if !class.described {
                 return None;

@@ -16,16 +16,13 @@
 //! [`by_thunk`]: Dispatch::by_thunk
 //! [`only_related`]: Dispatch::only_related
 
+use crate::keys::objects::class_caps::{MAX_LOOKED_AT, MAX_TOGETHER};
 use crate::keys::objects::dispatch::Dispatch;
 use crate::keys::objects::hierarchy::Signature;
-use crate::keys::objects::slot_names::MAX_TOGETHER;
 use crate::keys::objects::vtables::Word;
 use crate::model::{FuncId, GroupId, ImageAddr, Owner};
 use crate::program::names::itanium::{nested, thunk_target};
 use crate::util::hash::HashSet;
-
-/// Members of groups visited for words of tables; beyond it every word may lead to other functions too.
-pub(crate) const MAX_LOOKED_AT: u64 = 1 << 26;
 
 /// The class of a table, as far as it is known.
 pub(crate) enum TableClass<'c> {

@@ -1,7 +1,8 @@
 //! The members of groups that are methods of classes, and the members that may run on any object.
 
 use crate::keys::index::Index;
-use crate::keys::objects::hierarchy::{Class, Classes, MAX_NAME, Method, NamelessClass};
+use crate::keys::objects::class_caps::MAX_NAME;
+use crate::keys::objects::hierarchy::{Class, Classes, Method, NamelessClass};
 use crate::model::{FuncId, Function, GroupId, How, Instance, Member, NameId};
 use crate::toolchain::itanium_abi::is_unnamed;
 use crate::util::fit::fit;

@@ -13,4 +13,5 @@ pub(crate) mod overriders;
 pub(crate) mod slot_names;
 pub(crate) mod table_types;
 pub(crate) mod type_info;
-pub(crate) mod vtables;
+pub(crate) mod unknown_tables;
+mod vtables;

@@ -7,27 +7,25 @@
 //! A word holds only an address. The slot number of a described method shows which member the word means; `meant_methods` has the
 //! other evidence. A word without evidence makes its slot doubtful for the group.
 
+use std::sync::{Mutex, PoisonError};
+
 use rayon::prelude::*;
 
-use crate::diagnostics::{ClassCap, Diagnostics, Kind};
+use crate::diagnostics::{Cap, ClassCap, Diagnostics, Kind};
 use crate::keys::index::Index;
+use crate::keys::objects::class_caps::{self, MAX_LOOKED_AT, MAX_OF_SLOT, MAX_RELATED};
 use crate::keys::objects::declaration_order::WordsOfGroups;
 use crate::keys::objects::dispatch::{Dispatch, TableRange};
 use crate::keys::objects::hierarchy::Subobject;
-use crate::keys::objects::meant_methods::{MAX_LOOKED_AT, TableClass, TableWord};
+use crate::keys::objects::meant_methods::{TableClass, TableWord};
 use crate::keys::objects::vtables::{Word, address_of};
 use crate::model::{FuncId, GroupId, ImageAddr, OverriderKey, Owner, Piece, Row, SlotKey, VtableKey};
+use crate::program::machine::{SlotCall, SlotCalls};
 use crate::program::names::itanium::thunk_target;
 use crate::util::hash::{HashMap, HashSet};
 
 /// Pieces of code that one task reads.
 const PIECES_AT_ONCE: usize = 256;
-
-/// Keys of one slot; beyond it the slot gives no key ([`ClassCap::SlotKeys`]).
-const MAX_OF_SLOT: usize = 1 << 16;
-
-/// Members of a group that come first together; more tell too little.
-const MAX_RELATED: usize = 8;
 
 /// In place of the name of an unknown class: no linkage name begins with it.
 const NO_CLASS: &[u8] = b"?";
@@ -104,8 +102,10 @@ impl Overriders {
 }
 
 /// The calls of the program through a word of a vtable, as its code shows them.
-pub(crate) fn decoded(index: &Index<'_, '_>) -> Vec<SlotKey> {
+pub(crate) fn decoded(index: &Index<'_, '_>, diagnostics: &mut Diagnostics) -> Vec<SlotKey> {
     let program = index.functions.program;
+    // Few functions reach a limit.
+    let cut: Mutex<Vec<(ImageAddr, Cap)>> = Mutex::default();
     let of_piece = |piece: &Piece| {
         let start = piece.start;
         let rows = match piece.owner {
@@ -126,21 +126,30 @@ pub(crate) fn decoded(index: &Index<'_, '_>) -> Vec<SlotKey> {
             let before = rows.partition_point(|row| place(row) <= address);
             before.checked_sub(1).map_or(start, |at| place(&rows[at]))
         };
-        let calls = index.functions.machine.slot_calls(piece.code(), &begins);
+        let SlotCalls { calls, cut: limit } = index.functions.machine.slot_calls(piece.code(), &begins);
+        if let Some(limit) = limit {
+            cut.lock().unwrap_or_else(PoisonError::into_inner).push((start, limit));
+        }
         // A function pointer in the object itself is in no table: the call may reach a method of its class by another
         // slot.
         calls.into_iter().filter(|call| call.by_object)
     };
     let of_pieces = |pieces: &[Piece]| {
         let calls = pieces.iter().flat_map(of_piece);
-        let key = |call: crate::program::machine::SlotCall| SlotKey {
+        let key = |call: SlotCall| SlotKey {
             return_addr: call.return_addr,
             slot: call.slot,
             by_object: call.by_object,
         };
         calls.map(key).collect::<Vec<_>>()
     };
-    program.pieces.par_chunks(PIECES_AT_ONCE).flat_map_iter(of_pieces).collect()
+    let found = program.pieces.par_chunks(PIECES_AT_ONCE).flat_map_iter(of_pieces).collect();
+    let mut cut = cut.into_inner().unwrap_or_else(PoisonError::into_inner);
+    cut.sort_unstable();
+    for (start, cap) in cut {
+        class_caps::unread_calls(cap, start, diagnostics);
+    }
+    found
 }
 
 /// Chooses the member that probably runs, by slot and group, where words of the slot lead to several members of the group. Example: one word

@@ -34,9 +34,6 @@ pub(crate) struct SlotNames<'n> {
     known: HashSet<(usize, Signature<'n>)>,
 }
 
-/// Methods at one word that are compared.
-pub(crate) const MAX_TOGETHER: usize = 64;
-
 impl<'n> SlotNames<'n> {
     /// The slots that classes declare.
     pub(crate) fn declared(classes: &Classes<'n>) -> SlotNames<'n> {
@@ -87,7 +84,7 @@ impl<'n> SlotNames<'n> {
         at.signature
     }
 
-    /// The function at a slot of a vtable, of at most [`MAX_TOGETHER`] that the word may lead to, if nothing shows to which of the
+    /// The function at a slot of a vtable, of at most [`MAX_TOGETHER`](crate::keys::objects::class_caps::MAX_TOGETHER) that the word may lead to, if nothing shows to which of the
     /// classes of `line` the vtable belongs. Each function comes with the signature of its name; those of a class come before those of its
     /// bases. `None` if other functions may be at the slot too. `line`: the class and its bases.
     pub(crate) fn of_any(

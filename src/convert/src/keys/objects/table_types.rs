@@ -3,18 +3,16 @@
 
 use crate::diagnostics::ClassCap;
 use crate::keys::index::Index;
+use crate::keys::objects::class_caps::{MAX_ANCESTORS, MAX_STEPS, MAX_WORDS};
 use crate::keys::objects::class_units::is_table;
-use crate::keys::objects::dispatch::{MAX_WORDS, points};
-use crate::keys::objects::hierarchy::{Classes, MAX_ANCESTORS};
+use crate::keys::objects::dispatch::points;
+use crate::keys::objects::hierarchy::Classes;
 use crate::keys::objects::type_info::{TypeId, TypeInfos, led_to, without_bounds};
 use crate::keys::objects::vtables::{Word, Words, address_of};
 use crate::model::{ImageAddr, Owner};
 use crate::open::Image;
 use crate::toolchain::itanium_abi::{class_of_vtable, is_thunk};
 use crate::util::hash::{HashMap, HashSet};
-
-/// Words of tables that are read.
-pub(crate) const MAX_STEPS: u64 = 1 << 26;
 
 /// The type information of the classes of these tables, and of their bases.
 pub(crate) fn types_of_tables<'f>(
@@ -52,7 +50,8 @@ pub(crate) fn types_of_tables<'f>(
         let mut places = (0..len).map(|at| address.saturating_add(at * width));
         is_needed = is_needed
             || places.any(|place| words.at(place).is_some_and(|word| leads_into_group(index, word)));
-        let points = points(words, address, symbol.size, width).into_iter();
+        // If the table is too long, its keys are left out, which is reported then.
+        let points = points(words, address, symbol.size, width).unwrap_or_default().into_iter();
         types.extend(points.filter_map(|point| match led_to(words.at(point.point.checked_sub(width)?)?)? {
             TypeId::At(address) => Some(address),
             TypeId::Elsewhere(_) => None,

@@ -8,29 +8,14 @@
 //! Only the classes of given tables and their bases are read, and each once. Programs with `-fno-rtti` have 0 in the tables.
 
 use crate::diagnostics::ClassCap;
+use crate::keys::objects::class_caps::{
+    MAX_ALL_BASES, MAX_BASES, MAX_DEPTH, MAX_NAME, MAX_OFFSET, MAX_TYPES,
+};
 use crate::keys::objects::vtables::{Word, Words, address_of};
 use crate::model::{AddressRange, ImageAddr};
 use crate::open::Image;
 use crate::toolchain::itanium_abi::{Bases, bases_of_type_info, class_of_type_info, class_of_vtable};
 use crate::util::hash::{HashMap, HashSet};
-
-/// Longer names are not used.
-const MAX_NAME: usize = 2048;
-
-/// Bases that a class may have; one with more is not used.
-const MAX_BASES: u64 = 64;
-
-/// Levels of bases that are followed.
-pub(crate) const MAX_DEPTH: usize = 32;
-
-/// Classes that are read; beyond it no further base is known.
-pub(crate) const MAX_TYPES: usize = 1 << 20;
-
-/// Bases of all classes together: the type information of different classes may overlap in a damaged program.
-pub(crate) const MAX_ALL_BASES: usize = 1 << 22;
-
-/// The largest offset of a base in an object.
-const MAX_OFFSET: u64 = 1 << 24;
 
 /// The type information of a class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -2,7 +2,7 @@
 
 use crate::model::{AddressRange, FuncId, Function, How, ImageAddr, Member, NameId, UnitId};
 use crate::place::aliases::may_be_merged_away;
-use crate::place::bare_lines::{UnitLines, lines, unit_of_lines};
+use crate::place::bare_lines::{BareLinesOfAll, lines};
 use crate::place::claim::{Claim, Claims, by_name_alone};
 use crate::place::folding_evidence::FoldingEvidence;
 use crate::place::limits::{MAX_THUNK, MAX_THUNK_NAMES, MAX_THUNK_STEPS};
@@ -124,7 +124,7 @@ impl Llvm<'_, '_, '_> {
 
     /// Small code that may be the remains of merged functions. The linker also folds such jumps, even with described
     /// functions; the symbol of a folded jump then counts as an alias of the described function.
-    fn small(&self, claims: &Claims, bare: &[UnitLines]) -> Vec<Small> {
+    fn small(&self, claims: &Claims, bare: &BareLinesOfAll) -> Vec<Small> {
         let Claims { functions, dies, symbols, .. } = claims;
         // LLVM gives the remains of merged functions no lines. If a linker that folds left several names, the lines may be
         // those of a function that was folded into the remains.
@@ -133,7 +133,7 @@ impl Llvm<'_, '_, '_> {
             let is_same = |name| relation(here[0].name, name) != Relation::Other;
             let has_one_name =
                 || here.len() <= MAX_THUNK_NAMES && here.iter().all(|symbol| is_same(symbol.name));
-            unit_of_lines(bare, claim.start).is_some() && (!self.folding.may_fold() || has_one_name())
+            bare.unit_at(claim.start).is_some() && (!self.folding.may_fold() || has_one_name())
         };
         let (mut found, mut here) = (Vec::new(), Vec::new());
         for claim in symbols.iter().filter(|all| !has_own_lines(all)).chain(dies) {
@@ -263,7 +263,7 @@ impl Llvm<'_, '_, '_> {
 }
 
 /// The described code that begins at an address: by a DIE, or by lines alone.
-fn at(address: ImageAddr, bare: &[UnitLines], claims: &Claims) -> Option<Described> {
+fn at(address: ImageAddr, bare: &BareLinesOfAll, claims: &Claims) -> Option<Described> {
     let first = |all: &[Claim]| {
         let at = all.partition_point(|claim| claim.start < address);
         all.get(at).filter(|claim| claim.start == address).map(|_| at)
@@ -272,7 +272,7 @@ fn at(address: ImageAddr, bare: &[UnitLines], claims: &Claims) -> Option<Describ
         return Some(Described::Die(at));
     }
     let at = first(&claims.symbols)?;
-    Some(Described::Lines(at, unit_of_lines(bare, address)?))
+    Some(Described::Lines(at, bare.unit_at(address)?))
 }
 
 /// The object that a function belongs to.

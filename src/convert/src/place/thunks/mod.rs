@@ -43,17 +43,14 @@ pub(crate) fn add<'f>(
     // gcc first: what its DIEs explain is not LLVM's, and LLVM's functions have no DIE to tell them by.
     let gcc = gcc::find(placing, machine, claims);
     let mut units = gcc.units;
-    let mut capped = gcc.capped;
+    if gcc.capped {
+        report_steps(Cap::MergedByGcc, "gcc", diagnostics);
+    }
     if (0..placing.recovered.units.len()).any(|unit| may_merge(placing, UnitId::new(unit as u32))) {
         let llvm = llvm::Llvm { placing, machine, folding, symbols };
-        capped |= llvm.add(claims, &gcc.added, &mut units);
-    }
-    if capped {
-        diagnostics.add(Kind::Cap(Cap::MergedFunctions), 0, || {
-            format!(
-                "over {MAX_THUNK_STEPS} steps of matching functions that the compiler may have merged: later ones are in groups without a comparison"
-            )
-        });
+        if llvm.add(claims, &gcc.added, &mut units) {
+            report_steps(Cap::MergedByLlvm, "LLVM", diagnostics);
+        }
     }
     let all = (0..placing.recovered.units.len() as u32).map(UnitId::new);
     if units.iter().any(|&unit| may_merge(placing, unit)) {
@@ -62,4 +59,14 @@ pub(crate) fn add<'f>(
     units.sort_unstable();
     units.dedup();
     units
+}
+
+/// Reports that the steps of matching the functions that a compiler merged are used up.
+fn report_steps(cap: Cap, compiler: &str, diagnostics: &mut Diagnostics) {
+    diagnostics.add(Kind::Cap(cap), 0, || {
+        format!(
+            "over {MAX_THUNK_STEPS} steps of matching functions that {compiler} may have replaced by a jump: later ones are in groups \
+             without a comparison"
+        )
+    });
 }

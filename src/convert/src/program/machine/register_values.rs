@@ -1,6 +1,18 @@
 //! Follows the values of registers along the code of one function, to the calls through a word of a table.
 
+use std::collections::BTreeMap;
+
+use crate::diagnostics::Cap;
 use crate::model::ImageAddr;
+use crate::program::machine::limits::MAX_JOINS;
+
+/// The calls of a function through a word of a table.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct SlotCalls {
+    pub(crate) calls: Vec<SlotCall>,
+    /// The limit for which some calls are missing.
+    pub(crate) cut: Option<Cap>,
+}
 
 /// A call through a word of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -29,9 +41,6 @@ pub(super) enum Held {
 const REGISTERS: usize = 32;
 
 pub(super) type State = [Held; REGISTERS];
-
-/// Targets of forward jumps that are kept until the code is read up to them; a function with more gives no slot.
-const MAX_JOINS: usize = 512;
 
 impl Held {
     /// The value loaded from offset `by` of this value.
@@ -122,8 +131,14 @@ impl Follower {
         }
     }
 
-    pub(super) fn calls(self) -> Vec<SlotCall> {
-        if self.gave_up { Vec::new() } else { self.found }
+    pub(super) fn calls(self) -> SlotCalls {
+        match self.gave_up {
+            true => {
+                let any = self.found.iter().any(|call| call.by_object);
+                SlotCalls { calls: Vec::new(), cut: any.then_some(Cap::SlotJumps) }
+            }
+            false => SlotCalls { calls: self.found, cut: None },
+        }
     }
 
     /// Resumes at a place with no known values.
@@ -197,8 +212,8 @@ impl Follower {
 /// The values of registers at the targets of forward jumps, until the code is read up to them.
 #[derive(Default)]
 struct Joins {
-    /// The targets from the last on, each with the index of its values: the next target is the last element.
-    targets: Vec<(u64, usize)>,
+    /// The targets, each with the index of its values.
+    targets: BTreeMap<u64, usize>,
     states: Vec<State>,
     /// Indexes of values whose target was taken.
     free: Vec<usize>,
@@ -207,13 +222,12 @@ struct Joins {
 impl Joins {
     /// Merges values into those at a target. False if there are too many targets.
     fn add(&mut self, target: u64, state: &State) -> bool {
-        if self.targets.len() >= MAX_JOINS {
-            return false;
-        }
-        let at = self.targets.partition_point(|known| known.0 > target);
-        if let Some(&(_, index)) = self.targets.get(at).filter(|known| known.0 == target) {
+        if let Some(&index) = self.targets.get(&target) {
             keep_agreed(&mut self.states[index], state);
             return true;
+        }
+        if self.targets.len() >= MAX_JOINS {
+            return false;
         }
         let index = match self.free.pop() {
             Some(index) => {
@@ -225,14 +239,15 @@ impl Joins {
                 self.states.len() - 1
             }
         };
-        self.targets.insert(at, (target, index));
+        self.targets.insert(target, index);
         true
     }
 
     /// Takes the next target, if it is not after an address.
     #[inline]
     fn take_until(&mut self, address: u64) -> Option<(u64, &State)> {
-        let (target, index) = self.targets.pop_if(|next| next.0 <= address)?;
+        let next = self.targets.first_entry().filter(|next| *next.key() <= address)?;
+        let (target, index) = next.remove_entry();
         self.free.push(index);
         Some((target, &self.states[index]))
     }
@@ -295,5 +310,7 @@ mod tests {
         let mut joins = Joins::default();
         assert!((0..MAX_JOINS as u64).all(|target| joins.add(target, &state(0))));
         assert!(!joins.add(MAX_JOINS as u64, &state(0)));
+        // A further jump to a known target needs no room.
+        assert!(joins.add(MAX_JOINS as u64 - 1, &state(0)));
     }
 }

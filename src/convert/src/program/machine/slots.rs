@@ -21,38 +21,52 @@ use iced_x86::{
 };
 
 use super::inst::{Goal, Op, Place};
+use super::limits::MAX_SLOT_CODE;
 use super::reader::{Machine, Processor, RegisterThunks};
-use super::register_values::{Effect, Follower, Held, SlotCall, State};
+use super::register_values::{Effect, Follower, Held, SlotCalls, State};
 use super::run::{InstRun, Mode};
+use crate::diagnostics::Cap;
 use crate::model::{AddressRange, ImageAddr};
-
-/// Bytes read of one function; the rest is left out.
-const MAX_CODE: u64 = 1 << 20;
 
 /// Bytes read before a call at least: the code that loads the object, the arguments and the table's address.
 const BEFORE_CALL: u64 = 96;
 
 impl Machine<'_, '_> {
-    /// The calls of `code` that go through a word of a table; `code` begins with a function. None if the code is
+    /// The calls of `code` that go through a word of a table; `code` begins with a function. There are none if the code is
     /// missing or not supported. `begins` returns the last known start of an instruction that is not after an
     /// address.
     pub(crate) fn slot_calls(
         &self,
         code: AddressRange,
         begins: &dyn Fn(ImageAddr) -> ImageAddr,
-    ) -> Vec<SlotCall> {
+    ) -> SlotCalls {
         let start = code.start;
-        let code = AddressRange::new(start, code.end.min(start.saturating_add(MAX_CODE)));
-        match self.processor {
-            Some(Processor::X86 { wide }) => match self.bytes(code) {
-                Some(bytes) => {
-                    X86Code { bytes, start: start.0, wide, thunks: self.register_thunks() }.calls(begins)
-                }
-                _ => Vec::new(),
-            },
-            Some(Processor::AArch64) => self.runs(code).map_or_else(Vec::new, |runs| of_runs(&runs)),
-            _ => Vec::new(),
-        }
+        let ReadPart { code, cut: rest } = ReadPart::of(code, MAX_SLOT_CODE);
+        let found = match self.processor {
+            Some(Processor::X86 { wide }) => self.bytes(code).map(|bytes| {
+                X86Code { bytes, start: start.0, wide, thunks: self.register_thunks() }.calls(begins)
+            }),
+            Some(Processor::AArch64) => self.runs(code).map(|runs| of_runs(&runs)),
+            _ => None,
+        };
+        let Some(SlotCalls { calls, cut }) = found else { return SlotCalls::default() };
+        SlotCalls { calls, cut: cut.or(rest) }
+    }
+}
+
+/// The part of a function's code that is read.
+#[derive(Debug, PartialEq, Eq)]
+struct ReadPart {
+    code: AddressRange,
+    /// The limit for which the rest is not read.
+    cut: Option<Cap>,
+}
+
+impl ReadPart {
+    /// At most so many bytes of the code.
+    fn of(code: AddressRange, most: u64) -> ReadPart {
+        let end = code.end.min(code.start.saturating_add(most));
+        ReadPart { code: AddressRange::new(code.start, end), cut: (end < code.end).then_some(Cap::SlotCode) }
     }
 }
 
@@ -101,7 +115,7 @@ impl X86Code<'_> {
     }
 
     /// The calls. `begins`: see [`Machine::slot_calls`].
-    fn calls(&self, begins: &dyn Fn(ImageAddr) -> ImageAddr) -> Vec<SlotCall> {
+    fn calls(&self, begins: &dyn Fn(ImageAddr) -> ImageAddr) -> SlotCalls {
         let start = self.start;
         // Without the targets of backward jumps, since not all code is read. The word is in the call instruction and the
         // same on every way; that an object holds the table is only likely.
@@ -135,15 +149,15 @@ impl X86Code<'_> {
             }
         }
         let mut found = follower.calls();
-        if found.iter().any(|call| call.by_register && call.by_object) {
+        if found.calls.iter().any(|call| call.by_register && call.by_object) {
             return self.calls_of_whole();
         }
-        found.retain(|call| !call.by_register);
+        found.calls.retain(|call| !call.by_register);
         found
     }
 
     /// The same for a function that is read whole.
-    fn calls_of_whole(&self) -> Vec<SlotCall> {
+    fn calls_of_whole(&self) -> SlotCalls {
         let (mut back, mut indirect, mut last_call) = (Vec::new(), false, None);
         for now in &mut self.decoder() {
             match now.flow_control() {
@@ -156,11 +170,11 @@ impl X86Code<'_> {
                 FlowControl::Call if self.is_thunk(now.near_branch_target()) => {
                     last_call = Some(now.ip());
                 }
-                _ if now.is_invalid() => return Vec::new(),
+                _ if now.is_invalid() => return SlotCalls::default(),
                 _ => {}
             }
         }
-        let Some(last_call) = last_call else { return Vec::new() };
+        let Some(last_call) = last_call else { return SlotCalls::default() };
         let mut follower = self.follower(back);
         let mut info = InstructionInfoFactory::new();
         for now in &mut self.decoder() {
@@ -290,7 +304,7 @@ fn x86_step(now: &Instruction, state: &State, wide: bool, info: &mut Instruction
     Effect::Forget(registers)
 }
 
-fn of_runs(runs: &[InstRun<'_>]) -> Vec<SlotCall> {
+fn of_runs(runs: &[InstRun<'_>]) -> SlotCalls {
     let (mut back, mut indirect, mut calls) = (Vec::new(), false, false);
     for run in runs.iter().filter(|run| run.mode == Mode::A64) {
         run.each(|address, inst| match inst.op {
@@ -301,7 +315,7 @@ fn of_runs(runs: &[InstRun<'_>]) -> Vec<SlotCall> {
         });
     }
     if !calls {
-        return Vec::new();
+        return SlotCalls::default();
     }
     // X19 to X29; the stack pointer is number 31 in `inst`.
     let mut follower = Follower::new([31, 29], 0x3ff8_0000 | 1 << 31, 8, back);
@@ -351,12 +365,16 @@ fn of_runs(runs: &[InstRun<'_>]) -> Vec<SlotCall> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::program::machine::limits::MAX_JOINS;
+    use crate::program::machine::register_values::SlotCall;
 
     /// The calls of code at 0x1000, with a thunk for R11 at 0x900 and one of which the register is not known at 0x940.
     fn of_x86(bytes: &[u8], begins: &dyn Fn(u64) -> u64) -> Vec<SlotCall> {
         let thunks = RegisterThunks::from_iter([(ImageAddr(0x900), Some(11)), (ImageAddr(0x940), None)]);
         let code = X86Code { bytes, start: 0x1000, wide: true, thunks: &thunks };
-        code.calls(&|address| ImageAddr(begins(address.0)))
+        let found = code.calls(&|address| ImageAddr(begins(address.0)));
+        assert_eq!(found.cut, None);
+        found.calls
     }
 
     /// `(offset of the return address, slot, by_object)` of code.
@@ -454,5 +472,36 @@ mod tests {
         assert_eq!((from(0), from(13)), (Vec::new(), Vec::new()));
         // The second way alone.
         assert_eq!(of_x86(&code[13..], &|_| 0).len(), 1);
+    }
+
+    #[test]
+    fn the_rest_of_long_code_is_reported() {
+        let code = |start, end| AddressRange::new(ImageAddr(start), ImageAddr(end));
+        let of = |start, end| ReadPart::of(code(start, end), 0x40);
+        assert_eq!(of(0x1000, 0x1040), ReadPart { code: code(0x1000, 0x1040), cut: None });
+        assert_eq!(of(0x1000, 0x1041), ReadPart { code: code(0x1000, 0x1040), cut: Some(Cap::SlotCode) });
+        let last = code(u64::MAX - 0x10, u64::MAX);
+        assert_eq!(ReadPart::of(last, 0x40), ReadPart { code: last, cut: None });
+    }
+
+    #[test]
+    fn too_many_jumps_over_a_place_are_reported() {
+        // test %esi,%esi; je to a place behind the call, each to another one; mov (%rdi),%rax; mov 8(%rax),%rax; call *%rax
+        let call = [0x48, 0x8b, 0x07, 0x48, 0x8b, 0x40, 0x08, 0xff, 0xd0];
+        let of = |jumps: i32| {
+            let mut code = vec![0x85, 0xf6];
+            for _ in 0..jumps {
+                code.extend([0x0f, 0x84]);
+                // Each jump has 6 bytes, and its target is 5 before that of the next.
+                code.extend((6 * jumps + 16 - code.len() as i32 / 6).to_le_bytes());
+            }
+            code.extend(call);
+            code.extend(vec![0x90; 12 * jumps as usize]);
+            X86Code { bytes: &code, start: 0x1000, wide: true, thunks: &RegisterThunks::default() }
+                .calls(&|_| ImageAddr(0))
+        };
+        let few = of(MAX_JOINS as i32);
+        assert_eq!((few.calls.len(), few.cut), (1, None));
+        assert_eq!(of(MAX_JOINS as i32 + 1), SlotCalls { calls: Vec::new(), cut: Some(Cap::SlotJumps) });
     }
 }

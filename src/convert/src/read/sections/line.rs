@@ -11,14 +11,10 @@ use gimli::Reader as _;
 use crate::diagnostics::{Cap, Diagnostics, Kind};
 use crate::model::{AddressRange, ImageAddr};
 use crate::read::code::CodeSections;
-use crate::read::limits::MAX_FOLDED;
+use crate::read::limits::{MAX_FOLDED, MAX_PROGRAM_ROWS};
 use crate::read::sections::bytes::{Bytes, Endianity};
 use crate::util::budget::Budget;
 use crate::util::hash::HashSet;
-
-/// The most rows of one line program; further rows are dropped. It bounds memory to 400 MB. Time needs no bound, since a row
-/// takes at least one byte of the program. All of RocksDB has a tenth of these rows.
-const MAX_ROWS: usize = 1 << 24;
 
 /// The most rows for which memory is reserved before the program runs.
 const RESERVED_ROWS: usize = 1 << 16;
@@ -263,7 +259,7 @@ pub(crate) fn run<'f, E: Endianity>(
     }
     if lines.capped {
         diagnostics.add(Kind::Cap(Cap::LineRows), offset, || {
-            format!("line program at .debug_line+{offset:#x} has more than {MAX_ROWS} rows")
+            format!("line program at .debug_line+{offset:#x} has more than {MAX_PROGRAM_ROWS} rows")
         });
     }
     lines
@@ -484,7 +480,7 @@ fn add_row(lines: &mut Lines, registers: &Registers, building: &mut OpenSequence
         }
         building.ordered &= last.address < row.address;
     }
-    if lines.rows.len() >= MAX_ROWS {
+    if lines.rows.len() >= MAX_PROGRAM_ROWS {
         lines.capped = true;
         return;
     }

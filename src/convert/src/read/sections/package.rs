@@ -7,20 +7,11 @@
 use gimli::Reader as _;
 
 use crate::open::{DebugSection, DebugSections};
+use crate::read::limits::{MAX_INDEX_COLUMNS, MAX_PROBES, MAX_UNIT_COPIES};
 use crate::read::sections::bytes::{Bytes, Endianity};
 
 /// The offsets in an index are modulo this number.
 const REACH: u64 = 1 << 32;
-
-/// The most slots that are tried for one id. A table that is two thirds full needs a few dozen at most.
-const MAX_PROBES: u32 = 4096;
-
-/// All units together may have this many times the bytes of `.debug_info.dwo` or `.debug_abbrev.dwo`. Real packages share at
-/// most abbreviations. A hostile index that gave every unit the whole section would make reading take quadratic time.
-const MAX_SHARED: u64 = 16;
-
-/// The most columns of an index; the standards define 8.
-const MAX_COLUMNS: u32 = 64;
 
 /// An opened package.
 pub(crate) struct Package<'f, E: Endianity> {
@@ -164,8 +155,8 @@ impl<'f, E: Endianity> PackageIndex<'f, E> {
         let columns = input.read_u32().map_err(short)?;
         let units = input.read_u32().map_err(short)?;
         let slots = input.read_u32().map_err(short)?;
-        if columns > MAX_COLUMNS {
-            return Err(format!("its index has {columns} columns, expected {MAX_COLUMNS} at most"));
+        if columns > MAX_INDEX_COLUMNS {
+            return Err(format!("its index has {columns} columns, expected {MAX_INDEX_COLUMNS} at most"));
         }
         if slots != 0 && !slots.is_power_of_two() {
             return Err(format!("its index has {slots} slots, expected a power of two"));
@@ -187,7 +178,7 @@ impl<'f, E: Endianity> PackageIndex<'f, E> {
         Ok(PackageIndex { version, columns: sections, units, slots, ids, rows, offsets, sizes })
     }
 
-    /// Checks [`MAX_SHARED`].
+    /// Checks [`MAX_UNIT_COPIES`].
     ///
     /// # Errors
     /// All parts of `.debug_info.dwo` or `.debug_abbrev.dwo` together are too long.
@@ -199,7 +190,7 @@ impl<'f, E: Endianity> PackageIndex<'f, E> {
             let parts = (0..u64::from(self.units)).map(|row| u32_at(self.sizes, row * count + column));
             let sum: u64 = parts.map(|size| u64::from(size.unwrap_or(0))).sum();
             let len = sections.get(section).len() as u64;
-            if sum > len.saturating_mul(MAX_SHARED) {
+            if sum > len.saturating_mul(MAX_UNIT_COPIES) {
                 let name = section.base_name();
                 return Err(format!(
                     "its index gives units {sum:#x} bytes of .debug_{name}.dwo, that has {len:#x}"

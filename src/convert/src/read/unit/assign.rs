@@ -5,17 +5,11 @@
 
 use crate::model::{BareLines, LocalOrigin, NONE16, UnitCode};
 use crate::read::code::CodeSections;
-use crate::read::limits::OWN_ROWS;
+use crate::read::limits::{MAX_UNIT_ROWS, MIN_UNIT_ROWS, OWN_ROWS, ROW_COPIES};
 use crate::read::sections::line::{LineRow, Lines};
 use crate::util::budget::Budget;
 use crate::util::hash::HashSet;
 use crate::util::paint::{Painter, Segment};
-
-/// The most rows of a unit. Functions may share a range, and each keeps its own rows, so there may be more rows than in the
-/// line program.
-const MAX_ROWS: usize = 1 << 24;
-const MIN_ROWS: usize = 1 << 18;
-const ROW_COPIES: usize = 32;
 
 /// No row of the line table covers the address.
 pub(crate) const NO_FILE: u32 = u32::MAX;
@@ -126,8 +120,9 @@ impl<'a> Assign<'a> {
     ) -> Assign<'a> {
         let own_rows = OWN_ROWS * lines.rows.len();
         let more_rows = usize::try_from(more_rows).unwrap_or(usize::MAX);
-        let max_rows =
-            (MIN_ROWS + ROW_COPIES * lines.rows.len()).min(own_rows.saturating_add(more_rows)).min(MAX_ROWS);
+        let max_rows = (MIN_UNIT_ROWS + ROW_COPIES * lines.rows.len())
+            .min(own_rows.saturating_add(more_rows))
+            .min(MAX_UNIT_ROWS);
         let items = entry_bytes + lines.rows.len();
         // Most functions keep the rows of their lines, and a few more at the boundaries of inlined code.
         let room = lines.rows.len() + lines.rows.len() / 4;

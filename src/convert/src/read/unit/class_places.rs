@@ -3,11 +3,9 @@
 use gimli::UnitOffset;
 
 use crate::model::{ClassPlaces, ImageAddr};
+use crate::read::limits::MAX_CLASSES;
 use crate::read::sections::entries::Entry;
 use crate::read::unit::roles::Role;
-
-/// The most classes that are read from one unit.
-pub(crate) const MAX_CLASSES: usize = 1 << 16;
 
 /// A class or an unnamed namespace that encloses the current entry.
 #[derive(Clone, Copy)]

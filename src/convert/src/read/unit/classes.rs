@@ -12,24 +12,19 @@ use gimli::{AttributeValue, UnitOffset};
 
 use crate::diagnostics::{ClassCap, Diagnostics, Kind};
 use crate::model::{ClassPlaces, ClassUnit, Instance, NONE16, UnitBase, UnitClass, UnitMethod, UnitVtable};
+use crate::read::limits::{MAX_CLASSES, MAX_MEMBERS, MEMBERS_A_BYTE, MIN_MEMBERS, NAME_BYTES};
 use crate::read::sections::bytes::{Bytes, Endianity};
 use crate::read::sections::entries::{Attribute, Entries, Entry, Wanted};
 use crate::read::space::offset_of;
-use crate::read::unit::class_places::{MAX_CLASSES, VtableDefinition};
+use crate::read::unit::class_places::VtableDefinition;
 use crate::read::unit::memory::Memory;
 use crate::read::unit::numbering::Numbering;
-use crate::read::unit::origins::{IDENTITY, NAME_BYTES, NameText, Origins, UnitTables};
+use crate::read::unit::origins::{IDENTITY, NameText, Origins, UnitTables};
 use crate::read::unit::roles::{MemberRole, Role};
 use crate::read::unit::source::UnitSource;
 use crate::read::unit::walked_unit::{UnitEntries, WalkedUnit};
 use crate::toolchain::itanium_abi::is_vtable;
 use crate::util::hash::HashMap;
-
-/// The most entries that are read in the classes of one unit. Without a limit, classes nested in classes would be read again
-/// and again. The limit is a multiple of the unit's size, between these two numbers.
-const MAX_MEMBERS: usize = 1 << 22;
-const MEMBERS_A_BYTE: usize = 2;
-const MIN_MEMBERS: usize = 1 << 16;
 
 /// The address and the declaration of a vtable, from the definition of its variable.
 pub(crate) fn vtable_definition<'f, E: Endianity>(

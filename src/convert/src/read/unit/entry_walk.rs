@@ -3,7 +3,7 @@
 
 use crate::diagnostics::{Cap, Kind};
 use crate::model::{AddressRange, Calls, Lost, Scope, UnitErased};
-use crate::read::limits::MAX_ATTRIBUTES;
+use crate::read::limits::{MAX_ATTRIBUTES, MAX_INLINED_DEPTH, MAX_PRODUCER};
 use crate::read::sections::bytes::Endianity;
 use crate::read::sections::entries::{Entries, Entry};
 use crate::read::unit::addresses::DeadRange;
@@ -26,9 +26,6 @@ use crate::util::paint::PaintRange;
 
 /// The memory of a unit is checked after this many entries.
 const ENTRIES_BETWEEN: u32 = 1 << 10;
-
-/// The deepest inlining that is kept; the format's `max_depth` is at most this.
-const MAX_DEPTH: u16 = 255;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum OpenKind {
@@ -141,11 +138,20 @@ fn read<'f, E: Endianity>(
         }
         (Role::Inlined | Role::Call, _) => entries.skip(&entry)?,
         (Role::Root, _) => {
-            let Compiler { assembly, c, keeps_callees, merges_nothing, rewrites } =
+            let Compiler { assembly, c, keeps_callees, merges_nothing, rewrites, is_cut } =
                 compiler(&walk.fixed, entries, entry)?;
             let head = &mut walk.out.head;
             (head.assembly, head.c, head.rewrites) = (assembly, c, rewrites);
             (head.keeps_callees, head.merges_nothing) = (keeps_callees, merges_nothing);
+            if is_cut {
+                let offset = walk.fixed.unit_offset;
+                walk.ids.diagnostics.add(Kind::Cap(Cap::ProducerBytes), offset, || {
+                    format!(
+                        "the unit at {offset:#x} names its compiler with {MAX_PRODUCER} bytes or more: the compiler counts as one that \
+                         merges functions"
+                    )
+                });
+            }
         }
         (Role::PartialRoot, _) => {
             walk.owns_lines = false;
@@ -197,8 +203,9 @@ fn add_inlined<'f, E: Endianity>(
     let found = inlined(fixed, ids, entries, entry)?;
     let Some(function) = building.last_mut() else { return Ok(None) };
     let TreeNode { origin: caller, depth } = function.tree.nodes[parent as usize];
-    if depth >= MAX_DEPTH {
-        ids.diagnostics.add(Kind::TooDeep, found.die.0, || format!("inlined more than {MAX_DEPTH} deep"));
+    if depth >= MAX_INLINED_DEPTH {
+        ids.diagnostics
+            .add(Kind::TooDeep, found.die.0, || format!("inlined more than {MAX_INLINED_DEPTH} deep"));
         // Its code counts as its caller's, and so does everything inlined into it.
         return Ok(Some(OpenKind::Scope { node: parent }));
     }

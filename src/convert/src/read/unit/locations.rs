@@ -15,7 +15,10 @@ use crate::model::{
     Located, LocatedValue, LocationEntry, LocationKind, LocationList, LocationReference, OPAQUE,
     UnitLocations,
 };
-use crate::read::limits::MAX_ATTRIBUTES;
+use crate::read::limits::{
+    MAX_ATTRIBUTES, MAX_EXPRESSION_BYTES, MAX_EXPRESSION_REFERENCES, MAX_LANES, MAX_LOCATION_ENTRIES,
+    MAX_LONG_EXPRESSION,
+};
 use crate::read::sections::bytes::{Bytes, Endianity};
 use crate::read::space::{root_attributes, string};
 use crate::read::unit::attributes as attribute;
@@ -23,17 +26,6 @@ use crate::read::unit::lists;
 use crate::read::unit::numbering::Numbering;
 use crate::read::unit::walked_unit::WalkedUnit;
 use crate::util::hash::HashSet;
-
-/// The most lanes of a thread.
-const MAX_LANES: u64 = 1 << 16;
-/// The most expressions, and entries of location lists, that are read in a unit.
-const MAX_ENTRIES: usize = 1 << 20;
-/// The most bytes of expressions that are kept for a unit.
-const MAX_BYTES: usize = 1 << 24;
-/// The most bytes of one expression.
-const MAX_EXPRESSION: usize = 1 << 16;
-/// The most references of a unit's expressions.
-const MAX_REFERENCES: usize = 1 << 16;
 
 /// The expressions of a unit collected so far.
 struct Collected {
@@ -64,7 +56,7 @@ impl Collected {
         expression: &Bytes<'_, E>,
     ) -> Result<LocationEntry, ListError> {
         let bytes = expression.slice();
-        if bytes.len() > MAX_EXPRESSION {
+        if bytes.len() > MAX_LONG_EXPRESSION {
             return Err(ListError::LongExpression);
         }
         let Some(left) = self.bytes_left.checked_sub(bytes.len()) else {
@@ -104,12 +96,12 @@ enum ListError {
     #[error(transparent)]
     Damaged(#[from] gimli::Error),
     #[error(
-        "over {MAX_ENTRIES} expressions and entries of location lists in the unit: this location is left out"
+        "over {MAX_LOCATION_ENTRIES} expressions and entries of location lists in the unit: this location is left out"
     )]
     ManyEntries,
-    #[error("over {MAX_BYTES} bytes of expressions in the unit: this location is left out")]
+    #[error("over {MAX_EXPRESSION_BYTES} bytes of expressions in the unit: this location is left out")]
     ManyBytes,
-    #[error("an expression of over {MAX_EXPRESSION} bytes: the location is left out")]
+    #[error("an expression of over {MAX_LONG_EXPRESSION} bytes: the location is left out")]
     LongExpression,
     #[error("names an entry with over {MAX_ATTRIBUTES} attributes")]
     ManyAttributes,
@@ -156,8 +148,8 @@ impl<'f, E: Endianity> Locations<'_, '_, 'f, E> {
             },
             seen: HashSet::default(),
             left: Vec::new(),
-            entries_left: MAX_ENTRIES,
-            bytes_left: MAX_BYTES,
+            entries_left: MAX_LOCATION_ENTRIES,
+            bytes_left: MAX_EXPRESSION_BYTES,
         };
         for offset in functions {
             if let Err(error) = self.function_locations(offset, &mut collected) {
@@ -165,11 +157,11 @@ impl<'f, E: Endianity> Locations<'_, '_, 'f, E> {
             }
         }
         while let Some((reference, from)) = collected.left.pop() {
-            if collected.out.references.len() >= MAX_REFERENCES {
+            if collected.out.references.len() >= MAX_EXPRESSION_REFERENCES {
                 let offset = self.unit.unit_offset;
                 self.ids.diagnostics.add(Kind::Cap(Cap::ExpressionReferences), offset, || {
                     format!(
-                        "the expressions of the unit at {offset:#x} refer to over {MAX_REFERENCES} entries and addresses: expressions \
+                        "the expressions of the unit at {offset:#x} refer to over {MAX_EXPRESSION_REFERENCES} entries and addresses: expressions \
                          that need a later one have no value"
                     )
                 });

@@ -6,24 +6,13 @@
 
 use crate::diagnostics::{Diagnostics, Kind};
 use crate::model::{CalleePlace, DieOffset, Instance, LocalOrigin, NONE16, UnitName, UnitOrigin};
-use crate::read::limits::MAX_ATTRIBUTES;
+use crate::read::limits::{MAX_ATTRIBUTES, MAX_ORIGINS, MAX_PATH_BYTES, MIN_NAME_BYTES, NAME_BYTES};
 use crate::read::sections::bytes::{Bytes, Endianity};
 use crate::read::sections::entries::{Attribute, Entries, Wanted};
 use crate::read::space::{Info, Space};
 use crate::read::unit::file::FileTable;
 use crate::util::hash::HashMap;
 use crate::util::numbers::{NumberedMap, Numbers};
-
-/// The most links of a chain that are followed. It also ends cycles.
-const MAX_CHAIN: usize = 64;
-
-/// The most bytes of all file paths of a unit together: each path may repeat the same long directory.
-pub(crate) const MAX_PATH_BYTES: usize = 1 << 24;
-
-/// The most bytes of names that a unit may read: a number for each of its own bytes, and a floor. Any number of its entries may
-/// refer to the same long string, or to parts of it.
-pub(crate) const NAME_BYTES: u64 = 1 << 10;
-const MIN_NAME_BYTES: u64 = 1 << 16;
 
 /// File indexes below this number are looked up in a vector instead of a hash map.
 const MAX_DENSE: u64 = 1 << 12;
@@ -450,9 +439,9 @@ impl<'a, 'f, E: Endianity> Origins<'a, 'f, E> {
                 break;
             }
             links += 1;
-            if links > MAX_CHAIN {
+            if links > MAX_ORIGINS {
                 diagnostics.add(Kind::OriginCycle, start.offset as u64, || {
-                    format!("origin chain of DIE {:#x} is longer than {MAX_CHAIN}", start.offset)
+                    format!("origin chain of DIE {:#x} is longer than {MAX_ORIGINS}", start.offset)
                 });
                 break;
             }

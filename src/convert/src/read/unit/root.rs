@@ -1,15 +1,13 @@
 //! Reads from the root DIE of a unit which compiler made it.
 
 use crate::model::Together;
+use crate::read::limits::MAX_PRODUCER;
 use crate::read::sections::bytes::Endianity;
 use crate::read::sections::entries::Entry;
 use crate::read::space::string_within;
 use crate::read::unit::roles::Role;
 use crate::read::unit::walked_unit::{UnitEntries, WalkedUnit};
 use crate::toolchain::producers::Producer;
-
-/// The most bytes of `DW_AT_producer` that are read: the compiler's name and its command line.
-const MAX_PRODUCER: usize = 4096;
 
 /// What a unit's compiler does to functions. See the fields of [`UnitHead`](crate::model::UnitHead) with the same names.
 pub(crate) struct Compiler {
@@ -18,6 +16,8 @@ pub(crate) struct Compiler {
     pub(crate) keeps_callees: bool,
     pub(crate) merges_nothing: bool,
     pub(crate) rewrites: Option<Together>,
+    /// It counts as one that merges functions only because the text that names it is cut.
+    pub(crate) is_cut: bool,
 }
 
 /// Reads producer and language from the root DIE (DWARF 5 3.1.1).
@@ -26,21 +26,22 @@ pub(crate) fn compiler<'f, E: Endianity>(
     entries: &mut UnitEntries<'_, 'f, E>,
     mut entry: Entry<Role>,
 ) -> gimli::Result<Compiler> {
-    let (mut producer, mut language) = (Producer::default(), None);
+    let (mut producer, mut language, mut is_long) = (Producer::default(), None, false);
     while let Some(attribute) = entries.attribute(&mut entry)? {
         match attribute.name {
             gimli::DW_AT_producer => {
                 let text = string_within(unit.dwarf, unit.unit, attribute.value, MAX_PRODUCER);
                 let text = text.as_ref().map_or(&[][..], |text| text.slice());
                 producer = Producer::of(text);
-                // The rest of a cut command line may have any option.
-                producer.merges |= text.len() >= MAX_PRODUCER;
+                is_long = text.len() >= MAX_PRODUCER;
             }
             gimli::DW_AT_language => language = attribute.number(),
             _ => {}
         }
     }
     let is = |of: gimli::DwLang| language == Some(of.0.into());
+    // rustc and Swift always run LLVM's MergeFunctions, clang only with an option.
+    let merges = producer.merges || is(gimli::DW_LANG_Rust) || is(gimli::DW_LANG_Swift);
     Ok(Compiler {
         assembly: is(gimli::DW_LANG_Mips_Assembler),
         c: [gimli::DW_LANG_C89, gimli::DW_LANG_C, gimli::DW_LANG_C99, gimli::DW_LANG_C11, gimli::DW_LANG_C17]
@@ -52,13 +53,14 @@ pub(crate) fn compiler<'f, E: Endianity>(
             // gcc names the function that the source called, so its calls can be trusted. With `-flto` that does not
             // hold.
             true => producer.of_link.then_some(Together::Program),
-            // rustc and Swift always run LLVM's MergeFunctions, clang only with an option.
-            false if producer.merges || is(gimli::DW_LANG_Rust) || is(gimli::DW_LANG_Swift) => {
+            // The rest of a cut command line may have any option.
+            false if merges || is_long => {
                 // LLVM writes one abbreviation table for all units of an object, so its offset shows which units were
                 // compiled together.
                 Some(Together::Object(unit.unit.header.debug_abbrev_offset().0 as u64))
             }
             false => None,
         },
+        is_cut: is_long && !merges && !producer.keeps_callees && !producer.merges_nothing,
     })
 }

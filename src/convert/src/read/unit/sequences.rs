@@ -172,10 +172,10 @@ impl Assign<'_> {
         }
         let range = AddressRange::new(ImageAddr(start), ImageAddr(if joined { end } else { u64::MAX }));
         sequences.extend(passing);
-        if sequences.len().max(here.len()) > MAX_FOLDED {
+        if sequences.len() > MAX_FOLDED {
             ids.diagnostics.add(Kind::Cap(Cap::SequencesTogether), self.unit_offset, || {
                 format!(
-                    "over {MAX_FOLDED} functions or sequences at {start:#x}: the later ones have no lines"
+                    "over {MAX_FOLDED} line sequences of one unit at {start:#x}: no function has the lines of the later ones"
                 )
             });
             // They may belong to these functions, so `recover` must not give them to an erased one.
@@ -194,6 +194,11 @@ impl Assign<'_> {
                 self.settle_rows(ids, shared, own.map_or(RowOwner::Any, |&own| RowOwner::Sequence(own)));
             }
             return;
+        }
+        if here.len() > MAX_FOLDED {
+            ids.diagnostics.add(Kind::Cap(Cap::FunctionsTogether), self.unit_offset, || {
+                format!("over {MAX_FOLDED} functions of one unit at {start:#x}: the later ones have no lines")
+            });
         }
         let waiting = &here[..here.len().min(MAX_FOLDED)];
         let (of, free) = self.told_apart(ids, waiting, folded, kinds, range);

@@ -6,7 +6,9 @@ use gimli::Section as _;
 use crate::diagnostics::{Cap, Diagnostics, Kind};
 use crate::model::{LocalTables, NONE16, Unit, UnitHead};
 use crate::read::code::CodeSections;
-use crate::read::limits::{Limits, allowed_entries, held};
+use crate::read::limits::{
+    Limits, MAX_PATH_BYTES, MAX_RANGES, MIN_RANGES, NAME_BYTES, allowed_entries, held,
+};
 use crate::read::options::ReadOptions;
 use crate::read::sections::bytes::{Bytes, Dwarf, Endianity};
 use crate::read::sections::entries::{Entries, Plans};
@@ -18,17 +20,13 @@ use crate::read::unit::edges::Edges;
 use crate::read::unit::memory::Memory;
 use crate::read::unit::numbering::Numbering;
 use crate::read::unit::open_function::OpenFunction;
-use crate::read::unit::origins::{IDENTITY, MAX_PATH_BYTES, NAME_BYTES, Origins, UnitTables};
+use crate::read::unit::origins::{IDENTITY, Origins, UnitTables};
 use crate::read::unit::ranges::RangeEntries;
 use crate::read::unit::roles::Role;
 use crate::read::unit::source::UnitSource;
 use crate::read::unit::tree::InlineTree;
 use crate::read::unit::walked_unit::WalkedUnit;
 use crate::util::text::base_name;
-
-/// A unit may visit as many entries of range lists as [`allowed_entries`] of its sections, between these two numbers.
-const MAX_RANGES: u64 = 1 << 22;
-const MIN_RANGES: u64 = 1 << 16;
 
 /// The longest file name in bytes, as in most file systems.
 const MAX_FILE_NAME: usize = 255;

@@ -5,7 +5,7 @@ use crate::model::Unit;
 use crate::open::DebugSection;
 use crate::read::sections::abbreviations::AbbreviationTable;
 use crate::read::sections::bytes::{Bytes, Endianity};
-use crate::read::space::{Without, bad_unit, offset_of};
+use crate::read::space::{Without, bad_unit, offset_of, report_cut_paths};
 use crate::read::unit::file::FileTable;
 use crate::read::unit::source::UnitSource;
 use crate::read::units::split;
@@ -76,6 +76,7 @@ fn read_by<'f, E: Endianity>(
                 }),
                 Some(Without::Lines(past_budget)) => past_budget.report(offset, &mut diagnostics),
             }
+            report_cut_paths(&unit, offset, &mut diagnostics);
             (own, unit)
         }
         Err(error) => {

@@ -252,5 +252,8 @@ fn type_information_that_leads_to_itself_or_to_nothing_has_an_end() {
     let class = |key: &[u8]| classes.by_key(key).unwrap();
     assert_eq!(classes.ancestors(class(b"1A"), 8).map(|line| line.len()), Some(2));
     assert!(classes.subobjects(class(b"1A")).is_empty() && classes.subobjects(class(b"1D")).is_empty());
+    // Each class counts once.
+    assert!(classes.subobjects(class(b"1A")).is_empty());
+    assert_eq!(classes.many_subobjects.take().into_iter().collect::<Vec<_>>(), [class(b"1A"), class(b"1D")]);
     assert_eq!(classes.ancestors(class(b"1C"), 8), None);
 }
