@@ -6,13 +6,15 @@
 //! With `--wrap=f` a linker makes calls of `f` from other objects calls of `__wrap_f`. Mostly the code shows that, since the call goes
 //! elsewhere. It does not if both functions were folded into each other.
 
+use std::borrow::Cow;
+
 use crate::keys::functions::Functions;
 use crate::merge::names::are_apart;
 use crate::merge::units::Records;
-use crate::model::{FuncId, Function, Group, Member, NameId, OriginId, Program};
-use crate::program::names::itanium::PlainName;
+use crate::model::{FuncId, Function, Group, NameId, OriginId, Program, UnitId};
+use crate::program::names::itanium::{PlainName, is_mangled, own_name, plain_base};
 use crate::util::budget::Budget;
-use crate::util::hash::HashSet;
+use crate::util::hash::{HashMap, HashSet};
 
 /// Comparisons of names of members, for all groups. Calls into groups that are not compared get no keys from records
 /// ([`crate::diagnostics::Cap::CallMatching`]).
@@ -61,6 +63,9 @@ fn wrapped(name: &[u8]) -> Option<&[u8]> {
     name.strip_prefix(WRAPPER)
 }
 
+/// A described function, its name, and its unit.
+type Described<'n> = (FuncId, &'n [u8], UnitId);
+
 /// The functions of a group that may be two definitions of one function, of which one has no linkage name (clang at `-g1`). (A local
 /// function may have the name too; the program does not show which it is.)
 fn unnamed_definitions(
@@ -69,26 +74,42 @@ fn unnamed_definitions(
     comparisons: &Budget,
 ) -> HashSet<FuncId> {
     let program = functions.program;
+    let described = || {
+        let members = group.members.iter();
+        let described = members.map(|m| (m.function, &program.functions[m.function.index()]));
+        described.filter_map(|(id, function)| Some((id, function, function.source?.unit)))
+    };
+    let is_unnamed =
+        |function: &Function| function.symbol.is_none() && program.origins[function.origin.index()].line == 0;
+    let name_of = |function: &Function| {
+        functions.text(function.symbol.unwrap_or(program.origins[function.origin.index()].name))
+    };
     let mut found = HashSet::default();
-    let of = |member: &Member| (member.function, &program.functions[member.function.index()]);
-    let unit = |function: &Function| function.source.map(|source| source.unit);
-    for (one, function) in group.members.iter().map(of) {
-        let origin = &program.origins[function.origin.index()];
-        if function.symbol.is_some() || unit(function).is_none() || origin.line > 0 {
-            continue;
-        }
-        if !comparisons.spend(group.members.len()) {
+    if !described().any(|(_, function, _)| is_unnamed(function)) {
+        return found;
+    }
+    // By the name without arguments; under the empty name those that cannot be read.
+    let mut by_base: HashMap<Cow<'_, [u8]>, Vec<Described<'_>>> = HashMap::default();
+    for (id, function, unit) in described() {
+        let name = name_of(function);
+        let base = match is_mangled(name) {
+            true => own_name(name).unwrap_or_default(),
+            false => Cow::Borrowed(plain_base(name)),
+        };
+        by_base.entry(base).or_default().push((id, name, unit));
+    }
+    for (one, function, unit) in described().filter(|(_, function, _)| is_unnamed(function)) {
+        let name = name_of(function);
+        let alike = |base| by_base.get(base).map_or(&[][..], |of| of);
+        let [alike, unread] = [alike(plain_base(name)), alike(b"")];
+        if !comparisons.spend(alike.len() + unread.len()) {
             return group.members.iter().map(|member| member.function).collect();
         }
-        let (text, plain) = (functions.text(origin.name), PlainName::new(functions.text(origin.name)));
-        let has_name = |&(_, other): &(FuncId, &Function)| {
-            let own = other.symbol.unwrap_or(program.origins[other.origin.index()].name);
-            let name = functions.text(own);
-            unit(other).is_some() && unit(other) != unit(function) && (name == text || plain.may_be_of(name))
-        };
-        let members = group.members.iter().map(of);
-        let same: Vec<FuncId> = members.filter(has_name).map(|(other, _)| other).collect();
-        if !same.is_empty() && !text.is_empty() {
+        let plain = PlainName::new(name);
+        let is_same =
+            |&&(_, other, of): &&Described<'_>| of != unit && (other == name || plain.may_be_of(other));
+        let same: Vec<FuncId> = alike.iter().chain(unread).filter(is_same).map(|other| other.0).collect();
+        if !same.is_empty() && !name.is_empty() {
             found.extend(same);
             found.insert(one);
         }
