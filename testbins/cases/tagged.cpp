@@ -1,8 +1,8 @@
 //# about: folded virtual methods of a class that also has a method with an ABI tag, operators and templates
 //# let: FLAGS = --target=x86_64-linux-gnu -std=c++17 -O1 -g -fno-pic -fno-rtti -fno-exceptions -fno-asynchronous-unwind-tables $MAP -ffunction-sections
 //# let: LD = $LLD --build-id -e start --icf=all --compress-debug-sections=zlib
-//# variant: clang: $CLANGXX $FLAGS -c tagged.cpp -o $T/a.o; $LD $T/a.o -o $OUT
-//# variant: simple: $CLANGXX $FLAGS -gsimple-template-names -c tagged.cpp -o $T/a.o; $LD $T/a.o -o $OUT
+//# variant: clang.set: mkdir -p $OUT; $CLANGXX $FLAGS -c tagged.cpp -o $T/a.o; $LD $T/a.o -o $OUT/program
+//# variant: simple.set: mkdir -p $OUT; $CLANGXX $FLAGS -gsimple-template-names -c tagged.cpp -o $T/a.o; $LD $T/a.o -o $OUT/program
 
 struct Box {
     virtual int weigh(int value);

@@ -85,7 +85,10 @@ fn unnamed_definitions(
         functions.text(function.symbol.unwrap_or(program.origins[function.origin.index()].name))
     };
     let mut found = HashSet::default();
-    if !described().any(|(_, function, _)| is_unnamed(function)) {
+    let is_needed = described().any(|(_, function, _)| is_unnamed(function));
+    let first = described().next().map(|(.., unit)| unit);
+    // Functions of one unit are different ones.
+    if !is_needed || described().all(|(.., unit)| Some(unit) == first) {
         return found;
     }
     // By the name without arguments; under the empty name those that cannot be read.
