@@ -64,7 +64,7 @@ fn wrapped(name: &[u8]) -> Option<&[u8]> {
 }
 
 /// A described function, its name, and its unit.
-type Described<'n> = (FuncId, &'n [u8], UnitId);
+type DescribedMember<'n> = (FuncId, &'n [u8], UnitId);
 
 /// The functions of a group that may be two definitions of one function, of which one has no linkage name (clang at `-g1`). (A local
 /// function may have the name too; the program does not show which it is.)
@@ -92,7 +92,7 @@ fn unnamed_definitions(
         return found;
     }
     // By the name without arguments; under the empty name those that cannot be read.
-    let mut by_base: HashMap<Cow<'_, [u8]>, Vec<Described<'_>>> = HashMap::default();
+    let mut by_base: HashMap<Cow<'_, [u8]>, Vec<DescribedMember<'_>>> = HashMap::default();
     for (id, function, unit) in described() {
         let name = name_of(function);
         let base = match is_mangled(name) {
@@ -110,7 +110,7 @@ fn unnamed_definitions(
         }
         let plain = PlainName::new(name);
         let is_same =
-            |&&(_, other, of): &&Described<'_>| of != unit && (other == name || plain.may_be_of(other));
+            |&&(_, other, of): &&DescribedMember<'_>| of != unit && (other == name || plain.may_be_of(other));
         let same: Vec<FuncId> = alike.iter().chain(unread).filter(is_same).map(|other| other.0).collect();
         if !same.is_empty() && !name.is_empty() {
             found.extend(same);
