@@ -214,6 +214,8 @@ impl Follower {
 struct Joins {
     /// The targets, each with the index of its values.
     targets: BTreeMap<u64, usize>,
+    /// The lowest target; none is lower. Kept beside the map, since it is compared with the address of every instruction.
+    next: Option<u64>,
     states: Vec<State>,
     /// Indexes of values whose target was taken.
     free: Vec<usize>,
@@ -240,20 +242,23 @@ impl Joins {
             }
         };
         self.targets.insert(target, index);
+        self.next = Some(self.next.map_or(target, |next| next.min(target)));
         true
     }
 
     /// Takes the next target, if it is not after an address.
     #[inline]
     fn take_until(&mut self, address: u64) -> Option<(u64, &State)> {
-        let next = self.targets.first_entry().filter(|next| *next.key() <= address)?;
-        let (target, index) = next.remove_entry();
+        self.next.filter(|next| *next <= address)?;
+        let (target, index) = self.targets.pop_first()?;
+        self.next = self.targets.first_key_value().map(|first| *first.0);
         self.free.push(index);
         Some((target, &self.states[index]))
     }
 
     fn clear(&mut self) {
         self.targets.clear();
+        self.next = None;
         self.states.clear();
         self.free.clear();
     }
