@@ -17,6 +17,18 @@ use Value::{Address, Flag, Label, Number, Offset, Text};
 
 pub(crate) const DW_AT_LLVM_STMT_SEQUENCE: gimli::DwAt = gimli::DwAt(0x3e0c);
 
+/// The attributes of a function that is declared at a line of the first file and has `len` bytes of code at `start`.
+pub(crate) fn described(name: &str, line: u64, start: u64, len: u64) -> [(gimli::DwAt, Value<'_>); 6] {
+    [
+        (DW_AT_name, Text(name)),
+        (DW_AT_external, Flag),
+        (DW_AT_decl_file, Number(1)),
+        (DW_AT_decl_line, Number(line)),
+        (DW_AT_low_pc, Address(start)),
+        (DW_AT_high_pc, Number(len)),
+    ]
+}
+
 /// The functions at an address that has several: name, what recovered it, line.
 pub(crate) fn members(kept: &Kept, address: u64) -> Vec<(String, &'static str, u32)> {
     let file = SymbolFile::open(&kept.bytes).unwrap();
@@ -44,14 +56,7 @@ fn subprogram(
     start: u64,
     more: &[(gimli::DwAt, Value<'static>)],
 ) {
-    let mut attributes = vec![
-        (DW_AT_name, Text(name)),
-        (DW_AT_external, Flag),
-        (DW_AT_decl_file, Number(1)),
-        (DW_AT_decl_line, Number(line)),
-        (DW_AT_low_pc, Address(start)),
-        (DW_AT_high_pc, Number(0x10)),
-    ];
+    let mut attributes = described(name, line, start, 0x10).to_vec();
     attributes.extend(more);
     info.open(DW_TAG_subprogram, &attributes).close();
 }

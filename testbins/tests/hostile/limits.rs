@@ -8,7 +8,7 @@ use gimli::{
 };
 
 use crate::build::{CODE, DATA, Info, Symbol, Value, elf_with, line_program, sequence, with_code};
-use crate::folds::SHARED;
+use crate::folds::{SHARED, described};
 use crate::harness::{Bench, Kept};
 use Value::{Address, Flag, Label, Number, Text};
 
@@ -23,15 +23,7 @@ fn counts<const N: usize>(kept: &Kept, caps: [Cap; N]) -> [u64; N] {
 }
 
 fn function(info: &mut Info, name: &str, line: u64, start: u64) {
-    let attributes = [
-        (DW_AT_name, Text(name)),
-        (DW_AT_external, Flag),
-        (DW_AT_decl_file, Number(1)),
-        (DW_AT_decl_line, Number(line)),
-        (DW_AT_low_pc, Address(start)),
-        (DW_AT_high_pc, Number(0x10)),
-    ];
-    info.open(DW_TAG_subprogram, &attributes).close();
+    info.open(DW_TAG_subprogram, &described(name, line, start, 0x10)).close();
 }
 
 /// Sequences of one row and 16 bytes.

@@ -3,12 +3,12 @@
 
 use foldsym_lookup::{Certainty, ImageAddr, Resolved, ReturnAddr, StackAddr, SymbolFile};
 use gimli::{
-    DW_AT_call_origin, DW_AT_call_return_pc, DW_AT_decl_file, DW_AT_decl_line, DW_AT_external, DW_AT_high_pc,
-    DW_AT_language, DW_AT_low_pc, DW_AT_name, DW_AT_producer, DW_TAG_call_site, DW_TAG_subprogram,
+    DW_AT_call_origin, DW_AT_call_return_pc, DW_AT_decl_line, DW_AT_external, DW_AT_language, DW_AT_name,
+    DW_AT_producer, DW_TAG_call_site, DW_TAG_subprogram,
 };
 
 use crate::build::{CODE, Info, Symbol, Value, elf, elf_with, two_units, with_code};
-use crate::folds::members;
+use crate::folds::{described, members};
 use crate::harness::{Bench, Kept};
 use Value::{Address, Flag, Label, Number, Text};
 
@@ -28,15 +28,7 @@ fn unit(producer: &'static str, language: gimli::DwLang) -> Info {
 
 /// A function with an address, 0 of which is a tombstone, and with these calls: return address, callee.
 fn function(info: &mut Info, name: &'static str, line: u64, start: u64, calls: &[Call]) {
-    let attributes = [
-        (DW_AT_name, Text(name)),
-        (DW_AT_external, Flag),
-        (DW_AT_decl_file, Number(1)),
-        (DW_AT_decl_line, Number(line)),
-        (DW_AT_low_pc, Address(start)),
-        (DW_AT_high_pc, Number(0x40)),
-    ];
-    info.label(name).open(DW_TAG_subprogram, &attributes);
+    info.label(name).open(DW_TAG_subprogram, &described(name, line, start, 0x40));
     for &(address, callee) in calls {
         let call =
             [(DW_AT_call_return_pc, Address(address)), (DW_AT_call_origin, Label(callee.unwrap_or("")))];
