@@ -359,7 +359,8 @@ named! {
         UnitNames => "cap_unit_names",
         /// Limit: bytes of line programs that several units name. Beyond it a unit has no lines.
         LinePrograms => "cap_line_programs",
-        /// Limit: steps of matching calls with folded functions. Beyond it answers stay `ambiguous`.
+        /// Limit: steps of matching calls with folded functions, and comparisons of the names of folded functions. Beyond it answers
+        /// stay `ambiguous`.
         CallMatching => "cap_call_matching",
         /// Limit: bytes of one function that are read to find calls through tables of virtual functions. Calls beyond it show no word
         /// of a table, and folded functions that they call stay `ambiguous`.
