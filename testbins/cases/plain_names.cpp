@@ -4,8 +4,8 @@
 //# variant: lines.set: mkdir -p $OUT; $CC -gmlt -c plain_names.cpp -o $T/a.o; $CC -gmlt -DSTART -c plain_names.cpp -o $T/b.o; $LD $T/a.o $T/b.o -o $OUT/program
 //# variant: relocs.set: mkdir -p $OUT; $CC -gmlt -c plain_names.cpp -o $T/a.o; $CC -gmlt -DSTART -c plain_names.cpp -o $T/b.o; $LD --emit-relocs $T/a.o $T/b.o -o $OUT/program
 //# variant: base.set: mkdir -p $OUT; $CC -g -DTABLES -c plain_names.cpp -o $T/a.o; $CC -g0 -DTABLES -DBASE -c plain_names.cpp -o $T/b.o; $LD $T/a.o $T/b.o -o $OUT/program
-// Each call in `start` is recorded, since `start` has inlined code and so an entry. Three functions have one code; two of them are `area`.
-// With TABLES, no entry describes `Mid` and its bases. `Mid::weigh` has the code of `Parcel::price`, and their thunks have one code too.
+// `start` has inlined code, so at `-gmlt` it has a DIE with call sites. Three functions have one code; two have the plain name `area`.
+// With TABLES, no DIE describes `Mid` and its bases. `Mid::weigh` has the code of `Parcel::price`, and their thunks have one code too.
 
 #define BODY(number)                                                                                                                        \
     {                                                                                                                                       \

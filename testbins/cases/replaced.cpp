@@ -1,4 +1,4 @@
-//# about: calls whose record names another function than the one that the linker chose, inline functions that gold describes once for each unit, and local functions of one name
+//# about: calls whose record names one function while the linker or a label chose another; inline functions whose DIEs gold keeps once for each unit; local functions of one name in two units
 //# let: CC = $CLANGXX --target=x86_64-linux-gnu -std=c++17 -O1 -gdwarf-5 -fno-pic -fno-exceptions -fno-asynchronous-unwind-tables $MAP -ffunction-sections
 //# let: LD = $LLD --build-id -e start --icf=all --compress-debug-sections=zlib
 //# variant: weak.set: mkdir -p $OUT; $CC -gmlt -c replaced.cpp -o $T/a.o; $CC -gmlt -DSECOND -c replaced.cpp -o $T/b.o; $LD $T/a.o $T/b.o -o $OUT/program
@@ -6,7 +6,7 @@
 //# variant: wrap.set: mkdir -p $OUT; $CC -g -DWRAP -c replaced.cpp -o $T/a.o; $CC -g -DWRAP -DSECOND -c replaced.cpp -o $T/b.o; $LD --wrap=_Z4areai $T/a.o $T/b.o -o $OUT/program
 //# variant: copies.set: mkdir -p $OUT; $CC -gmlt -DCOPIES -c replaced.cpp -o $T/a.o; $CC -gmlt -DCOPIES -DSECOND -c replaced.cpp -o $T/b.o; $GOLD -e start --icf=all $T/a.o $T/b.o -o $OUT/program
 //# variant: locals.set: mkdir -p $OUT; $CC -gmlt -DLOCALS -c replaced.cpp -o $T/a.o; $CC -gmlt -DLOCALS -DSECOND -c replaced.cpp -o $T/b.o; $LD $T/a.o $T/b.o -o $OUT/program
-// Each function but the callers of LOCALS has inlined code and so an entry at `-gmlt`. Each `start` calls `area`, and the code of `area` is that of another function.
+// All functions but the callers in LOCALS have inlined code, so clang describes them by DIEs at `-gmlt`. `start` calls `area`, which has the code of another function.
 
 [[gnu::always_inline]] inline int twice(int value)
 {
@@ -57,7 +57,7 @@ extern "C" int start(int value) { return twice(area<5>(value) + area<6>(value)) 
 int second(int value) { return twice(area<5>(value) + area<6>(value)) - volume(value); }
 #endif
 #elif defined(LOCALS)
-// Both units have an `area` of their own. Its callers have no inlined code, so no entry records their calls.
+// Both units have an `area` of their own. Its callers have no inlined code, so no DIE records their calls.
 #ifdef SECOND
 #line 1 "second.cpp"
 #endif

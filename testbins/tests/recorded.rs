@@ -592,9 +592,9 @@ fn rows_of_folded_functions_are_in_the_file_of_their_declaration() {
     assert!(compared > 10_000, "{compared}");
 }
 
-/// clang at `-g1` records the callee as `area` or `volume`. Two of the three functions are `area`: only a kept relocation tells which.
+/// clang at `-g1` records the callee as `area` or `volume`. Two of the three members are called `area`: only a kept relocation shows which one.
 #[test]
-fn a_plain_name_finds_the_callee_where_one_function_has_it() {
+fn a_plain_name_makes_its_callee_likely_if_one_member_has_it() {
     const ALL: [&str; 3] = ["_Z4areaPKci", "_Z4areaPKli", "_Z6volumePKci"];
     for (name, told) in
         [("plain_names.lines.set", [false, false, true]), ("plain_names.relocs.set", [true; 3])]
@@ -633,7 +633,7 @@ fn a_folded_thunk_of_an_unknown_base_makes_no_method_likely() {
     }
 }
 
-/// A record names `area`, and the call is one of the function that a linker or a label put in its place, with the same code.
+/// The record names `area`. The linker (a strong definition, `--wrap`) or a label put another function of the same code in its place.
 #[test]
 fn a_record_of_a_replaced_function_proves_nothing() {
     let word = |name: &str, function: &str| {
@@ -648,7 +648,7 @@ fn a_record_of_a_replaced_function_proves_nothing() {
     assert_eq!(word("label", "area"), Some(Certainty::Likely));
 }
 
-/// gold gives the entries of both copies of an inline function the address of the one that it kept.
+/// gold gives the DIEs of both copies of an inline function the address of the one that it kept.
 #[test]
 fn copies_of_an_inline_function_are_one_function() {
     const BOTH: [&str; 2] = ["_Z4areaILi5EEii", "_Z6volumei"];
@@ -677,7 +677,7 @@ fn a_local_function_of_the_callers_file_comes_first() {
     }
 }
 
-/// `Box` has a method with an ABI tag, as each has that returns a `std::string`, operators and a template.
+/// `Box` has operators, a template and a method with an ABI tag. (g++ and clang tag each method that returns a `std::string`.)
 #[test]
 fn other_methods_of_a_class_do_not_hide_its_virtual_ones() {
     for name in ["tagged.clang.set/program", "tagged.simple.set/program"] {

@@ -276,7 +276,8 @@ pub mod calls {
     pub const DOUBTFUL_RELOCATION: u64 = 3;
     /// The callee is probably this one, and nothing is ruled out.
     pub const UNPROVEN: u64 = 4;
-    /// The compiler recorded the call in a unit in which it merged functions: the callee may stand for one that only a symbol names.
+    /// The compiler recorded the call, or the linker kept its relocation, in a unit of which gcc merged functions: the callee may stand for
+    /// one that only a symbol names.
     pub const MERGED: u64 = 5;
     /// The compiler recorded the call without a linkage name: the callee is likely this one, and nothing is ruled out.
     pub const NAME_ALONE: u64 = 6;

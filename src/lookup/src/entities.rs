@@ -371,7 +371,7 @@ pub enum CallHow {
     /// The compiler recorded the call, or the linker kept its relocation, but that rules no function out: a function that nothing names may
     /// have made the call, or the callee jumps to unknown code.
     Unproven,
-    /// The compiler recorded the call in a unit in which it is known to have merged functions.
+    /// The compiler recorded the call, or the linker kept its relocation, in a unit of which gcc is known to have merged functions.
     Merged,
     /// The compiler recorded the call by the callee's name alone, without its linkage name. That makes the callee likely, and rules no
     /// function out.

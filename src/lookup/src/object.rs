@@ -66,8 +66,8 @@ impl SymbolFile<'_> {
         }
         // The functions that the callers leave are the ones that can have run.
         let possible = resolved.open || found.named().iter().all(|member| resolved.named().contains(member));
-        // One that the call's slot makes likely is not given up for several, and one that a record makes likely only for one that is
-        // proven.
+        // A member that the call's slot made likely gives way to a single member that the object names. One that a record of the call
+        // made likely gives way only to a single member that the object proves.
         let by_slot = resolved.evidence == Some(Evidence::VirtualSlot);
         let weaker = found.named_len != 1 || (found.open && !by_slot);
         if weaker && resolved.certainty == Some(Certainty::Likely) {

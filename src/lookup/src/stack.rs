@@ -191,15 +191,15 @@ impl Resolved {
     }
 }
 
-/// What the records of a frame's callers tell.
-struct Told {
-    /// A compiler may have put a callee in the place of another function.
+/// What the call records of the functions that a frame's caller may be show.
+struct CallerEvidence {
+    /// For some record the compiler may have replaced the function that the source calls by the recorded callee (`how` 2, 3 or 5).
     doubtful: bool,
-    /// A caller has no record, or it gives no member. (If it is doubtful, the callee may have replaced one.)
+    /// Some possible caller has no record, or its record gives no member, or its `how` is 4.
     lost: bool,
     /// A record gives members only by tail calls.
     by_tail: bool,
-    /// A compiler merged functions of a caller's unit.
+    /// The compiler merged functions of some caller's unit (`how` 5).
     merged: bool,
     /// The callee that was added last: folded functions mostly have the same callee.
     last: Option<FunctionId>,
@@ -269,7 +269,7 @@ impl<'d> SymbolFile<'d> {
     fn resolve_frame(&self, id: GroupId, caller: Option<(StackAddr, &Resolved)>) -> Result<Resolved, Error> {
         let group = Group::read(self, id)?;
         let mut resolved = Resolved { group: Some(id), group_len: group.len(), ..Resolved::NONE };
-        let mut told = Told {
+        let mut evidence = CallerEvidence {
             doubtful: false,
             lost: true,
             by_tail: false,
@@ -285,7 +285,7 @@ impl<'d> SymbolFile<'d> {
                 Some(calling) => Some(Group::read(self, calling)?),
             };
             let callers = calling.map_or(1, |calling| caller.candidate_count().min(calling.len()));
-            told.lost = callers == 0;
+            evidence.lost = callers == 0;
             for index in 0..callers {
                 let function = match calling {
                     None => None,
@@ -295,26 +295,26 @@ impl<'d> SymbolFile<'d> {
                         Some(Member::read(self, calling, member)?.function)
                     }
                 };
-                self.called(group, key, function, &mut told, &mut resolved)?;
+                self.called(group, key, function, &mut evidence, &mut resolved)?;
                 // Nothing that follows can rule a function out, or make one likely.
-                if resolved.open && (told.lost || told.by_tail || resolved.named_len != 1) {
+                if resolved.open && (evidence.lost || evidence.by_tail || resolved.named_len != 1) {
                     break;
                 }
             }
         }
         let recorded = match resolved.named() {
-            [member] if !told.lost && !told.merged => Some(*member),
+            [member] if !evidence.lost && !evidence.merged => Some(*member),
             _ => None,
         };
         // The recorded callee may have replaced a function that only a symbol names, or may reach unknown code by tail calls.
-        let likely = if resolved.open { !told.by_tail } else { told.doubtful };
-        if told.doubtful && !resolved.open {
-            let any = self.name_undescribed(group, &mut resolved, &mut told.left)?;
-            resolved.open |= told.lost && !any;
+        let likely = if resolved.open { !evidence.by_tail } else { evidence.doubtful };
+        if evidence.doubtful && !resolved.open {
+            let any = self.name_undescribed(group, &mut resolved, &mut evidence.left)?;
+            resolved.open |= evidence.lost && !any;
         }
         match recorded.filter(|_| likely) {
             Some(member) => resolved.prefer(member),
-            None => resolved.conclude(told.doubtful),
+            None => resolved.conclude(evidence.doubtful),
         }
         Ok(resolved)
     }
@@ -325,38 +325,38 @@ impl<'d> SymbolFile<'d> {
         group: Group,
         key: u64,
         caller: Option<FunctionId>,
-        told: &mut Told,
+        evidence: &mut CallerEvidence,
         resolved: &mut Resolved,
     ) -> Result<(), Error> {
-        let found = if charge(&mut told.left, CALLER_STEPS) { self.call(key, caller)? } else { None };
+        let found = if charge(&mut evidence.left, CALLER_STEPS) { self.call(key, caller)? } else { None };
         let Some(found) = found else {
-            (resolved.open, told.lost) = (true, true);
+            (resolved.open, evidence.lost) = (true, true);
             return Ok(());
         };
         let merged = found.how == calls::MERGED;
         let doubtful = merged || matches!(found.how, calls::DOUBTFUL | calls::DOUBTFUL_RELOCATION);
-        told.merged |= merged;
-        told.doubtful |= doubtful;
+        evidence.merged |= merged;
+        evidence.doubtful |= doubtful;
         if found.how == calls::UNPROVEN {
-            told.lost = true;
+            evidence.lost = true;
         }
         resolved.open |= matches!(found.how, calls::UNPROVEN | calls::NAME_ALONE);
-        if told.last.replace(found.callee) == Some(found.callee) {
+        if evidence.last.replace(found.callee) == Some(found.callee) {
             return Ok(());
         }
-        let direct = self.name_member(group, found.callee, resolved, &mut told.left)?;
-        let reached = self.reached(group, found.callee, resolved, &mut told.left)?;
+        let direct = self.name_member(group, found.callee, resolved, &mut evidence.left)?;
+        let reached = self.reached(group, found.callee, resolved, &mut evidence.left)?;
         resolved.evidence.get_or_insert(match (found.of_caller, direct, found.how) {
             (true, ..) => Evidence::MergedCaller,
             (_, false, _) => Evidence::TailCall,
             (_, _, calls::RELOCATION | calls::DOUBTFUL_RELOCATION) => Evidence::Relocation,
             _ => Evidence::DirectCall,
         });
-        told.by_tail |= !direct;
+        evidence.by_tail |= !direct;
         // The callee is code of this address: it is a function that the group does not list, or the record is wrong.
         if !(direct || reached) {
             resolved.open |= !doubtful;
-            (told.lost, told.last) = (true, None);
+            (evidence.lost, evidence.last) = (true, None);
         }
         Ok(())
     }

@@ -7,8 +7,8 @@
 //! 3. the candidate that the order of calls and functions suggests (section GUESSES), if the program's compiler recorded no calls;
 //! 4. the highest score. A candidate is compared with the function that makes the call in the source, which may be inlined in the
 //!    caller: 8 points for the same class or namespace with template arguments, 3 for the same file, 2 for each word of its
-//!    readable name that the calling function's name has, too, and -1 for each other word. The file is that of the declaration, and that
-//!    of the lines where the program has no declarations (`-g1`);
+//!    readable name that the calling function's name has, too, and -1 for each other word. The file is that of the declaration;
+//!    at `-g1`, where DIEs have no declaration, it is that of the function's lines;
 //! 5. the order of the file: the survivor first.
 
 use std::collections::HashSet;

@@ -194,17 +194,17 @@ named! {
         /// Limit: folded functions to which one word of all tables of virtual functions leads. Calls through a word beyond it do
         /// not show which function ran.
         SlotKeys => "skipped_class_slot_keys",
-        /// Limit: words of the tables of one class. An object of a class with more does not show which method ran.
+        /// Limit: words of the vtables of one class. If a class has more, its objects do not show which method ran.
         LongTables => "skipped_class_long_tables",
-        /// Limit: tables of virtual functions of one class. An object of a class with more does not show which method ran.
+        /// Limit: vtables of one class. If a class has more, its objects do not show which method ran.
         Parts => "skipped_class_parts",
-        /// Limit: classes that share one table of virtual functions. An object with a table of more does not show which method ran.
+        /// Limit: classes that share one vtable. If more share it, an object with that vtable does not show which method ran.
         Sharing => "skipped_class_sharing",
-        /// Limit: folded functions that the functions at one word of all tables of virtual functions reach by tail calls. Calls
-        /// through a word with more prove nothing, and fewer answers are `exact`.
+        /// Limit: folded functions that the functions at one slot of all vtables reach by tail calls. If there are more, a call
+        /// through that slot proves nothing, and fewer answers are `exact`.
         PassedOn => "skipped_class_passed_on",
-        /// Limit: parts of an object that are of the class or a base. Fewer words of the tables of a class with more show which
-        /// method they lead to, and fewer answers are `likely`.
+        /// Limit: subobjects of an object of one class, itself included. If there are more, fewer words of the class's vtables
+        /// show which method they lead to, and fewer answers are `likely`.
         Subobjects => "skipped_class_subobjects",
         /// Limit: bases of a class, and their bases. An object of a class beyond it does not show which method ran.
         Ancestors => "skipped_class_ancestors",
@@ -352,8 +352,8 @@ named! {
         PathBytes => "cap_path_bytes",
         /// Limit: bytes of a path in the root of a unit, which is the unit's name or its folder. A longer one is cut.
         RootPathBytes => "cap_root_path_bytes",
-        /// Limit: bytes of the text with which a unit names its compiler and the options. The compiler of a unit with a longer text
-        /// counts as one that merges functions, and fewer answers are certain.
+        /// Limit: bytes of `DW_AT_producer`, which names the compiler and its options. If a text reaches the limit and is not
+        /// gcc's, the compiler counts as one that merges functions, and fewer answers are certain.
         ProducerBytes => "cap_producer_bytes",
         /// Limit: bytes of the names of one unit. Beyond it a function has no name.
         UnitNames => "cap_unit_names",
@@ -362,11 +362,11 @@ named! {
         /// Limit: steps of matching calls with folded functions, and comparisons of the names of folded functions. Beyond it answers
         /// stay `ambiguous`.
         CallMatching => "cap_call_matching",
-        /// Limit: bytes of one function that are read to find calls through tables of virtual functions. Calls beyond it show no word
-        /// of a table, and folded functions that they call stay `ambiguous`.
+        /// Limit: bytes of one function that are searched for calls through vtables. For later calls the slot is not known, and
+        /// folded functions that they call may stay `ambiguous`.
         SlotCode => "cap_slot_code",
-        /// Limit: targets of the forward jumps over one place of a function. Beyond it the function's calls through tables of virtual
-        /// functions show no word of a table, and folded functions that they call stay `ambiguous`.
+        /// Limit: different targets of the forward jumps across one instruction. Beyond it the slots of the function's calls
+        /// through vtables are not known, and folded functions that they call may stay `ambiguous`.
         SlotJumps => "cap_slot_jumps",
         /// Limit: functions that one function reaches by tail calls. A function that reaches more counts as reaching any, so that
         /// calls of it rule out no function of a group.

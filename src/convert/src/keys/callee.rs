@@ -6,8 +6,8 @@ use crate::model::{FuncId, NameId};
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Callee {
     Function(FuncId),
-    /// The function that a record of clang at `-g1` means, where no function has a linkage name. Another function may be meant: one that
-    /// nothing names any more, or that a label renamed (`int area(int) asm("volume")`).
+    /// The likely callee of a record of clang at `-g1`, which has no linkage name. The call may be of another function: one whose name the
+    /// program lost, or that a label renamed. Example: `int area(int) asm("volume")` is recorded as `area`.
     ByName(FuncId),
     /// The record has only this plain name, which several functions have or may have.
     Plain(NameId),

@@ -92,8 +92,8 @@ fn several(pieces: &[UnitPiece], erased: &[&UnitErased]) -> Vec<ImageAddr> {
         }
     }
     // A part whose size was erased may have any size.
-    // Found parts of a size that no erased part has may be those without a size. If more parts have none, the others may be
-    // at any part.
+    // An erased part without a size may be any found part whose size no erased part has. If there are more erased parts without a size
+    // than such found ones, the rest may be at any part.
     let sizeless = erased.iter().filter(|part| part.size == 0).count();
     let any = sizeless > found.values().sum();
     starts.extend(parts.iter().filter(|p| any || lens.contains(&p.len.into())).map(|p| p.start));

@@ -99,8 +99,8 @@ fn callees_of(
         let origin = functions.program.origin_of(unit_index, callee.origin);
         let Origin { name, line, .. } = functions.program.origins[origin.index()];
         let bytes = functions.text(name);
-        // clang at `-g1` writes no more for a local function, and sometimes not even a name. The function may be a copy that the linker
-        // discarded: then the call goes to the copy that it kept.
+        // For a local function clang at `-g1` writes only the plain name, and sometimes not even that. If the linker discarded this copy
+        // of an inline function, the call goes to the copy that it kept.
         let has_only_name = || line == 0 && owner == Some(unit_index) && !is_mangled(bytes);
         if bytes.is_empty() || !(callee.external || is_program_wide(bytes)) {
             return if has_only_name() { Callee::Plain(name) } else { Callee::Unknown };
@@ -119,9 +119,9 @@ fn callees_of(
             None => functions.variant(bytes).unwrap_or(Callee::OtherModule(name)),
         }
     };
-    // At `-g1` the symbol of a described function is the one that no other function has. That is no proof: another object may have a
-    // function of that name which nothing describes.
-    let by_name = has_lines_alone(functions.program, unit_index);
+    // clang at `-g1` writes no linkage names, so foldsym gives a DIE the one symbol at its address that no other DIE has. That is no
+    // proof: the symbol may be that of a function in an object without debug information.
+    let by_name = is_line_tables_only(functions.program, unit_index);
     let resolve = |callee| match resolve(callee) {
         Callee::Function(function) if by_name => Callee::ByName(function),
         callee => callee,
@@ -132,8 +132,8 @@ fn callees_of(
     callees
 }
 
-/// True for a unit of clang at `-g1`: its functions have no place of declaration, and it does not say which of them are local.
-fn has_lines_alone(program: &Program<'_>, unit: usize) -> bool {
+/// True for a unit of clang at `-g1` (`-gline-tables-only`): no function has `DW_AT_decl_line` or `DW_AT_external`.
+fn is_line_tables_only(program: &Program<'_>, unit: usize) -> bool {
     let code = &program.code[unit].functions;
     let has_neither = |function: &UnitFunction| {
         !function.external && program.origins[program.origin_of(unit, function.origin).index()].line == 0

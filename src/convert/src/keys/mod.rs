@@ -93,9 +93,11 @@ pub(crate) fn keys<'f>(
     std::mem::take(&mut index.cut_reach).report(starts, most, diagnostics);
     if capped || index.replaced.is_short {
         diagnostics.add(Kind::Cap(Cap::CallMatching), 0, || {
-            format!(
-                "gave up after {MAX_MATCHING_STEPS} steps of matching calls to folded functions, or {MAX_COMPARISONS} comparisons of their names: some calls stay `ambiguous`"
-            )
+            let what = match capped {
+                true => format!("{MAX_MATCHING_STEPS} steps of matching calls to folded functions"),
+                false => format!("{MAX_COMPARISONS} comparisons of the names of folded functions"),
+            };
+            format!("gave up after {what}: some calls stay `ambiguous`")
         });
     }
     let objects::classes::ObjectKeys { slots, vtables, overriders } = found;

@@ -23,10 +23,10 @@ pub(crate) const MAX_COMPARISONS: u64 = 1 << 24;
 /// What the linker puts before the name of a wrapped function.
 const WRAPPER: &[u8] = b"__wrap_";
 
-/// Functions that are perhaps not what a call by their name calls.
+/// Functions in whose place the linker may have chosen another definition: a call that is recorded as one of them may be of the other.
 pub(crate) struct Replaced {
     functions: HashSet<FuncId>,
-    /// Some groups were not compared: all their functions are here.
+    /// True if the limit of comparisons was reached. All members of the groups that were not compared are in `functions`.
     pub(crate) is_short: bool,
 }
 
@@ -66,8 +66,8 @@ fn wrapped(name: &[u8]) -> Option<&[u8]> {
 /// A described function, its name, and its unit.
 type DescribedMember<'n> = (FuncId, &'n [u8], UnitId);
 
-/// The functions of a group that may be two definitions of one function, of which one has no linkage name (clang at `-g1`). (A local
-/// function may have the name too; the program does not show which it is.)
+/// The members of a group that may be two definitions of one function, where at least one has no linkage name (clang at `-g1`). Two local
+/// functions of one plain name are found too: the program does not show that they are local.
 fn unnamed_definitions(
     functions: &Functions<'_, '_>,
     group: &Group,
@@ -149,8 +149,8 @@ fn defined_twice(
     shared.iter().filter(|(_, name)| names.contains(name)).map(|(function, _)| *function).collect()
 }
 
-/// True if two functions of one name are two definitions. Without linkage names (clang at `-g1`) they have no place of declaration:
-/// what `place` did not join are two.
+/// True if two functions of one name are two definitions. clang at `-g1` gives no place of declaration to compare, so two functions count as
+/// two definitions unless `place` made them one.
 fn are_several(program: &Program<'_>, one: OriginId, other: OriginId) -> bool {
     let has_place = |origin: OriginId| program.origins[origin.index()].line > 0;
     !(has_place(one) && has_place(other)) || are_apart(&program.origins, &program.files, one, other)

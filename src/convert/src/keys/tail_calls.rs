@@ -22,9 +22,10 @@ const MAX_REACH: usize = 64;
 pub(crate) struct Reach {
     /// Those that are members of groups.
     pub(crate) members: Vec<FuncId>,
-    /// Others, too.
+    /// True if it may also reach functions that are not in `members`.
     pub(crate) unknown: bool,
-    /// Its code, a record or a limit shows that. (Without that nothing but a missing entry may hide a jump.)
+    /// True if something other than a missing DIE made `unknown` true: a computed jump, a record, missing code or a limit. If false,
+    /// `unknown` is true only because some function on the way has no DIE.
     pub(crate) jumps_anywhere: bool,
 }
 

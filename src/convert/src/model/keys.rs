@@ -27,7 +27,7 @@ pub enum CallHow {
     DoubtfulRelocation = 3,
     /// A call site or a relocation that rules nothing out: any caller may hide another function, or the callee jumps to unknown code.
     Unproven = 4,
-    /// A call site of a unit in which gcc merged functions: it may mean another member of the group.
+    /// A call site or a relocation in a unit of which gcc merged functions: it may mean another member of the group.
     Merged = 5,
     /// A call site without the linkage name of its callee.
     NameAlone = 6,

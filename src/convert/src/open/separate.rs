@@ -115,7 +115,7 @@ fn find_debug_file<'f>(
     // Several candidate paths may lead to one file. It is tried once, so that it is also counted once.
     let mut tried = HashSet::default();
     let mut is_new = |path: &Path, proof| match path.canonicalize() {
-        // By proof too: a file without a build id fails by its build id, and may still have the right checksum.
+        // The proof is part of the key: a file that fails by its build id is tried again by its checksum.
         Ok(real) => own.as_ref() != Some(&real) && tried.insert((real, matches!(proof, Proof::BuildId))),
         // A path that cannot be resolved cannot be opened either.
         Err(_) => false,

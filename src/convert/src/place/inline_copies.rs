@@ -1,9 +1,10 @@
 //! Finds the descriptions of one inline function among the subprograms that share a range, where the compiler wrote no linkage names
 //! (clang at `-g1`).
 //!
-//! Every unit that uses an inline function has a copy of it, and the linker keeps one. gold gives the DIEs of the other copies the address
-//! of the one that it kept. Such DIEs of several units describe one function if exactly one symbol at the address fits their name, if that
-//! symbol is known to the whole program, and if they have the same lines. (A weak function, and the strong one that overrides it, have different lines.)
+//! Every unit that uses an inline function has a copy of it, and the linker keeps one. gold gives the DIEs of the discarded copies the
+//! address of the kept one. DIEs of several units count as one function if all of this holds: exactly one symbol at the address fits
+//! their name, that symbol is known to the whole program, and the DIEs have the same lines. The lines keep a weak function apart from the
+//! strong one that overrides it, unless both come from the same source line.
 
 use crate::model::{FuncId, Function, How, OriginId, Rows};
 use crate::place::limits::MAX_DEFINITIONS;
@@ -26,7 +27,7 @@ impl<'s, 'f> InlineCopies<'s, 'f> {
         InlineCopies { at_start, of_origin: HashMap::default() }
     }
 
-    /// The function that a piece describes again.
+    /// The function that another unit has described already; `None` if this piece is its first description.
     pub(crate) fn known(
         &mut self,
         placing: &Placing<'_, '_>,

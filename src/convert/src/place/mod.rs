@@ -202,7 +202,10 @@ fn report_long_imports(mut calls: impl Iterator<Item = ImageAddr>, diagnostics: 
     if let Some(first) = calls.next() {
         let count = 1 + calls.count();
         diagnostics.add(Kind::Cap(Cap::NameBytes), first.0, || {
-            format!("{count} calls of functions of other modules, the first to return to {first:#x}, have names of over {MAX_NAME} bytes: cut")
+            format!(
+                "{count} calls name a function of another module in over {MAX_NAME} bytes: the names are cut (the first call returns to \
+                 {first:#x})"
+            )
         });
     }
 }

@@ -81,10 +81,10 @@ pub(crate) fn symbol_claim<'f>(
     if members.len() > 1 {
         let owners = LineOwners { placing, symbols, folding, named_by: &named_by };
         let lines = owners.lines(first);
-        for (cap, of) in lines.iter().flat_map(|_| owners.too_many(first.start)) {
+        for (cap, of) in lines.iter().flat_map(|_| owners.exceeded_limits(first.start)) {
             let start = first.start;
             diagnostics.add(Kind::Cap(cap), start.0, || {
-                format!("over {MAX_LINE_OWNERS} {of} of undescribed code at {start:#x}: the functions there have no lines")
+                format!("over {MAX_LINE_OWNERS} {of} at {start:#x}, where no DIE describes the code: the functions there have no lines")
             });
         }
         doubt = lines.as_ref().map(|_| Reason::UnclaimedLines);
@@ -104,12 +104,12 @@ struct LineOwners<'p, 's, 'f> {
 }
 
 impl LineOwners<'_, '_, '_> {
-    /// What there is too much of at an address: then names and line sequences are not compared.
-    fn too_many(&self, start: ImageAddr) -> impl Iterator<Item = (Cap, &'static str)> + use<> {
+    /// The limits that the names and the line sequences at an address exceed. If there is one, names and sequences are not compared.
+    fn exceeded_limits(&self, start: ImageAddr) -> impl Iterator<Item = (Cap, &'static str)> + use<> {
         let names = (Cap::UndescribedNames, "names", self.named_by.len());
         let lines = (Cap::UndescribedLines, "line sequences", self.folding.bare_lines(start).len());
-        let too_many = [names, lines].into_iter().filter(|(.., count)| *count > MAX_LINE_OWNERS);
-        too_many.map(|(cap, of, _)| (cap, of))
+        let exceeded = [names, lines].into_iter().filter(|(.., count)| *count > MAX_LINE_OWNERS);
+        exceeded.map(|(cap, of, _)| (cap, of))
     }
 
     /// By function: the rows of a symbol's code that are certainly its own. `None` if the lines of the code are those of all
@@ -126,7 +126,7 @@ impl LineOwners<'_, '_, '_> {
         if alone && of_all {
             return None;
         }
-        if self.too_many(code.start).next().is_some() {
+        if self.exceeded_limits(code.start).next().is_some() {
             return Some(vec![None; self.named_by.len()]);
         }
         let mut rows = vec![None; self.named_by.len()];

@@ -83,8 +83,8 @@ pub(crate) const MIN_NAME_BYTES: u64 = 1 << 16;
 /// million units may name the same long string, and each unit reads it.
 pub(crate) const MAX_ROOT_TEXT: usize = 4096;
 
-/// The most bytes of `DW_AT_producer` that are read: the compiler's name and its command line. If there are more, the compiler counts as
-/// one that merges functions (`cap_producer_bytes`).
+/// The most bytes of `DW_AT_producer` that are read: the compiler's name and its command line. If a text reaches the limit and is not gcc's,
+/// the compiler counts as one that merges functions (`cap_producer_bytes`).
 pub(crate) const MAX_PRODUCER: usize = 4096;
 
 /// The most classes that are read from one unit. Objects of later classes do not show which method ran.

@@ -8,9 +8,9 @@ use crate::recover::limits::{MAX_DEFINITIONS, MAX_SEARCH_STEPS, MAX_TOGETHER};
 use crate::util::budget::Budget;
 use crate::util::hash::HashSet;
 
-/// The limits that were reached. The search looks at some functions several times, and each name, or size in a unit, counts once.
+/// The limits that were reached. The search visits some functions several times, so all but the first are sets.
 pub(crate) struct Caps {
-    /// Symbols of a name that too many functions have.
+    /// How many symbols have a name that over [`MAX_TOGETHER`] erased functions have.
     of_name: RefCell<u64>,
     functions: RefCell<HashSet<(UnitId, u64)>>,
     sequences: RefCell<HashSet<(UnitId, u64)>>,
@@ -30,7 +30,7 @@ impl Caps {
         }
     }
 
-    /// So many functions have the name of a symbol.
+    /// Counts a symbol if too many erased functions have its name. `functions`: how many have it.
     pub(crate) fn of_name(&self, functions: usize) {
         *self.of_name.borrow_mut() += u64::from(functions > MAX_TOGETHER);
     }

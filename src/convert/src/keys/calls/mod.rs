@@ -54,7 +54,8 @@ impl CallResults {
         let reaches = index.reach_of_all(&used, &tails);
         let of_reach = |(function, reach): &(FuncId, Reach)| reach.keys(*function).collect::<Vec<_>>();
         let mut listed: Vec<TailKey> = reaches.iter().flat_map(of_reach).collect();
-        // A callee that jumps anywhere is the likeliest to reach another function with its own code.
+        // foldsym does not know all functions that such a callee may jump to. One of them may be another member of the group, so the
+        // record rules no member out.
         let jumping: HashSet<FuncId> =
             reaches.iter().filter(|reach| reach.1.jumps_anywhere).map(|reach| reach.0).collect();
         for call in calls.iter_mut().filter(|call| jumping.contains(&call.callee)) {

@@ -13,8 +13,9 @@ use crate::keys::index::Index;
 use crate::model::{FuncId, ImageAddr, LocalCallee, NameId, Owner};
 use crate::program::names::itanium::{PlainName, is_mangled};
 
-/// The largest group whose members are compared with a plain name. A call into a larger one gets no key from its plain name. That is not
-/// reported: such a key only orders the functions of an answer.
+/// The largest group whose members are compared with a plain name. A call into a larger group gets no key if its record has only a plain
+/// name, or a plain name that a C++ member may share. Its answer stays `ambiguous`. It is not reported, since most groups of that size are
+/// of functions like `~A` and `get`, of which several members have the name.
 const MAX_COMPARED: usize = 64;
 
 impl Callee {

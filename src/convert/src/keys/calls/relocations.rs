@@ -1,4 +1,5 @@
-//! Keys of calls for which the linker kept a relocation, if no DIE records the call, or a DIE has only the plain name of the callee.
+//! Makes keys from the relocations of calls that the linker kept (`--emit-relocs`), where no DIE records the call, or where the DIE has
+//! only the callee's plain name.
 
 use crate::keys::callee::CalleeSource;
 use crate::keys::calls::key_builder::CallKeyBuilder;
@@ -6,8 +7,8 @@ use crate::model::{CallKey, How, ImageAddr, Owner, UnitCall, UnitCode, UnitFunct
 use crate::util::hash::{HashMap, HashSet};
 
 impl CallKeyBuilder<'_, '_, '_> {
-    /// Adds keys of calls that no DIE or table records, or records by a plain name alone, if a kept relocation names the callee. The key
-    /// takes the place of one that the plain name gave.
+    /// Adds a key for each call whose kept relocation names the callee, unless a DIE or a call table records the call with a linkage name.
+    /// The key takes the place of one that the plain name gave.
     pub(crate) fn of_relocations(&mut self) {
         let index = self.index;
         // Only calls of these functions need keys.
@@ -26,7 +27,7 @@ impl CallKeyBuilder<'_, '_, '_> {
                 let Some(address) = call.return_addr().filter(|address| open.contains(address)) else {
                     continue;
                 };
-                // A record without a linkage name does not name the callee for certain, and the relocation does.
+                // A call that is recorded by a plain name stays open: its relocation names the symbol of the callee.
                 match index.callee(number, call.callee()).plain_name(&index.functions) {
                     Some(name) => _ = plain.insert(address, name),
                     None => _ = open.remove(&address),
@@ -77,7 +78,7 @@ impl CallKeyBuilder<'_, '_, '_> {
                 self.counts = counts;
             }
         }
-        // A relocation decides between the functions of a plain name.
+        // Where several members have the recorded plain name, the relocation shows which one is called.
         let decided: HashSet<_> = found.iter().map(|key| (key.return_addr, key.caller)).collect();
         self.calls.retain(|key| !decided.contains(&(key.return_addr, key.caller)));
         self.calls.extend(found);

@@ -19,8 +19,8 @@ pub(crate) const MAX_ALL_KEYS: usize = 1 << 22;
 /// Keys of one slot. A slot with more has none (`skipped_class_slot_keys`).
 pub(crate) const MAX_OF_SLOT: usize = 1 << 16;
 
-/// Words of all tables of a class: slot numbers have 16 bits, while the size of a symbol may be any number. Tables with more have no
-/// keys (`skipped_class_long_tables`).
+/// Words under one vtable symbol, over all its vtables. A slot number has 16 bits, so a vtable has at most 2^16 usable words, but a damaged
+/// symbol may claim any size. A symbol with more words gives no keys (`skipped_class_long_tables`).
 pub(crate) const MAX_WORDS: u64 = 1 << 17;
 
 /// Tables of one class that are read. The tables of a class with more have no keys (`skipped_class_parts`).
@@ -121,7 +121,7 @@ pub(crate) fn long_table(address: ImageAddr, diagnostics: &mut Diagnostics) {
 pub(crate) fn many_members(looked_at: u64, first: ImageAddr, diagnostics: &mut Diagnostics) {
     if looked_at > MAX_LOOKED_AT {
         diagnostics.add(Kind::SkippedClasses(ClassCap::MemberSteps), first.0, || {
-            format!("over {MAX_LOOKED_AT} members of groups to which words of vtables lead: some words lead to unknown functions")
+            format!("gave up after {MAX_LOOKED_AT} folded functions that vtables lead to: later words count as leading to unknown functions")
         });
     }
 }
@@ -151,8 +151,8 @@ pub(crate) fn far_slots(slots: &[u16], diagnostics: &mut Diagnostics) {
     for slot in slots {
         diagnostics.add(Kind::SkippedClasses(ClassCap::PassedOn), 0, || {
             format!(
-                "the functions at word {slot} of vtables reach over {MAX_PASSED_ON} folded functions by tail calls: calls through the word \
-                 do not prove which function ran"
+                "the functions at slot {slot} of all vtables reach over {MAX_PASSED_ON} folded functions by tail calls: a call through the \
+                 slot does not prove which function ran"
             )
         });
     }
@@ -162,7 +162,7 @@ pub(crate) fn far_slots(slots: &[u16], diagnostics: &mut Diagnostics) {
 pub(crate) fn many_subobjects(key: Option<&[u8]>, diagnostics: &mut Diagnostics) {
     diagnostics.add(Kind::SkippedClasses(ClassCap::Subobjects), 0, || {
         let name = String::from_utf8_lossy(key.unwrap_or(b"without a name"));
-        format!("the objects of class {name} have over {MAX_SUBOBJECTS} parts that are of a class: fewer words of its vtables show their method")
+        format!("an object of class {name} has over {MAX_SUBOBJECTS} subobjects: fewer words of its vtables show which method they lead to")
     });
 }
 
@@ -184,8 +184,8 @@ pub(crate) fn unread_calls(cap: Cap, start: ImageAddr, diagnostics: &mut Diagnos
             "the function at {start:#x} has over {MAX_SLOT_CODE} bytes: its later calls through vtables do not show which function runs"
         ),
         _ => format!(
-            "over {MAX_JOINS} jumps lead over one place of the function at {start:#x}: its calls through vtables do not show which \
-             function runs"
+            "the function at {start:#x} has forward jumps to over {MAX_JOINS} different targets across one instruction: its calls \
+             through vtables do not show which function runs"
         ),
     });
 }

@@ -122,8 +122,8 @@ pub(crate) fn points(
     Ok(points)
 }
 
-/// Adds the functions that one more function reaches. True if there are more than `most`, and none of them is unknown: from then on they count
-/// as unknown.
+/// Adds to `all` what one more function reaches. True if the functions became more than `most` by that. From then on `all` counts as
+/// reaching unknown functions. (False if it did so before.)
 fn add_reached(all: &mut Reach, reach: &Reach, most: usize) -> bool {
     let new = reach.members.iter().filter(|member| !all.members.contains(member));
     let new: Vec<FuncId> = new.copied().collect();

@@ -84,9 +84,9 @@ impl<'n> SlotNames<'n> {
         at.signature
     }
 
-    /// The function at a slot of a vtable, of at most [`MAX_TOGETHER`](crate::keys::objects::class_caps::MAX_TOGETHER) that the word may lead to, if nothing shows to which of the
-    /// classes of `line` the vtable belongs. Each function comes with the signature of its name; those of a class come before those of its
-    /// bases. `None` if other functions may be at the slot too. `line`: the class and its bases.
+    /// Finds the function at a slot of a vtable if nothing shows to which class of `line` (a class and its bases) the vtable belongs.
+    /// `functions`: those that the word may lead to, each with the signature of its name; those of a class come before those of its bases.
+    /// There are at most [`MAX_TOGETHER`](crate::keys::objects::class_caps::MAX_TOGETHER). `None` if another function may be at the slot.
     pub(crate) fn of_any(
         &self,
         slot: u16,

@@ -136,7 +136,7 @@ pub(super) fn read<'f>(
 
 /// The linker of a file, guessed from the names that linkers and compilers leave in it ([`crate::toolchain::linkers`]).
 fn linker(tables: &Tables<'_>) -> Linker {
-    // Before `.comment`: gold writes no name there, so the names of the compilers alone would look like GNU ld.
+    // gold is tested first: it writes no name into `.comment`, so a `.comment` with compilers alone would look like GNU ld.
     if tables.section(OF_GOLD).is_some() {
         return Linker::MayFoldAndForget;
     }

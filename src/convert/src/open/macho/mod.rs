@@ -211,7 +211,8 @@ impl<'a, 'f, Mach: MachHeader<Endian = Endianness>> MachReader<'a, 'f, Mach> {
             symbols,
             code_marks: Vec::new(),
             symbol_files: Vec::new(),
-            // No linker of Mach-O leaves its name. ld64 and ld64.lld can fold, and keep the symbols of folded functions.
+            // `LC_BUILD_VERSION` may name the linker, but that decides nothing: both ld64 and ld64.lld can fold, and keep the symbols of
+            // folded functions.
             linker: if kind == ImageKind::Relocatable { Linker::NeverFolds } else { Linker::MayFold },
             debug,
             supplementary: None,

@@ -100,9 +100,9 @@ fn local_structor(whole: &[u8], own: &Component<'_>) -> Option<Vec<u8>> {
     }
 }
 
-/// The same for a function that is local to a function (`go` of `_ZZ1fvEN1S2goEi`, `operator()` of a lambda), and for a name with
-/// arguments that [`own_component`] does not read. The demangled text is read: the types in it show where the name of the enclosing
-/// function ends. `None` for constructors, which have several names, and for other names than those of functions (`_ZTV1A`).
+/// The plain name of a function that is local to another function, read from the demangled text: `go` of `_ZZ1fvEN1S2goEi`, `operator()`
+/// of a lambda. The types in the text show where the name of the enclosing function ends. A name whose template arguments
+/// [`own_component`] does not read is read so too. `None` for constructors, which have several names, and for names of data (`_ZTV1A`).
 fn name_in_text(symbol: &[u8]) -> Option<Vec<u8>> {
     let is_read =
         |name: &[u8]| name.starts_with(b"_ZZ") || (has_own_name(name) && own_component(name).is_none());

@@ -147,8 +147,8 @@ fn read<'f, E: Endianity>(
                 let offset = walk.fixed.unit_offset;
                 walk.ids.diagnostics.add(Kind::Cap(Cap::ProducerBytes), offset, || {
                     format!(
-                        "the unit at {offset:#x} names its compiler with {MAX_PRODUCER} bytes or more: the compiler counts as one that \
-                         merges functions"
+                        "DW_AT_producer of the unit at {offset:#x} has {MAX_PRODUCER} bytes or more, and is cut: the compiler counts as \
+                         one that merges functions"
                     )
                 });
             }
