@@ -4,6 +4,7 @@
 //! and lines. The original gives the right frames of each address. Frames may be missing if nothing proves them; none may be wrong. With
 //! the relocations of `--emit-relocs` nothing is missing.
 
+use foldsym_convert::report::Kind;
 use foldsym_convert::{NoProgress, Options, Report, convert};
 use foldsym_lookup::{Frames, ImageAddr, Lookup, SymbolFile};
 use foldsym_testbins::root;
@@ -12,11 +13,25 @@ use object::{Object as _, ObjectSection as _};
 /// One frame: function, file, line.
 type Frame = (String, String, u32);
 
-/// Where the bytes of a section are in the file.
-fn place(bytes: &[u8], name: &str) -> std::ops::Range<usize> {
-    let file = object::File::parse(bytes).unwrap();
-    let (start, len) = file.section_by_name(name).unwrap().file_range().unwrap();
-    start as usize..(start + len) as usize
+/// The program with a tombstone in place of each address in `.debug_addr`, which is at the end of the file now, without compression.
+fn erased(program: &[u8], tombstone: i64) -> Vec<u8> {
+    let file = object::File::parse(program).unwrap();
+    let section = file.section_by_name(".debug_addr").unwrap();
+    let mut words = section.uncompressed_data().unwrap().into_owned();
+    words.as_chunks_mut::<8>().0.fill(tombstone.to_le_bytes());
+    // The fields of an ELF64 header: where the section headers are, and in one of them the flags, the offset and the size.
+    let mut bytes = program.to_vec();
+    let headers = u64::from_le_bytes(bytes[0x28..0x30].try_into().unwrap()) as usize;
+    let header = headers + 64 * section.index().0;
+    let flags = u64::from_le_bytes(bytes[header + 8..header + 16].try_into().unwrap());
+    let offset = bytes.len() as u64;
+    for (field, value) in
+        [(8, flags & !u64::from(object::elf::SHF_COMPRESSED.0)), (24, offset), (32, words.len() as u64)]
+    {
+        bytes[header + field..header + field + 8].copy_from_slice(&value.to_le_bytes());
+    }
+    bytes.extend_from_slice(&words);
+    bytes
 }
 
 fn converted(bytes: &[u8], folder: &std::path::Path, name: &str) -> (Vec<u8>, Report) {
@@ -98,15 +113,31 @@ fn compare(name: &str, before: &[Vec<Vec<Frame>>], after: &[Vec<Vec<Frame>>]) ->
 fn what_is_inlined_is_found_again_by_lines_and_lengths() {
     let folder = tempfile::tempdir().unwrap();
     let bytes = std::fs::read(root().join("built/fold.clang-lld.set/program")).unwrap();
-    let mut erased = bytes.clone();
-    erased[place(&bytes, ".debug_addr")].fill(0);
     let (original, _) = converted(&bytes, folder.path(), "original");
-    let (found, report) = converted(&erased, folder.path(), "erased");
+    let (found, report) = converted(&erased(&bytes, 0), folder.path(), "erased");
     let addresses = code(&bytes);
     let [right, missing] = compare("erased", &answers(&original, &addresses), &answers(&found, &addresses));
     println!("inlined: {right} addresses right, {missing} with lines alone; {:?}", report.decided.inlines);
     assert!(right > 0 && report.decided.inlines.by_rows > 0);
     assert_eq!(report.decided.by_evidence[0], 0, "no live address is left");
+}
+
+/// lld writes -1 or -2 as the tombstone if `-z dead-reloc-in-nonalloc` asks for it. The lengths beside it are evidence, as beside 0.
+#[test]
+fn every_tombstone_leaves_the_same_evidence() {
+    let folder = tempfile::tempdir().unwrap();
+    // In the second program nothing but name, length and lines shows which sequence is whose.
+    for name in ["fold.clang-lld.set", "fold.clang-mold.set"] {
+        let bytes = std::fs::read(root().join("built").join(name).join("program")).unwrap();
+        let [zero, minus_one, minus_two] = [0, -1, -2].map(|tombstone| {
+            let (fsym, report) = converted(&erased(&bytes, tombstone), folder.path(), "erased");
+            assert_eq!(report.diagnostics.count(Kind::EmptyRange), 0, "{name}: {tombstone}");
+            (answers(&fsym, &code(&bytes)), report.decided.by_evidence)
+        });
+        assert!(zero.1.iter().sum::<u64>() > 80, "{name}: {:?}", zero.1);
+        assert_eq!((minus_one.1, minus_two.1), (zero.1, zero.1), "{name}");
+        assert!(minus_one.0 == zero.0 && minus_two.0 == zero.0, "{name}");
+    }
 }
 
 #[test]

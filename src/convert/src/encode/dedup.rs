@@ -77,14 +77,17 @@ impl Store {
     /// Adds a new record. The section gets `bytes`: the record itself, or a shorter coding of it.
     pub(super) fn add_as(&mut self, record: Record<'_>, bytes: &[u8]) -> u64 {
         let offset = self.next_offset();
-        let recoded = (bytes != record.bytes).then(|| {
-            let start = self.recoded.len() as u32;
+        self.bytes.extend_from_slice(bytes);
+        let recoded = if bytes == record.bytes {
+            None
+        } else {
+            // Records after the first 4 GiB of them are not found again: equal ones are stored twice.
+            let Ok(start) = u32::try_from(self.recoded.len()) else { return offset };
             self.recoded.extend_from_slice(record.bytes);
-            start
-        });
+            Some(start)
+        };
         let stored = Stored { hash: record.hash, offset, len: record.bytes.len() as u32, recoded };
         self.records.insert_unique(record.hash, stored, |known| known.hash);
-        self.bytes.extend_from_slice(bytes);
         offset
     }
 

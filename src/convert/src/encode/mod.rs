@@ -34,7 +34,7 @@ mod tables;
 mod unwind;
 mod usage;
 
-use crate::model::{Block, EncodeStats, Keys, LeftOut, Program};
+use crate::model::{Block, EncodeStats, Keys, LeftOut, Piece, Program};
 use crate::util::pages::{NAME_WINDOWS, ReadWindows};
 pub use encoded::Encoded;
 use foldsym_format::{Header, SectionId, header};
@@ -207,13 +207,15 @@ fn check(program: &Program<'_>, image: &ImageInfo) -> Result<u64, EncodeError> {
     }
     let blocks = &program.blocks.blocks;
     let first = program.pieces.first().map(|piece| piece.start.0).into_iter();
-    let last = program.pieces.last().map(|piece| piece.start.0).into_iter();
+    let piece_end =
+        |piece: &Piece| piece.start.0.saturating_add(u64::from(piece.body) + u64::from(piece.pad));
+    let last = program.pieces.last().map(piece_end).into_iter();
     // A basic-block map may have blocks outside of all known functions.
     let Some(lowest) = first.chain(blocks.first().map(|block| block.start.0)).min() else {
         return Ok(image.image_base);
     };
-    let end = |block: &Block| block.start.0 + u64::from(block.size);
-    let highest = last.chain(blocks.last().map(end)).max().unwrap_or(lowest);
+    let block_end = |block: &Block| block.start.0.saturating_add(u64::from(block.size));
+    let highest = last.chain(blocks.last().map(block_end)).max().unwrap_or(lowest);
     let fits = |base: u64| highest.checked_sub(base).is_some_and(|span| span < MAX_SPAN) && base <= lowest;
     // A Linux kernel has a segment at 0 for per-CPU data, far below its code.
     [image.image_base, lowest]

@@ -1,12 +1,12 @@
 //! The callee of each recorded call, and what compilers and linkers put in the places of callees.
 
 use crate::keys::callee::Callee;
-use crate::keys::cut_reach::CutReach;
 use crate::keys::folded_parts::AmbiguousParts;
 use crate::keys::functions::Functions;
 use crate::keys::merged_units::{MergedUnits, SymbolMembers};
 use crate::keys::replaced::Replaced;
 use crate::keys::thunks::Passing;
+use crate::keys::unfollowed_tail_calls::UnfollowedTailCalls;
 use crate::model::{
     CalleePlace, FuncId, ImageAddr, LocalCallee, Member, Origin, Owner, Program, UnitCallee, UnitFunction,
     UnitId,
@@ -27,7 +27,7 @@ pub(crate) struct Index<'p, 'f> {
     pub(crate) replaced: Replaced,
     /// By group.
     pub(crate) undescribed: Vec<SymbolMembers>,
-    pub(crate) cut_reach: CutReach,
+    pub(crate) unfollowed: UnfollowedTailCalls,
 }
 
 impl<'p, 'f> Index<'p, 'f> {
@@ -52,7 +52,7 @@ impl<'p, 'f> Index<'p, 'f> {
             replaced,
             undescribed: program.groups.iter().map(|group| SymbolMembers::of(&functions, group)).collect(),
             functions,
-            cut_reach: CutReach::default(),
+            unfollowed: UnfollowedTailCalls::default(),
         }
     }
 

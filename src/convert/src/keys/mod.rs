@@ -19,24 +19,23 @@
 mod callee;
 mod callee_trust;
 mod calls;
-mod cut_reach;
 mod folded_parts;
 mod functions;
 mod index;
+mod limits;
 mod merged_units;
 mod objects;
 mod replaced;
-
 mod tail_calls;
 mod thunks;
+mod unfollowed_tail_calls;
 
 use crate::diagnostics::{Cap, Diagnostics, Kind};
 use crate::keys::calls::CallResults;
-use crate::keys::calls::key_builder::MAX_MATCHING_STEPS;
 use crate::keys::functions::Functions;
 use crate::keys::index::Index;
+use crate::keys::limits::{MAX_COMPARISONS, MAX_MATCHING_STEPS};
 use crate::keys::objects::class_units::{is_of_method, is_of_object, is_table};
-use crate::keys::replaced::MAX_COMPARISONS;
 use crate::merge::units::Records;
 use crate::model::{ClassUnit, ImageAddr, Keys};
 use crate::open::Image;
@@ -90,7 +89,7 @@ pub(crate) fn keys<'f>(
         || CallResults::of(&index, &may_lead_into_group),
     );
     let (starts, most) = (&index.functions.starts, index.most_reach());
-    std::mem::take(&mut index.cut_reach).report(starts, most, diagnostics);
+    std::mem::take(&mut index.unfollowed).report(starts, most, diagnostics);
     if capped || index.replaced.is_short {
         diagnostics.add(Kind::Cap(Cap::CallMatching), 0, || {
             let what = match capped {

@@ -9,16 +9,13 @@
 use std::borrow::Cow;
 
 use crate::keys::functions::Functions;
+use crate::keys::limits::MAX_COMPARISONS;
 use crate::merge::names::are_apart;
 use crate::merge::units::Records;
 use crate::model::{FuncId, Function, Group, NameId, OriginId, Program, UnitId};
 use crate::program::names::itanium::{PlainName, is_mangled, own_name, plain_base};
 use crate::util::budget::Budget;
 use crate::util::hash::{HashMap, HashSet};
-
-/// Comparisons of names of members, for all groups. Calls into groups that are not compared get no keys from records
-/// ([`crate::diagnostics::Cap::CallMatching`]).
-pub(crate) const MAX_COMPARISONS: u64 = 1 << 24;
 
 /// What the linker puts before the name of a wrapped function.
 const WRAPPER: &[u8] = b"__wrap_";

@@ -7,15 +7,12 @@ use rayon::prelude::*;
 
 use crate::keys::callee::Callee;
 use crate::keys::index::Index;
+use crate::keys::limits::{MAX_REACH, MAX_TAIL_STEPS, TAIL_STEPS};
 use crate::model::{AddressRange, FuncId, ImageAddr, Owner, Piece, TailKey};
 use crate::program::machine::Jumps;
 use crate::toolchain::libraries::ends_outside;
 use crate::util::budget::Budget;
 use crate::util::hash::{HashMap, HashSet};
-
-/// Functions visited to find what one function reaches. If it reaches more, it counts as reaching unknown functions
-/// ([`crate::diagnostics::Cap::TailFunctions`]).
-const MAX_REACH: usize = 64;
 
 /// The functions that a function reaches by tail calls, without itself.
 #[derive(Clone, Default)]
@@ -36,11 +33,6 @@ impl Reach {
         unknown.into_iter().chain(members)
     }
 }
-
-/// Steps for all functions together: calls, jumps and members of groups. Each function gets an equal share within the
-/// bounds of `STEPS`. A function that uses its share up counts as reaching unknown functions ([`crate::diagnostics::Cap::TailSteps`]).
-const MAX_TAIL_STEPS: u64 = 1 << 33;
-const STEPS: std::ops::RangeInclusive<u64> = 1 << 14..=1 << 22;
 
 /// The jumps of pieces already read, by start of the piece, so that no code is read twice. Short jumps count only if
 /// they go to the start of a piece.
@@ -233,7 +225,7 @@ impl Index<'_, '_> {
     /// Steps for the tail calls of one function.
     fn tail_steps(&self) -> u64 {
         let part = MAX_TAIL_STEPS / (self.functions.program.functions.len() as u64).max(1);
-        part.clamp(*STEPS.start(), *STEPS.end())
+        part.clamp(*TAIL_STEPS.start(), *TAIL_STEPS.end())
     }
 
     /// The most functions that one function may reach, and the steps to find them.
@@ -287,9 +279,9 @@ impl Index<'_, '_> {
             }
         }
         if too_long {
-            self.cut_reach.add_by_steps(function);
+            self.unfollowed.add_by_steps(function);
         } else if too_many && !reach.unknown && !undescribed {
-            self.cut_reach.add_by_functions(function);
+            self.unfollowed.add_by_functions(function);
         }
         reach.jumps_anywhere = reach.unknown || too_many;
         reach.unknown = reach.jumps_anywhere || undescribed;

@@ -196,7 +196,8 @@ impl<'f> Merging<'f> {
         let most = self.room.names.saturating_add(SHORT as u64).min(MAX_TEXT as u64) as usize;
         let name = until_zero_within(bytes, most).unwrap_or_default();
         let names = &mut self.merged.names;
-        names.names_without_room += u64::from(most < MAX_TEXT && name.len() == most);
+        names.names_without_room +=
+            u64::from(most < MAX_TEXT && name.len() == most && bytes.get(most) != Some(&0));
         self.room.names -= name.len().saturating_sub(SHORT) as u64;
         let id = names.intern(Cow::Borrowed(name));
         self.begun.insert(place, id);

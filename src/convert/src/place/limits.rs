@@ -37,8 +37,8 @@ pub(crate) const MAX_JUMP: u64 = 128;
 /// each. Later functions that jump are taken to be merged without a comparison.
 pub(crate) const MAX_THUNK_STEPS: u64 = 1 << 24;
 
-/// Functions or symbols at one address, or functions of one name in one unit, that the name of a function that jumps is compared with.
-/// Later ones are left out.
+/// Symbols at one address that are compared, to see whether all are of one function. If there are more, the code there counts as that of
+/// several functions, of which one may jump. No compiler writes as many for one function: this only adds doubt, and is not reported.
 pub(crate) const MAX_THUNK_NAMES: usize = 256;
 
 /// Symbols that are compared with a second and further range at their address, where each may be an alias of a function there or a

@@ -33,7 +33,8 @@ pub(crate) const MAX_INLINE_STEPS: u64 = 1 << 30;
 /// few; a function that needs more is tried again. One that needs more than the last attempt allows has no inlined frames.
 pub(crate) const INLINE_ROUNDS: [(usize, u64); 2] = [(4096, 1 << 18), (64, 1 << 24)];
 
-/// Functions at one address that a function is compared with to find its twin. Later ones are not compared.
+/// Functions at one address that a function is compared with to find its twin. Later ones are not compared. A function that has no
+/// inlined frames for this or another reason is reported as `lost_inlines`.
 pub(crate) const MAX_TWINS: usize = 64;
 
 /// Rows times nodes of the inline tree of one function. A function with more has inlined frames only if it has a twin.

@@ -11,7 +11,7 @@ const STUBS: &[&[u8]] = &[b".plt", b".iplt"];
 const MACHO_STUBS: &[&[u8]] = &[b"__stubs", b"__auth_stubs"];
 
 /// Sections with the addresses of functions that the loader finds by name: of ELF, and of Mach-O.
-const SLOTS: &[&str] = &["got", "__la_symbol_ptr"];
+const SLOTS: &[&str] = &[".got", ".got.plt", "__got", "__auth_got", "__la_symbol_ptr"];
 
 /// Sections that only one tool writes: the linker gold, Go's linker or compiler, BOLT (which folds functions after the link).
 pub(crate) const OF_GOLD: &[u8] = b".note.gnu.gold-version";
@@ -75,8 +75,7 @@ pub(crate) fn has_stubs(section: &[u8]) -> bool {
 
 /// True for a section with addresses of functions that the loader finds by name.
 pub(crate) fn has_slots(section: &str) -> bool {
-    // `.got` and `.got.plt` of ELF, `__got` and `__auth_got` of Mach-O.
-    SLOTS.iter().any(|slots| section.contains(slots))
+    SLOTS.contains(&section)
 }
 
 /// The section whose start or end a symbol of this name marks, if a linker made the symbol.

@@ -119,8 +119,8 @@ const QUESTIONS: &[Question] = &[
     (
         "has_slots",
         |section| has_slots(str::from_utf8(section).unwrap()),
-        &[".got", ".got.plt", "__got", "__la_symbol_ptr"],
-        &[".plt", ".data"],
+        &[".got", ".got.plt", "__got", "__auth_got", "__la_symbol_ptr"],
+        &[".plt", ".data", ".data.forgotten"],
     ),
     (
         "names_lld",

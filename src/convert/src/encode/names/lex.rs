@@ -185,7 +185,7 @@ fn word_end(name: &[u8], at: usize) -> usize {
 
 /// The end of a word that is a run of letters up to `end`. `S1_` and `T_` are words of their own, so a run ends before them.
 ///
-/// They are a `<substitution>` and a `<template-param>` of the Itanium C++ ABI, 5.1.8 and 5.1.5.
+/// They are a `<substitution>` and a `<template-param>` of the Itanium C++ ABI, 5.1.10 and 5.1.5.
 fn substitution(rest: &[u8], end: usize) -> usize {
     let begin = match rest[..end] {
         [.., b'S' | b'T'] => end - 1,

@@ -4,13 +4,11 @@ use std::cell::{OnceCell, RefCell};
 
 use crate::keys::callee::CalleeSource;
 use crate::keys::index::Index;
+use crate::keys::limits::MAX_MATCHING_STEPS;
 use crate::keys::tail_calls::{JumpsOf, Reach};
 use crate::model::{CallCounts, CallHow, CallKey, FuncId, ImageAddr, UnitCall};
 use crate::util::budget::Budget;
 use crate::util::hash::HashMap;
-
-/// Steps for matching calls: calls of the functions of each group.
-pub(crate) const MAX_MATCHING_STEPS: u64 = 1 << 28;
 
 /// The keys found so far, and caches for finding more.
 pub(crate) struct CallKeyBuilder<'i, 'p, 'f> {

@@ -10,13 +10,9 @@ use crate::keys::callee::Callee;
 use crate::keys::calls::key_builder::CallKeyBuilder;
 use crate::keys::functions::Functions;
 use crate::keys::index::Index;
+use crate::keys::limits::MAX_COMPARED;
 use crate::model::{FuncId, ImageAddr, LocalCallee, NameId, Owner};
 use crate::program::names::itanium::{PlainName, is_mangled};
-
-/// The largest group whose members are compared with a plain name. A call into a larger group gets no key if its record has only a plain
-/// name, or a plain name that a C++ member may share. Its answer stays `ambiguous`. It is not reported, since most groups of that size are
-/// of functions like `~A` and `get`, of which several members have the name.
-const MAX_COMPARED: usize = 64;
 
 impl Callee {
     /// The plain name of a callee that the record does not identify.

@@ -2,9 +2,7 @@
 
 use crate::keys::callee::Callee;
 use crate::keys::functions::Functions;
-
-/// Places of a name that may be the digit of a constructor or destructor.
-const MAX_VARIANTS: usize = 64;
+use crate::keys::limits::MAX_VARIANTS;
 
 impl Functions<'_, '_> {
     /// The constructor or destructor that gcc calls by the common name of its variants (`C4`, `D4`). `None` if the

@@ -553,8 +553,8 @@ fn slots_of_calls(index: &Index<'_, '_>, diagnostics: &mut Diagnostics) -> (Vec<
     let twice = keys.chunk_by(|a, b| a.return_addr == b.return_addr).filter(|same| same.len() > 1);
     let twice: HashSet<ImageAddr> = twice.map(|same| same[0].return_addr).collect();
     keys.retain(|key| !twice.contains(&key.return_addr));
-    // A call with a recorded callee needs no slot.
-    // Few calls with a recorded callee have a key. Most of the others are found by the low bits of their addresses.
+    // A call with a recorded callee needs no slot. Few such calls are among `keys`: a table of the low bits of the addresses shows for most
+    // others that they are not.
     let mut may_have_key = vec![false; (8 * keys.len()).next_power_of_two()];
     let mask = may_have_key.len() - 1;
     keys.iter().for_each(|key| may_have_key[key.return_addr.0 as usize & mask] = true);

@@ -78,6 +78,14 @@ const UNKNOWN: usize = usize::MAX;
 /// A base that is only declared, with a name that no known class has. Its own bases are unknown too.
 const OPAQUE: usize = usize::MAX - 1;
 
+/// Why the bases of a class are not listed.
+#[derive(PartialEq)]
+enum NoLine {
+    UnknownBase,
+    /// There are more than asked for.
+    TooMany,
+}
+
 impl Class<'_> {
     /// True for the name of one of its methods, or of a member of its member classes.
     pub(crate) fn has(&self, name: &[u8]) -> bool {
@@ -365,18 +373,21 @@ impl<'n> Classes<'n> {
 
     /// True if a class is not used because it has too many bases.
     pub(crate) fn has_many_ancestors(&self, class: usize, most: usize) -> bool {
-        self.line_of(class, most) == Err(true)
+        self.line_of(class, most) == Err(NoLine::TooMany)
     }
 
-    /// A class and all its bases. The error is true if there are more than `most`, and false if a base is unknown.
-    fn line_of(&self, class: usize, most: usize) -> Result<Vec<usize>, bool> {
+    /// A class and all its bases.
+    fn line_of(&self, class: usize, most: usize) -> Result<Vec<usize>, NoLine> {
         let mut line = vec![class];
         let mut next = 0;
         while let Some(&at) = line.get(next) {
             next += 1;
             for &ClassBase { class: base, .. } in &self.list[at].bases {
-                if base == UNKNOWN || line.len() >= most {
-                    return Err(base != UNKNOWN);
+                if base == UNKNOWN {
+                    return Err(NoLine::UnknownBase);
+                }
+                if line.len() >= most {
+                    return Err(NoLine::TooMany);
                 }
                 if base != OPAQUE && !line.contains(&base) {
                     line.push(base);

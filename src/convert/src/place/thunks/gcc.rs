@@ -2,7 +2,7 @@
 
 use crate::model::{AddressRange, FuncId, Function, ImageAddr, Member, NameId, OriginId, UnitId};
 use crate::place::claim::{Claim, Claims};
-use crate::place::limits::{MAX_JUMP, MAX_THUNK_NAMES, MAX_THUNK_STEPS};
+use crate::place::limits::{MAX_JUMP, MAX_THUNK_STEPS};
 use crate::place::placing::Placing;
 use crate::place::thunks::merging_units::units_of;
 use crate::program::machine::Machine;
@@ -49,23 +49,27 @@ pub(crate) fn find(placing: &Placing<'_, '_>, machine: &Machine<'_, '_>, claims:
         let first = dies.partition_point(|die| die.start < target);
         let at = &mut dies[first];
         let here = here.entry(target).or_insert_with(|| units_with_codeless(placing, at, functions));
-        if !steps.spend(here.len()) {
-            // The function may be one of these.
+        let symbol = placing.names.of_function(&functions[member.function.index()]);
+        let mut origins: Vec<OriginId> = Vec::new();
+        let mut is_whole = steps.spend(here.len());
+        for &unit in here.iter() {
+            if !is_whole {
+                break;
+            }
+            let described = described.entry(unit).or_insert_with(|| codeless(placing, unit));
+            let before = origins.len();
+            is_whole = add_fitting(placing, described, symbol, &mut origins, &steps);
+            if origins.len() > before {
+                units.push(unit);
+            }
+        }
+        if !is_whole {
+            // The function may be one that was not compared.
             if !here.is_empty() && added.insert((target, member.function)) {
                 at.members.push(Member { rows: None, symbol: None, ..member });
                 units.push(here[0]);
             }
             continue;
-        }
-        let symbol = placing.names.of_function(&functions[member.function.index()]);
-        let mut origins: Vec<OriginId> = Vec::new();
-        for &mut unit in here {
-            let described = described.entry(unit).or_insert_with(|| codeless(placing, unit));
-            let before = origins.len();
-            add_fitting(placing, described, symbol, &mut origins);
-            if origins.len() > before {
-                units.push(unit);
-            }
         }
         origins.sort_unstable();
         origins.dedup();
@@ -104,20 +108,22 @@ fn units_with_codeless(placing: &Placing<'_, '_>, at: &Claim, functions: &[Funct
     here
 }
 
-/// Adds the origins of a unit's codeless functions whose name fits a symbol's.
+/// Adds the origins of a unit's codeless functions whose name fits a symbol's. False if `steps` did not suffice.
 fn add_fitting(
     placing: &Placing<'_, '_>,
     described: &HashMap<NameId, Vec<OriginId>>,
     symbol: NameId,
     origins: &mut Vec<OriginId>,
-) {
+    steps: &Budget,
+) -> bool {
     let names = spellings(placing.names.text(symbol)).filter_map(|name| placing.names.find(name));
     let of_unit = names.filter_map(|name| described.get(&name)).flatten().copied();
     let is_own = |origin: &OriginId| {
         let name = placing.names.text(placing.names.of_origin(*origin));
         relation(name, placing.names.text(symbol)) != Relation::Other
     };
-    origins.extend(of_unit.take(MAX_THUNK_NAMES).filter(is_own));
+    origins.extend(of_unit.take_while(|_| steps.spend(1)).filter(is_own));
+    !steps.is_short()
 }
 
 /// The codeless functions of a unit, by name.

@@ -191,7 +191,7 @@ impl Llvm<'_, '_, '_> {
             let is_body = live && own && !symbols.contains(self.placing.names.text(name));
             DescribedHere { name, is_body }
         };
-        let here = at.members.iter().take(MAX_THUNK_NAMES).map(describe).collect();
+        let here = at.members.iter().map(describe).collect();
         JumpTarget { at: place, units, counted: false, here }
     }
 

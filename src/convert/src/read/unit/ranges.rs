@@ -14,6 +14,9 @@ use crate::read::unit::addresses::{Addresses, DeadRange};
 use crate::read::unit::lists;
 use crate::read::unit::walked_unit::WalkedUnit;
 
+/// The tombstone -2 in 64 bits; -1 is the only address after it.
+const TOMBSTONE_MINUS_2: u64 = u64::MAX - 1;
+
 /// How many entries of range lists a unit may visit. Any number of DIEs may refer to the same long list.
 pub(crate) struct RangeEntries {
     most: u64,
@@ -189,6 +192,12 @@ pub(crate) fn visit_ranges<'f, E: Endianity>(
             AttributeValue::Udata(len) => start.checked_add(len),
             value => unit.address(value),
         };
+        // Linkers may write -1 or -2 as the tombstone (lld's `-z dead-reloc-in-nonalloc`). The last bytes of the address space stand for
+        // such a range: no program has code there, and the length, which is evidence, survives.
+        if let (None, AttributeValue::Udata(len), TOMBSTONE_MINUS_2..) = (end, high, start) {
+            visit(AddressRange::new(ImageAddr(u64::MAX - len), ImageAddr(u64::MAX)));
+            return;
+        }
         match end {
             Some(end) if end > start => visit(AddressRange::new(ImageAddr(start), ImageAddr(end))),
             _ => diagnostics.add(Kind::EmptyRange, die.0, || format!("no bytes at {start:#x}")),

@@ -42,6 +42,8 @@ pub(crate) fn compiler<'f, E: Endianity>(
     let is = |of: gimli::DwLang| language == Some(of.0.into());
     // rustc and Swift always run LLVM's MergeFunctions, clang only with an option.
     let merges = producer.merges || is(gimli::DW_LANG_Rust) || is(gimli::DW_LANG_Swift);
+    // The rest of a cut command line may have any option.
+    let is_cut = is_long && !merges && !producer.keeps_callees && !producer.merges_nothing;
     Ok(Compiler {
         assembly: is(gimli::DW_LANG_Mips_Assembler),
         c: [gimli::DW_LANG_C89, gimli::DW_LANG_C, gimli::DW_LANG_C99, gimli::DW_LANG_C11, gimli::DW_LANG_C17]
@@ -53,14 +55,13 @@ pub(crate) fn compiler<'f, E: Endianity>(
             // gcc names the function that the source called, so its calls can be trusted. With `-flto` that does not
             // hold.
             true => producer.of_link.then_some(Together::Program),
-            // The rest of a cut command line may have any option.
-            false if merges || is_long => {
+            false if merges || is_cut => {
                 // LLVM writes one abbreviation table for all units of an object, so its offset shows which units were
                 // compiled together.
                 Some(Together::Object(unit.unit.header.debug_abbrev_offset().0 as u64))
             }
             false => None,
         },
-        is_cut: is_long && !merges && !producer.keeps_callees && !producer.merges_nothing,
+        is_cut,
     })
 }

@@ -141,9 +141,6 @@ impl Assign<'_> {
     pub(crate) fn keep_unclaimed<E: Endianity>(&mut self, ids: &mut Numbering<'_, '_, E>, all: bool) {
         let mut in_doubt = vec![false; self.claimed.len()];
         self.in_doubt.iter().for_each(|&index| in_doubt[index] = true);
-        let ranges = self.lines.sequences.iter().map(|sequence| (sequence.start, sequence.end));
-        let again: Vec<bool> =
-            ranges.clone().skip(1).zip(ranges).map(|(own, before)| own == before).collect();
         if !all && !in_doubt.contains(&true) && !self.claimed.contains(&false) {
             return;
         }
@@ -151,15 +148,16 @@ impl Assign<'_> {
             true => HashSet::default(),
             false => self.code.pieces.iter().map(|piece| piece.start).collect(),
         };
+        // Sequences of one start are in the order of the line program, so two of one range may have others between them.
+        let mut seen: HashSet<AddressRange> = HashSet::default();
         for (index, in_doubt) in in_doubt.into_iter().enumerate() {
             let range = self.lines.sequences[index].range();
             let start = range.start;
+            let is_again = !all && !seen.insert(range);
             if in_doubt {
                 let (len, rows) = (range.len().min(MAX_PIECE) as u32, RowRange::default());
                 self.unclaimed.push(BareLines { start, len, rows, continues: false, in_doubt: true });
-            } else if !self.claimed[index]
-                && (all || starts.contains(&start) || (index > 0 && again[index - 1]))
-            {
+            } else if !self.claimed[index] && (all || is_again || starts.contains(&start)) {
                 let lines = self.sequence(ids, index, range, false);
                 self.unclaimed.extend(lines);
             }

@@ -118,11 +118,13 @@ impl<'f, E: Endianity> SubprogramEntry<'f, E> {
             subprogram_ranges(unit, list_entries, &mut ids.diagnostics, die, &addresses);
         let mut found = None;
         // Linkers write 0 as a tombstone, and some programs have code at 0. The function's name and length decide.
-        if let Some(at_zero) = ranges.iter().find(|range| range.start == ImageAddr(0)) {
-            let len = at_zero.len();
+        if let Some(at) = ranges.iter().position(|range| range.start == ImageAddr(0)) {
+            let len = ranges[at].len();
             let (origin, instance) = ids.origins.finish(place, identity, &mut ids.diagnostics);
             if !unit.code.believes_zero(ids.origins.tables.name_of(origin), len) {
                 ranges.retain(|range| range.start != ImageAddr(0));
+                // The length survives, as it does where no code is at 0. A function whose first range has an address is not folded.
+                dead.push(DeadRange { len, part: at > 0 });
             }
             found = Some((origin, instance));
         }

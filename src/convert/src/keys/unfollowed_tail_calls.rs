@@ -8,12 +8,12 @@ use crate::model::{FuncId, ImageAddr};
 
 /// The functions whose tail calls were not followed to their end, by the limit. In most programs there are none.
 #[derive(Default)]
-pub(crate) struct CutReach {
+pub(crate) struct UnfollowedTailCalls {
     by_functions: Mutex<BTreeSet<FuncId>>,
     by_steps: Mutex<BTreeSet<FuncId>>,
 }
 
-impl CutReach {
+impl UnfollowedTailCalls {
     /// Adds a function that reaches too many.
     pub(crate) fn add_by_functions(&self, function: FuncId) {
         self.by_functions.lock().unwrap_or_else(PoisonError::into_inner).insert(function);
@@ -54,11 +54,11 @@ mod tests {
 
     #[test]
     fn each_function_is_reported_once_under_its_limit() {
-        let cut = CutReach::default();
-        [2, 1, 2].map(FuncId).into_iter().for_each(|function| cut.add_by_functions(function));
-        cut.add_by_steps(FuncId(0));
+        let unfollowed = UnfollowedTailCalls::default();
+        [2, 1, 2].map(FuncId).into_iter().for_each(|function| unfollowed.add_by_functions(function));
+        unfollowed.add_by_steps(FuncId(0));
         let mut found = Diagnostics::default();
-        cut.report(&[0x10, 0x20, 0x30].map(ImageAddr), (64, 1 << 14), &mut found);
+        unfollowed.report(&[0x10, 0x20, 0x30].map(ImageAddr), (64, 1 << 14), &mut found);
         let found: Vec<_> = found.caps().map(|(cap, seen)| (cap, seen.count, seen.first)).collect();
         assert_eq!(found, [(Cap::TailFunctions, 2, 0x20), (Cap::TailSteps, 1, 0x10)]);
     }

@@ -1,0 +1,29 @@
+//! The limits of finding the callees of calls: what each bounds, and what is lost if a program reaches it. Those of objects are in
+//! `objects/class_caps.rs`. [`crate::util::budget`] explains why there are limits.
+
+use std::ops::RangeInclusive;
+
+/// Steps for matching calls: calls of the functions of each group. Later calls have no keys and stay `ambiguous` (`cap_call_matching`).
+pub(crate) const MAX_MATCHING_STEPS: u64 = 1 << 28;
+
+/// Comparisons of names of members, for all groups, to find functions in whose place the linker chose another. Calls into groups that are
+/// not compared get no keys from records (`cap_call_matching`).
+pub(crate) const MAX_COMPARISONS: u64 = 1 << 24;
+
+/// The largest group whose members are compared with a plain name. A call into a larger group gets no key if its record has only a plain
+/// name, or a plain name that a C++ member may share. Its answer stays `ambiguous`. It is not reported, since most groups of that size are
+/// of functions like `~A` and `get`, of which several members have the name.
+pub(crate) const MAX_COMPARED: usize = 64;
+
+/// Places of a name that may be the digit of a constructor or destructor. A name with more is that of no known function. It is not
+/// reported, since no compiler writes such a name.
+pub(crate) const MAX_VARIANTS: usize = 64;
+
+/// Functions visited to find what one function reaches by tail calls. If it reaches more, it counts as reaching unknown functions
+/// (`cap_tail_functions`).
+pub(crate) const MAX_REACH: usize = 64;
+
+/// Steps for the tail calls of all functions together: calls, jumps and members of groups. Each function gets an equal share within the
+/// bounds of [`TAIL_STEPS`]. A function that uses its share up counts as reaching unknown functions (`cap_tail_steps`).
+pub(crate) const MAX_TAIL_STEPS: u64 = 1 << 33;
+pub(crate) const TAIL_STEPS: RangeInclusive<u64> = 1 << 14..=1 << 22;
