@@ -43,6 +43,7 @@ pub fn convert(
     // Checked before the work, which may take long.
     replaceable(output, &MAGIC, "symbol file").map_err(unwritable)?;
     let write = |encoded: &Encoded| write_whole(output, |file| encoded.write_to(file)).map_err(unwritable);
+    // The parent of a bare name (`demo.fsym`) is the empty path, which no system call takes for the current folder.
     let folder = output.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     produce(ProgramSource::Path(input), Files::with_scratch(folder.to_owned()), write, options, progress)
 }
@@ -94,6 +95,7 @@ fn writer<'o>(
     out: &'o mut (dyn Write + Send),
 ) -> impl FnOnce(&Encoded) -> Result<(), ConvertError> + Send + 'o {
     move |encoded| {
+        // A buffered writer would lose the error of its last bytes when it is dropped.
         let written: io::Result<()> = encoded.write_to(&mut *out).and_then(|()| out.flush());
         written.map_err(|error| ConvertError::Write { path: name.to_owned(), error })
     }

@@ -59,6 +59,8 @@ impl Loaded<'_, '_> {
     /// The keys of the program, with the diagnostics of finding them.
     fn keys(&self) -> (Keys, Diagnostics) {
         let mut diagnostics = Diagnostics::default();
+        // Read only now: which classes can tell members apart depends on the groups, and most programs need few classes or
+        // none.
         let wanted = keys::units_with_needed_classes(&self.placed, &self.records, &self.image);
         let classes =
             wanted.map(|units| read::read_classes(&self.image, &self.split, &units, &mut diagnostics));

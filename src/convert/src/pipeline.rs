@@ -30,6 +30,7 @@ pub(crate) fn produce(
     progress: &dyn Progress,
 ) -> Result<Report, ConvertError> {
     let work = || {
+        // A program in memory has no folder in which its debug files could be.
         let alone = matches!(source, ProgramSource::Bytes(..));
         let open_options = OpenOptions { separate: !alone, ..options.open() };
         let (loaded, mut report) = load(&files, source, options, &open_options, progress)?;
@@ -64,6 +65,7 @@ pub(crate) fn load<'a, 'f>(
     begin(progress, source.name(), "open", 0)?;
     let began = Instant::now();
     let (image, package) = open::open_program(files, source, open_options)?;
+    // `open` adds the member's name to the path (`libx.a(y.o)`): the archive alone would not say which program this is.
     if options.member.is_some() {
         report.input.clone_from(&image.path);
     }
@@ -87,6 +89,7 @@ pub(crate) fn load<'a, 'f>(
     let classes = image.linker != Linker::NeverFolds;
     let read_options = ReadOptions { columns: options.columns, locations: options.locations, classes };
     let advance = |bytes| progress.advance(bytes);
+    // Neither needs the other: one thread sorts the symbols while the others read units.
     let (counted, (symbols, mut diagnostics)) = rayon::join(
         || read::read(&image, &split, read_options, &advance, &mut merging),
         || Symbols::new(&image),
@@ -94,8 +97,10 @@ pub(crate) fn load<'a, 'f>(
     let merged = merging.finish();
     let merged = merged.map_err(|error| ConvertError::TooMuch { path: image.path.clone(), error })?;
     let Merged { names, units, records, code, traces, empty_units } = merged;
+    // Only now: which compilers made the program is known when all units are read.
     let linker = image.linker.with_units(units.are_of_go());
     report.counts = Counts::of(&units.heads, &code);
+    // Units of which nothing is kept were read all the same.
     report.counts.units += empty_units;
     report.diagnostics.merge(counted);
     image.release_pages();

@@ -406,6 +406,7 @@ pub struct Seen {
 /// threads.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Diagnostics {
+    // Sorted, so that the report and the record list the kinds in one order.
     seen: BTreeMap<Kind, Seen>,
 }
 
@@ -422,6 +423,7 @@ impl Diagnostics {
     /// Adds the counts of a later unit or step.
     pub fn merge(&mut self, later: Diagnostics) {
         for (kind, seen) in later.seen {
+            // The first case of a kind stays that of the earliest unit.
             self.seen.entry(kind).and_modify(|mine| mine.count += seen.count).or_insert(seen);
         }
     }

@@ -141,6 +141,7 @@ pub(crate) struct OpenDiagnostics {
 
 impl OpenDiagnostics {
     pub(crate) fn note(&mut self, kind: OpenDiagnosticKind, first: impl FnOnce() -> String) {
+        // A list of at most [`MAX_KINDS`] entries, which keeps the kinds in the order of their first cases.
         if let Some(entry) = self.entries.iter_mut().find(|entry| entry.kind == kind) {
             entry.count += 1;
         } else if self.entries.len() < MAX_KINDS {

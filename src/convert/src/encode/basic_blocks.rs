@@ -49,6 +49,7 @@ pub(super) fn sections(map: &BlockMap, image_base: u64) -> Vec<Section> {
     packed.finish();
     out.extend_from_slice(&groups);
     out.resize(out.len() + TAIL, 0);
+    // `encode::check` chose a base that is not above the first block.
     let from_base = |address: u64| address.wrapping_sub(image_base);
     let block_starts: Vec<u64> = map.blocks.iter().map(|block| from_base(block.start.0)).collect();
     let end = map.blocks.last().map_or(0, |last| from_base(last.start.0 + u64::from(last.size)));
@@ -88,6 +89,7 @@ fn kinds(map: &BlockMap) -> Vec<u64> {
     all.sort_unstable();
     let mut counted: Vec<(usize, u64)> =
         all.chunk_by(|a, b| a == b).map(|same| (same.len(), same[0])).collect();
+    // Kinds of one count are in the order of their values: their order is part of the file.
     counted.sort_by_key(|&(count, kind)| (std::cmp::Reverse(count), kind));
     counted.into_iter().map(|(_, kind)| kind).collect()
 }

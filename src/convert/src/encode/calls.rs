@@ -28,6 +28,7 @@ pub(super) fn sections(keys: &Keys, outline: &Outline, image_base: u64) -> (Vec<
         .filter_map(|key| {
             let point = offset(key.point)?;
             let slot = key.slot.map_or(0, |slot| i64::from(slot) + 1);
+            // A guessed key is doubtful too, so the sum is 2 for it (schema, VTABLES).
             let doubtful = i64::from(key.doubtful) + i64::from(key.guessed);
             Some([point, rank(key.function), slot, doubtful])
         })
@@ -49,6 +50,7 @@ pub(super) fn sections(keys: &Keys, outline: &Outline, image_base: u64) -> (Vec<
     vtables.sort_unstable();
     overriders.sort_unstable();
     let mut sections = Vec::new();
+    // SLOTS and GUESSES are sorted by address alone, and [`Keys`] has them in that order.
     add(&mut sections, SectionId::CALLS, &calls);
     add(&mut sections, SectionId::TAILS, &tails);
     add(&mut sections, SectionId::VTABLES, &vtables);

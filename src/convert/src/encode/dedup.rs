@@ -78,6 +78,7 @@ impl Store {
     pub(super) fn add_as(&mut self, record: Record<'_>, bytes: &[u8]) -> u64 {
         let offset = self.next_offset();
         self.bytes.extend_from_slice(bytes);
+        // Mostly equal: then the section itself keeps the bytes, and no copy of them is needed.
         let recoded = if bytes == record.bytes {
             None
         } else {
@@ -87,6 +88,7 @@ impl Store {
             Some(start)
         };
         let stored = Stored { hash: record.hash, offset, len: record.bytes.len() as u32, recoded };
+        // The hash is kept, so that a table that grows reads no record again.
         self.records.insert_unique(record.hash, stored, |known| known.hash);
         offset
     }

@@ -27,6 +27,7 @@ fn front_len(sections: &[Section]) -> u64 {
 
 /// The directory of a file with these sections, which follow it in this order, and the file's length.
 fn directory(sections: &[Section]) -> (Vec<u8>, u64) {
+    // The only pass over all bytes of the file before it is written, so the threads share it.
     let checksums: Vec<u32> = sections.par_iter().map(|section| crc32(&section.bytes)).collect();
     let heads: Vec<u8> = sections.iter().flat_map(head).copied().collect();
     let mut directory = Vec::with_capacity(sections.len() * ENTRY_LEN + heads.len());
@@ -69,6 +70,8 @@ impl Encoded {
         let mut at = (HEADER_LEN + directory.len()) as u64;
         for Section { bytes, .. } in &self.sections {
             let start = at.next_multiple_of(ALIGN);
+            // Bytes between sections must be 0: no checksum covers them, and `verify` must find every change (schema, section
+            // 2).
             out.write_all(&[0; ALIGN as usize][..(start - at) as usize])?;
             out.write_all(bytes)?;
             at = start + bytes.len() as u64;

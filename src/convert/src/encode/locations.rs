@@ -21,6 +21,7 @@ pub(super) fn sections(
     image_base: u64,
 ) -> (Vec<Section>, ObjectCounts) {
     let mut counts = ObjectCounts::default();
+    // Most programs: only GPU code has lanes, and the other kinds are read only with `--locations`.
     if program.code.iter().all(|unit| unit.locations.is_none()) {
         return (Vec::new(), counts);
     }
@@ -35,6 +36,7 @@ pub(super) fn sections(
             of_unit[source.unit.index()].push(id);
         }
     }
+    // The first byte belongs to no record, so that place 0 can mean that there is none.
     let mut writer = Writer { image_base, out: vec![0], places: HashMap::default() };
     let mut rows: Vec<[i64; 4]> = Vec::new();
     for (unit, ids) in program.code.iter().zip(&of_unit) {
@@ -44,6 +46,7 @@ pub(super) fn sections(
             let Some(source) = program.functions[id.index()].source else { continue };
             let function = &unit.functions[source.function.index()];
             let start = unit.pieces[function.pieces.start as usize].start.0;
+            // Searched for each function: `located` is in the order of the DIEs, `outline` in the order of the code.
             let begin = locations.located.partition_point(|located| located.die < function.die);
             let own = locations.located[begin..].iter().take_while(|located| located.die == function.die);
             let len = unit.pieces[function.pieces.start as usize].len.into();
@@ -69,6 +72,7 @@ pub(super) fn sections(
         }
         if rows.len() > first {
             let place = writer.unit(locations);
+            // A number of lanes refers to nothing in its unit (schema, LOCATED).
             rows[first..].iter_mut().filter(|row| row[1] != LocationKind::Lanes as i64).for_each(|row| {
                 row[3] = place;
             });
@@ -77,6 +81,7 @@ pub(super) fn sections(
     if rows.is_empty() {
         return (Vec::new(), counts);
     }
+    // The calls serve only the search for an object, so without the place of one they are of no use.
     if counts.kept > 0 {
         for (id, calls) in &keys.unknown_calls {
             let rank = outline.function_ranks[id.index()];
@@ -132,6 +137,7 @@ struct Writer {
 impl Writer {
     fn record(&mut self, is_unit: bool, record: Vec<u8>) -> i64 {
         let out = &mut self.out;
+        // Members of a group mostly have `this` in one place, so equal lists are frequent.
         *self.places.entry((is_unit, record)).or_insert_with_key(|(_, record)| {
             let place = out.len() as i64;
             out.extend_from_slice(record);

@@ -76,6 +76,8 @@ pub fn body(
     let plan = Plan::of(program, &outline, &usage, options.columns);
     let tables =
         RecordTables { program, outline: &outline, plan: &plan, columns: options.columns, image_base };
+    // Taken, not borrowed: `Trees::build` frees the marks of each task with its trees, and those of a large program are
+    // megabytes.
     let needed = std::mem::take(&mut usage.nodes);
     let unit_log2 = if usage.offsets == 0 { 0 } else { usage.offsets.trailing_zeros().min(MAX_UNIT_LOG2) };
 
@@ -110,6 +112,7 @@ pub fn body(
     }
 
     let flag = |set: bool, flag: u8| if set { flag } else { 0 };
+    // Names are sorted by bytes, so only the first one can be empty.
     let first_name = plan.names.order.first();
     let header = Header {
         features: if options.columns { foldsym_format::features::COLUMNS } else { 0 },
@@ -182,6 +185,7 @@ const MAX_RECORDS: usize = 1 << 31;
 
 /// Checks that the program can be stored. Returns the image base of the file, to which all its addresses are relative.
 fn check(program: &Program<'_>, image: &ImageInfo) -> Result<u64, EncodeError> {
+    // Of all groups together, since MEMBERS is one table.
     let members = program.groups.iter().map(|group| group.members.len()).sum();
     for (what, count) in [
         ("pieces", program.pieces.len()),
@@ -208,6 +212,7 @@ fn check(program: &Program<'_>, image: &ImageInfo) -> Result<u64, EncodeError> {
     let blocks = &program.blocks.blocks;
     let first = program.pieces.first().map(|piece| piece.start.0).into_iter();
     let piece_end =
+        // Code may end at the end of the address space (a kernel), so the sum may be 2^64.
         |piece: &Piece| piece.start.0.saturating_add(u64::from(piece.body) + u64::from(piece.pad));
     let last = program.pieces.last().map(piece_end).into_iter();
     // A basic-block map may have blocks outside of all known functions.

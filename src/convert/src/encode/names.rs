@@ -109,6 +109,7 @@ impl Tokens {
 
         let mut counts = vec![0u32; all.len()];
         for &symbol in &suffixes {
+            // `END` gets no code: a reader finds the end of a suffix by the stored length of its codes.
             if let Some(count) = counts.get_mut(symbol as usize) {
                 *count += 1;
             }
@@ -165,6 +166,7 @@ fn sorted(symbols: &[u32], key: impl Fn(u32) -> u32) -> Vec<u32> {
         *count = end;
     }
     let mut out = vec![0; symbols.len()];
+    // Backwards, since each key's places are filled from their end: so symbols of one key keep their order.
     for &symbol in symbols.iter().rev() {
         let end = &mut ends[key(symbol) as usize];
         *end -= 1;
@@ -275,6 +277,7 @@ fn lay_pool(grammar: &Grammar, bodies: &Bodies, by_size: &[u32], counts: &[u32])
     let mut stack = Vec::new();
     for &symbol in by_size {
         let (i, body) = (symbol as usize, bodies.get(symbol));
+        // All users of a symbol come before it in `by_size`, so both flags are final here.
         if !used[i] || inside[i] {
             continue;
         }
@@ -308,6 +311,7 @@ fn lay_pool(grammar: &Grammar, bodies: &Bodies, by_size: &[u32], counts: &[u32])
             let start = leaves.starts[symbol as usize];
             if start != END {
                 let start = start as usize;
+                // A leaf is one range of the pool, so a part that is in an earlier leaf is copied.
                 leaves.pool.extend_from_within(start..start + grammar.sizes[symbol as usize] as usize);
                 continue;
             }
@@ -341,6 +345,7 @@ fn write(keeps: &[u32], tokens: &Tokens) -> Vec<u8> {
         out.extend_from_slice(&count.to_le_bytes());
     }
     for entry in &tokens.entries {
+        // A rule has at least 2 tokens and a leaf at least 1 byte: so 7 bits hold [`MAX_BODY`] and [`MAX_LEAF`].
         let length = entry.length - if entry.rule { 2 } else { 1 };
         debug_assert!(length < 128 && entry.start < 1 << 24);
         out.extend_from_slice(&(u32::from(entry.rule) | length << 1 | entry.start << 8).to_le_bytes());
@@ -354,6 +359,7 @@ fn write(keeps: &[u32], tokens: &Tokens) -> Vec<u8> {
     out.extend_from_slice(&tokens.pool);
     out.extend_from_slice(&blocks);
     out.resize(out.len() + TAIL, 0);
+    // The offsets of the header and of the index have 32 bits.
     narrow(out.len());
     out
 }

@@ -137,6 +137,8 @@ pub(super) fn window<'r>(program: &'r Program<'_>, job: Job, found: Option<Rows>
     let Some(Rows { unit, range, skip }) = found else { return &[] };
     let rows = program.code[unit.index()].rows_of(range);
     let end = u64::from(skip) + job.span(program);
+    // Only a piece that begins inside the range of its rows has a `skip` ([`Rows::skip`]). The row that begins before the
+    // piece holds at its start.
     let first = if skip == 0 { 0 } else { rows.partition_point(|row| row.offset <= skip).saturating_sub(1) };
     // Nearly always all rows begin before the end of the piece.
     let last = match rows.last() {

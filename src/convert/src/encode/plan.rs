@@ -103,6 +103,7 @@ impl Plan {
             names.set(origin.name.number());
             origin.file.iter().for_each(|file| usage.files.set(file.number()));
         }
+        // Symbols, aliases and imports have no origin, but the tables refer to their names as well.
         extra_names(program, outline).for_each(|(_, name)| names.set(name.number()));
         program.imports.iter().for_each(|(_, name)| names.set(name.number()));
 
@@ -150,6 +151,7 @@ impl Plan {
             let ranked = RankedEdge {
                 line: edge.line,
                 file: self.relative_file(edge.file, caller),
+                // Without columns two calls of one function on one line are one edge, and the scopes of both merge.
                 column: if columns { edge.column } else { 0 },
                 callee: self.origin_ranks[edge.callee.index()],
             };
@@ -192,6 +194,7 @@ fn rank_origins(
         (name, (RankedOrigin { name, file, line: origin.line }, id))
     };
     let name = |id: &u32| names.ranks[program.origins[*id as usize].name.index()];
+    // Names have their ranks by now, so the buckets are in order, and each has few origins to sort.
     let mut by_name = Buckets::by(names.order.len(), used.iter(), name, ranked);
     let mut origins: Vec<RankedOrigin> = Vec::with_capacity(by_name.items.len());
     let mut ranks = vec![ABSENT; program.origins.len()];

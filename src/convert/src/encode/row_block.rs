@@ -190,7 +190,9 @@ pub(super) fn put_block(cells: &[Cell], columns: bool, back: Option<u64>, out: &
     let low_width = low_width(cells[cells.len() - 1].offset - start, cells.len() - 1);
     let spans = Spans::of(cells);
     let StoredSpan { width: scope_width, base: scope_base } = spans.scope.stored();
+    // Most rows have the file of their origin. These take a flag each, and if a block has no others, nothing.
     let files = (spans.file.least <= spans.file.most).then(|| spans.file.stored());
+    // A block whose rows all have column 0 stores none: assembly code, and units built with `-gno-column-info`.
     let columns =
         columns.then(|| spans.column.stored()).filter(|columns| columns.base != 0 || columns.width != 0);
     // If no row has a line, any base will do.

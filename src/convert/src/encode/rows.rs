@@ -187,6 +187,7 @@ impl RowSource<'_> {
                 places.push(place as u64);
                 put_block(block, self.columns, None, &mut blocks);
                 if pattern.has_offsets_of(i, block) {
+                    // The pattern's record is before this one, so the distance is positive.
                     let back = at + (head_len + place) as u64 - pattern.places[i];
                     candidate.clear();
                     put_block(block, self.columns, Some(back), &mut candidate);
@@ -229,6 +230,7 @@ impl RowSection {
     fn add(&mut self, source: &RowSource<'_>, tasks: &[RowTask]) {
         let RowSource { program, outline, .. } = source;
         for (record, rows) in tasks.iter().flat_map(RowTask::records) {
+            // The next piece begins here: the pattern belongs to the group of the piece before.
             while self.job >= outline.piece_jobs[self.piece + 1] as usize {
                 self.piece += 1;
                 self.pattern = None;

@@ -74,6 +74,8 @@ impl Tree<'_> {
     /// The node of the file that a node of the model became.
     pub(super) fn node(&self, old: u32) -> u32 {
         let old = old as usize;
+        // A function has its nodes in one of the two lists, and its part of the other list is empty. An id that neither has
+        // means a row with a stray scope, which gets node 0.
         let narrow = self.narrow.get(old).map(|&node| node.into());
         narrow.or_else(|| self.wide.get(old).copied()).unwrap_or(0)
     }
@@ -108,6 +110,7 @@ impl<'f> Trees<'f> {
     ) -> Trees<'f> {
         let scratch_file = program.scratch();
         let (mut tasks, mut needed) = (Vec::with_capacity(needed.len()), needed.into_iter());
+        // Without a scratch file all trees stay in memory anyway, so one wave keeps all threads busy.
         let at_once = if scratch_file.is_some() { TASKS_PER_WAVE } else { needed.len().max(1) };
         for wave in outline.functions.chunks(at_once * FUNCTIONS_PER_TASK) {
             let needed: Vec<NeededNodes> = needed.by_ref().take(at_once).collect();
@@ -344,6 +347,8 @@ impl TreeTask<'_> {
             let edges =
                 |origin: u32| plan.first_edges[origin as usize]..plan.first_edges[origin as usize + 1];
             scratch.push_children(0..1, 0, 1, edges(root), edge_of);
+            // Ends: each needed node is gathered once, when its parent is taken, since `list_children` lists only children
+            // that come after their parents.
             while let Some(MergedNodes { start, end, parent, depth, edge }) = scratch.stack.pop() {
                 let node = scratch.nodes.len() as u32 + 1;
                 let caller = self.origins[origins_at + parent as usize];
@@ -355,6 +360,7 @@ impl TreeTask<'_> {
                 let origin = plan.edges[edge as usize].callee;
                 self.origins.push(origin);
                 deepest = deepest.max(depth);
+                // The limit of the format (schema, section 2): a reader has room for so many frames and one more.
                 if depth < MAX_DEPTH {
                     scratch.push_children(start..end, node, depth + 1, edges(origin), edge_of);
                 }
@@ -369,6 +375,7 @@ impl TreeTask<'_> {
                 lost += u64::from(needed[i + 1]);
             }
         }
+        // Two bytes for each node of nearly all functions: those of a large program have 25 million nodes.
         match new.len() <= usize::from(u16::MAX) {
             true => self.narrow.own_mut().extend(new.iter().map(|&node| node as u16)),
             false => self.wide.own_mut().extend_from_slice(new),
@@ -399,6 +406,7 @@ fn put_tree(nodes: &[StoredNode], out: &mut Vec<u8>) {
         places.push(blocks.len() as u64);
         put_block(block, &mut blocks);
     }
+    // The first block is at 0, so its place is not stored.
     put_places(&places[1..], out);
     out.extend_from_slice(&blocks);
 }

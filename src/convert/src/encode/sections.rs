@@ -52,6 +52,8 @@ impl RecordTables<'_> {
             Table { count: origins.len(), record }.encode()
         };
         let edges_table = || {
+            // A record of EDGES does not name its caller, and the table asks for records in any order: so the line of each
+            // caller is spread over its edges first.
             let mut declared = vec![0; edges.len()];
             for (i, origin) in origins.iter().enumerate() {
                 declared[first_edges[i] as usize..first_edges[i + 1] as usize].fill(origin.line);
@@ -115,6 +117,7 @@ impl RecordTables<'_> {
         let (mut firsts, mut listed, mut largest) = (Vec::new(), Vec::new(), 0);
         let mut of_piece = vec![ABSENT; self.program.pieces.len()];
         for (i, piece) in self.program.pieces.iter().enumerate() {
+            // Numbered in the order of the pieces, not by `GroupId`: a group has one piece, so both number the same groups.
             if let Owner::Group(_) = piece.owner {
                 let jobs = self.outline.piece_jobs[i]..self.outline.piece_jobs[i + 1];
                 of_piece[i] = firsts.len() as u32;
@@ -166,6 +169,7 @@ impl RecordTables<'_> {
 
     fn starts(&self) -> Vec<u8> {
         let pieces = &self.program.pieces;
+        // `encode::check` chose a base that is not above the first piece.
         let starts: Vec<u64> = pieces.iter().map(|piece| piece.start.0 - self.image_base).collect();
         let end = pieces.last().map_or(0, |last| piece_end(last) - self.image_base);
         starts::encode(&starts, end, &starts::PIECES)

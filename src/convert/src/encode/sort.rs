@@ -64,6 +64,7 @@ fn sort_deeper<'s>(
         });
         return;
     }
+    // A list in place of recursion: names of a hostile file may agree in 65,535 bytes, which are 8,192 rounds.
     while let Some((run, depth)) = runs.pop() {
         deepen(run, depth, string);
         split(run, depth, &mut runs);
@@ -73,6 +74,7 @@ fn sort_deeper<'s>(
 /// Finds the runs of more than one string that the bytes up to `depth + 8` do not order.
 fn split<'i>(items: &'i mut [SortKey], depth: usize, runs: &mut Vec<(&'i mut [SortKey], usize)>) {
     for run in items.chunk_by_mut(|a, b| a.bytes == b.bytes && a.left == b.left) {
+        // Strings that end within these 8 bytes and agree in them are equal, and are in the order of their ids already.
         if run[0].left == LONGER && run.len() > 1 {
             runs.push((run, depth + 8));
         }

@@ -31,6 +31,7 @@ const MAX_BUCKET: u64 = 1 << 31;
 pub(super) fn encode(starts: &[u64], end: u64, buckets: &StartBuckets) -> Vec<u8> {
     let (first, last) = (starts.first().copied().unwrap_or(0), starts.last().copied().unwrap_or(0));
     let most = (starts.len() as u64 / buckets.starts).max(1);
+    // The narrowest buckets that are not too many: a reader compares fewer starts in a narrow one.
     let few = |width: u32| (last >> width) - (first >> width) < most && last >> width < MAX_BUCKET;
     // If two starts are equal, low parts have at least one bit: `verify` reads no more starts than the section has bits.
     let least = u32::from(starts.windows(2).any(|pair| pair[0] == pair[1]));
@@ -51,6 +52,7 @@ pub(super) fn encode(starts: &[u64], end: u64, buckets: &StartBuckets) -> Vec<u8
     let mut below = 0;
     for bucket in 0..=buckets {
         let before = |&&start: &&u64| (start >> bucket_width) - first_bucket < bucket;
+        // One pass over the starts for all buckets, since both rise.
         below += starts[below..].iter().take_while(before).count();
         bits.put(below as u64, index_width);
     }

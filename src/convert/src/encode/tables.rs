@@ -41,6 +41,7 @@ impl Band {
     fn best(values: &[i64], span: HeightSpan) -> Band {
         let flat = Band::around(span, 0);
         let (first, last) = (values[0], values[values.len() - 1]);
+        // Also true for one value, so the division below is by at least 1.
         if flat.width == 0 || last <= first {
             return flat;
         }
@@ -166,6 +167,7 @@ impl<const K: usize, R: Fn(usize) -> [i64; K] + Sync> Table<K, R> {
         let mut out = Vec::with_capacity(self.len(block_log2, bands));
         out.extend_from_slice(&(self.count as u32).to_le_bytes());
         out.extend_from_slice(&[K as u8, block_log2 as u8, 0, 0]);
+        // All headers come before the records, so the place of each block is needed first: it follows from the widths alone.
         let mut at = headers_end::<K>(bands.len()) as u64;
         for (block, bands) in self.blocks(block_log2).zip(bands) {
             out.extend_from_slice(&table::pack_block(at, record_bits(bands)).to_le_bytes());

@@ -40,6 +40,7 @@ pub(super) fn section(unwind: &UnwindRows, image_base: u64) -> Result<Section, E
             |delta: u64| u64::from(width_of((delta >> unit_log2) - 1).div_ceil(group).max(1) * (group + 1));
         deltas().map(bits).sum()
     };
+    // Measured for each program: how long instructions are, and so how large deltas are, depends on the processor.
     let group = GROUPS.min_by_key(|&group| cost(group)).unwrap_or(layout::COUNT_BITS);
 
     let mut sequences = RuleSequences::default();
@@ -180,6 +181,7 @@ fn rules(unwind: &UnwindRows) -> (Vec<u8>, Vec<[i64; 3]>) {
         };
         [base, offset, saves[rule.saves as usize]]
     };
+    // Rule 0 is code without an entry, so the numbers of the other rules are those of [`UnwindRow`](crate::model::UnwindRow).
     let rules = std::iter::once([layout::NO_ENTRY, 0, 0]).chain(unwind.rules.iter().map(rule)).collect();
     (out, rules)
 }

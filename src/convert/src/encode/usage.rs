@@ -126,6 +126,7 @@ impl Usage {
                     function_needs(program, outline, function, &edges, &files, &mut nodes, &mut sums);
                     sums.nodes.push(&nodes);
                 }
+                // Kept until the trees are built, and up to a half of a list that grew is unused.
                 fit(&mut sums.nodes.bits);
                 sums
             })
@@ -200,11 +201,13 @@ fn job_needs(program: &Program<'_>, job: Job, nodes: &mut [bool], files: &Marks)
     let (mut offsets, mut stray, mut last_file) = (0, 0, NONE16);
     let skip = found.map_or(0, |rows| rows.skip);
     for row in rows {
+        // The first row may begin before the piece. It is stored with offset 0, which any unit divides.
         offsets |= row.offset.saturating_sub(skip);
         match nodes.get_mut(row.scope as usize) {
             Some(node) => *node = true,
             None => stray += 1,
         }
+        // Adjacent rows mostly have one file: each run of them looks it up once.
         if row.file != last_file {
             last_file = row.file;
             if let Some(file) =

@@ -36,6 +36,7 @@ impl Index<'_, '_> {
         let doubt = self.doubt(unit, callee, named);
         match (doubt, named) {
             (Doubt::Lost, _) => None,
+            // The weakest evidence: further doubt takes nothing from it.
             (_, CalleeSource::NameAlone) => Some(CallHow::NameAlone),
             (Doubt::None, CalleeSource::Record) => Some(CallHow::CallSite),
             (Doubt::None, CalleeSource::Relocation) => Some(CallHow::Relocation),
@@ -77,6 +78,7 @@ impl Index<'_, '_> {
                 let of_object = function.source.is_none() && self.merged_units.are_several(within);
                 self.merged_units.defines(within, name) || (of_object && is_rust(self.functions.text(name)))
             }),
+            // The caller has no DIE, so nothing shows its compiler. It may be of the same object as the callee.
             None => match function.source {
                 Some(source) => self.functions.program.heads[source.unit.index()].rewrites.is_some(),
                 None => is_rust(self.functions.text(name)),

@@ -32,6 +32,7 @@ impl AmbiguousParts {
                 let Some(id) = functions.described(unit_index, function.die) else { continue };
                 let erased = erased.get(&function.die).map_or(&[][..], |erased| erased);
                 let is_found = |piece: &&UnitPiece| is_found(piece);
+                // The first piece is the entry and no part.
                 if pieces.iter().skip(1).filter(is_found).count() < erased.len() {
                     ambiguous_parts.missing.insert(id);
                 }
@@ -58,6 +59,7 @@ impl AmbiguousParts {
         if self.known.is_empty() {
             return false;
         }
+        // The call ends at its return address, which may be the end of the range (a call that never returns).
         let range = functions.ranges_of(function).last_below(return_addr);
         range.is_some_and(|range| self.known.contains_key(&(function, range.start)))
     }
@@ -73,6 +75,7 @@ fn several(pieces: &[UnitPiece], erased: &[&UnitErased]) -> Vec<ImageAddr> {
     let parts = pieces.get(1..).unwrap_or_default();
     let mut by_start: Vec<ImageAddr> = pieces.iter().map(|piece| piece.start).collect();
     by_start.sort_unstable();
+    // Two ranges of one function that begin together are two parts that the linker folded into each other.
     let mut starts: Vec<ImageAddr> =
         by_start.windows(2).filter(|pair| pair[0] == pair[1]).map(|pair| pair[0]).collect();
     if erased.is_empty() {

@@ -244,6 +244,7 @@ impl NameOwner {
     /// With a further function of the name.
     fn and(self, function: FuncId) -> NameOwner {
         let owner = NameOwner(function.0);
+        // A function may have one name twice, as its own and as an alias: that is still one owner.
         if self == NameOwner::NOBODY || self == owner { owner } else { NameOwner::SEVERAL }
     }
 }
@@ -280,6 +281,7 @@ fn ranges(program: &Program<'_>) -> (Vec<u32>, Vec<u32>) {
             program.groups[group.index()].members.iter().for_each(|member| add(member.function));
         }
     };
+    // Counted first and filled in a second pass: one list for all functions instead of a list for each.
     let mut next = vec![0; program.functions.len() + 1];
     for piece in &program.pieces {
         owners(piece, &mut |function| next[function.index() + 1] += 1);

@@ -33,6 +33,7 @@ pub(crate) struct Index<'p, 'f> {
 impl<'p, 'f> Index<'p, 'f> {
     pub(crate) fn new(mut functions: Functions<'p, 'f>) -> Self {
         let (program, placed, records) = (functions.program, functions.placed, functions.records);
+        // Only `Replaced` needs the list, and a large program has a name there for most of its functions.
         let shared = std::mem::take(&mut functions.shared);
         let replaced = Replaced::new(&functions, &shared, records);
         drop(shared);
@@ -86,9 +87,12 @@ fn callees_of(
         let doubtful =
             functions.placed.doubtful_callees.contains(&(UnitId::new(unit_index as u32), LocalCallee(index)));
         let owner = match callee.place {
+            // gcc writes the DIE of the instance that it kept as the callee of calls of the merged instance, too.
             _ if doubtful => None,
             CalleePlace::Here => Some(unit_index),
             CalleePlace::Program => {
+                // `DW_FORM_ref_addr` counts from the start of `.debug_info` (DWARF 5 7.5.5): the DIE is in the last unit that
+                // begins before it.
                 functions.program.heads.partition_point(|u| u.offset <= callee.die.0).checked_sub(1)
             }
             CalleePlace::OtherDebugFile => None,
@@ -102,6 +106,7 @@ fn callees_of(
         // For a local function clang at `-g1` writes only the plain name, and sometimes not even that. If the linker discarded this copy
         // of an inline function, the call goes to the copy that it kept.
         let has_only_name = || line == 0 && owner == Some(unit_index) && !is_mangled(bytes);
+        // A function that is local to another unit may have the same name, so the name of a local callee identifies nothing.
         if bytes.is_empty() || !(callee.external || is_program_wide(bytes)) {
             return if has_only_name() { Callee::Plain(name) } else { Callee::Unknown };
         }
@@ -116,6 +121,8 @@ fn callees_of(
             }
             Some(Some(function)) => Callee::Function(function),
             Some(_) => Callee::Unknown,
+            // No function of the program has the name, so another module has it, unless it is gcc's common name of constructors
+            // (`C4`).
             None => functions.variant(bytes).unwrap_or(Callee::OtherModule(name)),
         }
     };

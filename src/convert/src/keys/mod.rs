@@ -77,6 +77,7 @@ pub(crate) fn keys<'f>(
     classes: Option<&[ClassUnit<'f>]>,
     diagnostics: &mut Diagnostics,
 ) -> Keys {
+    // A key chooses among the members of a group. Without groups no code need be read.
     if placed.program.groups.is_empty() {
         return Keys::default();
     }
@@ -88,6 +89,7 @@ pub(crate) fn keys<'f>(
         || objects::classes::keys(&index, &may_lead_into_group, image, classes, diagnostics),
         || CallResults::of(&index, &may_lead_into_group),
     );
+    // Both tasks add to `unfollowed`, so it is complete only now.
     let (starts, most) = (&index.functions.starts, index.most_reach());
     std::mem::take(&mut index.unfollowed).report(starts, most, diagnostics);
     if capped || index.replaced.is_short {

@@ -89,6 +89,7 @@ fn unnamed_definitions(
         return found;
     }
     // By the name without arguments; under the empty name those that cannot be read.
+    // Only names of one base are compared. A group may have thousands of members, and all pairs would take quadratic time.
     let mut by_base: HashMap<Cow<'_, [u8]>, Vec<DescribedMember<'_>>> = HashMap::default();
     for (id, function, unit) in described() {
         let name = name_of(function);
@@ -103,6 +104,8 @@ fn unnamed_definitions(
         let alike = |base| by_base.get(base).map_or(&[][..], |of| of);
         let [alike, unread] = [alike(plain_base(name)), alike(b"")];
         if !comparisons.spend(alike.len() + unread.len()) {
+            // Members that were not compared count as replaced. Calls recorded as theirs get no keys, which costs answers and
+            // makes none wrong.
             return group.members.iter().map(|member| member.function).collect();
         }
         let plain = PlainName::new(name);
@@ -127,6 +130,7 @@ fn defined_twice(
     let mut names: HashSet<NameId> = HashSet::default();
     for &(function, name) in shared {
         let origin = program.functions[function.index()].origin;
+        // Compared with the first alone: if two later definitions differ, one of them differs from the first.
         let (first, first_origin) = *defined[name.index()].get_or_insert((function, origin));
         if first != function && are_several(program, first_origin, origin) {
             names.insert(name);

@@ -58,6 +58,7 @@ struct Lists {
 }
 
 impl Lists {
+    // Two allocations in all: most functions have an empty list, and a `Vec` for each would take 24 bytes.
     fn new(count: usize) -> Lists {
         Lists { last: vec![0; count], all: Vec::new() }
     }
@@ -90,6 +91,7 @@ impl Index<'_, '_> {
                 }),
             );
         }
+        // Functions are numbered by address, so a task reads code that lies together, and each function is followed once.
         called.sort_unstable();
         called.dedup();
         let found = self.in_tasks(&called, |function, jumps| self.reach(jumps, function));
@@ -141,6 +143,7 @@ impl Index<'_, '_> {
             }
         }
 
+        // From the groups backwards along jumps. A function enters `next` once, so cycles of jumps end and the time is linear.
         let mut may_lead = vec![false; program.functions.len()];
         let mut next: Vec<FuncId> = Vec::new();
         let add = |function: FuncId, may_lead: &mut [bool], next: &mut Vec<FuncId>| {
@@ -194,6 +197,8 @@ impl Index<'_, '_> {
                 // The jumps of a function to one part of it are mostly neighbours.
                 let mut last = from as usize;
                 for &target in jumps.targets.iter().chain(&jumps.short) {
+                    // The bytes of other instructions may look like jumps, and most of these go nowhere: the two comparisons
+                    // save a search for each.
                     if all.contains(target) && !self.is_in(last, target) {
                         let Some(piece) = self.piece_at(target) else { continue };
                         last = piece;
@@ -236,6 +241,7 @@ impl Index<'_, '_> {
     pub(crate) fn reach(&self, jumps_of: &mut JumpsOf, function: FuncId) -> Reach {
         let mut reach = Reach { unknown: self.has_forgotten_callers, ..Reach::default() };
         let steps = Budget::new(self.tail_steps());
+        // At most [`MAX_REACH`] functions, so that a search in the list is cheap.
         let mut seen = vec![function];
         let mut next = 0;
         // A limit takes nothing from a function that reaches unknown functions anyway.
@@ -319,6 +325,7 @@ impl Index<'_, '_> {
                     self.functions.machine.jumps(code, |target| self.functions.entry(target).is_ok())?;
                 Some(Rc::new(jumps))
             };
+            // Pieces do not overlap, so the start identifies the code.
             known.entry(code.start).or_insert_with(read).clone()
         };
         let mut jumps: Vec<Rc<Jumps>> = ranges.iter().take(count).map(read).collect::<Option<_>>()?;
@@ -400,6 +407,7 @@ impl Index<'_, '_> {
                 self.add_target(function, (same[0], is_part), steps, found, &mut names);
             }
         }
+        // `used` may exceed the recorded names, since it also counts jumps to functions that no record names.
         *unknown |= names.needed > by_name.len().saturating_sub(names.used);
     }
 
@@ -453,6 +461,8 @@ impl Index<'_, '_> {
                         self.owners(around, steps, found);
                     }
                 } else if self.functions.machine.is_code(target) {
+                    // Code in no piece, such as a linker's thunk without a symbol: only a recorded callee can explain where
+                    // it goes.
                     names.needed += 1;
                 }
             }

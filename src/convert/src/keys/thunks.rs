@@ -21,6 +21,7 @@ pub(crate) struct Passing {
 impl Passing {
     pub(crate) fn new(program: &Program<'_>, machine: &Machine<'_, '_>) -> Passing {
         let has_described = |piece| owners(program, piece).any(|owner| is_described(program, owner));
+        // Once for each piece, since any number of jumps may go to one target with any number of members.
         let described: Vec<bool> = program.pieces.iter().map(has_described).collect();
         let is_target = |target: ImageAddr| {
             let piece = program.pieces.binary_search_by_key(&target, |piece| piece.start);
@@ -35,6 +36,7 @@ impl Passing {
         let passing: Vec<(&Piece, ImageAddr)> =
             small.filter_map(|piece| Some((piece, target(piece)?))).collect();
         let targets: HashSet<ImageAddr> = passing.iter().map(|passing| passing.1).collect();
+        // ELF linkers fold whole sections and leave no jump, so there a compiler made each of these.
         if !machine.has_linkers_jumps() {
             let bodies = checked_bodies(program, &targets);
             let is_other = |&(piece, target): &(&Piece, ImageAddr)| {
@@ -58,6 +60,8 @@ impl Passing {
         }
         let mut found = Passing::default();
         for (piece, target) in passing {
+            // lld for Mach-O gives the jump the name of the folded function, and a DIE of that name is at the target
+            // (`--keep-icf-stabs`).
             match only(program, piece).and_then(|name| named.get(&(target, name)).copied().flatten()) {
                 Some(function) => _ = found.made.insert(piece.start, function),
                 None => _ = found.merged.insert(target),

@@ -9,6 +9,7 @@ use crate::model::{FuncId, ImageAddr};
 /// The functions whose tail calls were not followed to their end, by the limit. In most programs there are none.
 #[derive(Default)]
 pub(crate) struct UnfollowedTailCalls {
+    // Sorted: threads add functions in any order, and the report must name the same first function on every run.
     by_functions: Mutex<BTreeSet<FuncId>>,
     by_steps: Mutex<BTreeSet<FuncId>>,
 }
@@ -16,6 +17,7 @@ pub(crate) struct UnfollowedTailCalls {
 impl UnfollowedTailCalls {
     /// Adds a function that reaches too many.
     pub(crate) fn add_by_functions(&self, function: FuncId) {
+        // A lock is poisoned only if a task panicked, and rayon passes that panic on.
         self.by_functions.lock().unwrap_or_else(PoisonError::into_inner).insert(function);
     }
 

@@ -178,6 +178,8 @@ impl<'f> Merging<'f> {
 
     /// The id of a name that many units refer to at one place.
     fn shared_name(&mut self, name: &'f [u8]) -> NameId {
+        // By its place: units refer to names by offsets in `.debug_str`, so most names are found without reading a byte of
+        // them.
         let place = (name.as_ptr() as usize, name.len());
         if let Some(&id) = self.places.get(&place) {
             return id;
@@ -194,10 +196,12 @@ impl<'f> Merging<'f> {
             return id;
         }
         let most = self.room.names.saturating_add(SHORT as u64).min(MAX_TEXT as u64) as usize;
+        // Only as far as there is room: a hostile file may refer to each byte of one long string as a name.
         let name = until_zero_within(bytes, most).unwrap_or_default();
         let names = &mut self.merged.names;
         names.names_without_room +=
             u64::from(most < MAX_TEXT && name.len() == most && bytes.get(most) != Some(&0));
+        // The text has at most `room.names` bytes more than `SHORT`, so this does not fall below 0.
         self.room.names -= name.len().saturating_sub(SHORT) as u64;
         let id = names.intern(Cow::Borrowed(name));
         self.begun.insert(place, id);
@@ -232,6 +236,7 @@ impl<'f> Merging<'f> {
             return id;
         }
         let names = &mut self.merged.names;
+        // The limit is for bytes past [`SHORT`]: paths of the usual length never reach it.
         if path.len() > SHORT {
             match self.room.paths.checked_sub((path.len() - SHORT) as u64) {
                 Some(left) => self.room.paths = left,
@@ -303,12 +308,15 @@ impl<'f> Take<'f> for Merging<'f> {
     }
 
     fn take(&mut self, mut unit: Unit<'f>) {
+        // For example a partial unit of dwz, which has neither a name nor code: later steps would visit it in vain.
         if unit.is_empty() {
             self.merged.empty_units += 1;
             return;
         }
         let tables = std::mem::take(&mut unit.tables);
+        // A `.dwo` is part of the input, and is mapped only while its unit is read.
         self.room.allowance = self.room.allowance.and(tables.brings);
+        // `Sizes` does not have the strings of `.dwo` files, so a split unit brings the room for its names along.
         let own = tables.strings.saturating_mul(STRING_COPIES);
         self.room.names = self.room.names.saturating_add(own);
         let map = self.ids_of(tables);
@@ -324,9 +332,11 @@ impl<'f> Take<'f> for Merging<'f> {
             self.spill.units(self.merged.lists());
         }
         let (kept, allowed) = (self.room.kept + self.tables_bytes(), self.room.allowance.kept());
+        // A unit in which the reader stopped may take less memory by now: the message has the larger number.
         let kept = kept.max(stopped_at.unwrap_or(0));
         if kept > allowed || stopped_at.is_some() {
             let input = self.room.allowance.input();
+            // The first unit in file order, so that the error is the same for any number of threads.
             self.too_much.get_or_insert(TooMuch { unit: offset, kept, allowed, input });
         }
     }

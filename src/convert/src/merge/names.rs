@@ -26,6 +26,7 @@ impl NameIndex {
     }
 
     fn find_hashed(&self, texts: &[Cow<'_, [u8]>], hash: u64, name: &[u8]) -> Option<NameId> {
+        // The hash first: a text is in a mapped file, and to read it costs a cache miss or a page.
         let is_it = |id: &NameId| self.hashes[id.index()] == hash && *texts[id.index()] == *name;
         self.table.find(hash, is_it).copied()
     }
@@ -151,9 +152,11 @@ impl<'f> Names<'f> {
         let name = origin.name.index();
         let new = OriginId(self.origins.len() as u32);
         if self.first_origins.len() <= name {
+            // To the number of all names, not just up to this one, so that one resize serves many new names.
             self.first_origins.resize(self.texts.len(), None);
         }
         let id = match self.first_origins[name] {
+            // The usual case needs no hash: most names have one origin.
             Some(first) if self.origins[first.index()] == origin => return first,
             Some(_) => *self.other_origins.entry(origin).or_insert(new),
             None => *self.first_origins[name].insert(new),
@@ -208,6 +211,7 @@ fn differ(
     is_same: impl Fn(&[u8], &[u8]) -> bool,
 ) -> bool {
     let [one, other] = [one, other].map(|origin| origins[origin.index()]);
+    // A declaration without file or line (clang at `-g1` writes neither) proves nothing.
     let (Some(file), Some(other_file)) = (one.file, other.file) else { return false };
     let path = |file: FileId| &files[file.index()];
     one.line > 0

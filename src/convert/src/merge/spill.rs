@@ -36,6 +36,7 @@ impl<'f> Spill<'f> {
         self.in_memory = 0;
         let new =
             UnitLists { code: &mut code[first..], records: &mut records[first..], maps: &mut maps[first..] };
+        // After one failure no further part is tried: each try would write zeros until the disk is full again.
         self.failed = !new.spill(self.scratch);
     }
 

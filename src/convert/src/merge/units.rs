@@ -64,6 +64,7 @@ impl<'f> Units<'f> {
             let origins = self.maps[unit.index()].origins.iter();
             origins.map(|origin| names.of_origin(*origin)).collect()
         };
+        // Collected at the first use: the sets of all units together would take as much memory as all their origins.
         self.described[unit.index()].get_or_init(of_unit).contains(&name)
     }
 

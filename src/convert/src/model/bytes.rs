@@ -8,6 +8,7 @@ impl Unit<'_> {
     pub(crate) fn is_empty(&self) -> bool {
         self.head.file_name.is_empty()
             && !self.head.partial
+            // Every list is empty, since `bytes` counts their elements.
             && self.bytes() == size_of::<Self>() as u64
             && self.records.class_places.is_empty()
             && self.records.described.is_none()

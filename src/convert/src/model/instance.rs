@@ -26,6 +26,8 @@ impl Instance {
     /// True if two functions may be the same one by their instances. LTO describes a function in another unit than
     /// its code.
     pub(crate) fn is_same_elsewhere(self, other: Instance) -> bool {
+        // An offset in a `.dwo` or supplementary file counts from the start of that file: two units may have it for different
+        // DIEs.
         self == other && self.0 & Self::OF_UNIT == 0
     }
 }

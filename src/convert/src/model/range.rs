@@ -17,6 +17,7 @@ impl AddressRange {
 
     /// The range of `len` bytes from an address on.
     pub(crate) fn of(start: ImageAddr, len: u32) -> AddressRange {
+        // The sum fits: `read` and `program::symbols` cut ranges at the ends of their sections.
         AddressRange { start, end: start + u64::from(len) }
     }
 

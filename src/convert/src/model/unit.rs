@@ -299,6 +299,7 @@ impl Unit<'_> {
     pub(crate) fn with_names<'n>(self, keep: impl Fn(&[UnitName<'_>]) -> Vec<UnitName<'n>>) -> Unit<'n> {
         let LocalTables { names, strings, brings, files, origins, edges } = self.tables;
         let UnitRecords { calls, listed, callees, erased, codeless, class_places, described } = self.records;
+        // Only `merge`, which runs later, moves lists to the scratch file: all elements are in memory here.
         let (calls, callees, erased) =
             (calls.into_own().into(), callees.into_own().into(), erased.into_own().into());
         let described = described.map(|unit| {

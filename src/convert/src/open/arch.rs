@@ -57,6 +57,7 @@ const NAMES: [&str; 31] = [
 const APPLE_NAMES: [&str; 5] = ["x86_64h", "arm64e", "arm64_32", "armv7s", "armv7k"];
 
 fn plain(wanted: &str) -> String {
+    // Names are in use with both signs: gcc has `-march=x86-64`, and triples begin with `x86_64`.
     wanted.to_ascii_lowercase().replace('-', "_")
 }
 
@@ -64,15 +65,19 @@ fn plain(wanted: &str) -> String {
 fn meant(wanted: &str) -> (&str, Option<bool>, Option<u8>) {
     match wanted {
         "x64" | "amd64" => ("x86_64", None, None),
+        // An x32 program has the machine of x86-64 in a file of class 32.
         "x32" => ("x86_64", None, Some(4)),
         "x86" | "i486" | "i586" | "i686" => ("i386", None, None),
         "arm64" => ("aarch64", None, None),
         "aarch64_be" | "arm64_be" => ("aarch64", Some(true), None),
+        // Debian calls its ports `armel` and `armhf`, and `uname -m` prints `armv7l`. All of these are little-endian.
         "armel" | "armhf" | "armv6" | "armv7" | "armv7a" | "armv7l" => ("arm", Some(false), None),
         "armeb" => ("arm", Some(true), None),
         "powerpc" => ("ppc", None, None),
         "powerpc64" => ("ppc64", None, None),
+        // Triples have `powerpc64le`, `uname -m` prints `ppc64le`, and Debian calls its port `ppc64el`.
         "powerpc64le" | "ppc64le" | "ppc64el" => ("ppc64", Some(false), None),
+        // LLVM calls its back end so.
         "systemz" => ("s390x", None, None),
         "mipsel" => ("mips", Some(false), None),
         "mips64el" => ("mips64", Some(false), None),

@@ -34,12 +34,14 @@ pub fn parts(files: &Files, path: &Path) -> Result<Vec<Part>, OpenError> {
     if is_archive(data) {
         let mut parts = Vec::new();
         each_member(path, data, |index, name, member| {
+            // Members that are no programs, such as bitcode of `clang -flto`, are left out. They still count in `index`.
             if member.starts_with(b"\x7fELF") || macho::is_macho(member) {
                 parts.push(Part::Member { index, name: String::from_utf8_lossy(name).into_owned() });
             }
         })?;
         return Ok(parts);
     }
+    // `is_fat` is false for Java class files, which have the same magic.
     let slices = if fat::is_fat(data) { fat::slices(path, data)? } else { Vec::new() };
     let mut parts: Vec<Part> = Vec::new();
     for part in slices.into_iter().map(|slice| Part::Arch(slice.name)) {
@@ -84,10 +86,12 @@ fn each_member<'f>(
 ) -> Result<(), OpenError> {
     let damaged = |error: object::read::Error| OpenError::malformed(path, "archive", error.to_string());
     let archive = ArchiveFile::parse(data).map_err(damaged)?;
+    // A thin archive has only the names of its members (GNU `ar --thin`): there are no bytes to return.
     if archive.is_thin() {
         let what = "a thin archive: convert the files that it lists".to_owned();
         return Err(OpenError::Unsupported { path: path.to_owned(), what });
     }
+    // `members` leaves out the symbol table and the table of long names, so these have no index.
     for (index, member) in archive.members().enumerate() {
         let member = member.map_err(damaged)?;
         each(index, member.name(), member.data(data).map_err(damaged)?);

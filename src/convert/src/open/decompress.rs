@@ -25,6 +25,7 @@ pub(super) fn append(
     out: &mut Vec<u8>,
 ) -> Result<(), String> {
     match method {
+        // `ELFCOMPRESS_ZLIB` is RFC 1950, `ELFCOMPRESS_ZSTD` is RFC 8878 (System V gABI, section compression).
         Compression::Zlib => read_exactly(flate2::bufread::ZlibDecoder::new(input), claimed, out),
         Compression::Zstd => {
             let decoder =
@@ -48,6 +49,7 @@ pub(super) fn xz(input: &[u8], limit: u64) -> Result<Vec<u8>, String> {
         .take(limit)
         .read_to_end(&mut out)
         .map_err(|error| format!("damaged xz stream: {error}"))?;
+    // `take` ends at the limit as at the end of the stream. One more byte tells the two apart.
     if decoder.read(&mut [0]).is_ok_and(|more| more != 0) {
         return Err(format!("xz stream of more than {limit} bytes"));
     }
@@ -55,6 +57,7 @@ pub(super) fn xz(input: &[u8], limit: u64) -> Result<Vec<u8>, String> {
 }
 
 fn read_exactly(mut decoder: impl Read, claimed: u64, out: &mut Vec<u8>) -> Result<(), String> {
+    // `out` may already hold sections of the same name, which are joined.
     let before = out.len();
     let mut limited = decoder.by_ref().take(claimed);
     limited.read_to_end(out).map_err(|error| format!("damaged compressed data: {error}"))?;

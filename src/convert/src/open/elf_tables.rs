@@ -67,6 +67,7 @@ impl<'f> Tables<'f> {
     /// # Errors
     /// The header or a table is outside the file, a table has a wrong row size, or the file is a core dump.
     pub(in crate::open) fn parse(path: &Path, data: &'f [u8]) -> Result<Self, OpenError> {
+        // `EI_CLASS` (System V gABI, ELF identification).
         const CLASS_OFFSET: usize = 4;
         match data.get(CLASS_OFFSET) {
             Some(&class) if class == elf::ELFCLASS32.0 => {
@@ -101,6 +102,7 @@ impl<'f> Tables<'f> {
             return Err(OpenError::Unsupported { path: path.to_owned(), what });
         }
         let place = format!("section header table, offset {:#x}", header.e_shoff(endian).into());
+        // Linkers usually write this table last, so a file that was copied in part lacks it. The message says so.
         if data.len() as u64 <= header.e_shoff(endian).into() {
             let end = data.len();
             let problem = format!("the file ends at {end:#x}, before this table");
@@ -133,6 +135,7 @@ impl<'f> Tables<'f> {
             file_size: row.p_filesz(endian).into(),
             flags: row.p_flags(endian).0,
             align: row.p_align(endian).into(),
+            // Only notes are read from these bytes. A segment outside the file has none.
             bytes: row.data(endian, data).unwrap_or_default(),
         });
         Ok(Self {
@@ -161,6 +164,7 @@ impl<'f> Tables<'f> {
 
     /// Counts sections without a readable name, and relocation sections that [`Self::relocation_sections`] leaves out.
     pub(in crate::open) fn note_damage(&self, diagnostics: &mut OpenDiagnostics) {
+        // `relocation_sections` takes a prefix of these sections, so the others are the ones after it.
         let read = self.relocation_sections().count();
         for section in
             self.sections.iter().filter(|section| self.relocation_rows(section).is_some()).skip(read)
@@ -169,6 +173,7 @@ impl<'f> Tables<'f> {
                 format!("section {} overlaps others", section.index)
             });
         }
+        // Section 0 is reserved and has no name (System V gABI, special section indexes).
         for section in self.sections.iter().skip(1).filter(|section| section.name.is_empty()) {
             if section.kind != elf::SHT_NULL.0 {
                 diagnostics.note(OpenDiagnosticKind::BadSectionName, || format!("section {}", section.index));
@@ -186,6 +191,7 @@ impl<'f> Tables<'f> {
         if section.kind == elf::SHT_NOBITS.0 || section.kind == elf::SHT_NULL.0 {
             return &[];
         }
+        // A damaged header may give any offset and size. The sum saturates, and the slice is cut at the end of the file.
         let start = usize::try_from(section.offset).unwrap_or(usize::MAX).min(self.data.len());
         let end = usize::try_from(section.offset.saturating_add(section.size)).unwrap_or(usize::MAX);
         &self.data[start..end.min(self.data.len()).max(start)]
@@ -198,6 +204,7 @@ impl<'f> Tables<'f> {
 
     /// The symbol table of this section type, `SHT_SYMTAB` or `SHT_DYNSYM`.
     pub(in crate::open) fn symbol_table(&self, kind: u32) -> Option<SymbolTable<'f>> {
+        // A file has at most one section of each of these types (System V gABI, sections).
         let section = self.sections.iter().find(|section| section.kind == kind)?;
         let extended =
             |other: &&ElfSection<'_>| other.kind == elf::SHT_SYMTAB_SHNDX.0 && other.link == section.index;
@@ -225,6 +232,7 @@ impl<'f> Tables<'f> {
     ) -> impl Iterator<Item = (&ElfSection<'f>, RelocationRows<'f>, Option<SymbolTable<'f>>)> {
         let mut known: HashMap<usize, Option<SymbolTable<'f>>> = HashMap::default();
         let mut extended: HashMap<usize, &ElfSection<'f>> = HashMap::default();
+        // Of several for one table the first counts, as in `symbol_table`.
         for section in self.sections.iter().filter(|section| section.kind == elf::SHT_SYMTAB_SHNDX.0) {
             extended.entry(section.link).or_insert(section);
         }
@@ -238,6 +246,7 @@ impl<'f> Tables<'f> {
         });
         within.map(move |(section, rows)| {
             let symbols = known.entry(section.link).or_insert_with(|| {
+                // In a damaged file `sh_link` may name any section, and its bytes must not be read as symbols.
                 let is_table = |table: &&ElfSection<'_>| {
                     matches!(elf::SectionType(table.kind), elf::SHT_SYMTAB | elf::SHT_DYNSYM)
                 };
@@ -268,6 +277,7 @@ impl<'f> Tables<'f> {
         if let Some(id) = found.next() {
             return id;
         }
+        // `llvm-strip --strip-sections` removes the section headers, and the note remains in its segment.
         let notes = self.segments.iter().filter(|segment| segment.kind == elf::PT_NOTE.0);
         let mut found = notes.filter_map(|segment| self.find_build_id(segment.bytes, segment.align));
         found.next().unwrap_or_default()
@@ -280,6 +290,7 @@ impl<'f> Tables<'f> {
         let (version, bytes) = bytes.split_first_chunk()?;
         let version =
             if self.is_big_endian() { u16::from_be_bytes(*version) } else { u16::from_le_bytes(*version) };
+        // DWARF 5 7.3.6 has version 5. Another version may have another layout.
         let (&is_supplementary, bytes) = bytes.split_first().filter(|_| version == 5)?;
         let length = bytes.iter().position(|&byte| byte == 0)?;
         let (name, bytes) = bytes.split_at(length);
@@ -294,6 +305,7 @@ impl<'f> Tables<'f> {
         let align = if align == 8 { 8 } else { 4 };
         let notes = NoteIterator::<FileHeader64<Endianness>>::new(self.endian, align, bytes).ok()?;
         notes
+            // After a damaged note nothing shows where the next one begins.
             .map_while(Result::ok)
             .find(|note| note.name() == elf::ELF_NOTE_GNU && note.n_type(self.endian) == elf::NT_GNU_BUILD_ID)
             .map(|note| note.desc())

@@ -123,10 +123,12 @@ impl Files {
         let metadata = file.metadata().map_err(io("open"))?;
         // Checked again on the open file, because the path may name another file by now.
         check_regular(path, metadata.file_type())?;
+        // POSIX `mmap` refuses a length of 0. Callers refuse an empty file, since it has no magic.
         if metadata.len() == 0 {
             return Ok(&[]);
         }
         let bytes = map_file(&file).map_err(io("map"))?;
+        // The length that was mapped counts: the file may have another size than `metadata` said.
         self.mapped_bytes.fetch_add(bytes.len() as u64, Ordering::Relaxed);
         let file = (self.maps.len() < OPEN_FILES).then_some(file);
         Ok(&self.maps.push_get(Box::new(Map { bytes, file })).bytes)
@@ -144,6 +146,7 @@ impl Files {
 
     /// Counts mapped bytes that a step read at scattered places. After [`RELEASE_AFTER`] bytes it releases all pages.
     pub(crate) fn was_read(&self, bytes: usize) {
+        // No lock: if two threads pass the limit at once, both release the pages, which costs time and changes no result.
         if self.read.fetch_add(bytes.max(LEAST), Ordering::Relaxed) >= RELEASE_AFTER {
             self.read.store(0, Ordering::Relaxed);
             self.release_all();
@@ -166,10 +169,12 @@ impl Files {
                 let mut others = pages.now().unwrap_or_default();
                 let wait = || if self.scratch.is_used() { LOOK_AFTER } else { LOOK_BEFORE };
                 while is_done.recv_timeout(wait()) == Err(RecvTimeoutError::Timeout) {
+                    // A program whose lists fit into memory is small. Releasing its pages would only cost reading them again.
                     if !self.scratch.is_used() {
                         continue;
                     }
                     let mapped = pages.now().unwrap_or_default();
+                    // `others` is an estimate. Pages that are not ours are never more than all pages, so it must fall with them.
                     others = others.min(mapped);
                     if mapped - others > MAPPED {
                         self.release_all();
@@ -181,6 +186,7 @@ impl Files {
             // Without that thread the conversion only takes more memory.
             drop(std::thread::Builder::new().spawn_scoped(scope, release));
             let result = work();
+            // The channel closes, and the other thread ends. A panic of `work` drops `done` too, so the scope never waits for ever.
             drop(done);
             result
         })
@@ -230,6 +236,7 @@ impl Files {
         let allowed = self.mapped_bytes().saturating_mul(RATIO).max(TOTAL_FLOOR);
         // Added before the check, so that threads that reserve at the same time see each other's bytes.
         let before = self.buffer_bytes.fetch_add(claimed, Ordering::Relaxed);
+        // `before` may be above the limit for a moment: another thread has added its bytes and not yet taken them back.
         let left = allowed.saturating_sub(before);
         if claimed > left {
             self.buffer_bytes.fetch_sub(claimed, Ordering::Relaxed);
@@ -251,7 +258,9 @@ impl Files {
     ) -> Result<Vec<u8>, OpenError> {
         self.account(path, place, claimed, source_bytes)?;
         let mut buffer = Vec::new();
+        // On a 32-bit host, a size that does not fit is refused below like one for which there is no memory.
         let length = usize::try_from(claimed).unwrap_or(usize::MAX);
+        // `Vec::with_capacity` would end the process if the system refuses the memory.
         if buffer.try_reserve_exact(length).is_err() {
             self.buffer_bytes.fetch_sub(claimed, Ordering::Relaxed);
             return Err(OpenError::TooLarge {
@@ -301,6 +310,7 @@ fn read_at(file: &File, copy: &mut [u8], offset: u64) -> bool {
 }
 
 #[cfg(not(unix))]
+// There is no portable read that leaves the position of the file alone. Callers read the mapping in its place.
 fn read_at(_: &File, _: &mut [u8], _: u64) -> bool {
     false
 }

@@ -45,6 +45,7 @@ pub fn frame_sections<'f>(
     if !data.starts_with(b"\x7fELF") && !macho::is_macho(data) {
         return Err(not_an_object(path, data));
     }
+    // In a linked file nothing is relocated, so `object` suffices. It finds `.eh_frame` as `__eh_frame` in Mach-O too.
     let file = object::File::parse(data)
         .map_err(|error| OpenError::malformed(path, "file header, offset 0x0", error.to_string()))?;
     if file.kind() == ObjectKind::Relocatable {
@@ -102,6 +103,7 @@ fn relocated<'f>(
             big_endian,
         })
         .collect();
+    // `.debug_frame` is a debug section, which `elf::read` has relocated. `.eh_frame` is a loaded section and is not among them.
     let bytes = image.debug.get(DebugSection::Frame);
     if !bytes.is_empty() {
         let name = ".debug_frame";

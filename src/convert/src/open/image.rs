@@ -198,6 +198,7 @@ impl DebugSection {
 
     /// As [`Self::from_base_name`], for a name that the file cut to this length (Mach-O).
     pub(super) fn from_cut_name(name: &[u8], length: usize) -> Option<Self> {
+        // All names stay distinct with 7 bytes, which is what `__zdebug_` leaves of 16.
         let cut = |known: &'static [u8]| &known[..known.len().min(length)];
         DEBUG_SECTION_NAMES.iter().find(|(known, _)| cut(known) == name).map(|(_, id)| *id)
     }
@@ -266,6 +267,7 @@ pub(crate) struct Restored {
 
 impl Restored {
     pub(super) fn set(&mut self, section: DebugSection, mut places: Vec<u64>) {
+        // `any` uses binary search, and kept relocations need not be in the order of their offsets.
         places.sort_unstable();
         self.places.push((section, places));
     }
@@ -370,6 +372,7 @@ impl<'f> Image<'f> {
     pub(crate) fn kept_code_relocations(&self) -> impl Iterator<Item = (ImageAddr, &KeptSection<'f>)> {
         self.relocations.sections().iter().filter_map(|kept| {
             let section = self.sections.iter().find(|section| section.index == kept.target_index)?;
+            // The relocations of a separate debug file are in the same list, and it may number its sections differently.
             (section.executable && section.name.as_bytes() == kept.target_name)
                 .then_some((section.range.start, kept))
         })
@@ -379,6 +382,7 @@ impl<'f> Image<'f> {
     pub(crate) fn section_at(&self, image_addr: ImageAddr) -> Option<usize> {
         let after = self.sections.partition_point(|section| section.range.start <= image_addr);
         // Sections of size 0 may begin between the start of that section and the address.
+        // At most 8: a hostile file may have thousands of sections of size 0 at one address, and every lookup would read them.
         (0..after).rev().take(8).find(|&position| image_addr < self.sections[position].range.end)
     }
 }

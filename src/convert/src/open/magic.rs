@@ -6,6 +6,7 @@ use super::error::OpenError;
 
 /// Why a file that is no program cannot be one, by its first bytes.
 pub(super) fn not_an_object(path: &Path, bytes: &[u8]) -> OpenError {
+    // A user may name the converted file in place of the program. Its first bytes alone would not explain the mistake.
     if bytes.starts_with(&foldsym_format::header::MAGIC) {
         let what = "is a .fsym file already; expected a program".to_owned();
         return OpenError::Unsupported { path: path.to_owned(), what };
@@ -13,6 +14,7 @@ pub(super) fn not_an_object(path: &Path, bytes: &[u8]) -> OpenError {
     let found = match bytes {
         [] => "an empty file".to_owned(),
         _ if is_archive(bytes) => "an archive; --out-dir takes a file for each member".to_owned(),
+        // A PE file (`MZ`), a script (`#!/b`) and a compressed file differ here. Escaped, the bytes cannot control a terminal.
         _ => format!("begins with \"{}\"", bytes[..bytes.len().min(4)].escape_ascii()),
     };
     OpenError::NotAnObject { path: path.to_owned(), found }

@@ -64,6 +64,7 @@ impl OpenOptions {
     pub(super) fn given_roots(&self) -> Option<Vec<PathBuf>> {
         let given = !self.dwo_dirs.is_empty() || !self.debug_dirs.is_empty();
         let dirs = self.dwo_dirs.iter().map(PathBuf::as_path).chain(self.debug_roots());
+        // Real paths, since the real path of a candidate is compared: a symbolic link must not lead out of these folders.
         given.then(|| dirs.filter_map(|dir| dir.canonicalize().ok()).collect())
     }
 

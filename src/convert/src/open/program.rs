@@ -58,6 +58,7 @@ pub(crate) fn open_image<'f>(
     path: &Path,
     options: &OpenOptions,
 ) -> Result<Image<'f>, OpenError> {
+    // A dSYM bundle is a folder, and `map` takes regular files only.
     let path = &macho::bundle::resolve(path)?;
     let data = files.map(path)?;
     let mut opened = open_alone(files, path, data, options)?;
@@ -72,6 +73,7 @@ pub(crate) fn open_image<'f>(
                 } else if image.kind == ImageKind::DebugOnly
                     && let Some(program) = macho::bundle::program_of(files, image)
                 {
+                    // `join` adds a debug file to a program. The user named the debug file, so the two change places.
                     let debug = std::mem::replace(image, program);
                     separate::join(image, debug);
                 }
@@ -106,6 +108,7 @@ impl<'f> Opened<'f> {
     fn finish(self, files: &'f Files) -> Image<'f> {
         let mut image = match self {
             Self::Elf(mut image, links) => {
+                // Last, since a debug file that was joined may have brought the `.symtab` of which `.gnu_debugdata` is a part.
                 separate::add_mini_symbols(files, &mut image, &links);
                 image
             }
@@ -135,6 +138,7 @@ fn open_alone<'f>(
     };
     let data = *data;
     let wanted = options.arch.as_deref();
+    // Before the magic decides: a host program with device code is an ELF file itself, and `--target` means a program inside it.
     let (data, note) =
         gpu::choose(files, path, data, options.target.as_deref(), options.device)?.unwrap_or((data, None));
     if data.starts_with(b"\x7fELF") {
@@ -149,6 +153,7 @@ fn open_alone<'f>(
     if !macho::is_macho(thin) {
         return Err(not_an_object(path, thin));
     }
+    // `fat::choose` has already compared the architecture of a fat file.
     if let (Some(wanted), Some(arch)) = (wanted, fat::arch_of(thin).filter(|_| !fat::is_fat(data)))
         && !fat::same_arch(&arch, wanted)
     {
@@ -159,6 +164,7 @@ fn open_alone<'f>(
 
 fn other_arch(path: &Path, found: &str, wanted: &str) -> OpenError {
     let (path, found, wanted) = (path.to_owned(), found.to_owned(), wanted.to_owned());
+    // A name that no processor has is a mistake in the option, not a property of the program.
     match is_known(&wanted) {
         true => OpenError::OtherArch { path, found, wanted },
         false => OpenError::UnknownArch { path, found, wanted },

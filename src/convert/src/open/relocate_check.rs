@@ -41,6 +41,7 @@ fn sections<'f, Elf: FileHeader<Endian = object::Endianness>>(
     let file = ElfFile::<Elf>::parse(data).map_err(words)?;
     let start_of = |index: object::SectionIndex| {
         let section = image.sections.iter().find(|section| section.index == index.0);
+        // A debug section is not in the image. It has offset 0 in the joined bytes, since two of one name are refused below.
         section.map_or(0, |section| section.range.start.0)
     };
     let mut debug = DebugSections::default();

@@ -105,6 +105,7 @@ impl<'f> KeptSection<'f> {
     /// no addend.
     pub(crate) fn target(&self, relocation: &KeptRelocation) -> Option<u64> {
         let address = match relocation.symbol {
+            // Symbol 0 has the value 0, so the addend is the address.
             0 => 0,
             index => self.symbol(index)?.address?,
         };
@@ -137,6 +138,7 @@ impl<'f> KeptRelocations<'f> {
             target_name: &[],
             target_index: 0,
             has_addend: has_addend(rows),
+            // `r_offset` is an address here (System V gABI, relocation), and callers want addresses, so nothing is subtracted.
             target_address: 0,
             rows,
             symbols,
@@ -152,6 +154,7 @@ impl<'f> KeptRelocations<'f> {
         for (section, rows, symbols) in tables.relocation_sections() {
             // The loader reads its relocations from memory, so they are allocated. The kept ones are not.
             let for_loader = section.flags & elf::SHF_ALLOC.0 != 0;
+            // `sh_info` 0 names no section to which the relocations apply.
             let target = tables.sections.get(section.info).filter(|_| section.info != 0 && !for_loader);
             let Some(target) = target else { continue };
             sections.push(KeptSection {
@@ -196,7 +199,9 @@ pub(super) fn decode(
     }
     let rela64 = rela64.iter().map(move |row| Crel::from_rela(row, endian, mips64el));
     let rela32 = rela32.iter().map(move |row| Crel::from_rela(row, endian, false));
+    // The other order of `r_info` on little-endian MIPS64 is read in `Rela` only: assemblers write no `Rel` for MIPS64.
     let rel64 = rel64.iter().map(move |row| Crel::from_rel(row, endian));
     let rel32 = rel32.iter().map(move |row| Crel::from_rel(row, endian));
+    // Each entry of `SHT_CREL` is a difference from the entry before it, so nothing can be read after a damaged one.
     rela64.chain(rela32).chain(rel64).chain(rel32).chain(crel.into_iter().flatten().map_while(Result::ok))
 }

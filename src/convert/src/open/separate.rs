@@ -44,10 +44,12 @@ pub(super) fn complete<'f>(
             let opened = open_debug_file(files, image, given, Proof::Given)?;
             Some(opened.map_err(|problem| OpenError::WrongDebugFile { problem })?)
         }
+        // A program that was not stripped needs no other file, even if it names one.
         None if image.debug.has_units() => None,
         None => find_debug_file(files, image, links, options, &mut diagnostics),
     };
     if let Some((debug, debug_links)) = debug {
+        // The units are those of the debug file now, so its link counts: offsets in the units are offsets in that dwz file.
         links.altlink = debug_links.altlink;
         links.symtab |= debug_links.symtab;
         join(image, debug);
@@ -68,6 +70,7 @@ pub(super) fn add_mini_symbols<'f>(files: &'f Files, image: &mut Image<'f>, link
     let place = "section .gnu_debugdata";
     let unpacked = decompress::xz(stream, files.section_limit(stream.len() as u64))
         .map_err(|problem| OpenError::malformed(&image.path, place, problem))
+        // An xz stream does not give its size at the start, so the total is counted only now.
         .and_then(|bytes| {
             files.account(&image.path, place, bytes.len() as u64, stream.len() as u64)?;
             elf::read(files, &image.path, files.keep(bytes))
@@ -89,6 +92,7 @@ fn find_debug_file<'f>(
     diagnostics: &mut OpenDiagnostics,
 ) -> Option<(Image<'f>, Links<'f>)> {
     let own = image.path.canonicalize().ok();
+    // Paths by build id come first: to compare two ids costs little, and a checksum reads the whole candidate.
     let by_id = options.debug_roots().filter_map(|root| build_id_path(root, image.build_id));
     let mut candidates: Vec<(PathBuf, Proof)> = by_id.map(|path| (path, Proof::BuildId)).collect();
     if let Some((name, checksum)) = links.debuglink {
@@ -116,6 +120,7 @@ fn find_debug_file<'f>(
     let mut tried = HashSet::default();
     let mut is_new = |path: &Path, proof| match path.canonicalize() {
         // The proof is part of the key: a file that fails by its build id is tried again by its checksum.
+        // A debug link may lead to the program itself, whose build id fits too.
         Ok(real) => own.as_ref() != Some(&real) && tried.insert((real, matches!(proof, Proof::BuildId))),
         // A path that cannot be resolved cannot be opened either.
         Err(_) => false,
@@ -165,6 +170,7 @@ fn open_debug_file<'f>(
         return Ok(Err(format!("{name}: no build id, the program's is {}", hex(ours))));
     }
     let (debug, links) = elf::read(files, path, data)?;
+    // A file that the user gave may have no build id. Then only this shows that it is for another processor.
     if debug.arch != image.arch {
         return Ok(Err(format!("{name}: for {}, the program is for {}", debug.arch.name, image.arch.name)));
     }
@@ -173,6 +179,7 @@ fn open_debug_file<'f>(
 
 /// `ROOT/.build-id/ab/cdef.debug`.
 fn build_id_path(root: &Path, id: &[u8]) -> Option<PathBuf> {
+    // An id of one byte leaves no file name.
     let (first, rest) = id.split_first().filter(|(_, rest)| !rest.is_empty())?;
     Some(root.join(".build-id").join(hex(&[*first])).join(format!("{}.debug", hex(rest))))
 }
@@ -195,6 +202,7 @@ fn debuglink_paths(
 ) -> Vec<PathBuf> {
     let mut paths = Vec::new();
     let as_given = program.parent().unwrap_or(Path::new(""));
+    // An empty path cannot be resolved.
     let here = if as_given == Path::new("") { Path::new(".") } else { as_given };
     let resolved = canonical.and_then(Path::parent);
     let other = resolved.filter(|&resolved| here.canonicalize().is_ok_and(|here| here != resolved));
@@ -202,6 +210,7 @@ fn debuglink_paths(
         paths.push(folder.join(name));
         paths.push(folder.join(".debug").join(name));
     }
+    // The real folder: if `/bin` is a link to `/usr/bin`, packages install `/usr/lib/debug/usr/bin/ls.debug`.
     if let Some(resolved) = resolved {
         paths.extend(options.debug_roots().map(|root| below(root, resolved).join(name)));
     }
@@ -230,6 +239,7 @@ fn find_supplementary<'f>(
 ) -> Option<DebugSections<'f>> {
     let mut candidates = Vec::new();
     if let Some(named) = path_from_bytes(name) {
+        // As in gdb, a relative path counts from the real file: a debug file is often found by a link (`.build-id/ab/cdef.debug`).
         let from = from.canonicalize().unwrap_or_else(|_| from.to_owned());
         let folder = from.parent().unwrap_or(Path::new(""));
         candidates.push(options.mapped(&folder.join(&named)));
@@ -280,6 +290,7 @@ pub(super) fn join<'f>(image: &mut Image<'f>, mut debug: Image<'f>) {
     image.debug_path = Some(std::mem::take(&mut debug.path));
     image.debug = std::mem::take(&mut debug.debug);
     image.restored = std::mem::take(&mut debug.restored);
+    // Whether an address 0 is a tombstone depends on the file that has the units.
     image.zero_is_code = debug.zero_is_code;
     if image.build_id.is_empty() {
         image.build_id = debug.build_id;
@@ -300,6 +311,7 @@ pub(super) fn join<'f>(image: &mut Image<'f>, mut debug: Image<'f>) {
         image.data.clear();
         image.block_maps = std::mem::take(&mut debug.block_maps);
     }
+    // The map is not loaded, so `llvm-strip` removes it from the program, and the debug file keeps it.
     if image.block_maps.is_empty() {
         image.block_maps = std::mem::take(&mut debug.block_maps);
     }
@@ -313,6 +325,7 @@ fn join_symbols<'f>(image: &mut Image<'f>, other: Image<'f>) {
         .sections
         .iter()
         .map(|section| {
+            // Empty sections may begin at the same address, so names are compared too.
             let from = image.sections.partition_point(|ours| ours.range.start < section.range.start);
             let mut same = image.sections.iter().enumerate().skip(from);
             let mut same = same.by_ref().take_while(|(_, ours)| ours.range.start == section.range.start);
@@ -328,6 +341,7 @@ fn join_symbols<'f>(image: &mut Image<'f>, other: Image<'f>) {
     let known: HashSet<(u64, &[u8])> = symbols.iter().map(|symbol| (symbol.address, symbol.name)).collect();
     let shift = other.symbol_files.len() as u32;
     let ours = image.symbols.iter().filter(|symbol| !known.contains(&(symbol.address, symbol.name)));
+    // The names of the other file come first in `symbol_files`, so the indexes of the program move.
     symbols.extend(ours.map(|symbol| Symbol { file: symbol.file.map(|file| file + shift), ..*symbol }));
     image.symbols = symbols;
     image.code_marks.extend(other.code_marks);

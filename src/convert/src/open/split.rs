@@ -67,6 +67,7 @@ pub(crate) fn open_package<'f>(
     let Some(path) = find_dwp(options, image) else { return Ok(None) };
     match open_dwp(files, &path) {
         Ok(package) => Ok(Some(package)),
+        // Without the package the units may still be found in `.dwo` files.
         Err(error) if options.dwp.is_none() => {
             let kind = OpenDiagnosticKind::PackageUnreadable;
             image.diagnostics.push(OpenDiagnostic { kind, count: 1, first: error.to_string() });
@@ -135,6 +136,7 @@ impl<'a> DwoFinder<'a> {
     /// whole path, longest first. A relative path is never resolved against the current directory.
     pub(crate) fn find(&self, comp_dir: &[u8], dwo_name: &[u8]) -> DwoCandidates<'_> {
         let mut paths = Vec::new();
+        // `..` and `/` name no file.
         let name = path_from_bytes(dwo_name).filter(|name| name.file_name().is_some());
         if let Some(name) = name.filter(|_| self.options.separate) {
             let comp_dir = path_from_bytes(comp_dir).unwrap_or_default();
@@ -170,6 +172,7 @@ impl<'a> DwoFinder<'a> {
 
     /// Checks if there is a regular file at a path, and if it may be opened. The result has its real path.
     fn check(&self, path: &Path) -> Checked {
+        // The real path is checked and returned, so that the caller opens the file that was checked.
         let Ok(real) = path.canonicalize() else { return Checked::Absent };
         if !is_regular(&real) {
             return Checked::Irregular(real);
@@ -194,11 +197,13 @@ fn suffixes(path: &Path) -> Vec<PathBuf> {
         .components()
         .rev()
         .filter(|part| !matches!(part, Component::CurDir))
+        // From the end, up to a `..`, which could lead out of the directory, or to the root, which `join` would put in its place.
         .map_while(|part| match part {
             Component::Normal(name) => Some(name),
             _ => None,
         })
         .collect();
+    // All suffixes of n components have n * n / 2 components together, and the program chooses n.
     let longest = if parts.len() > MAX_COMPONENTS { 1 } else { parts.len() };
     (1..=longest).rev().map(|length| parts[..length].iter().rev().collect()).collect()
 }
@@ -238,6 +243,7 @@ impl Iterator for DwoCandidates<'_> {
                     self.refused.get_or_insert(real);
                 }
                 Checked::Allowed(real) => {
+                    // Several paths often lead to one file. If its `dwo_id` did not fit, it does not fit again.
                     if !self.seen.contains(&real) {
                         self.seen.push(real.clone());
                         return Some(real);

@@ -26,7 +26,9 @@ pub(crate) fn lines(placing: &Placing<'_, '_>) -> BareLinesOfAll {
         unit.traces.bare.iter().map(range).collect::<Vec<_>>()
     };
     let mut lines: Vec<_> = placing.recovered.numbered().flat_map(of_unit).collect();
+    // By end and unit too: if folded functions of two units have one range, the answer must not depend on the sort.
     lines.sort_unstable();
+    // Ranges of several units may overlap, so the last range that begins below an address need not cover it.
     let ends = LatestEnds::new(lines.iter().map(|lines| lines.range.end.0));
     BareLinesOfAll { lines, ends }
 }

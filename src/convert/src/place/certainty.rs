@@ -78,6 +78,7 @@ pub(crate) fn decide<'f>(
     mut claims: Claims,
     merging: &[UnitId],
 ) -> (Claims, Option<Reason>) {
+    // No linker has processed an object file (`ET_REL`) yet.
     let can_fold = folding.linker != Linker::NeverFolds && image.kind != ImageKind::Relocatable;
     let items = symbols.iter().count() + claims.dies.len() + claims.symbols.len();
     let max_compared = certainty_comparisons(items);
@@ -172,6 +173,7 @@ impl Check<'_, '_> {
             self.of_what_remains(claim, member),
             claim.doubt,
         ];
+        // The format stores one reason: the first in the order of [`Reason`].
         all.into_iter().flatten().min()
     }
 
@@ -236,6 +238,7 @@ impl Check<'_, '_> {
         if !self.can_fold {
             return None;
         }
+        // Its code is that of another function, which is not among the members: no DIE or symbol shows that one.
         let was_erased = !matches!(member.how, How::LiveRange | How::SymbolOnly);
         if was_erased {
             return Some(Reason::UndescribedObject);
@@ -285,6 +288,7 @@ fn is_whole(placing: &Placing<'_, '_>, symbols: &Symbols<'_>, claims: &Claims, m
                 || relation(placing.names.text(name), symbol.name) != Relation::Other
         };
         let here = here.at(claim.start);
+        // Without steps left the symbol counts as missing, which only adds doubt.
         !compared.spend(here.len()) || !here.iter().any(is_own)
     };
     !claims.dies.iter().any(&mut lacks_symbol)
@@ -311,6 +315,8 @@ fn units(
         if unit.head.rewrites.is_some() || lost.contains(&id) {
             Some(Reason::MergedWithoutTrace)
         } else if unread.may_be_of(placing, id, symbols) {
+            // Where code is not read, `thunks` may have missed a jump, so a unit that is not in `merging` may have merged
+            // functions too.
             Some(Reason::NoCode)
         } else if unit.head.may_merge() && merging.binary_search(&id).is_ok() {
             Some(Reason::MergedWithoutTrace)
@@ -343,6 +349,8 @@ fn with_lost(placing: &Placing<'_, '_>, symbols: &Symbols<'_>) -> HashSet<UnitId
         for symbol in symbols.iter().filter(|symbol| symbol.function) {
             for name in spellings(symbol.name) {
                 if let Some(name) = placing.names.find(name) {
+                    // A merged function that kept its symbol is a member at that address (`aliases/decision`), so it is not
+                    // lost.
                     by_name.remove(&name);
                 }
             }
@@ -402,6 +410,8 @@ impl<'f> UnreadCode<'f> {
             return unit.records.codeless.iter().any(|codeless| self.names.contains(name(codeless.origin)));
         }
         let file = &*unit.head.file_name;
+        // Local symbols of an object without a file symbol follow those of another file. So a unit whose file has no symbol may
+        // have the small function.
         self.of_any_file || self.files.contains(file) || (!self.files.is_empty() && !symbols.has_file(file))
     }
 }

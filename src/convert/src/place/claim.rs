@@ -49,6 +49,8 @@ pub(crate) struct Claims {
 
 /// Makes a function of which only a name is known.
 pub(crate) fn by_name_alone(names: &mut Names<'_>, functions: &mut Vec<Function>, name: NameId) -> Member {
+    // Line 0 means that no line is given (DWARF 5 2.14). Functions of one name that only symbols show have one origin and stay
+    // several functions.
     let origin = names.add_origin(Origin { name, file: None, line: 0 });
     let function = symbol_function(functions, origin);
     Member { function, how: How::SymbolOnly, rows: None, symbol: None }
@@ -58,6 +60,7 @@ pub(crate) fn by_name_alone(names: &mut Names<'_>, functions: &mut Vec<Function>
 pub(crate) fn order(names: &Names<'_>, members: &mut [Member], functions: &mut [Function]) {
     for member in members.iter() {
         let aliases = &mut functions[member.function.index()].aliases;
+        // By bytes: the order of the symbol table depends on the order of the objects at the link.
         aliases.sort_by(|&a, &b| names.text(a).cmp(names.text(b)));
         aliases.dedup();
     }

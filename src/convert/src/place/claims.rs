@@ -44,6 +44,7 @@ pub(crate) fn build<'f>(
     diagnostics: &mut Diagnostics,
 ) -> (Claims, Vec<UnitId>) {
     let mut claims = Claims { functions, ..Claims::default() };
+    // Only folded functions share a claim, so this is hardly too much. A list that grows takes up to twice its memory.
     claims.dies.reserve(pieces.len());
     let evidence = SymbolEvidence { symbols, folding };
     let caps = ComparisonCaps::new(symbols);
@@ -146,6 +147,7 @@ fn name_ranges<'f>(
             let Claims { functions, same, dies, .. } = claims;
             shared.apply(placing, functions, same, diagnostics);
             let SharedRange { mut claim, mut known, .. } = shared;
+            // Claims come by address. The symbols in between are at settled ranges, or at code that no subprogram covers.
             while by_address.next_if(|symbols| symbols[0].start < claim.start).is_some() {}
             let symbols_here = by_address.peek().filter(|symbols| symbols[0].start == claim.start);
             // The symbols at an address are compared with each range that begins there. The input chooses both counts.
@@ -160,6 +162,7 @@ fn name_ranges<'f>(
             let is_short = symbols_here.is_some() && at_start.is_empty();
             let part = PartRange::new(placing, at_start, here, &claim, functions);
             let of_entries = part.as_ref().map(|part| part.of_entries(at_start));
+            // Where no function has its entry (`f.cold` alone), no symbol names one: `name_parts` names the members later.
             if let Some(entries) = of_entries.as_ref().map_or(Some(at_start), |entries| entries.as_deref()) {
                 let fits = fits_at_start.unwrap_or_else(|| fits(placing, entries, &known));
                 name_entry(
@@ -226,6 +229,8 @@ fn name_parts<'f>(
     claims: &mut Claims,
     diagnostics: &mut Diagnostics,
 ) {
+    // If gold hides functions, a folded part may have neither a DIE nor a symbol. Otherwise its symbol (`g.cold`) remains, and
+    // `assign_names` adds its function.
     let entries = match folding.may_hide_functions() {
         true => EntryFunctions::new(&claims.dies, parts.iter().map(|(_, part)| part)),
         false => EntryFunctions::default(),
@@ -262,6 +267,7 @@ fn add_symbol_claims<'f>(
     let mut before = 0;
     for at_address in symbols.by_address() {
         let first = at_address[0].start;
+        // Both lists are sorted by address, so `before` only rises, and each claim is passed once.
         before += claims.dies[before..].iter().take_while(|die| die.start <= first).count();
         let end = at_address.iter().map(|symbol| symbol.end).max().unwrap_or(first);
         // Only the last subprogram before the symbol is compared. If a longer one before that covers the symbol, the
@@ -277,6 +283,8 @@ fn add_symbol_claims<'f>(
                 let Some(first) = principal(at_address) else { continue };
                 let functions = &mut claims.functions;
                 let found = symbol_claim(placing, at_address, first, evidence, functions, diagnostics);
+                // `pieces` gives code to function symbols before labels: a label inside a function of assembly code must not
+                // cut it.
                 let list = if first.function { &mut claims.symbols } else { &mut claims.labels };
                 list.extend(found);
             }
@@ -291,6 +299,7 @@ fn ranges(pieces: &[DiePiece], settled: &[bool]) -> Vec<Range<usize>> {
     for same in pieces.chunk_by(|a, b| a.range() == b.range()) {
         let range = start..start + same.len();
         start = range.end;
+        // No other piece has the range of a settled one, so the first piece decides for all.
         if !settled[range.start] {
             ranges.push(range);
         }
@@ -315,6 +324,8 @@ fn name_entry<'f>(
     let overloads = name_plain(placing, std::mem::take(&mut entry.mangled), members, functions, diagnostics);
     let folded = adopt_unclaimed_symbol(placing, evidence, &mut entry, members, functions, known);
     let described = members.len();
+    // gcc describes both `_ZL1fi` and `_ZL1fl` as `f`. A name that fits no DIE here is of a function that was folded to this
+    // address and whose own DIE lacks it.
     for names in overloads {
         let id = FuncId(functions.len() as u32);
         known.add(&placing.names, names[0], id);
@@ -327,6 +338,7 @@ fn name_entry<'f>(
     unexplained.extend(at_start.iter().filter(|symbol| label(symbol) && folding.may_fold()));
     let entry = EntryMembers { described, folded };
     place_unexplained(placing, folding, unexplained, claim, functions, known, entry);
+    // After the rules that add members: it counts the symbols that the members found so far leave over.
     add_surplus(placing, folding, at_start, claim, functions);
     // A function that a symbol has just added may be the one that has the further line sequence.
     if claim.members.len() == described {
@@ -357,9 +369,11 @@ fn add_unknown(
     functions: &mut Vec<Function>,
 ) {
     match claim.members.len() {
+        // A linker that cannot fold puts the code of one object at an address: a symbol that was not compared is an alias or a label.
         _ if !folding.may_fold() => {}
         1 => claim.doubt = Some(Reason::CapReached),
         _ => {
+            // One member without a name represents the functions of the symbols that were not compared.
             let name = placing.names.add(b"");
             claim.members.push(by_name_alone(&mut placing.names, functions, name));
         }

@@ -72,6 +72,7 @@ impl FoldingEvidence {
         symbols: &Symbols<'_>,
     ) -> FoldingEvidence {
         let mut files: HashMap<Vec<u8>, FileCounts> = HashMap::default();
+        // GNU ld writes a file symbol without a name before the local symbols that it makes itself.
         for file in image.symbol_files.iter().filter(|file| !file.is_empty()) {
             files.entry(base_name(file).to_vec()).or_default().symbol_files += 1;
         }
@@ -89,6 +90,7 @@ impl FoldingEvidence {
             How::CallSite => has_sequence(&piece),
             _ => true,
         };
+        // The cheap checks first: `differ` walks all symbols and compares names.
         let folding_shown = !sequences.is_empty()
             || !multiply_folded.is_empty()
             || placing.recovered.all().any(|unit| unit.code.pieces.iter().any(recovered))
@@ -238,10 +240,13 @@ fn lost_functions(placing: &Placing<'_, '_>) -> HashSet<(NameId, u64)> {
         placing.names.of_origin(placing.recovered.units.origin_of(unit, origin))
     };
     for (id, unit) in placing.recovered.numbered() {
+        // A local name may be that of functions in many files, a removed function (garbage-collected) has no code, and a part
+        // has the name of its function.
         for erased in
             unit.records.erased.iter().filter(|erased| erased.external && !erased.removed && !erased.part)
         {
             let name = name_of(id, erased.origin);
+            // `decision` takes a mangled name for a function of its own without this evidence.
             if !is_mangled(placing.names.text(name)) {
                 found.insert((name, erased.size));
             }
@@ -272,6 +277,7 @@ fn is_uncovered(placing: &Placing<'_, '_>, symbols: &Symbols<'_>) -> bool {
     let mut ends = covered.into_iter().peekable();
     let mut end = ImageAddr(0);
     for symbol in symbols.iter() {
+        // `end` is the latest end of all ranges that begin at or before the symbol, since ranges may overlap.
         while let Some(range) = ends.next_if(|range| range.start <= symbol.start) {
             end = end.max(range.end);
         }
@@ -298,6 +304,8 @@ fn differ(here: &[CodeSymbol<'_>]) -> bool {
         let mangled = is_mangled(first.name) && is_mangled(symbol.name);
         first.of_another_object(symbol) || (mangled && relation(first.name, symbol.name) == Relation::Other)
     };
+    // Compared with the first alone: the input chooses the number of symbols at an address, and all pairs would take quadratic
+    // time.
     rest.iter().any(|symbol| first.shares(symbol) && other(symbol))
 }
 
@@ -340,6 +348,8 @@ fn sequences(placing: &Placing<'_, '_>) -> (Sequences, HashSet<AddressRange>) {
         for lines in lines_without_function(unit) {
             let range = lines.range();
             if !described[&range] {
+                // One sequence without a function is code that `-g1` does not describe. Two with one range are two functions
+                // with the same code.
                 if !once.insert(range) {
                     several.insert(range);
                 }

@@ -37,7 +37,10 @@ impl<'s, 'f> InlineCopies<'s, 'f> {
         let id = functions[piece.function.index()].origin;
         let origin = placing.names.origin(id);
         let has_place = origin.file.is_some() || origin.line > 0;
+        // clang at `-g1` writes no `DW_AT_decl_line`. With a place of declaration `shared_range` decides, and a recovered
+        // function was folded: it is no copy.
         let rows = piece.rows().filter(|_| !has_place && piece.how == How::LiveRange)?;
+        // With more symbols the DIEs stay functions of their own. That makes the group larger and no answer wrong.
         let symbols = Some(self.at_start).filter(|symbols| symbols.len() <= MAX_DEFINITIONS);
         let has_one_symbol = || {
             let name = PlainName::new(placing.names.text(origin.name));
@@ -47,6 +50,7 @@ impl<'s, 'f> InlineCopies<'s, 'f> {
         };
         let known =
             self.of_origin.entry(id).or_insert_with(|| has_one_symbol().map(|_| Vec::new())).as_mut()?;
+        // A unit describes a function once: two DIEs of one unit with equal lines are two functions.
         let is_same =
             |(_, other): &&(_, Rows)| other.unit != rows.unit && placing.have_same_lines(*other, rows);
         let same = known.iter().find(is_same).map(|(function, _)| *function);

@@ -32,6 +32,8 @@ pub(crate) fn name_plain<'f>(
     functions: &mut [Function],
     diagnostics: &mut Diagnostics,
 ) -> Vec<Vec<NameId>> {
+    // Overloads of one plain name become neighbours, and among them the variants of one name (`C1`, `C2`). The key is cached,
+    // since it may take a demangler.
     mangled.sort_by_cached_key(|symbol| (own_name(symbol.name), symbol.name));
     if mangled.is_empty() {
         return Vec::new();
@@ -53,6 +55,7 @@ pub(crate) fn name_plain<'f>(
     names.sort_unstable();
     for name in names {
         let functions = of_name.remove(&name).unwrap_or_default();
+        // A DIE has the template arguments (`tf<int>`), and the plain name in a mangled symbol has none.
         plain.entry(plain_base(placing.names.text(name)).to_vec()).or_default().extend(functions);
     }
     let mut left = Vec::new();
@@ -159,6 +162,7 @@ fn may_enclose(placing: &mut Placing<'_, '_>, function: &Function, name: Name<'_
     let enclosing = enclosing(name[0].name).unwrap_or_default();
     let mut known = enclosing.iter().filter_map(|name| placing.names.find(name));
     let known = known.find(|name| placing.names.is_described(*name));
+    // An enclosing function that no unit describes rules no unit out.
     known.is_none_or(|name| placing.recovered.units.describes(&placing.names, source.unit, name))
 }
 
@@ -173,6 +177,7 @@ fn fitting(
 ) -> Vec<usize> {
     let own = placing.names.of_origin(function.origin);
     let own = call_spelling(placing.names.text(own));
+    // A name that the demangler cannot read may have any template arguments.
     let has_text = |at: usize| texts[at].as_ref().is_none_or(|text| text.contains(&own));
     let mut fitting: Vec<usize> =
         (0..names.len()).filter(|&at| has_text(at) && may_enclose(placing, function, names[at])).collect();
@@ -180,6 +185,8 @@ fn fitting(
         && let Some(source) = function.source
     {
         let unit = &*placing.recovered.unit(source.unit).head.file_name;
+        // A file symbol precedes only the local symbols of its file (System V ABI, symbol table), so it does not show whose a
+        // global symbol is.
         let of_file = |symbol: &&CodeSymbol<'_>| {
             !symbol.local || symbol.file.is_empty() || base_name(symbol.file) == unit
         };
@@ -198,6 +205,7 @@ pub(crate) fn sole(symbols: &[&CodeSymbol<'_>], may_be: impl Fn(&CodeSymbol<'_>)
     if of.iter().any(|&at| is_mangled(symbols[at].name)) {
         of.retain(|&at| is_mangled(symbols[at].name));
         let first = symbols[of[0]].name;
+        // In both directions: `relation` takes `f.cold` for a clone of `f`, but not `f` for one of `f.cold`.
         let related = |name| {
             [relation(first, name), relation(name, first)].iter().any(|found| *found != Relation::Other)
         };

@@ -80,6 +80,8 @@ pub(crate) fn place<'f>(
     );
     let (claims, merging) =
         claims::build(&mut placing, subprograms, &symbols, &folding, machine, diagnostics);
+    // Names that were compared lie all over the string sections. Their pages are not needed again soon, and the next lists
+    // would be added to them at the peak of memory.
     image.release_pages();
     // Whether a function is the only one with its code depends on the groups of the whole program: on whether anything was folded or
     // merged in it. So this comes after all claims.
@@ -105,11 +107,13 @@ pub(crate) fn place<'f>(
         });
     }
     let has_forgotten_callers = folding.may_hide_functions();
+    // `pieces` needs neither, and in a large program both are among the largest lists.
     drop((symbols, folding));
     image.release_pages();
     let (cut, used) = pieces::cut(&mut placing, claims, nameless, diagnostics);
     let Placing { names, .. } = placing;
     let Recovered { code, traces, doubtful_callees, inlines, .. } = recovered;
+    // Millions of small lists take a while to free: a second thread does it while this one makes the tables of names.
     let (NameTables { texts, files, origins, index }, ()) =
         rayon::join(|| names.into_tables(), || drop((used, traces)));
     let pieces::Cut { pieces, groups, mut functions, numbers } = cut;
@@ -135,6 +139,8 @@ pub(crate) fn place<'f>(
 fn by_die(code: &[UnitCode<'_>], numbers: &[Option<FuncId>]) -> Vec<Vec<(DieOffset, FuncId)>> {
     let mut rest = numbers;
     let of_unit = code.iter().map(|unit| {
+        // `subprograms::by_address` numbered the functions of all units first, unit by unit. Functions of symbols come after
+        // them and stay in `rest`.
         let (own, later) = rest.split_at(unit.functions.len());
         rest = later;
         let functions = unit.functions.iter().zip(own);

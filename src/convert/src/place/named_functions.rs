@@ -49,11 +49,14 @@ impl NamedFunctions {
         self.entries.push((name, function));
         let first = match self.entries.len() {
             0..=FEW => return,
+            // With this name the table of hashes begins, so it gets the names before it, too.
             len if len == FEW + 1 => 0,
             len => len - 1,
         };
         for index in first..self.entries.len() {
             let name = names.text(self.entries[index].0);
+            // A mangled symbol is looked up by the plain name in it, which has no template arguments: `tf` for the DIE
+            // `tf<int>`.
             let base = plain_base(name);
             let base = (base.len() < name.len()).then(|| hash_of(base));
             for hash in [Some(hash_of(name)), variant_hash(name), base].into_iter().flatten() {
@@ -80,6 +83,7 @@ impl NamedFunctions {
         let few = self.entries.len() <= FEW;
         if fits(Relation::Same) {
             let is_same = |entry: &&(NameId, FuncId)| match id {
+                // Names are interned: equal bytes have one id.
                 Some(id) => entry.0 == id,
                 None => names.text(entry.0) == symbol,
             };
@@ -144,6 +148,8 @@ fn variant_hash(name: &[u8]) -> Option<u64> {
     }
     // gcc's ABI began an argument pack with `I` before its version 6, and since then with `J`, as the Itanium ABI says.
     let mut blank: Vec<u8> = name.iter().map(|byte| if *byte == b'J' { b'I' } else { *byte }).collect();
+    // `_Z` and a letter come before the first digit of a kind. A digit of an identifier (`3fC1`) is replaced too, which only
+    // adds candidates: `relation` compares each in full.
     for at in 3..blank.len() {
         // `CI1` and `CI2` are inheriting constructors.
         let kind = if name[at - 1] == b'I' { name[at - 2] } else { name[at - 1] };

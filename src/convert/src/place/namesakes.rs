@@ -41,6 +41,7 @@ impl Namesakes {
         first: FuncId,
         functions: &[Function],
     ) -> FuncId {
+        // Without a file the symbol shows no owner. Global symbols have none (System V ABI, `STT_FILE`).
         if self.of_files.is_empty() || !symbol.local || symbol.file.is_empty() {
             return first;
         }

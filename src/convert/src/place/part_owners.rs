@@ -65,6 +65,7 @@ impl<'f> PartRange<'f> {
                         && is_named(placing, &functions[member.function.index()], symbol)
                 })
             };
+            // If a function begins here too, a suffix alone proves nothing: `g.isra.0` may be that function.
             no_entry || names_a_part(symbol) || (has_suffix(symbol.name) && of_one_here())
         };
         let symbols = at_start.iter().take(MAX_PARTS).filter(|symbol| symbol.function).filter(of_part);
@@ -137,9 +138,11 @@ impl<'f> PartRange<'f> {
         for symbol in &self.symbols {
             let before = of_name.entry(symbol.name).or_default();
             let explains = |member: &&Member| is_named(placing, &functions[member.function.index()], symbol);
+            // The n-th symbol of a name needs an n-th member of it.
             if part.members.iter().take(MAX_PARTS_NAMED).filter(explains).nth(*before).is_none() {
                 unexplained.push(*symbol);
             }
+            // A linker that cannot fold puts the code of one object here, so a repeated name adds no function.
             *before += usize::from(folding.may_fold());
         }
         unexplained
@@ -201,7 +204,9 @@ impl<'f> PartRange<'f> {
                 };
                 self.symbols.iter().find(clone)
             };
+            // The part of the clone (`f.isra.0.cold`) comes before a part of the plain function (`f.cold`).
             let own = of(placing.names.of_function(function)).or_else(|| of(origin));
+            // clang's label of a part (`f.__part.1`) has no type and is no name of a function.
             if let Some(symbol) = own.filter(|symbol| symbol.typed) {
                 member.symbol = Some(placing.names.add(symbol.name));
             }
@@ -262,6 +267,7 @@ impl EntryFunctions {
             of_part.filter_map(|function| self.of.get(function)).filter(|&&list| entries.insert(list));
         let of_entries = lists.flat_map(|&list| &self.by_name_alone[list as usize]);
         for &member in of_entries.filter(|member| seen.insert(member.function)) {
+            // The input chooses both the members at an entry and the members of the part, and each pair is compared.
             if !left.spend(part.members.len().min(MAX_PARTS_NAMED)) {
                 return false;
             }

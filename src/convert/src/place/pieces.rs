@@ -45,6 +45,8 @@ struct Nodes {
 
 impl Nodes {
     fn get(&self, node: u32) -> Node {
+        // The lists follow each other as in [`cut`]: bare lines, labels, symbols, subprograms. Node 0 is code that no range
+        // covers.
         let mut at = node as usize;
         if at == 0 {
             return Node::Nothing;
@@ -118,6 +120,7 @@ pub(crate) fn cut(
     };
     cutter.hidden(&segments, diagnostics);
     for (index, segment) in segments.iter().enumerate() {
+        // The last segment is the uncovered code after all ranges, which makes no piece: its end does not matter.
         let end = segments.get(index + 1).map_or(segment.start, |next| next.start);
         cutter.segment(placing, *segment, ImageAddr(end), diagnostics);
     }
@@ -145,6 +148,7 @@ pub(crate) fn cut(
 /// Moves each function to its number, in place, and drops the functions without one. The list keeps its memory. The
 /// others have the numbers below `numbered`.
 fn reorder(functions: &mut Vec<Function>, numbers: &[Option<FuncId>], numbered: u32) {
+    // Functions without a number get the places after the numbered ones: `to` is a permutation, so each cycle of swaps ends.
     let mut free = numbered..;
     let mut to: Vec<u32> =
         numbers.iter().map(|number| number.map_or_else(|| free.next().unwrap_or(0), |id| id.0)).collect();
@@ -208,6 +212,8 @@ impl Sweep {
             }
             self.next += 1;
         }
+        // The address only rises, so a range that ended never covers again. One that ended under a later range is popped when
+        // it is on top.
         while let Some(&last) = self.open.last() {
             if bare[last.index].end > address {
                 return Some(bare[last.index]);
@@ -282,6 +288,7 @@ impl Cutter {
                         format!("{:#x}..{:#x} is cut to {start:#x}..{end:#x}", claim.start, claim.end)
                     });
                 }
+                // Given back below: an inner range may cut the claim into several segments.
                 let members = std::mem::take(&mut claim.members);
                 self.piece(start, end, skip, &members, None);
                 self.claims.dies[index].members = members;
@@ -293,6 +300,7 @@ impl Cutter {
     fn symbol_pieces(&mut self, start: ImageAddr, end: ImageAddr, pick: impl Fn(&mut Claims) -> &mut Claim) {
         let claim = pick(&mut self.claims);
         let (origin, members) = (claim.start, std::mem::take(&mut claim.members));
+        // For several members `doubt` says that the lines here are not those of all of them (`symbol_ranges`).
         let has_own_lines = members.len() == 1 || claim.doubt.is_none();
         let mut at = start;
         while at < end {
@@ -342,6 +350,7 @@ impl Cutter {
                 return;
             }
         }
+        // Functions without a name differ in nothing that an answer shows, so all such code shares one.
         let function = match self.nameless[usize::from(bare.partial)] {
             Some(function) => function,
             None => {
@@ -380,6 +389,7 @@ impl Cutter {
             match self.members_left.checked_sub(members.len()) {
                 Some(left) => self.members_left = left,
                 None => {
+                    // No piece is better than one with some of the members: the reader would take the others for ruled out.
                     self.left_out += 1;
                     return;
                 }

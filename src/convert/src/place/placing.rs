@@ -16,6 +16,7 @@ pub(crate) struct Placing<'r, 'f> {
 impl Placing<'_, '_> {
     /// By unit: whether the symbol table has any of its functions by name, at any address.
     pub(crate) fn units_with_symbols(&self, symbols: &Symbols<'_>) -> Vec<bool> {
+        // Symbols are sorted by address, not by name. One pass marks their names, and no function needs a search among them.
         let mut has_symbol = vec![false; self.names.len()];
         for symbol in symbols.iter() {
             if let Some(name) = self.names.find(symbol.name) {

@@ -108,6 +108,7 @@ pub(crate) fn share(
         let (function, name) = (piece.function, piece.name);
         let same = SameFunction::of(placing, piece, functions, may_fold);
         let of_name = seen.get(&same).map_or(&[][..], |of_name| of_name);
+        // Called for every piece, since it remembers the first description for the units that come later.
         let copy = copies.known(placing, piece, functions).map(|first| (first, false));
         if let Some((first, is_capped)) = known_definition(placing, piece, functions, of_name).or(copy) {
             // gold drops the local symbols of functions that it folds. So the one symbol of the name does not exclude another instance of
@@ -171,6 +172,8 @@ fn known_definition(
             let other = Definition { unit: source.unit, origin: other.origin };
             placing.recovered.units.are_apart_there(&placing.names, other, own)
         };
+        // The linker erases the line sequence of a discarded COMDAT copy. So two definitions both have lines here, and a copy
+        // has none.
         let both = *has_rows && piece.rows().is_some();
         let apart =
             placing.names.are_apart(other.origin, origin) || (both && other.source.is_some_and(there));
@@ -184,6 +187,7 @@ fn known_definition(
 
 /// Joins a second part of a function with the member that the function has at this range.
 fn join_part(placing: &Placing<'_, '_>, piece: &DiePiece, member: Option<&mut Member>) {
+    // Nothing is joined if the first part is no member of its own, since the function counts as an alias of another.
     if let Some(member) = member
         && let (Some(own), Some(rows)) = (piece.rows(), member.rows)
         && !placing.have_same_lines(rows, own)

@@ -69,6 +69,7 @@ pub(crate) fn by_address(placing: &Placing<'_, '_>) -> (Vec<Function>, Vec<DiePi
             }
         }
     }
+    // All fields take part and no two places are equal, so the order does not depend on the algorithm.
     places.sort_unstable();
     let die_piece = |RangePlace { start, unit: id, function: index, piece }: RangePlace| {
         let unit = recovered.unit(id);
@@ -84,6 +85,7 @@ pub(crate) fn by_address(placing: &Placing<'_, '_>) -> (Vec<Function>, Vec<DiePi
             how: found.how,
             rows: found.rows,
             unit: id,
+            // `read` puts the range with the entry first, wherever it is in `DW_AT_ranges` (DWARF 5 2.18).
             entry: piece == function.pieces.start,
         }
     };
@@ -108,6 +110,7 @@ pub(crate) fn settled<'f>(
 ) -> Vec<bool> {
     let task = |first: usize| {
         let some = first..pieces.len().min(first + PIECES_AT_ONCE);
+        // Pieces and symbols are by address: a task searches once and then walks both lists.
         let mut symbols = symbols.starting_from(pieces[first].start);
         let is_settled = |at: usize| {
             let piece = &pieces[at];
@@ -131,6 +134,7 @@ pub(crate) fn settled<'f>(
             let beside = [at.checked_sub(1), Some(at + 1)].into_iter().flatten();
             let mut others = beside.filter_map(|at| pieces.get(at));
             named
+                // `part_owners` compares the symbols of parts, and a recovered address is evidence of folding.
                 && piece.entry
                 && piece.how == How::LiveRange
                 && others.all(|other| other.range() != piece.range())

@@ -22,8 +22,10 @@ pub(crate) fn surplus<'f>(
     members: &[Member],
     functions: &[Function],
 ) -> Vec<(&'f [u8], usize)> {
+    // Only a sized function symbol shows that it is of the whole range: a label may be of its first instruction.
     let whole = || at_start.iter().filter(|s| s.function && s.sized && !s.indirect && s.end == end);
     let mut files = folded_without_symbol(placing, folding, whole(), members, functions);
+    // Nearly every address has one or a few different names: these need no map.
     if files.is_empty() && all_differ(whole()) {
         return Vec::new();
     }
@@ -54,6 +56,7 @@ pub(crate) fn surplus<'f>(
     // If no function here has the name, `aliases` has decided that its symbols are aliases.
     several.retain_mut(|(name, count)| {
         let have = have.get(*name).copied().unwrap_or(0);
+        // There may be fewer symbols than functions: gold drops symbols of functions that it folds.
         *count = count.saturating_sub(have);
         have > 0 && *count > 0
     });

@@ -60,6 +60,7 @@ pub(crate) fn symbol_claim<'f>(
     let base = base.unwrap_or(*first);
     for symbol in at_address {
         let name = placing.names.add(symbol.name);
+        // A clone is not explained: gcc gives `f.isra.0` code of its own, so it may have been folded with `f`.
         let same = |relation| matches!(relation, Relation::Same | Relation::Variant);
         let explained = known.best(&placing.names, symbol.name, None, same);
         if is_own_function_without_die(folding, placing, symbol, first, &base, explained.is_some()) {
@@ -78,6 +79,7 @@ pub(crate) fn symbol_claim<'f>(
     }
     known.report(first.start, diagnostics);
     let mut doubt = None;
+    // The lines of a single name need no owner: `pieces` gives it the lines that cover the code.
     if members.len() > 1 {
         let owners = LineOwners { placing, symbols, folding, named_by: &named_by };
         let lines = owners.lines(first);
@@ -136,6 +138,7 @@ impl LineOwners<'_, '_, '_> {
         let mut twice = vec![false; rows.len()];
         for (unit, lines) in sequences {
             let told = self.told(*unit, &files);
+            // gcc and clang write no directory into `STT_FILE`, so two units `a/util.c` and `b/util.c` cannot be distinguished.
             let of_file = sequences.iter().filter(|other| self.file(other.0) == self.file(*unit)).count();
             let mut own = (0..told.len()).filter(|&index| told[index] == Some(true));
             match (own.next(), own.next()) {

@@ -86,6 +86,7 @@ impl<'f> Machine<'_, 'f> {
             Some(Processor::X86 { .. }) => {
                 let Some(bytes) = self.bytes(code) else { return };
                 let counting = x86::scan::jumps(bytes, code.start, jumps);
+                // Like short jumps, these count only if a function begins at their target.
                 jumps.short.extend(counting);
             }
             Some(_) => self.add_jumps_of_runs(code, &mut jumps.targets),
@@ -109,6 +110,7 @@ impl<'f> Machine<'_, 'f> {
             let counting = x86::scan::jumps(self.bytes(code)?, code.start, &mut jumps);
             jumps.short.extend(counting);
             jumps.short.retain(|&target| is_entry(target));
+            // Bytes that are no jump seldom lead into code of the program.
             jumps.targets.retain(|&target| self.is_code(target));
             // Most functions have no such jump and need no decoding.
             if !jumps.indirect && jumps.short.is_empty() && jumps.targets.is_empty() {
@@ -125,6 +127,7 @@ impl<'f> Machine<'_, 'f> {
                 let first = |table: ImageAddr, size: u8| self.word_at(table, size);
                 jumps.judge(found, code, first, |slot| self.is_slot(slot));
             }
+            // Not all bytes are instructions, so nothing shows that an indirect jump is that of a `switch`.
             None if matches!(self.processor, Some(Processor::X86 { .. })) => jumps.anywhere = jumps.indirect,
             None => return None,
         }
@@ -191,6 +194,7 @@ impl<'f> Machine<'_, 'f> {
             Processor::X86 { wide } => {
                 let bytes =
                     |len: u64| self.bytes(AddressRange::new(return_addr.checked_sub(len)?, return_addr));
+                // Near the start of a section there are less than seven bytes. Then the call cannot be of the longer form.
                 x86::call_before(bytes(5)?, bytes(7), return_addr.0, wide)
             }
             _ => self.call_of_run(return_addr),
@@ -265,12 +269,14 @@ impl<'f> Machine<'_, 'f> {
 /// True for a type of relocation that calls have.
 fn is_call(machine: u16, kind: u32) -> bool {
     match machine {
+        // Before version 2.31, GNU as gave a direct call `R_X86_64_PC32` where it now gives `R_X86_64_PLT32`.
         EM_X86_64 => matches!(
             kind,
             R_X86_64_PC32 | R_X86_64_PLT32 | R_X86_64_GOTPCREL | R_X86_64_GOTPCRELX | R_X86_64_REX_GOTPCRELX
         ),
         EM_386 => matches!(kind, R_386_PC32 | R_386_PLT32),
         EM_AARCH64 => kind == R_AARCH64_CALL26,
+        // `R_ARM_JUMP24` is the type of `B` and of a conditional `BL` (ELF for the Arm Architecture). `return_of_call` tells them apart.
         EM_ARM => matches!(kind, R_ARM_PC24 | R_ARM_THM_CALL | R_ARM_CALL | R_ARM_JUMP24),
         EM_RISCV => {
             matches!(kind, R_RISCV_JAL | R_RISCV_CALL | R_RISCV_CALL_PLT | R_RISCV_RVC_JUMP)

@@ -159,6 +159,7 @@ fn code_symbol<'f>(
         start,
         end: match symbol.size {
             0 => section.range.end,
+            // A damaged size may be any number. Code does not go on past its section.
             size => start.saturating_add(size).min(section.range.end),
         },
         // clang's parts have a size and no type (`f.__part.1`).
@@ -167,6 +168,7 @@ fn code_symbol<'f>(
         indirect: symbol.kind == SymbolKind::Indirect,
         sized: symbol.size > 0,
         local: symbol.binding == Binding::Local,
+        // A function of the program may have such a name too, but then it has a type or a size.
         of_linker: !typed && symbol.size == 0 && is_of_linker(symbol.name, sections),
         file: symbol
             .file
@@ -184,12 +186,14 @@ fn set_ends<'f>(image: &Image<'f>, sorted: &mut [CodeSymbol<'f>], diagnostics: &
     // Any number of symbols may begin at one address: the data behind it is looked up once.
     let mut asked = (AddressRange::of(ImageAddr(0), 0), None);
     let mut next = ImageAddr(u64::MAX);
+    // Backwards, so that the next higher start is known. All symbols of one address share it.
     for i in (0..sorted.len()).rev() {
         if i + 1 < sorted.len() && sorted[i + 1].start > sorted[i].start {
             next = sorted[i + 1].start;
         }
         let symbol = &mut sorted[i];
         if !symbol.sized {
+            // `symbol.end` is the end of the section so far, which bounds the last symbol in it.
             symbol.end = next.min(symbol.end);
             if asked.0 != symbol.range() {
                 asked = (symbol.range(), data_after(&marks, symbol.range()));
@@ -251,6 +255,7 @@ fn is_of_linker(name: &[u8], sections: &HashSet<&[u8]>) -> bool {
 /// which are large.
 fn sorted_by_start<T: Copy>(list: &[T], start: impl Fn(&T) -> ImageAddr) -> Vec<T> {
     let mut places: Vec<(ImageAddr, u32)> = list.iter().map(start).zip(0..).collect();
+    // Each entry has its own index, so no two are equal, and the order is always the same.
     places.sort_unstable();
     places.into_iter().map(|(_, at)| list[at as usize]).collect()
 }

@@ -26,6 +26,8 @@ impl CodeSections {
             .map(|s| s.range)
             .filter(|r| r.start < r.end)
             .collect();
+        // `section` looks only at the last range that begins at or before an address, so the ranges must be disjoint.
+        // Sections may overlap in a damaged file.
         ranges.sort();
         let mut merged: Vec<AddressRange> = Vec::with_capacity(ranges.len());
         for range in ranges {

@@ -37,12 +37,16 @@ pub(crate) fn read_unwind(image: &Image<'_>, diagnostics: &mut Diagnostics) -> U
     let most = sections.iter().map(|section| section.bytes.len()).sum::<usize>() * ROWS_A_BYTE;
     let mut end = 0;
     for (fde, order) in &fdes {
+        // Linkers drop the entries of removed and folded functions from `.eh_frame`. `.debug_frame` is not loaded, so its
+        // entries stay there with a tombstone in place of the address.
         let Some(limit) = executable_end(image, fde) else {
             diagnostics.add(Kind::DeadFrame, fde.offset, || {
                 format!("call frame entry for {:#x}, which is in no executable section", fde.start)
             });
             continue;
         };
+        // Each address has one row. `.eh_frame` and `.debug_frame` may both describe a function; the entry that came
+        // first keeps all of its range, and a later one only what is after it.
         let from = fde.start.max(end);
         let to = fde.start.saturating_add(fde.len).min(limit);
         if fde.start < end {
@@ -89,6 +93,8 @@ fn sections<'f>(image: &Image<'f>) -> Vec<FrameSection<'f>> {
     });
     let debug = image.debug.get(DebugSection::Frame);
     let mut found: Vec<_> = eh.map(|(start, bytes)| section(bytes, true, start)).into_iter().collect();
+    // Addresses in `.debug_frame` are absolute (DWARF 5 6.4.1), so the address of the section does not matter. Those in
+    // `.eh_frame` mostly count from the place of the field.
     found.extend((!debug.is_empty()).then(|| section(debug, false, 0)));
     found
 }
@@ -136,10 +142,13 @@ impl Reader {
         let mut foreign = false;
         let walked =
             section.each_row::<REGISTERS, REMEMBERED>(fde, &mut |row: &Row<'_, REGISTERS>, row_end| {
+                // The rows outside of `range` are executed too, since each row takes over the rules of the row before it.
+                // Only their storing is left out.
                 let start = row.start.max(range.start);
                 if row_end <= start || start >= range.end {
                     return;
                 }
+                // Rule 0 ends the unwinding here. Any rule that is only nearly right would lead to a wrong caller.
                 let rule = self.rule(row, fde).unwrap_or_else(|| {
                     foreign = true;
                     0
@@ -154,6 +163,8 @@ impl Reader {
             });
         if let Err(error) = walked {
             diagnostics.add(Kind::BadFrameRows, error.entry, || error.to_string());
+            // An entry is kept as a whole or not at all: its damage may have begun before the instruction at which the
+            // reader saw it.
             self.rows.rows.truncate(begun);
         } else if foreign {
             diagnostics.add(Kind::UnheldFrame, fde.offset, || {
@@ -161,6 +172,8 @@ impl Reader {
                     .to_owned()
             });
         }
+        // The entry still covers its range, so a row must begin here. Else the last row of the entry before would hold
+        // for this code.
         if self.rows.rows.len() == begun {
             self.rows.rows.push(UnwindRow { start: range.start, rule: 0, first: true });
         }
@@ -204,6 +217,8 @@ fn intern(known: &mut HashMap<Vec<u8>, u32>, all: &mut Vec<Vec<u8>>, bytes: &[u8
 /// Encodes the places in which a row's registers are saved.
 fn saves(row: &Row<'_, REGISTERS>, fde: &Fde<'_>) -> Vec<u8> {
     let mut rules: Vec<(u64, Rule<'_>)> = row.rules().collect();
+    // The order of the instructions means nothing. In order of the registers, equal rules have equal bytes and are stored
+    // once.
     rules.sort_by_key(|(register, _)| *register);
     let mut out = Vec::new();
     put(&mut out, (rules.len() as u64) << 1 | u64::from(fde.is_signal()));

@@ -98,6 +98,7 @@ fn read_with<'f, E: Endianity>(
 ) -> Diagnostics {
     let mut diagnostics = Diagnostics::default();
     let space = Space::new(image, endian, split.files, &mut diagnostics);
+    // Reading all headers mapped pages all over the section. The units map them again one by one.
     split.files.release(image.debug.get(DebugSection::Info));
     let code = CodeSections::new(image);
     let sections = [DebugSection::Dcall, DebugSection::Vcall].map(|section| image.debug.get(section));
@@ -109,6 +110,7 @@ fn read_with<'f, E: Endianity>(
         UnitWalk::Functions => {
             call_tables::read(sections, image.arch.big_endian, &code, is_unit, &mut diagnostics)
         }
+        // The first reading gave the slots to `taker` and counted the damage of the tables.
         UnitWalk::Classes(_) | UnitWalk::ClassesAt(_) => CallTables::default(),
     };
     taker.take_slots(&tables.slots);
@@ -142,6 +144,8 @@ fn read_with<'f, E: Endianity>(
         let memory = Mutex::default();
         let task = UnitTask { memory: &memory, ..task };
         loop {
+            // Threads take units one at a time: units differ in size by orders of magnitude, so equal parts would not
+            // take equal time.
             let index = next.fetch_add(1, Ordering::Relaxed);
             // Reading classes keeps more in memory than reading functions.
             let units =
@@ -161,6 +165,8 @@ fn read_with<'f, E: Endianity>(
     rayon::scope(|scope| (0..rayon::current_num_threads()).for_each(|_| scope.spawn(|_| worker())));
     give_back();
     if let Some(package) = &split.package {
+        // Each unit of the package released its own parts (`split::in_package`). The parts that units share, such as
+        // abbreviations, are released here.
         for section in [Info, Abbrev, Line, Ranges, RngLists, Str, StrOffsets] {
             split.files.release(package.debug.get(section));
         }

@@ -95,6 +95,8 @@ impl Shared {
         let lines = dwarf.debug_line.reader().len() as u64;
         let allowed = lines.saturating_mul(LINE_RUNS).max(LINE_FLOOR);
         let units = headers.len().max(1) as u64;
+        // All units together can then run at most `LONG` times the bytes of `.debug_line` in short programs, or the floor
+        // if that is more. So short programs need not be counted.
         let short = (lines.saturating_mul(LONG).max(allowed)) / units;
         Shared { tables, short, allowed, past_budget: OnceLock::new() }
     }
@@ -148,6 +150,7 @@ impl Shared {
     /// The table at an offset, if several units name it, and the offset of its end.
     fn named(&self, section: &[u8], offset: usize) -> (Option<&SharedTable>, usize) {
         let index = self.tables.partition_point(|table| table.offset < offset);
+        // Compilers end each table with a 0 before the next one begins. Only a hostile or damaged table is cut by this.
         let end = self.tables.get(index + 1).map_or(section.len(), |next| next.offset.min(section.len()));
         (self.tables.get(index).filter(|table| table.offset == offset && table.users > 1), end)
     }
@@ -162,9 +165,11 @@ impl Shared {
         index: usize,
         at: usize,
     ) -> Result<(), PastBudget> {
+        // If no length can be read, parsing the header fails as well and reports the damage.
         if program_len(dwarf, at).is_none_or(|len| len <= self.short) {
             return Ok(());
         }
+        // Computed for all units at once: which units are past the limit must not depend on the thread that asks first.
         let past_budget = self.past_budget.get_or_init(|| self.past_budget(dwarf, headers, files));
         match past_budget.get(index) {
             Some(true) => Err(PastBudget { at: at as u64, allowed: self.allowed }),
@@ -205,6 +210,8 @@ impl Shared {
         let (section, offset) = (dwarf.debug_abbrev.reader().slice(), header.debug_abbrev_offset().0);
         let mut unused = AbbreviationTable::default();
         let root = match self.named(section, offset) {
+            // A shared table is parsed anyhow. In a table of one unit the root's declaration often comes first, and then
+            // the search ends at once.
             (Some(_), _) => self.abbreviations(dwarf, header, &mut unused).ok()?.get(code).ok()?,
             (None, end) => abbreviations::find(&section[..end], offset, code)?,
         };
@@ -229,6 +236,7 @@ fn program_len<E: Endianity>(dwarf: &Dwarf<'_, E>, at: usize) -> Option<u64> {
     let mut section = *dwarf.debug_line.reader();
     section.skip(at).ok()?;
     let (len, _) = section.read_initial_length().ok()?;
+    // A damaged length may exceed the section, but no more than the section can be run.
     Some(len.min(section.len()) as u64)
 }
 
@@ -243,6 +251,7 @@ pub(crate) fn root_code<'f, E: Endianity>(
     let mut input = header.range_from(root..)?;
     let len = input.len();
     let mut code = input.read_uleb128()?;
+    // gimli skips null entries before the root too, so both find the same root.
     while code == 0 {
         if input.is_empty() {
             return Err(gimli::Error::MissingUnitDie);

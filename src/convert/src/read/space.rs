@@ -120,6 +120,8 @@ impl<'f, E: Endianity> Info<'f, E> {
         let start = |index: usize| offset_of(&self.headers[index]) as usize;
         let len = self.headers[index].length_including_self();
         let bytes = self.dwarf.debug_info.reader().slice();
+        // Not the group directly before `index`: other threads may still read its units, and would have to map the pages
+        // again.
         let range = match index.checked_sub(2 * GIVEN_BACK) {
             _ if len >= LONG => start(index)..start(index) + len,
             Some(first) if index.is_multiple_of(GIVEN_BACK) => start(first)..start(first + GIVEN_BACK),
@@ -162,17 +164,21 @@ impl<'f, E: Endianity> Info<'f, E> {
         let offset = match value {
             gimli::AttributeValue::DebugStrRef(offset) => offset,
             gimli::AttributeValue::DebugStrOffsetsIndex(index) => {
+                // `wide_strings` does not matter here: only a `.dwo` may have them, and its `texts` are `None`.
                 let (format, base) = (unit.header.format(), unit.str_offsets_base);
                 self.dwarf.debug_str_offsets.get_str_offset(format, base, index).ok()?
             }
             _ => return None,
         };
+        // An offset equal to the length of the section is damage: no zero byte follows it.
         self.texts?.get(offset.0..).filter(|text| !text.is_empty())
     }
 
     /// The index of the unit that contains this section offset.
     pub(crate) fn unit_at(&self, offset: usize) -> Option<usize> {
         let after = self.headers.partition_point(|h| offset_of(h) as usize <= offset);
+        // A unit with a damaged header is not in the list, so the offset may be after the last unit that begins before
+        // it.
         let index = after.checked_sub(1)?;
         let header = &self.headers[index];
         (offset - (offset_of(header) as usize) < header.length_including_self()).then_some(index)
@@ -203,6 +209,8 @@ impl<'f, E: Endianity> Info<'f, E> {
         let parse = || {
             let mut own = AbbreviationTable::default();
             let (mut unit, _) = self.parse(index, self.abbreviations(index, &mut own).ok()?).ok()?;
+            // Other units read entries of this one with gimli's `entries_raw`, which needs gimli's form of the
+            // abbreviations.
             unit.abbreviations = self.parsed_abbreviations(index).ok()?;
             Some(Box::new(unit))
         };
@@ -305,6 +313,8 @@ fn parse<'f, E: Endianity>(
         name: None,
         comp_dir: None,
         low_pc: 0,
+        // A split unit has no base attributes (DWARF 5 3.1.3): its tables of offsets begin after the header of their
+        // section. In the program, the attributes below replace these values.
         str_offsets_base: gimli::DebugStrOffsetsBase::default_for_encoding_and_file(encoding, file_type),
         addr_base: gimli::DebugAddrBase(0),
         loclists_base: gimli::DebugLocListsBase::default_for_encoding_and_file(encoding, file_type),
@@ -356,6 +366,7 @@ pub(crate) fn report_cut_paths<E: Endianity>(
     offset: u64,
     diagnostics: &mut Diagnostics,
 ) {
+    // `string_within` does not say if it cut a text, so a path of exactly the limit counts as cut.
     let is_cut = |path: &Bytes<'_, E>| path.slice().len() >= MAX_ROOT_TEXT;
     for _ in [&unit.name, &unit.comp_dir].into_iter().flatten().filter(|path| is_cut(path)) {
         diagnostics.add(Kind::Cap(Cap::RootPathBytes), offset, || {
@@ -462,6 +473,7 @@ pub(crate) fn load<'f, E: Endianity>(sections: &DebugSections<'f>, endian: E) ->
             Id::DebugStr => DebugSection::Str,
             Id::DebugStrOffsets => DebugSection::StrOffsets,
             Id::DebugTypes => DebugSection::Types,
+            // The other sections are macros and indexes such as `.debug_names`, of which this reader uses nothing.
             _ => return Ok(Bytes::new(&[], endian)),
         };
         Ok(Bytes::new(sections.get(section), endian))

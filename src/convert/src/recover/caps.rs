@@ -37,6 +37,7 @@ impl Caps {
 
     /// Cuts the functions and the sequences of one size in a unit.
     pub(crate) fn of_size<F, S>(&self, size: (UnitId, u64), functions: &mut Vec<F>, sequences: &mut Vec<S>) {
+        // The first ones stay, in the order of the unit's lists: the same ones on every run.
         if functions.len() > MAX_TOGETHER {
             self.functions.borrow_mut().insert(size);
             functions.truncate(MAX_TOGETHER);

@@ -39,6 +39,7 @@ pub(crate) fn part<'u, 'f>(
     // Units with a function at the start of one of these sequences, in the order of the program.
     let mut there: HashMap<ImageAddr, Vec<UnitId>> = HashMap::default();
     for (id, unit) in recovered.numbered() {
+        // Without a function that kept its address the unit gives `covered` nothing to split at.
         if !unit.code.pieces.iter().any(|piece| piece.how == How::LiveRange) {
             continue;
         }
@@ -46,6 +47,7 @@ pub(crate) fn part<'u, 'f>(
         for start in starts.chain(unit.traces.bare.iter().map(|lines| lines.start)) {
             if begun.contains(&start) {
                 let of = there.entry(start).or_default();
+                // Ids rise in this loop, so a unit with several functions at one start is the last of the list.
                 if of.last() != Some(&id) {
                     of.push(id);
                 }
@@ -62,6 +64,7 @@ pub(crate) fn part<'u, 'f>(
             let start = lines.start;
             let found =
                 others.iter().take(MAX_UNITS_THERE).filter(|other| **other != id).find_map(|&other| {
+                    // Collected once: the sections of many units may have been folded into those of one.
                     let of_other = standing.entry(other).or_insert_with(|| ranges(recovered.unit(other)));
                     covered(unit, lines, of_other, &steps)
                 });
@@ -76,6 +79,7 @@ pub(crate) fn part<'u, 'f>(
             parted.push((id, of_unit));
         }
     }
+    // Cut only now: every unit is compared with the lines as they were read, so the order of units does not matter.
     for (id, of_unit) in parted {
         cut(&mut recovered.code[id.index()], &mut recovered.traces[id.index()], &of_unit);
     }
@@ -91,6 +95,7 @@ pub(crate) fn part<'u, 'f>(
 fn lines_of<'u>(unit: UnitView<'u, '_>) -> impl Iterator<Item = &'u BareLines> + use<'u> {
     // A unit without erased functions lists such sequences as bare lines.
     let of_unit = if unit.records.erased.is_empty() { &unit.traces.bare } else { &unit.traces.unclaimed };
+    // Bare lines that continue a row begin inside a section, and not at its start.
     of_unit.iter().filter(|lines| !lines.in_doubt && !lines.continues)
 }
 
@@ -102,6 +107,8 @@ fn ranges(unit: UnitView<'_, '_>) -> Vec<Standing> {
     let bare = bare.map(|lines| Standing { range: lines.range(), described: false });
     let mut ranges: Vec<Standing> = live.chain(bare).collect();
     ranges.sort_unstable();
+    // Two functions of one range (aliases, or functions that the compiler merged) are one place to cut at; `covered` refuses
+    // ranges that overlap.
     ranges.dedup();
     ranges
 }
@@ -122,6 +129,8 @@ fn covered(
     let last = last.range.end;
     let whole = first.range.start == start && last <= end && end - last < MAX_PADDING;
     let rows = unit.code.rows_of(lines.rows);
+    // Compilers begin each function with a row of its own. A sequence without a row at the start of a function is not of a
+    // section with that function.
     let begins = |standing: &&Standing| {
         let offset = u32::try_from(standing.range.start - start);
         offset.is_ok_and(|offset| rows.binary_search_by_key(&offset, |row| row.offset).is_ok())
@@ -161,6 +170,7 @@ fn cut(code: &mut UnitCode<'_>, traces: &mut UnitTraces, parted: &[Parted]) {
 fn clip(code: &mut UnitCode<'_>, lines: &BareLines, range: AddressRange) -> BareLines {
     let (from, len) = ((range.start - lines.start) as u32, range.len() as u32);
     let rows = code.rows_of(lines.rows);
+    // `covered` found a row at this offset, so the first row of the part has offset 0, as [`Row::offset`] demands.
     let first = rows.partition_point(|row| row.offset < from);
     let own: Vec<Row> = rows[first..]
         .iter()

@@ -87,6 +87,8 @@ pub(crate) fn find<'u, 'f>(
     let lines = FoldedLines::new(&recovered, &list);
     for CodelessEntry { codeless: id, address } in list {
         let CodelessId { unit, index } = id;
+        // At an address without the entry of a function nothing remains of the merged one: the call may go to a stub in `.plt`
+        // or to a thunk of the linker.
         let Some(here) = here.get(&address) else { continue };
         if here.len() > MAX_HERE {
             diagnostics.add(Kind::Cap(Cap::MergedTogether), address.0, || {
@@ -116,6 +118,7 @@ pub(crate) fn find<'u, 'f>(
             continue;
         };
         let range = AddressRange::of(address, remains.len);
+        // gcc writes neither inlined subroutines nor call sites into a DIE without code, so the function gets lines at most.
         let rows = lines.of(recovered.unit(unit), unit, range);
         let code = &mut recovered.code[unit.index()];
         let (first, scopes) = (code.pieces.len() as u32, code.scopes.len() as u32);
@@ -164,6 +167,7 @@ impl FoldedLines {
     /// may have it.
     fn of(&self, unit: UnitView<'_, '_>, id: UnitId, range: AddressRange) -> RowRange {
         let start = range.start;
+        // An erased function of the unit may have the sequence as well, and no check here could tell the two apart.
         if !unit.records.erased.is_empty()
             || !self.found.contains_key(&id)
             || self.here.get(&(id, start)) != Some(&1)
@@ -186,6 +190,7 @@ fn called(
     recovered: &Recovered<'_, '_>,
     machine: &Machine<'_, '_>,
 ) -> (CodelessAt, Vec<AtomicBool>) {
+    // Threads only set a flag, and it is read after all have ended: their order does not matter.
     let named: Vec<AtomicBool> = (0..names.len()).map(|_| AtomicBool::new(false)).collect();
     let of_unit = |(id, unit): (UnitId, UnitView<'_, '_>)| {
         for callee in unit.records.callees.iter() {
@@ -202,6 +207,7 @@ fn called(
         for call in unit.records.calls.iter().filter(|call| !call.is_tail()) {
             let (Some(return_addr), Some(callee)) = (call.return_addr(), call.callee()) else { continue };
             let callee = unit.records.callees[callee.index()];
+            // An offset in a supplementary file or another unit of a `.dwo` may be equal to that of a DIE here by chance.
             if let Some(&index) = by_die.get(&callee.die).filter(|_| callee.place == CalleePlace::Here)
                 && let Some(target) = machine.call_before(return_addr)
             {
@@ -266,6 +272,8 @@ fn by_declaration(
                     )
                 });
             }
+            // gcc writes the DIE of the instance that it kept as the callee of both, so a call of that DIE may be a call of
+            // the merged instance.
             doubtful.extend(instances.iter().map(|other| other.die));
             let entries =
                 instances.iter().filter_map(|other| unit.code.pieces.get(other.pieces.start as usize));
@@ -307,6 +315,7 @@ fn by_symbol(
         let file = !symbol.local
             || symbol.file.is_empty()
             || *base_name(symbol.file) == *recovered.units.heads[unit.index()].file_name;
+        // A local symbol of this name belongs to a `static` function of another file, if this function is global.
         let fits = file && symbol.local != recovered.records.units[unit.index()].codeless[index].external;
         fits.then_some(CodelessEntry { codeless, address: symbol.start })
     };
@@ -323,6 +332,7 @@ fn here(recovered: &Recovered<'_, '_>, found: &CodelessAt) -> HashMap<ImageAddr,
     let mut here: HashMap<ImageAddr, Vec<CodeHere>> = HashMap::default();
     for (id, unit) in recovered.numbered() {
         for function in unit.code.functions.iter() {
+            // Only entries count: gcc merges whole functions, and no call goes to the start of `f.cold`.
             let Some(entry) = unit.code.pieces.get(function.pieces.start as usize) else { continue };
             if addresses.contains(&entry.start) {
                 let of = here.entry(entry.start).or_default();

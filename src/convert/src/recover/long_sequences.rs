@@ -18,12 +18,14 @@ pub(crate) fn cut<'u, 'f>(mut recovered: Recovered<'u, 'f>) -> Recovered<'u, 'f>
     // By start: the length of the functions that kept their address; 0 if there are several lengths.
     let mut lens: HashMap<ImageAddr, u32> = HashMap::default();
     for piece in code.iter().flat_map(|unit| unit.pieces.iter()).filter(|piece| piece.how == How::LiveRange) {
+        // Two lengths at one address: either function may be the survivor, so the sequence stays whole.
         let len = lens.entry(piece.start).or_insert(piece.len);
         if *len != piece.len {
             *len = 0;
         }
     }
     for (code, traces) in code.iter().zip(traces) {
+        // A sequence in doubt is kept without rows, and without rows nothing shows what follows the function.
         for lines in traces.unclaimed.iter_mut().filter(|lines| !lines.in_doubt) {
             let rows = code.rows_of(lines.rows);
             let Some(&len) = lens.get(&lines.start).filter(|len| 0 < **len && **len < lines.len) else {

@@ -53,12 +53,15 @@ pub(crate) fn recover<'u, 'f>(
     if may_fold {
         // `tombstones` compares sequences with functions of the same range. So a sequence of several functions, or one that is longer
         // than its function, is cut first, and a folded function gets the length of the code that is there.
+        // Whole sections come first: to `long_sequences` the sequence of a folded section is one that is longer than its first
+        // function, and it would lose the rows of the others if all have one line.
         recovered = folded_sections::part(recovered, diagnostics);
         recovered = long_sequences::cut(recovered);
         let first = |code| machine.shortened_until(code);
         recovered.code = relaxation::fit(image.arch.machine, recovered.code, first, diagnostics);
     }
     let (recovered, symbols) = tombstones::recover(names, recovered, symbols, may_fold, diagnostics);
+    // `tombstones` has read the name of each symbol: the pages of the string table need not be in memory any longer.
     image.release_pages();
     let mut recovered = inlines::restore(names, recovered, diagnostics);
     for traces in &mut recovered.traces {

@@ -38,6 +38,7 @@ pub(crate) fn count(
                 });
                 continue;
             }
+            // Only a name that units share: the `static` function of another file is another function, however it is called.
             None if shared && live[name.index()] => Kind::CopyOfLive,
             None if shared && folded[name.index()] => Kind::CopyOfFolded,
             None => Kind::DeadFunction,
@@ -66,6 +67,8 @@ pub(crate) fn add<'u, 'f>(
             let rows = sequence.map_or(RowRange::default(), |index| traces.unclaimed[index].rows);
             let len = range.len().min(MAX_PIECE) as u32;
             let piece = UnitPiece { start: range.start, len, how, rows };
+            // Built when the first function is found: most units have no recovered function, and the table has an entry for
+            // each function.
             let of_die = of_die.get_or_insert_with(|| {
                 functions.iter().enumerate().map(|(index, function)| (function.die, index)).collect()
             });
@@ -96,6 +99,8 @@ pub(crate) fn add<'u, 'f>(
                         external: erased.external,
                         pieces: first..first + 1,
                         scopes: scopes.len() as u32..scopes.len() as u32,
+                        // These have lost their addresses: `inlines` finds the places of the inlined code, and `keys` aligns
+                        // the calls with those of the survivor.
                         lost: erased.lost,
                         calls: erased.calls,
                     });

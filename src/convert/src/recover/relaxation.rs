@@ -42,9 +42,12 @@ pub(crate) fn fit<'f>(
     for UnitCode { functions, pieces, rows, .. } in &mut code {
         for function in functions.iter_mut().filter(|function| function.how != How::LiveRange) {
             for piece in &mut pieces[function.pieces.start as usize..function.pieces.end as usize] {
+                // 0 (several lengths), an equal and a larger length are no evidence that the linker made the code shorter.
                 let len = lens.get(&piece.start).filter(|len| (1..piece.len).contains(*len));
                 let Some(&len) = len else { continue };
                 let start = piece.start;
+                // If the code shows no such instruction, only the first instruction is certain to begin at the same offset in
+                // both versions.
                 let same = first(AddressRange::of(piece.start, len))
                     .map_or(MIN_INSTRUCTION, |at| (at - start) as u32);
                 let own = piece.rows.start as usize..(piece.rows.start + piece.rows.len) as usize;

@@ -47,9 +47,13 @@ impl LiveFunctions {
             for function in unit.code.functions.iter() {
                 let origin = unit.origin_of(function.origin);
                 let name = names.of_origin(origin);
+                // A unit need not write `DW_AT_external` (clang at `-g1` does not), but a mangled name without a local part
+                // shows the same.
                 let shared = function.external || is_program_wide(names.text(name));
                 if shared {
                     definitions.add(name, Definition { unit: id, origin });
+                    // `read` has recovered some functions by now (by `DW_AT_LLVM_stmt_sequence` or a kept relocation): they
+                    // have an address here, and were folded all the same.
                     let set = if function.how == How::LiveRange { &mut live } else { &mut folded };
                     set[name.index()] = true;
                 }
@@ -69,7 +73,9 @@ impl LiveFunctions {
             }
         }
         // Mostly in this order already.
+        // Stable, so that functions of one range stay in the order of the units.
         survivors.sort_by_key(|survivor| survivor.range);
+        // A hash lookup for each symbol and each sequence: a search of the list would take some 20 cache misses.
         let mut ranges = HashMap::with_capacity_and_hasher(survivors.len(), Keyed);
         let mut start = 0;
         for same in survivors.chunk_by(|a, b| a.range == b.range) {
@@ -101,6 +107,8 @@ impl Definitions {
 
     pub(crate) fn add(&mut self, name: NameId, definition: Definition) {
         let first = *self.first[name.index()].get_or_insert(definition);
+        // The copies of a COMDAT function in many units have one origin and count once: the limit is for different
+        // declarations of one name.
         if first.origin != definition.origin {
             let others = self.others.entry(name).or_default();
             if others.len() + 1 < MAX_DEFINITIONS

@@ -62,6 +62,8 @@ pub(crate) fn recover<'u, 'f>(
         rayon::join(|| symbols.numbered(|name| names.find(name)), || LiveFunctions::new(names, &recovered));
     let mut finder = Finder::new(names, &recovered, &symbols, known);
     let mut by_name: ByName = HashMap::default();
+    // Its own sequence is dead, so the linker removed this function: a symbol of its name belongs to a function of another
+    // unit.
     for &at in all.iter().filter(|at| !finder.erased(**at).removed) {
         by_name.entry(finder.name(at)).or_default().push(at);
     }
@@ -157,9 +159,12 @@ impl<'m, 'f> Finder<'m, 'f> {
     /// symbols whose functions have only a part of their name in their DIEs (`g` of `A::g` and `B::g`), if a file has
     /// several of them.
     fn by_symbol(&mut self, by_name: &ByName) -> Vec<PartSymbol<'f>> {
+        // The end of a symbol without a size is a guess, and an `STT_GNU_IFUNC` symbol names the function that its code
+        // resolves, not its code.
         let functions = |symbol: &&CodeSymbol<'_>| symbol.function && symbol.sized && !symbol.indirect;
         let (names, symbols) = (self.names, self.symbols);
         let whole = |symbol: &CodeSymbol<'_>| {
+            // gcc makes `f.isra.0` of `f`, and the DIE of that code has the name `f`.
             let of_whole = || names.find(whole_suffixed(symbol.name)?);
             let known = symbol.name_id.and_then(|name| by_name.get_key_value(&name));
             known.or_else(|| by_name.get_key_value(&of_whole()?))
@@ -195,6 +200,8 @@ impl<'m, 'f> Finder<'m, 'f> {
             let lines = |at: &Erased| self.sequences(at.unit, symbol.range());
             let with_own = |at: &&Erased| self.fits_lines(symbol, **at);
             let with_any = |at: &&Erased| lines(at).next().is_some();
+            // A hostile file may give one name to all functions and all symbols: without the limit each pair of them would be
+            // compared.
             let fitting: Vec<Erased> = erased.iter().take(MAX_TOGETHER).filter(fits).copied().collect();
             let chosen = fitting.iter().find(with_own).or_else(|| fitting.iter().find(with_any));
             let chosen = chosen.or(fitting.first()).copied();
@@ -225,6 +232,7 @@ impl<'m, 'f> Finder<'m, 'f> {
             .filter(|&(at, range)| functions[&(at.unit, range)] == Some(at))
             .collect();
         sure.sort_unstable();
+        // A place that was not compared any more may be a second one for a function that seems to fit one place alone.
         if self.caps.steps.is_short() {
             return false;
         }
@@ -242,6 +250,7 @@ impl<'m, 'f> Finder<'m, 'f> {
     }
 
     fn keep(&mut self, at: Erased, found: FoundAt) {
+        // From now on erased functions of this name in other units count as discarded copies of this one (`is_copy`).
         if self.is_shared(at) {
             let (name, origin) = (self.name(at), self.origin(at));
             self.known.definitions.add(name, Definition { unit: at.unit, origin });
@@ -266,6 +275,7 @@ impl<'m, 'f> Finder<'m, 'f> {
                 || (self.recovered.units.are_apart_there(self.names, other, own) && self.has_lines(at)))
         };
         let (definitions, name) = (&self.known.definitions, self.name(at));
+        // A `static` function is never a copy: no other unit has it.
         if known {
             return false;
         }
@@ -305,6 +315,7 @@ impl<'m, 'f> Finder<'m, 'f> {
             // Linkers erase the sequences of copies that they discard: a copy would take the sequence of a folded function.
             for &at in unit.iter().filter(|at| !self.erased(**at).removed && !self.is_copy(**at)) {
                 let found = self.found.get(&at);
+                // A function whose length was erased too has that of its symbol by now.
                 let len = found.map_or(self.erased(at).size, |found| found.range.len());
                 if found.is_none_or(|found| found.sequence.is_none())
                     && let Some(here) = by_len.get_mut(&len)
@@ -340,6 +351,8 @@ impl<'m, 'f> Finder<'m, 'f> {
         }
         // `pop` then gives the sequences of a kind in their order.
         kinds.iter_mut().for_each(|kind| kind.reverse());
+        // Collected once for each address: thousands of functions may share a range, and each pair of function and sequence
+        // compares with them.
         let mut owners: HashMap<ImageAddr, Option<Owners>> = HashMap::default();
         for kind in &kinds {
             let lines = &unclaimed[kind[0]];
@@ -359,6 +372,7 @@ impl<'m, 'f> Finder<'m, 'f> {
                 }
             }
         }
+        // `Fit::sequence` counts kinds, and a kind of three sequences may go to three functions.
         let mut room: Vec<usize> = kinds.iter().map(Vec::len).collect();
         let pairs = pair(fits, &mut room, &self.caps.steps);
         let mut paired = vec![false; functions.len()];
@@ -448,6 +462,7 @@ impl<'m, 'f> Finder<'m, 'f> {
     /// The unassigned sequences of a unit that cover a range.
     fn sequences(&self, unit: UnitId, range: AddressRange) -> impl Iterator<Item = usize> {
         let unclaimed = &self.recovered.traces[unit.index()].unclaimed;
+        // The list is sorted by start: `read` makes it so, and `folded_sections` sorts it again after a cut.
         let first = unclaimed.partition_point(|lines| lines.start < range.start);
         let at_start = unclaimed[first..]
             .iter()
@@ -519,6 +534,7 @@ impl<'m, 'f> Finder<'m, 'f> {
             && erased.part == self.is_of_part(symbol, at)
             && !self.found.contains_key(&at)
             && self.binding_fits(symbol, at)
+            // Last, since it visits every function of the range.
             && self.folded_here(symbol, at)
     }
 
@@ -556,11 +572,13 @@ impl<'m, 'f> Finder<'m, 'f> {
         let unit = self.recovered.unit(at.unit);
         let origin = self.names.origin(self.origin(at));
         let inlined = self.erased(at).lost.scopes.start as usize..self.erased(at).lost.scopes.end as usize;
+        // clang leaves out the declaration at `-g1`: there the line of the first inlined call is used in its place.
         let inlined = unit.traces.lost[inlined].first();
         let call = inlined.map(|scope| self.recovered.units.edges[unit.edge_of(scope.edge).index()]);
         let call = call.map(|call| (call.file, call.line));
         let is_bare_thunk = !self.erased(at).lost.any() && is_thunk(self.names.text(self.name(at)));
         let place = SourcePlace::of(is_bare_thunk, (origin.file, origin.line), call);
+        // Charged by the rows before they are read: every function of a size is compared with every sequence of that size.
         if place == SourcePlace::Unknown || !self.caps.steps.spend(lines.rows.len as usize + 1) {
             return None;
         }

@@ -197,11 +197,13 @@ impl Report {
         let mut counted = vec![false; program.functions.len()];
         for piece in &program.pieces {
             let Owner::Function(function) = piece.owner else { continue };
+            // A function with several pieces (`f.cold`) has one reason, and counts once.
             if std::mem::replace(&mut counted[function.index()], true) {
                 continue;
             }
             match program.functions[function.index()].reason {
                 None => decided.unique += 1,
+                // Codes begin at 1: 0 is `unique` in the file (schema, FUNCTIONS).
                 Some(reason) => decided.likely[reason.code() as usize - 1] += 1,
             }
         }

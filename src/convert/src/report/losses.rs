@@ -170,6 +170,7 @@ impl Report {
         add(WarningKind::LostSections, count, format!("{count} {what}, the first: {first}"));
         let (count, first) = noted(&self.notes, |kind| kind == OpenDiagnosticKind::NoCode);
         add(WarningKind::NoCode, count, format!("no code, so answers are less sure: {first}"));
+        // An object file has no build id: the linker writes it.
         if self.is_linked && self.build_id.is_empty() {
             let message =
                 "no build id, so nothing proves that a symbol file belongs to it (link with --build-id)";

@@ -127,6 +127,7 @@ impl ConversionRecord {
     pub fn decode(section: &[u8]) -> Result<ConversionRecord, RecordError> {
         let frame = zstd::stream::read::Decoder::new(section).map_err(|_| RecordError::Frame)?;
         let mut bytes = Vec::new();
+        // A few bytes of a zstd frame may decompress to gigabytes. One byte more than the limit shows that there are more.
         frame.take(MAX_RECORD as u64 + 1).read_to_end(&mut bytes).map_err(|_| RecordError::Frame)?;
         if bytes.len() > MAX_RECORD {
             return Err(RecordError::TooLong);
@@ -148,6 +149,7 @@ impl ConversionRecord {
     /// The record with the keys of `schema/report.md`.
     pub fn to_json(&self) -> Value {
         let mut json = serde_json::to_value(self).unwrap_or_default();
+        // bincode codes fields without names, so the record has all of them. JSON leaves out a key without a value.
         leave_out_nulls(&mut json["decided"]);
         if let Value::Object(kinds) = &mut json["diagnostics"] {
             kinds.values_mut().for_each(leave_out_nulls);

@@ -13,6 +13,7 @@ impl Report {
     /// the folders of the program and of the files that belong to it.
     pub fn record(&self) -> ConversionRecord {
         let case = |(kind, seen): (Kind, &Seen)| {
+            // The same program gives the same bytes in any folder, so a path of this machine is left out.
             let example = kind.portable_example(seen).map(str::to_owned);
             let case = RecordedCase { count: seen.count, first: SectionOffset(seen.first), example };
             (kind.name().to_owned(), case)
@@ -64,6 +65,7 @@ impl Report {
             inlines_by_rows: decided.inlines.by_rows,
             inlines_by_twin: decided.inlines.by_twin,
             inlines_lost: decided.inlines.lost,
+            // Few programs have a map: only those built with `-fbasic-block-address-map`.
             basic_blocks: (counts.bytes > 0).then_some(blocks),
         }
     }

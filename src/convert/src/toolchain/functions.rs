@@ -95,6 +95,7 @@ pub(crate) fn is_rust(name: &[u8]) -> bool {
     // `17h` and 16 hexadecimal digits: the hash at the end of a name in rustc's legacy mangling
     // (`_ZN4main17h0123456789abcdefE`).
     let legacy = |hash: &[u8; 19]| hash.starts_with(b"17h") && hash[3..].iter().all(u8::is_ascii_hexdigit);
+    // `_R` begins the v0 mangling (Rust RFC 2603).
     name.starts_with(b"_R") || (name.starts_with(b"_ZN") && hash().is_some_and(|(_, hash)| legacy(hash)))
 }
 
@@ -140,6 +141,7 @@ const ADDED_LETTERS: [bool; 256] = first_letters(&[ADDED, ADDED_PREFIXES, REGIST
 
 const fn first_letters(lists: &[&[&[u8]]]) -> [bool; 256] {
     let mut letters = [false; 256];
+    // A `for` loop cannot be evaluated in a const function.
     let mut list = 0;
     while list < lists.len() {
         let mut word = 0;
@@ -155,6 +157,7 @@ const fn first_letters(lists: &[&[&[u8]]]) -> [bool; 256] {
 /// True for a name that C reserves for compilers and libraries, and for a name with a suffix: the function may be one
 /// that no source of the program describes.
 pub(crate) fn is_reserved(name: &[u8]) -> bool {
+    // C 7.1.3 reserves names with an underscore at the start, at file scope.
     name.starts_with(b"_") || whole_name(name) != name
 }
 

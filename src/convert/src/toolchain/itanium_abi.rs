@@ -87,6 +87,7 @@ pub(crate) fn is_tls_wrapper(name: &[u8]) -> bool {
 
 /// True for the mangled name of a member of an unnamed namespace.
 pub(crate) fn is_unnamed(name: &[u8]) -> bool {
+    // At any place: the namespace may be nested in another, or be in a template argument.
     memchr::memmem::find(name, UNNAMED_NAMESPACE).is_some()
 }
 

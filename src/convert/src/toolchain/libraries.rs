@@ -32,6 +32,7 @@ pub(crate) fn are_library_names(one: &[u8], other: &[u8]) -> bool {
     let is_reserved = |name: &[u8]| matches!(name, [b'_', b'_' | b'A'..=b'Z', ..]);
     let word = |mut name| {
         loop {
+            // glibc adds several prefixes to one name: `_IO_new_fclose` loses `_`, then `IO_`, then `new_`.
             let shorter = <[u8]>::strip_prefix(name, b"_");
             let shorter =
                 shorter.or_else(|| LIBRARY_PREFIXES.iter().find_map(|prefix| name.strip_prefix(*prefix)));

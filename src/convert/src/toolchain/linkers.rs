@@ -49,6 +49,7 @@ fn names(comment: &[u8], linker: &[u8]) -> bool {
 
 /// True if the section `.comment` has a name of some linker.
 pub(crate) fn names_linker(comment: &[u8]) -> bool {
+    // In any part of a word: `armlink`, `Linker`.
     comment.windows(OTHER.len()).any(|word| word.eq_ignore_ascii_case(OTHER))
 }
 
@@ -64,11 +65,13 @@ pub(crate) fn is_macho_header(name: &[u8]) -> bool {
 
 /// True for a section of stubs in an ELF file.
 pub(crate) fn has_elf_stubs(section: &[u8]) -> bool {
+    // By the beginning, since `.plt.got` and `.plt.sec` hold stubs too.
     STUBS.iter().any(|stubs| section.starts_with(stubs))
 }
 
 /// True for a section of stubs in an ELF or Mach-O file.
 pub(crate) fn has_stubs(section: &[u8]) -> bool {
+    // An image names a section of Mach-O with its segment: `__TEXT,__stubs`.
     let contains = |stubs: &&[u8]| memchr::memmem::find(section, stubs).is_some();
     STUBS.iter().chain(MACHO_STUBS).any(contains)
 }
@@ -80,5 +83,7 @@ pub(crate) fn has_slots(section: &str) -> bool {
 
 /// The section whose start or end a symbol of this name marks, if a linker made the symbol.
 pub(crate) fn bounded_section(name: &[u8]) -> Option<&[u8]> {
+    // GNU ld and lld define `__start_X` only for a section `X`. A program may have a function of such a name, so callers
+    // check that there is the section.
     SECTION_BOUNDS.iter().find_map(|prefix| name.strip_prefix(*prefix))
 }

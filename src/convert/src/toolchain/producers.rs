@@ -54,6 +54,7 @@ fn asks_to_merge(producer: &[u8]) -> bool {
     let mut continued = false;
     producer.split(|byte| *byte == b' ').any(|word| {
         let backslashes = word.iter().rev().take_while(|byte| **byte == b'\\').count();
+        // The parts of a word with spaces are no options: `-DTEXT=a\ -fmerge-functions` defines a macro.
         let is_whole = !std::mem::replace(&mut continued, backslashes % 2 == 1) && !continued;
         let mut options = word.strip_prefix(LINKER_OPTIONS).unwrap_or(word).split(|byte| *byte == b',');
         is_whole && options.any(option_asks_to_merge)
@@ -64,11 +65,13 @@ fn option_asks_to_merge(option: &[u8]) -> bool {
     // LLVM's options may begin with two dashes.
     let has_two_dashes = |option: &[u8]| option.strip_prefix(b"-").is_some_and(|rest| rest.starts_with(b"-"));
     let of_llvm = if has_two_dashes(option) { &option[1..] } else { option };
+    // Both options may have two dashes: `--plugin-opt=--enable-merge-functions`.
     let of_llvm = LLVM_OPTION.iter().find_map(|prefix| of_llvm.strip_prefix(*prefix)).unwrap_or(of_llvm);
     let of_llvm = if has_two_dashes(of_llvm) { &of_llvm[1..] } else { of_llvm };
     option == MERGES
         || of_llvm
             .strip_prefix(LLVM_MERGES)
+            // Without a value a Boolean option of LLVM is on.
             .is_some_and(|value| value.is_empty() || (value.starts_with(b"=") && !NO.contains(&value)))
 }
 

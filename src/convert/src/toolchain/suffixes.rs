@@ -71,6 +71,7 @@ pub(crate) fn names_part(symbol: &[u8]) -> bool {
 
 /// True for a name with a suffix after a dot: the name of a clone or a part.
 pub(crate) fn has_suffix(symbol: &[u8]) -> bool {
+    // A dot at the start belongs to the name of a section or to a local label (`.L1`).
     dots(symbol).find(|dot| *dot > 0).is_some_and(|dot| dot + 1 < symbol.len())
 }
 
@@ -127,6 +128,7 @@ pub(crate) fn is_stub_of_mold(symbol: &[u8]) -> bool {
 
 /// The name of an ELF symbol without its version.
 pub(crate) fn without_version(name: &[u8]) -> &[u8] {
+    // A name that begins with `@` stays whole, since nothing would be left of it.
     memchr::memchr(VERSION, name).filter(|at| *at > 0).map_or(name, |at| &name[..at])
 }
 

@@ -103,6 +103,7 @@ pub struct TooMuch {
 /// The steps that a part of the conversion may still take. Several callers may share it. Once it refuses a request, it refuses all
 /// later ones, however small, so that the same work is left out on every run.
 pub(crate) struct Budget {
+    // Not atomics: if threads shared a budget, the time would decide whose work is left out.
     left: Cell<u64>,
     short: Cell<bool>,
 }

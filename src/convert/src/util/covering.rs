@@ -47,6 +47,7 @@ impl LatestEnds {
             if let Some(at) = (start..until).rev().find(|&at| end(level, at) > place) {
                 break at;
             }
+            // This block begins with the first range, so all ranges before the place were compared.
             if start == 0 {
                 return None;
             }

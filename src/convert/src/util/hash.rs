@@ -40,6 +40,7 @@ impl BuildHasher for Keyed {
 /// The hash of a name, or of other bytes.
 #[inline]
 pub(crate) fn hash_of(bytes: &[u8]) -> u64 {
+    // Not `Hash` of the slice, which adds the length: these hashes are compared only with each other.
     let mut hasher = Keyed.build_hasher();
     hasher.write(bytes);
     hasher.finish()

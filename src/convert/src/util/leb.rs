@@ -21,6 +21,8 @@ pub(crate) fn unsigned(bytes: &[u8]) -> Result<(u64, usize), Problem> {
     let (mut value, mut shift) = (0u64, 0u32);
     for (index, &byte) in bytes.iter().take(MAX_LEN).enumerate() {
         let low = u64::from(byte & 0x7f);
+        // From bit 64 on there is only padding: `checked_shl` gives `None` there, and 0 is the only value that passes the next
+        // check.
         let part = low.checked_shl(shift).unwrap_or(0);
         // Bits were lost: the number has more than 64. Padding is 0 and fits wherever it is.
         if part.checked_shr(shift).unwrap_or(0) != low {
@@ -49,6 +51,8 @@ pub(crate) fn signed(bytes: &[u8]) -> Result<(i64, usize), Problem> {
         }
         shift += 7;
         if byte < 0x80 {
+            // Extends the sign from the highest bit of the last byte (DWARF 5 7.6); with 64 bits or more it is in its place
+            // already.
             let unused = 64u32.saturating_sub(shift);
             return Ok(((value << unused).cast_signed() >> unused, index + 1));
         }

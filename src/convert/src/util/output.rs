@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 /// that matters.
 pub fn write_whole(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
     let path = &output_file(path)?;
+    // The folder of the output, not of temporary files: `rename` does not work across file systems.
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut options = File::options();
     options.read(true).write(true).create_new(true);
@@ -30,6 +31,7 @@ pub fn write_whole(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>)
     let made = tempfile::Builder::new().prefix(".fsym-").make_in(folder, open);
     let mut file = made.map_err(|error| system_error.map_or(error, io::Error::from_raw_os_error))?;
     write(file.as_file_mut())?;
+    // A reader sees the old file or the whole new one. After an error `file` is dropped, which removes it.
     file.persist(path).map_err(|error| error.error)?;
     Ok(())
 }
@@ -72,6 +74,7 @@ pub fn replaceable(path: &Path, magic: &[u8], kind: &str) -> io::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(error),
     };
+    // An empty file holds nothing that could be lost (`mktemp` makes one).
     if head.is_empty() || head == magic {
         return Ok(());
     }

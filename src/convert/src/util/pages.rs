@@ -82,6 +82,7 @@ impl ReadWindows {
         // Of a long list a caller may use little, for each function of a unit again.
         let new = windows.take(most / 2).filter(|window| {
             let (word, bit) = (&self.read[window % BITS / 64], 1 << (window % 64));
+            // If two threads set a bit at once, `fetch_or` shows only one of them that it was clear: a window counts once.
             word.load(Ordering::Relaxed) & bit == 0 && word.fetch_or(bit, Ordering::Relaxed) & bit == 0
         });
         let new = new.count();
@@ -90,6 +91,7 @@ impl ReadWindows {
 
     /// The pages were released.
     pub(crate) fn clear(&self) {
+        // A thread may count a window at the same time. Then pages are released a little later, which changes no answer.
         self.count.store(0, Ordering::Relaxed);
         self.read.iter().for_each(|word| word.store(0, Ordering::Relaxed));
     }
@@ -125,6 +127,7 @@ fn page_bytes() -> Option<u64> {
     /// `AT_PAGESZ`
     const PAGE_BYTES: usize = 6;
     let words = std::fs::read("/proc/self/auxv").ok()?;
+    // Pairs of a type and a value, each a word of this process (System V ABI, auxiliary vector).
     let words: Vec<usize> = words.as_chunks().0.iter().map(|word| usize::from_ne_bytes(*word)).collect();
     words.chunks_exact(2).find(|pair| pair[0] == PAGE_BYTES).map(|pair| pair[1] as u64)
 }

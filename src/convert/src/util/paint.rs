@@ -86,6 +86,7 @@ impl Painter {
             while self.active.peek().is_some_and(|active| active.end <= at) {
                 self.active.pop();
             }
+            // Each turn moves `at` on: ranges that begin at or before it were pushed, and the range on top ends after it.
             let start = ranges.get(next).map(|range| range.start);
             match self.active.peek() {
                 Some(&OpenRange { node, end }) => {

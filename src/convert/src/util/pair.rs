@@ -131,6 +131,8 @@ pub(crate) fn pair(mut fits: Vec<Fit>, room: &mut [usize], steps: &Budget) -> Ve
         }
         let sure = |fit: &&Fit| {
             let sequence = sequences[&fit.sequence];
+            // `room` is the number of equal sequences: if more functions are nearest than there are sequences, nothing says
+            // which function has none.
             let all = agree[&fit.sequence] == sequence.count && sequence.count as usize <= room[fit.sequence];
             let nearest = fit.distance == functions[&fit.function].distance;
             (mutual(fit) && all) || (nearest && sequence.fits == 1 && alone[&fit.function] == 1)

@@ -55,6 +55,7 @@ impl ScratchFile {
             None => tempfile::tempfile()?,
         };
         fill(&mut file, bytes)?;
+        // One mapping for each part: a mapping that grew would move the lists that are in it.
         let part = self.parts.push_get(Box::new(map_writable(&file, bytes)?));
         Ok(ScratchPart { part, used: 0, _lists: PhantomData })
     }

@@ -112,6 +112,7 @@ impl<'f, T> SpillVec<'f, T> {
     where
         T: Send + Sync,
     {
+        // A part without elements would only be one more to search.
         if !self.own.is_empty() {
             let moved = part.put(std::mem::take(&mut self.own));
             match self.scratch.replace(scratch) {

@@ -53,6 +53,8 @@ pub(crate) fn is_same_path(one: &[u8], other: &[u8]) -> bool {
 
 /// The components of a path, with `.`, `..` and empty ones resolved.
 fn components(path: &[u8]) -> Vec<&[u8]> {
+    // By text alone: these are folders of the machine that built the program, so there is no file system to ask about symbolic
+    // links.
     let mut kept: Vec<&[u8]> = Vec::new();
     for component in path.split(|byte| *byte == b'/') {
         match component {

@@ -71,6 +71,7 @@ fn context<'f>(image: &Image<'f>, debug: &open::DebugSections<'f>) -> Result<Con
     }
     let mut units = dwarf.units();
     while let Ok(Some(header)) = units.next() {
+        // `addr2line` decides by itself what it makes of damage: only the depth must be known before it runs.
         let Ok(unit) = dwarf.unit(header) else { continue };
         let Ok(mut entries) = unit.entries_raw(None) else { continue };
         while !entries.is_empty() {
@@ -111,6 +112,8 @@ fn compare(
             if address < 16 && !image.zero_is_code {
                 continue;
             }
+            // `addr2line` refuses a whole unit with a damaged entry, of which the converter keeps what comes before the
+            // damage.
             let Ok(expected) = ask(context, address) else { continue };
             mismatches.asked += 1;
             let found = found.at(address, &mut frames)?;

@@ -47,6 +47,7 @@ impl<'a, 'f> Expected<'a, 'f> {
         let pieces = &self.program.pieces;
         let offset_in = |piece: &Piece| address.checked_sub(piece.start.0);
         let len = |piece: &Piece| u64::from(piece.body) + u64::from(piece.pad);
+        // Addresses rise from call to call and pieces are sorted: one pass over the pieces for all addresses.
         while pieces.get(self.next).and_then(|piece| Some(offset_in(piece)? >= len(piece))) == Some(true) {
             self.next += 1;
         }
@@ -105,6 +106,7 @@ impl<'a, 'f> Expected<'a, 'f> {
         let map = &self.program.maps[rows.unit.index()];
         let at = offset + u64::from(rows.skip);
         let all = self.rows(rows);
+        // The first row has offset 0, so at least one row is at or before `at`.
         let row = all[all.partition_point(|row| u64::from(row.offset) <= at) - 1];
         let scopes: &[Scope] = match function.source {
             Some(source) => {
@@ -115,6 +117,7 @@ impl<'a, 'f> Expected<'a, 'f> {
         };
         let mut path = Vec::new();
         let mut node = row.scope;
+        // Ends: the number of a parent is less than that of its node ([`Scope::parent`]).
         while node > 0 {
             let scope = scopes[node as usize - 1];
             path.push(self.program.edges[map.edges[scope.edge.index()].index()]);

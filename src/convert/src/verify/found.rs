@@ -113,6 +113,7 @@ struct StringTable {
 
 impl StringTable {
     fn of(names: &Names<'_>, section: SectionId) -> Result<Self, Error> {
+        // Decoded once: the same names are compared at thousands of addresses.
         let mut strings = Self { bytes: Vec::new(), ends: vec![0] };
         for id in 0..names.len() {
             let damage = Error { section, what: What::Name, offset: id.into() };

@@ -59,6 +59,7 @@ pub fn verify_against(fsym: &Path, program: &Path, options: &Options) -> Result<
         let damaged = |problem: String| ConvertError::Fsym { path: fsym.to_owned(), problem };
         let bytes = files.map(fsym)?;
         let file = SymbolFile::open(bytes).map_err(|error| damaged(error.to_string()))?;
+        // Before anything is compared: damage would appear as thousands of wrong answers.
         file.verify().map_err(|error| damaged(error.to_string()))?;
         let options = Options {
             columns: file.header().features & features::COLUMNS != 0,
@@ -68,6 +69,7 @@ pub fn verify_against(fsym: &Path, program: &Path, options: &Options) -> Result<
         let open_options = options.open();
         let (loaded, _) = load(&files, ProgramSource::Path(program), &options, &open_options, &NoProgress)?;
         let program = loaded.placed.program;
+        // The encoder stored these names, so the model must have them too.
         let program = if options.readable_names { renamed(program) } else { program };
         compare(fsym, &file, &loaded.image, &program).map_err(|error| damaged(error.to_string()))
     })?
@@ -101,6 +103,7 @@ fn compare(
     cuts.dedup();
     for (at, &first) in cuts.iter().enumerate() {
         let last = cuts.get(at + 1).map_or(u64::MAX, |next| next - 1);
+        // The cuts of the program are among these, so the answer of the model is the same at `first` and at `last`.
         let ours = expected.at(first);
         for address in [first, last].into_iter().take(1 + usize::from(first != last)) {
             mismatches.asked += 1;

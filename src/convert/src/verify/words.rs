@@ -79,6 +79,7 @@ fn member_difference(expected: &MemberWords<'_>, found: &MemberWords<'_>) -> Opt
     let (ours, theirs) = (&expected.frames, &found.frames);
     if ours != theirs {
         let detailed = |frame: &FrameWords<'_>| (frame.start_file.to_owned(), frame.start_line);
+        // Declarations are shown only if they differ: they would double the length of each line.
         let declared = ours.iter().map(detailed).ne(theirs.iter().map(detailed));
         return Some(format!("expected {}, found {}", frames(ours, declared), frames(theirs, declared)));
     }

@@ -21,6 +21,8 @@ struct CodeWriter {
 
 impl CodeWriter {
     fn push(&mut self, code: Code) {
+        // Fewer than 32 bits wait here, and a code has at most [`MAX_CODE`](foldsym_format::names::MAX_CODE): 64 bits have
+        // room for both.
         self.pending = self.pending << code.length | u64::from(code.bits);
         self.count += u32::from(code.length);
         if self.count >= 32 {
@@ -55,6 +57,7 @@ pub(super) fn write_blocks(keeps: &[u32], suffixes: &[u32], codes: &[Code]) -> (
                 *size += u32::from(code.length);
             }
         }
+        // The codes of a block end at a byte, so that each block begins at one, and a reader finds it by a byte offset.
         bits.end();
         let mut fields = BitWriter::new(&mut blocks);
         RowWidths::plan(keeps, sizes).write(keeps, sizes, &mut fields);

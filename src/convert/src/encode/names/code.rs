@@ -19,6 +19,7 @@ pub(super) fn canonical(tokens: &[u32], lengths: &[u8]) -> Vec<Code> {
         if length == 0 {
             break;
         }
+        // Codes of one length are consecutive numbers, so the file stores only how many codes each length has.
         bits <<= length - before;
         codes[symbol as usize] = Code { bits, length };
         bits += 1;
@@ -63,6 +64,7 @@ fn huffman_depths(order: &[u32], counts: &[u32]) -> Vec<u32> {
         weights.push(weight);
     }
     let mut depths = vec![0u32; 2 * leaves - 1];
+    // A parent is made after its children and has a higher number. The root is the last node, at depth 0.
     for node in (0..2 * leaves - 2).rev() {
         depths[node] = depths[parents[node]] + 1;
     }

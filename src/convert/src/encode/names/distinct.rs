@@ -17,6 +17,7 @@ impl KeyTable {
     /// The number of `key`; a new key gets the next number.
     #[inline(always)]
     pub(super) fn number(&mut self, key: u64) -> u32 {
+        // Without slots the mask is all ones, and `get` finds no slot at any place: the first key is added.
         let mask = self.slots.len().wrapping_sub(1);
         let mut at = hash(key) as usize & mask;
         while let Some(&number @ 1..) = self.slots.get(at) {
@@ -33,6 +34,8 @@ impl KeyTable {
         self.keys.push(key);
         let number = self.keys.len() as u32;
         if self.keys.len() * 2 > self.slots.len() {
+            // A half of the slots is free before, and seven eighths after: growth is rare, and the search always meets a free
+            // slot.
             self.slots = vec![0; (self.slots.len() * 4).max(1024)];
             (1..number).for_each(|number| self.place(number));
         }

@@ -83,6 +83,7 @@ pub(super) fn lex<'n>(count: usize, name: impl Fn(usize) -> &'n [u8], block: usi
             cuts.pop();
         }
         let head = i % block == 0;
+        // A head keeps nothing of the name before. Words that the two share are not cut again, but are written again.
         if head {
             cuts.iter().for_each(|cut| symbols.push(cut.1));
         }
@@ -113,6 +114,7 @@ fn shared_prefix(a: &[u8], b: &[u8]) -> usize {
     let (mut wide_a, mut wide_b) = (a[..most].chunks_exact(8), b[..most].chunks_exact(8));
     let mut at = 0;
     for (x, y) in wide_a.by_ref().zip(wide_b.by_ref()) {
+        // Little-endian on any machine: the lowest bit that differs is then in the first byte that differs.
         let differ = u64::from_le_bytes(x.try_into().unwrap()) ^ u64::from_le_bytes(y.try_into().unwrap());
         if differ != 0 {
             return at + differ.trailing_zeros() as usize / 8;
@@ -129,6 +131,7 @@ const UNDERSCORE: u8 = 8;
 
 /// What each byte can be part of: a number, a run of letters, underscores, or the beginning of an identifier.
 static CLASS: [u8; 256] = {
+    // Bytes from 0x80 on are of identifiers in UTF-8, which C++, Rust and Swift allow.
     let mut class = [0; 256];
     let mut byte = 0;
     while byte < 256 {
@@ -161,6 +164,7 @@ fn word_end(name: &[u8], at: usize) -> usize {
     if begins(0, DIGIT) {
         let mut length = 0;
         let mut digits = 0;
+        // No identifier of a four-digit length fits a word ([`MAX_WORD`]), so further digits are a word of their own.
         while digits < 3 && begins(digits, DIGIT) {
             length = length * 10 + usize::from(rest[digits] - b'0');
             digits += 1;
@@ -219,6 +223,7 @@ impl WordTable {
         if let [byte] = *word {
             return byte.into();
         }
+        // The name goes on behind most words, so `short_key` can load 8 bytes at once and mask those that follow the word.
         let short = word.len() < 8;
         let mut key = if short { short_key(&name[at..], word.len()) } else { long_key(word) };
         loop {
@@ -256,6 +261,7 @@ impl WordTable {
             let word = &mut copy[..word.len()];
             word.copy_from_slice(self.word(next));
             let word = &*word;
+            // Only words of names are cut further. A subword is spelled in bytes, so the loop ends after one level.
             let mut end = if next < whole { subword_end(word, 0) } else { word.len() };
             if end == word.len() {
                 word.iter().for_each(|&byte| symbols.push(byte.into()));

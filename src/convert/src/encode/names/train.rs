@@ -186,6 +186,7 @@ impl TrainText {
         let mut pairs = Pairs::default();
         let mut right = END;
         for place in places.iter_mut().rev() {
+            // [`END`] is the largest number: no pair reaches over the end of a suffix.
             if place.symbol.max(right) != END {
                 place.pair = pairs.count(place.symbol, right);
             }
@@ -221,6 +222,7 @@ impl TrainText {
                 if count < bar || joined == MOST_JOINED {
                     break;
                 }
+                // There is one: the last place is an [`END`], whose pair 0 occurs less often than any bar.
                 let next = self.places[from];
                 if count < self.pairs.list[next.pair as usize].count {
                     break;

@@ -16,10 +16,12 @@ impl CallKeyBuilder<'_, '_, '_> {
                 let Some(return_addr) = call.return_addr() else { continue };
                 let found = self.index.callee_at(unit, call.callee(), return_addr);
                 let Some((callee, source)) = found.function() else { continue };
+                // True for most callees, and cheap: the searches by address come after it.
                 if !self.may_lead_into_group[callee.index()] {
                     continue;
                 }
                 let range = self.index.functions.ranges_of(id).last_below(return_addr);
+                // A return address at the end of the range counts: the last call may never return.
                 if range.is_none_or(|range| range.end < return_addr)
                     || self.index.functions.calling_group(return_addr).is_some()
                     || self.index.ambiguous_parts.at(&self.index.functions, id, return_addr)
@@ -36,6 +38,7 @@ impl CallKeyBuilder<'_, '_, '_> {
         for (index, group) in self.index.functions.program.groups.iter().enumerate() {
             let id = GroupId(index as u32);
             let live = group.members.iter().filter(|member| member.how == How::LiveRange);
+            // With gold several members keep their addresses. They have the same code, so any list of their calls serves.
             let remaining =
                 live.map(|member| self.live_calls(id, member.function)).find(|calls| !calls.is_empty());
             let mut found: HashMap<ImageAddr, Vec<(FuncId, FuncId, CallHow)>> = HashMap::default();
@@ -81,6 +84,7 @@ impl CallKeyBuilder<'_, '_, '_> {
                 let calls = &found[&address];
                 let (_, callee, how) = calls[0];
                 let key = |caller, callee, how| CallKey { return_addr: address, caller, callee, how };
+                // If every member calls the same function, the reader need not know the caller, and the file needs one key.
                 if calls.len() == group.members.len()
                     && calls.iter().all(|call| (call.1, call.2) == (callee, how))
                 {
@@ -104,6 +108,7 @@ impl CallKeyBuilder<'_, '_, '_> {
             .iter()
             .filter_map(|call| Some((call.return_addr()?, call.callee())))
             .map(|(address, callee)| (address, self.index.callee_at(unit, callee, address)));
+        // Other parts of the function may be in other groups, or in none.
         here.filter(|&(address, _)| self.index.functions.calling_group(address) == Some(group)).collect()
     }
 }

@@ -47,11 +47,13 @@ impl CallKeyBuilder<'_, '_, '_> {
             group.functions.sort_unstable();
             // A function with several pieces is listed several times.
             group.functions.dedup();
+            // With one member the unit gives nothing to choose from.
             group.functions.len() > 1
         });
         if groups.is_empty() {
             return Vec::new();
         }
+        // Pieces come by address, so the calls of a unit are listed in the order of its code.
         for piece in &program.pieces {
             let Some(unit) = self.unit_alone(piece).filter(|unit| records_none[*unit]) else { continue };
             for call in self.index.functions.machine.direct_calls(piece.code()) {
@@ -90,6 +92,7 @@ fn describes_in_reverse(unit: &UnitCode<'_>) -> bool {
         live.map(|function| (function.die, unit.pieces[function.pieces.start as usize].start)).collect();
     starts.sort_unstable();
     let falls = starts.windows(2).filter(|pair| pair[0].1 > pair[1].1).count();
+    // The linker may have moved some sections (COMDAT copies, `.text.unlikely`), so the majority decides.
     falls * 2 > starts.len().saturating_sub(1)
 }
 

@@ -47,6 +47,7 @@ impl<'i, 'p, 'f> CallKeyBuilder<'i, 'p, 'f> {
     /// True if a call of the function bears on a frame in folded code.
     fn affects_folded_frame(&mut self, callee: FuncId) -> bool {
         let index = self.index;
+        // The cheap checks first: `reach` reads machine code.
         if index.functions.group(callee).is_some() {
             return true;
         }
@@ -65,6 +66,7 @@ impl<'i, 'p, 'f> CallKeyBuilder<'i, 'p, 'f> {
         let needed = how.is_some()
             && self.affects_folded_frame(callee)
             && (!self.index.functions.machine.calls_other_code(return_addr, start)
+                // With `--icf=safe_thunks` lld sends the call to the jump that it left for the folded callee.
                 || self.index.calls_made(return_addr, callee));
         self.counts.into_groups += grouped;
         self.counts.keyed += if needed { grouped } else { 0 };

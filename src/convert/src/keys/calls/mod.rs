@@ -36,6 +36,7 @@ impl CallResults {
         keys.of_single_functions();
         keys.of_groups();
         keys.of_tables();
+        // Last: a relocation replaces the key that a plain name gave.
         keys.of_relocations();
         let guesses = keys.guesses();
         let CallKeyBuilder { mut calls, tails, counts, steps, .. } = keys;
@@ -62,6 +63,7 @@ impl CallResults {
             call.how = CallHow::Unproven;
         }
         listed.sort_unstable();
+        // Only a file with locations of objects (`--locations`) has a use for these calls.
         let unknown_calls = match index.functions.program.code.iter().any(|unit| unit.locations.is_some()) {
             true => indirect::calls(index),
             false => Vec::new(),

@@ -84,6 +84,8 @@ impl CallKeyBuilder<'_, '_, '_> {
         if !self.steps.spend(listed.len() + remaining.len()) {
             return Vec::new();
         }
+        // `of_groups` passes a list that is not empty, with calls in one group. A group has one piece, so the first call shows
+        // it.
         let after = self.index.functions.program.pieces.partition_point(|piece| piece.start < remaining[0].0);
         let Some(piece) = after.checked_sub(1).and_then(|at| self.index.functions.program.pieces.get(at))
         else {
@@ -100,6 +102,8 @@ impl CallKeyBuilder<'_, '_, '_> {
             function,
             keeps_callees: self.index.functions.program.heads[unit].keeps_callees,
         };
+        // An alignment needs lists in the order of the code. gcc's DIEs are in another order, and the survivor's addresses show
+        // whether its own are.
         let ordered = remaining.windows(2).all(|pair| pair[0].0 < pair[1].0);
         if ordered && !lists.keeps_callees {
             let same = |a: Callee, b: Callee| {
@@ -137,6 +141,7 @@ impl CallKeyBuilder<'_, '_, '_> {
         for &callee in erased {
             let Some(target) = self.index.target(callee) else { continue };
             let same = by_target.entry(target).or_default();
+            // `None` once two callees differ, and from then on.
             same.callee = Some(callee).filter(|_| same.erased == 0 || same.callee == Some(callee));
             same.erased += 1;
         }
@@ -157,12 +162,14 @@ impl CallKeyBuilder<'_, '_, '_> {
         let of_target = self.index.target(callee).and_then(|target| lists.by_target.get(&target));
         let counts = of_target.map_or([0; 2], |same| [same.remaining, same.erased]);
         match (self.calls_in_code(lists.here, callee), lists.keeps_callees) {
+            // The call may be in another part of the function.
             (None | Some(0), _) if lists.in_parts => false,
             (Some(calls), _) if lists.in_parts => {
                 counts == [calls; 2] && !self.may_be_in_others(lists, callee)
             }
             // A stub belongs to the callee; a thunk belongs to an address.
             (Some(0), _) if self.index.functions.machine.calls_stub(address) => other == callee,
+            // The code has as many direct calls as each list, so neither list lacks one.
             (Some(calls), _) if calls > 0 => {
                 let straight = self.index.functions.machine.call_before(address);
                 counts == [calls; 2] && straight.map(CallTarget::At) == self.index.target(callee)

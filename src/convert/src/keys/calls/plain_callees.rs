@@ -101,6 +101,7 @@ impl CallKeyBuilder<'_, '_, '_> {
         let Some(plain) = known.plain_name(&self.index.functions) else { return known };
         let target =
             |(_, callee): &(_, Callee)| Some(self.index.functions.starts[callee.function()?.0.index()]);
+        // Both functions have the same code, so the folded function calls the addresses that the survivor calls.
         let mut targets: Vec<ImageAddr> = survivor.iter().filter_map(target).collect();
         targets.sort_unstable();
         targets.dedup();

@@ -40,6 +40,7 @@ impl CallKeyBuilder<'_, '_, '_> {
             let Some(name_id) = index.functions.placed.name_of(call.name) else { continue };
             let Some(Some(callee)) = index.functions.of_name(name_id) else { continue };
             if index.functions.is_plain_alias(name_id, callee)
+                // The symbol of the relocation may be another definition of the name, at another address.
                 || index.functions.starts[callee.index()] != call.callee
                 || plain
                     .get(&call.return_addr)

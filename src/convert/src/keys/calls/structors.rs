@@ -12,6 +12,7 @@ impl Functions<'_, '_> {
         let is_variant = |at: &usize| name[*at] == b'4' && matches!(name[at - 1], b'C' | b'D');
         let mut places = (2..name.len()).filter(is_variant);
         for at in places.by_ref().take(MAX_VARIANTS) {
+            // The complete and the base object variant (Itanium C++ ABI 5.1.4).
             for digit in b'1'..=b'2' {
                 let mut variant = name.to_vec();
                 variant[at] = digit;
@@ -21,6 +22,8 @@ impl Functions<'_, '_> {
                 match (found, known) {
                     (None, Some(function)) => found = Some(Callee::Function(function)),
                     (Some(Callee::Function(first)), Some(second)) if first == second => {}
+                    // `C1` and `C2` are two functions here, or a name has several: the record does not show which one is
+                    // called.
                     _ => return Some(Callee::Unknown),
                 }
             }

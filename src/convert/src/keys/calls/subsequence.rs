@@ -15,6 +15,8 @@ pub(crate) fn embed(left: usize, right: usize, same: impl Fn(usize, usize) -> bo
     let (short, long) = (left.min(right), left.max(right));
     let same = |at: usize, other: usize| if swapped { same(other, at) } else { same(at, other) };
     let (mut first, mut last) = (Vec::with_capacity(short), Vec::with_capacity(short));
+    // There may be exponentially many alignments. `first` takes the earliest partner of each call and `last` the latest, and
+    // every alignment lies between them. Where they agree, all alignments do.
     let mut others = 0..long;
     for at in 0..short {
         let Some(other) = others.find(|&other| same(at, other)) else { return Vec::new() };

@@ -22,10 +22,12 @@ pub(crate) fn units_with_needed_classes<'r>(
         let function = &program.functions[function.index()];
         let own = program.origins[function.origin.index()].name;
         let unit = function.source.map(|source| &records.units[source.unit.index()]);
+        // gcc writes no linkage names for methods of an unnamed namespace, so `nested` does not recognize them.
         let unnamed = unit.is_some_and(|unit| !unit.class_places.unnamed.is_empty());
         unnamed || nested(&program.names[own.index()]).is_some()
     };
     let mut members = program.groups.iter().flat_map(|group| &group.members);
+    // Programs of C and Rust have no symbol `_ZTV...`, and their units need not be read again.
     if !image.symbols.iter().any(is_table) || !members.any(|member| is_method(member.function)) {
         return None;
     }

@@ -113,6 +113,8 @@ pub(crate) fn keys<'u, 'f>(
         long_table: None,
     };
     let mut scan = TableScan { dispatch, overriders: Overriders::default(), vtables: Vec::new(), work: 0 };
+    // In this order: the keys of known classes need what every slot of every table reaches, and the slots that `add_unknown`
+    // first learns for classes without a description.
     scan.read_slots(&ranges);
     scan.add_unknown(image, &tables, diagnostics);
     scan.add_known(&tables, diagnostics);
@@ -195,6 +197,7 @@ impl TableScan<'_, '_, '_> {
         let width = self.dispatch.width;
         for range in ranges.iter().filter(|_| matches!(width, 4 | 8)) {
             self.work += (range.len() / width).min(MAX_WORDS) as usize;
+            // Then `full` stops the later steps too, so no key rests on the tables that were read so far.
             if self.work > MAX_WORK {
                 break;
             }
@@ -313,6 +316,8 @@ impl TableScan<'_, '_, '_> {
             if parts.is_empty() {
                 continue;
             }
+            // All pairs of these classes count, since the searches compare a class with its bases, and so do all pairs of slots
+            // and parts.
             self.work += line.iter().map(|&class| classes.list[class].methods.len()).sum::<usize>()
                 + line.len() * line.len()
                 + slots.len() * parts.len();
@@ -339,6 +344,7 @@ impl TableScan<'_, '_, '_> {
     /// the member that they reach.
     fn add_proven(&mut self, class: usize, line: &[usize], parts: &[TableRange], numbered: bool) {
         let Dispatch { index, classes, members, .. } = self.dispatch;
+        // A method that is not known may be the one that ran, so then no member is proven.
         let lost = index.has_forgotten_callers || classes.is_open(line) || members.lost(classes, line);
         // Each with whether others may have run.
         let related = members.of(line);
@@ -468,6 +474,8 @@ fn tables(image: &Image<'_>, units: &[(u32, &ClassUnit<'_>)], classes: &Classes<
     }
     let mut found: Vec<(ImageAddr, usize)> = Vec::new();
     for (&address, (name, ..)) in &symbols {
+        // The name of a nested class has `N` and `E` around it, and the linkage names of its methods begin with the text
+        // between.
         let nested = name.strip_prefix(b"N").and_then(|name| name.strip_suffix(b"E"));
         if let Some(class) = classes.by_key(nested.unwrap_or(name)) {
             found.push((address, class));

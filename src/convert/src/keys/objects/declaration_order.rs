@@ -22,6 +22,7 @@ impl Dispatch<'_, '_, '_> {
     pub(crate) fn likely_table(&mut self, table: TableRange) -> Option<TableRange> {
         let point = table.point;
         let before = point.checked_sub(self.width)?;
+        // The word before the first function is the address of the type information, or 0 (Itanium C++ ABI 2.5.2).
         if self.is_function(self.words.at(before)) {
             return None;
         }
@@ -62,6 +63,7 @@ impl Dispatch<'_, '_, '_> {
         slot: u16,
         related: &[FuncId],
     ) -> Option<FuncId> {
+        // One of the words means a method that is not known.
         if words.len() > related.len() {
             return None;
         }
@@ -98,6 +100,7 @@ impl Dispatch<'_, '_, '_> {
         }
         methods.sort_unstable();
         let is_whole = methods.len() + overridden == related.len() && methods.len() == words.len();
+        // Two methods that claim one slot have no order.
         let in_order = methods.is_sorted_by(|one, next| one.0 < next.0);
         (is_whole && in_order).then(|| methods[at].1)
     }

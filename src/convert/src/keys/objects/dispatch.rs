@@ -67,6 +67,7 @@ pub(crate) fn parts(
         return Ok(parts);
     }
     parts.push(TableRange { point: address + 2 * width, end });
+    // A table takes at least two words and a function: it begins neither in the first two words nor in the last two.
     for at in 2..(size / width).saturating_sub(2) {
         let place = address + at * width;
         if let Some(Word::Number(above)) = words.at(place)
@@ -107,6 +108,7 @@ pub(crate) fn points(
 ) -> Result<Vec<TableRange>, ClassCap> {
     let mut points: Vec<TableRange> = Vec::new();
     let Some(end) = end_of_words(address, size, width)? else { return Ok(points) };
+    // `end_of_words` made sure of three words.
     for at in 0..size / width - 2 {
         let place = address + at * width;
         let Some(Word::Number(above)) = words.at(place) else { continue };
@@ -185,6 +187,7 @@ impl<'a, 'p, 'f> Dispatch<'a, 'p, 'f> {
         let crowded = if self.classes.lacks_bases(line) { self.crowded(parts) } else { HashSet::default() };
         for &slot in slots.iter().take_while(|&&slot| u64::from(slot) < longest) {
             let Some(direct) = self.direct(class, line, parts, slot, &crowded) else { continue };
+            // Most slots lead into no group, and to follow tail calls is costly.
             if !direct.iter().any(|function| self.may_lead_into_group[function.index()]) {
                 continue;
             }
@@ -243,6 +246,7 @@ impl<'a, 'p, 'f> Dispatch<'a, 'p, 'f> {
             Some(Owner::Function(function)) => Rc::new(self.index.functions.groups(function).collect()),
             Some(Owner::Group(group)) => {
                 let index = self.index;
+                // Any number of words may lead to one group, and its members are visited once.
                 let all = self.run_on.entry(group).or_insert_with(|| {
                     let members = index.functions.program.groups[group.index()].members.iter();
                     let mut groups: Vec<GroupId> =
@@ -301,6 +305,7 @@ impl<'a, 'p, 'f> Dispatch<'a, 'p, 'f> {
 
     /// How many words of a class's tables lead to each group. The tables follow each other, and may overlap.
     pub(crate) fn words_into_groups(&mut self, parts: &[TableRange]) -> HashMap<GroupId, u32> {
+        // Words are counted by owner first: the groups of a large group's members are added once for all its words.
         let mut owners: HashMap<Owner, u32> = HashMap::default();
         let start = parts.iter().map(|part| part.point).min().unwrap_or(ImageAddr(0));
         let end = parts.iter().map(|part| part.end).max().unwrap_or(ImageAddr(0));
@@ -333,6 +338,8 @@ impl<'a, 'p, 'f> Dispatch<'a, 'p, 'f> {
         for at in 0..(size / self.width).min(MAX_WORDS) {
             let word = words.at(address.saturating_add(at * self.width));
             if !self.is_function(word) {
+                // One 0 between functions may be an erased function, or a number before the next table: slots are counted from
+                // both places. A second 0, or any other word that is no function, ends the table.
                 let gap = word == Some(Word::Number(0)) && !begins.is_empty() && !erased;
                 (begins, erased) = (if gap { begins } else { Vec::new() }, gap);
                 continue;
@@ -449,11 +456,13 @@ impl<'a, 'p, 'f> Dispatch<'a, 'p, 'f> {
         let mut found: HashSet<FuncId> = HashSet::default();
         for (number, &TableRange { point, end }) in parts.iter().enumerate() {
             let place = point.checked_add(u64::from(slot) * self.width)?;
+            // This table is shorter, so a call through the slot uses another table of the object.
             if place.checked_add(self.width)? > end {
                 continue;
             }
             let function = match self.words.at(place)? {
                 Word::Object(..) | Word::Unknown => return None,
+                // A call through a word of 0 reaches no function.
                 Word::Number(0) => continue,
                 Word::Named(name) => {
                     self.named(line, name).filter(|function| !self.replaces_of_line(line, *function))?

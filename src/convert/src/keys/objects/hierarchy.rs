@@ -211,6 +211,7 @@ impl<'n> Classes<'n> {
         let known = same.iter().copied().find(|&other| self.list[other].local == of);
         let id = known.unwrap_or(self.list.len());
         self.of_units.insert((unit_index, local), id);
+        // Each unit describes a class with the same members (C++ [basic.def.odr]), so the first description serves.
         if known.is_some() {
             return None;
         }
@@ -268,6 +269,7 @@ impl<'n> Classes<'n> {
     /// Lists the methods by their slots.
     fn number_methods(&mut self) {
         for (at, class) in self.list.iter().enumerate() {
+            // clang writes slot 0 for every virtual destructor, which would contest the method that is there. gcc writes none.
             let methods = class.methods.iter().filter(|method| method.is_virtual && !method.is_destructor());
             for method in methods {
                 let several = |name: &mut Option<&[u8]>| *name = None;
@@ -329,6 +331,7 @@ impl<'n> Classes<'n> {
                 class.extends = info.extends;
             }
         }
+        // The cache was filled with the bases before the type information.
         self.first_bases.get_mut().clear();
         keys.retain(|_, classes| !classes.is_empty());
         self.sort_keys(keys);
@@ -389,6 +392,7 @@ impl<'n> Classes<'n> {
                 if line.len() >= most {
                     return Err(NoLine::TooMany);
                 }
+                // A base may be reached twice. In damaged input bases may form a cycle, which ends here.
                 if base != OPAQUE && !line.contains(&base) {
                     line.push(base);
                 }
@@ -426,6 +430,7 @@ impl<'n> Classes<'n> {
             next += 1;
             for &ClassBase { class, offset } in &self.list[within].bases {
                 let Some(offset) = offset.and_then(|offset| at.checked_add(offset)) else { continue };
+                // A class that is a base twice has two subobjects, so none is skipped, and only the limit ends a cycle of bases.
                 if all.len() >= MAX_SUBOBJECTS {
                     self.many_subobjects.borrow_mut().insert(all[0].class);
                     return Vec::new();
@@ -459,6 +464,7 @@ impl<'n> Classes<'n> {
     /// The base at offset 0 that has a table: the class shares that table.
     fn primary(&self, class: usize) -> Option<usize> {
         let bases = self.list[class].bases.iter();
+        // A class shares the vtable pointer of its primary base, which is at offset 0 (Itanium C++ ABI 2.4).
         let first = bases.filter(|base| base.offset == Some(0)).map(|base| base.class);
         first.filter(|&base| base < OPAQUE).find(|&base| self.is_dynamic(base))
     }
@@ -497,6 +503,7 @@ impl<'n> Classes<'n> {
             return *known;
         }
         let mut bases = self.list[class].bases.iter();
+        // A virtual base may be the primary base if it is nearly empty, so it counts as unknown (Itanium C++ ABI 2.4).
         let is_unknown =
             bases.any(|base| base.offset.is_none() || (base.class >= OPAQUE && base.offset == Some(0)));
         let base = if is_unknown { None } else { self.primary(class) };
@@ -530,6 +537,7 @@ fn key<'u>(unit: &'u ClassUnit<'_>, class: &UnitClass) -> Option<&'u [u8]> {
         };
         // The name of a class from a template may include its arguments.
         let is_class = |own: &[u8]| matches!(class_name.strip_prefix(own), Some([] | [b'<', ..]));
+        // DWARF names a constructor `A` and a destructor `~A`, mangled names have `C1` and `D1` (Itanium C++ ABI 5.1.4).
         let own = match text(method.name) {
             [b'~', ..] => b"D".to_vec(),
             own if is_class(own) => b"C".to_vec(),

@@ -110,6 +110,7 @@ impl<'p> Dispatch<'_, 'p, '_> {
     /// The place in the object of the pointer to a table.
     pub(crate) fn offset_of(&self, point: ImageAddr) -> Option<u64> {
         match self.words.at(point.checked_sub(2 * self.width)?) {
+            // The offset from the subobject to the top of the object: 0 or negative (Itanium C++ ABI 2.5.2).
             Some(Word::Number(above)) => u64::try_from(above.checked_neg()?).ok(),
             _ => None,
         }
@@ -152,6 +153,7 @@ impl<'p> Dispatch<'_, 'p, '_> {
                 related.push((at, function, rest, by_thunk));
             }
         }
+        // The comparison of all pairs below takes quadratic time.
         if related.len() > MAX_TOGETHER {
             return None;
         }

@@ -93,6 +93,7 @@ impl<'a, 'p, 'f> Members<'a, 'p, 'f> {
             for class in classes.named(bytes, unit) {
                 self.of_class.entry(class).or_default().push((group, member.function));
             }
+            // Every name must be that of a virtual method: an alias may be a folded function that takes any argument.
             excluded &= bytes.len() <= MAX_NAME && classes.is_virtual(bytes, unit);
         }
         excluded
@@ -104,6 +105,7 @@ impl<'a, 'p, 'f> Members<'a, 'p, 'f> {
         let program = index.functions.program;
         for (unit_index, unit) in index.functions.records.units.iter().enumerate() {
             for erased in unit.erased.iter().filter(|erased| !erased.removed) {
+                // It was recovered.
                 if index.functions.described(unit_index, erased.die).is_some() {
                     continue;
                 }
@@ -115,6 +117,7 @@ impl<'a, 'p, 'f> Members<'a, 'p, 'f> {
                 }
                 let origin = program.origin_of(unit_index, erased.origin);
                 let name = program.origins[origin.index()].name;
+                // Another unit has a copy of the method, and its address is known.
                 if index.functions.of_name(name).is_some() {
                     continue;
                 }

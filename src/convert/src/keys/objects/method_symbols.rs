@@ -30,6 +30,7 @@ pub(crate) struct Unexplained<'f>(Vec<&'f [u8]>);
 impl Unexplained<'_> {
     /// True if one of them is of the class with this key, or of a class in it.
     pub(crate) fn has_of(&self, key: &[u8]) -> bool {
+        // If any name begins with the key, then the first name that is not below the key does.
         let first = self.0.partition_point(|name| *name < key);
         self.0.get(first).is_some_and(|name| name.starts_with(key))
     }

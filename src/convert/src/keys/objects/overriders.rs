@@ -118,6 +118,7 @@ pub(crate) fn decoded(index: &Index<'_, '_>, diagnostics: &mut Diagnostics) -> V
         let (rows, from) = rows.map_or((&[][..], start), |rows| {
             (
                 program.code[rows.unit.index()].rows_of(rows.range),
+                // Offsets of rows count from the start of the whole range, `skip` bytes before the piece.
                 ImageAddr(start.0.wrapping_sub(u64::from(rows.skip))),
             )
         });
@@ -145,6 +146,7 @@ pub(crate) fn decoded(index: &Index<'_, '_>, diagnostics: &mut Diagnostics) -> V
     };
     let found = program.pieces.par_chunks(PIECES_AT_ONCE).flat_map_iter(of_pieces).collect();
     let mut cut = cut.into_inner().unwrap_or_else(PoisonError::into_inner);
+    // Threads add their pieces in any order.
     cut.sort_unstable();
     for (start, cap) in cut {
         class_caps::unread_calls(cap, start, diagnostics);
@@ -189,6 +191,7 @@ impl<'p> Dispatch<'_, 'p, '_> {
         let crowded = if lacks_bases { self.crowded(tables) } else { HashSet::default() };
         'tables: for (number, &TableRange { point, end }) in tables.iter().enumerate() {
             for &slot in slots {
+                // Slots are sorted: all later ones are beyond the table too.
                 let Some(place) = point.checked_add(u64::from(slot) * self.width) else { break };
                 if place.checked_add(self.width).is_none_or(|after| after > end) {
                     break;
@@ -297,6 +300,7 @@ impl<'p> Dispatch<'_, 'p, '_> {
                 _ => self.words_of_groups(tables[word.table]),
             });
             let Some(in_group) = of_table.get(&word.group) else { continue };
+            // This word leads to the group by a tail call alone, of which the order of declarations shows nothing.
             if in_group.binary_search(&u64::from(word.slot)).is_err() {
                 continue;
             }
@@ -348,6 +352,7 @@ impl<'p> Dispatch<'_, 'p, '_> {
             TableClass::Named(_) => none,
         };
         let program = self.index.functions.program;
+        // The loader writes a word with a name. It names the method, so no member of a group need be chosen.
         let first = match self.words.at(place) {
             Some(Word::Named(name)) => {
                 let function = self.named(line, name);
@@ -420,6 +425,7 @@ impl<'p> Dispatch<'_, 'p, '_> {
     pub(crate) fn learn_slots(&mut self, class: usize, line: &[usize], tables: &[TableRange]) {
         let subobjects = self.classes.subobjects(class);
         let is_described = |of: &Subobject| self.classes.list[of.class].described;
+        // The declarations of described classes give their slots (`SlotNames::declared`).
         if subobjects.iter().all(is_described) {
             return;
         }

@@ -39,6 +39,7 @@ impl<'n> SlotNames<'n> {
     pub(crate) fn declared(classes: &Classes<'n>) -> SlotNames<'n> {
         let mut names = SlotNames::default();
         for (at, class) in classes.list.iter().enumerate() {
+            // clang writes slot 0 for every virtual destructor, whatever its place.
             let is_numbered = |method: &&Method<'_>| method.is_virtual && !method.is_destructor();
             for method in class.methods.iter().filter(is_numbered) {
                 if let Some(signature) = class.within(method.linkage_name) {

@@ -38,10 +38,12 @@ pub(crate) fn types_of_tables<'f>(
     for symbol in image.symbols.iter().filter(|symbol| is_table(symbol)) {
         let is_known = class_of_vtable(symbol.name).is_none_or(&mut is_known);
         let address = ImageAddr(symbol.address);
+        // A known class needs no type information. Symbols of folded tables share one address and one size.
         if is_known || !tables.insert((address, symbol.size)) {
             continue;
         }
         let len = (symbol.size / width).min(MAX_WORDS);
+        // Twice: the search for groups and `points` each read all words.
         steps += 2 * len;
         if steps > MAX_STEPS {
             cut = Some(ClassCap::TableWords);

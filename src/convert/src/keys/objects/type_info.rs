@@ -69,6 +69,8 @@ impl<'f> TypeInfos<'f> {
     pub(crate) fn read(image: &Image<'f>, mut next: Vec<ImageAddr>) -> TypeInfos<'f> {
         let mut reader = TypeReader { image, width: u64::from(image.arch.address_size), kinds: kinds(image) };
         let mut found: HashMap<TypeId<'f>, TypeInfo<'f>> = HashMap::default();
+        // The first word of type information shows its kind: the address of one of the runtime's vtables in the program, or a
+        // relocation against its symbol (Itanium C++ ABI 2.9.5). Without either, none can be read.
         if reader.kinds.is_empty() && image.loader.sections().is_empty() {
             return TypeInfos::default();
         }
@@ -76,6 +78,7 @@ impl<'f> TypeInfos<'f> {
         for _ in 0..MAX_DEPTH {
             next.sort_unstable();
             next.dedup();
+            // A cycle of bases in damaged input ends here.
             next.retain(|address| !found.contains_key(&TypeId::At(*address)));
             if found.len() + next.len() > MAX_TYPES {
                 cut = cut.or(Some(ClassCap::Types));
@@ -106,6 +109,7 @@ impl<'f> TypeInfos<'f> {
             cut = cut.or(Some(ClassCap::BaseLevels));
         }
         let mut list: Vec<_> = found.into_iter().collect();
+        // Classes are numbered in this order, which must not be the order of a hash map.
         list.sort_unstable_by_key(|(id, _)| *id);
         TypeInfos { list, shared_keys: shared_keys(image), cut }
     }
@@ -129,6 +133,7 @@ fn shared_keys<'f>(image: &Image<'f>) -> HashSet<&'f [u8]> {
 fn kinds(image: &Image<'_>) -> Vec<(u64, Bases)> {
     let width = u64::from(image.arch.address_size);
     let kind = |symbol: &crate::open::Symbol<'_>| {
+        // A vtable pointer points behind the two words before the functions (2.5.2). A damaged symbol may have any address.
         Some((symbol.address.wrapping_add(2 * width), bases_of_type_info(symbol.name)?))
     };
     let mut kinds: Vec<(u64, Bases)> = image.symbols.iter().filter_map(kind).collect();
@@ -146,6 +151,7 @@ struct TypeReader<'i, 'f> {
 impl<'f> TypeReader<'_, 'f> {
     /// The number of bases in the list of type information. Its bytes do not change when the program is loaded.
     fn listed(&mut self, address: ImageAddr) -> Option<u64> {
+        // `__vmi_class_type_info`: a vtable pointer, a pointer to the name, 4 bytes of flags, and `__base_count` (2.9.5).
         let place = address.checked_add(2 * self.width + 4)?;
         let bytes = bytes_at(self.image, place)?.first_chunk()?;
         let big = self.image.arch.big_endian;
@@ -156,6 +162,8 @@ impl<'f> TypeReader<'_, 'f> {
     /// The range of type information, whichever kind it is.
     fn range(&mut self, address: ImageAddr) -> AddressRange {
         let listed = self.listed(address).unwrap_or_default();
+        // The longest kind is the list: two words, two numbers of 4 bytes, and two words for each base. One more word does no
+        // harm.
         let len = 3 * self.width + 8 + 2 * self.width * listed;
         AddressRange::new(address, address.saturating_add(len))
     }
@@ -190,9 +198,11 @@ impl<'f> TypeReader<'_, 'f> {
         let mut bases = Vec::new();
         match kind {
             Bases::None => {}
+            // `__si_class_type_info`: the third word leads to the base, which is at offset 0 (2.9.5).
             Bases::One => bases.push((led_to(word(2 * width)?)?, Some(0))),
             Bases::Listed => {
                 for number in 0..self.listed(address)? {
+                    // Each base has two words: its type information and `__offset_flags` (2.9.5).
                     let place = 2 * width + 8 + 2 * width * number;
                     let Word::Number(offset) = word(place + width)? else { return None };
                     // Bit 0 says that the base is virtual; the offset begins at bit 8.
@@ -208,6 +218,7 @@ impl<'f> TypeReader<'_, 'f> {
     /// The name of a class. gcc marks with `*` the names by which no classes are compared.
     fn name(&self, address: ImageAddr) -> Option<&'f [u8]> {
         let bytes = bytes_at(self.image, address)?;
+        // `*`, `N` and `E` do not count for the limit.
         let name = &bytes[..memchr::memchr(0, &bytes[..bytes.len().min(MAX_NAME + 8)])?];
         let name = name.strip_prefix(b"*").unwrap_or(name);
         (!name.is_empty() && name.iter().all(|byte| byte.is_ascii_graphic() || !byte.is_ascii()))

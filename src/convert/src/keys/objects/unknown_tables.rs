@@ -35,6 +35,7 @@ pub(crate) fn unknown_tables<'i>(
             class_caps::many_classes(same[0].0, diagnostics);
             keys.clear();
         }
+        // Sorted by size within an address: the smallest symbol claims no word of the data behind the table.
         UnknownTable { address: same[0].0, size: same[0].1, keys }
     };
     found.chunk_by(|a, b| a.0 == b.0).map(of_table).collect()

@@ -38,6 +38,7 @@ pub(crate) fn address_of(number: i64) -> ImageAddr {
 fn named<'f>(symbol: &RelocationSymbol<'f>, addend: i64) -> Word<'f> {
     match (symbol.is_function, addend) {
         (true, 0) => Word::Named(symbol.name),
+        // An address inside a function is no method.
         (true, _) => Word::Unknown,
         (false, _) => {
             let value = symbol.address.map(|address| ImageAddr(address.wrapping_add_signed(addend)));
@@ -53,6 +54,7 @@ impl<'i, 'f> Words<'i, 'f> {
         let (relative, absolute) = match image.arch.machine {
             EM_X86_64 => (R_X86_64_RELATIVE, R_X86_64_64),
             EM_AARCH64 => (R_AARCH64_RELATIVE, R_AARCH64_ABS64),
+            // No relocation has this type, so each word that the loader writes is unknown and gives no key.
             _ => (u32::MAX, u32::MAX),
         };
         for section in image.loader.sections() {
@@ -72,6 +74,7 @@ impl<'i, 'f> Words<'i, 'f> {
                     return;
                 }
                 let word = match relocation.kind {
+                    // x86-64 and AArch64 use `SHT_RELA`. Without addends the value would be in the word itself.
                     kind if kind == relative && section.has_addend => Word::Number(relocation.addend),
                     kind if kind == absolute && section.has_addend => {
                         let symbol = section.symbol(relocation.symbol);

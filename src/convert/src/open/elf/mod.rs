@@ -91,6 +91,7 @@ pub(super) fn read<'f>(
         minidebug: tables.section(b".gnu_debugdata").map(|section| tables.bytes(section)),
         symtab: symbol_table.is_some(),
     };
+    // In the order of `Layout::sections`, which is that of addresses: `Machine` finds a section by binary search.
     let contents_of = |executable: bool| {
         let sections = layout.sections.iter().filter(|section| section.executable == executable);
         sections
@@ -180,10 +181,12 @@ pub fn holdings(path: &Path) -> Result<Holdings, OpenError> {
     let data = files.map(path)?;
     let build_id = build_id(path, data)?.to_vec();
     let tables = Tables::parse(path, data)?;
+    // A separate debug file has section headers of code too, of type `SHT_NOBITS`.
     let mut there =
         tables.sections.iter().filter(|section| section.kind != elf::SHT_NOBITS.0 && section.size > 0);
     let code = there.clone().any(|section| section.is_loaded() && section.flags & elf::SHF_EXECINSTR.0 != 0);
     let units = there.any(|section| matches!(section.name, b".debug_info" | b".zdebug_info"));
+    // The headers alone count here, so a program and its debug file have the same layout.
     let of_code = tables
         .sections
         .iter()
@@ -247,6 +250,7 @@ fn kind(tables: &Tables<'_>, debug: &DebugSections<'_>) -> ImageKind {
         return ImageKind::Relocatable;
     }
     // After `objcopy --only-keep-debug`, code sections have no contents. A dwz file has no code sections.
+    // `all` is true without code sections too. Then only units make it a debug file: a library may have data alone.
     if code_sections.all(|section| section.kind == elf::SHT_NOBITS.0) && (debug.has_units() || !no_code) {
         return ImageKind::DebugOnly;
     }

@@ -42,6 +42,7 @@ fn read<Elf: FileHeader<Endian = Endianness>>(data: &[u8]) -> object::Result<Has
         let action = match row.kind() {
             RelocationKind::Absolute => RelocationAction::Set(width),
             RelocationKind::Relative => RelocationAction::Relative(width),
+            // Any other type stays unknown here. Unless it is thread-local, a section that has it is not read.
             _ => continue,
         };
         types.insert(r_type.0, action);

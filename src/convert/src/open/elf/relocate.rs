@@ -45,6 +45,7 @@ impl<'a, 'f> Relocator<'a, 'f> {
                 sections.extend(symbols.map(|symbols| (section.info, rows, symbols)));
             }
         }
+        // Stable, so that several relocation sections of one target are applied in the order of the file.
         sections.sort_by_key(|(target, ..)| *target);
         Self {
             machine: tables.machine,
@@ -87,6 +88,7 @@ impl<'a, 'f> Relocator<'a, 'f> {
                             others::name(self.machine, row.r_type.0).unwrap_or("a type without a name");
                         format!("{machine}, {name}, section {target}, offset {:#x}", row.r_offset)
                     });
+                    // The other rows are still looked at, so that the report has every unknown type of the section.
                     is_whole = false;
                     continue;
                 };
@@ -120,6 +122,7 @@ impl<'a, 'f> Relocator<'a, 'f> {
         let symbol = symbols.get(index as usize)?;
         match symbol.place {
             SymbolPlace::Undefined => Some(0),
+            // The value of a common symbol is its alignment. Only the location of a variable refers to one.
             SymbolPlace::Special => Some(symbol.value),
             SymbolPlace::Section(section) => Some(self.bias.get(section)?.wrapping_add(symbol.value)),
         }
@@ -138,6 +141,7 @@ impl<'a, 'f> Relocator<'a, 'f> {
         if self.is_mips64 && kind > 0xff {
             return None;
         }
+        // Called only if our own table has no answer: collecting these types parses the file once more.
         let others = || self.others.get_or_init(|| OtherTypes::read(self.file.0, self.file.1)).get(kind);
         action(self.machine, kind)
             .or_else(others)
@@ -178,6 +182,7 @@ impl RelocatedValue {
             RelocationAction::Set(width) => self.word(place, width, |old| self.value.wrapping_add(kept(old))),
             RelocationAction::Relative(width) => self
                 .word(place, width, |old| self.value.wrapping_add(kept(old)).wrapping_sub(self.place_addr)),
+            // These take the old value of the field by definition, even if the relocation has an addend.
             RelocationAction::Add(width) => self.word(place, width, |old| old.wrapping_add(self.value)),
             RelocationAction::Sub(width) => self.word(place, width, |old| old.wrapping_sub(self.value)),
             RelocationAction::Set6 => low6(place, |_| self.value),
@@ -214,6 +219,7 @@ fn low6(place: &mut [u8], change: impl FnOnce(u64) -> u64) -> Option<()> {
 }
 
 fn uleb(place: &mut [u8], change: impl FnOnce(u64) -> u64) -> Option<()> {
+    // Ten bytes hold 64 bits. A longer number is damage.
     let length = place.iter().take(10).position(|byte| byte & 0x80 == 0)? + 1;
     let bytes = &mut place[..length];
     let old = bytes.iter().rev().fold(0u64, |value, byte| value << 7 | u64::from(byte & 0x7f));
@@ -262,6 +268,7 @@ fn action(machine: u16, kind: u32) -> Option<RelocationAction> {
             elf::R_AARCH64_ABS16 => Set(2),
             elf::R_AARCH64_PREL64 => Relative(8),
             elf::R_AARCH64_PREL32 => Relative(4),
+            // Object files of ILP32 have type numbers of their own.
             elf::R_AARCH64_P32_ABS32 => Set(4),
             // `R_AARCH64_TLS_DTPREL64`: assemblers write it for thread-local variables.
             _ if kind == 1029 => Skip,
@@ -287,6 +294,7 @@ fn other_machine(machine: u16, kind: u32) -> Option<RelocationAction> {
             elf::R_PPC64_ADDR32 | elf::R_PPC64_UADDR32 => Set(4),
             elf::R_PPC64_REL32 => Relative(4),
             elf::R_PPC64_REL64 => Relative(8),
+            // `R_PPC64_TOC` fills the second word of a descriptor in `.opd`, and only the first is read.
             elf::R_PPC64_DTPREL64 | elf::R_PPC64_TOC => Skip,
             _ => return None,
         },
@@ -363,6 +371,7 @@ fn riscv(kind: u32) -> Option<RelocationAction> {
         // `R_RISCV_SET_ULEB128` and `R_RISCV_SUB_ULEB128`.
         _ if kind == 60 => SetUleb,
         _ if kind == 61 => SubUleb,
+        // They mark places that the linker may shorten, and change no byte by themselves (RISC-V psABI, linker relaxation).
         elf::R_RISCV_RELAX | elf::R_RISCV_ALIGN => Skip,
         elf::R_RISCV_TLS_DTPREL32 | elf::R_RISCV_TLS_DTPREL64 => Skip,
         _ => return None,

@@ -17,6 +17,7 @@ use crate::open::relocations::KeptRelocations;
 
 /// The debug sections that hold addresses of code.
 const SECTIONS: [(DebugSection, &[u8]); 4] = [
+    // `.debug_line` is missing on purpose: there linkers write the address of the survivor for a folded function.
     (DebugSection::Info, b".debug_info"),
     (DebugSection::Addr, b".debug_addr"),
     (DebugSection::Ranges, b".debug_ranges"),
@@ -57,6 +58,7 @@ pub(super) fn restore<'f>(
                 if !is_tombstone(word, tables.is_big_endian()) {
                     continue;
                 }
+                // A target outside of code is not the address of a function, whatever was overwritten.
                 if let Some(target) = section.target(&relocation).filter(|&target| is_code(target)) {
                     patches.push((at, width, target));
                 }

@@ -102,6 +102,7 @@ impl<'f> DebugLayout<'f> {
             let Some(mut piece) = unpacking(contents, section, z_name, diagnostics)? else { continue };
             match layout.parts.iter_mut().find(|(known, _)| *known == id) {
                 Some((_, pieces)) => {
+                    // A size that is only claimed may be used: `decompress::append` fails if the section has another.
                     piece.offset = pieces.last().map_or(0, |last| last.offset.saturating_add(last.size));
                     pieces.push(piece);
                 }
@@ -129,11 +130,13 @@ impl<'f> DebugLayout<'f> {
         diagnostics: &mut OpenDiagnostics,
     ) -> Result<DebugSections<'f>, OpenError> {
         let mut bias = layout.bias.clone();
+        // Before anything is relocated, since the sections refer to each other (`.debug_info` to `.debug_str`).
         for piece in self.parts.iter().flat_map(|(_, pieces)| pieces) {
             bias[piece.section] = piece.offset;
         }
         let relocator = Relocator::new(contents.tables, &bias);
         let make = |(id, pieces): &(DebugSection, Vec<SectionPart<'f>>)| {
+            // Each section counts by itself, and the counts are merged in the order of the file: threads must not decide the first case.
             let mut diagnostics = OpenDiagnostics::default();
             let bytes = join(contents, pieces, &relocator, &mut diagnostics);
             (*id, bytes, diagnostics)
@@ -172,6 +175,7 @@ fn join<'f>(
         return Ok(bytes);
     }
     let Some(first) = pieces.first() else { return Ok(&[]) };
+    // Saturates, so that `reserve` refuses sizes whose sum would wrap.
     let claimed = pieces.iter().fold(0u64, |sum, piece| sum.saturating_add(piece.size));
     let source = pieces.iter().map(|piece| piece.input.len() as u64).sum();
     let mut bytes = contents.files.reserve(contents.path, &contents.place(first.section), claimed, source)?;
@@ -214,6 +218,7 @@ pub(super) fn block_maps<'f>(
     if sections.peek().is_none() {
         return Vec::new();
     }
+    // The map refers to code only, so the offsets of joined debug sections are not needed.
     let relocator = Relocator::new(contents.tables, &layout.bias);
     let mut found = Vec::new();
     for section in sections {
@@ -249,6 +254,7 @@ fn debug_section_of(name: &[u8], split: bool) -> Option<(DebugSection, bool)> {
         (None, true) => DebugSection::from_base_name(base)
             .filter(|id| matches!(id, DebugSection::CuIndex | DebugSection::TuIndex)),
         (None, false) => DebugSection::from_base_name(base),
+        // Object files of `-gsplit-dwarf=single` have both kinds, and `read_split` reads those with the suffix.
         (Some(_), false) => None,
     };
     id.map(|id| (id, z_name))

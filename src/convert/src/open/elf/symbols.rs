@@ -38,6 +38,7 @@ impl Descriptors {
         diagnostics: &mut OpenDiagnostics,
     ) -> Result<Self, OpenError> {
         let tables = contents.tables;
+        // Little-endian PPC64 has ELFv2, which has no descriptors. Big-endian files of ELFv2 have no `.opd`.
         let section =
             (tables.machine == elf::EM_PPC64.0 && tables.is_big_endian()).then(|| tables.section(b".opd"));
         let Some(section) = section.flatten() else { return Ok(Self::default()) };
@@ -45,6 +46,7 @@ impl Descriptors {
         let length = input.len() as u64;
         let mut bytes = contents.files.reserve(contents.path, "section .opd", length, length)?;
         bytes.extend_from_slice(input);
+        // In a linked file the relocator applies nothing.
         if !Relocator::new(tables, &layout.bias).apply(section.index, &mut bytes, diagnostics) {
             // Without bytes no descriptor resolves, so each symbol of a descriptor is counted as `BadDescriptor`.
             bytes.clear();
@@ -103,6 +105,7 @@ pub(super) fn read<'f>(
         let shared = dynamic.map_or_else(GlobalSymbols::default, |_| GlobalSymbols::new(&whole));
         (whole, shared)
     };
+    // The two tables are read at once. `.symtab` still comes first in the result, so its order does not depend on threads.
     let ((whole, shared), dynamic) = rayon::join(whole, || read(elf::SHT_DYNSYM.0, true));
     let new = shared.others(&whole, dynamic.symbols, &dynamic.hashes);
     diagnostics.merge(whole.diagnostics.into_vec());
@@ -128,6 +131,7 @@ impl GlobalSymbols {
     fn new(table: &SymbolReader<'_, '_>) -> GlobalSymbols {
         let mut shared = HashTable::with_capacity(table.symbols.len());
         for (symbol, at) in table.symbols.iter().zip(0..) {
+            // Functions in `.dynsym` are global or weak, so a local symbol cannot be in both tables.
             if symbol.binding != Binding::Local {
                 let hash = table.hashes[at as usize];
                 let hash_of = |at: &u32| table.hashes[*at as usize];
@@ -186,6 +190,7 @@ impl<'f> SymbolReader<'_, 'f> {
             let name = if name_room.is_short() { None } else { table.name(raw.name) };
             name.filter(|name| name_room.spend(name.len()))
         };
+        // Symbol 0 is reserved (System V gABI, symbol table).
         for index in 1..table.len() {
             // Names are prefetched in groups: a dynamic table is sorted by hash, so its names are spread over the section.
             if index % TOGETHER == 1 {
@@ -234,6 +239,7 @@ impl<'f> SymbolReader<'_, 'f> {
     fn mark(&mut self, raw: &RawSymbol, name: &[u8], place: usize, position: u32) {
         let in_code = self.layout.sections.get(position as usize).is_some_and(|section| section.executable);
         let kind = match elf::SymbolType(raw.kind) {
+            // Assembly code keeps tables of constants among its functions.
             elf::STT_OBJECT if in_code && raw.size > 0 => MarkKind::Object,
             elf::STT_NOTYPE if in_code && name.starts_with(b"$") && self.is_internal_label(name) => {
                 match name[1] {
@@ -250,6 +256,7 @@ impl<'f> SymbolReader<'_, 'f> {
 
     /// The symbol, if its kind is kept. `place` is its section index in the file, `position` its position in `Image::sections`.
     fn symbol(&mut self, raw: &RawSymbol, name: &'f [u8], place: usize, position: u32) -> Option<Symbol<'f>> {
+        // The position of a section that is not loaded is `u32::MAX`. Its symbols are dropped here.
         let section = self.layout.sections.get(position as usize)?;
         let executable = section.executable;
         let kind = match elf::SymbolType(raw.kind) {
@@ -271,6 +278,7 @@ impl<'f> SymbolReader<'_, 'f> {
                 // Bit 0 marks Thumb code.
                 address &= !1;
             }
+            // Function symbols of PPC64 ELFv1 are in `.opd`, which has no code.
             if !executable {
                 DescribedCode { address, position } = self.code_of_descriptor(address, position, name)?;
                 section = self.layout.sections.get(position as usize)?;
@@ -289,6 +297,7 @@ impl<'f> SymbolReader<'_, 'f> {
         let binding = match elf::SymbolBind(raw.bind) {
             elf::STB_LOCAL => Binding::Local,
             elf::STB_WEAK => Binding::Weak,
+            // Also `STB_GNU_UNIQUE`, which gcc gives to static data of inline functions and templates.
             _ => Binding::Global,
         };
         let name = without_version(name);
@@ -328,11 +337,13 @@ impl<'f> SymbolReader<'_, 'f> {
 
     /// True for names that assemblers make: local labels (`.L`), and mapping symbols, which mark where code and data begin.
     fn is_internal_label(&self, name: &[u8]) -> bool {
+        // Object files for RISC-V have these labels as symbols, since the linker moves code.
         if is_local_label(name) {
             return true;
         }
         let (Some(b'$'), Some(letter)) = (name.first(), name.get(1)) else { return false };
         let ends = matches!(name.get(2), None | Some(b'.'));
+        // A mapping symbol may have a suffix after a dot, `$d.4` (ELF for the Arm Architecture, mapping symbols; RISC-V psABI).
         match self.machine {
             elf::EM_ARM => ends && matches!(letter, b'a' | b'd' | b't'),
             elf::EM_AARCH64 => ends && matches!(letter, b'd' | b'x'),

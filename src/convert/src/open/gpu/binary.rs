@@ -34,6 +34,7 @@ pub(super) fn read<'f>(
 ) -> Result<usize, OpenError> {
     let malformed = |problem: &str| OpenError::malformed(path, place, problem);
     let cut_off = || malformed("its header is cut off");
+    // LLVM's `OffloadBinary.h`: magic and version of 4 bytes, then 8 bytes each: size, offset of the entries, last field.
     let version = number(data, 4, 4).ok_or_else(cut_off)?;
     let size = number(data, 8, 8).ok_or_else(cut_off)?;
     let entries = number(data, 16, 8).ok_or_else(cut_off)?;
@@ -67,6 +68,7 @@ pub(super) fn read<'f>(
         let start = index.checked_mul(40).and_then(|by| entries.checked_add(by));
         let entry = start.and_then(|start| range(whole, start, 40)).ok_or_else(|| outside("the header"))?;
         let field = |at: usize| number(entry, at, 8).unwrap_or(u64::MAX);
+        // Before these, an entry has the kind of the image, the kind of offloading, and flags.
         let (strings, string_count, offset, len) = (field(8), field(16), field(24), field(32));
         let image = range(whole, offset, len).ok_or_else(|| outside("the image"))?;
         together += image.len();
@@ -79,6 +81,7 @@ pub(super) fn read<'f>(
         }
         let (mut triple, mut arch) = (String::new(), String::new());
         for string in 0..string_count {
+            // A string is two offsets, of its key and its value. The third number of version 2 is not needed: texts end in a zero.
             let at = string.checked_mul(string_len).and_then(|by| strings.checked_add(by));
             let entry = at.and_then(|at| range(whole, at, string_len)).ok_or_else(|| outside("a string"))?;
             let text = |at: usize| {

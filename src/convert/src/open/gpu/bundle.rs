@@ -46,6 +46,7 @@ pub(super) fn read<'f>(
             at += 8;
             Some(value)
         };
+        // clang's `ClangOffloadBundler`: each entry has the offset and size of its code, the length of its name, and the name.
         let (offset, size, name_len) =
             (field().ok_or_else(cut_off)?, field().ok_or_else(cut_off)?, field().ok_or_else(cut_off)?);
         let name = range(data, at as u64, name_len).ok_or_else(cut_off)?;
@@ -56,6 +57,7 @@ pub(super) fn read<'f>(
                 data.len()
             ))
         })?;
+        // Entries need not be in the order of their code, so the bundle ends after the furthest byte.
         end = end.max(at).max(offset as usize + code.len());
         // Without this check many entries could name the same few bytes.
         together += code.len();
@@ -65,6 +67,7 @@ pub(super) fn read<'f>(
                 "its entries to number {index} have {together} bytes, of {have}: they overlap"
             )));
         }
+        // clang also lists the host, whose entry is no device program.
         if let Some(target) = target(&String::from_utf8_lossy(name)) {
             contents.add(path, target, code)?;
         }
@@ -116,6 +119,7 @@ pub(super) fn read_compressed<'f>(
     let packed = range(data, 0, whole)
         .and_then(|bytes| bytes.get(header..))
         .ok_or_else(|| malformed(format!("{whole} bytes claimed, {} there", data.len())))?;
+    // Only after the header is read, since its size leads to the next container.
     if contents.only.is_some_and(|only| only != contents.container) {
         return Ok(whole as usize);
     }

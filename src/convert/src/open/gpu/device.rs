@@ -66,6 +66,7 @@ impl<'f> DeviceCode<'f> {
         if data.is_empty() {
             return Ok(());
         }
+        // Before the magic is looked at, since names of other entries are kept for the message too.
         self.charge(path, target.len())?;
         if !data.starts_with(b"\x7fELF") {
             self.passed_over += 1;

@@ -96,6 +96,7 @@ fn read_all<'f>(
 ) -> Result<(), OpenError> {
     let mut rest = data;
     loop {
+        // A linker joins the sections of several object files, with padding to the alignment of each.
         let zeros = rest.iter().take_while(|byte| **byte == 0).count();
         rest = &rest[zeros..];
         if rest.is_empty() {

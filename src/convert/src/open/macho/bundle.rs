@@ -42,10 +42,12 @@ pub(in crate::open) fn resolve(path: &Path) -> Result<PathBuf, OpenError> {
 fn contents(bundle: &Path) -> Vec<PathBuf> {
     let folder = bundle.join("Contents/Resources/DWARF");
     let Ok(entries) = folder.read_dir() else { return Vec::new() };
+    // On other file systems (exFAT), macOS keeps the attributes of `NAME` in a file `._NAME`.
     let hidden =
         |path: &PathBuf| path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
     let files = entries.filter_map(Result::ok).map(|entry| entry.path());
     let mut files: Vec<PathBuf> = files.filter(|path| !hidden(path) && is_regular(path)).collect();
+    // The order of `read_dir` differs between file systems.
     files.sort();
     files
 }
@@ -85,6 +87,7 @@ pub(in crate::open) fn complete<'f>(
 /// The program for a dSYM that the user named instead of a program. The program must lie next to the bundle (`X` next to
 /// `X.dSYM`, or inside of `X.app` next to `X.app.dSYM`) and have the same UUID.
 pub(in crate::open) fn program_of<'f>(files: &'f Files, debug: &Image<'f>) -> Option<Image<'f>> {
+    // Without a UUID nothing shows that a program beside the bundle is of the same build.
     if debug.build_id.is_empty() {
         return None;
     }
@@ -102,6 +105,7 @@ pub(in crate::open) fn program_of<'f>(files: &'f Files, debug: &Image<'f>) -> Op
         paths.iter().filter(|path| is_regular(path)).filter_map(|path| Some((path, files.map(path).ok()?)));
     for (path, data) in readable {
         let slices = if fat::is_fat(data) { fat::slices(path, data) } else { Ok(Vec::new()) };
+        // A thin file is its only slice. The whole of a fat file is dropped by `is_macho`.
         let slices = slices.unwrap_or_default().into_iter().map(|slice| slice.data).chain([data]);
         let own = slices.filter(|slice| is_macho(slice)).find(|slice| uuid(slice) == debug.build_id);
         if let Some(Ok((program, _))) = own.map(|slice| super::read(files, path, slice)) {
@@ -118,6 +122,7 @@ fn find<'f>(
     paths: &[PathBuf],
     diagnostics: &mut OpenDiagnostics,
 ) -> Option<Image<'f>> {
+    // As in `program_of`: an empty UUID would be equal to that of any file without one.
     if image.build_id.is_empty() {
         return None;
     }
@@ -155,6 +160,7 @@ fn bundles(program: &Path, options: &OpenOptions) -> Vec<PathBuf> {
         name.push(".dSYM");
         PathBuf::from(name)
     };
+    // Of the folders above, only bundles have an extension (`X.app`, `X.framework`).
     let enclosing =
         program.ancestors().skip(1).take(MAX_ENCLOSING).filter(|folder| folder.extension().is_some());
     let mut bundles: Vec<PathBuf> =

@@ -61,6 +61,7 @@ pub(in crate::open) fn choose<'f>(
 ) -> Result<&'f [u8], OpenError> {
     let found = match wanted {
         Some(wanted) => slices.iter().position(|slice| same_arch(&slice.name, wanted)),
+        // A build id, and so an output, belongs to one architecture: none is a better default than the others.
         None => (slices.len() == 1).then_some(0),
     };
     match found {
@@ -87,12 +88,14 @@ pub(in crate::open) fn same_arch(apple: &str, wanted: &str) -> bool {
 /// Apple's name of the architecture of a thin Mach-O file.
 pub(in crate::open) fn arch_of(data: &[u8]) -> Option<String> {
     let word = |offset: usize| data.get(offset..)?.first_chunk::<4>().copied();
+    // The magic is read as big-endian, so that of a little-endian file has its bytes swapped (`MH_CIGAM`).
     let little = matches!(u32::from_be_bytes(word(0)?), macho::MH_CIGAM | macho::MH_CIGAM_64);
     let number = |bytes| if little { u32::from_le_bytes(bytes) } else { u32::from_be_bytes(bytes) };
     Some(arch_name(CpuType(number(word(4)?)), CpuSubtype(number(word(8)?))))
 }
 
 fn arch_name(cpu: CpuType, subtype: CpuSubtype) -> String {
+    // The upper byte has capabilities: `CPU_SUBTYPE_LIB64`, the version of pointer authentication of arm64e.
     let subtype = subtype.0 & !macho::CPU_SUBTYPE_MASK;
     match (cpu, subtype) {
         (macho::CPU_TYPE_X86_64, 8) => "x86_64h",

@@ -64,6 +64,7 @@ pub(super) fn uuid(data: &[u8]) -> &[u8] {
         let mut found = commands.map_while(Result::ok).filter_map(|command| command.uuid().ok().flatten());
         found.next().map(|command| &command.uuid[..])
     }
+    // `parse` refuses the magic of the other class.
     find::<MachHeader64<Endianness>>(data)
         .or_else(|| find::<MachHeader32<Endianness>>(data))
         .unwrap_or_default()
@@ -153,8 +154,10 @@ impl<'a, 'f, Mach: MachHeader<Endian = Endianness>> MachReader<'a, 'f, Mach> {
             });
         }
         let headers = segment.sections(self.endian, rest)?;
+        // `section_offsets` restores file offsets above 4 GiB, of which a section header has only the low 32 bits.
         for entry in segment.section_offsets(self.endian, headers) {
             let (header, file_offset) = entry?;
+            // Zero-filled sections (`S_ZEROFILL`) have no bytes in the file.
             let (offset, size) = header.file_range(self.endian, file_offset).unwrap_or((0, 0));
             let start = usize::try_from(offset).unwrap_or(usize::MAX).min(self.data.len());
             let end = usize::try_from(offset.saturating_add(size)).unwrap_or(usize::MAX).min(self.data.len());
@@ -201,6 +204,7 @@ impl<'a, 'f, Mach: MachHeader<Endian = Endianness>> MachReader<'a, 'f, Mach> {
             image_base: if kind == ImageKind::Relocatable { 0 } else { self.text_base.unwrap_or(lowest) },
             build_id: self.uuid,
             sections,
+            // The loader maps no object file, and the file offsets of a dSYM are not those of the program.
             segments: match kind {
                 ImageKind::Executable | ImageKind::Dynamic => self.segments,
                 ImageKind::Relocatable | ImageKind::DebugOnly => Vec::new(),
@@ -243,11 +247,13 @@ impl<'a, 'f, Mach: MachHeader<Endian = Endianness>> MachReader<'a, 'f, Mach> {
 
     /// Loaded sections sorted by address, and for each section of the file (ordinal - 1) its position among them.
     fn code_sections(&mut self) -> (Vec<CodeSection>, Vec<u32>) {
+        // Mach-O loader.h: a section has only instructions, or some.
         const CODE: u32 = macho::S_ATTR_PURE_INSTRUCTIONS.0 | macho::S_ATTR_SOME_INSTRUCTIONS.0;
         let mut sections = Vec::new();
         for (index, section) in self.sections.iter().enumerate() {
             let header = section.header;
             let segment = header.segment_name();
+            // Object files have `__LD,__compact_unwind`, which the linker consumes. Neither segment has code.
             if matches!(segment, b"__DWARF" | b"__LD") {
                 continue;
             }
@@ -294,6 +300,7 @@ impl<'a, 'f, Mach: MachHeader<Endian = Endianness>> MachReader<'a, 'f, Mach> {
             if !raw.is_definition() {
                 continue;
             }
+            // Ordinals count from 1 (Mach-O nlist.h). `NO_SECT` is 0, and wraps to a number that no section has.
             let ordinal = usize::from(raw.n_sect()).wrapping_sub(1);
             let name = || {
                 let name = text::until_zero(self.strings.get(raw.n_strx(self.endian) as usize..)?)?;
@@ -308,6 +315,7 @@ impl<'a, 'f, Mach: MachHeader<Endian = Endianness>> MachReader<'a, 'f, Mach> {
                 self.diagnostics.note(kind, || format!("symbol {index}"));
                 continue;
             };
+            // A section that `code_sections` leaves out has position `u32::MAX`.
             let Some(section) = sections.get(position as usize) else { continue };
             if is_section_label(name) {
                 continue;
@@ -370,6 +378,7 @@ impl<'a, 'f, Mach: MachHeader<Endian = Endianness>> MachReader<'a, 'f, Mach> {
                 let (size, input) = rest
                     .split_first_chunk()
                     .ok_or_else(|| malformed("shorter than the header of a __zdebug section".to_owned()))?;
+                // Big-endian in every file, as in ELF.
                 let size = u64::from_be_bytes(*size);
                 let mut bytes = self.files.reserve(self.path, &place(), size, length)?;
                 decompress::append(Compression::Zlib, input, size, &mut bytes).map_err(malformed)?;

@@ -56,6 +56,7 @@ impl Relocations<'_> {
             }
             let added = symbol.zip(subtracted).map(|(symbol, subtracted)| symbol.wrapping_sub(subtracted));
             subtracted = Some(0);
+            // `r_length` has 2 bits (Mach-O reloc.h), so the field has at most 8 bytes.
             let place =
                 bytes.get_mut(row.r_address as usize..).and_then(|rest| rest.get_mut(..1 << row.r_length));
             match (added, place) {

@@ -1,5 +1,6 @@
 //! Builds ELF files of both classes and byte orders.
 
+// `sh_type` and `sh_flags` (System V gABI, sections).
 pub(super) const PROGBITS: u32 = 1;
 pub(super) const RELA: u32 = 4;
 pub(super) const NOTE: u32 = 7;
@@ -123,6 +124,7 @@ impl Elf {
         input: &[u8],
     ) -> usize {
         let mut bytes = self.bytes();
+        // `Elf64_Chdr` has a reserved word after the type, and `Elf32_Chdr` has none.
         bytes.number(method.into(), 4);
         if self.is_64 {
             bytes.number(0, 4);
@@ -135,6 +137,7 @@ impl Elf {
     /// Adds a build id note.
     pub(super) fn add_build_id(&mut self, id: &[u8]) {
         let mut bytes = self.bytes();
+        // Size of the name, size of the id, `NT_GNU_BUILD_ID`.
         bytes.number(4, 4).number(id.len() as u64, 4).number(3, 4).raw(b"GNU\0").raw(id);
         let bytes = bytes.out;
         self.add(".note.gnu.build-id", NOTE, ALLOC, 0x20, &bytes);
@@ -151,6 +154,7 @@ impl Elf {
         let mut bytes = self.bytes();
         for &(offset, r_type, symbol, addend) in rows {
             bytes.number(offset, self.word());
+            // `ELF64_R_INFO` and `ELF32_R_INFO` (System V gABI, relocation).
             let info = if self.is_64 {
                 u64::from(symbol) << 32 | u64::from(r_type)
             } else {
@@ -173,6 +177,7 @@ impl Elf {
             let name = names.len() as u64;
             names.extend_from_slice(symbol.name.as_bytes());
             names.push(0);
+            // The classes have the same fields in different orders: in the 64-bit class the flags come before the value.
             let info = u64::from(symbol.bind << 4 | symbol.kind);
             let section = symbol.section.into();
             if self.is_64 {
@@ -210,6 +215,7 @@ impl Elf {
             }
         }
         if !self.symbols.is_empty() {
+            // `sh_link` is the index of `.strtab`, which follows the symbol tables.
             let strings = symtab + 1 + u32::from(!self.dynamic.is_empty());
             sections.push(Sec { link: strings, ..plain(".symtab", 2, symbols) });
         }
@@ -257,6 +263,7 @@ impl Elf {
         header.number(0, 4).number(header_size as u64, 2).number(segment_size as u64, 2);
         header.number(self.loads.len() as u64, 2).number(row_size as u64, 2);
         header.number(sections.len() as u64 + 1, 2).number(sections.len() as u64, 2);
+        // `p_flags` is the second field in the 64-bit class, and the seventh in the 32-bit class.
         for &address in &self.loads {
             header.number(1, 4);
             if self.is_64 {

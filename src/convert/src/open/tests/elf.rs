@@ -87,11 +87,13 @@ fn symbols_that_name_code_are_kept_and_others_are_not() {
     elf.add(".text", PROGBITS, CODE, 0x1000, &[0; 0x40]);
     elf.add(".data", PROGBITS, ALLOC, 0x2000, &[0; 0x40]);
     elf.add(".tbss", NOBITS, ALLOC | 0x400, 0x2040, &[]);
+    // `.tbss` claims addresses that other sections use: each thread gets its own copy elsewhere.
     elf.sections[2].size = Some(0x1000);
     let sym = |name, value, kind, bind, section| Sym { name, value, size: 4, kind, bind, section };
     elf.symbols = vec![
         sym("a.c", 0, 4, 0, ABSOLUTE),
         sym("local", 0x1000, 2, 0, 1),
+        // Linkers write a file symbol without a name after the symbols of the last file.
         sym("", 0, 4, 0, ABSOLUTE),
         sym("linker_made", 0x1004, 2, 0, 1),
         sym("label", 0x1008, 0, 1, 1),

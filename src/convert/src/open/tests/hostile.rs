@@ -50,6 +50,7 @@ fn samples() -> Vec<Vec<u8>> {
     object.symbols = vec![func("f", 4, 4, 1)];
     object.add_relocations(".rela.debug_info", info, RELA, &[(0, 1, 1, 1), (8, 10, 1, 4)]);
     samples.push(object.build());
+    // The same as a linked file, whose relocations are kept and decoded only on demand.
     object.file_type = 3;
     object.add(".gnu_debuglink", PROGBITS, 0, 0, b"x.debug\0\0\0\0\0");
     object.add(".gnu_debugdata", PROGBITS, 0, 0, b"\xfd7zXZ\0\0\x04");

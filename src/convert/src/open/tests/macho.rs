@@ -36,6 +36,7 @@ pub(super) fn thin(dsym: bool) -> Macho {
         uuid: [7; 16],
         sections,
         symbols: vec![
+            // `n_type` (Mach-O nlist.h): 0x0f is `N_SECT | N_EXT`, 0x0e is `N_SECT`, 0x66 is `N_OSO`, 0x01 is undefined.
             ("__mh_execute_header", 0x0f, 1, 0x1_0000_0000),
             ("_main", 0x0f, 1, 0x1_0000_0410),
             ("__ZN1A1fEv", 0x0e, 1, 0x1_0000_0420),
@@ -59,6 +60,7 @@ impl Macho {
         for (segment, section, address, flags, bytes) in &self.sections {
             let offset = (header_size + commands_size + data.out.len()) as u64;
             let size = bytes.len() as u64;
+            // `LC_SEGMENT_64`, with one section in each segment. `LC_UUID` and `LC_SYMTAB` follow (Mach-O loader.h).
             commands.number(0x19, 4).number((segment_size + section_size) as u64, 4).raw(&fixed(segment));
             commands.number(address & !0xfff, 8).number(0x1000, 8).number(offset, 8).number(size, 8);
             commands.number(5, 4).number(5, 4).number(1, 4).number(0, 4);

@@ -66,6 +66,7 @@ pub(crate) fn is_own_function_without_die(
     let mangled = || {
         !symbol.indirect
             && is_mangled(symbol.name)
+            // Two mangled names of one range are two functions under any linker: rustc merges functions before it links.
             && ((symbol.function && symbol.end == first.end)
                 || (folding.may_fold() && base.may_share(symbol)))
     };
@@ -150,6 +151,8 @@ fn may_be_own_function(
     end: ImageAddr,
     described: &DescribedFunctions,
 ) -> bool {
+    // All thread-local variables of a unit share one initialization function, so `_ZTH1a` and `_ZTH1b` are two names of it
+    // (Itanium C++ ABI 5.1.4).
     if symbol.indirect || is_tls_init(symbol.name) {
         return false;
     }
@@ -172,6 +175,7 @@ fn may_be_own_function(
         folding.lost_functions.contains(&(name, size)) || folding.lost_functions.contains(&(name, 0))
     };
     let name = placing.names.find(symbol.name);
+    // clang refuses `__attribute__((alias))` for Mach-O, so there a second name is a second function.
     if !folding.has_aliases || name.is_some_and(is_erased) {
         return true;
     }
@@ -189,6 +193,8 @@ fn may_be_own_function(
     if symbol.file.is_empty() || more_files(&folding.files, base_name(symbol.file)) {
         return perhaps;
     }
+    // Units describe every object of this file, and none of the functions here is of it: the linker folded a function of the
+    // file.
     !described.files.contains(base_name(symbol.file))
 }
 

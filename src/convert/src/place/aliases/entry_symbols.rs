@@ -122,6 +122,7 @@ pub(crate) fn adopt_unclaimed_symbol<'f>(
 ) -> bool {
     let unexplained = &mut entry.unexplained;
     let [Member { function, .. }] = *members else { return false };
+    // The function's own symbol is here, so the others are not its own.
     if entry.claimed {
         return false;
     }
@@ -165,6 +166,7 @@ pub(crate) fn place_unexplained<'f>(
     let here = OnceCell::new();
     for symbol in unexplained {
         let whole = !symbol.sized || symbol.end == end;
+        // Compared once more: a member that this loop added may explain a later symbol (`C2` of its `C1`).
         let explained = best(known, placing, symbol);
         let own = || {
             let here =

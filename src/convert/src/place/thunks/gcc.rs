@@ -29,6 +29,7 @@ pub(crate) struct OfGcc {
 
 /// Adds the functions that gcc replaced by a jump to the members at the target, with what gcc's DIE gives for them.
 pub(crate) fn find(placing: &Placing<'_, '_>, machine: &Machine<'_, '_>, claims: &mut Claims) -> OfGcc {
+    // gcc describes each function that it replaced by a jump. Without such DIEs no code need be read.
     let mut units = Vec::new();
     if placing.recovered.all().all(|unit| unit.records.codeless.is_empty()) {
         return OfGcc::default();
@@ -46,6 +47,7 @@ pub(crate) fn find(placing: &Placing<'_, '_>, machine: &Machine<'_, '_>, claims:
         // gcc describes functions without an address for other reasons too (`foo` of `foo.constprop.0`): their code
         // does more than jump.
         let Some(target) = machine.passes_on(code, is_described) else { continue };
+        // `is_described` accepted the target, so a claim begins there.
         let first = dies.partition_point(|die| die.start < target);
         let at = &mut dies[first];
         let here = here.entry(target).or_insert_with(|| units_with_codeless(placing, at, functions));

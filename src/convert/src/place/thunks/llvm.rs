@@ -84,6 +84,7 @@ impl Llvm<'_, '_, '_> {
             let target = targets.entry(address).or_insert_with(|| self.target(address, place, claims));
             let is_other = |one: &Undecided| self.is_other(*one, &claims.functions, target, &steps);
             let possible: Vec<Undecided> = undecided.into_iter().filter(is_other).collect();
+            // If no compiler of the functions at the target merges without a record, the jump is a tail call of the source.
             if target.units.is_empty() || possible.is_empty() {
                 continue;
             }
@@ -93,10 +94,12 @@ impl Llvm<'_, '_, '_> {
                 Some(own) if steps.spend(target.units.len()) => {
                     let before = units.len();
                     units.extend(target.units.iter().filter(|unit| !self.is_of_another(&own, **unit)));
+                    // The object of the jump has no function at the target: the jump is a tail call of the source.
                     if units.len() == before {
                         continue;
                     }
                 }
+                // Any number of jumps may go to one target: its units are listed once.
                 _ if target.counted => {}
                 _ => {
                     target.counted = true;
@@ -205,6 +208,7 @@ impl Llvm<'_, '_, '_> {
         target: &JumpTarget,
         steps: &Budget,
     ) -> bool {
+        // Without steps the function counts as another one, which adds a member and so only doubt.
         if !steps.spend(target.here.len()) {
             return true;
         }
@@ -229,6 +233,8 @@ impl Llvm<'_, '_, '_> {
     /// single symbol.
     fn lines_of_others(&self, small: &[Small]) -> HashMap<ImageAddr, UnitId> {
         let mut found: HashMap<ImageAddr, UnitId> = HashMap::default();
+        // gold may have dropped a second symbol at the jump, so a single symbol does not show that the lines are those of its
+        // function.
         if self.folding.may_hide_functions() {
             return found;
         }
@@ -246,6 +252,7 @@ impl Llvm<'_, '_, '_> {
 
     /// The object that the only function at an address belongs to, if that is known.
     fn file_of(&self, address: ImageAddr, lines: &HashMap<ImageAddr, UnitId>) -> Option<ObjectOf> {
+        // With several symbols the linker may have folded jumps of several objects.
         let [symbol] = self.symbols.at(address) else { return None };
         if let Some(unit) = lines.get(&address) {
             return Some(ObjectOf::Unit(*unit));
@@ -257,6 +264,8 @@ impl Llvm<'_, '_, '_> {
         let file = &self.placing.recovered.unit(unit).head.file_name;
         match own {
             ObjectOf::Unit(own) => *own != unit,
+            // If the unit's file has no file symbol, its local symbols follow those of another file, and the jump may be its
+            // own.
             ObjectOf::File(own) => own[..] != file[..] && self.symbols.has_file(file),
         }
     }

@@ -56,6 +56,7 @@ fn operation(found: &Instruction, word: u32, address: u64) -> Op {
             // RET of another register is no return of this function: it goes on where that register points.
             other => Op::Jump(goal(other)),
         },
+        // They check the signature of X30 and return by it (FEAT_PAuth).
         Opcode::RETAA | Opcode::RETAB => Op::Return,
         // Padding, and instructions that trap.
         Opcode::UDF | Opcode::BRK | Opcode::HLT => Op::Nothing,
@@ -121,6 +122,7 @@ fn computed(found: &Instruction) -> Op {
         (Opcode::ADD, Some(from), Operand::RegShift(_, _, _, by)) if by < 31 => {
             Op::Sum { to, from: [from, by as u8] }
         }
+        // `mov x0, x1` is `orr x0, xzr, x1` (Arm ARM C6.2).
         (Opcode::ORR, None, Operand::RegShift(ShiftStyle::LSL, 0, _, from)) if from < 31 => {
             Op::Move { to, from: from as u8 }
         }
@@ -171,6 +173,7 @@ fn moved(found: &Instruction) -> Op {
         return Op::Other;
     }
     let registers = found.operands[..at].iter().fold(0, |all, operand| all | register(*operand));
+    // Only 8 bytes can be an address. Other sizes need not be told apart.
     let size = match (found.opcode, found.operands[0]) {
         (Opcode::LDR | Opcode::LDUR, Operand::Register(SizeCode::X, _)) => 8,
         _ => 4,

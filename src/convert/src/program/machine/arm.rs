@@ -45,6 +45,7 @@ pub(super) fn decode_a32(word: u32, address: u64) -> Inst {
             || word >> 12 & 15 != 15;
         return Inst::of(4, if goes_on { Op::Other } else { Op::Jump(Goal::Anywhere) });
     };
+    // An instruction reads R15 as its own address plus 8 in A32, and plus 4 in T32 (Arm ARM).
     let at = At { address, counter: address.wrapping_add(8), thumb: false, word };
     let op = match found.opcode {
         // NOP and other hints, for which the decoder has no name.
@@ -58,6 +59,7 @@ pub(super) fn decode_a32(word: u32, address: u64) -> Inst {
 /// The T32 instruction at the start of `bytes`; `None` if it is cut off.
 pub(super) fn decode_t32(bytes: &[u8], address: u64, block: &mut Conditional) -> Option<Inst> {
     let half = u16::from_le_bytes(*bytes.first_chunk()?);
+    // From 0b11101 in the upper five bits on, a halfword begins an instruction of 32 bits (Arm ARM F3.1).
     let len = if half >= 0xe800 { 4 } else { 2 };
     let bytes = bytes.get(..len)?;
     let second = bytes.get(2..4).map_or(0, |half| u16::from_le_bytes([half[0], half[1]]));
@@ -71,6 +73,7 @@ pub(super) fn decode_t32(bytes: &[u8], address: u64, block: &mut Conditional) ->
     let word = u32::from(half) | u32::from(second) << 16;
     let at = At { address, counter: address.wrapping_add(4), thumb: true, word };
     if let (Opcode::IT, Operand::Imm32(mask @ 1..)) = (found.opcode, found.operands[1]) {
+        // The lowest set bit of the mask ends the block: 0b1000 is one instruction, and a mask with bit 0 set is four.
         block.0 = 4 - mask.trailing_zeros().min(3);
         return Some(Inst::of(len, Op::Nothing));
     }
@@ -97,6 +100,7 @@ impl At {
             Opcode::BL | Opcode::BLX => Op::Call(self.branch(found)),
             Opcode::BX | Opcode::BXJ => match register(first) {
                 Some(LINK) => Op::Return,
+                // `bx pc; nop` of T32 enters the A32 code behind it, as in veneers of linkers.
                 Some(COUNTER) => Op::Jump(Goal::To(self.counter & !3)),
                 Some(to) => Op::Jump(Goal::Register(to, 0)),
                 None => Op::Jump(Goal::Anywhere),
@@ -228,6 +232,7 @@ impl At {
         let at = found.operands.iter().position(|operand| register(*operand).is_none())?;
         let registers = found.operands[..at].iter().filter_map(|operand| register(*operand));
         let registers = registers.fold(0, |all, register| all | 1 << register);
+        // Only a whole word can be an address.
         let size = if found.opcode == Opcode::LDR || found.opcode == Opcode::STR { 4 } else { 1 };
         let signed = |by: u16, adds: bool| if adds { i64::from(by) } else { -i64::from(by) };
         let (base, offset, indexed, writes_back) = match found.operands[at] {
@@ -262,6 +267,7 @@ fn loaded(registers: RegisterSet, place: Place) -> Op {
     // Restores registers from where the prologue saved them.
     match place.base {
         Some(STACK) if !place.indexed => Op::Return,
+        // `ldm fp, {fp, sp, pc}` ends a function with an APCS frame. `ldr pc, [fp, #-8]` may jump through a local variable.
         Some(FRAME) if registers != 1 << COUNTER => Op::Return,
         _ => Op::Jump(Goal::Memory(place)),
     }
@@ -374,6 +380,7 @@ pub(super) fn branches_of_t32(bytes: &[u8], start: u64, see: &mut impl FnMut(u64
     let mut at = 0;
     while let Some(first) = half(at) {
         let wide = first >= 0xe800;
+        // B<c> (T3) and B (T4) of 32 bits; then B<c> (T1), B (T2), CBZ and CBNZ of 16 bits.
         let may_branch = match (first, half(at + 2)) {
             (0xf000..=0xf7ff, Some(second)) => matches!(second & 0xd000, 0x8000 | 0x9000),
             _ => matches!(first >> 12, 0xd | 0xe) && !wide || first & 0xf500 == 0xb100,

@@ -20,6 +20,7 @@ impl Processor {
 }
 
 pub(super) fn marks(image: &Image<'_>) -> CodeMarks {
+    // A sized object does not say what follows it. Mapping symbols mark the data too.
     let all = image.code_marks.iter().filter(|mark| mark.kind != MarkKind::Object);
     // Stable, since the last mark of an address counts.
     let mut marks: CodeMarks = all.map(|mark| (ImageAddr(mark.address), mark.kind)).collect();
@@ -45,6 +46,7 @@ impl<'f> Machine<'_, 'f> {
     fn mode(&self, address: ImageAddr, section: ImageAddr) -> Option<Mode> {
         let marks = self.marks();
         let before = marks[..marks.partition_point(|mark| mark.0 <= address)].last();
+        // A mapping symbol counts up to the end of its section only.
         self.mode_of(before.filter(|mark| mark.0 >= section).map(|mark| mark.1))
     }
 
@@ -73,6 +75,7 @@ impl<'f> Machine<'_, 'f> {
         if mode.is_none() && self.processor == Some(Processor::Arm) && !self.is_data(start, section) {
             return None;
         }
+        // The end of the range counts as data, so that it ends the last run.
         for (to, mark) in marks[within].iter().copied().chain([(end, MarkKind::Data)]) {
             if let Some(mode) = mode.filter(|_| from < to) {
                 let bytes = &bytes[(from - start) as usize..(to - start) as usize];
@@ -186,6 +189,7 @@ impl<'f> Machine<'_, 'f> {
     /// The target of code that only jumps: a stub, or a thunk between distant code.
     pub(super) fn hop_of_run(&self, code: AddressRange) -> Option<Hop> {
         let AddressRange { start, end } = code;
+        // A stub is short. What follows it is other stubs.
         let runs = self.runs(AddressRange::new(start, end.min(start.saturating_add(MAX_STUB))))?;
         let run = runs.first().filter(|run| run.start == start.0)?;
         let constant = |address: u64| self.constant(address);
@@ -196,6 +200,7 @@ impl<'f> Machine<'_, 'f> {
     fn inst_at(&self, address: ImageAddr) -> Option<Inst> {
         let (section, bytes) = self.section_from(address)?;
         let bytes = &bytes[..bytes.len().min(MAX_INSTRUCTION)];
+        // Whether an `IT` block contains the instruction is not known here. It would change `conditional` alone.
         self.mode(address, section)?.decode(bytes, address.0, &mut arm::Conditional::default())
     }
 

@@ -57,6 +57,7 @@ impl Jumps {
     ) {
         for jump in found {
             self.indirect |= !matches!(jump, Target::To(_));
+            // A jump to the start may be a tail call: of the function to itself, or to a function that was folded with it.
             let is_within = |place: ImageAddr| place != code.start && code.contains(place);
             match jump {
                 Target::To(target) if is_within(target) => {}

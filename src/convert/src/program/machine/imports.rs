@@ -28,6 +28,7 @@ impl<'f> Machine<'_, 'f> {
     /// are not read.
     pub(crate) fn imports(&self, ranges: &[AddressRange]) -> Option<FoundImports<'f>> {
         let slots = self.imported_slots()?;
+        // A static program imports nothing, so no code is read.
         if slots.is_empty() {
             return Some(FoundImports::default());
         }
@@ -61,6 +62,7 @@ impl<'f> Machine<'_, 'f> {
             }
             found
         };
+        // Chunks are collected in their order, so the result does not depend on threads.
         let found: Vec<FoundImports<'f>> = ranges.par_chunks(RANGES_AT_ONCE).map(of_ranges).collect();
         Some(FoundImports {
             calls: found.iter().flat_map(|some| &some.calls).copied().collect(),
@@ -100,6 +102,7 @@ impl<'f> Machine<'_, 'f> {
             .filter(|(_, relocation)| by_name.contains(&relocation.kind) && self.fills_slot(relocation));
         let imported = named.filter_map(|(section, relocation)| {
             let symbol = section.symbol(relocation.symbol)?;
+            // A symbol with an address is a function of this program, which the loader may replace by one of another module.
             let is_import = symbol.address.is_none() && !symbol.name.is_empty();
             is_import.then_some((ImageAddr(relocation.section_off), symbol.name))
         });

@@ -193,6 +193,7 @@ impl<'c> Frame<'c> {
             Op::Nothing | Op::Jump(_) | Op::Call(_) | Op::Return => true,
             // An argument may come from a callee-saved register, or be the return address for a profiler.
             Op::Move { to, from } => arguments & 1 << to == 0 || kept & 1 << from != 0,
+            // A load from the frame restores an argument or reads one on the stack. Another load must leave arguments alone.
             Op::Load { to, place } => in_frame(place) || beside(to, place),
             Op::Store { of, place } => in_frame(place) || beside(of, place),
             Op::Other => false,
@@ -280,6 +281,7 @@ impl<'a> Values<'a> {
         let now = match op {
             Op::Constant { to, value } => Some((to, KnownValue::Address(self.address(value)))),
             Op::Upper { to, value } => match self.of(to) {
+                // `movw; movt` writes an address in two halves (Arm ARM F5.1).
                 KnownValue::Address(low) => Some((to, KnownValue::Address(value << 16 | low & 0xffff))),
                 _ => None,
             },
@@ -298,6 +300,7 @@ impl<'a> Values<'a> {
             },
             Op::Sum { to, from } => {
                 let sum = match from.map(|register| self.of(register)) {
+                    // A `switch` adds the element of its table to the address of the table or of the code.
                     [KnownValue::Word(_), _] | [_, KnownValue::Word(_)] => KnownValue::Case,
                     [KnownValue::Address(a), KnownValue::Address(b)] => {
                         KnownValue::Address(self.address(a.wrapping_add(b)))
@@ -320,11 +323,13 @@ impl<'a> Values<'a> {
         };
         let mut changed = op.written();
         while changed != 0 {
+            // Vector registers (from bit 32 on) have no entry.
             if let Some(known) = self.known.get_mut(changed.trailing_zeros() as usize) {
                 *known = KnownValue::Unknown;
             }
             changed &= changed - 1;
         }
+        // A conditional instruction may keep the old value, so the register has one of two values.
         if let Some((to, value)) = now.filter(|_| !conditional)
             && let Some(known) = self.known.get_mut(usize::from(to))
         {

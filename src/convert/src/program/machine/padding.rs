@@ -23,6 +23,7 @@ impl Machine<'_, '_> {
             Some(Processor::AArch64) => {
                 bytes.chunks(4).all(|word| match word.try_into().map(u32::from_le_bytes) {
                     Ok(word) => word == 0 || word == A64_NOP || word & !A64_BRK_OPERAND == A64_BRK,
+                    // In a damaged file, the range may end within an instruction.
                     Err(_) => word.iter().all(|byte| *byte == 0),
                 })
             }

@@ -42,6 +42,7 @@ impl Machine<'_, '_> {
         let mut targets: Vec<ImageAddr> = straight.chain(through).filter_map(follow).collect();
         let returns = |target: &ImageAddr| self.added().returns.contains(target);
         let flows = self.flows(code)?;
+        // A call passes the call on only if the code returns after it. Code without a return calls what never returns.
         if flows.contains(&Flow::Return) || jumps.targets.iter().any(returns) {
             let calls = flows.into_iter().filter_map(|flow| match flow {
                 Flow::Call(Target::To(target)) => Some(Hop::To(target)),
@@ -60,12 +61,14 @@ impl Machine<'_, '_> {
 
     /// The first accepted address behind stubs and jumps; `None` for functions that compilers call on their own.
     fn follow(&self, mut hop: Hop, such: impl Fn(ImageAddr) -> bool) -> Option<ImageAddr> {
+        // In a hostile file, stubs may jump in a circle.
         for _ in 0..MAX_HOPS {
             let at = match hop {
                 Hop::To(address) => address,
                 Hop::Through(slot) => self.in_slot(slot)?,
             };
             if such(at) {
+                // Compilers add calls of profilers and stack guards to any function: code is not there to pass its call on to these.
                 return (!self.added().all.contains(&at)).then_some(at);
             }
             hop = self.hop(at)?;
@@ -109,10 +112,13 @@ impl Machine<'_, '_> {
     /// and RISC-V).
     pub(super) fn slot_relocations(&self) -> Option<([u32; 2], u32)> {
         Some(match self.image.arch.machine {
+            // `R_*_GLOB_DAT` and `R_*_JUMP_SLOT`, then `R_*_RELATIVE`. i386 and ARM have `Rel` relocations, without an addend:
+            // there the linker writes the address into the slot, and `in_slot` reads it.
             EM_X86_64 => ([6, 7], 8),
             EM_386 => ([6, 7], u32::MAX),
             EM_AARCH64 => ([1025, 1026], 1027),
             EM_ARM => ([21, 22], u32::MAX),
+            // RISC-V has no `GLOB_DAT`: `R_RISCV_64` and `R_RISCV_32` fill slots and data alike (`fills_slot`).
             EM_RISCV if self.image.arch.address_size == 8 => ([2, RISCV_JUMP_SLOT], 3),
             EM_RISCV => ([1, RISCV_JUMP_SLOT], 3),
             _ => return None,
@@ -136,6 +142,7 @@ impl Machine<'_, '_> {
                 if by_name.contains(&relocation.kind) && self.fills_slot(&relocation) {
                     let address = section.symbol_address(relocation.symbol);
                     slots.add(place, address.map(|address| self.without_mode(ImageAddr(address))));
+                // A position-independent program has most of these relocations for vtables and other data.
                 } else if relocation.kind == relative && section.has_addend && self.is_slot(place) {
                     slots.add(place, Some(ImageAddr(relocation.addend.cast_unsigned())));
                 }

@@ -29,6 +29,7 @@ impl Processor {
         match image.arch.machine {
             EM_X86_64 => Some(Processor::X86 { wide: true }),
             EM_386 => Some(Processor::X86 { wide: false }),
+            // Instructions of AArch64 are little-endian in big-endian files too (Arm ARM, instruction endianness).
             EM_AARCH64 => Some(Processor::AArch64),
             // Big-endian files may have little-endian code (BE8).
             EM_ARM if !image.arch.big_endian => Some(Processor::Arm),
@@ -157,6 +158,7 @@ impl<'i, 'f> Machine<'i, 'f> {
         let (start, end) = (code.start.0, code.end.0);
         let (section, bytes) = self.section_from(code.start)?;
         if let Some(files) = self.image.files {
+            // Without this, the pages of all code that is read would stay in memory.
             files.was_read(end.saturating_sub(start).min(bytes.len() as u64) as usize);
         }
         Some((section, bytes.get(..usize::try_from(end.checked_sub(start)?).ok()?)?))
@@ -178,6 +180,7 @@ impl<'i, 'f> Machine<'i, 'f> {
             let (section, bytes) = *sections.get(after.checked_sub(1)?)?;
             bytes.get(usize::try_from(address - ImageAddr(section)).ok()?..)
         };
+        // The section before the address may end before it. Then the word is a table among code.
         let word = of(&self.image.data).filter(|word| !word.is_empty());
         let word = word.or_else(|| of(&self.image.code))?;
         let word = match size {

@@ -19,9 +19,11 @@ impl Machine<'_, '_> {
             for symbol in &self.image.symbols {
                 let Some(register) = register_thunk(symbol.name) else { continue };
                 let number = WIDE.iter().position(|name| *name == register);
+                // Code of i386 calls thunks with 32-bit names. Registers have the same numbers in both modes.
                 let number = number.or_else(|| NARROW.iter().position(|name| *name == register));
                 let number = number.map(|number| number as u8);
                 let known = thunks.entry(ImageAddr(symbol.address)).or_insert(number);
+                // Two thunks at one address: a call of it does not show which register holds the callee.
                 *known = known.filter(|known| Some(*known) == number);
             }
             thunks

@@ -47,9 +47,12 @@ impl Held {
     pub(super) fn load(self, by: i64) -> Held {
         let Ok(by) = i32::try_from(by) else { return Held::Unknown };
         match self {
+            // A place in the frame may hold anything, also a pointer to an object.
             Held::Frame => Held::Unknown,
             Held::Unknown => Held::Loaded(by, false),
+            // The first word of an object of a class with virtual methods is its vtable pointer (Itanium C++ ABI 2.4).
             Held::Loaded(at, _) => Held::Loaded(by, at == 0),
+            // A sum that saturates is the offset of no slot: `called` refuses it.
             Held::Inside(from, first) => Held::Loaded(from.saturating_add(by), first),
         }
     }
@@ -68,6 +71,7 @@ impl Held {
     fn called(self, width: i32) -> Option<CalledWord> {
         let Held::Loaded(at, by_object) = self else { return None };
         let whole = at >= 0 && at % width == 0;
+        // The highest number means "no slot" (`NONE16`).
         let slot = u16::try_from(at / width).ok().filter(|slot| whole && *slot < u16::MAX)?;
         Some(CalledWord { slot, by_object })
     }
@@ -134,6 +138,7 @@ impl Follower {
     pub(super) fn calls(self) -> SlotCalls {
         match self.gave_up {
             true => {
+                // Only calls through the table of an object become keys. Without one, nothing is lost.
                 let any = self.found.iter().any(|call| call.by_object);
                 SlotCalls { calls: Vec::new(), cut: any.then_some(Cap::SlotJumps) }
             }
@@ -179,6 +184,7 @@ impl Follower {
                 self.state[register] = held;
             }
             Effect::Jump { to, ends } => {
+                // The target of a backward jump was already read. If the function is read whole, `back` has it.
                 if let Some(to) = to.filter(|to| *to > address) {
                     self.join(to);
                 }
@@ -188,6 +194,7 @@ impl Follower {
                 if let Some(CalledWord { slot, by_object }) = held.and_then(|held| held.called(self.width)) {
                     self.found.push(SlotCall { return_addr: ImageAddr(next), slot, by_object, by_register });
                 }
+                // The callee may change every caller-saved register.
                 self.forget(!self.kept);
             }
         }

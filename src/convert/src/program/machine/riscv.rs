@@ -73,6 +73,7 @@ fn whole(word: u32, address: u64) -> Inst {
     let at = |by: i64| Goal::To(address.wrapping_add_signed(by));
     let place = |offset: i64| Place::based(a, offset, 1 << (third & 3));
     let op = match word & 0x7f {
+        // The base opcodes of chapter 34: LUI, AUIPC, JAL.
         0x37 => Op::constant(to, upper.cast_unsigned()),
         0x17 => Op::constant(to, address.wrapping_add_signed(upper)),
         0x6f => {
@@ -94,14 +95,17 @@ fn whole(word: u32, address: u64) -> Inst {
         0x27 if (1..=4).contains(&third) => Op::store(b + VECTORS, place(store_at)),
         0x13 if third == 0 => added(to, a, immediate),
         0x33 if third == 0 && word >> 25 == 0 => Op::Sum { to, from: [a, b] },
+        // All other computations of integers write one register.
         0x13 | 0x1b | 0x33 | 0x3b => Op::write(to),
         // FMV
+        // It is FSGNJ of a register with itself.
         0x53 if word >> 27 == 4 && third == 0 && a == b => Op::Move { to: to + VECTORS, from: a + VECTORS },
         0x0f => Op::Nothing,
         0x73 => match (word, third) {
             // EBREAK, WFI; MRET, SRET.
             (0x0010_0073 | 0x1050_0073, _) => Op::Nothing,
             (0x3020_0073 | 0x1020_0073, _) => Op::Return,
+            // ECALL, and the loads and stores of a hypervisor. What remains accesses a control register.
             (_, 0 | 4) => Op::Other,
             _ => Op::write(to),
         },
@@ -112,6 +116,7 @@ fn whole(word: u32, address: u64) -> Inst {
 
 /// A jump that stores the next address in a register: a call if that is a link register.
 fn linking(to: u8, goal: Goal) -> Op {
+    // x5 is the alternate link register (volume 1, 2.5): `-msave-restore` calls `__riscv_save_0` with it.
     if matches!(to, LINK | 5) { Op::Call(goal) } else { Op::Jump(goal) }
 }
 
@@ -167,6 +172,7 @@ fn short(half: u32, address: u64, wide: bool) -> Inst {
         // C.ADDI16SP has the place that C.LUI of the stack pointer would have.
         (1, 3) if to == STACK => Op::Add { to, from: to, by: 0 },
         (1, 3) => Op::constant(to, (immediate << 12).cast_unsigned()),
+        // C.SRLI to C.AND all write the register of bits 9 to 7.
         (1, 4) => Op::write(high),
         (1, 5) => Op::Jump(at(jump_by())),
         (1, _) => {

@@ -76,6 +76,7 @@ fn straight(runs: &[InstRun<'_>], code: &Range<u64>, values: &Values<'_>) -> Opt
             found.flows.extend(flow(address, inst, values));
             let (Op::Jump(goal) | Op::Call(goal)) = inst.op else { return };
             match goal {
+                // A register that is set on the path to a jump may have another value on the path that falls through.
                 Goal::To(to) if code.contains(&to) => found.joins.push(to),
                 Goal::To(_) | Goal::Table | Goal::Near(_) | Goal::Anywhere => {}
                 _ => found.needs_values = true,
@@ -107,6 +108,7 @@ fn by_values(
             }
             found.extend(flow(address, inst, values));
             values.follow(inst);
+            // Code after an unconditional jump is reached from elsewhere, with other values.
             let ends = matches!(inst.op, Op::Jump(_) | Op::Return) && !inst.conditional;
             if ends || (in_pairs && !matches!(inst.op, Op::Constant { .. })) {
                 values.forget();
@@ -164,6 +166,7 @@ pub(super) fn hop(run: &InstRun<'_>, mut values: Values<'_>) -> Option<Hop> {
     let (mut hop, mut ended) = (None, false);
     run.each(|_, inst| {
         match inst.op {
+            // `each` reads to the end of the run, and what follows the jump of a stub is other code.
             _ if ended => {}
             Op::Jump(goal) if !inst.conditional => {
                 ended = true;

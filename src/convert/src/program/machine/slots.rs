@@ -126,10 +126,12 @@ impl X86Code<'_> {
         let mut unread = Some(start);
         for at in self.indirect_calls() {
             let call = start + at as u64;
+            // The last row before a place near the start may belong to the function before this one.
             let from = begins(ImageAddr(call.saturating_sub(BEFORE_CALL))).0.clamp(start, call);
             if unread.is_some_and(|unread| from < unread) {
                 continue;
             }
+            // Otherwise the code before `from` was just read, and the values of registers at it are still known.
             if unread.take().is_some() || from > decoder.ip() {
                 if decoder.set_position((from - start) as usize).is_err() {
                     break;
@@ -152,12 +154,14 @@ impl X86Code<'_> {
         if found.calls.iter().any(|call| call.by_register && call.by_object) {
             return self.calls_of_whole();
         }
+        // Not all code was read, so another path may bring another word in the register.
         found.calls.retain(|call| !call.by_register);
         found
     }
 
     /// The same for a function that is read whole.
     fn calls_of_whole(&self) -> SlotCalls {
+        // The targets of backward jumps must be known before the values are followed past them, so the code is read twice.
         let (mut back, mut indirect, mut last_call) = (Vec::new(), false, None);
         for now in &mut self.decoder() {
             match now.flow_control() {
@@ -165,11 +169,13 @@ impl X86Code<'_> {
                     back.extend(Some(now.near_branch_target()).filter(|to| *to <= now.ip()));
                     indirect |= self.is_thunk(now.near_branch_target());
                 }
+                // It may lead to any instruction, so no value that one path gives a register is certain anywhere.
                 FlowControl::IndirectBranch => indirect = true,
                 FlowControl::IndirectCall if !now.is_ip_rel_memory_operand() => last_call = Some(now.ip()),
                 FlowControl::Call if self.is_thunk(now.near_branch_target()) => {
                     last_call = Some(now.ip());
                 }
+                // After bytes that are no instruction, jumps may be missed, and with them paths to a call.
                 _ if now.is_invalid() => return SlotCalls::default(),
                 _ => {}
             }
@@ -220,6 +226,7 @@ fn x86_load(now: &Instruction, state: &State, wide: bool) -> Held {
     match general(now.memory_base()).filter(|_| unindexed && !now.is_ip_rel_memory_operand()) {
         Some(base) => {
             let by = now.memory_displacement64();
+            // iced-x86 does not sign-extend the displacement of 32-bit addresses.
             let by = if wide { by.cast_signed() } else { i64::from((by as u32).cast_signed()) };
             state[base].load(by)
         }
@@ -238,6 +245,7 @@ fn x86_step(now: &Instruction, state: &State, wide: bool, info: &mut Instruction
         FlowControl::IndirectBranch | FlowControl::Return | FlowControl::Exception => {
             return Effect::Jump { to: None, ends: true };
         }
+        // A direct call goes through no table, but it changes registers.
         FlowControl::Call => return Effect::Call(None, false),
         FlowControl::IndirectCall => {
             // An increment of a register may add up differently where code jumps back to.
@@ -253,6 +261,7 @@ fn x86_step(now: &Instruction, state: &State, wide: bool, info: &mut Instruction
         }
         _ => {}
     }
+    // A write of a part of a register leaves no value that is followed. It is forgotten below.
     let is_whole = if wide { now.op0_register().is_gpr64() } else { now.op0_register().is_gpr32() };
     let to = general(now.op0_register()).filter(|_| now.op0_kind() == OpKind::Register && is_whole);
     if let Some(to) = to {

@@ -105,6 +105,7 @@ fn in_memory(now: &Instruction, wide: bool) -> Option<Target> {
     if now.is_ip_rel_memory_operand() {
         return Some(Target::Through(ImageAddr(now.ip_rel_memory_address())));
     }
+    // `call *%gs:0x10` enters the kernel on i386. FS and GS are the thread's, so the displacement is no address.
     let segment = now.has_segment_prefix() && matches!(now.segment_prefix(), Register::FS | Register::GS);
     if now.memory_base() != Register::None || segment {
         return None;
@@ -142,6 +143,7 @@ fn target<'i>(jump: &Instruction, before: impl Iterator<Item = &'i Instruction>,
 /// True for the load of a table element: `movslq (base,index,4)`, or `mov` if addresses have 32 bits.
 fn is_table_load(now: &Instruction, wide: bool) -> bool {
     let load = if wide { now.mnemonic() == Mnemonic::Movsxd } else { now.code() == Code::Mov_r32_rm32 };
+    // The table of a `switch` has distances of 32 bits.
     load && now.op1_kind() == OpKind::Memory && now.memory_index_scale() == 4
 }
 
@@ -167,6 +169,7 @@ pub(super) fn hop(
 ) -> Option<Hop> {
     for now in &mut decoder(bytes, start, wide) {
         match now.mnemonic() {
+            // With CET, an entry of `.plt.sec` begins so.
             Mnemonic::Endbr64 | Mnemonic::Endbr32 => {}
             // Pushes a number for the loader.
             Mnemonic::Mov if now.op0_kind() == OpKind::Register && is_constant(now.op1_kind()) => {}

@@ -34,6 +34,8 @@ impl AbbreviationTable {
             let at = input.at;
             let place = (at, at + input.declaration()?.len());
             let next = self.dense.len() as u64 + 1;
+            // `dense` may reach a code that came earlier, out of order, and is in `sparse` already. As in gimli, a code
+            // that is declared twice makes the table invalid.
             let known = if code == next && !self.sparse.contains_key(&code) {
                 self.dense.push(place);
                 false
@@ -63,6 +65,7 @@ impl<'f> Abbreviations<'_, 'f> {
     /// The table does not have this code.
     pub(crate) fn get(self, code: u64) -> gimli::Result<Declaration<'f>> {
         let AbbreviationTable { dense, sparse } = self.table;
+        // Code 0 is that of null entries (DWARF 5 7.5.2) and becomes an index that no table has.
         let index = usize::try_from(code).unwrap_or(0).wrapping_sub(1);
         let found = dense.get(index).or_else(|| sparse.get(&code));
         let bytes = found.and_then(|&(start, end)| self.section.get(start..end));
@@ -95,6 +98,7 @@ impl<'f> Declaration<'f> {
     /// Its attributes, in order.
     pub(crate) fn attributes(self) -> impl Iterator<Item = AttributeSpecification> + use<'f> {
         let mut input = Input { bytes: self.0, at: 0 };
+        // `AbbreviationTable::read` or `find` has passed over the whole declaration, so no part of it is cut off.
         let _ = input.head();
         std::iter::from_fn(move || input.attribute().ok()?)
     }
@@ -186,6 +190,7 @@ impl<'f> Input<'f> {
                     break;
                 }
                 Some([1..0x80, IMPLICIT, ..0x80]) => self.at += 3,
+                // Also for the last bytes of the section, of which `next` cannot give three.
                 _ if self.attribute()?.is_none() => break,
                 _ => {}
             }
@@ -219,6 +224,7 @@ impl<'f> Input<'f> {
     #[inline(never)]
     fn attribute(&mut self) -> gimli::Result<Option<AttributeSpecification>> {
         let (name, form) = (self.number()?, self.number()?);
+        // A name of 0 and a form of 0 together end the list (DWARF 5 7.5.3). One 0 alone is damage.
         if name == 0 || form == 0 {
             return match (name, form) {
                 (0, 0) => Ok(None),

@@ -114,6 +114,8 @@ impl MapReader<'_> {
             return Err(Stop::Unknown(format!("features {features:#x} of version {version}")));
         }
         let mut record = MapRecord { omitted: features & feature::NO_BLOCKS != 0, ..MapRecord::default() };
+        // With basic-block sections a function has a range for each of its sections. A wrong number ends with the
+        // section.
         let ranges = if features & feature::RANGES != 0 { self.uleb()? } else { 1 };
         if ranges == 0 {
             return Err(Stop::Damaged("a function of no ranges"));
@@ -142,6 +144,7 @@ impl MapReader<'_> {
             // Since version 1 the offset counts from the end of the block before. In version 0 it counted from the start of the
             // range.
             let start = if version >= 1 { end + offset } else { offset };
+            // These sums cannot overflow: each summand is below 2^32 and takes at least one byte of the section.
             let mut size = 0;
             if features & feature::CALL_ENDS != 0 {
                 let calls = self.uleb()?;
@@ -161,6 +164,7 @@ impl MapReader<'_> {
             end = start + size;
             let too_long = || Stop::Damaged("a block of 2^32 bytes or more");
             record.blocks.push(Block {
+                // A block that wraps begins before its base, and `BlocksRead::take` drops its function.
                 start: ImageAddr(base.wrapping_add(start)),
                 size: u32::try_from(size).map_err(|_| too_long())?,
                 id,
@@ -294,6 +298,8 @@ impl BlocksRead {
                 block.start.0 >= *base && end.is_some_and(|end| end <= code.end)
             })
         };
+        // lld drops the record of a removed or folded function with its code (`SHF_LINK_ORDER`). Linkers that ignore this
+        // flag keep the record, with a tombstone for its base.
         if !record.ranges.iter().all(inside) {
             diagnostics.add(Kind::DeadBlocks, at.offset, || {
                 format!("{}: function at {:#x}", place(), record.ranges.first().map_or(0, |range| range.0))
@@ -304,6 +310,8 @@ impl BlocksRead {
             let ends = |block: &Block| block.start.0 + u64::from(block.size);
             record.blocks[blocks.clone()].windows(2).any(|pair| pair[1].start.0 < ends(&pair[0]))
         };
+        // Only version 0 can describe overlapping blocks. Since version 1 the map has the gap between two blocks, which
+        // is at least 0.
         if record.ranges.iter().any(|(_, blocks)| overlap(blocks)) {
             diagnostics.add(Kind::OverlappingBlocks, at.offset, place);
             return;
@@ -343,6 +351,7 @@ impl BlocksRead {
                 refused[*function as usize] = true;
             } else if !refused[*function as usize] {
                 end = here.1;
+                // Two ranges without bytes at one address are not folded into each other.
                 before = Some(here).filter(|(start, end)| end > start);
             }
         }
@@ -382,6 +391,8 @@ impl BlocksRead {
             let (blocks, there) = (&self.blocks[blocks.clone()], map.ranges[range as usize].blocks.clone());
             let place = |block: &Block| (block.start, block.size);
             let theirs = map.blocks[there.start as usize..there.end as usize].iter().map(place);
+            // Equal code may be divided into blocks in different ways. Then no block of one function is a block of the
+            // other.
             let alike = blocks.iter().map(place).eq(theirs);
             let RecordPlace { section, offset } = self.functions[*function as usize];
             let kind = if alike { Kind::FoldedBlocks } else { Kind::UnlikeBlocks };
@@ -390,6 +401,8 @@ impl BlocksRead {
                     "section {section} of the block map, offset {offset:#x}: blocks at {base:#x} are another's too"
                 )
             });
+            // A reader finds the blocks of a function by code that only this function has. A function that was folded as
+            // a whole has no such code.
             if !alike || !remains[*function as usize] {
                 continue;
             }

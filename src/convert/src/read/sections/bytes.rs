@@ -51,6 +51,7 @@ impl<'f, E: gimli::Endianity> Bytes<'f, E> {
 
     #[cold]
     fn bad(&self, problem: leb::Problem, too_large: gimli::Error) -> gimli::Error {
+        // The errors of gimli's own readers, so that damage has the same message whoever reads the number.
         match problem {
             leb::Problem::Cut => gimli::Error::UnexpectedEof(self.offset_id()),
             leb::Problem::TooLarge => too_large,

@@ -118,6 +118,7 @@ impl TableSection<'_, '_> {
         }
         let end = self.at + len as usize;
         let result = self.calls(end, width, is_unit, tables, diagnostics);
+        // Also after damage: the length of the part was in order, so the next part can be read.
         self.at = end;
         result.map_err(Damage::Part)
     }
@@ -141,6 +142,7 @@ impl TableSection<'_, '_> {
         if !matches!(address_size, 2 | 4 | 8) {
             return Err(format!("addresses of {address_size} bytes"));
         }
+        // The callee is searched among the entries of the unit, so without the unit it cannot be found.
         if self.direct && !is_unit(unit) {
             return Err(format!("no unit begins at .debug_info+{unit:#x}"));
         }
@@ -166,6 +168,7 @@ impl TableSection<'_, '_> {
                 continue;
             }
             let return_addr = ImageAddr(address);
+            // `NONE16` in a slot means that there is none. A vtable of 65,535 words is damage.
             match u16::try_from(value).ok().filter(|slot| *slot != NONE16) {
                 _ if self.direct => tables.direct.push(DirectCall { unit, return_addr, callee: value }),
                 Some(slot) => tables.slots.push(SlotKey { return_addr, slot, by_object: false }),

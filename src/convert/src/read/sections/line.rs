@@ -104,6 +104,8 @@ impl Lines {
     /// a function may begin in the middle of a sequence. Each sequence that is checked takes one of `steps`.
     pub(crate) fn passing(&self, start: u64, steps: &Budget) -> Vec<usize> {
         let first = self.sequences.partition_point(|s| s.start < start);
+        // `ends` has the largest end so far. So once it is not after `start`, no sequence before that one reaches
+        // `start`.
         let before = (0..first).rev().take_while(|&index| self.ends[index] > start).take(MAX_FOLDED);
         let mut found: Vec<usize> = before
             .take_while(|_| steps.spend(1))
@@ -128,6 +130,8 @@ impl Lines {
     /// The live sequence that a `DW_AT_LLVM_stmt_sequence` value refers to. The value may be the offset of its first opcode or
     /// of its first `DW_LNE_set_address`, since producers write either.
     pub(crate) fn at_offset(&self, offset: u64) -> Option<usize> {
+        // No two sequences share an offset, since each has bytes of its own. So whichever element is found, it is the
+        // only one.
         let found = self.by_offset.binary_search_by_key(&offset, |&(o, _)| o).ok()?;
         Some(self.by_offset[found].1 as usize)
     }
@@ -147,6 +151,7 @@ impl Lines {
         self.sequences.sort_by_key(|s| (s.start, s.first_opcode));
         let mut end = 0;
         for (index, sequence) in self.sequences.iter().enumerate() {
+            // A sequence that ends inside the ones before it is the first for no address.
             if sequence.end > end {
                 let start = sequence.start.max(end);
                 self.cover.push(Cover { start, end: sequence.end, sequence: index as u32 });
@@ -163,6 +168,8 @@ impl Lines {
 
 /// The registers of the line number state machine (DWARF 5 6.2.2) that foldsym needs.
 struct Registers {
+    // Not here: `is_stmt` and the registers like it, which choose places for breakpoints. An address is looked up whether or
+    // not a statement begins there.
     address: u64,
     op_index: u64,
     file: u64,
@@ -172,6 +179,7 @@ struct Registers {
 
 impl Registers {
     fn reset() -> Registers {
+        // The initial file is 1 in all versions, although files count from 0 since DWARF 5 (6.2.2, 6.2.4).
         Registers { address: 0, op_index: 0, file: 1, line: 1, column: 0 }
     }
 }
@@ -190,7 +198,9 @@ impl LineMachine {
     /// For each special opcode, the operation advance and the line increment (DWARF 5 6.2.5.1).
     fn special(&self) -> [(u8, i16); 256] {
         std::array::from_fn(|opcode| {
+            // Elements below `opcode_base` wrap, and are never read: these opcodes are not special.
             let adjusted = (opcode as u8).wrapping_sub(self.opcode_base);
+            // `line_range` is not 0: gimli refuses such a header, and `interpret` does not rely on that.
             let by = self.line_base + i64::from(adjusted % self.line_range);
             (adjusted / self.line_range, by as i16)
         })
@@ -199,7 +209,10 @@ impl LineMachine {
     /// Adds an operation advance to the address (DWARF 5 6.2.5.1).
     #[inline(always)]
     fn advance(&self, registers: &mut Registers, operations: u64) {
+        // All processors but VLIW ones have 1 here. The divisions below would be taken for nearly every row.
         if self.max_operations == 1 {
+            // An address wraps at its size, and the program goes on: a dead sequence at the tombstone -1 wraps, and later
+            // sequences may be live.
             let bytes = self.min_instruction_length.wrapping_mul(operations);
             registers.address = registers.address.wrapping_add(bytes) & self.address_mask;
         } else {
@@ -240,6 +253,7 @@ pub(crate) fn run<'f, E: Endianity>(
             format!("line program at .debug_line+{offset:#x} has rows out of order")
         });
     }
+    // Nothing shows where the code of such a sequence ends, so its last row could cover the code of another function.
     if lines.unended > 0 {
         diagnostics.add(Kind::UnendedSequence, offset, || {
             format!("line program at .debug_line+{offset:#x}: its last sequence has no end, and is left out")
@@ -468,6 +482,7 @@ fn add_row(lines: &mut Lines, registers: &Registers, building: &mut OpenSequence
     lines.large_columns += u64::from(column.is_err());
     let row = LineRow {
         address: registers.address,
+        // `u32::MAX` is `NO_FILE`, so a damaged index means an unknown file.
         file: u32::try_from(registers.file).unwrap_or(u32::MAX),
         line: line.unwrap_or(0),
         column: column.unwrap_or(0),
@@ -488,6 +503,7 @@ fn add_row(lines: &mut Lines, registers: &Registers, building: &mut OpenSequence
 }
 
 fn end_sequence(lines: &mut Lines, registers: &Registers, building: OpenSequence) {
+    // A sequence without rows (`None`) is not dead: it does not show that the linker removed anything.
     if building.live == Some(false) {
         lines.dead.push(building.first_opcode);
         lines.dead.extend(building.set_address);
@@ -498,6 +514,7 @@ fn end_sequence(lines: &mut Lines, registers: &Registers, building: OpenSequence
         lines.unordered += 1;
         // Stable: of several rows at one address the last one counts, as in a program that is in order.
         rows.sort_by_key(|row| row.address);
+        // There is a first row: only a row that was compared with an earlier one makes a sequence unordered.
         let mut kept = 0;
         for i in 1..rows.len() {
             if rows[i].address != rows[kept].address {
@@ -518,6 +535,7 @@ fn end_sequence(lines: &mut Lines, registers: &Registers, building: OpenSequence
         end,
         rows: building.first_row..lines.rows.len(),
         first_opcode: building.first_opcode,
+        // Without the opcode the sequence begins at address 0, and only its first opcode can be named.
         set_address: building.set_address.unwrap_or(building.first_opcode),
     });
 }

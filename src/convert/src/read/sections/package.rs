@@ -87,6 +87,8 @@ impl<'f, E: Endianity> Package<'f, E> {
         let mut found = Vec::with_capacity(1);
         let mut at = offset;
         loop {
+            // The section has at most a few multiples of 4 GiB, so few places are tried. `split::find_unit` then compares
+            // the id of the unit there.
             match slice(DebugSection::Info, whole, at, size) {
                 Ok(bytes) => {
                     let mut sections = cut.clone();
@@ -161,6 +163,8 @@ impl<'f, E: Endianity> PackageIndex<'f, E> {
         if slots != 0 && !slots.is_power_of_two() {
             return Err(format!("its index has {slots} slots, expected a power of two"));
         }
+        // `count * size` fits: there are fewer than 2^32 rows or slots, at most `MAX_INDEX_COLUMNS` columns, and a cell
+        // has 4 or 8 bytes.
         let mut take = |count: u64, size: u64| {
             let len = usize::try_from(count * size).map_err(|_| "its index is too large".to_owned())?;
             input.split(len).map_err(short)
@@ -227,6 +231,7 @@ impl<'f, E: Endianity> PackageIndex<'f, E> {
         if row > self.units {
             return Err(format!("the index leads to row {row} of {}", self.units));
         }
+        // `PackageIndex::row` never returns 0, which marks an empty slot.
         let first = u64::from(row - 1) * self.columns.len() as u64;
         let cells = self.columns.iter().zip(first..);
         let known = cells.filter_map(|(section, cell)| {

@@ -123,6 +123,8 @@ impl<'a> Assign<'a> {
         let max_rows = (MIN_UNIT_ROWS + ROW_COPIES * lines.rows.len())
             .min(own_rows.saturating_add(more_rows))
             .min(MAX_UNIT_ROWS);
+        // The budgets grow with the input. The comparisons that they limit would grow with the product of functions and
+        // sequences.
         let items = entry_bytes + lines.rows.len();
         // Most functions keep the rows of their lines, and a few more at the boundaries of inlined code.
         let room = lines.rows.len() + lines.rows.len() / 4;

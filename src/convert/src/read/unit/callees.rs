@@ -47,6 +47,7 @@ impl Callees {
         }
         let name = ids.origins.tables.name(NameText::Whole(&[]));
         let origin = ids.origins.tables.origin(UnitOrigin { name, file: NONE16, line: 0 });
+        // With this place no step takes the offset 0 for that of a DIE of the program.
         let (die, place) = (DieOffset(0), CalleePlace::OtherDebugFile);
         let id = self.push(UnitCallee { die, place, origin, external: false });
         self.unknown = Some(id);

@@ -66,6 +66,8 @@ fn vtable_slot<'f, E: Endianity>(unit: &WalkedUnit<'_, 'f, E>, value: AttributeV
     else {
         return NONE16;
     };
+    // Words before the address point of a vtable are offsets and type information, no functions (Itanium C++ ABI 2.5.2),
+    // so a negative offset is no slot.
     let size = i64::from(encoding.address_size.max(1));
     if offset < 0 || offset % size != 0 { NONE16 } else { u16::try_from(offset / size).unwrap_or(NONE16) }
 }

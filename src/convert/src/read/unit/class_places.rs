@@ -65,6 +65,7 @@ impl Noted {
                     self.unnamed.extend(unnamed.then_some(entry.offset));
                 }
             }
+            // Only a direct child of a class can declare the vtable of this class.
             (_, Some(Enclosing { depth: of_class, class: Some(class), .. })) if of_class + 1 == depth => {
                 self.declared.push(VtableDeclaration { offset: entry.offset, class });
             }

@@ -39,6 +39,8 @@ pub(crate) fn vtable_definition<'f, E: Endianity>(
         match (attribute.name, attribute.value) {
             (gimli::DW_AT_specification, AttributeValue::UnitRef(target)) => specification = Some(target),
             (gimli::DW_AT_location, AttributeValue::Exprloc(expression)) => {
+                // clang gives the start of the symbol `_ZTV...`, and not the address point to which pointers in objects
+                // lead.
                 address = match expression.operations(encoding).next() {
                     Ok(Some(gimli::Operation::Address { address })) => Some(address),
                     Ok(Some(gimli::Operation::AddressIndex { index })) => {
@@ -50,6 +52,8 @@ pub(crate) fn vtable_definition<'f, E: Endianity>(
             (gimli::DW_AT_linkage_name, value) => {
                 let place = ids.origins.place(entry.offset);
                 let name = ids.origins.name(place, value);
+                // Definitions of other static data members have the same attributes. Only the name shows that it is a
+                // vtable.
                 is_table = name.is_some_and(|name| is_vtable(name.slice()));
             }
             _ => {}
@@ -164,6 +168,8 @@ impl<'f, E: Endianity> ClassReader<'_, 'f, E> {
                 self.read_class(offset, &mut reading).ok()
             };
             let mut name = || self.origins.tables.name(NameText::Whole(b""));
+            // Bases and vtables already refer to this number, so a class that was not read keeps its place. As a mere
+            // declaration it rules nothing out.
             let class = class.unwrap_or_else(|| UnitClass {
                 name: name(),
                 declared: true,
@@ -214,6 +220,8 @@ impl<'f, E: Endianity> ClassReader<'_, 'f, E> {
                 }
                 MemberRole::Method if child => {
                     let mut method = self.method(entry, offset)?;
+                    // gcc writes no linkage names for them, so methods of two classes may differ only in their DIEs
+                    // (`Instance`).
                     if unnamed && method.linkage_name == empty {
                         method.instance = self.origins.instance(self.origins.place(entry.offset));
                     }
@@ -230,6 +238,7 @@ impl<'f, E: Endianity> ClassReader<'_, 'f, E> {
         let (mut base, mut is_virtual) = (UnitBase { class: None, offset: None }, false);
         while let Some(attribute) = self.entries.attribute(&mut entry)? {
             match (attribute.name, attribute.value) {
+                // A base in another unit stays `None`, which means unknown.
                 (gimli::DW_AT_type, AttributeValue::UnitRef(target)) => base.class = Some(reading.id(target)),
                 (gimli::DW_AT_data_member_location, _) => base.offset = attribute.number(),
                 (gimli::DW_AT_virtuality, _) => {

@@ -51,6 +51,8 @@ impl Edges {
         ids: &mut Numbering<'_, '_, E>,
     ) -> LocalEdge {
         let &InlinedEntry { place, callee, file, line, column, .. } = entry;
+        // `NO_FILE` in the key stands for a missing `DW_AT_call_file`. A call that has no key gets an edge of its own,
+        // which `merge` joins with its equals.
         let index = |file: u64| u32::try_from(file).ok().filter(|&file| file != NO_FILE);
         let packed = callee.and_then(DiePlace::packed).zip(file.map_or(Some(NO_FILE), index));
         let call = packed.map(|(callee, file)| InlinedCall { caller, callee, file, line, column });
@@ -60,6 +62,7 @@ impl Edges {
         let file = file.map_or(NONE16, |index| ids.origins.file(place, index, &mut ids.diagnostics));
         let callee = match callee {
             Some(origin) => ids.origins.resolve(origin, &mut ids.diagnostics),
+            // A missing or damaged reference loses only the name: the inlined code still has its place in the tree.
             None => ids.origins.finish(place, SubprogramIdentity::default(), &mut ids.diagnostics).0,
         };
         let edge = LocalEdge(self.list.len() as u32);

@@ -84,6 +84,7 @@ pub(crate) fn all_entries<E: Endianity>(walk: &mut Walk<'_, '_, E>) -> gimli::Re
             close(walk, open.pop());
         }
         noted.leave(entry.closes);
+        // The entries that ended are closed first, so the innermost open one encloses this entry.
         let inside = open.last().map(|open| open.kind);
         match read(walk, &mut noted, &mut entries, entry, inside) {
             Ok(Some(kind)) => open.push(OpenEntry { depth: entry.depth, kind }),
@@ -111,6 +112,8 @@ fn read<'f, E: Endianity>(
     inside: Option<OpenKind>,
 ) -> gimli::Result<Option<OpenKind>> {
     match (entry.role, inside) {
+        // A function may be in another: gcc nests the DIE of a nested function (GNU C, Ada, Fortran) in that of the outer
+        // one.
         (Role::Function, _) => return add_subprogram(walk, entries, entry).map(Some),
         // Only gcc names a function that it merged away in the call sites, from which `recover` finds its code.
         (Role::Codeless, _) if walk.out.head.keeps_callees => {
@@ -136,6 +139,7 @@ fn read<'f, E: Endianity>(
                 function.calls.push(call);
             }
         }
+        // Below a subprogram without code they describe no code.
         (Role::Inlined | Role::Call, _) => entries.skip(&entry)?,
         (Role::Root, _) => {
             let Compiler { assembly, c, keeps_callees, merges_nothing, rewrites, is_cut } =
@@ -181,6 +185,7 @@ fn add_subprogram<'f, E: Endianity>(
     match found.finish(&walk.fixed, &mut walk.ids, &mut walk.list_entries, &walk.assign.lines) {
         Subprogram::Function(mut function) => {
             function.tree = walk.spare.pop().unwrap_or_default();
+            // Node 0 is the function itself, so that `add_inlined` finds the caller of each call by its node.
             function.tree.nodes.push(TreeNode { origin: function.origin, depth: 0 });
             walk.building.push(function);
             Ok(OpenKind::Function)
@@ -226,6 +231,7 @@ fn add_inlined<'f, E: Endianity>(
     let node = function.tree.scopes.len() as u32;
     let ranges = &mut function.tree.ranges;
     let keep = |AddressRange { start, end }| {
+        // `visit_ranges` gives the tombstone `1..1` as well, which is no code of a live function.
         if start < end {
             ranges.push(PaintRange { start: start.0, node, end: end.0 });
         }
@@ -257,6 +263,7 @@ fn keep_function<E: Endianity>(walk: &mut Walk<'_, '_, E>, mut function: OpenFun
         out.traces.lost.extend(scopes);
     }
     let lost = Lost { scopes: first_lost..out.traces.lost.len() as u32, beyond };
+    // Which range had which calls and inlined code is erased too, so each range refers to all of them.
     for DeadRange { len: size, part } in std::mem::take(&mut function.dead) {
         out.records.erased.push(UnitErased {
             die: function.die,

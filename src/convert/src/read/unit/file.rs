@@ -51,6 +51,8 @@ fn path<'f, E: Endianity>(
         return Some(name.to_vec());
     }
     let directory_index = file.directory_index();
+    // Before DWARF 5, directory 0 is the compilation directory and not in the table (DWARF 4 6.2.4). It is put before the
+    // path below.
     let directory = if header.version() >= 5 || directory_index != 0 {
         header.directory(directory_index).and_then(text)
     } else {
@@ -79,6 +81,7 @@ fn append(path: &mut Vec<u8>, component: &[u8]) {
     let component = if path.is_empty() {
         component
     } else {
+        // As LLVM's `path::append`, by which llvm-symbolizer joins paths.
         let leading = component.iter().take_while(|&&c| c == b'/').count();
         if path.last() != Some(&b'/') {
             path.push(b'/');
@@ -91,6 +94,7 @@ fn append(path: &mut Vec<u8>, component: &[u8]) {
 /// True for a path that is absolute on Unix or on Windows.
 fn is_absolute(path: &[u8]) -> bool {
     match path {
+        // The compiler may have run on another system than this converter does.
         [b'/' | b'\\', ..] => true,
         [drive, b':', b'/' | b'\\', ..] => drive.is_ascii_alphabetic(),
         _ => false,

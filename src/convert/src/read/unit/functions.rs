@@ -31,6 +31,7 @@ impl Assign<'_> {
                 self.by_sequence.push(BySequence { function: self.code.functions.len(), sequence });
             }
         }
+        // The tree is painted once for all ranges of the function: `rows` cuts the segments to each of them.
         let mut segments = std::mem::take(&mut self.memory.segments);
         self.memory.painter.paint(&mut function.tree.ranges, &mut segments);
         let first_piece = self.code.pieces.len() as u32;

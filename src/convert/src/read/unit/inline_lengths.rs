@@ -41,6 +41,7 @@ pub(crate) fn lost_tree<E: Endianity>(
             let shared = lines.sequences.len() <= FEW_SECTIONS && lines.sequences.iter().any(longer);
             shared || lines.any_has_len(len)
         }
+        // Without a length the function cannot be compared with sequences.
         (None, _) => false,
     };
     let whole = addresses.low_pc.is_some() && addresses.ranges.is_none();
@@ -57,6 +58,7 @@ pub(crate) fn surviving<'f, E: Endianity>(
     lost_ranges: &mut Vec<OffsetRange>,
 ) -> Surviving {
     match (addresses.low_pc, addresses.high_pc, addresses.ranges) {
+        // With an address in its place, `DW_AT_high_pc` was erased too, and nothing survives.
         (Some(_), Some(AttributeValue::Udata(len)), _) => match u32::try_from(len) {
             Ok(0) => Surviving::Empty,
             Ok(len) => Surviving::Len(len),
@@ -80,7 +82,8 @@ fn surviving_of_list<'f, E: Endianity>(
         return Surviving::Nothing;
     };
     let first = lost_ranges.len();
-    // True if offset pairs count from the start of the function.
+    // True if offset pairs count from the start of the function. Without a base entry they count from the unit's
+    // `DW_AT_low_pc` (DWARF 5 2.17.3).
     let mut known = false;
     let mut alone = None;
     let mut all = 0;
@@ -108,6 +111,7 @@ fn surviving_of_list<'f, E: Endianity>(
         let (is_known, Ok(begin), Ok(end)) = (found.0, u32::try_from(found.1), u32::try_from(found.2)) else {
             return Surviving::Nothing;
         };
+        // An empty pair covers no code (DWARF 5 2.17.3).
         if begin == end && is_known {
             continue;
         }

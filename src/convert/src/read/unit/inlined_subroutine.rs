@@ -44,6 +44,7 @@ pub(crate) fn inlined<'f, E: Endianity>(
                 file = attribute.number().or(file);
             }
             gimli::DW_AT_call_line => {
+                // Line 0 means that the line is unknown, so a damaged number loses only itself.
                 line = attribute.number().and_then(|line| u32::try_from(line).ok()).unwrap_or(0);
             }
             gimli::DW_AT_call_column if unit.options.columns => {

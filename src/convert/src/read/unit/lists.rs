@@ -21,6 +21,8 @@ pub(crate) fn ranges_offset<'f, E: Endianity>(
     value: Value<'f, E>,
 ) -> gimli::Result<Option<RangeListsOffset>> {
     let AttributeValue::DebugRngListsIndex(index) = value else {
+        // Other forms are offsets. In a `.dwo` of DWARF 4 they count from the skeleton's `DW_AT_GNU_ranges_base`, which
+        // gimli adds.
         return dwarf.attr_ranges_offset(unit, value);
     };
     let section = *dwarf.ranges.debug_rnglists().reader();
@@ -62,6 +64,7 @@ fn listed<'f, E: Endianity>(
     base: usize,
     index: usize,
 ) -> gimli::Result<usize> {
+    // The elements of the offset table have the size of an offset (DWARF 5 7.28).
     let format = unit.header.format();
     let place = index.checked_mul(format.word_size().into()).and_then(|at| at.checked_add(base));
     section.skip(place.ok_or(gimli::Error::UnsupportedOffset)?)?;

@@ -92,6 +92,7 @@ pub(crate) fn read<'f, E: Endianity>(
     // What no function has claimed by now is of a function that was folded, or of code without a function.
     walk.assign.keep_unclaimed(&mut walk.ids, !walk.out.records.erased.is_empty());
     // A partial unit of dwz shares the line program of the unit that it was taken from, which has these lines.
+    // After `keep_unclaimed`, because reading the rows of a sequence marks it as claimed.
     if walk.owns_lines {
         walk.assign.bare_lines(&mut walk.ids);
     }

@@ -174,6 +174,7 @@ impl<'f> UnitTables<'f> {
         if let Some(&id) = self.file_ids.get(&path) {
             return id;
         }
+        // `NONE16` means that the file is unknown, so it is no id.
         if self.files.len() >= usize::from(NONE16) {
             self.lacks_files = true;
             return NONE16;
@@ -254,7 +255,10 @@ impl<'a, 'f, E: Endianity> Origins<'a, 'f, E> {
         diagnostics: &mut Diagnostics,
     ) -> Option<DiePlace> {
         let (supplementary, section_offset) = match value {
+            // It counts from the unit of the DIE that has the attribute, which need not be the current unit.
             gimli::AttributeValue::UnitRef(offset) => return Some(DiePlace { offset: offset.0, ..from }),
+            // It stays in its file: only `DW_FORM_ref_sup4`, `DW_FORM_ref_sup8` and `DW_FORM_GNU_ref_alt` lead to the
+            // supplementary file.
             gimli::AttributeValue::DebugInfoRef(offset) => (from.supplementary, offset.0),
             gimli::AttributeValue::DebugInfoRefSup(offset) => (true, offset.0),
             _ => return None,
@@ -289,6 +293,8 @@ impl<'a, 'f, E: Endianity> Origins<'a, 'f, E> {
     /// The local id of the file with this index in the unit of `place`.
     pub(crate) fn file(&mut self, place: DiePlace, index: u64, diagnostics: &mut Diagnostics) -> u16 {
         let key = (place.supplementary, place.unit, index);
+        // Nearly all lookups are of the current unit. Only its low indexes get a vector, since a damaged index may be any
+        // number.
         if self.is_here(place) && index < MAX_DENSE {
             let at = index as usize;
             if let Some(&Some(id)) = self.tables.here_files.get(at) {
@@ -305,6 +311,7 @@ impl<'a, 'f, E: Endianity> Origins<'a, 'f, E> {
         if let Some(&id) = self.tables.file_indexes.get(&key) {
             return id;
         }
+        // A file index counts in the table of the unit that has the DIE, not of the unit that refers to the DIE.
         let path = if self.is_here(place) {
             self.here_files.path(index)
         } else {
@@ -358,6 +365,7 @@ impl<'a, 'f, E: Endianity> Origins<'a, 'f, E> {
         diagnostics: &mut Diagnostics,
     ) {
         match attribute.name {
+            // Before DWARF 4 compilers wrote the linkage name in an attribute of MIPS.
             gimli::DW_AT_linkage_name | gimli::DW_AT_MIPS_linkage_name if identity.linkage_name.is_none() => {
                 identity.linkage_name = self.text(place, attribute.value);
             }
@@ -373,6 +381,8 @@ impl<'a, 'f, E: Endianity> Origins<'a, 'f, E> {
             gimli::DW_AT_decl_line if identity.line.is_none() => {
                 identity.line = attribute.number().and_then(|line| u32::try_from(line).ok());
             }
+            // Any DIE of the chain may have it: a method that is defined outside of its class has it only on its
+            // declaration.
             gimli::DW_AT_external => identity.external |= attribute.is_set(),
             // Of both attributes the abstract instance counts: it leads to the declaration as well.
             gimli::DW_AT_abstract_origin => {
@@ -399,6 +409,7 @@ impl<'a, 'f, E: Endianity> Origins<'a, 'f, E> {
     ) -> Option<Bytes<'f, E>> {
         let left = self.tables.name_bytes?;
         let name = self.with_unit(place, |unit, info| info.string(unit, value))?;
+        // The name that exceeds the limit is still used: it was read already, and it is not long (`text::MAX_TEXT`).
         self.tables.name_bytes = left.checked_sub(name.len() as u64);
         Some(name)
     }
@@ -406,6 +417,8 @@ impl<'a, 'f, E: Endianity> Origins<'a, 'f, E> {
     /// The origin at the end of the chain from `place`. The result is cached for each place.
     pub(crate) fn resolve(&mut self, place: DiePlace, diagnostics: &mut Diagnostics) -> LocalOrigin {
         let here = self.is_here(place);
+        // Nearly all references stay in their unit. Their map has a key of one word and keeps its memory for the next
+        // unit.
         let known = match here {
             true => self.tables.ids.resolved.get(&place.offset),
             false => self.tables.resolved.get(&place).copied(),
@@ -469,6 +482,7 @@ impl<'a, 'f, E: Endianity> Origins<'a, 'f, E> {
             file: identity.file.unwrap_or(NONE16),
             line: identity.line.unwrap_or(0),
         });
+        // Several DIEs may lead to one origin, and the chain of some may have ended before the DIE with the attribute.
         self.tables.external[origin.index()] |= identity.external;
         (origin, instance)
     }
@@ -496,6 +510,7 @@ impl<'a, 'f, E: Endianity> Origins<'a, 'f, E> {
         let unit = self.info(place.supplementary)?.unit(place.unit as usize)?;
         let mut entries = unit.entries_raw(Some(gimli::UnitOffset(place.offset))).ok()?;
         let abbreviation = entries.read_abbreviation().ok()??;
+        // The entries of this unit have the same limit: their abbreviations get no plan (`Entries::is_refused`).
         if abbreviation.attributes().len() > MAX_ATTRIBUTES {
             return None;
         }

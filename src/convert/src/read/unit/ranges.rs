@@ -78,6 +78,7 @@ pub(crate) fn subprogram_ranges<'f, E: Endianity>(
                 format!("range {start:#x}..{end:#x} ends after its section, at {:#x}", section.end)
             });
         }
+        // The start is in code, so the function's entry and first rows are right. Only the end is wrong, and is cut.
         let end = end.min(section.end);
         if end - start > MAX_PIECE {
             diagnostics.add(Kind::Cap(Cap::RangeBytes), die.0, || {
@@ -114,6 +115,7 @@ pub(crate) fn was_restored<'f, E: Endianity>(
     bytes: Range<u64>,
 ) -> bool {
     let restored = &unit.code.restored;
+    // Few programs are linked with `--emit-relocs`. All others need not read their lists a second time.
     if restored.is_empty() {
         return false;
     }
@@ -136,6 +138,7 @@ pub(crate) fn was_restored<'f, E: Endianity>(
             let (start, end) = (offset.0 as u64, (offset.0 as u64).saturating_add(2 * size));
             let section =
                 if unit.unit.header.version() < 5 { DebugSection::Ranges } else { DebugSection::RngLists };
+            // A list that begins with an index into `.debug_addr` has its relocation there.
             let first = unit.dwarf.ranges(unit.unit, offset).and_then(|mut list| list.next_raw());
             match first {
                 Ok(Some(
@@ -205,6 +208,7 @@ pub(crate) fn visit_ranges<'f, E: Endianity>(
         return;
     }
     let Some(value) = addresses.ranges else {
+        // `DW_AT_low_pc` alone is a single address and not a range (DWARF 5 2.17.1).
         if addresses.low_pc.is_some() {
             diagnostics.add(Kind::NoEnd, die.0, || "DW_AT_low_pc without DW_AT_high_pc".to_owned());
         }
@@ -251,6 +255,7 @@ fn visit_list<'f, E: Endianity>(
         match list.convert_raw(entry) {
             Ok(Some(range)) => visit(AddressRange::new(ImageAddr(range.begin), ImageAddr(range.end))),
             Ok(None) => {}
+            // The pairs after a lost base would count from the base before it, and lead to other code.
             Err(error) if is_base => return Err(error),
             Err(error) => damage = damage.and(Err(error)),
         }

@@ -56,6 +56,8 @@ fn class_role(abbreviation: &Abbreviation) -> Option<Role> {
             Some(Role::Class)
         }
         gimli::DW_TAG_variable | gimli::DW_TAG_member if defines(abbreviation) => Some(Role::TableDefinition),
+        // Before DWARF 5 a static data member is a `DW_TAG_member` (DWARF 4 5.5.6), since then it is a `DW_TAG_variable`
+        // (DWARF 5 5.7.7). So clang may write either for `_vtable$`.
         gimli::DW_TAG_variable | gimli::DW_TAG_member
             if abbreviation.has(gimli::DW_AT_artificial) && abbreviation.has(gimli::DW_AT_declaration) =>
         {
@@ -83,6 +85,8 @@ fn is_codeless(abbreviation: &Abbreviation) -> bool {
 pub(crate) fn wanted(columns: bool) -> Wanted<Role> {
     Wanted {
         role,
+        // Outside of a function, inlined subroutines and calls belong to nothing, and there is nothing from which the
+        // children of a declaration must be kept apart.
         inner: |role| matches!(role, Role::Declared | Role::Inlined | Role::Call),
         attribute: if columns { |name| is_read(name) || name == gimli::DW_AT_call_column } else { is_read },
     }

@@ -45,6 +45,7 @@ pub(crate) fn compiler<'f, E: Endianity>(
     // The rest of a cut command line may have any option.
     let is_cut = is_long && !merges && !producer.keeps_callees && !producer.merges_nothing;
     Ok(Compiler {
+        // GNU's assembler and clang write this code for the assembly of every processor.
         assembly: is(gimli::DW_LANG_Mips_Assembler),
         c: [gimli::DW_LANG_C89, gimli::DW_LANG_C, gimli::DW_LANG_C99, gimli::DW_LANG_C11, gimli::DW_LANG_C17]
             .into_iter()

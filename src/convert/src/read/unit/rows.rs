@@ -20,6 +20,7 @@ impl Assign<'_> {
         if index == NO_FILE {
             return NONE16;
         }
+        // Neighbouring rows mostly have one file.
         if self.memory.last_file.0 != index {
             self.memory.last_file = (index, ids.row_file(u64::from(index)));
         }
@@ -49,9 +50,11 @@ impl Assign<'_> {
             let cap = if has_room { Cap::RowSteps } else { Cap::SharedRows };
             self.out_of_rows(cap, &mut ids.diagnostics);
             runs.clear();
+            // A piece has a row at its start, even if no line is known.
             runs.push(LineRow { address: start, file: NO_FILE, line: 0, column: 0 });
         }
         let segments = if fits { segments } else { &[] };
+        // The segments are those of the whole function, and this range may be a later part of it.
         let mut next_segment = segments.partition_point(|s| s.start <= start);
         let mut node = if next_segment == 0 { 0 } else { segments[next_segment - 1].node };
         let mut run = 0;
@@ -81,6 +84,7 @@ impl Assign<'_> {
             if at == next_node && at < end {
                 node = segments[next_segment].node;
                 next_segment += 1;
+                // The result is not needed here: this range is finished, and the next one finds the budget empty.
                 self.limits.joined.spend(1);
             }
         }
@@ -111,6 +115,7 @@ impl Assign<'_> {
     /// Keeps the lines of code that no function of the unit contains: assembly code and padding.
     pub(crate) fn bare_lines<E: Endianity>(&mut self, ids: &mut Numbering<'_, '_, E>) {
         let mut claimed: Vec<AddressRange> = self.code.pieces.iter().map(UnitPiece::range).collect();
+        // Sequences are in order of their starts, so sorted pieces are passed once: `next` never goes back.
         claimed.sort_unstable();
         let mut next = 0;
         let mut at = ImageAddr(0);
@@ -144,6 +149,7 @@ impl Assign<'_> {
         if !all && !in_doubt.contains(&true) && !self.claimed.contains(&false) {
             return;
         }
+        // With `all` every unclaimed sequence is kept, so the starts are not needed.
         let starts: HashSet<ImageAddr> = match all {
             true => HashSet::default(),
             false => self.code.pieces.iter().map(|piece| piece.start).collect(),
@@ -172,6 +178,7 @@ impl Assign<'_> {
         AddressRange { start, end }: AddressRange,
         joined: bool,
     ) -> Option<BareLines> {
+        // Only the first row of a sequence is known to be in code. A later part of it may be past the end of its section.
         let section = self.sections.section(start)?;
         let end = end.min(section.end).min(start.saturating_add(MAX_PIECE));
         let rows = self.rows(ids, RowOwner::Sequence(sequence), &[], AddressRange { start, end }, joined);
@@ -202,6 +209,7 @@ fn line_runs(
         if at >= end || runs.len() > room {
             break;
         }
+        // Code between two sequences has no lines. Without this row it would have the lines of the code before it.
         if sequence.start > at {
             runs.push(LineRow { address: at, file: NO_FILE, line: 0, column: 0 });
             at = sequence.start;
@@ -230,6 +238,7 @@ fn sequence_runs(
         return at;
     }
     let rows = &lines.rows[sequence.rows.clone()];
+    // A row holds until the next one, so the row before `at` has the line of `at`.
     let first = rows.partition_point(|row| row.address <= at).saturating_sub(1);
     let end = end.min(sequence.end);
     let room = (room + 1).saturating_sub(runs.len());

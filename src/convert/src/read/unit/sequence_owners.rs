@@ -45,6 +45,8 @@ impl Assign<'_> {
             |reader: &Self, at: &BySequence| sequence_len(reader, at) != u64::from(piece(reader, at).len);
         let mut foreign: HashSet<usize> = HashSet::default();
         let named_twice = |reader: &Self, at: &BySequence| reader.named.contains(&at.sequence);
+        // The tables below take time for all functions of the unit. In most programs no sequence looks foreign, and they
+        // are not made.
         if by_sequence.iter().any(|at| other(self, at) || named_twice(self, at)) {
             let mut here: HashMap<u64, FunctionsHere> = HashMap::default();
             let own: HashSet<usize> = by_sequence.iter().map(|at| at.function).collect();
@@ -62,6 +64,8 @@ impl Assign<'_> {
                 let (piece, len) = (piece(self, at), sequence_len(self, at));
                 let here = &here[&piece.start.0];
                 let is_len = |len: u64| u32::try_from(len).is_ok_and(|len| here.folded.contains(&len));
+                // A survivor with the length of this function shows that the sequence differs only by padding or
+                // constants. If all functions here were folded, the sequence must have the length of another one of them.
                 let of_another_length = other(self, at)
                     && !here.remain.contains(&piece.len)
                     && (!here.remain.is_empty() || is_len(len));
@@ -123,6 +127,8 @@ impl Assign<'_> {
             })
             .collect();
         for function in &mut kept {
+            // The pieces of a function are consecutive, and none of a kept function is removed, so one shift holds for
+            // all.
             let shift = before[function.pieces.start as usize];
             function.pieces = function.pieces.start - shift..function.pieces.end - shift;
         }

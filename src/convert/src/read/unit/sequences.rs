@@ -66,6 +66,7 @@ impl<'u, 'f> FoldedHere<'u, 'f> {
 impl Assign<'_> {
     /// True if several sequences start or have a row at an address.
     pub(crate) fn is_shared(&self, start: u64) -> bool {
+        // Two are enough to know. Looking for joined sequences costs more, so it comes second.
         let here = self.lines.starting(start).take(2).count();
         here > 1 || here + self.lines.passing(start, &self.limits.compared).len() > 1
     }
@@ -73,6 +74,7 @@ impl Assign<'_> {
     /// Assigns rows to the pieces that waited for the end of the walk.
     pub(crate) fn settle<E: Endianity>(&mut self, ids: &mut Numbering<'_, '_, E>, unit: &Unit<'_>) {
         let mut shared = std::mem::take(&mut self.shared);
+        // `by_start` needs the pieces of an address side by side. Those of one address stay in the order of their DIEs.
         shared.sort_by_key(|shared| (self.code.pieces[shared.piece].start, shared.piece));
         let (named, shared): (Vec<_>, Vec<_>) = shared.into_iter().partition(|shared| shared.named.is_some());
         // Sequences that functions name come first: they are claimed then, and the other functions are compared with the rest.
@@ -108,16 +110,21 @@ impl Assign<'_> {
         let named = |shared: &SharedPiece| shared.named.unwrap_or_default();
         let end = here.iter().map(|shared| self.lines.sequences[named(shared)].end).max().unwrap_or(start);
         let range = AddressRange::new(ImageAddr(start), ImageAddr(end));
+        // Linkers fold equal bytes only, so the sequences of folded functions end together. A sequence with another end
+        // is no swapped one.
         let of_end = |&index: &usize| self.lines.sequences[index].end == end;
         let sequences: Vec<usize> =
             self.lines.starting(start).map(|(index, _)| index).filter(of_end).take(MAX_FOLDED).collect();
         let mut of = Vec::new();
+        // Almost always each function has a row in its own sequence, and then the sequences are not compared with each
+        // other.
         if here.len() <= MAX_FOLDED && here.iter().any(|shared| self.names_another(ids, shared, &sequences)) {
             let kinds = self.kinds(&sequences, range);
             of = self.told_apart(ids, here, &FoldedHere::default(), kinds, range).0;
         }
         for (at, shared) in here.iter().enumerate() {
             let named = named(shared);
+            // Without a proof of a swap the attribute counts.
             let own = of.get(at).copied().flatten().unwrap_or(named);
             let rows = |index: usize| &self.lines.rows[self.lines.rows_within(index, range)];
             if own != named && rows(own) != rows(named) {
@@ -190,6 +197,8 @@ impl Assign<'_> {
         if let [] | [_] = &kinds[..] {
             // All sequences have the same rows, so any assignment is right.
             for (at, shared) in here.iter().enumerate() {
+                // Each function claims a sequence of its own, so that only the surplus remains unclaimed and shows
+                // further functions.
                 let own = sequences.get(at).or(sequences.first());
                 self.settle_rows(ids, shared, own.map_or(RowOwner::Any, |&own| RowOwner::Sequence(own)));
             }
@@ -313,6 +322,7 @@ impl Assign<'_> {
             first_of_nearest(&fits, &kinds).filter(|_| here.len() == 1 && !self.limits.compared.is_short());
         let mut room: Vec<usize> = kinds.iter().map(Vec::len).collect();
         let mut of = vec![None; functions.len()];
+        // An erased function without a sequence may be the owner of one that remains.
         let mut contested = functions.len() - here.len();
         for Paired { function, sequence: kind } in pair(fits, &mut room, &self.limits.compared) {
             of[function] = kinds[kind].pop();

@@ -66,6 +66,7 @@ pub(crate) fn subprogram<'f, E: Endianity>(
             gimli::DW_AT_ranges => addresses.ranges = Some(attribute.value),
             gimli::DW_AT_entry_pc => addresses.entry_pc = Some(attribute.value),
             attribute::STMT_SEQUENCE => {
+                // A constant is another attribute: AMD's older extensions use this code for `DW_AT_LLVM_vector_size`.
                 if let AttributeValue::SecOffset(offset) = attribute.value {
                     stmt_sequence = Some(offset as u64);
                 }
@@ -113,6 +114,7 @@ impl<'f, E: Endianity> SubprogramEntry<'f, E> {
         let SubprogramEntry { place, die, bytes, identity, addresses, .. } = self;
         // Producers of `.dwo` files disagree if the offset counts from the unit's line program or from the section.
         let named = self.stmt_sequence.map(|value| [value.wrapping_add(unit.sequence_base), value]);
+        // dsymutil writes all ones if no row of the function survived. No sequence has this offset, so it needs no test.
         let own_sequence = named.and_then(|offsets| offsets.into_iter().find_map(|at| lines.at_offset(at)));
         let SubprogramRanges { live: mut ranges, mut dead } =
             subprogram_ranges(unit, list_entries, &mut ids.diagnostics, die, &addresses);
@@ -154,6 +156,7 @@ impl<'f, E: Endianity> SubprogramEntry<'f, E> {
         };
         // If its own sequence is dead too, the linker removed the function and did not fold it.
         if how.is_none() && named.is_some_and(|offsets| offsets.iter().any(|&at| lines.is_dead(at))) {
+            // Not empty: `how` is `None` only after a range was added to it, if it had none.
             let DeadRange { len: size, part } = dead[0];
             let external = ids.origins.tables.is_external(origin);
             let (removed, lost, calls) = (true, Lost::default(), Calls::default());

@@ -58,6 +58,8 @@ fn offsets<E: Endianity>(
 
 /// The callee offsets at which the entry of a function begins.
 fn callable<E: Endianity>(unit: &WalkedUnit<'_, '_, E>, listed: &[DirectCall]) -> HashSet<usize> {
+    // Only a walk from the root shows at which offsets entries begin: the bytes at another offset may look like a DIE.
+    // One walk serves all calls.
     let asked: HashSet<usize> = listed.iter().flat_map(|call| offsets(unit, call)).collect();
     let mut found = HashSet::default();
     let mut entries = Entries::new(unit.unit, unit.abbreviations, CALLABLE, Plans::default());

@@ -66,6 +66,8 @@ impl<'a, 'f, E: Endianity> Walk<'a, 'f, E> {
         let dwarf = &space.main.dwarf;
         let unit_offset = offset_of(&unit.header);
         let entry_bytes = unit.header.length_including_self();
+        // The header shows a partial unit only since DWARF 5 (7.5.1.1). Before, the tag of its root shows it
+        // (`Role::PartialRoot`).
         let owns_lines = !matches!(unit.header.type_(), gimli::UnitType::Partial);
         // gcc gives a `.dwo` a file table of its own (`.debug_line.dwo`). The rows are in the program, and their indexes
         // mean the program's table.
@@ -169,6 +171,8 @@ impl<'a, 'f, E: Endianity> Walk<'a, 'f, E> {
             ids: tables.into_ids(),
             plans: self.plans,
             identities: self.ids.origins.entries.into_plans(),
+            // The other tables were taken out before the walk: `one_unit::read` has the abbreviations, `unit::read` has
+            // `members`.
             ..Memory::default()
         };
         (self.out, self.ids.diagnostics, memory)

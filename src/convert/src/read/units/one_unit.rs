@@ -48,9 +48,12 @@ pub(crate) fn read<'f, E: Endianity>(task: &UnitTask<'_, 'f, E>, index: usize) -
     let offset = offset_of(&header);
     let mut task = *task;
     if let UnitWalk::Classes(units) = task.walk {
+        // The offsets are those of headers in the program, also for split units: `read_by` gives each split unit the
+        // offset of its skeleton.
         let found = units.binary_search_by_key(&offset, |unit| unit.0).ok()?;
         task.walk = UnitWalk::ClassesAt(units[found].1);
     }
+    // Taken out of the memory, since `UnitTask::walk` locks the memory while the table is in use.
     let mut own = std::mem::take(&mut task.memory().abbreviations);
     let done = read_by(&task, index, &mut own);
     task.memory().abbreviations = own;
@@ -80,6 +83,7 @@ fn read_by<'f, E: Endianity>(
             (own, unit)
         }
         Err(error) => {
+            // An empty unit and not `None`, as the queue takes diagnostics only from units.
             bad_unit(&mut diagnostics, offset, error);
             let unit = empty(offset);
             return Done { unit, diagnostics, ..Done::default() };

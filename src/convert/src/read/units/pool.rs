@@ -27,6 +27,8 @@ impl<'f> NamePool<'f> {
     /// The same names in the same order, as copies that live as long as the program.
     pub(crate) fn keep(&self, names: &[UnitName<'_>]) -> Vec<UnitName<'f>> {
         let names: Vec<&[u8]> = names.iter().map(UnitName::bytes).collect();
+        // All names are searched first, so that the new ones share one buffer. A buffer for each would cost more than a
+        // short name.
         let found: Vec<(u64, Option<&'f [u8]>)> = names
             .iter()
             .map(|name| {

@@ -131,6 +131,8 @@ impl<'t, 'f> Queue<'t, 'f> {
     /// units have all the memory that units may have. A deferred unit is read when its turn comes, so that the memory of
     /// waiting units has a bound.
     pub(crate) fn read(&self, read: impl FnOnce() -> Option<Done<'f>>) -> Option<Done<'f>> {
+        // The counters may be behind those of other threads. That changes only when a unit is read: `afford` applies the
+        // limits again, in file order.
         let deferred = || Some(Done { deferred: true, ..Done::default() });
         if self.shared.load(Ordering::Relaxed) > self.most_shared
             || self.held.load(Ordering::Relaxed) > self.most_held
@@ -139,6 +141,7 @@ impl<'t, 'f> Queue<'t, 'f> {
         }
         let done = read()?;
         let had = self.shared.fetch_add(done.steps.beyond_own(), Ordering::Relaxed);
+        // Other threads used up the limit meanwhile. The unit is dropped, and its memory with it.
         if done.steps.beyond_own() > 0 && had > self.most_shared { deferred() } else { Some(done) }
     }
 
@@ -160,6 +163,7 @@ impl<'t, 'f> Queue<'t, 'f> {
 
     fn drain(&self, front: &mut Front<'t, 'f>) {
         loop {
+            // The lock is held only here, so other threads can add units while this one hands over.
             let unit = lock(&self.waiting).remove(&front.next);
             // Another thread may put this unit after the look and find the front locked. The next `put`, or `finish`,
             // hands it over.
@@ -199,11 +203,13 @@ impl<'f> Front<'_, 'f> {
         if steps == 0 {
             return Some(done);
         }
+        // After they ran out they stay `None`: no later unit is read from its `.dwo`, however few steps it needs.
         self.steps = self.steps.and_then(|left| left.checked_sub(steps));
         if self.steps.is_some() {
             return Some(done);
         }
         let done = (self.again)(self.next, ReadAgain { split: false, limit: self.shared })?;
+        // Read without its `.dwo`, the unit has no lists in a file of its own, so all of its items count.
         self.shared = self.shared.saturating_sub(done.steps.shared);
         Some(done)
     }
@@ -214,6 +220,7 @@ impl<'f> Front<'_, 'f> {
     }
 
     fn hand_over(&mut self, Done { unit, dwo_id, diagnostics, starts, .. }: Done<'f>) {
+        // In file order, so that the first case of each kind does not depend on threads.
         self.diagnostics.merge(diagnostics);
         // All units before this one were read, so their parts of these sections are not needed any more.
         for ((section, start), given_back) in SHARED.into_iter().zip(starts).zip(&mut self.given_back) {

@@ -115,6 +115,7 @@ pub(crate) fn read<'f, E: Endianity>(
     let comp_dir = skeleton.unit.comp_dir.map_or(&[][..], |dir| dir.slice());
     let mut candidates = task.supply.finder.find(comp_dir, skeleton.name);
     for path in candidates.by_ref() {
+        // A file that cannot be opened counts too: the searching takes the time.
         steps.find += OPEN_STEPS;
         let files = Files::new();
         let file = match open_dwo(&files, &path) {
@@ -131,6 +132,7 @@ pub(crate) fn read<'f, E: Endianity>(
         }
         let before = steps.find;
         let brings = files.allowance().input();
+        // The bytes of the `.dwo` are input as well, so the unit may take memory for them.
         let with_file = UnitTask { allowance: task.allowance.and(brings), ..*task };
         let read = from_sections(&with_file, skeleton, &file.debug, steps, diagnostics);
         // If the file has several units or the wrong one, its decompressed sections count as search.
@@ -147,6 +149,7 @@ pub(crate) fn read<'f, E: Endianity>(
         }
     }
     let name = String::from_utf8_lossy(skeleton.name);
+    // A file of another build is reported as a mismatch even if other places have no file: the user can act on that.
     let kind = if missed.other_build { Kind::DwoMismatch } else { Kind::MissingDwo };
     let reason = missed.reason.unwrap_or_else(|| match (candidates.refused(), candidates.irregular()) {
         (Some(path), _) => format!("{} is outside the given directories", path.display()),
@@ -249,7 +252,9 @@ fn from_sections<'d, 'f: 'd, E: Endianity>(
     let mut own = AbbreviationTable::default();
     let abbreviations = space.main.abbreviations(index, &mut own).map_err(|error| error.to_string())?;
     let (space, unit, debug_line) = (&space, &unit, main.debug_line());
+    // `listed` is empty: the call tables name units by offsets in the program's `.debug_info`.
     let source = UnitSource { space, unit, index, abbreviations, files, rows, debug_line, listed: &[] };
+    // Each unit of the file gets an equal part of what its lists allow, so that the order of the units does not count.
     steps.own = allowed_entries(held_by_lists(sections)) / headers.len().max(1) as u64;
     let (read, shared) = task.walk(&source, diagnostics);
     steps.shared = shared;

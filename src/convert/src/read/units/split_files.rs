@@ -39,12 +39,14 @@ impl<'a, 'f, E: Endianity> Supply<'a, 'f, E> {
     ) -> Self {
         let package = split.package.as_ref().and_then(|file| {
             note_opened(file, diagnostics);
+            // The index is read in the byte order of the program, so another processor must be refused before.
             let package = match foreign(&file.arch, &image.arch) {
                 Some(problem) => Err(problem),
                 None => Package::new(&file.debug, endian),
             };
             package
                 .map_err(|problem| {
+                    // Without its package the program still gets units from `.dwo` files.
                     diagnostics.add(Kind::BadPackage, 0, || format!("{}: {problem}", file.path.display()));
                 })
                 .ok()
@@ -75,6 +77,7 @@ pub(crate) fn foreign(found: &Arch, expected: &Arch) -> Option<String> {
 
 pub(crate) fn note_opened(file: &SplitFile<'_>, diagnostics: &mut Diagnostics) {
     for note in &file.diagnostics {
+        // 0, since an offset in another file would be taken for one in the program.
         diagnostics.add(Kind::Dwo(problem(note.kind)), 0, || format!("{}: {note}", file.path.display()));
     }
 }

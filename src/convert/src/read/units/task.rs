@@ -70,6 +70,8 @@ impl<'f, E: Endianity> UnitTask<'_, 'f, E> {
                     let places = std::mem::take(&mut unit.records.class_places);
                     let mut counted = Diagnostics::default();
                     let mut described = unit::classes(source, &places, &mut memory, &mut counted);
+                    // The walk has counted the other damage of the unit. This part counts only if the classes are used,
+                    // which is not known yet.
                     described.skipped = counted.of_classes();
                     described.fit();
                     unit.records.described = Some(Box::new(described));

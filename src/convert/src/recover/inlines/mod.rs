@@ -79,6 +79,7 @@ pub(crate) fn restore<'u, 'f>(
 /// Reserves memory for the trees and rows of a unit's functions at once: growth would reserve up to twice as much.
 fn make_room(recovered: &mut Recovered<'_, '_>, lost: &[FunctionAt]) {
     recovered.code.par_iter_mut().enumerate().for_each(|(index, unit)| {
+        // `lost` is in the order of the units, so each task finds its part without visiting the others.
         let first = lost.partition_point(|at| at.unit.index() < index);
         let of_unit = lost[first..].iter().take_while(|at| at.unit.index() == index);
         let (mut scopes, mut rows) = (0, 0);
@@ -117,6 +118,7 @@ fn each<T: Copy + Sync, F: Send>(
                 continue;
             }
             let look = |&index: &usize| {
+                // One for each function: with one for all, threads would decide whose search is cut short.
                 let budget = Budget::new(limit);
                 (find(all[index], &budget), budget)
             };
@@ -134,6 +136,7 @@ fn each<T: Copy + Sync, F: Send>(
                 *left = left.saturating_sub(steps);
             }
         }
+        // Functions without a first attempt come first: most need few steps, and second attempts may use up what is left.
         unseen.append(&mut again);
         open = unseen;
     }
@@ -150,6 +153,7 @@ fn by_all_rows(
     left: &mut u64,
 ) {
     let all = std::mem::take(open);
+    // All are searched before the first tree is laid: otherwise it would depend on threads which functions are twins by then.
     let found = each(&all, left, |open, budget| by_rows(names, recovered, open.at, budget));
     for (own, laid) in all.into_iter().zip(found) {
         match laid {
@@ -166,6 +170,7 @@ fn by_all_rows(
 /// The rows of a function of one piece, without inlined code.
 fn rows_of(unit: &UnitCode<'_>, function: LocalFunc) -> Option<RowRange> {
     let pieces = unit.functions[function.index()].pieces.clone();
+    // With several pieces (`f.cold`) a length alone does not show in which of them the inlined code is.
     (pieces.len() == 1).then(|| unit.pieces[pieces.start as usize].rows)
 }
 
@@ -188,6 +193,7 @@ fn places_by_rows(
 ) -> Option<Ranges> {
     let unit = recovered.unit(unit);
     let found = &unit.code.functions[function.index()];
+    // `beyond`: some inlined code has no length any more, and any row may be of that code.
     let rows = rows_of(unit.code, function).filter(|rows| rows.len > 0 && !found.lost.beyond)?;
     let rows = unit.code.rows_of(rows).iter();
     let row =
@@ -257,6 +263,7 @@ fn lay(recovered: &mut Recovered<'_, '_>, at: FunctionAt, laid: Laid) {
         unit.scopes.own_mut().extend(scopes.map(|scope| Scope { parent: scope.parent, edge: scope.edge }));
         unit.functions[function].scopes = first..unit.scopes.len() as u32;
     }
+    // Appended, not replaced: the list only grows, and other functions may share the old rows.
     for (piece, rows) in unit.functions[function].pieces.clone().zip(laid.rows) {
         unit.pieces[piece as usize].rows = RowRange { start: unit.rows.len() as u32, len: rows.len() as u32 };
         unit.rows.own_mut().extend(rows);
@@ -305,6 +312,7 @@ impl Twins {
         }
         for (id, unit) in recovered.numbered() {
             for (number, function) in (0..).map(LocalFunc).zip(unit.code.functions.iter()) {
+                // A function that was folded and has its tree by now is as good as one that kept its address.
                 let known = !function.lost.any() || !function.scopes.is_empty();
                 let range = range(unit.code, number).filter(|range| known && wanted.contains(range));
                 if let Some(range) = range {
@@ -325,6 +333,8 @@ impl Twins {
         counts: &mut InlineCounts,
         left: &mut u64,
     ) {
+        // Ends: a turn without a new tree is the last. `compared` lets each function be compared with a twin once, however
+        // many turns there are.
         loop {
             let all = std::mem::take(open);
             let found = each(&all, left, |open, budget| self.find(names, recovered, open, budget));

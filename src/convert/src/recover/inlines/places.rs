@@ -123,6 +123,8 @@ impl<'a> Solver<'a> {
         starts.push(function.size);
         starts.sort_unstable();
         starts.dedup();
+        // Rows or ranges past the end are damage, and so is code before the first row ([`Row::offset`](crate::model::Row)
+        // begins at 0).
         if starts.last() != Some(&function.size) || starts.first() != Some(&0) {
             return None;
         }
@@ -206,6 +208,7 @@ impl<'a> Solver<'a> {
                 let mut end = 0;
                 for start in 0..self.rows() {
                     let wanted = u64::from(self.starts[start]) + u64::from(node.len);
+                    // `wanted` rises with `start`, so `end` never goes back: one pass over the rows for each node.
                     while end < self.starts.len() && u64::from(self.starts[end]) < wanted {
                         end += 1;
                     }
@@ -269,6 +272,7 @@ impl<'a> Solver<'a> {
         let parent = &self.places[parent];
         let inside = |run: &Run| parent.iter().any(|&around| run.is_inside(around));
         if self.fixed[node] {
+            // A fixed node has all of these ranges. If one is outside of every place of its caller, there is no solution.
             if !places.iter().all(inside) {
                 return None;
             }

@@ -20,9 +20,11 @@ pub(crate) fn compare(
         (&twin_unit.code.functions[known.function.index()], &unit.code.functions[lost.function.index()]);
     let scopes = twin_unit.code.scopes_of(twin);
     let lost = &unit.traces.lost[found.lost.scopes.start as usize..found.lost.scopes.end as usize];
+    // Both trees are in the order of their DIEs, so nodes of one number are compared, and the numbers of nodes must be equal.
     if scopes.is_empty() || scopes.len() != lost.len() {
         return None;
     }
+    // By file and line, not by name: `max<int>` and `max<unsigned>` have one declaration and two linkage names.
     let declared = |origin: OriginId| {
         let origin = names.origin(origin);
         (origin.file, origin.line)
@@ -54,6 +56,7 @@ pub(crate) fn compare(
         }
         let next = |rows: &[Row], at: usize| rows.get(at + 1).map_or(u32::MAX, |row| row.offset);
         let (ends, twin_ends) = (next(rows, at), next(twin_rows, twin_at));
+        // To the next place at which one of the two has a row: the twin also has a row where only the scope changes.
         match (ends, twin_ends) {
             (u32::MAX, u32::MAX) => break,
             _ => {
@@ -68,6 +71,7 @@ pub(crate) fn compare(
         let end = twin_rows.get(index + 1).map_or(twin_piece.len, |next| next.offset);
         let mut node = row.scope;
         while let Some(above) = node.checked_sub(1) {
+            // Charged for each level: a deep tree makes many nodes of one row.
             budget.spend(1).then_some(())?;
             let scope = &scopes[above as usize];
             match ranges[above as usize].last_mut() {
@@ -78,6 +82,8 @@ pub(crate) fn compare(
             node = if scope.parent < node { scope.parent } else { return None };
         }
     }
+    // The linker erased the addresses of `lost` but not its lengths. If one differs from the twin's, the two were not compiled
+    // from one source.
     let as_long = ranges.iter().zip(lost).all(|(ranges, own)| {
         let own_ranges = &unit.traces.lost_ranges[own.ranges.start as usize..own.ranges.end as usize];
         match ranges[..] {

@@ -85,6 +85,7 @@ fn leaving(bytes: &[u8; TOGETHER + 1], before: usize, after: usize) -> u32 {
 pub(crate) fn calls(bytes: &[u8], start: ImageAddr, mut add: impl FnMut(ImageAddr)) {
     for (at, call) in bytes.windows(5).enumerate().filter(|(_, call)| call[0] == 0xe8) {
         let by = i32::from_le_bytes([call[1], call[2], call[3], call[4]]).into();
+        // The distance counts from the next instruction (Intel SDM, CALL).
         add(ImageAddr(start.0.wrapping_add(at as u64 + 5).wrapping_add_signed(by)));
     }
 }

@@ -81,6 +81,7 @@ pub(crate) fn take(
         gimli::DW_FORM_implicit_const => return (Form::Given(index), FormClass::Number),
         gimli::DW_FORM_flag_present => return (Form::Given(index), FormClass::Flag),
         gimli::DW_FORM_exprloc => return (Form::Expression, FormClass::Number),
+        // gimli returns an error for an address of any other size.
         gimli::DW_FORM_addr if matches!(encoding.address_size, 1 | 2 | 4 | 8) => FormClass::Address,
         gimli::DW_FORM_addrx
         | gimli::DW_FORM_addrx1
@@ -116,9 +117,12 @@ pub(crate) fn take(
         | gimli::DW_FORM_strx2
         | gimli::DW_FORM_strx3
         | gimli::DW_FORM_strx4 => FormClass::TextIndex,
+        // All other forms, such as inline strings, blocks and those of supplementary files. gimli knows their rules for
+        // each version.
         _ => return (Form::Other(index), FormClass::Number),
     };
     match size {
+        // All forms above that have no fixed size are LEB128 numbers.
         None => (Form::Leb, class),
         Some(size @ 1..=8) => (Form::Bytes(size), class),
         Some(_) => (Form::Other(index), class),

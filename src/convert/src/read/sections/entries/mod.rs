@@ -168,6 +168,8 @@ impl<'a, 'f, E: Endianity, R: Copy> Entries<'a, 'f, E, R> {
             Some(plan) => *plan,
             None => self.plan(code)?,
         };
+        // The depth of an entry that was not reached by a walk is not known. Its caller reads only its attributes and
+        // does not need it.
         let depth = self.depth;
         Ok(role.map(|role| Entry { role, offset, depth, closes: depth, skip, steps, fields }))
     }
@@ -184,6 +186,8 @@ impl<'a, 'f, E: Endianity, R: Copy> Entries<'a, 'f, E, R> {
                 ScanStop::New(code) => {
                     self.plan(code)?;
                 }
+                // Skipping an entry does not check the end of the unit. A position past the end shows that the last entry
+                // is cut off.
                 ScanStop::End if self.at == self.bytes.len() => return Ok(None),
                 ScanStop::End => return Err(self.ended()),
             }
@@ -203,6 +207,8 @@ impl<'a, 'f, E: Endianity, R: Copy> Entries<'a, 'f, E, R> {
                     depth -= 1;
                     continue;
                 }
+                // Compilers number the abbreviations of a unit from 1 on, so nearly all codes have one byte, and the
+                // others two.
                 1..0x80 => u64::from(byte),
                 _ => match bytes.get(at) {
                     Some(&high @ 1..0x80) => {
@@ -255,6 +261,8 @@ impl<'a, 'f, E: Endianity, R: Copy> Entries<'a, 'f, E, R> {
     /// The position after an entry. `at` is the position after its code.
     #[inline(always)]
     fn past_all(&self, at: usize, skip: u32, steps: ListPart) -> gimli::Result<usize> {
+        // Not checked against the end of the unit: reads at a position past the end fail, and `next` compares the
+        // position.
         let mut at = at + skip as usize;
         if !steps.is_empty() {
             for &VariableStep { past, then } in &self.plans.steps[steps.first as usize..steps.end as usize] {
@@ -309,6 +317,8 @@ impl<'a, 'f, E: Endianity, R: Copy> Entries<'a, 'f, E, R> {
     #[inline(never)]
     fn plan(&mut self, code: u64) -> gimli::Result<EntryPlan<R>> {
         let (declaration, encoding) = (self.abbreviations.get(code)?, self.unit.encoding());
+        // The encoding is a part of the key: the sizes of addresses and of offsets give the number of bytes to skip
+        // (DWARF 5 7.5.6).
         let plan = match self.plans.kept.get(declaration.bytes(), encoding) {
             Some(plan) => plan,
             None => self.new_plan(code, declaration)?,
@@ -366,6 +376,7 @@ impl<'a, 'f, E: Endianity, R: Copy> Entries<'a, 'f, E, R> {
             }
             Past::Other(spec) => {
                 let mut entries = self.unit.entries_raw(Some(UnitOffset(self.root + at)))?;
+                // Such as `DW_FORM_indirect`, which has the real form in the entry (DWARF 5 7.5.3).
                 entries.skip_attributes(&[self.plans.specs[spec as usize]])?;
                 (0, entries.next_offset().0 - self.root)
             }

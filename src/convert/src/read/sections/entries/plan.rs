@@ -128,6 +128,8 @@ impl<R: Copy> Plans<R> {
         }
         let one_more = u16::try_from(plan.skip).ok().and_then(|skip| skip.checked_add(1));
         let at_once = plan.role.is_none() && plan.steps.is_empty();
+        // An entry of 2^15 - 1 bytes or more does not fit next to the bit `CHILDREN`. Its 0 sends it the long way, by its
+        // plan.
         let quick = one_more.filter(|&one_more| at_once && one_more & CHILDREN == 0);
         let children = if plan.children { CHILDREN } else { 0 };
         self.quick[code as usize] = quick.map_or(0, |one_more| one_more | children);
@@ -167,6 +169,7 @@ impl<R: Copy> Plans<R> {
             let index = self.specs.len() as u32;
             let past = size.map_or_else(|| past(spec.form(), index), |_| Past::Nothing);
             let bytes = size.map_or(0, u32::from);
+            // A value of fixed size lengthens the step before it, so that a run of such values costs one addition.
             match self.steps[first_step..].last_mut() {
                 _ if size.is_none() => self.steps.push(VariableStep { past, then: 0 }),
                 Some(step) => step.then = step.then.saturating_add(bytes),
@@ -175,6 +178,8 @@ impl<R: Copy> Plans<R> {
             // Entries without a role are only skipped, so their fields are not needed.
             let wanted = role.is_some() && is_wanted(spec.name());
             let take = wanted.then(|| take(spec, header.encoding(), size, index));
+            // `past` and `take` got the index of the next element of `specs`. If one of them kept it, this attribute must
+            // become that element.
             if matches!((past, take), (Past::Other(_), _) | (_, Some((Form::Given(_) | Form::Other(_), _)))) {
                 self.specs.push(spec);
             }
@@ -192,6 +197,7 @@ impl<R: Copy> Plans<R> {
             self.fields.push(Field { skip: since, name: spec.name(), action });
             since = 0;
         }
+        // The bytes after the last wanted attribute. When all fields were read, the cursor must be at the next entry.
         if since > 0 {
             let action = FieldAction::Pass(Past::Nothing);
             self.fields.push(Field { skip: since, name: gimli::DW_AT_null, action });

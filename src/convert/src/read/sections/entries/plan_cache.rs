@@ -67,7 +67,9 @@ impl<T: Copy> Kept<T> {
         let (hash, start) = (hash_of(declaration), self.bytes.len());
         self.bytes.extend_from_slice(declaration);
         self.all.push(One { hash, encoding, declaration: start..self.bytes.len(), made });
+        // On the first use: a thread has several caches, and one that stays empty takes no memory for its table.
         self.places.resize(PLACES, 0);
+        // If all slots of a hash are taken, the newest plan replaces another one. A plan that is lost is only made again.
         let place = places(hash).find(|&place| self.places[place] == 0);
         self.places[place.unwrap_or(hash as usize % PLACES)] = self.all.len() as u32;
     }
