@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::ops::Range;
 
+use super::skip::{after_arguments, after_substitution, counted};
 use crate::toolchain::itanium_abi::{UNNAMED_NAMESPACE, is_thunk, is_tls_init};
 use crate::toolchain::suffixes::whole_name;
 use foldsym_demangle::demangle;
@@ -35,6 +36,7 @@ impl<'n> PlainName<'n> {
             let spelt = self.spelt.get_or_init(|| call_spelling(self.text));
             demangled_spelling(symbol).is_none_or(|text| text.contains(spelt))
         };
+        // The last component is compared first: to demangle a name takes far longer than to find that.
         may_be_plain_name(symbol, self.base) && (self.base.len() == self.text.len() || may_have_arguments())
     }
 }
@@ -129,6 +131,7 @@ pub(crate) fn enclosing(symbol: &[u8]) -> Option<Vec<Vec<u8>>> {
         Component::Plain(name) => Some(name.to_vec()),
         _ => None,
     });
+    // Each end costs a copy of the name up to it, so many would cost quadratic memory for a hostile name.
     let ends = memchr::memchr_iter(b'E', rest).take(MAX_ENDS);
     Some(ends.map(name).chain(plain).collect())
 }
@@ -219,7 +222,9 @@ pub(super) fn own_component_at(name: &[u8]) -> Option<(Component<'_>, usize)> {
                 let own = counted(rest, at);
                 at = own.end;
                 last = Some(rest.get(own)?);
+                // Without `N`, a parameter list or template arguments follow, and no further component.
                 if !nested {
+                    // `at` counts from after `_Z`, and the result from the start of the name.
                     return last.map(|name| (Component::Plain(name), at + 2));
                 }
             }
@@ -245,77 +250,6 @@ pub(super) fn own_component_at(name: &[u8]) -> Option<(Component<'_>, usize)> {
     }
 }
 
-/// The position after the template arguments that begin here (Itanium C++ ABI 5.1.5).
-fn after_arguments(name: &[u8], mut at: usize) -> Option<usize> {
-    let mut depth = 1;
-    // Values whose type is open: the depth around the type.
-    let mut values = Vec::new();
-    while depth > 0 {
-        at = match name.get(at)? {
-            b'1'..=b'9' => counted(name, at).end,
-            b'I' | b'N' | b'J' | b'F' => {
-                depth += 1;
-                at + 1
-            }
-            b'E' => {
-                depth -= 1;
-                match values.pop_if(|begun| *begun == depth) {
-                    Some(_) => after_value(name, at + 1)?,
-                    None => at + 1,
-                }
-            }
-            // A value: of a built-in type, of an enumeration, or the address of a function or variable (`L_Z1fvE`).
-            b'L' => match name.get(at + 1)? {
-                b'1'..=b'9' => after_value(name, counted(name, at + 1).end)?,
-                b'S' => after_value(name, after_substitution(name, at + 1)?)?,
-                b'N' => {
-                    values.push(depth);
-                    at + 1
-                }
-                b'_' if name.get(at + 2) == Some(&b'Z') => {
-                    depth += 1;
-                    at + 3
-                }
-                byte if byte.is_ascii_lowercase() => after_value(name, at)?,
-                _ => return None,
-            },
-            // The bounds of an array: `A5_i`.
-            b'A' => at + 1 + name[at..].iter().position(|byte| *byte == b'_')?,
-            b'S' => after_substitution(name, at)?,
-            b'T' => at + 1 + name[at..].iter().position(|byte| *byte == b'_')?,
-            // `nullptr_t`, the character types, `auto`, `decltype(auto)`, and a pack. More text follows the others:
-            // vectors (`Dv`), `decltype` (`DT`).
-            b'D' if matches!(name.get(at + 1)?, b'p' | b'n' | b'i' | b's' | b'u' | b'a' | b'c') => at + 2,
-            b'P' | b'R' | b'O' | b'K' | b'V' | b'M' => at + 1,
-            // A vendor's type: a name follows, and perhaps arguments.
-            b'u' => return None,
-            byte if byte.is_ascii_lowercase() => at + 1,
-            _ => return None,
-        };
-    }
-    Some(at)
-}
-
-/// The position after the digits of a value and the `E` that ends it.
-fn after_value(name: &[u8], at: usize) -> Option<usize> {
-    Some(at + 1 + name.get(at..)?.iter().position(|byte| *byte == b'E')?)
-}
-
-/// The position after a substitution (`S_`, `S1A_`, `St`; Itanium C++ ABI 5.1.10).
-fn after_substitution(name: &[u8], at: usize) -> Option<usize> {
-    match name.get(at + 1)? {
-        byte if byte.is_ascii_lowercase() => Some(at + 2),
-        _ => Some(at + 1 + name[at..].iter().position(|byte| *byte == b'_')?),
-    }
-}
-
-/// The place of a source name, which has its length before it (Itanium C++ ABI 5.1.2).
-pub(super) fn counted(name: &[u8], at: usize) -> Range<usize> {
-    let digits = name[at..].iter().take(9).take_while(|byte| byte.is_ascii_digit()).count();
-    let len = name[at..at + digits].iter().fold(0, |len, digit| len * 10 + usize::from(digit - b'0'));
-    at + digits..at + digits + len
-}
-
 /// True for a mangled name that only one function of a program can have: a second DIE with it, from another unit,
 /// describes that function again. A function that is local to its unit (`_ZL`, an anonymous namespace) may share its
 /// name with functions of other units.
@@ -325,6 +259,7 @@ pub(crate) fn is_program_wide(name: &[u8]) -> bool {
     }
     let is_local = |mut places: Range<usize>| places.any(|at| tells_local(&name[at..]));
     let mut at = 2;
+    // These places are looked at alone: nearly every name begins with `_ZN`, which `may_tell_local` accepts.
     if is_local(0..at) {
         return false;
     }
@@ -423,6 +358,7 @@ pub(crate) fn nested(name: &[u8]) -> Option<&[u8]> {
 /// The qualifiers of a method (`K` for `const`), and the text of [`nested`].
 pub(crate) fn qualified(name: &[u8]) -> Option<(&[u8], &[u8])> {
     let nested = if is_thunk(name) {
+        // Negative offsets of a thunk have a lower-case `n` (`_ZTv0_n24_N1CD1Ev`), so the first `_N` begins its target.
         let place = name.windows(2).position(|pair| pair == b"_N")?;
         &name[place + 2..]
     } else {

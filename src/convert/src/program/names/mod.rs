@@ -2,4 +2,5 @@
 
 pub(crate) mod itanium;
 pub(crate) mod relation;
+mod skip;
 pub(crate) mod variants;

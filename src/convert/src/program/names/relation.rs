@@ -36,6 +36,7 @@ pub(crate) fn relation(function: &[u8], symbol: &[u8]) -> Relation {
     if !function.is_empty() && !is_mangled(function) && is_named(symbol, plain_base(function)) {
         return Relation::Mangled;
     }
+    // Last, since this may demangle both names.
     if differ_in_variant(function, symbol) { Relation::Variant } else { Relation::Other }
 }
 
@@ -53,6 +54,7 @@ pub(crate) fn may_be_symbol_of(symbol: &[u8], size: u64, name: &[u8], len: u64) 
         // The mangled name of an operator has a code (`pl` for `+`) instead of an identifier.
         return size != 0 && is_itanium(symbol);
     }
+    // A mangled destructor has the identifier of its class, then `D1`.
     let name = name.strip_prefix(b"~").unwrap_or(name);
     let identifier = name.split(|&byte| byte == b'<').next().unwrap_or_default();
     let mangled = [identifier.len().to_string().as_bytes(), identifier].concat();

@@ -3,7 +3,8 @@
 
 use std::iter;
 
-use super::itanium::{Component, counted, is_itanium, own_component_at};
+use super::itanium::{Component, is_itanium, own_component_at};
+use super::skip::counted;
 use foldsym_demangle::demangle;
 
 /// True for a name that may be that of one variant of a constructor or destructor.
@@ -23,6 +24,7 @@ pub(super) fn differ_in_variant(a: &[u8], b: &[u8]) -> bool {
     let same =
         a.as_chunks::<16>().0.iter().zip(b.as_chunks::<16>().0).take_while(|(a, b)| a == b).count() * 16;
     let mut differing = (same..a.len()).filter(|&at| a[at] != b[at]).peekable();
+    // Both names begin with `_Z`, so there are two bytes before each difference.
     let variant = |at: usize| {
         let digit = |name: &[u8]| matches!(name[at], b'1'..=b'9');
         let kind = if a[at - 1] == b'I' { a[at - 2] } else { a[at - 1] };
@@ -42,6 +44,7 @@ pub(super) fn differ_in_variant(a: &[u8], b: &[u8]) -> bool {
         (pack(at) || (variant(at) && digits)) && !may_be_counted(a, at)
     };
     let differing: Vec<usize> = iter::once(first).chain(differing).collect();
+    // `known` reads the name up to the place, so a name that differs in all bytes would take quadratic time.
     if differing.len() <= MAX_DIFFERING && differing.iter().all(|at| known(*at)) {
         return true;
     }
