@@ -12,7 +12,8 @@ pub mod model {
         Block, CallHow, CallKey, Calls, DieOffset, Edge, EdgeId, EncodeStats, FileId, FuncId, Function,
         Group, GroupId, How, ImageAddr, Instance, Keys, LeftOut, LocalEdge, LocalFunc, LocalOrigin, Lost,
         Member, NONE16, NameId, Origin, OriginId, Owner, Piece, Program, Reason, Row, RowRange, Rows, Scope,
-        Source, TailKey, UnitCode, UnitFunction, UnitId, UnitMap, VtableKey,
+        Source, TailKey, UnitCode, UnitFunction, UnitId, UnitMap, UnwindCfa, UnwindRow, UnwindRows,
+        UnwindRule, VtableKey,
     };
 }
 

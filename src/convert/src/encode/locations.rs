@@ -21,7 +21,7 @@ pub(super) fn sections(
     image_base: u64,
 ) -> (Vec<Section>, ObjectCounts) {
     let mut counts = ObjectCounts::default();
-    // Most programs: only GPU code has lanes, and the other kinds are read only with `--locations`.
+    // Most programs: only GPU code has expressions for lanes, and the other kinds are read only with `--locations`.
     if program.code.iter().all(|unit| unit.locations.is_none()) {
         return (Vec::new(), counts);
     }

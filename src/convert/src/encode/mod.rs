@@ -210,17 +210,20 @@ fn check(program: &Program<'_>, image: &ImageInfo) -> Result<u64, EncodeError> {
         }
     }
     let blocks = &program.blocks.blocks;
+    let rows = program.unwind.as_ref().map_or(&[][..], |unwind| &unwind.rows);
     let first = program.pieces.first().map(|piece| piece.start.0).into_iter();
     let piece_end =
         // Code may end at the end of the address space (a kernel), so the sum may be 2^64.
         |piece: &Piece| piece.start.0.saturating_add(u64::from(piece.body) + u64::from(piece.pad));
     let last = program.pieces.last().map(piece_end).into_iter();
-    // A basic-block map may have blocks outside of all known functions.
-    let Some(lowest) = first.chain(blocks.first().map(|block| block.start.0)).min() else {
+    // A basic-block map may have blocks outside of all known functions, and call frame information may have rows there.
+    let first_block = blocks.first().map(|block| block.start.0);
+    let Some(lowest) = first.chain(first_block).chain(rows.first().map(|row| row.start)).min() else {
         return Ok(image.image_base);
     };
     let block_end = |block: &Block| block.start.0.saturating_add(u64::from(block.size));
-    let highest = last.chain(blocks.last().map(block_end)).max().unwrap_or(lowest);
+    let last = last.chain(blocks.last().map(block_end)).chain(rows.last().map(|row| row.start));
+    let highest = last.max().unwrap_or(lowest);
     let fits = |base: u64| highest.checked_sub(base).is_some_and(|span| span < MAX_SPAN) && base <= lowest;
     // A Linux kernel has a segment at 0 for per-CPU data, far below its code.
     [image.image_base, lowest]

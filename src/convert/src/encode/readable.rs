@@ -21,7 +21,6 @@ pub(crate) fn renamed(mut program: Program<'_>) -> Program<'_> {
     let same = |a: NameId, b: NameId| names[a.index()] == names[b.index()];
     for function in &mut program.functions {
         let origin = program.origins[function.origin.index()].name;
-        // A symbol and its origin may be variants of one constructor (`_ZN1AC1Ev`, `_ZN1AC2Ev`), which have one readable name.
         function.symbol = function.symbol.filter(|&symbol| !same(symbol, origin));
         let own = function.symbol.unwrap_or(origin);
         // The variants of a constructor (`C1`, `C2`) have the same readable name.

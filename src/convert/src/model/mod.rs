@@ -53,4 +53,4 @@ pub(crate) use unit::{
     UnitOrigin, UnitPiece, UnitRecords, UnitTraces,
 };
 pub use unit::{Lost, Row, RowRange, Scope, UnitCode, UnitFunction};
-pub(crate) use unwind::{UnwindCfa, UnwindRow, UnwindRows, UnwindRule};
+pub use unwind::{UnwindCfa, UnwindRow, UnwindRows, UnwindRule};

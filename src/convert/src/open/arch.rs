@@ -77,7 +77,7 @@ fn meant(wanted: &str) -> (&str, Option<bool>, Option<u8>) {
         "powerpc64" => ("ppc64", None, None),
         // Triples have `powerpc64le`, `uname -m` prints `ppc64le`, and Debian calls its port `ppc64el`.
         "powerpc64le" | "ppc64le" | "ppc64el" => ("ppc64", Some(false), None),
-        // LLVM calls its back end so.
+        // LLVM's back end for s390x is called `SystemZ`.
         "systemz" => ("s390x", None, None),
         "mipsel" => ("mips", Some(false), None),
         "mips64el" => ("mips64", Some(false), None),

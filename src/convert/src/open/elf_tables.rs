@@ -325,7 +325,9 @@ fn text_at(strings: &[u8], offset: u32) -> Option<&[u8]> {
 
 /// All whole rows in the bytes.
 fn rows<T: Pod>(bytes: &[u8]) -> &[T] {
-    slice_from_all_bytes(bytes).unwrap_or_default()
+    // A section that the end of the file cuts may end within a row.
+    let whole = bytes.len() - bytes.len() % size_of::<T>().max(1);
+    slice_from_all_bytes(&bytes[..whole]).unwrap_or_default()
 }
 
 #[derive(Clone, Copy)]

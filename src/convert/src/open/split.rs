@@ -203,7 +203,7 @@ fn suffixes(path: &Path) -> Vec<PathBuf> {
             _ => None,
         })
         .collect();
-    // All suffixes of n components have n * n / 2 components together, and the program chooses n.
+    // All suffixes of n components have about n * n / 2 components together, and the program chooses n.
     let longest = if parts.len() > MAX_COMPONENTS { 1 } else { parts.len() };
     (1..=longest).rev().map(|length| parts[..length].iter().rev().collect()).collect()
 }

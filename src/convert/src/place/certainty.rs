@@ -78,7 +78,7 @@ pub(crate) fn decide<'f>(
     mut claims: Claims,
     merging: &[UnitId],
 ) -> (Claims, Option<Reason>) {
-    // No linker has processed an object file (`ET_REL`) yet.
+    // No linker folds functions in an object file (`ET_REL`): lld and gold refuse `--icf` with `-r`.
     let can_fold = folding.linker != Linker::NeverFolds && image.kind != ImageKind::Relocatable;
     let items = symbols.iter().count() + claims.dies.len() + claims.symbols.len();
     let max_compared = certainty_comparisons(items);
@@ -346,9 +346,20 @@ fn with_lost(placing: &Placing<'_, '_>, symbols: &Symbols<'_>) -> HashSet<UnitId
         }
     }
     if !by_name.is_empty() {
+        // `helper` of `a.c`, which has an address, does not show where `helper` of `b.c` is.
+        let mut described: HashSet<(ImageAddr, NameId)> = HashSet::default();
+        for unit in placing.recovered.all() {
+            let entries = unit.code.functions.iter().filter(|function| !function.pieces.is_empty());
+            let named = entries.map(|function| {
+                let start = unit.code.pieces[function.pieces.start as usize].start;
+                (start, placing.names.of_origin(unit.origin_of(function.origin)))
+            });
+            described.extend(named.filter(|(_, name)| by_name.contains_key(name)));
+        }
         for symbol in symbols.iter().filter(|symbol| symbol.function) {
             for name in spellings(symbol.name) {
-                if let Some(name) = placing.names.find(name) {
+                let named = placing.names.find(name);
+                if let Some(name) = named.filter(|&name| !described.contains(&(symbol.start, name))) {
                     // A merged function that kept its symbol is a member at that address (`aliases/decision`), so it is not
                     // lost.
                     by_name.remove(&name);

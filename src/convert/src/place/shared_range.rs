@@ -172,8 +172,9 @@ fn known_definition(
             let other = Definition { unit: source.unit, origin: other.origin };
             placing.recovered.units.are_apart_there(&placing.names, other, own)
         };
-        // The linker erases the line sequence of a discarded COMDAT copy. So two definitions both have lines here, and a copy
-        // has none.
+        // lld and mold erase the line sequence of a discarded COMDAT copy, so of two definitions both have lines here, and a
+        // copy has none. gold leaves a copy of the same size its lines, at the address of the kept one: there only the paths of
+        // the source files show two definitions.
         let both = *has_rows && piece.rows().is_some();
         let apart =
             placing.names.are_apart(other.origin, origin) || (both && other.source.is_some_and(there));

@@ -194,7 +194,7 @@ impl<'f> Machine<'_, 'f> {
             Processor::X86 { wide } => {
                 let bytes =
                     |len: u64| self.bytes(AddressRange::new(return_addr.checked_sub(len)?, return_addr));
-                // Near the start of a section there are less than seven bytes. Then the call cannot be of the longer form.
+                // Near the start of a section there are fewer than seven bytes. Then the call cannot be of the longer form.
                 x86::call_before(bytes(5)?, bytes(7), return_addr.0, wide)
             }
             _ => self.call_of_run(return_addr),

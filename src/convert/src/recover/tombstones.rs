@@ -62,8 +62,8 @@ pub(crate) fn recover<'u, 'f>(
         rayon::join(|| symbols.numbered(|name| names.find(name)), || LiveFunctions::new(names, &recovered));
     let mut finder = Finder::new(names, &recovered, &symbols, known);
     let mut by_name: ByName = HashMap::default();
-    // Its own sequence is dead, so the linker removed this function: a symbol of its name belongs to a function of another
-    // unit.
+    // The sequence of a removed function is dead, so the linker did not fold it: a symbol of its name belongs to a function
+    // of another unit.
     for &at in all.iter().filter(|at| !finder.erased(**at).removed) {
         by_name.entry(finder.name(at)).or_default().push(at);
     }

@@ -78,7 +78,9 @@ pub(crate) fn has_stubs(section: &[u8]) -> bool {
 
 /// True for a section with addresses of functions that the loader finds by name.
 pub(crate) fn has_slots(section: &str) -> bool {
-    SLOTS.contains(&section)
+    // A Mach-O section has the name of its segment before its own (`__DATA_CONST,__got`).
+    let own = section.rsplit_once(',').map_or(section, |(_, own)| own);
+    SLOTS.contains(&own)
 }
 
 /// The section whose start or end a symbol of this name marks, if a linker made the symbol.

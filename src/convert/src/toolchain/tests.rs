@@ -119,7 +119,7 @@ const QUESTIONS: &[Question] = &[
     (
         "has_slots",
         |section| has_slots(str::from_utf8(section).unwrap()),
-        &[".got", ".got.plt", "__got", "__auth_got", "__la_symbol_ptr"],
+        &[".got", ".got.plt", "__got", "__auth_got", "__DATA_CONST,__got", "__DATA,__la_symbol_ptr"],
         &[".plt", ".data", ".data.forgotten"],
     ),
     (

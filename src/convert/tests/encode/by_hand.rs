@@ -219,6 +219,28 @@ fn addresses_too_far_apart_are_an_error() {
     assert!(matches!(error, EncodeError::AddressSpan { lowest: 0x1000, .. }), "{error}");
 }
 
+/// Code without a function may have call frame information, below the image base and far from all functions.
+#[test]
+fn rows_of_call_frame_information_count_for_the_image_base() {
+    let mut program = main_with_f();
+    let row = |start, rule| UnwindRow { start, rule, first: rule > 0 };
+    let rule = UnwindRule { cfa: UnwindCfa::Register { register: 7, offset: 8 }, saves: 0 };
+    program.unwind = Some(UnwindRows {
+        rows: vec![row(0x100, 1), row(0x180, 0), row(0x1000, 1), row(0x1010, 0)],
+        rules: vec![rule],
+        // No registers, and that of the return address.
+        saves: vec![vec![0, 16]],
+        ..UnwindRows::default()
+    });
+    let bytes = encode(&program, &Keys::default(), &image(), &EncodeOptions::default()).unwrap().to_bytes();
+    let file = foldsym_lookup::SymbolFile::open(&bytes).unwrap();
+    file.verify().unwrap();
+    assert_eq!(file.image_base(), foldsym_lookup::ImageAddr(0x100));
+    program.unwind.as_mut().unwrap().rows.extend([row(1 << 50, 1), row((1 << 50) + 1, 0)]);
+    let error = encode(&program, &Keys::default(), &image(), &EncodeOptions::default()).unwrap_err();
+    assert!(matches!(error, EncodeError::AddressSpan { lowest: 0x100, .. }), "{error}");
+}
+
 #[test]
 fn the_index_finds_every_name_and_its_demangled_form() {
     let mut program = main_with_f();

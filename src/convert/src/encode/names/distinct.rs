@@ -4,22 +4,40 @@
 //! any type. This table takes integers only: a lookup needs about 24 instructions less, and there are about two lookups for
 //! each word of the names.
 
+use crate::util::hash::hash as keyed;
+
 /// Keys and their numbers, which begin at 1.
-#[derive(Default)]
 pub(super) struct KeyTable {
     /// By number, less 1.
     keys: Vec<u64>,
-    /// Numbers by [`hash`] of their keys, with open addressing. 0 is a free slot; at least half of the slots are free.
+    /// Numbers by the hashes of their keys, with open addressing. 0 is a free slot; at least half of the slots are free.
     slots: Vec<u32>,
+    /// An odd number that the process draws. The upper bits of a product with it are the hash, so that nobody can choose words that all begin
+    /// at one slot.
+    multiplier: u64,
+    /// How many lower bits of the product do not count.
+    shift: u32,
 }
+
+impl Default for KeyTable {
+    fn default() -> KeyTable {
+        KeyTable {
+            keys: Vec::new(),
+            slots: vec![0; 1 << FIRST_SLOTS_LOG2],
+            multiplier: keyed(&0_u64) | 1,
+            shift: u64::BITS - FIRST_SLOTS_LOG2,
+        }
+    }
+}
+
+const FIRST_SLOTS_LOG2: u32 = 10;
 
 impl KeyTable {
     /// The number of `key`; a new key gets the next number.
     #[inline(always)]
     pub(super) fn number(&mut self, key: u64) -> u32 {
-        // Without slots the mask is all ones, and `get` finds no slot at any place: the first key is added.
-        let mask = self.slots.len().wrapping_sub(1);
-        let mut at = hash(key) as usize & mask;
+        let mask = self.slots.len() - 1;
+        let mut at = self.slot(key);
         while let Some(&number @ 1..) = self.slots.get(at) {
             if self.keys[number as usize - 1] == key {
                 return number;
@@ -29,6 +47,12 @@ impl KeyTable {
         self.add(key)
     }
 
+    /// The slot at which the search for a key begins.
+    #[inline(always)]
+    fn slot(&self, key: u64) -> usize {
+        (key.wrapping_mul(self.multiplier) >> self.shift) as usize
+    }
+
     #[inline(never)]
     fn add(&mut self, key: u64) -> u32 {
         self.keys.push(key);
@@ -36,7 +60,8 @@ impl KeyTable {
         if self.keys.len() * 2 > self.slots.len() {
             // A half of the slots is free before, and seven eighths after: growth is rare, and the search always meets a free
             // slot.
-            self.slots = vec![0; (self.slots.len() * 4).max(1024)];
+            self.slots = vec![0; self.slots.len() * 4];
+            self.shift -= 2;
             (1..number).for_each(|number| self.place(number));
         }
         self.place(number);
@@ -46,7 +71,7 @@ impl KeyTable {
     /// Puts a number into the slot of its key.
     fn place(&mut self, number: u32) {
         let mask = self.slots.len() - 1;
-        let mut at = hash(self.keys[number as usize - 1]) as usize & mask;
+        let mut at = self.slot(self.keys[number as usize - 1]);
         while self.slots[at] != 0 {
             at = (at + 1) & mask;
         }

@@ -474,8 +474,8 @@ fn tables(image: &Image<'_>, units: &[(u32, &ClassUnit<'_>)], classes: &Classes<
     }
     let mut found: Vec<(ImageAddr, usize)> = Vec::new();
     for (&address, (name, ..)) in &symbols {
-        // The name of a nested class has `N` and `E` around it, and the linkage names of its methods begin with the text
-        // between.
+        // The name of a nested class has `N` and `E` around it. In the linkage names of its methods the text between them
+        // follows `_ZN` and qualifiers: `N1A1BE`, `_ZN1A1B1fEv`.
         let nested = name.strip_prefix(b"N").and_then(|name| name.strip_suffix(b"E"));
         if let Some(class) = classes.by_key(nested.unwrap_or(name)) {
             found.push((address, class));

@@ -22,7 +22,8 @@ impl Dispatch<'_, '_, '_> {
     pub(crate) fn likely_table(&mut self, table: TableRange) -> Option<TableRange> {
         let point = table.point;
         let before = point.checked_sub(self.width)?;
-        // The word before the first function is the address of the type information, or 0 (Itanium C++ ABI 2.5.2).
+        // The word before the first function is the address of the type information (Itanium C++ ABI 2.5.2), or 0 with
+        // `-fno-rtti`.
         if self.is_function(self.words.at(before)) {
             return None;
         }

@@ -67,7 +67,7 @@ pub(crate) fn parts(
         return Ok(parts);
     }
     parts.push(TableRange { point: address + 2 * width, end });
-    // A table takes at least two words and a function: it begins neither in the first two words nor in the last two.
+    // The first two words are those of the first table. A table that began in the last two would have no function.
     for at in 2..(size / width).saturating_sub(2) {
         let place = address + at * width;
         if let Some(Word::Number(above)) = words.at(place)

@@ -105,7 +105,7 @@ impl<'a, 'p, 'f> Members<'a, 'p, 'f> {
         let program = index.functions.program;
         for (unit_index, unit) in index.functions.records.units.iter().enumerate() {
             for erased in unit.erased.iter().filter(|erased| !erased.removed) {
-                // It was recovered.
+                // `recover` found its address, so it is among the functions.
                 if index.functions.described(unit_index, erased.die).is_some() {
                     continue;
                 }

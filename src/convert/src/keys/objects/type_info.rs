@@ -70,7 +70,7 @@ impl<'f> TypeInfos<'f> {
         let mut reader = TypeReader { image, width: u64::from(image.arch.address_size), kinds: kinds(image) };
         let mut found: HashMap<TypeId<'f>, TypeInfo<'f>> = HashMap::default();
         // The first word of type information shows its kind: the address of one of the runtime's vtables in the program, or a
-        // relocation against its symbol (Itanium C++ ABI 2.9.5). Without either, none can be read.
+        // relocation against its symbol (Itanium C++ ABI 2.9.4). Without either, none can be read.
         if reader.kinds.is_empty() && image.loader.sections().is_empty() {
             return TypeInfos::default();
         }
@@ -151,7 +151,7 @@ struct TypeReader<'i, 'f> {
 impl<'f> TypeReader<'_, 'f> {
     /// The number of bases in the list of type information. Its bytes do not change when the program is loaded.
     fn listed(&mut self, address: ImageAddr) -> Option<u64> {
-        // `__vmi_class_type_info`: a vtable pointer, a pointer to the name, 4 bytes of flags, and `__base_count` (2.9.5).
+        // `__vmi_class_type_info`: a vtable pointer, a pointer to the name, 4 bytes of flags, and `__base_count` (2.9.4).
         let place = address.checked_add(2 * self.width + 4)?;
         let bytes = bytes_at(self.image, place)?.first_chunk()?;
         let big = self.image.arch.big_endian;
@@ -198,11 +198,11 @@ impl<'f> TypeReader<'_, 'f> {
         let mut bases = Vec::new();
         match kind {
             Bases::None => {}
-            // `__si_class_type_info`: the third word leads to the base, which is at offset 0 (2.9.5).
+            // `__si_class_type_info`: the third word leads to the base, which is at offset 0 (2.9.4).
             Bases::One => bases.push((led_to(word(2 * width)?)?, Some(0))),
             Bases::Listed => {
                 for number in 0..self.listed(address)? {
-                    // Each base has two words: its type information and `__offset_flags` (2.9.5).
+                    // Each base has two words: its type information and `__offset_flags` (2.9.4).
                     let place = 2 * width + 8 + 2 * width * number;
                     let Word::Number(offset) = word(place + width)? else { return None };
                     // Bit 0 says that the base is virtual; the offset begins at bit 8.

@@ -357,7 +357,7 @@ pub(super) fn eh_frames<'f>(
 /// order, so that no two functions share an address. `llvm-symbolizer` instead leaves every section at 0, so its answer
 /// for one address can mix several sections. For a file with one code section both give the same answers.
 fn layout(path: &Path, tables: &Tables<'_>, diagnostics: &mut OpenDiagnostics) -> Result<Layout, OpenError> {
-    let highest = if tables.is_64 { u64::MAX } else { u64::from(u32::MAX) };
+    let highest = if tables.is_64 { u64::MAX } else { 1 << 32 };
     let mut sections = Vec::new();
     let mut bias = vec![0; tables.sections.len()];
     let mut next = 0u64;
@@ -378,7 +378,7 @@ fn layout(path: &Path, tables: &Tables<'_>, diagnostics: &mut OpenDiagnostics) -
             (start, next) = (placed, end);
             bias[section.index] = placed;
         }
-        let end = start.checked_add(section.size).unwrap_or_else(|| {
+        let end = start.checked_add(section.size).filter(|&end| end <= highest).unwrap_or_else(|| {
             diagnostics.note(OpenDiagnosticKind::SectionWraps, || section.name.escape_ascii().to_string());
             highest
         });

@@ -20,13 +20,16 @@ use crate::diagnostics::opening::{OpenDiagnosticKind, OpenDiagnostics};
 use crate::open::elf_tables::{RelocationRows, SymbolPlace, SymbolTable, Tables};
 use crate::open::relocations::{decode, has_addend};
 
+/// The index of the section that relocations apply to, the relocations, and their symbols.
+type TargetRelocations<'f> = (usize, RelocationRows<'f>, Option<SymbolTable<'f>>);
+
 /// The relocations of one `ET_REL` file.
 pub(super) struct Relocator<'a, 'f> {
     machine: u16,
     endian: Endianness,
     mips64el: bool,
-    /// Relocation sections, sorted by the index of the section that they apply to.
-    sections: Vec<(usize, RelocationRows<'f>, SymbolTable<'f>)>,
+    /// Relocation sections, sorted by the index of the section that they apply to. In a damaged file one may have no symbol table.
+    sections: Vec<TargetRelocations<'f>>,
     /// For each section the number to add to the value of a symbol in it.
     bias: &'a [u64],
     is_mips64: bool,
@@ -41,9 +44,8 @@ impl<'a, 'f> Relocator<'a, 'f> {
     pub(super) fn new(tables: &Tables<'f>, bias: &'a [u64]) -> Self {
         let mut sections = Vec::new();
         if tables.is_relocatable() {
-            for (section, rows, symbols) in tables.relocation_sections() {
-                sections.extend(symbols.map(|symbols| (section.info, rows, symbols)));
-            }
+            let all = tables.relocation_sections();
+            sections.extend(all.map(|(section, rows, symbols)| (section.info, rows, symbols)));
         }
         // Stable, so that several relocation sections of one target are applied in the order of the file.
         sections.sort_by_key(|(target, ..)| *target);
@@ -59,7 +61,7 @@ impl<'a, 'f> Relocator<'a, 'f> {
         }
     }
 
-    fn sections_of(&self, target: usize) -> &[(usize, RelocationRows<'f>, SymbolTable<'f>)] {
+    fn sections_of(&self, target: usize) -> &[TargetRelocations<'f>] {
         let start = self.sections.partition_point(|(other, ..)| *other < target);
         let end = self.sections.partition_point(|(other, ..)| *other <= target);
         &self.sections[start..end]
@@ -70,14 +72,20 @@ impl<'a, 'f> Relocator<'a, 'f> {
         !self.sections_of(target).is_empty()
     }
 
-    /// Applies the relocations of a section to its bytes. Returns false if a relocation has an unknown type; the bytes must
-    /// not be used then.
+    /// Applies the relocations of a section to its bytes. Returns false if a relocation has an unknown type, or if the relocations have no
+    /// symbol table; the bytes must not be used then.
     #[must_use]
     pub(super) fn apply(&self, target: usize, bytes: &mut [u8], diagnostics: &mut OpenDiagnostics) -> bool {
         let mut is_whole = true;
         let base = self.bias.get(target).copied().unwrap_or(0);
         for (_, rows, symbols) in self.sections_of(target) {
             let explicit = has_addend(*rows);
+            let Some(symbols) = symbols else {
+                let first = || format!("section {target}, whose relocations name no symbol table");
+                diagnostics.note(OpenDiagnosticKind::BadRelocation, first);
+                is_whole = false;
+                continue;
+            };
             for row in decode(*rows, self.endian, self.mips64el) {
                 let Some(action) = self.action(row.r_type.0) else {
                     let kind =
@@ -371,7 +379,7 @@ fn riscv(kind: u32) -> Option<RelocationAction> {
         // `R_RISCV_SET_ULEB128` and `R_RISCV_SUB_ULEB128`.
         _ if kind == 60 => SetUleb,
         _ if kind == 61 => SubUleb,
-        // They mark places that the linker may shorten, and change no byte by themselves (RISC-V psABI, linker relaxation).
+        // Both types mark places that the linker may shorten, and change no byte by themselves (RISC-V psABI, linker relaxation).
         elf::R_RISCV_RELAX | elf::R_RISCV_ALIGN => Skip,
         elf::R_RISCV_TLS_DTPREL32 | elf::R_RISCV_TLS_DTPREL64 => Skip,
         _ => return None,

@@ -34,7 +34,7 @@ pub(super) fn read<'f>(
 ) -> Result<usize, OpenError> {
     let malformed = |problem: &str| OpenError::malformed(path, place, problem);
     let cut_off = || malformed("its header is cut off");
-    // LLVM's `OffloadBinary.h`: magic and version of 4 bytes, then 8 bytes each: size, offset of the entries, last field.
+    // LLVM's `OffloadBinary.h`: magic and version have 4 bytes each; size, offset of the entries and last field have 8.
     let version = number(data, 4, 4).ok_or_else(cut_off)?;
     let size = number(data, 8, 8).ok_or_else(cut_off)?;
     let entries = number(data, 16, 8).ok_or_else(cut_off)?;

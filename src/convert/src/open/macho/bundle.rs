@@ -160,7 +160,7 @@ fn bundles(program: &Path, options: &OpenOptions) -> Vec<PathBuf> {
         name.push(".dSYM");
         PathBuf::from(name)
     };
-    // Of the folders above, only bundles have an extension (`X.app`, `X.framework`).
+    // A bundle is a folder with an extension (`X.app`, `X.framework`).
     let enclosing =
         program.ancestors().skip(1).take(MAX_ENCLOSING).filter(|folder| folder.extension().is_some());
     let mut bundles: Vec<PathBuf> =

@@ -385,7 +385,15 @@ impl<'a, 'f, Mach: MachHeader<Endian = Endianness>> MachReader<'a, 'f, Mach> {
                 owned = Some(bytes);
             }
             let header = section.header;
-            let rows = header.relocations(self.endian, self.data).unwrap_or_default();
+            let rows = match header.relocations(self.endian, self.data) {
+                Ok(rows) => rows,
+                Err(_) if relocatable => {
+                    let first = || format!("{}, whose relocations are outside of the file", place());
+                    self.diagnostics.note(OpenDiagnosticKind::UnrelocatedSection, first);
+                    continue;
+                }
+                Err(_) => &[],
+            };
             if relocatable && !rows.is_empty() {
                 let mut bytes = match owned {
                     Some(bytes) => bytes,

@@ -177,7 +177,7 @@ impl Elf {
             let name = names.len() as u64;
             names.extend_from_slice(symbol.name.as_bytes());
             names.push(0);
-            // The classes have the same fields in different orders: in the 64-bit class the flags come before the value.
+            // The classes have the same fields in different orders: in the 64-bit class `st_info` comes before `st_value`.
             let info = u64::from(symbol.bind << 4 | symbol.kind);
             let section = symbol.section.into();
             if self.is_64 {
@@ -210,7 +210,7 @@ impl Elf {
         let dynamic = self.symbol_table(&self.dynamic, &mut names);
         let symtab = sections.len() as u32 + 1;
         for section in &mut sections {
-            if section.kind == RELA || section.kind == REL {
+            if (section.kind == RELA || section.kind == REL) && section.link == 0 {
                 section.link = symtab;
             }
         }

@@ -290,6 +290,36 @@ fn a_debug_section_with_an_unknown_relocation_is_not_read() {
     assert!(first.starts_with("section 2 .debug_info, ") && first.ends_with(", of EM_X86_64"), "{first}");
 }
 
+#[test]
+fn a_debug_section_whose_relocations_have_no_symbols_is_not_read() {
+    let mut elf = Elf::x86_64(1);
+    let text = elf.add(".text", PROGBITS, CODE, 0, &[0; 6]);
+    let info = elf.add(".debug_info", PROGBITS, 0, 0, &[0; 16]);
+    elf.symbols = vec![func("f", 2, 4, 1)];
+    elf.add_relocations(".rela.debug_info", info, RELA, &[(0, 1, 1, 0)]);
+    let rows = elf.sections.len();
+    elf.sections[rows - 1].link = text as u32;
+    let files = Files::new();
+    let image = open(&files, elf.build()).unwrap();
+    assert_eq!(image.debug.get(DebugSection::Info), b"");
+    let (count, first) = noted(&image, OpenDiagnosticKind::BadRelocation).unwrap();
+    assert_eq!((count, first.as_str()), (1, "section 2, whose relocations name no symbol table"));
+    assert_eq!(noted(&image, OpenDiagnosticKind::UnrelocatedSection).unwrap().0, 1);
+}
+
+#[test]
+fn relocations_that_end_within_a_row_are_read_up_to_it() {
+    let mut elf = Elf::x86_64(1);
+    elf.add(".text", PROGBITS, CODE, 0, &[0; 6]);
+    let info = elf.add(".debug_info", PROGBITS, 0, 0, &[0; 16]);
+    elf.symbols = vec![func("f", 2, 4, 1)];
+    elf.add_relocations(".rela.debug_info", info, RELA, &[(0, 1, 1, 0)]);
+    elf.sections.last_mut().unwrap().bytes.push(0);
+    let files = Files::new();
+    let image = open(&files, elf.build()).unwrap();
+    assert_eq!(image.debug.get(DebugSection::Info)[..8], 2u64.to_le_bytes());
+}
+
 /// Relocation types that our tables do not list: `object` knows the words, and the name of a type shows that it is thread-local.
 #[test]
 fn data_relocations_of_many_processors_are_applied() {

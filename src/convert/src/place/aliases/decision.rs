@@ -151,8 +151,8 @@ fn may_be_own_function(
     end: ImageAddr,
     described: &DescribedFunctions,
 ) -> bool {
-    // All thread-local variables of a unit share one initialization function, so `_ZTH1a` and `_ZTH1b` are two names of it
-    // (Itanium C++ ABI 5.1.4).
+    // gcc and clang initialize the thread-local variables of a unit in one function, so `_ZTH1a` and `_ZTH1b` are two names
+    // of it. Only a static member of a template has a function of its own.
     if symbol.indirect || is_tls_init(symbol.name) {
         return false;
     }

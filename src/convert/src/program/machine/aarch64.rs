@@ -56,7 +56,7 @@ fn operation(found: &Instruction, word: u32, address: u64) -> Op {
             // RET of another register is no return of this function: it goes on where that register points.
             other => Op::Jump(goal(other)),
         },
-        // They check the signature of X30 and return by it (FEAT_PAuth).
+        // RETAA and RETAB check the signature of X30 and return by it (FEAT_PAuth).
         Opcode::RETAA | Opcode::RETAB => Op::Return,
         // Padding, and instructions that trap.
         Opcode::UDF | Opcode::BRK | Opcode::HLT => Op::Nothing,

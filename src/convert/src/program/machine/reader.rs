@@ -180,7 +180,7 @@ impl<'i, 'f> Machine<'i, 'f> {
             let (section, bytes) = *sections.get(after.checked_sub(1)?)?;
             bytes.get(usize::try_from(address - ImageAddr(section)).ok()?..)
         };
-        // The section before the address may end before it. Then the word is a table among code.
+        // The section of data before the address may end before it. Then the word is in a table among code.
         let word = of(&self.image.data).filter(|word| !word.is_empty());
         let word = word.or_else(|| of(&self.image.code))?;
         let word = match size {

@@ -97,8 +97,7 @@ fn whole(word: u32, address: u64) -> Inst {
         0x33 if third == 0 && word >> 25 == 0 => Op::Sum { to, from: [a, b] },
         // All other computations of integers write one register.
         0x13 | 0x1b | 0x33 | 0x3b => Op::write(to),
-        // FMV
-        // It is FSGNJ of a register with itself.
+        // FMV is FSGNJ of a register with itself.
         0x53 if word >> 27 == 4 && third == 0 && a == b => Op::Move { to: to + VECTORS, from: a + VECTORS },
         0x0f => Op::Nothing,
         0x73 => match (word, third) {

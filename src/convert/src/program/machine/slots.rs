@@ -126,7 +126,7 @@ impl X86Code<'_> {
         let mut unread = Some(start);
         for at in self.indirect_calls() {
             let call = start + at as u64;
-            // The last row before a place near the start may belong to the function before this one.
+            // The place, and a row before it, may be before the start of the code.
             let from = begins(ImageAddr(call.saturating_sub(BEFORE_CALL))).0.clamp(start, call);
             if unread.is_some_and(|unread| from < unread) {
                 continue;
@@ -224,14 +224,16 @@ const fn kept(wide: bool) -> u32 {
 fn x86_load(now: &Instruction, state: &State, wide: bool) -> Held {
     let unindexed = now.memory_index() == Register::None && !now.has_segment_prefix();
     match general(now.memory_base()).filter(|_| unindexed && !now.is_ip_rel_memory_operand()) {
-        Some(base) => {
-            let by = now.memory_displacement64();
-            // iced-x86 does not sign-extend the displacement of 32-bit addresses.
-            let by = if wide { by.cast_signed() } else { i64::from((by as u32).cast_signed()) };
-            state[base].load(by)
-        }
+        Some(base) => state[base].load(displacement(now, wide)),
         None => Held::Unknown,
     }
+}
+
+/// The displacement of a memory operand, as a signed number.
+fn displacement(now: &Instruction, wide: bool) -> i64 {
+    let by = now.memory_displacement64();
+    // iced-x86 does not sign-extend the displacement of 32-bit addresses.
+    if wide { by.cast_signed() } else { i64::from((by as u32).cast_signed()) }
 }
 
 fn x86_step(now: &Instruction, state: &State, wide: bool, info: &mut InstructionInfoFactory) -> Effect {
@@ -273,7 +275,7 @@ fn x86_step(now: &Instruction, state: &State, wide: bool, info: &mut Instruction
             (Mnemonic::Lea, _) => {
                 let unindexed = now.memory_index() == Register::None && !now.is_ip_rel_memory_operand();
                 if let Some(base) = general(now.memory_base()).filter(|_| unindexed) {
-                    return Effect::Set(to, state[base].add(now.memory_displacement64().cast_signed()));
+                    return Effect::Set(to, state[base].add(displacement(now, wide)));
                 }
             }
             (Mnemonic::Add | Mnemonic::Sub, kind) if !matches!(kind, OpKind::Register | OpKind::Memory) => {

@@ -114,8 +114,8 @@ impl MapReader<'_> {
             return Err(Stop::Unknown(format!("features {features:#x} of version {version}")));
         }
         let mut record = MapRecord { omitted: features & feature::NO_BLOCKS != 0, ..MapRecord::default() };
-        // With basic-block sections a function has a range for each of its sections. A wrong number ends with the
-        // section.
+        // With basic-block sections a function has a range for each of its sections. A number that is too large is
+        // noticed at the end of the section.
         let ranges = if features & feature::RANGES != 0 { self.uleb()? } else { 1 };
         if ranges == 0 {
             return Err(Stop::Damaged("a function of no ranges"));

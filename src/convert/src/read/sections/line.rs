@@ -209,7 +209,7 @@ impl LineMachine {
     /// Adds an operation advance to the address (DWARF 5 6.2.5.1).
     #[inline(always)]
     fn advance(&self, registers: &mut Registers, operations: u64) {
-        // All processors but VLIW ones have 1 here. The divisions below would be taken for nearly every row.
+        // All processors but VLIW ones have 1 here, and so nearly all rows need no division.
         if self.max_operations == 1 {
             // An address wraps at its size, and the program goes on: a dead sequence at the tombstone -1 wraps, and later
             // sequences may be live.
@@ -535,7 +535,7 @@ fn end_sequence(lines: &mut Lines, registers: &Registers, building: OpenSequence
         end,
         rows: building.first_row..lines.rows.len(),
         first_opcode: building.first_opcode,
-        // Without the opcode the sequence begins at address 0, and only its first opcode can be named.
+        // A sequence without `DW_LNE_set_address` begins at address 0, and an attribute can name only its first opcode.
         set_address: building.set_address.unwrap_or(building.first_opcode),
     });
 }

@@ -220,8 +220,8 @@ impl<'f, E: Endianity> ClassReader<'_, 'f, E> {
                 }
                 MemberRole::Method if child => {
                     let mut method = self.method(entry, offset)?;
-                    // gcc writes no linkage names for them, so methods of two classes may differ only in their DIEs
-                    // (`Instance`).
+                    // gcc writes no linkage names for methods in an unnamed namespace, so methods of two classes may differ
+                    // only in their DIEs (`Instance`).
                     if unnamed && method.linkage_name == empty {
                         method.instance = self.origins.instance(self.origins.place(entry.offset));
                     }

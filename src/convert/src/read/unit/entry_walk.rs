@@ -139,7 +139,7 @@ fn read<'f, E: Endianity>(
                 function.calls.push(call);
             }
         }
-        // Below a subprogram without code they describe no code.
+        // Inlined subroutines and calls below a subprogram without code describe no code.
         (Role::Inlined | Role::Call, _) => entries.skip(&entry)?,
         (Role::Root, _) => {
             let Compiler { assembly, c, keeps_callees, merges_nothing, rewrites, is_cut } =

@@ -64,7 +64,7 @@ fn listed<'f, E: Endianity>(
     base: usize,
     index: usize,
 ) -> gimli::Result<usize> {
-    // The elements of the offset table have the size of an offset (DWARF 5 7.28).
+    // The elements of the offset table have the size of an offset (DWARF 5 7.28, 7.29).
     let format = unit.header.format();
     let place = index.checked_mul(format.word_size().into()).and_then(|at| at.checked_add(base));
     section.skip(place.ok_or(gimli::Error::UnsupportedOffset)?)?;

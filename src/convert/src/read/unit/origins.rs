@@ -255,9 +255,9 @@ impl<'a, 'f, E: Endianity> Origins<'a, 'f, E> {
         diagnostics: &mut Diagnostics,
     ) -> Option<DiePlace> {
         let (supplementary, section_offset) = match value {
-            // It counts from the unit of the DIE that has the attribute, which need not be the current unit.
+            // The offset counts from the unit of the DIE that has the attribute, which need not be the current unit.
             gimli::AttributeValue::UnitRef(offset) => return Some(DiePlace { offset: offset.0, ..from }),
-            // It stays in its file: only `DW_FORM_ref_sup4`, `DW_FORM_ref_sup8` and `DW_FORM_GNU_ref_alt` lead to the
+            // The target is in the same file: only `DW_FORM_ref_sup4`, `DW_FORM_ref_sup8` and `DW_FORM_GNU_ref_alt` lead to the
             // supplementary file.
             gimli::AttributeValue::DebugInfoRef(offset) => (from.supplementary, offset.0),
             gimli::AttributeValue::DebugInfoRefSup(offset) => (true, offset.0),

@@ -170,8 +170,8 @@ pub(crate) fn folded_range<'f, E: Endianity>(
         // `DW_AT_ranges`.
         _ => sequence.end - sequence.start,
     };
-    // A function that is longer than the rest of the section was not folded here.
-    let end = start.checked_add(len).filter(|end| *end <= section.end)?;
+    // A function that is longer than the rest of the section was not folded here. One that is longer than a piece is damaged.
+    let end = start.checked_add(len).filter(|_| len <= MAX_PIECE).filter(|end| *end <= section.end)?;
     (end > start).then_some(AddressRange { start, end })
 }
 
@@ -197,7 +197,7 @@ pub(crate) fn visit_ranges<'f, E: Endianity>(
         };
         // Linkers may write -1 or -2 as the tombstone (lld's `-z dead-reloc-in-nonalloc`). The last bytes of the address space stand for
         // such a range: no program has code there, and the length, which is evidence, survives.
-        if let (None, AttributeValue::Udata(len), TOMBSTONE_MINUS_2..) = (end, high, start) {
+        if let (None, AttributeValue::Udata(len @ ..=MAX_PIECE), TOMBSTONE_MINUS_2..) = (end, high, start) {
             visit(AddressRange::new(ImageAddr(u64::MAX - len), ImageAddr(u64::MAX)));
             return;
         }

@@ -120,7 +120,10 @@ impl Assign<'_> {
         // other.
         if here.len() <= MAX_FOLDED && here.iter().any(|shared| self.names_another(ids, shared, &sequences)) {
             let kinds = self.kinds(&sequences, range);
-            of = self.told_apart(ids, here, &FoldedHere::default(), kinds, range).0;
+            // Kinds that are not whole prove no swap.
+            if !self.limits.compared.is_short() {
+                of = self.told_apart(ids, here, &FoldedHere::default(), kinds, range).0;
+            }
         }
         for (at, shared) in here.iter().enumerate() {
             let named = named(shared);

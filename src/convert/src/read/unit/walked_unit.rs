@@ -40,7 +40,7 @@ impl<'f, E: Endianity> WalkedUnit<'_, 'f, E> {
     pub(crate) fn address(&self, value: AttributeValue<Bytes<'f, E>>) -> Option<u64> {
         match value {
             AttributeValue::Addr(address) => Some(address),
-            // The frequent case of DWARF 5 units, for each function and inlined subroutine. Out of bounds it gives
+            // The frequent case of DWARF 5 units, for each function and inlined subroutine. An index out of bounds gives
             // `None`, as below.
             AttributeValue::DebugAddrIndex(index) if !self.addresses.is_empty() => {
                 let at = index.0.checked_mul(8)?;
