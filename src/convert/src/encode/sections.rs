@@ -52,8 +52,8 @@ impl RecordTables<'_> {
             Table { count: origins.len(), record }.encode()
         };
         let edges_table = || {
-            // A record of EDGES does not name its caller, and the table asks for records in any order: so the line of each
-            // caller is spread over its edges first.
+            // A record of EDGES does not name its caller, and `Table` makes records in any order: so the line of each caller
+            // is spread over its edges first.
             let mut declared = vec![0; edges.len()];
             for (i, origin) in origins.iter().enumerate() {
                 declared[first_edges[i] as usize..first_edges[i + 1] as usize].fill(origin.line);

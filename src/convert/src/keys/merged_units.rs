@@ -41,8 +41,8 @@ impl MergedUnits {
             if program.heads[unit.index()].keeps_callees {
                 jumping.insert(unit);
             } else {
-                // A unit of rustc or of gcc's `-flto` keeps its wider range: LLVM and gcc merge across the units of an object
-                // or program there.
+                // A unit of a compiler that rewrites calls (rustc) keeps its wider range: LLVM merges across the units of an
+                // object.
                 within[unit.index()].get_or_insert(Within::Unit(unit));
             }
         }

@@ -68,7 +68,7 @@ impl<'f> Units<'f> {
         self.described[unit.index()].get_or_init(of_unit).contains(&name)
     }
 
-    /// As [`Names::are_apart`], for functions whose units both have lines at one address (a discarded copy has none).
+    /// As [`Names::are_apart`], for functions whose units both have lines at one address (lld and mold leave a discarded copy none).
     /// Functions declared in the source files of their units are apart if those are different files of one name.
     pub(crate) fn are_apart_there(&self, names: &Names<'_>, one: Definition, other: Definition) -> bool {
         let in_source = |Definition { unit, origin }: Definition| {

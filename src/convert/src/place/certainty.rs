@@ -238,7 +238,7 @@ impl Check<'_, '_> {
         if !self.can_fold {
             return None;
         }
-        // Its code is that of another function, which is not among the members: no DIE or symbol shows that one.
+        // An erased function has the code of another one, which is not among the members: no DIE or symbol shows that one.
         let was_erased = !matches!(member.how, How::LiveRange | How::SymbolOnly);
         if was_erased {
             return Some(Reason::UndescribedObject);

@@ -110,7 +110,7 @@ pub(crate) fn settled<'f>(
 ) -> Vec<bool> {
     let task = |first: usize| {
         let some = first..pieces.len().min(first + PIECES_AT_ONCE);
-        // Pieces and symbols are by address: a task searches once and then walks both lists.
+        // Pieces and symbols are sorted by address: a task searches once and then walks both lists.
         let mut symbols = symbols.starting_from(pieces[first].start);
         let is_settled = |at: usize| {
             let piece = &pieces[at];

@@ -22,7 +22,7 @@ pub(crate) fn surplus<'f>(
     members: &[Member],
     functions: &[Function],
 ) -> Vec<(&'f [u8], usize)> {
-    // Only a sized function symbol shows that it is of the whole range: a label may be of its first instruction.
+    // Only a sized function symbol names the whole range for certain: a label may mark only the first instruction.
     let whole = || at_start.iter().filter(|s| s.function && s.sized && !s.indirect && s.end == end);
     let mut files = folded_without_symbol(placing, folding, whole(), members, functions);
     // Nearly every address has one or a few different names: these need no map.

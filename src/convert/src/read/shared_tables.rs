@@ -169,7 +169,7 @@ impl Shared {
         if program_len(dwarf, at).is_none_or(|len| len <= self.short) {
             return Ok(());
         }
-        // Computed for all units at once: which units are past the limit must not depend on the thread that asks first.
+        // Computed for all units at once: which units are past the limit must not depend on the thread that is first.
         let past_budget = self.past_budget.get_or_init(|| self.past_budget(dwarf, headers, files));
         match past_budget.get(index) {
             Some(true) => Err(PastBudget { at: at as u64, allowed: self.allowed }),

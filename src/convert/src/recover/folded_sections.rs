@@ -129,8 +129,8 @@ fn covered(
     let last = last.range.end;
     let whole = first.range.start == start && last <= end && end - last < MAX_PADDING;
     let rows = unit.code.rows_of(lines.rows);
-    // Compilers begin each function with a row of its own. A sequence without a row at the start of a function is not of a
-    // section with that function.
+    // Compilers begin each function with a row of its own. A sequence without a row at the start of a function does not
+    // describe a section with that function.
     let begins = |standing: &&Standing| {
         let offset = u32::try_from(standing.range.start - start);
         offset.is_ok_and(|offset| rows.binary_search_by_key(&offset, |row| row.offset).is_ok())

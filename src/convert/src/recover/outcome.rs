@@ -99,8 +99,8 @@ pub(crate) fn add<'u, 'f>(
                         external: erased.external,
                         pieces: first..first + 1,
                         scopes: scopes.len() as u32..scopes.len() as u32,
-                        // These have lost their addresses: `inlines` finds the places of the inlined code, and `keys` aligns
-                        // the calls with those of the survivor.
+                        // Inlined code and calls have lost their addresses: `inlines` finds the places of the inlined code, and
+                        // `keys` aligns the calls with those of the survivor.
                         lost: erased.lost,
                         calls: erased.calls,
                     });

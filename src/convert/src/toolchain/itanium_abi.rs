@@ -11,7 +11,7 @@ const CONSTRUCTION_VTABLE: &[u8] = b"_ZTC";
 
 const TYPE_INFO: &[u8] = b"_ZTI";
 
-/// The vtables of the runtime's classes for the type information of classes (2.9.5), and how many bases those describe.
+/// The vtables of the runtime's classes for the type information of classes (2.9.4), and how many bases those describe.
 const TYPE_INFO_VTABLES: &[(&[u8], Bases)] = &[
     (b"_ZTVN10__cxxabiv117__class_type_infoE", Bases::None),
     (b"_ZTVN10__cxxabiv120__si_class_type_infoE", Bases::One),
@@ -74,13 +74,13 @@ pub(crate) fn is_thunk(name: &[u8]) -> bool {
     THUNKS.iter().any(|prefix| name.starts_with(prefix))
 }
 
-/// True for the initialization function of a thread-local variable (5.1.4.5): all variables of a unit have one such
+/// True for the initialization function of a thread-local variable (of gcc and clang, not in the ABI): all variables of a unit have one such
 /// function.
 pub(crate) fn is_tls_init(name: &[u8]) -> bool {
     name.starts_with(TLS_INIT)
 }
 
-/// True for the function that initializes a thread-local variable on its first use and returns its address (5.1.4.5).
+/// True for the function that initializes a thread-local variable on its first use and returns its address (of gcc and clang).
 pub(crate) fn is_tls_wrapper(name: &[u8]) -> bool {
     name.starts_with(TLS_WRAPPER)
 }

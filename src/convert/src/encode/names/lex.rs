@@ -131,7 +131,7 @@ const UNDERSCORE: u8 = 8;
 
 /// What each byte can be part of: a number, a run of letters, underscores, or the beginning of an identifier.
 static CLASS: [u8; 256] = {
-    // Bytes from 0x80 on are of identifiers in UTF-8, which C++, Rust and Swift allow.
+    // Bytes from 0x80 on belong to identifiers in UTF-8, which C++, Rust and Swift allow.
     let mut class = [0; 256];
     let mut byte = 0;
     while byte < 256 {

@@ -28,7 +28,7 @@ pub(crate) fn calls(index: &Index<'_, '_>) -> Vec<(FuncId, Vec<ImageAddr>)> {
             .filter(|call| !call.is_tail() && index.callee(unit, call.callee()) == Callee::Indirect);
         let through = unknown.filter_map(|call| {
             let at = call.return_addr()?;
-            // A record with a slot is of a call through a table in memory. For any other call the code must show it.
+            // A record with a slot describes a call through a table in memory. Any other call counts only if its code is indirect.
             (call.slot != NONE16 || index.functions.machine.is_indirect_call(at)).then_some(at)
         });
         let mut calls: Vec<ImageAddr> = through.collect();

@@ -1,9 +1,10 @@
 //! The members of groups that are methods of classes, and the members that may run on any object.
 
 use crate::keys::index::Index;
-use crate::keys::objects::class_caps::MAX_NAME;
+use crate::keys::objects::class_caps::{MAX_NAME, MAX_OVERLOADS};
 use crate::keys::objects::hierarchy::{Class, Classes, Method, NamelessClass};
 use crate::model::{FuncId, Function, GroupId, How, Instance, Member, NameId};
+use crate::program::names::itanium::may_have_same_parameters;
 use crate::toolchain::itanium_abi::is_unnamed;
 use crate::util::fit::fit;
 use crate::util::hash::{HashMap, HashSet};
@@ -160,16 +161,23 @@ impl<'a, 'p, 'f> Members<'a, 'p, 'f> {
 
     /// True if a method of the classes may be at any address: it was erased, or is not in the program.
     pub(crate) fn lost(&self, classes: &Classes<'_>, line: &[usize]) -> bool {
-        let mut overridden: HashSet<&[u8]> = HashSet::default();
+        let mut overriders: HashMap<&[u8], Vec<&[u8]>> = HashMap::default();
         line.iter().any(|&class| {
             let methods = &classes.list[class].methods;
             let here = |method: &&Method<'_>| {
                 let code = method.is_virtual && !method.is_pure && !method.is_destructor();
-                code && !overridden.contains(method.name)
+                let overrides =
+                    |linkage_name: &&[u8]| may_have_same_parameters(linkage_name, method.linkage_name);
+                code && !overriders.get(method.name).is_some_and(|all| all.iter().any(overrides))
             };
             let known = |method: &Method<'_>| self.method(&classes.list[class], method).is_some();
             let lost = self.lost.contains(&class) || !methods.iter().filter(here).all(known);
-            overridden.extend(methods.iter().filter(|method| method.is_virtual).map(|method| method.name));
+            for method in methods.iter().filter(|method| method.is_virtual) {
+                let all = overriders.entry(method.name).or_default();
+                if all.len() < MAX_OVERLOADS {
+                    all.push(method.linkage_name);
+                }
+            }
             lost
         })
     }

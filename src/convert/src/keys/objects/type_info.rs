@@ -1,4 +1,4 @@
-//! The bases of classes, from the type information of the program (Itanium C++ ABI 2.9.5).
+//! The bases of classes, from the type information of the program (Itanium C++ ABI 2.9.4).
 //!
 //! A unit without debug information describes no class, and clang describes no class without a vtable. But the word before the first
 //! function of a vtable leads to the type information of its class, and that to the type information of its bases: in the bytes of

@@ -130,7 +130,8 @@ impl<'a, 'f> Relocator<'a, 'f> {
         let symbol = symbols.get(index as usize)?;
         match symbol.place {
             SymbolPlace::Undefined => Some(0),
-            // The value of a common symbol is its alignment. Only the location of a variable refers to one.
+            // The value of an absolute symbol is its address, and that of a common symbol its alignment. Only the location of
+            // a variable refers to a common symbol.
             SymbolPlace::Special => Some(symbol.value),
             SymbolPlace::Section(section) => Some(self.bias.get(section)?.wrapping_add(symbol.value)),
         }
@@ -190,7 +191,7 @@ impl RelocatedValue {
             RelocationAction::Set(width) => self.word(place, width, |old| self.value.wrapping_add(kept(old))),
             RelocationAction::Relative(width) => self
                 .word(place, width, |old| self.value.wrapping_add(kept(old)).wrapping_sub(self.place_addr)),
-            // These take the old value of the field by definition, even if the relocation has an addend.
+            // Types that add or subtract take the old value of the field by definition, even if the relocation has an addend.
             RelocationAction::Add(width) => self.word(place, width, |old| old.wrapping_add(self.value)),
             RelocationAction::Sub(width) => self.word(place, width, |old| old.wrapping_sub(self.value)),
             RelocationAction::Set6 => low6(place, |_| self.value),

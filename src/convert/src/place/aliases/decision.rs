@@ -152,7 +152,7 @@ fn may_be_own_function(
     described: &DescribedFunctions,
 ) -> bool {
     // gcc and clang initialize the thread-local variables of a unit in one function, so `_ZTH1a` and `_ZTH1b` are two names
-    // of it. Only a static member of a template has a function of its own.
+    // of it. A static member of a template has a function of its own.
     if symbol.indirect || is_tls_init(symbol.name) {
         return false;
     }

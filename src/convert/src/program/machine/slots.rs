@@ -169,7 +169,7 @@ impl X86Code<'_> {
                     back.extend(Some(now.near_branch_target()).filter(|to| *to <= now.ip()));
                     indirect |= self.is_thunk(now.near_branch_target());
                 }
-                // It may lead to any instruction, so no value that one path gives a register is certain anywhere.
+                // An indirect jump may lead to any instruction, so no value that one path gives a register is certain anywhere.
                 FlowControl::IndirectBranch => indirect = true,
                 FlowControl::IndirectCall if !now.is_ip_rel_memory_operand() => last_call = Some(now.ip()),
                 FlowControl::Call if self.is_thunk(now.near_branch_target()) => {

@@ -208,6 +208,20 @@ fn own_component(name: &[u8]) -> Option<Component<'_>> {
     own_component_at(name).map(|(own, _)| own)
 }
 
+/// True unless the linkage names of two functions show that these have other parameters: `v` and `i` of `_ZN1A3getEv` and `_ZN1B3getEi`. What
+/// a substitution stands for depends on the name before it, so parameters with one show nothing.
+pub(crate) fn may_have_same_parameters(one_name: &[u8], other_name: &[u8]) -> bool {
+    let qualifiers_of = |name| qualified(name).map(|(qualifiers, _)| qualifiers);
+    match (own_component_at(one_name), own_component_at(other_name)) {
+        (Some((_, at)), Some((_, of))) => {
+            let (one, other) = (&one_name[at..], &other_name[of..]);
+            let may_be_same = one == other || one.contains(&b'S') || other.contains(&b'S');
+            may_be_same && qualifiers_of(one_name) == qualifiers_of(other_name)
+        }
+        _ => true,
+    }
+}
+
 /// The last component, and the position after it: the end of the nested name, or the `C1` of a constructor.
 pub(super) fn own_component_at(name: &[u8]) -> Option<(Component<'_>, usize)> {
     let rest = name.strip_prefix(b"_Z")?;
@@ -339,7 +353,7 @@ pub(crate) fn own_spelling(symbol: &[u8]) -> Option<Cow<'_, [u8]>> {
 }
 
 /// True for a name that a C++ or Rust compiler mangled. Except the initialization function of a thread-local variable
-/// (`_ZTH`, Itanium C++ ABI 5.1.4.5): all variables of a unit have one such function.
+/// (`_ZTH` of gcc and clang): all variables of a unit have one such function.
 pub(crate) fn is_mangled(name: &[u8]) -> bool {
     (is_itanium(name) && !is_tls_init(name)) || name.starts_with(b"_R")
 }
@@ -389,6 +403,21 @@ pub(crate) fn thunk_target(name: &[u8]) -> Option<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn parameters_of_methods_are_compared() {
+        for (one, other, expected) in [
+            ("_ZN1A3getEv", "_ZN1B3getEv", true),
+            ("_ZN1A3getEv", "_ZN1B3getEi", false),
+            ("_ZNK1A3getEv", "_ZN1B3getEv", false),
+            ("_ZN1A3getERKS_", "_ZN1B3getERK1A", true),
+            ("_ZN1A3getERK1C", "_ZN1B3getERK1D", false),
+            ("_ZN1AIiE3getEv", "_ZN1B3getEv", true),
+            ("", "_ZN1B3getEv", true),
+        ] {
+            assert_eq!(may_have_same_parameters(one.as_bytes(), other.as_bytes()), expected, "{one} {other}");
+        }
+    }
 
     #[test]
     fn names_of_one_function_in_the_whole_program() {

@@ -35,7 +35,7 @@ pub(super) fn after_arguments(name: &[u8], mut at: usize) -> Option<usize> {
                 open.push(Open::Name);
                 after_qualifiers(name, at + 1)
             }
-            // A name that is local to a function: the function up to its `E`, then the name (5.1.8).
+            // A name that is local to a function: the function up to its `E`, then the name (5.1.7).
             b'Z' if !in_name => {
                 open.push(Open::Types);
                 after_function_start(name, at + 1)?
@@ -45,7 +45,7 @@ pub(super) fn after_arguments(name: &[u8], mut at: usize) -> Option<usize> {
                 Open::ValueType => after_value(name, at + 1)?,
                 Open::Lambda => after_number(name, at + 1)?,
             },
-            // Local names that are alike have a number: `_1`, `__10_` (5.1.8).
+            // Local names that are alike have a number: `_1`, `__10_` (5.1.7).
             b'_' => match name.get(at + 1)? {
                 b'_' => after_number(name, at + 2)?,
                 byte if byte.is_ascii_digit() => at + 2,
@@ -53,7 +53,7 @@ pub(super) fn after_arguments(name: &[u8], mut at: usize) -> Option<usize> {
             },
             b'S' => after_substitution(name, at)?,
             b'T' => after_number(name, at + 1)?,
-            // Types without names (5.1.6): lambdas, and `Ut0_`.
+            // Types without names (5.1.7, 5.1.8): lambdas, and `Ut0_`.
             b'U' => match name.get(at + 1)? {
                 b'l' => {
                     open.push(Open::Lambda);

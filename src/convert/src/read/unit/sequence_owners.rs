@@ -65,7 +65,7 @@ impl Assign<'_> {
                 let here = &here[&piece.start.0];
                 let is_len = |len: u64| u32::try_from(len).is_ok_and(|len| here.folded.contains(&len));
                 // A survivor with the length of this function shows that the sequence differs only by padding or
-                // constants. If all functions here were folded, the sequence must have the length of another one of them.
+                // constants. If all functions here were folded, only a sequence with the length of another one is foreign.
                 let of_another_length = other(self, at)
                     && !here.remain.contains(&piece.len)
                     && (!here.remain.is_empty() || is_len(len));

@@ -117,7 +117,7 @@ pub(crate) fn take(
         | gimli::DW_FORM_strx2
         | gimli::DW_FORM_strx3
         | gimli::DW_FORM_strx4 => FormClass::TextIndex,
-        // All other forms, such as inline strings, blocks and those of supplementary files. gimli knows their rules for
+        // All other forms, such as inline strings, blocks and those of supplementary files. gimli reads them by the rules of
         // each version.
         _ => return (Form::Other(index), FormClass::Number),
     };
