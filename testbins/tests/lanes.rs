@@ -1,6 +1,6 @@
 //! Damaged expressions of lanes and of object pointers: in the program, and in the file.
 //!
-//! The tests of the command line check the answers of sound expressions: `src/front/cli/tests/wave.rs` and `objects.rs`.
+//! The tests of the command line check the answers of sound expressions: `src/front/cli/tests/command/wave.rs` and `objects.rs`.
 
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};

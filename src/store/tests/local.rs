@@ -202,7 +202,7 @@ fn a_folder_must_be_a_store_and_nobody_elses() {
     assert!(LocalStore::create_private(&root).is_ok());
 }
 
-/// `src/front/cli/tests/faults.rs` fills a disk.
+/// `src/front/cli/tests/command/faults.rs` fills a disk.
 #[test]
 fn a_writer_that_fails_leaves_nothing() {
     let (_folder, store) = store();

@@ -195,6 +195,7 @@ fn check(program: &Program<'_>, image: &ImageInfo) -> Result<u64, EncodeError> {
         ("names", program.names.len()),
         ("files", program.files.len()),
         ("members of groups", members),
+        ("basic blocks", program.blocks.blocks.len()),
         ("rows of call frame information", program.unwind.as_ref().map_or(0, |unwind| unwind.rows.len())),
     ] {
         if count >= MAX_RECORDS {

@@ -34,6 +34,7 @@ impl Unit<'_> {
             size_of_val(&self.traces.unclaimed[..]),
             size_of_val(&self.records.class_places.tables[..]),
             size_of_val(&self.records.class_places.dynamic[..]),
+            size_of_val(&self.records.class_places.unnamed[..]),
         ];
         (size_of::<Self>() + lists.iter().sum::<usize>()) as u64 + self.code.bytes()
     }

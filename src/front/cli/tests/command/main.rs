@@ -1,0 +1,40 @@
+//! Runs the command. One program has the tests of all its subjects, since each program of tests is linked with the whole converter.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod bad_store;
+mod blocks;
+mod cfi;
+mod clients;
+mod companions;
+mod convert;
+mod debug_files;
+mod doors;
+mod engine;
+mod export;
+mod faults;
+mod files;
+mod filter;
+mod folded;
+mod folders;
+mod gpu;
+mod greedy;
+mod groups;
+mod inputs;
+mod keys;
+mod lookup;
+mod losses;
+mod markup;
+mod messages;
+mod objects;
+mod process;
+mod relocatable;
+mod stack;
+mod store;
+mod symbolize;
+mod symbolizer;
+mod unwind;
+mod usage;
+mod wave;
+mod work;

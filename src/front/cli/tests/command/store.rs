@@ -1,0 +1,158 @@
+//! `foldsym store`: its output and its exit codes.
+
+use crate::common;
+
+use common::{Fsym, foldsym, keys};
+use serde_json::Value;
+
+#[test]
+fn a_store_from_its_making_to_its_end() {
+    let fsym = Fsym::of("demo.elf", &[]);
+    let store = fsym.folder.path().join("symbols");
+    let store = store.to_str().unwrap();
+    let run = |args: &[&str]| foldsym(&[&["store"], args].concat());
+    assert_eq!(run(&["list", store]).code, 3);
+
+    let added = run(&["add", store, fsym.str(), "--json"]);
+    assert_eq!(added.code, 0, "{added:?}");
+    assert_eq!(keys(added.out.trim()), ["Input", "BuildId", "DebugId", "Published"]);
+    let line = &added.json()[0];
+    assert_eq!(line["Published"], "new");
+    let (id, debug_id) = (line["BuildId"].as_str().unwrap(), line["DebugId"].as_str().unwrap());
+    // The build id begins with the GUID's bytes, three numbers of which are swapped.
+    assert_eq!((id.len(), debug_id.len()), (40, 33));
+    assert_eq!(debug_id[..2].to_lowercase(), id[6..8]);
+    assert!(run(&["add", store, fsym.str()]).out.contains("existing"));
+    let both = run(&["add", store, fsym.str(), "/dev/null", "--json"]);
+    assert_eq!(both.code, 4);
+    assert!(both.json()[1]["Error"]["Message"].as_str().unwrap().contains("/dev/null"), "{both:?}");
+    assert_eq!(run(&["add", store, "/dev/null"]).code, 3);
+
+    let listed = run(&["list", store, "--json"]);
+    assert_eq!(keys(listed.out.trim()), ["BuildId", "DebugId", "Name", "Size", "Used", "Path"]);
+    assert_eq!(
+        (&listed.json()[0]["BuildId"], &listed.json()[0]["Name"]),
+        (&Value::from(id), &Value::from("demo.elf"))
+    );
+    assert!(run(&["list", store]).out.starts_with(id));
+
+    let checked = run(&["check", store, "--json"]);
+    assert_eq!(
+        (checked.code, &checked.json()[0]["Files"], &checked.json()[0]["Problems"]),
+        (0, &Value::from(1), &Value::Array(Vec::new()))
+    );
+    std::fs::write(format!("{store}/odd"), "").unwrap();
+    let checked = run(&["check", store, "--json"]);
+    assert_eq!(checked.code, 1);
+    assert!(checked.json()[0]["Problems"][0]["Path"].as_str().unwrap().ends_with("/odd"));
+    assert!(run(&["check", store]).out.contains("/odd: not a folder of a store"));
+
+    let planned = run(&["gc", store, "--max-bytes", "1K", "--dry-run", "--json"]);
+    assert_eq!(planned.json()[0]["Removed"][0], id);
+    assert_eq!(run(&["gc", store, "--max-age", "30d", "--json"]).json()[0]["Kept"], 1);
+    assert_eq!(run(&["gc", store, "--max-age", "soon"]).code, 2);
+
+    assert_eq!(run(&["remove", store, "../.."]).code, 2);
+    let removed = run(&["remove", store, debug_id, "--json"]);
+    assert_eq!((removed.code, &removed.json()[0]["Removed"]), (0, &Value::Bool(true)));
+    assert_eq!(run(&["remove", store, id]).code, 1);
+    if !cfg!(feature = "remote") {
+        assert!(run(&["add", "s3://bucket/x", fsym.str()]).err.contains("feature `remote`"));
+    }
+}
+
+#[test]
+fn every_key_is_documented() {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../schema/store.md");
+    let text = std::fs::read_to_string(path).unwrap();
+    let documented = |key: &str| text.contains(&format!("| `{key}` |"));
+    let fsym = Fsym::of("demo.elf", &[]);
+    let store = fsym.folder.path().join("symbols");
+    let store = store.to_str().unwrap();
+    let id = "0123456789abcdef";
+    let tasks: [&[&str]; 5] = [
+        &["add", store, fsym.str(), "/dev/null", "--json"],
+        &["list", store, "--json"],
+        &["check", store, "--json"],
+        &["gc", store, "--json"],
+        &["remove", store, id, "--json"],
+    ];
+    let mut count = 0;
+    for task in tasks {
+        for line in foldsym(&[&["store"], task].concat()).out.lines() {
+            for key in keys(line) {
+                assert!(documented(&key), "{key} of {task:?}");
+                count += 1;
+            }
+        }
+    }
+    assert!(count > 20, "{count}");
+}
+
+#[test]
+fn programs_are_converted_into_a_store_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = folder.path().join("symbols");
+    let report = folder.path().join("r.jsonl");
+    // Two builds of one name, one program under two names, and one without a build id.
+    let inputs = folder.path().join("in");
+    for (name, from) in [
+        ("a/app", "demo.elf"),
+        ("b/app", "fold.clang-lld.set/program"),
+        ("b/copy", "demo.elf"),
+        ("none", "call_tables.lld"),
+    ] {
+        let to = inputs.join(name);
+        std::fs::create_dir_all(to.parent().unwrap()).unwrap();
+        std::fs::copy(common::program(from), to).unwrap();
+    }
+    let run = |more: &[&str]| {
+        let mut args = vec!["convert", inputs.to_str().unwrap(), "--store", store.to_str().unwrap()];
+        args.extend(["--report", report.to_str().unwrap()]);
+        args.extend(more);
+        let ran = foldsym(&args);
+        let lines = std::fs::read_to_string(&report).unwrap_or_default();
+        let lines: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        (ran, lines)
+    };
+    let (ran, lines) = run(&[]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert_eq!(lines.len(), 4);
+    let converted = lines.iter().filter(|line| line.get("existing").is_none()).count();
+    assert_eq!(converted, 3, "{lines:?}");
+    assert!(ran.out.contains("3 converted") && ran.out.contains("1 already in the store"), "{}", ran.out);
+    for line in &lines {
+        let output = std::path::Path::new(line["output"].as_str().unwrap());
+        let id = line["identity"].as_str().unwrap();
+        assert!(output.is_file() && output.parent().unwrap().ends_with(&id[2..]), "{line}");
+        let found = foldsym(&["info", output.to_str().unwrap(), "--json"]);
+        let inside = found.json()[0]["BuildId"].clone();
+        let is_derived = line["input"].as_str().unwrap().ends_with("none");
+        assert_eq!(inside, if is_derived { Value::Null } else { Value::from(id) });
+    }
+    let checked = foldsym(&["store", "check", store.to_str().unwrap(), "--json"]);
+    assert_eq!((checked.code, &checked.json()[0]["Files"]), (0, &Value::from(3)));
+
+    let (ran, lines) = run(&[]);
+    assert!(ran.code == 0 && lines.iter().all(|line| line["existing"] == true), "{ran:?}");
+    // A file that lacks something is converted again, and keeps what it had.
+    let (ran, lines) = run(&["--columns"]);
+    assert!(ran.out.contains(": replaces one without columns: "), "{ran:?}");
+    assert!(ran.out.contains("3 converted") && ran.out.contains("1 already in the store"), "{ran:?}");
+    assert_eq!(lines.iter().filter(|line| line["lacked"] == serde_json::json!(["columns"])).count(), 3);
+    let (ran, lines) = run(&["--unwind"]);
+    assert!(ran.out.contains(": replaces one without rows for unwinding: "), "{ran:?}");
+    let info = foldsym(&["info", lines[0]["output"].as_str().unwrap()]);
+    assert!(info.out.contains("UNWIND"), "{info:?}");
+    for options in [&[][..], &["--columns"], &["--unwind", "--columns"]] {
+        assert!(run(options).0.out.contains("0 converted"), "{options:?}");
+    }
+    let (ran, lines) = run(&["--columns", "--force"]);
+    assert!(ran.code == 0 && lines.iter().all(|line| line.get("existing").is_none()), "{ran:?}");
+    assert_eq!(run(&["-o", "x.fsym"]).0.code, 2);
+    let program = std::fs::read(common::program("demo.elf")).unwrap();
+    std::fs::write(inputs.join("cut.so"), &program[..1000]).unwrap();
+    let (ran, lines) = run(&[]);
+    assert_eq!(ran.code, 4, "{ran:?}");
+    assert!(lines.iter().any(|line| line.get("error").is_some()));
+}

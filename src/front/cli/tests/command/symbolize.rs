@@ -1,0 +1,234 @@
+//! `symbolize` over reports: text as a debugger prints it, JSON whose keys are documented, and reports that cannot be read.
+
+use crate::common;
+
+use common::{Fsym, foldsym, foldsym_with};
+use serde_json::{Value, json};
+
+/// A stack of three frames of which the folded ones are exact by their callers.
+const STACK: [&str; 3] = ["0x20ac42", "0x20989b", "0x20a7d6"];
+
+#[test]
+fn a_report_is_answered_as_its_stacks_are() {
+    let fsym = Fsym::of("fold.clang-lld.set/program", &[]);
+    let search = fsym.folder.path().to_str().unwrap();
+    let name = fsym.path.file_stem().unwrap().to_str().unwrap();
+    let stack: Value = fsym.run("stack", &["--json", STACK[0], STACK[1], STACK[2]]).json()[0].clone();
+    let request = json!({"modules": [{"name": name}], "thread": "main", "tag": [1],
+        "frames": STACK.map(|at| json!({"module": 0, "address": at, "kind": if at == STACK[0] { "exact" } else { "return" }}))});
+    let folder = tempfile::tempdir().unwrap();
+    let (report, bad) = (folder.path().join("r.jsonl"), folder.path().join("bad"));
+    std::fs::write(&report, format!("{request}\n{{}}\n")).unwrap();
+    std::fs::write(&bad, "what\n").unwrap();
+    let (report, bad) = (report.to_str().unwrap(), bad.to_str().unwrap());
+
+    let ran = foldsym(&["symbolize", "--search", search, "--json", bad, report]);
+    assert_eq!(ran.code, 4, "{ran:?}");
+    assert!(ran.err.contains("not a known crash report"), "{ran:?}");
+    let lines = ran.json();
+    assert_eq!(lines[0]["File"], bad);
+    assert!(lines[0]["Error"]["Message"].is_string());
+    let thread = &lines[1]["Threads"][0];
+    assert_eq!(
+        (&thread["thread"], &thread["tag"], &thread["Name"]),
+        (&"main".into(), &json!([1]), &"main".into())
+    );
+    assert_eq!(lines[1]["Warnings"].as_array().unwrap().len(), 1);
+    for (mine, other) in thread["Frames"].as_array().unwrap().iter().zip(stack["Frames"].as_array().unwrap())
+    {
+        assert_eq!(
+            (&mine["Symbol"], &mine["Certainty"], &mine["Evidence"]),
+            (&other["Symbol"], &other["Certainty"], &other["Evidence"])
+        );
+    }
+
+    // The same as a sanitizer's report, whose callers are moved into their calls.
+    let text: String = (0..3)
+        .map(|index| {
+            let at = u64::from_str_radix(&STACK[index][2..], 16).unwrap() - u64::from(index > 0);
+            format!("    #{index} {at:#x}  ({name}+{at:#x})\n")
+        })
+        .collect();
+    let ran = foldsym_with(&["symbolize", "--search", search, "-"], &text);
+    assert_eq!((ran.code, ran.err.as_str()), (0, ""));
+    for word in ["exact", "ambiguous", "narrowed", "likely"] {
+        let frames = stack["Frames"].as_array().unwrap().iter();
+        let count =
+            frames.filter(|frame| frame["Certainty"] == word && frame["CandidateCount"].is_u64()).count();
+        assert_eq!(ran.out.matches(&format!(" [{word}")).count(), count, "{}", ran.out);
+    }
+    assert!(
+        ran.out.starts_with("-: sanitizer\n\nThread 0 (crashed)\n#0   0x000000000020ac42 in "),
+        "{}",
+        ran.out
+    );
+    let ran = foldsym(&["symbolize", bad]);
+    assert_eq!(ran.code, 3);
+    let ran = foldsym(&["symbolize", "--format", "x", bad]);
+    assert!(ran.code == 2 && ran.err.contains("sanitizer"), "{ran:?}");
+}
+
+/// A file of the tests of `foldsym-reports`: a program, its minidump, or a profile of gperftools.
+fn report(name: &str) -> String {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../reports/tests/reports");
+    folder.join(name).display().to_string()
+}
+
+#[test]
+fn stacks_are_printed_as_gdb_and_minidump_stackwalk_print_them() {
+    let (program, dump) = (report("crash"), report("crash.dmp"));
+    let gdb = foldsym(&["symbolize", "--search", &program, "--style", "gdb", &dump]);
+    assert_eq!(gdb.code, 0, "{gdb:?}");
+    let line =
+        |text: &str, start: &str| text.lines().find(|line| line.starts_with(start)).unwrap().to_owned();
+    // `#1  0x... in save_world () at /build/crash.cpp:N`, as gdb 13 prints a frame of which it knows no argument.
+    let first = line(&gdb.out, "#1  0x");
+    let (before, after) = first.split_once(" in ").unwrap();
+    assert_eq!(before.len(), "#1  0x".len() + 16, "{first}");
+    assert!(after.starts_with("save_world () at ") && after.contains("crash.cpp:"), "{first}");
+    assert!(gdb.out.contains("\nThread 1 (LWP "), "{}", gdb.out);
+
+    let stackwalk = foldsym(&["symbolize", "--search", &program, "--style", "stackwalk", &dump]);
+    let text = &stackwalk.out;
+    assert!(
+        text.contains("Crash reason:  SIGSEGV / SEGV_MAPERR\nCrash address: 0x0000000000000000\n"),
+        "{text}"
+    );
+    assert!(line(text, " 1  crash!save_world(int) [crash.cpp : ").ends_with(']'), "{text}");
+    assert!(text.contains("    Found by: given as instruction pointer in context\n"), "{text}");
+    assert!(text.contains("    Found by: call frame info\n"), "{text}");
+    // The offset of the instruction in the code of its line, if no other function shares that code.
+    let own = line(text, " 0  crash!write_to_target(int) [crash.cpp : ");
+    assert!(own.contains(" + 0x") && own.ends_with(']'), "{own}");
+    // Registers of each frame, as many in a line as 80 letters hold.
+    let lines: Vec<&str> = text.lines().collect();
+    let first = lines.iter().position(|line| line.starts_with(" 0  ")).unwrap();
+    assert!(
+        lines[first + 1].starts_with("     rax = 0x") && lines[first + 1].len() <= 81,
+        "{}",
+        lines[first + 1]
+    );
+    assert_eq!(lines[first + 1].matches(" = 0x").count(), 2, "{}", lines[first + 1]);
+    let second = &lines[lines.iter().position(|line| line.starts_with(" 1  ")).unwrap()..];
+    assert!(second[..8].iter().any(|line| line.contains("    rsp = 0x")), "{:?}", &second[..8]);
+    assert_eq!(foldsym(&["symbolize", "--style", "gdb", "--json", &dump]).code, 2);
+}
+
+/// Functions and lines of a backtrace from the handler on, without what gdb knows of arguments. In the C library it makes frames of tail
+/// calls.
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+fn frames_of(text: &str) -> Vec<String> {
+    let frames = text.lines().filter(|line| line.starts_with('#')).map(|line| {
+        let rest = line.split_once(' ').unwrap().1.trim_start();
+        let rest = rest
+            .split_once(" in ")
+            .filter(|(address, _)| address.starts_with("0x"))
+            .map_or(rest, |(_, name)| name);
+        let place = rest.rsplit_once(" at ").map_or("", |(_, place)| place.rsplit('/').next().unwrap());
+        format!("{} {place}", rest.split(" (").next().unwrap())
+    });
+    frames.skip_while(|frame| !frame.starts_with("handler ")).collect()
+}
+
+/// gdb's own backtrace of the core that it writes, through a signal handler.
+#[test]
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+fn gdb_s_style_is_what_gdb_prints() {
+    let folder = tempfile::tempdir().unwrap();
+    let (program, core) = (folder.path().join("signal"), folder.path().join("core"));
+    let needs = |what: &str| {
+        assert!(std::env::var("CI").as_deref() != Ok("true"), "needs {what}");
+        println!("skipped: needs {what}");
+    };
+    let made = std::process::Command::new("gcc")
+        .args(["-g", "-O1", "-fomit-frame-pointer", "-pthread", "-o"])
+        .args([program.to_str().unwrap(), &report("signal.c")])
+        .status();
+    if !made.is_ok_and(|made| made.success()) {
+        return needs("gcc");
+    }
+    let mut gdb = std::process::Command::new("gdb");
+    gdb.args([
+        "-batch",
+        "-nx",
+        "-ex",
+        "set debuginfod enabled off",
+        "-ex",
+        "handle SIGSEGV nostop noprint pass",
+    ]);
+    gdb.args(["-ex", "run", "-ex"]).arg(format!("generate-core-file {}", core.display()));
+    let ran = gdb.args(["-ex", "bt"]).arg(&program).output();
+    let Some(ran) = ran.ok().filter(|_| core.exists()) else { return needs("gdb") };
+    let theirs = frames_of(&String::from_utf8_lossy(&ran.stdout));
+    let search = program.to_str().unwrap();
+    let ours =
+        foldsym(&["symbolize", "--search", search, "--open-paths", "--style", "gdb", core.to_str().unwrap()]);
+    let ours = frames_of(&ours.out);
+    assert!(
+        theirs[1] == "<signal handler called> " && theirs[2].starts_with("inner signal.c:"),
+        "{theirs:?}"
+    );
+    // gdb ends at `main`.
+    assert!(theirs.last().unwrap().starts_with("main signal.c:"), "{theirs:?}");
+    assert_eq!(ours[..theirs.len()], theirs);
+}
+
+#[test]
+fn a_profile_is_collapsed_and_written_anew() {
+    let (program, profile) = (report("mail"), report("mail.pb.gz"));
+    let samples = foldsym(&["symbolize", "--search", &program, "--collapsed=samples", &profile]);
+    assert_eq!((samples.code, samples.err.as_str()), (0, ""));
+    let count = |text: &str, way: &str| -> i64 {
+        let lines = text.lines().filter(|line| line.contains(way));
+        lines.map(|line| line.rsplit(' ').next().unwrap().parse::<i64>().unwrap()).sum()
+    };
+    let parcels = "parcels();price_parcel(long);weigh_parcel(long) ";
+    let letters = "letters();price_letter(long);weigh_letter(long) ";
+    let (parcel, letter) = (count(&samples.out, parcels), count(&samples.out, letters));
+    assert!(parcel > letter && letter > 0, "{}", samples.out);
+    assert!(!samples.out.contains("price_letter(long);weigh_parcel"), "{}", samples.out);
+    // The profile's default value.
+    let time = foldsym(&["symbolize", "--search", &program, "--collapsed", &profile]);
+    assert_eq!(count(&time.out, parcels), parcel * 5_000_000);
+    let none = foldsym(&["symbolize", "--search", &program, "--collapsed=bytes", &profile]);
+    assert!(none.code == 3 && none.err.contains("samples/count, cpu/nanoseconds"), "{none:?}");
+
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("named.pb.gz");
+    let written = foldsym(&["symbolize", "--search", &program, &profile, "--pprof", out.to_str().unwrap()]);
+    assert_eq!(written.code, 0, "{written:?}");
+    assert!(std::fs::read(&out).unwrap().starts_with(&[0x1f, 0x8b]));
+    let json = foldsym(&["symbolize", "--search", &program, "--json", &profile]).json();
+    assert_eq!(
+        (&json[0]["Format"], json[0]["Threads"][0]["Values"]["samples/count"].is_i64()),
+        (&"pprof".into(), true)
+    );
+    // gperftools writes no build ids, so a store cannot find the program, and the command suggests what can.
+    let store = folder.path().join("store");
+    let store = store.to_str().unwrap();
+    assert_eq!(foldsym(&["convert", &program, "--store", store]).code, 0);
+    let unnamed = foldsym(&["symbolize", "--store", store, &profile, "--pprof", out.to_str().unwrap()]);
+    assert!(unnamed.code == 0 && unnamed.err.contains(": 0 of 104 frames have functions"), "{unnamed:?}");
+    assert!(unnamed.err.contains("2 of its modules have no build id"), "{unnamed:?}");
+    let two = foldsym(&["symbolize", "--pprof", "-", &profile, &profile]);
+    assert_eq!(two.code, 2, "{two:?}");
+}
+
+#[test]
+fn a_request_of_symbolicate_is_a_report() {
+    let request = json!({"jobs": [{"memoryMap": [["crash", "000000000000000000000000000000000"]],
+        "stacks": [[[0, 4096], [-1, 7]], [[0, 1]]], "callers": "return"}], "version": 5});
+    let ran = foldsym_with(&["symbolize", "--json", "-"], &request.to_string());
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let report = &ran.json()[0];
+    assert_eq!((&report["Format"], report["Threads"].as_array().unwrap().len()), (&"symbolicate".into(), 2));
+    assert_eq!(report["Threads"][0]["Frames"].as_array().unwrap().len(), 2);
+    for bad in [
+        "{\"jobs\":[{\"memoryMap\":[],\"stacks\":[[[9,1]]]}]}",
+        "{\"jobs\":[{}]}",
+        "{\"jobs\":[{\"memoryMap\":[",
+    ] {
+        let ran = foldsym_with(&["symbolize", "-"], bad);
+        assert_eq!(ran.code, 3, "{bad}: {ran:?}");
+    }
+}
