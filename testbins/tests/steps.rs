@@ -1,6 +1,6 @@
 //! Every question to a file takes no more steps than its bound, and no change of a byte goes unnoticed.
 //!
-//! The checks are those of the fuzz targets. There is one test, since the counter of steps belongs to the process.
+//! The checks are those of the fuzz targets. There is one test in a program of its own, since the counter of steps belongs to the process.
 
 use std::path::Path;
 

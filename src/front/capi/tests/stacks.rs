@@ -139,7 +139,7 @@ fn c_answers_as_rust_does_and_names_who_ran() {
             for truth in &stack.frames {
                 let line = lines.next().unwrap();
                 frames += 1;
-                // Only `exact` answers are judged here; testbins/tests/fold.rs judges all of them.
+                // Only `exact` answers are judged here; testbins/tests/programs/fold.rs judges all of them.
                 if line.starts_with("2 ") {
                     exact += 1;
                     let frame = line.split(" | ").nth(1).unwrap().rsplit('<').next().unwrap();

@@ -26,7 +26,7 @@ fn erased(program: &[u8], tombstone: i64) -> Vec<u8> {
     let flags = u64::from_le_bytes(bytes[header + 8..header + 16].try_into().unwrap());
     let offset = bytes.len() as u64;
     for (field, value) in
-        [(8, flags & !u64::from(object::elf::SHF_COMPRESSED.0)), (24, offset), (32, words.len() as u64)]
+        [(8, flags & !object::elf::SHF_COMPRESSED.0), (24, offset), (32, words.len() as u64)]
     {
         bytes[header + field..header + field + 8].copy_from_slice(&value.to_le_bytes());
     }

@@ -1,7 +1,7 @@
 //! Small reports that refer to the same bytes many times: the cost of reading them is bounded by their size.
 #![cfg(feature = "unwind")]
 
-mod common;
+use crate::common;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 

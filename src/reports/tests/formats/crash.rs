@@ -1,6 +1,6 @@
 //! A minidump from `minidump-writer`, and cores that gdb writes at test time, of a program that crashes in a folded function.
 
-mod common;
+use crate::common;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
