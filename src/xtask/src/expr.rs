@@ -44,7 +44,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
     sh::run(&mut oracle)?;
     let list: Vec<String> = programs.iter().map(|path| path.to_string_lossy().into_owned()).collect();
     let mut objects = sh::cargo();
-    objects.args(["test", "--quiet", "--release", "--package", "foldsym-testbins", "--test", "objects"]);
-    objects.args(["--", "--nocapture"]).env("FOLDSYM_OBJECTS", list.join("\n"));
+    objects.args(["test", "--quiet", "--release", "--package", "foldsym-testbins", "--test", "programs"]);
+    objects.args(["--", "objects::", "--nocapture"]).env("FOLDSYM_OBJECTS", list.join("\n"));
     sh::run(&mut objects)
 }

@@ -140,6 +140,21 @@ fn every_tombstone_leaves_the_same_evidence() {
     }
 }
 
+/// gcc writes a list of ranges for a function with a cold part: each entry is an address and a length.
+#[test]
+fn a_tombstone_in_a_list_leaves_the_length() {
+    let folder = tempfile::tempdir().unwrap();
+    let [zero, minus_one, minus_two] = ["zero", "minus-one", "minus-two"].map(|variant| {
+        let path = root().join("built").join(format!("cold_parts.{variant}.set/program"));
+        let bytes = std::fs::read(path).unwrap();
+        let (fsym, report) = converted(&bytes, folder.path(), "parts");
+        (answers(&fsym, &code(&bytes)), report.decided.by_evidence)
+    });
+    let both = zero.0.iter().filter(|members| members.len() == 2).count();
+    assert!(both > 40, "{both} addresses of two functions");
+    assert!(minus_one == zero && minus_two == zero, "{:?} {:?} {:?}", zero.1, minus_one.1, minus_two.1);
+}
+
 #[test]
 fn kept_relocations_hold_what_was_erased() {
     let folder = tempfile::tempdir().unwrap();

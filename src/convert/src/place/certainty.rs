@@ -346,20 +346,9 @@ fn with_lost(placing: &Placing<'_, '_>, symbols: &Symbols<'_>) -> HashSet<UnitId
         }
     }
     if !by_name.is_empty() {
-        // `helper` of `a.c`, which has an address, does not show where `helper` of `b.c` is.
-        let mut described: HashSet<(ImageAddr, NameId)> = HashSet::default();
-        for unit in placing.recovered.all() {
-            let entries = unit.code.functions.iter().filter(|function| !function.pieces.is_empty());
-            let named = entries.map(|function| {
-                let start = unit.code.pieces[function.pieces.start as usize].start;
-                (start, placing.names.of_origin(unit.origin_of(function.origin)))
-            });
-            described.extend(named.filter(|(_, name)| by_name.contains_key(name)));
-        }
         for symbol in symbols.iter().filter(|symbol| symbol.function) {
             for name in spellings(symbol.name) {
-                let named = placing.names.find(name);
-                if let Some(name) = named.filter(|&name| !described.contains(&(symbol.start, name))) {
+                if let Some(name) = placing.names.find(name) {
                     // A merged function that kept its symbol is a member at that address (`aliases/decision`), so it is not
                     // lost.
                     by_name.remove(&name);

@@ -309,18 +309,15 @@ fn by_symbol(
     }
     let of_symbol = |symbol: &CodeSymbol<'_>| {
         let of_name = spellings(symbol.name).find_map(|name| by_name.get(name));
-        // If several units have the name, only the file of a local symbol shows whose symbol it is.
-        let of_name = of_name.filter(|of_name| of_name.len() <= MAX_HERE)?;
-        let fits = |CodelessId { unit, index }: &CodelessId| {
-            let file = !symbol.local
-                || symbol.file.is_empty()
-                || *base_name(symbol.file) == *recovered.units.heads[unit.index()].file_name;
-            // A local symbol of this name belongs to a `static` function of another file, if this function is global.
-            file && symbol.local != recovered.records.units[unit.index()].codeless[*index].external
-        };
-        let mut fitting = of_name.iter().copied().filter(fits);
-        let codeless = fitting.next().filter(|_| fitting.next().is_none())?;
-        Some(CodelessEntry { codeless, address: symbol.start })
+        // If several functions have the name, none is taken: the file of a local symbol shows its unit, and one unit may have overloads.
+        let &[codeless] = &of_name?[..] else { return None };
+        let CodelessId { unit, index } = codeless;
+        let file = !symbol.local
+            || symbol.file.is_empty()
+            || *base_name(symbol.file) == *recovered.units.heads[unit.index()].file_name;
+        // A local symbol of this name belongs to a `static` function of another file, if this function is global.
+        let fits = file && symbol.local != recovered.records.units[unit.index()].codeless[index].external;
+        fits.then_some(CodelessEntry { codeless, address: symbol.start })
     };
     let functions = symbols.par_iter().filter(|symbol| symbol.function && symbol.sized && !symbol.indirect);
     let places: Vec<CodelessEntry> = functions.filter_map(of_symbol).collect();

@@ -1,4 +1,4 @@
-//! Truncated or wrong cores. Whole cores are in `tests/crash.rs`.
+//! Truncated or wrong cores. Whole cores are in `tests/formats/crash.rs`.
 
 use super::*;
 

@@ -61,10 +61,6 @@ pub(crate) const MAX_ANCESTORS: usize = 256;
 /// for (`skipped_class_subobjects`).
 pub(crate) const MAX_SUBOBJECTS: usize = 64;
 
-/// Virtual methods of one name, of a class and the classes between it and a base, that may override a method of the base. It is not reported:
-/// if there are more, the method of the base counts as one that may run.
-pub(crate) const MAX_OVERLOADS: usize = 64;
-
 /// Bases of a class that are searched for a virtual method. It is not reported: a class with more counts as one with a table, which a
 /// class with so many bases has.
 pub(crate) const MAX_SEARCHED: usize = 64;

@@ -1,10 +1,10 @@
 //! The members of groups that are methods of classes, and the members that may run on any object.
 
 use crate::keys::index::Index;
-use crate::keys::objects::class_caps::{MAX_NAME, MAX_OVERLOADS};
+use crate::keys::objects::class_caps::MAX_NAME;
 use crate::keys::objects::hierarchy::{Class, Classes, Method, NamelessClass};
 use crate::model::{FuncId, Function, GroupId, How, Instance, Member, NameId};
-use crate::program::names::itanium::may_have_same_parameters;
+use crate::program::names::itanium::overload;
 use crate::toolchain::itanium_abi::is_unnamed;
 use crate::util::fit::fit;
 use crate::util::hash::{HashMap, HashSet};
@@ -29,6 +29,39 @@ pub(crate) struct Members<'a, 'p, 'f> {
 
 /// The unit in the key of a function that no unit describes.
 const ANY_UNIT: u32 = u32::MAX;
+
+/// The methods of a class and of some of its bases, which may override those of a further base.
+#[derive(Default)]
+struct OverridingMethods<'n> {
+    lists: Vec<&'n [Method<'n>]>,
+    /// How many of the lists are in `known`: nearly all functions of methods are known, and then nobody asks.
+    listed: usize,
+    /// By plain name: the overloads; `None` for one whose linkage name does not show which it is.
+    known: HashMap<&'n [u8], HashSet<Option<Overload<'n>>>>,
+}
+
+/// See [`overload`].
+type Overload<'n> = (&'n [u8], &'n [u8]);
+
+fn overload_of<'n>(method: &Method<'n>) -> Option<Overload<'n>> {
+    Some(method.linkage_name).filter(|name| name.len() <= MAX_NAME).and_then(overload)
+}
+
+impl<'n> OverridingMethods<'n> {
+    /// True if one of them may override a method. (`get` of a derived class does not override `get(int)`.)
+    fn override_it(&mut self, method: &Method<'_>) -> bool {
+        for methods in &self.lists[self.listed..] {
+            for own in methods.iter().filter(|own| own.is_virtual) {
+                self.known.entry(own.name).or_default().insert(overload_of(own));
+            }
+        }
+        self.listed = self.lists.len();
+        self.known.get(method.name).is_some_and(|overloads| match overload_of(method) {
+            None => true,
+            own => overloads.contains(&own) || overloads.contains(&None),
+        })
+    }
+}
 
 impl<'a, 'p, 'f> Members<'a, 'p, 'f> {
     pub(crate) fn new(index: &'a Index<'p, 'f>, classes: &Classes<'_>) -> Self {
@@ -161,23 +194,15 @@ impl<'a, 'p, 'f> Members<'a, 'p, 'f> {
 
     /// True if a method of the classes may be at any address: it was erased, or is not in the program.
     pub(crate) fn lost(&self, classes: &Classes<'_>, line: &[usize]) -> bool {
-        let mut overriders: HashMap<&[u8], Vec<&[u8]>> = HashMap::default();
+        let mut before = OverridingMethods::default();
         line.iter().any(|&class| {
             let methods = &classes.list[class].methods;
-            let here = |method: &&Method<'_>| {
+            let mut is_lost = |method: &Method<'_>| {
                 let code = method.is_virtual && !method.is_pure && !method.is_destructor();
-                let overrides =
-                    |linkage_name: &&[u8]| may_have_same_parameters(linkage_name, method.linkage_name);
-                code && !overriders.get(method.name).is_some_and(|all| all.iter().any(overrides))
+                code && self.method(&classes.list[class], method).is_none() && !before.override_it(method)
             };
-            let known = |method: &Method<'_>| self.method(&classes.list[class], method).is_some();
-            let lost = self.lost.contains(&class) || !methods.iter().filter(here).all(known);
-            for method in methods.iter().filter(|method| method.is_virtual) {
-                let all = overriders.entry(method.name).or_default();
-                if all.len() < MAX_OVERLOADS {
-                    all.push(method.linkage_name);
-                }
-            }
+            let lost = self.lost.contains(&class) || methods.iter().any(&mut is_lost);
+            before.lists.push(methods);
             lost
         })
     }

@@ -81,6 +81,9 @@ impl<'a, 'f> Relocator<'a, 'f> {
         for (_, rows, symbols) in self.sections_of(target) {
             let explicit = has_addend(*rows);
             let Some(symbols) = symbols else {
+                if decode(*rows, self.endian, self.mips64el).next().is_none() {
+                    continue;
+                }
                 let first = || format!("section {target}, whose relocations name no symbol table");
                 diagnostics.note(OpenDiagnosticKind::BadRelocation, first);
                 is_whole = false;

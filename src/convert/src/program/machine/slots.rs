@@ -231,8 +231,11 @@ fn x86_load(now: &Instruction, state: &State, wide: bool) -> Held {
 
 /// The displacement of a memory operand, as a signed number.
 fn displacement(now: &Instruction, wide: bool) -> i64 {
-    let by = now.memory_displacement64();
-    // iced-x86 does not sign-extend the displacement of 32-bit addresses.
+    signed(now.memory_displacement64(), wide)
+}
+
+/// A number of an instruction with its sign: iced-x86 does not extend that of 32-bit numbers.
+fn signed(by: u64, wide: bool) -> i64 {
     if wide { by.cast_signed() } else { i64::from((by as u32).cast_signed()) }
 }
 
@@ -279,7 +282,7 @@ fn x86_step(now: &Instruction, state: &State, wide: bool, info: &mut Instruction
                 }
             }
             (Mnemonic::Add | Mnemonic::Sub, kind) if !matches!(kind, OpKind::Register | OpKind::Memory) => {
-                let by = now.immediate(1).cast_signed();
+                let by = signed(now.immediate(1), wide);
                 let by = if now.mnemonic() == Mnemonic::Sub { by.wrapping_neg() } else { by };
                 return Effect::Set(to, state[to].add(by));
             }

@@ -208,18 +208,18 @@ fn own_component(name: &[u8]) -> Option<Component<'_>> {
     own_component_at(name).map(|(own, _)| own)
 }
 
-/// True unless the linkage names of two functions show that these have other parameters: `v` and `i` of `_ZN1A3getEv` and `_ZN1B3getEi`. What
-/// a substitution stands for depends on the name before it, so parameters with one show nothing.
-pub(crate) fn may_have_same_parameters(one_name: &[u8], other_name: &[u8]) -> bool {
-    let qualifiers_of = |name| qualified(name).map(|(qualifiers, _)| qualifiers);
-    match (own_component_at(one_name), own_component_at(other_name)) {
-        (Some((_, at)), Some((_, of))) => {
-            let (one, other) = (&one_name[at..], &other_name[of..]);
-            let may_be_same = one == other || one.contains(&b'S') || other.contains(&b'S');
-            may_be_same && qualifiers_of(one_name) == qualifiers_of(other_name)
-        }
-        _ => true,
-    }
+/// What distinguishes the overloads of a name in one class: the qualifiers, and the text of the parameters (`K` and `Ei` of
+/// `_ZNK1A3getEi`). `None` if the name cannot be read, or if a substitution is in the parameters: what that stands for depends on the name
+/// before it, so the same text may be other types in another class.
+pub(crate) fn overload(name: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (_, end) = own_component_at(name)?;
+    let parameters = &name[end..];
+    let is_substitution = |at: usize| {
+        let digits = parameters[at + 1..].iter().take_while(|byte| matches!(byte, b'0'..=b'9' | b'A'..=b'Z'));
+        parameters.get(at + 1 + digits.count()) == Some(&b'_')
+    };
+    let depends = memchr::memchr_iter(b'S', parameters).any(is_substitution);
+    qualified(name).filter(|_| !depends).map(|(qualifiers, _)| (qualifiers, parameters))
 }
 
 /// The last component, and the position after it: the end of the nested name, or the `C1` of a constructor.
@@ -405,18 +405,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parameters_of_methods_are_compared() {
-        for (one, other, expected) in [
-            ("_ZN1A3getEv", "_ZN1B3getEv", true),
-            ("_ZN1A3getEv", "_ZN1B3getEi", false),
-            ("_ZNK1A3getEv", "_ZN1B3getEv", false),
-            ("_ZN1A3getERKS_", "_ZN1B3getERK1A", true),
-            ("_ZN1A3getERK1C", "_ZN1B3getERK1D", false),
-            ("_ZN1AIiE3getEv", "_ZN1B3getEv", true),
-            ("", "_ZN1B3getEv", true),
-        ] {
-            assert_eq!(may_have_same_parameters(one.as_bytes(), other.as_bytes()), expected, "{one} {other}");
-        }
+    fn overloads_differ_in_qualifiers_and_parameters() {
+        let of = |name: &'static str| {
+            let text = |bytes| str::from_utf8(bytes).unwrap();
+            overload(name.as_bytes()).map(|(qualifiers, parameters)| (text(qualifiers), text(parameters)))
+        };
+        assert_eq!(of("_ZN1A3getEv"), Some(("", "Ev")));
+        assert_eq!(of("_ZNK1B3getE6Square"), Some(("K", "E6Square")));
+        assert_eq!(of("_ZN1AIiE3getESt6vectorIiE"), Some(("", "ESt6vectorIiE")));
+        assert_eq!(of("_ZN1A3getERKS_"), None);
+        assert_eq!(of("_ZN1A3getERKNS0_1BE"), None);
+        assert_eq!(of("get"), None);
     }
 
     #[test]

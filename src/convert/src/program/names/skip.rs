@@ -74,7 +74,12 @@ pub(super) fn after_arguments(name: &[u8], mut at: usize) -> Option<usize> {
             b'L' => match name.get(at + 1)? {
                 // A value: of a built-in type, of an enumeration, or the address of a function or variable (`L_Z1fvE`).
                 b'1'..=b'9' => after_value(name, counted(name, at + 1).end)?,
-                b'S' => after_value(name, after_substitution(name, at + 1)?)?,
+                b'S' => {
+                    let after = after_substitution(name, at + 1)?;
+                    // A source name follows only `St`.
+                    let is_name = matches!(name.get(after), Some(b'1'..=b'9')) && name[at + 2] == b't';
+                    after_value(name, if is_name { counted(name, after).end } else { after })?
+                }
                 b'N' => {
                     open.push(Open::ValueType);
                     at + 2
@@ -176,6 +181,8 @@ mod tests {
             ("FvvEZN2ns1AcvbEvEUlvE_E", false),
             ("LN1A5ColorE2EE", true),
             ("L5Color0ELb1ELin3EE", true),
+            ("LSt3EEE1EE", true),
+            ("LS0_12EE", true),
             ("L_Z1fvEE", true),
             ("XadL_Z1fvEEE", false),
             ("JiA5_cM1AFvvEDpT_EE", true),

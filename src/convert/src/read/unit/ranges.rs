@@ -14,8 +14,14 @@ use crate::read::unit::addresses::{Addresses, DeadRange};
 use crate::read::unit::lists;
 use crate::read::unit::walked_unit::WalkedUnit;
 
-/// The tombstone -2 in 64 bits; -1 is the only address after it.
-const TOMBSTONE_MINUS_2: u64 = u64::MAX - 1;
+/// A range whose address is the tombstone -1 or -2 in 64 bits, which lld writes if `-z dead-reloc-in-nonalloc` asks for it. Its length is
+/// evidence. The last bytes of the address space stand for it: no program has code there. (A longer function is not folded.)
+fn erased(start: u64, len: u64) -> Option<AddressRange> {
+    let is_erased = start >= u64::MAX - 1 && (1..=MAX_ERASED).contains(&len);
+    is_erased.then(|| AddressRange::new(ImageAddr(u64::MAX - len), ImageAddr(u64::MAX)))
+}
+
+const MAX_ERASED: u64 = 1 << 20;
 
 /// How many entries of range lists a unit may visit. Any number of DIEs may refer to the same long list.
 pub(crate) struct RangeEntries {
@@ -195,10 +201,10 @@ pub(crate) fn visit_ranges<'f, E: Endianity>(
             AttributeValue::Udata(len) => start.checked_add(len),
             value => unit.address(value),
         };
-        // Linkers may write -1 or -2 as the tombstone (lld's `-z dead-reloc-in-nonalloc`). The last bytes of the address space stand for
-        // such a range: no program has code there, and the length, which is evidence, survives.
-        if let (None, AttributeValue::Udata(len @ ..=MAX_PIECE), TOMBSTONE_MINUS_2..) = (end, high, start) {
-            visit(AddressRange::new(ImageAddr(u64::MAX - len), ImageAddr(u64::MAX)));
+        if let (None, AttributeValue::Udata(len)) = (end, high)
+            && let Some(range) = erased(start, len)
+        {
+            visit(range);
             return;
         }
         match end {
@@ -245,11 +251,21 @@ fn visit_list<'f, E: Endianity>(
         if !list_entries.visit() {
             break;
         }
-        let is_base = matches!(entry, gimli::RawRngListEntry::BaseAddressx { .. });
+        let is_base = matches!(entry, RawRngListEntry::BaseAddressx { .. });
         // lld and mold write 1, since a pair of zeros ends the list (DWARF 4 2.17.3). gimli skips the pair as an empty range,
         // but it shows that a range of the function was erased.
-        if let gimli::RawRngListEntry::AddressOrOffsetPair { begin: 1, end: 1 } = entry {
+        if let RawRngListEntry::AddressOrOffsetPair { begin: 1, end: 1 } = entry {
             visit(AddressRange::of(ImageAddr(1), 0));
+            continue;
+        }
+        // gimli skips a range at a tombstone, also where the length beside it survives.
+        let with_length = match entry {
+            RawRngListEntry::StartLength { begin, length } => Some((begin, length)),
+            RawRngListEntry::StartxLength { begin, length } => Some((dwarf.address(unit, begin)?, length)),
+            _ => None,
+        };
+        if let Some(range) = with_length.and_then(|(begin, len)| erased(begin, len)) {
+            visit(range);
             continue;
         }
         match list.convert_raw(entry) {

@@ -120,13 +120,18 @@ impl<'f, E: Endianity> SubprogramEntry<'f, E> {
             subprogram_ranges(unit, list_entries, &mut ids.diagnostics, die, &addresses);
         let mut found = None;
         // Linkers write 0 as a tombstone, and some programs have code at 0. The function's name and length decide.
-        if let Some(at) = ranges.iter().position(|range| range.start == ImageAddr(0)) {
-            let len = ranges[at].len();
+        if let Some(at_zero) = ranges.iter().find(|range| range.start == ImageAddr(0)) {
+            let len = at_zero.len();
             let (origin, instance) = ids.origins.finish(place, identity, &mut ids.diagnostics);
             if !unit.code.believes_zero(ids.origins.tables.name_of(origin), len) {
+                // The lengths survive, as they do where no code is at 0.
+                for (index, range) in
+                    ranges.iter().enumerate().filter(|(_, range)| range.start == ImageAddr(0))
+                {
+                    let part = index > 0 || dead.iter().any(|dead| !dead.part);
+                    dead.push(DeadRange { len: range.len(), part });
+                }
                 ranges.retain(|range| range.start != ImageAddr(0));
-                // The length survives, as it does where no code is at 0. A function whose first range has an address is not folded.
-                dead.push(DeadRange { len, part: at > 0 });
             }
             found = Some((origin, instance));
         }
