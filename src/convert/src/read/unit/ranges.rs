@@ -261,7 +261,9 @@ fn visit_list<'f, E: Endianity>(
         // gimli skips a range at a tombstone, also where the length beside it survives.
         let with_length = match entry {
             RawRngListEntry::StartLength { begin, length } => Some((begin, length)),
-            RawRngListEntry::StartxLength { begin, length } => Some((dwarf.address(unit, begin)?, length)),
+            RawRngListEntry::StartxLength { begin, length } => {
+                dwarf.address(unit, begin).ok().map(|begin| (begin, length))
+            }
             _ => None,
         };
         if let Some(range) = with_length.and_then(|(begin, len)| erased(begin, len)) {
