@@ -34,7 +34,7 @@ const ANY_UNIT: u32 = u32::MAX;
 #[derive(Default)]
 struct OverridingMethods<'n> {
     lists: Vec<&'n [Method<'n>]>,
-    /// How many of the lists are in `known`: nearly all functions of methods are known, and then nobody asks.
+    /// How many of the lists `known` has. It gets them when a method without a known function is met, since nearly all methods have one.
     listed: usize,
     /// By plain name: the overloads; `None` for one whose linkage name does not show which it is.
     known: HashMap<&'n [u8], HashSet<Option<Overload<'n>>>>,
@@ -49,7 +49,7 @@ fn overload_of<'n>(method: &Method<'n>) -> Option<Overload<'n>> {
 
 impl<'n> OverridingMethods<'n> {
     /// True if one of them may override a method. (`get` of a derived class does not override `get(int)`.)
-    fn override_it(&mut self, method: &Method<'_>) -> bool {
+    fn may_override(&mut self, method: &Method<'_>) -> bool {
         for methods in &self.lists[self.listed..] {
             for own in methods.iter().filter(|own| own.is_virtual) {
                 self.known.entry(own.name).or_default().insert(overload_of(own));
@@ -199,7 +199,7 @@ impl<'a, 'p, 'f> Members<'a, 'p, 'f> {
             let methods = &classes.list[class].methods;
             let mut is_lost = |method: &Method<'_>| {
                 let code = method.is_virtual && !method.is_pure && !method.is_destructor();
-                code && self.method(&classes.list[class], method).is_none() && !before.override_it(method)
+                code && self.method(&classes.list[class], method).is_none() && !before.may_override(method)
             };
             let lost = self.lost.contains(&class) || methods.iter().any(&mut is_lost);
             before.lists.push(methods);

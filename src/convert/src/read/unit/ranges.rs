@@ -15,12 +15,13 @@ use crate::read::unit::lists;
 use crate::read::unit::walked_unit::WalkedUnit;
 
 /// A range whose address is the tombstone -1 or -2 in 64 bits, which lld writes if `-z dead-reloc-in-nonalloc` asks for it. Its length is
-/// evidence. The last bytes of the address space stand for it: no program has code there. (A longer function is not folded.)
+/// evidence. The last bytes of the address space stand for it: no program has code there. `None` if it is longer than [`MAX_ERASED`].
 fn erased(start: u64, len: u64) -> Option<AddressRange> {
     let is_erased = start >= u64::MAX - 1 && (1..=MAX_ERASED).contains(&len);
     is_erased.then(|| AddressRange::new(ImageAddr(u64::MAX - len), ImageAddr(u64::MAX)))
 }
 
+/// Bytes of the longest function whose erased range is kept. A longer range is reported as `empty_range`.
 const MAX_ERASED: u64 = 1 << 20;
 
 /// How many entries of range lists a unit may visit. Any number of DIEs may refer to the same long list.

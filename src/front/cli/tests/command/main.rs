@@ -1,4 +1,4 @@
-//! Runs the command. One program has the tests of all its subjects, since each program of tests is linked with the whole converter.
+//! Tests of the command. They are one program, since each program of tests is linked with the whole converter.
 
 #[path = "../common/mod.rs"]
 mod common;
