@@ -41,9 +41,12 @@ const MAX_TRIED: usize = 32;
 /// constructor for its return type, and drops it. `None` for other names.
 fn constructor_with_return(name: &[u8]) -> Option<Vec<u8>> {
     let is_template = |at: &usize| matches!(name.get(at + 1..at + 3), Some([b'1'..=b'5', b'I']));
+    // Each try parses the name from its start. Without a bound a hostile name would take quadratic time.
     let mut constructors = memchr_iter(b'C', name).filter(is_template).take(MAX_TRIED);
     // The constructor is the function itself: cut off after it, the name is whole.
     let at = constructors.find(|at| parses(&[&name[..at + 2], b"E"].concat()))?;
+    // The shortest prefix that parses ends with the template arguments of the constructor. The parameters follow, and the return type
+    // precedes them.
     let ends = (at + 2..=name.len()).filter(|end| name[..*end].ends_with(b"EE"));
     let end = ends.take(MAX_TRIED).find(|end| parses(&name[..*end]))?;
     Some([&name[..end], b"v", &name[end..]].concat())

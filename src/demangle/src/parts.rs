@@ -153,6 +153,7 @@ fn operator_len(text: &str) -> usize {
         // `operator new`, a conversion: up to the parameters.
         return word + rest.find('(').unwrap_or(rest.len());
     }
+    // A longer sign precedes the shorter one with which it begins, so that `->*` is not taken for `->`.
     if let Some(sign) = SIGNS.iter().find(|sign| rest.starts_with(**sign)) {
         return word + sign.len();
     }
@@ -168,6 +169,7 @@ fn operator_len(text: &str) -> usize {
 
 /// How long the bracket with all that it holds is that a text begins with; `None` if it is not closed.
 fn bracket_len(text: &str) -> Option<usize> {
+    // A list in place of recursion: brackets nest as deep as the author of a name likes.
     let mut open: Vec<u8> = Vec::new();
     let bytes = text.as_bytes();
     let mut at = 0;
@@ -198,6 +200,7 @@ fn bracket_len(text: &str) -> Option<usize> {
             }
         }
         at += 1;
+        // `at` is at least 1 here. At 1 the index wraps, and `get` finds no byte before the text.
         if byte == b'o' && is_operator(&text[at - 1..]) && !is_word(bytes.get(at.wrapping_sub(2))) {
             at += operator_len(&text[at - 1..]) - 1;
         }

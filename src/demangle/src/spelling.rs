@@ -371,6 +371,7 @@ impl<'o> Speller<'o> {
         self.out.truncate(at);
         self.put(whole)?;
         self.put(own)?;
+        // All classes of the list begin with `std::`, which has 5 bytes.
         self.put(if name.starts_with("basic_") { name } else { whole[5..].split('<').next().unwrap_or(name) })
     }
 
@@ -542,6 +543,7 @@ impl DemangleWrite for Speller<'_> {
                 self.end_pack();
                 self.end_function_type();
                 self.comma = false;
+                // libiberty's space in `> >`.
                 if self.out.ends_with(' ') {
                     self.out.pop();
                 }

@@ -111,6 +111,7 @@ impl BreakpadWriter<'_> {
         let start = start.wrapping_sub(self.base);
         let name = self.name(function.name);
         let mark = if shared { "m " } else { "" };
+        // The size of the parameters is 0: only unwinding of 32-bit Windows programs uses it.
         self.line(&format!("FUNC {mark}{start:x} {len:x} 0 {name}"));
         // Depth of each node; parents precede their children.
         let mut depths: Vec<u32> = Vec::with_capacity(function.nodes.len());
@@ -119,6 +120,7 @@ impl BreakpadWriter<'_> {
                 depths.push(0);
                 continue;
             }
+            // The parent has a lower number, so its depth is there.
             let depth = depths[node.parent as usize];
             depths.push(depth + 1);
             if node.ranges.is_empty() {
@@ -151,6 +153,7 @@ impl BreakpadWriter<'_> {
 
     fn name(&self, name: Option<NameId>) -> String {
         let bytes = name_bytes(self.file, name);
+        // Cut, a readable name could be that of another function. So the linkage name is written instead.
         let readable = (self.readable)(&bytes).filter(|text| text.len() <= MAX_TEXT);
         let text = readable.unwrap_or_else(|| String::from_utf8_lossy(&bytes).into_owned());
         match one_line(&text) {

@@ -109,12 +109,14 @@ fn function_code(
             break;
         }
         let before = open.replace((row.offset, row.scope));
+        // The writers subtract each offset from the next one and from the length.
         if before.map_or(row.offset != 0, |before| row.offset <= before.0) {
             return Err(Error { section: SectionId::ROWS, what: What::Order, offset: rows.0 });
         }
         if let Some((start, scope)) = before {
             cover(&mut code.nodes, scope, start, row.offset);
         }
+        // Node 0 is always there. A row with an unknown scope counts as the function's own.
         let scope = code.nodes.get(row.scope as usize).unwrap_or(&code.nodes[0]);
         let line = row.line.map_or(0, |line| i64::from(scope.line).saturating_add(line));
         code.rows.push(Line {
@@ -166,6 +168,7 @@ fn nodes(file: &SymbolFile<'_>, id: FunctionId) -> Result<Vec<Node>, Error> {
     for scope in scopes.iter() {
         let scope = scope?;
         let damaged = |what| Error { section: SectionId::SCOPES, what, offset: function.scopes_offset() };
+        // The node is not in the list yet, so a parent that is found has a lower number.
         let parent = nodes.get(scope.parent as usize).ok_or(damaged(What::Value))?;
         let edge = parent.edges.0.saturating_add(scope.edge);
         if edge >= parent.edges.1 {

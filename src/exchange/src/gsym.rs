@@ -134,6 +134,7 @@ impl<'f> GsymWriter<'f> {
             // The format does not allow a record without a name.
             return Ok(());
         }
+        // Records begin at multiples of 4. Those of merged functions, which are inside of a record, do not.
         self.infos.resize(self.infos.len().next_multiple_of(4), 0);
         self.starts.push((code.start, self.infos.len() as u64));
         self.summary.ranges += 1;
@@ -163,6 +164,7 @@ impl<'f> GsymWriter<'f> {
         if !function.rows.is_empty() {
             let table = self.line_table(&function.rows);
             self.part(out, LINE_TABLE, &table)?;
+            // LLVM's reader ignores the inlined calls of a function without lines.
             if function.nodes.len() > 1 {
                 let inlined = self.inline_info(function, name, len)?;
                 self.part(out, INLINE_INFO, &inlined)?;
@@ -216,6 +218,7 @@ impl<'f> GsymWriter<'f> {
         let mut kept: Vec<(u64, u32, i64)> = Vec::with_capacity(rows.len());
         for row in rows {
             let (file, line) = (self.path(row.file), i64::from(row.line));
+            // A row holds up to the next one, so a row with the same file and line adds nothing.
             if kept.last().is_none_or(|last| (last.1, last.2) != (file, line)) {
                 kept.push((row.offset, file, line));
             }
@@ -224,9 +227,11 @@ impl<'f> GsymWriter<'f> {
         let mut out = Vec::new();
         sleb(&mut out, min);
         sleb(&mut out, max);
+        // A reader begins with file 1, the start address and the first line of the header.
         let (mut address, mut file, mut line) = (0, 1, kept[0].2);
         uleb(&mut out, line.cast_unsigned());
         for (offset, row_file, row_line) in kept {
+            // An advance of the address ends the row, so file and line are set before it.
             if row_file != file {
                 file = row_file;
                 out.push(SET_FILE);
@@ -264,6 +269,7 @@ impl<'f> GsymWriter<'f> {
             siblings.sort_by_key(|&child| nodes[child as usize].ranges[0]);
         }
         let mut out = Vec::new();
+        // The root has one range, the whole function. It has no call, so file and line are 0.
         uleb(&mut out, 1);
         uleb(&mut out, 0);
         uleb(&mut out, len.into());
@@ -277,6 +283,7 @@ impl<'f> GsymWriter<'f> {
         while let Some((parent, next, base)) = path.last_mut() {
             let (siblings, from) = (&children[*parent as usize], *base);
             let Some(&child) = siblings.get(*next) else {
+                // A node without ranges ends a list of siblings.
                 if !siblings.is_empty() {
                     uleb(&mut out, 0);
                 }
@@ -320,6 +327,7 @@ impl<'f> GsymWriter<'f> {
         }
         let mut text = vec![b'^'];
         for byte in name_bytes(self.file, name) {
+            // The special characters of `llvm::Regex` (POSIX extended). Names have them: `.cold`, `$` in Rust.
             if br"\^$.[]|()*+?{}".contains(&byte) {
                 text.push(b'\\');
             }
@@ -365,6 +373,7 @@ impl<'f> GsymWriter<'f> {
 
     fn finish(mut self, out: &mut dyn Write) -> Result<Summary, ExportError> {
         let id = self.file.build_id();
+        // Offsets of starts have no sign, so no start may be below the base.
         let base = self.file.image_base().0.min(self.starts.first().map_or(u64::MAX, |first| first.0));
         let widest = self.starts.last().map_or(0, |last| last.0 - base);
         let width = match widest {
@@ -380,6 +389,7 @@ impl<'f> GsymWriter<'f> {
         bytes.push(width);
         match self.version {
             GsymVersion::V1 => {
+                // A part of a build id would be another one, so a longer id is left out.
                 let kept = if id.len() <= MAX_ID_V1 { id } else { &[] };
                 self.summary.build_id_left_out = kept.len() < id.len();
                 bytes.push(kept.len() as u8);
@@ -438,6 +448,7 @@ impl<'f> GsymWriter<'f> {
         const ENTRY: usize = 20;
         let id = self.file.build_id();
         let mut sections: Vec<(u32, usize, Vec<u8>)> = Vec::new();
+        // gsym-rs refuses a section without bytes.
         if !id.is_empty() {
             sections.push((6, 1, id.to_vec()));
         }
@@ -451,8 +462,10 @@ impl<'f> GsymWriter<'f> {
             self.u64(&mut files, *folder);
             self.u64(&mut files, *name);
         }
+        // In LLVM's order: build id (6), starts (1), offsets of records (2), files (4), strings (3). Records (5) follow below.
         sections.extend([(1, width, starts), (2, 8, offsets), (4, 4, files), (3, 1, self.strings.clone())]);
         let directory = bytes.len();
+        // Two more entries: that of the records, and one of zeros, which ends the directory.
         bytes.resize(directory + ENTRY * (sections.len() + 2), 0);
         let mut entries = Vec::new();
         for (kind, align, section) in &sections {
@@ -516,6 +529,7 @@ fn window(rows: &[(u64, u32, i64)]) -> (i64, i64) {
             }
         }
     }
+    // LLVM's writer does the same.
     if min == max && (1..WINDOW).contains(&min) {
         min = 0;
     }

@@ -13,6 +13,7 @@ use crate::ExportError;
 const MOST_CHANGES: usize = 64;
 
 /// For each register, `.cfa` or `.ra` the postfix expression of its rule.
+// Ordered, so that the same rows give the same bytes.
 type Rules = BTreeMap<String, String>;
 
 /// Writes all rows, and returns the number of rows that this format cannot express. Addresses in the file are relative to `base`.
@@ -61,6 +62,7 @@ impl RuleWriter {
         };
         // If only `.cfa` and `.ra` have rules, no register is saved: a function begins or ends here. A new block costs nothing then.
         let begins_anew = rules.len() == 2;
+        // A record holds up to the next one, so a gap between rows begins a new block.
         if self.end != row.start || self.block.len() > MOST_CHANGES || begins_anew {
             self.end_block();
         }

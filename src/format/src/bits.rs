@@ -21,6 +21,7 @@ pub const TAIL: usize = 8;
 /// ```
 #[inline(always)]
 pub const fn mask(width: u32) -> u64 {
+    // A damaged width may be 64 or more. Then the shift wraps and the mask is a wrong one, without a panic.
     1u64.wrapping_shl(width).wrapping_sub(1)
 }
 
@@ -62,9 +63,11 @@ pub fn count_up_to(data: &[u8], first: u64, width: u32, count: u32, limit: u64) 
     let bit_of = |nth: u32| first.wrapping_add(u64::from(width).wrapping_mul(nth.into()));
     if count <= AT_ONCE && width <= MAX_WIDTH.wrapping_div(AT_ONCE) {
         // All are read at once, without a branch on how many.
+        // `AT_ONCE` fields of at most 14 bits fit the 56 bits of one load.
         let mut stored = read(data, first, MAX_WIDTH).ok_or(first)?;
         let mut found = 0u32;
         for nth in 0..AT_ONCE {
+            // The load may reach past the last field, into bits of another part of the section: they do not count.
             let counts = (nth < count) & (stored & mask(width) <= limit);
             found = found.wrapping_add(counts.into());
             stored = stored.wrapping_shr(width);
@@ -74,9 +77,11 @@ pub fn count_up_to(data: &[u8], first: u64, width: u32, count: u32, limit: u64) 
     let (mut found, mut left) = (0u32, count);
     while left > 0 {
         steps::step();
+        // Rounded up: `half` is at least 1, so the loop ends, and the field that it reads is one of the `left`.
         let half = left.div_ceil(2);
         let bit = bit_of(found.wrapping_add(half).wrapping_sub(1));
         let stored = read(data, bit, width).ok_or(bit)?;
+        // The address decides the comparison, so no processor can predict it: a conditional move in place of a branch.
         found = select_unpredictable(stored <= limit, found.wrapping_add(half), found);
         left = left.wrapping_sub(half);
     }
@@ -96,6 +101,7 @@ pub fn touch(data: &[u8], at: u64, lines: Range<u64>) {
     for line in lines {
         let place = usize::try_from(at.wrapping_add(line.wrapping_mul(LINE)));
         if let Some(&byte) = place.ok().and_then(|place| data.get(place)) {
+            // Nothing uses the byte: without this the compiler would drop the load.
             black_box(byte);
         }
     }

@@ -25,6 +25,7 @@ const fn tables() -> [[u32; 256]; 8] {
         let mut byte = 0;
         while byte < 256 {
             let before = tables[table - 1][byte];
+            // Table k has the CRC of a byte that k zero bytes follow: one more than in the table before.
             tables[table][byte] = (before >> 8) ^ tables[0][(before & 0xff) as usize];
             byte += 1;
         }
@@ -63,8 +64,10 @@ impl Crc32 {
         let mut crc = self.0;
         let (words, rest) = bytes.as_chunks::<8>();
         for word in words {
+            // A CRC is linear: the CRC so far can be added (XOR) to the first four bytes that follow, and all eight be looked up apart.
             let word = u64::from_le_bytes(*word) ^ u64::from(crc);
             let [a, b, c, d, e, f, g, h] = word.to_le_bytes();
+            // Seven bytes of the word follow the first one, so that one is looked up in table 7.
             let first = entry(t7, a) ^ entry(t6, b) ^ entry(t5, c) ^ entry(t4, d);
             crc = first ^ (entry(t3, e) ^ entry(t2, f) ^ entry(t1, g) ^ entry(t0, h));
         }

@@ -141,6 +141,7 @@ impl Header {
         let u32_of = |at| u32_at(bytes, at).ok_or(early);
         let u64_of = |at| word(bytes, at).ok_or(early);
         let u8_of = |at| u8_at(bytes, at).ok_or(early);
+        // Before the checksum: the place and the rule of the checksum are of this version.
         if u32_of(field::VERSION)? != VERSION {
             return Err(wrong(What::Version, field::VERSION));
         }
@@ -157,6 +158,7 @@ impl Header {
             max_depth: u32_of(field::MAX_DEPTH)?,
             max_group: u32_of(field::MAX_GROUP)?,
         };
+        // A feature changes the layout of records: a reader that does not know it would give wrong answers.
         if header.features & !features::KNOWN != 0 {
             return Err(wrong(What::Features, field::FEATURES));
         }
@@ -183,6 +185,7 @@ impl Header {
         if header.unit_log2 > MAX_UNIT_LOG2 {
             return Err(wrong(What::Value, field::UNIT_LOG2));
         }
+        // The scratch of a lookup has room for a path of so many levels (`Frames` in foldsym-lookup).
         if header.max_depth > MAX_DEPTH {
             return Err(wrong(What::Value, field::MAX_DEPTH));
         }
@@ -205,6 +208,7 @@ impl Header {
         put(&mut out, field::SECTION_COUNT, self.section_count.to_le_bytes());
         put(&mut out, field::MAX_DEPTH, self.max_depth.to_le_bytes());
         put(&mut out, field::MAX_GROUP, self.max_group.to_le_bytes());
+        // Last, since it covers all other fields.
         let sum = checksum(&out, directory);
         put(&mut out, field::CHECKSUM, sum.to_le_bytes());
         out
@@ -214,6 +218,7 @@ impl Header {
 /// The checksum of header and directory, with the checksum field taken as 0.
 fn checksum(header: &[u8; HEADER_LEN], directory: &[u8]) -> u32 {
     let mut zeroed = *header;
+    // The field is part of the bytes that it covers, and the writer computes the sum before it has a value (schema, section 2).
     put(&mut zeroed, field::CHECKSUM, [0; 4]);
     let mut crc = Crc32::new();
     crc.update(&zeroed);

@@ -19,7 +19,7 @@
 //! A block has at most 16 names. Each code takes at least one bit of its suffix. A leaf has at least
 //! one byte; a rule has at least two symbols, so its first one either emits a byte or goes one rule
 //! deeper, which [`MAX_DEPTH`] bounds. A name ends at [`MAX_NAME`] bytes. Hence a damaged table costs
-//! at most `MAX_DEPTH` steps a byte and then answers `None` or a wrong name.
+//! at most `MAX_DEPTH + 3` steps a byte and then answers `None` or a wrong name.
 //!
 //! Nothing is allocated; opening builds no more than a table of the 20 code lengths.
 
@@ -343,6 +343,7 @@ impl<'d> Names<'d> {
         // Backwards: a name gives its bytes from what it keeps up to the least that a later one keeps.
         let mut until = u32::MAX;
         for &keep in front.keep.get(..=wanted)?.iter().rev() {
+            // At most 16 names, so no bit is lost.
             front.parts = front.parts.wrapping_shl(1) | u32::from(keep < until);
             until = until.min(keep);
         }

@@ -119,6 +119,7 @@ impl SectionId {
             Self::PIECES => pieces::COLUMNS,
             Self::FUNCTIONS => functions::COLUMNS,
             Self::ORIGINS => origins::COLUMNS,
+            // EDGES alone changes with the feature: the columns of rows are in ROWS, which is no table.
             Self::EDGES if feature_bits & features::COLUMNS != 0 => edges::COLUMNS_WITH_COLUMN,
             Self::EDGES => edges::COLUMNS,
             Self::GROUPS => groups::COLUMNS,
@@ -143,6 +144,7 @@ impl SectionId {
         let len = match self {
             Self::STARTS | Self::BLOCK_STARTS => starts::INDEX,
             Self::NAMES | Self::FILES => names::head_len(section),
+            // Opening a file takes only the place of these sections, so the directory has none of their bytes.
             _ if self.columns().is_empty() => 0,
             _ => table::HEADERS,
         };

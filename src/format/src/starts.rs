@@ -85,6 +85,7 @@ impl<'d> Starts<'d> {
         let end = bits::word(head, END).ok_or(early)?;
         let buckets = u32_at(head, BUCKETS).ok_or(early)?;
         let first_bucket = u32_at(head, FIRST_BUCKET).ok_or(early)?;
+        // `bucket_width > low_width` is checked before the difference of both, so the difference does not wrap.
         if u32::from(low_width) > MAX_WIDTH
             || index_width > MAX_INDEX_WIDTH
             || bucket_width > low_width
@@ -99,10 +100,12 @@ impl<'d> Starts<'d> {
         let index = u64::from(buckets).wrapping_add(1).wrapping_mul(index_width.into()).div_ceil(8);
         let lows = index.wrapping_add(INDEX as u64);
         let low_bytes = u64::from(count).wrapping_mul(low_width.into()).div_ceil(8);
+        // The exact length: the index and the low parts of all pieces are then inside the section. `find_near` takes 1 from `buckets`.
         if lows.wrapping_add(low_bytes).wrapping_add(TAIL as u64) != data.len() as u64 || buckets == 0 {
             return Err(FormatError::new(What::Length, data.len() as u64));
         }
         let [low_width, index_width, bucket_width] = [low_width, index_width, bucket_width].map(u32::from);
+        // May lose its high bits in a damaged file: `verify` compares it with the field.
         let skipped = u64::from(first_bucket).wrapping_shl(bucket_width);
         let lows = lows.wrapping_shl(3);
         Ok(Self { data, count, buckets, skipped, low_width, index_width, bucket_width, lows, end })
@@ -199,11 +202,13 @@ impl<'d> Starts<'d> {
         let Some(piece) = at.checked_sub(1) else { return Ok(None) };
         // The low parts of addresses give any start that is less than one turn of them away.
         let around = 1u32.wrapping_shl(self.low_width.wrapping_sub(self.bucket_width));
+        // Then the piece starts in this bucket or in one of the `around - 1` buckets before it, so less than a turn before the key.
         let start = if self.first_of(bucket.saturating_add(1).saturating_sub(around))? <= piece {
             key.wrapping_sub(key.wrapping_sub(self.low(piece)?) & mask)
         } else {
             self.start(piece, bucket.saturating_sub(around))?
         };
+        // The next piece starts after the key. The index has one entry more than there are buckets, so the bound may be `buckets`.
         let behind = key.wrapping_add(1);
         let next = if at < self.first_of(bucket.saturating_add(around).min(self.buckets))? {
             behind.wrapping_add(self.low(at)?.wrapping_sub(behind) & mask)
@@ -217,11 +222,13 @@ impl<'d> Starts<'d> {
     #[cfg_attr(feature = "small", inline(never))]
     #[cfg_attr(not(feature = "small"), inline(always))]
     fn among(&self, first: u32, end: u32, low: u64) -> Result<u32, FormatError> {
+        // The writer makes low parts of basic blocks a byte where they would nearly be one: bytes take half the instructions.
         if self.low_width == 8 {
             let lows = self.bytes_of(first, end)?;
             steps::step();
             return Ok(lows.partition_point(|&stored| u64::from(stored) <= low) as u32);
         }
+        // A damaged index may fall.
         let many = end.saturating_sub(first);
         let bit = self.lows.wrapping_add(u64::from(self.low_width).wrapping_mul(first.into()));
         match bits::count_up_to(self.data, bit, self.low_width, many, low) {
@@ -247,6 +254,7 @@ impl<'d> Starts<'d> {
             return Ok(self.end);
         }
         // Its bucket is the last one whose first piece is at or before it: from `low` on, before `high`.
+        // The steps double, so the search takes log2 of the distance, which is mostly short, and not of all buckets.
         let (mut low, mut high) = (near, near.wrapping_add(1));
         let mut step = 1u32;
         while low > 0 && self.first_of(low)? > piece {
@@ -272,6 +280,7 @@ impl<'d> Starts<'d> {
     #[inline(always)]
     fn in_bucket(&self, bucket: u32, low: u64) -> u64 {
         let base = self.base(bucket);
+        // A low part may be wider than a bucket: it is the start modulo a turn, and only the rest comes from the base.
         base.wrapping_add(low.wrapping_sub(base) & bits::mask(self.low_width))
     }
 
@@ -299,6 +308,7 @@ impl<'d> Starts<'d> {
             && u32_at(self.data, FIRST_BUCKET).map(u64::from)
                 == Some(self.skipped.wrapping_shr(self.bucket_width));
         let bits = (self.data.len() as u64).wrapping_mul(8);
+        // Fields of width 0 take no bits: a short section could claim 2^32 of them, and the loops below would run as often.
         if !fits || u64::from(self.buckets.max(self.count)) > bits {
             return Err(FormatError::new(What::Value, BUCKETS as u64));
         }
@@ -311,6 +321,7 @@ impl<'d> Starts<'d> {
             for piece in first..end {
                 let start = self.in_bucket(bucket, self.low(piece)?);
                 let inside = start.wrapping_sub(self.base(bucket)) <= bits::mask(self.bucket_width);
+                // Equal starts are sound: a basic block without bytes starts where the next one does.
                 if start < before || !inside {
                     return Err(FormatError::new(What::Order, piece.into()));
                 }

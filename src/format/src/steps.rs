@@ -12,6 +12,7 @@ mod counter {
 
     /// Counts one turn.
     pub fn step() {
+        // Relaxed: the count orders no other memory.
         STEPS.fetch_add(1, Ordering::Relaxed);
     }
 

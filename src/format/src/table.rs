@@ -60,6 +60,7 @@ impl Column {
         Self {
             width: (word & bits::mask(WIDTH_BITS)) as u32,
             slope: ((word >> SLOPE_SHIFT) & bits::mask(SLOPE_BITS)) as u32,
+            // The shift of a signed integer keeps the sign.
             base: word.cast_signed() >> BASE_SHIFT,
         }
     }
@@ -72,6 +73,7 @@ impl Column {
     /// The value of record `index` of the block, whose stored bits are `stored`.
     #[inline(always)]
     pub const fn value(self, index: u32, stored: u64) -> i64 {
+        // 10 bits times 12 bits: the product does not wrap. The sum wraps only for a width above `MAX_WIDTH`, which is damage.
         let line = (self.slope as i64).wrapping_mul(index as i64);
         self.base.wrapping_add(line).wrapping_add(stored.cast_signed())
     }
@@ -143,10 +145,12 @@ impl<'d> Table<'d> {
             return Err(wrong(What::Reserved, RESERVED));
         }
         let blocks = count.div_ceil(1u32.wrapping_shl(block_log2.into()));
+        // On a 32-bit target 2^32 blocks of 9 words exceed a `usize`.
         let words = (blocks as usize).checked_mul(usize::from(columns).wrapping_add(1)).ok_or(early)?;
         let (all, _) = data.get(HEADERS..).ok_or(early)?.as_chunks::<WORD>();
         let words = all.get(..words).ok_or(early)?;
         let least = words.len().saturating_mul(WORD).saturating_add(HEADERS).saturating_add(TAIL);
+        // With the tail, one load of 8 bytes reaches any record of a sound table.
         if data.len() < least {
             return Err(early);
         }
@@ -189,6 +193,7 @@ impl<'d> Table<'d> {
         }
         let block = record.wrapping_shr(self.block_log2.into()) as usize;
         let index = record & (1u32.wrapping_shl(self.block_log2.into()).wrapping_sub(1));
+        // `record` is below `count`, and opening checked that the headers of all blocks are in the section: nothing wraps.
         let first = block.wrapping_mul(self.stride());
         Some((self.words.get(first..first.wrapping_add(columns).wrapping_add(1))?, index))
     }
@@ -197,6 +202,7 @@ impl<'d> Table<'d> {
     #[inline(always)]
     pub fn touch(&self, record: u32) {
         if cfg!(not(feature = "small"))
+            // Word 0 alone says where the record is.
             && let Some(([word], index)) = self.place(record, 0)
         {
             bits::touch(self.data, first_bit(u64::from_le_bytes(*word), index) >> 3, 0..1);
@@ -209,6 +215,7 @@ impl<'d> Table<'d> {
     /// An index past the end, or a block whose records lie outside the section.
     #[inline(always)]
     pub fn record<const K: usize>(&self, record: u32) -> Result<[i64; K], FormatError> {
+        // The loop below would be in the code once for each K and caller. Tier 1 of the C interface has a bar of 32 KiB of code.
         if cfg!(feature = "small") {
             return self.any_record(record);
         }
@@ -226,6 +233,7 @@ impl<'d> Table<'d> {
         for (value, word) in out.iter_mut().zip(columns) {
             let column = Column::unpack(u64::from_le_bytes(*word));
             *value = column.value(index, loaded & bits::mask(column.width));
+            // The widths of a damaged header may exceed the bits of a record. Then values are wrong: `verify` compares the sum.
             loaded = loaded.wrapping_shr(column.width);
         }
         Ok(out)
@@ -318,6 +326,7 @@ impl<'d> Table<'d> {
             let Some((&word, columns)) = header.split_first() else { continue };
             let word = u64::from_le_bytes(word);
             let mut sum = 0u64;
+            // A lookup uses both the widths and their sum: it takes the last column by the sum, and the others by the widths.
             for &word in columns {
                 let column = Column::unpack(u64::from_le_bytes(word));
                 if column.width > MAX_WIDTH {

@@ -37,6 +37,7 @@ fn read_slow(data: &[u8], at: usize) -> Option<(u64, usize)> {
     let mut shift = 0u32;
     for (used, &byte) in data.get(at..)?.iter().take(MAX_LEN).enumerate() {
         let part = u64::from(byte & 0x7f);
+        // Nine bytes have 63 bits, so the tenth has room for one.
         if shift == 63 && part > 1 {
             return None;
         }

@@ -157,6 +157,7 @@ impl Answer {
     #[inline(always)]
     pub(crate) const fn settle(&mut self, function: &Function) {
         self.partial = function.partial;
+        // A reason is about code that the function has alone, and says nothing of the group's code.
         if self.group.is_none() {
             (self.certainty, self.reason) = alone(function.reason);
         }
@@ -191,6 +192,7 @@ impl SymbolFile<'_> {
     /// # Errors
     /// Damage at a place that the lookup reads; `frames` is then empty.
     pub fn lookup(&self, address: ImageAddr, frames: &mut Frames) -> Result<Lookup, Error> {
+        // First: after an error the frames of the lookup before must not pass for the frames of this one.
         frames.len = 0;
         let mut lookup = self.at_piece(address, self.find_piece(address)?)?;
         if let Lookup::Found(answer) = &mut lookup {
@@ -222,13 +224,16 @@ impl SymbolFile<'_> {
         let piece = Piece::read(self, found)?;
         let offset = address.0.wrapping_sub(piece.start.0);
         if offset >= piece.len() {
+            // After the last piece no known code follows.
             let last = found.piece == self.pieces.len().wrapping_sub(1);
             return Ok(Err(if last { NotFoundReason::OutsideCode } else { NotFoundReason::NoFunction }));
         }
+        // Prefetched before the owner is read: the reads of the rows and of the function then wait for memory together.
         if let Some(rows) = piece.rows {
             bits::touch(self.rows, rows.0, 0..2);
         }
         let mut answer = Answer {
+            // A value for now, as are `reason` and `partial`: `settle` sets them once the function's record is read.
             certainty: Certainty::Unique,
             evidence: None,
             reason: None,
@@ -248,6 +253,7 @@ impl SymbolFile<'_> {
             Owner::Function(function) => answer.function = function,
             Owner::Group(group) => {
                 let members = Group::read(self, group)?;
+                // The group's first member is the live DIE with the lowest offset (schema, section 3). Without evidence it comes first.
                 let first = Member::read(self, members, 0)?;
                 answer.certainty = Certainty::Ambiguous;
                 answer.group = Some(group);
@@ -323,6 +329,7 @@ impl SymbolFile<'_> {
     /// Reads a function and prefetches its inline tree and its origin, which its frames need.
     #[inline(always)]
     pub(crate) fn entered_function(&self, id: FunctionId) -> Result<Function, Error> {
+        // Its record says where tree and origin are, so both are prefetched before the block of rows is read.
         let function = Function::read(self, id)?;
         bits::touch(self.scopes, function.scopes, 0..2);
         self.origins.touch(function.origin.0);
@@ -357,6 +364,7 @@ impl SymbolFile<'_> {
         frames: &mut Frames,
     ) -> Result<(), Error> {
         self.spot_frames(function, root, spot, frames)?;
+        // After `spot_frames`, which sets both fields as for the function's own code.
         frames.padding = answer.padding;
         if name.is_some() {
             frames.name = name;

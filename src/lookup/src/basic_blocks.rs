@@ -88,6 +88,7 @@ impl<'d> SymbolFile<'d> {
         if kind_bits > bits::MAX_WIDTH {
             return Err(Error::new(BLOCKS, What::Width, layout::KIND_BITS as u64));
         }
+        // Both number the blocks: an index that one has, the other must have.
         if starts.len() != count {
             return Err(Error::new(STARTS, What::Length, starts.len().into()));
         }
@@ -146,6 +147,7 @@ impl<'d> BasicBlocks<'d> {
     fn group(&self, group: u32) -> Result<(usize, &'d [u8; layout::PACKED]), Error> {
         let at = (group as usize).wrapping_mul(layout::PLACE_LEN).wrapping_add(layout::PLACES);
         if let Some(place) = u32_at(self.data, at) {
+            // On a 32-bit target the sum may wrap. The read below is checked in any case.
             let place = self.groups.wrapping_add(place as usize);
             let head = self.data.get(place..place.wrapping_add(layout::PACKED));
             if let Some(head) = head.and_then(|bytes| bytes.first_chunk()) {
@@ -164,6 +166,7 @@ impl<'d> BasicBlocks<'d> {
         // the last record. A block without a record belongs to the same range, and has kind 0.
         let through = u64::MAX.wrapping_shr(63u32.wrapping_sub(at));
         let stored = bits::word(head, layout::STORED).unwrap_or(0) & through;
+        // In a damaged file bit 0 may be clear. Then both wrap, and the read below fails or gives a wrong record.
         let since = at.wrapping_sub(63u32.wrapping_sub(stored.leading_zeros()));
         let rank = u64::from(stored.count_ones().wrapping_sub(1));
         let width = |at: usize| u32::from(u8_at(head, at).unwrap_or(0));
@@ -192,6 +195,7 @@ impl<'d> BasicBlocks<'d> {
             kind = self.bits(bit, self.kind_bits)?;
         }
         let span = found.next.wrapping_sub(found.start);
+        // The gap is the part of the span after the block's end (schema, section 9), so it cannot be longer.
         let Some(size) = span.checked_sub(kind >> layout::GAP_SHIFT) else {
             return Err(self.damaged(What::Value, packed));
         };
@@ -283,6 +287,7 @@ impl<'d> BasicBlocks<'d> {
         let first =
             |range: u32| small(self.ranges.value(range, block_ranges::FIRST).within(RANGES)?, RANGES, range);
         let next = range.wrapping_add(1);
+        // The shared ranges come last, with the number of all blocks as `first`: this holds for the last range with blocks too.
         let end = if next < self.ranges.len() { first(next)? } else { self.len() };
         Ok(first(range)?..end)
     }
@@ -304,6 +309,7 @@ impl<'d> BasicBlocks<'d> {
             begin: Some(Begin::At(start)),
             range: None,
             left: 0..0,
+            // Each block is in one range with blocks, and each shared range lists one block more.
             most: self.len().saturating_add(self.ranges.len()),
             steps: self.ranges.len(),
         }
@@ -350,6 +356,7 @@ impl<'d> BasicBlocks<'d> {
             if block.start > address {
                 break;
             }
+            // A block without bytes starts where the next one does. It may be the last of the function before, or the first of this one.
             let begins = block.start == address && self.entry_range(block.range)? == block.range;
             if begins && self.blocks_of(block.range)?.start == index {
                 return Ok(Some(block.range));
@@ -365,12 +372,14 @@ impl<'d> BasicBlocks<'d> {
         let mut end = self.groups;
         for group in 0..self.len().div_ceil(layout::GROUP_BLOCKS) {
             let (place, head) = self.group(group)?;
+            // No gap and no overlap, so each bit of the section has one meaning or is 0.
             if place != end {
                 return wrong(What::Order, place);
             }
             let first = group.wrapping_mul(layout::GROUP_BLOCKS);
             let len = self.len().saturating_sub(first).min(layout::GROUP_BLOCKS);
             let stored = bits::word(head, layout::STORED).unwrap_or(0);
+            // The group has a block, so `len` is 1 to 64 and the shift at most 63.
             if stored & 1 == 0 || stored & !u64::MAX.wrapping_shr(64u32.wrapping_sub(len)) != 0 {
                 return wrong(What::Value, place);
             }
@@ -403,6 +412,7 @@ impl<'d> BasicBlocks<'d> {
             let block = self.block(index)?;
             let wrong = Err(Error::new(BLOCKS, What::Order, index.into()));
             let starts = self.blocks_of(block.range)?.start == index;
+            // Ranges with blocks are numbered by address: a block is of the range of the block before, or is the first of the next range.
             let expected = match (range, starts) {
                 (None, true) => 0,
                 (Some(range), true) => u32::wrapping_add(range, 1),
@@ -415,6 +425,7 @@ impl<'d> BasicBlocks<'d> {
             range = Some(expected);
             end =
                 block.start.0.checked_add(block.size).ok_or(Error::new(BLOCKS, What::Value, index.into()))?;
+            // A block without bytes holds no address. The search must find any other from its start.
             if block.size > 0 && self.at(block.start)? != Some(block) {
                 return wrong;
             }

@@ -38,6 +38,7 @@ impl SymbolFile<'_> {
     ) {
         let mut cursor = self.cursor();
         let mut one = [BatchSlot::EMPTY];
+        // `chunks` panics at a size of 0.
         let slots = if slots.is_empty() { &mut one } else { slots };
         let mut index = 0usize;
         for part in addresses.chunks(slots.len()) {
@@ -46,6 +47,7 @@ impl SymbolFile<'_> {
                 *slot = BatchSlot { address, index };
                 index = index.wrapping_add(1);
             }
+            // The stable sort of the standard library needs an allocation.
             slots.sort_unstable_by_key(|slot| slot.address);
             for &BatchSlot { address, index } in slots.iter() {
                 visit(index, cursor.lookup(address), cursor.scratch());

@@ -33,6 +33,7 @@ impl<'d> ByReturn<'d> {
 
     /// The number of an address, below the limit. Takes log2 of the records.
     pub(crate) fn find(&self, address: ReturnAddr) -> Result<Option<u32>, Error> {
+        // Records are relative to the image base: none is of a lower address.
         let Some(key) = address.0.checked_sub(self.image_base).map(u64::cast_signed) else { return Ok(None) };
         let record = first(&self.table, self.section, (key, 0))?;
         if record >= self.table.len() {
@@ -47,6 +48,7 @@ impl<'d> ByReturn<'d> {
 
     /// All records: the address, and the number, below the limit. Ends at the first damaged one.
     pub(crate) fn iter(self) -> impl Iterator<Item = Result<(ReturnAddr, u32), Error>> + use<'d> {
+        // One error is enough: a damaged block header gives one for each record of the block.
         let mut damaged = false;
         (0..self.len()).map_while(move |record| {
             if damaged {
@@ -66,6 +68,7 @@ impl<'d> ByReturn<'d> {
 
     fn below(&self, number: i64, record: u32) -> Result<u32, Error> {
         match small(number, self.section, record)? {
+            // Checked here, so that the error names this section and not the one to which the number would lead.
             number if number < self.limit => Ok(number),
             _ => Err(Error::new(self.section, What::Value, record.into())),
         }
@@ -75,6 +78,7 @@ impl<'d> ByReturn<'d> {
     pub(crate) fn verify(&self) -> Result<(), Error> {
         self.table.verify().within(self.section)?;
         let wrong = |what, id: u32| Err(Error::new(self.section, what, id.into()));
+        // Below the first address, which may be 0.
         let mut before = -1;
         for id in 0..self.table.len() {
             let [address, number] = self.table.record(id).within(self.section)?;

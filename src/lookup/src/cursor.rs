@@ -74,6 +74,7 @@ impl<'f, 'd> Cursor<'f, 'd> {
 
     #[inline(always)]
     fn find(&mut self, address: ImageAddr) -> Result<Lookup, Error> {
+        // An address before the piece wraps to a large number: one comparison checks both ends.
         let near = |last: &Last| address.0.wrapping_sub(last.answer.piece_start.0) < last.len;
         if !self.last.as_ref().is_some_and(near)
             && let Some(reason) = self.enter(address)?
@@ -107,6 +108,7 @@ impl<'f, 'd> Cursor<'f, 'd> {
         let file = self.file;
         self.frames.len = 0;
         self.block.leave();
+        // Before the search, so that after an error or in a gap nothing of the piece before is used again.
         self.last = None;
         let Entered { mut answer, len, body } = match file.enter(address, file.find_piece(address)?)? {
             Ok(entered) => entered,
@@ -117,6 +119,7 @@ impl<'f, 'd> Cursor<'f, 'd> {
         file.functions.touch(answer.function.0);
         let unit_log2 = file.header().unit_log2;
         let target = answer.offset.wrapping_shr(unit_log2.into());
+        // An error of the rows waits until the function is read: a single lookup reads the function first, and the errors must agree.
         let sought = answer.rows.map(|rows| {
             let rows = Rows::open(file.rows, rows.0, unit_log2)?;
             Ok((rows, rows.seek(target)?))

@@ -49,9 +49,11 @@ impl Piece {
         }
         let [gap, pad, skip, owner, rows] = [gap, pad, skip, owner, rows].map(i64::cast_unsigned);
         let len = place.next.wrapping_sub(place.start);
+        // Both are below 2^63, so the sum does not wrap.
         let Some(body) = len.checked_sub(gap.wrapping_add(pad)) else {
             return Err(Error::new(PIECES, What::Value, id.into()));
         };
+        // The lowest bit is the kind of owner, so that one column serves for both (schema, section 3).
         let index = small((owner >> 1).cast_signed(), PIECES, id)?;
         Ok(Self {
             start: ImageAddr(file.header().image_base.wrapping_add(place.start)),
@@ -94,6 +96,7 @@ fn rows_offset(value: i64, section: SectionId, record: u32) -> Result<Option<Row
 /// Why a function with these flags is not certain to be the only one of its code.
 #[inline(always)]
 fn reason(flags: i64, id: FunctionId) -> Result<Option<Reason>, Error> {
+    // With all higher bits: a flag that this reader does not know must not pass for reason 0, which means `unique`.
     let code = flags.cast_unsigned().wrapping_shr(functions::REASON);
     if code == 0 {
         return Ok(None);
@@ -135,6 +138,7 @@ impl Function {
 
     /// Why it is not certain that a function is the only one with its code. Reads only its flags.
     pub(crate) fn read_reason(file: &SymbolFile<'_>, id: FunctionId) -> Result<Option<Reason>, Error> {
+        // One column: a frame of a stack needs no more of a function that has its code alone.
         let flags = file.functions.value(id.0, functions::FLAGS).within(SectionId::FUNCTIONS)?;
         reason(flags, id)
     }
@@ -180,6 +184,7 @@ impl Origin {
         const ORIGINS: SectionId = SectionId::ORIGINS;
         let [name, path, line, first] = file.origins.record(id.0).within(ORIGINS)?;
         let end = match id.0.checked_add(1) {
+            // An origin stores only where its edges begin: the next origin's record says where they end.
             Some(next) if next < file.origins.len() => {
                 let first = file.origins.value(next, foldsym_format::sections::origins::EDGES);
                 small(first.within(ORIGINS)?, ORIGINS, next)?
@@ -212,6 +217,7 @@ impl Edge {
     #[inline(always)]
     pub(crate) fn read(file: &SymbolFile<'_>, id: EdgeId) -> Result<Self, Error> {
         const EDGES: SectionId = SectionId::EDGES;
+        // Three columns, since every file has these. The fourth is there with the feature COLUMNS alone.
         let [callee, line, path] = file.edges.record(id.0).within(EDGES)?;
         let column = if file.edges.columns() == edges::COLUMNS {
             0
@@ -244,6 +250,7 @@ impl Group {
             _ => file.members.len(),
         };
         match end.checked_sub(first) {
+            // Callers bound steps and memory by `max_group`, so a larger group is damage even if MEMBERS has all its records.
             Some(len) if len > 0 && len <= file.header().max_group => Ok(Self { first, len }),
             _ => Err(Error::new(GROUPS, What::Length, id.0.into())),
         }
@@ -328,11 +335,13 @@ impl Member {
     pub(crate) fn read(file: &SymbolFile<'_>, group: Group, index: u32) -> Result<Self, Error> {
         const MEMBERS: SectionId = SectionId::MEMBERS;
         let record = group.first.saturating_add(index);
+        // The record may exist: it is then a member of the next group.
         if index >= group.len {
             return Err(Error::new(MEMBERS, What::NoRecord, record.into()));
         }
         let [function, rows, how, name] =
             file.members.record::<{ members::COLUMNS as usize }>(record).within(MEMBERS)?;
+        // The order of `How::ALL` is that of the numbers in the schema (section 3).
         let how = usize::try_from(how).ok().and_then(|how| How::ALL.get(how).copied());
         Ok(Self {
             function: FunctionId(small(function, MEMBERS, record)?),
@@ -440,12 +449,14 @@ impl Iterator for Aliases<'_, '_> {
     type Item = Result<NameId, Error>;
 
     fn next(&mut self) -> Option<Self::Item> {
+        // Taken: after an error the list ends, since only a record that was read gives the next one.
         let record = self.next.take()?;
         let read = || {
             let [name, last] = self.file.aliases.record(record).within(SectionId::ALIASES)?;
             Ok((NameId(small(name, SectionId::ALIASES, record)?), last))
         };
         Some(read().map(|(name, last)| {
+            // In a damaged file no record may be the last. Then the end of the table is an error and ends the list.
             self.next = if last == 0 { record.checked_add(1) } else { None };
             name
         }))

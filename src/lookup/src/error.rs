@@ -72,5 +72,6 @@ pub(crate) fn large(value: i64, section: SectionId, record: u32) -> Result<u64, 
 /// Reads `0: none; else 1 + id`.
 #[inline(always)]
 pub(crate) fn optional(value: i64, section: SectionId, record: u32) -> Result<Option<u32>, Error> {
+    // The lowest i64 wraps to the highest, which is no `u32` either.
     if value == 0 { Ok(None) } else { small(value.wrapping_sub(1), section, record).map(Some) }
 }

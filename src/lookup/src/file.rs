@@ -35,6 +35,7 @@ pub struct SymbolFile<'d> {
 }
 
 /// The sections that every file has: a bit for each id.
+// Ids 2 to 9 and 20 (schema, section 3).
 const REQUIRED: u64 = 0x10_03fc;
 
 impl<'d> SymbolFile<'d> {
@@ -82,6 +83,7 @@ impl<'d> SymbolFile<'d> {
         let header = self.header;
         let wrong = |what, offset| Error::new(Error::FILE, what, offset);
         let file_len = bytes.len() as u64;
+        // A file that was cut, and one with bytes after its end: no checksum covers those.
         if header.file_len > file_len {
             return Err(wrong(What::Truncated, file_len));
         }
@@ -96,11 +98,13 @@ impl<'d> SymbolFile<'d> {
         for index in 0..header.section_count {
             let at = entry_offset(index);
             let entry = entry(bytes, index).ok_or(wrong(What::Reserved, at))?;
+            // Strictly: a second section of one id would replace the first.
             if entry.id <= last_id {
                 return Err(wrong(What::Order, at));
             }
             last_id = entry.id;
             let gap = entry.offset.checked_sub(end).ok_or(wrong(What::Order, at))?;
+            // Bytes between sections serve alignment alone: at most 7 (schema, section 2).
             if gap >= ALIGN || entry.offset % ALIGN != 0 {
                 return Err(wrong(What::Length, at));
             }
@@ -112,6 +116,7 @@ impl<'d> SymbolFile<'d> {
                 return Err(wrong(What::Length, at));
             }
             self.open_section(entry.id, head, section).within(entry.id)?;
+            // All ids from 63 on share a bit, which no required section has. Without `min` the shift would wrap, and id 66 be id 2.
             missing &= !1u64.wrapping_shl(entry.id.0.min(63));
         }
         if end != file_len {
@@ -123,6 +128,7 @@ impl<'d> SymbolFile<'d> {
         if missing != 0 {
             return Err(Error::new(SectionId(missing.trailing_zeros()), What::Missing, 0));
         }
+        // The number of a piece is an index into both.
         if self.starts.len() != self.pieces.len() {
             return Err(Error::new(SectionId::STARTS, What::Length, self.starts.len().into()));
         }
@@ -156,6 +162,7 @@ impl<'d> SymbolFile<'d> {
                     SectionId::BUILD_ID => self.build_id = section,
                     SectionId::ROWS => self.rows = section,
                     SectionId::SCOPES => self.scopes = section,
+                    // Sections that are opened on demand, or that this reader does not know and must skip (schema, section 2).
                     _ => {}
                 }
                 return Ok(());
@@ -189,6 +196,7 @@ impl<'d> SymbolFile<'d> {
 
     /// The bytes of a section; `None` if the file has none with this id.
     pub(crate) fn section_bytes(&self, id: SectionId) -> Option<&'d [u8]> {
+        // A scan of at most 64 entries, which no lookup of frames needs.
         let entry = self.directory().find(|entry| entry.id == id)?;
         slice(self.bytes, entry.offset, entry.len)
     }
@@ -244,6 +252,7 @@ fn entry(bytes: &[u8], index: u32) -> Option<DirectoryEntry> {
 /// Bytes of the file.
 pub(crate) fn slice(bytes: &[u8], offset: u64, len: u64) -> Option<&[u8]> {
     let start = usize::try_from(offset).ok()?;
+    // Offsets have 64 bits in the file. On a 32-bit target some are beyond all memory.
     let end = usize::try_from(offset.checked_add(len)?).ok()?;
     bytes.get(start..end)
 }

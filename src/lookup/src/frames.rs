@@ -157,6 +157,7 @@ impl<'d> SymbolFile<'d> {
         frames: &mut Frames,
     ) -> Result<(), Error> {
         let spot = Spot { scope: row.scope, line: row.line, file: row.file.code(), column: row.column };
+        // The path in `frames` may be of another function.
         frames.len = 0;
         self.spot_frames(function, &self.origin_parts(function.origin.0)?, &spot, frames)
     }
@@ -171,6 +172,7 @@ impl<'d> SymbolFile<'d> {
         frames: &mut Frames,
     ) -> Result<(), Error> {
         let before = frames.len as usize;
+        // Set again when all frames are found: an error leaves no part of a path.
         frames.len = 0;
         let Walk { depth, kept, slot } = match spot.scope {
             0 => Walk { depth: 0, kept: 0, slot: PATH },
@@ -182,6 +184,7 @@ impl<'d> SymbolFile<'d> {
                 id = ready.origin;
                 ready.parts()
             }
+            // Deeper than the prepared frames: the edge that leads there names the origin.
             _ if kept > 0 => {
                 id = self.edge_parts(frames.edges.get(kept).copied().unwrap_or(0))?.callee;
                 self.origin_parts(id)?
@@ -195,9 +198,11 @@ impl<'d> SymbolFile<'d> {
             let step = frames.nodes.get(step).zip(frames.edges.get(step)).map(|(&node, &edge)| (node, edge));
             let place = frames.nodes.get_mut(inner).zip(frames.edges.get_mut(inner));
             let (Some((node, nth)), Some(place)) = (step, place) else { break };
+            // Not compared with the end of the origin's edges: that is in the next origin's record. `verify` compares them.
             let edge = small(origin.edges.wrapping_add(nth.into()), SectionId::ORIGINS, id)?;
             (*place.0, *place.1) = (node, edge);
             let call = self.edge_parts(edge)?;
+            // A deeper frame would only write the place that the innermost frame takes at the end.
             if level < READY {
                 let frame = origin.frame(id, &call.place, SectionId::EDGES, edge)?;
                 frames.put(level, frame);
@@ -233,6 +238,7 @@ impl<'d> SymbolFile<'d> {
         let scopes = scopes.filter(|scopes| scope <= scopes.len()).ok_or_else(wrong)?;
         let mut number = Scopes::block_of(node);
         let mut block = scopes.block(number).ok_or_else(|| scopes.refused(node))?;
+        // A parent's number is less than its child's, so the walk ends. A path longer than `PATH` finds no slot and is an error.
         while node != 0 {
             steps::step();
             // Nodes are numbered in preorder: on the way up the previous path, numbers decrease.
@@ -260,11 +266,14 @@ impl<'d> SymbolFile<'d> {
             (*nodes, *edges) = (node, scope.edge);
             node = scope.parent;
         }
+        // The paths have no inlined call in common: only the function, at depth 0.
         if node == 0 {
             kept = 0;
         }
+        // `slot` is at most PATH: it began there and went down.
         let walked = PATH.wrapping_sub(slot);
         let depth = kept.wrapping_add(walked);
+        // The header promises at most `max_depth` + 1 frames, and callers may have room for no more.
         if depth > self.header().max_depth as usize {
             return Err(wrong());
         }
@@ -285,6 +294,7 @@ impl<'d> SymbolFile<'d> {
             edges::COLUMNS => 0,
             _ => small(self.edges.value(id, edges::COLUMN).within(EDGES)?, EDGES, id)?,
         };
+        // One comparison for both: a number that is negative or too large has a high bit.
         if (callee | file).cast_unsigned() > u32::MAX.into() {
             return Err(Error::new(EDGES, What::Value, id.into()));
         }
@@ -362,6 +372,7 @@ impl OriginParts {
         let start_file = self.file as u32;
         Ok(Ready {
             origin: id,
+            // No table has a name 2^32 - 1, so the wrap to 0 (no name) loses none.
             name: (self.name as u32).wrapping_add(1),
             // 0: the origin's; 1: unknown; else 2 + file. Ready frames have 0: unknown; else 1 + file.
             file: if place.file == 0 { start_file } else { place.file.wrapping_sub(1) },
@@ -429,6 +440,7 @@ impl Iterator for FrameIter<'_, '_> {
         {
             frame.name = self.file.non_empty(name);
         }
+        // Padding is of no function: the answer is the row's file, line and column alone (schema, section 3).
         if self.frames.padding {
             frame.name = None;
             frame.start_file = None;

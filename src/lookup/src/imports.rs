@@ -40,11 +40,14 @@ impl SymbolFile<'_> {
     /// # Errors
     /// Damage at a place that it reads.
     pub fn resolve_import(&self, resolved: &mut Resolved, text: &[u8]) -> Result<(), Error> {
+        // A frame for which the stack gave no evidence. `full` is one with evidence for more members than can be named.
         let untold = resolved.open && resolved.named_len == 0 && !resolved.full;
+        // NAMES has each name once: from here on the number of a name serves for its bytes.
         let (Some(id), Ok(name)) = (resolved.group.filter(|_| untold), self.names.find(text)) else {
             return Ok(());
         };
         let group = Group::read(self, id)?;
+        // Each member takes up to `MAX_NAMES` steps for its aliases.
         if group.len() > MAX_FRAME_STEPS / MAX_NAMES {
             return Ok(());
         }
@@ -59,6 +62,7 @@ impl SymbolFile<'_> {
             for alias in Aliases::new(self, function.aliases).take(MAX_NAMES as usize) {
                 steps::step();
                 if alias? == NameId(name) && !has {
+                    // The converter stores an alias of unknown owner with the first member, so the name may be another member's.
                     if !is_mangled {
                         return Ok(());
                     }
@@ -69,6 +73,7 @@ impl SymbolFile<'_> {
                 found.name(index);
             }
         }
+        // With several members of the name nothing distinguishes them.
         if found.named_len == 1 && !found.full {
             found.certainty = Some(Certainty::Likely);
             found.evidence = Some(Evidence::Relocation);

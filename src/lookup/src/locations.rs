@@ -150,6 +150,7 @@ impl<'d> Locations<'d> {
     /// Damage.
     pub fn lanes(&self, function: FunctionId) -> Result<Option<u32>, Error> {
         let Some((lanes, _)) = self.find(function, columns::LANES)? else { return Ok(None) };
+        // Of this kind the column holds the number itself and no offset (schema, section 3).
         small(lanes, LOCATED, function.0).map(Some)
     }
 
@@ -163,6 +164,7 @@ impl<'d> Locations<'d> {
         let Some((place, _)) = self.find(function, columns::UNKNOWN_CALLS)? else { return Ok(false) };
         let mut list = self.list(usize::try_from(place).map_err(|_| early(usize::MAX))?)?;
         while let Some((start, len, _)) = list.next()? {
+            // The entries cover the byte before a return address. One comparison checks both ends, since an address before `start` wraps.
             if call.lookup_address().0.wrapping_sub(start) < len {
                 return Ok(true);
             }
@@ -207,6 +209,7 @@ impl<'d> Locations<'d> {
     /// One entry of a list: the start, the bytes and the expression.
     fn entry(&self, at: &mut usize) -> Result<ListEntry<'d>, Error> {
         let (start, len, size) = (self.number(at)?, self.number(at)?, self.number(at)?);
+        // The number of entries in a damaged list is no bound. Each entry takes bytes, so the end of the section is.
         let end = usize::try_from(size).ok().and_then(|size| at.checked_add(size)).ok_or(early(*at))?;
         let expression = self.data.get(*at..end).ok_or(early(*at))?;
         *at = end;
@@ -225,6 +228,7 @@ impl<'d> Locations<'d> {
         spend: &mut dyn FnMut() -> Result<(), Error>,
     ) -> Result<(), Error> {
         self.table.verify().within(LOCATED)?;
+        // Below every record: a function is not negative.
         let mut before = (-1, 0);
         let mut checked = None;
         for record in 0..self.table.len() {
@@ -248,6 +252,7 @@ impl<'d> Locations<'d> {
                 }
                 continue;
             }
+            // A list of unknown calls has the same coding, with empty expressions.
             self.verify_list(place, spend)?;
             if kind == columns::UNKNOWN_CALLS.cast_signed() {
                 if unit != 0 {
@@ -266,6 +271,7 @@ impl<'d> Locations<'d> {
 
     fn verify_list(&self, place: u64, spend: &mut dyn FnMut() -> Result<(), Error>) -> Result<(), Error> {
         let mut list = self.list(usize::try_from(place).map_err(|_| early(usize::MAX))?)?;
+        // Functions and references may share a list, so its entries count at each use.
         while list.next()?.is_some() {
             spend()?;
         }
@@ -285,6 +291,7 @@ impl<'d> Locations<'d> {
             before = Some((kind, key));
             match kind {
                 code::BY_UNIT | code::BY_SECTION => self.verify_list(value, spend)?,
+                // Encoding and size are a byte each (schema, section 10). `find` takes no more of the number.
                 code::BASE_TYPE if value < 1 << 16 => {}
                 code::ADDRESS => {}
                 _ => return Err(Error::new(LOCATIONS, What::Value, at as u64)),
@@ -312,6 +319,7 @@ impl<'d> LocationList<'d> {
     pub fn at(mut self, address: ImageAddr) -> Result<Option<&'d [u8]>, Error> {
         let mut fallback = None;
         while let Some((start, len, expression)) = self.next()? {
+            // A default location description (DWARF 5 2.6.2) or a single expression: a bounded entry after it counts before it.
             if len == 0 {
                 fallback = fallback.or(Some(expression));
             } else if address.0.wrapping_sub(start) < len {
@@ -345,6 +353,7 @@ impl<'d> LocationUnit<'d> {
             LocationKey::BaseType(key) => (code::BASE_TYPE, key),
             LocationKey::Address(key) => (code::ADDRESS, key),
         };
+        // A scan, though references are sorted: they have no fixed size, so none can be reached but over all before it.
         let mut at = self.at;
         for _ in 0..self.count {
             steps::step();

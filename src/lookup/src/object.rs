@@ -45,6 +45,7 @@ impl SymbolFile<'_> {
         let from = first(&self.vtables, VTABLES, (point, 0))?;
         // Methods known for the slot are better evidence than methods known for any call.
         for wanted in [slot, Some(0)].into_iter().flatten() {
+            // `verify` refuses a point with more records: the bound is for damaged files.
             for record in (from..self.vtables.len()).take(MAX_METHODS) {
                 steps::step();
                 let [here, function, of_slot, doubtful] = self.vtables.record(record).within(VTABLES)?;
@@ -121,6 +122,7 @@ impl SymbolFile<'_> {
         let slot = self.slot(caller)?.filter(|slot| slot & slots::BY_OBJECT != 0);
         let Some(slot) = slot else { return Ok(()) };
         let group = Group::read(self, id)?;
+        // A search halves at most 2^32 records: 32 steps for each member.
         if group.len() > MAX_FRAME_STEPS / SEARCH_STEPS {
             return Ok(());
         }

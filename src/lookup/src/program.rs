@@ -30,6 +30,7 @@ pub struct ProgramSections<'d> {
 
 impl<'d> ProgramSections<'d> {
     pub(crate) fn new(data: &'d [u8], image_base: u64) -> Self {
+        // Without a count the list is empty. Position 0 then shows `verify` that bytes are left.
         let (left, at) = varint::read(data, 0).unwrap_or((0, 0));
         Self { data, at, left, image_base, strange: false }
     }
@@ -43,8 +44,10 @@ impl<'d> ProgramSections<'d> {
         let (address, at) = varint::read(self.data, self.at)?;
         let (len, at) = varint::read(self.data, at)?;
         let flags = *self.data.get(at)?;
+        // No error here: a listing goes on, and `verify` refuses the flag.
         self.strange |= flags & !1 != 0;
         let (name_len, at) = varint::read(self.data, at.checked_add(1)?)?;
+        // The length is any number in a damaged file.
         let end = at.checked_add(usize::try_from(name_len).ok()?)?;
         let name = self.data.get(at..end)?;
         self.at = end;
@@ -114,6 +117,7 @@ impl<'d> Segments<'d> {
     pub fn address_of(&self, file_offset: u64) -> Option<ImageAddr> {
         let mut found = None;
         for segment in self.clone() {
+            // By the bytes of the file, not of memory: bytes past `p_filesz` are zero and not in the file (ELF gABI, program header).
             let Some(behind) = file_offset.checked_sub(segment.file_offset) else { continue };
             if behind < segment.file_len && (found.is_none() || segment.executable) {
                 found = Some(ImageAddr(segment.start.0.wrapping_add(behind)));

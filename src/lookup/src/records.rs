@@ -314,6 +314,7 @@ impl<'f, 'd> Records<'f, 'd> {
         (0..file.slots.len()).map(move |id| {
             let [address, slot] = file.slots.record(id).within(SLOTS)?;
             let address = file.header().image_base.wrapping_add(large(address, SLOTS, id)?);
+            // Without the mark of a vtable, which is not part of the word's number.
             Ok((ReturnAddr(address), small(slot & slots::WORD, SLOTS, id)?))
         })
     }

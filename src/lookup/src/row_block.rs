@@ -185,6 +185,7 @@ impl Extension {
             Ok::<Based, Error>(Based { packed: Packed { bit: 0, width: width.into() }, base: base(at)? })
         };
         if has(layout::WIDE) {
+            // The extension has these fields, so the first word's must be 0 (schema, section 5).
             if word != layout::EXTENDED {
                 return Err(wrong(What::Reserved, at.wrapping_sub(1)));
             }
@@ -261,8 +262,10 @@ impl Block {
             bit = bit.wrapping_add(u64::from(width).wrapping_mul(count.into()));
             first
         };
+        // `Rows::open` refuses a record without rows, so each block has one.
         let after_first = rows.wrapping_sub(1);
         let has = |set: bool, count: u32| if set { count } else { 0 };
+        // Bitmaps come first in a block, since the numbers of their set bits give the places of the columns.
         let changes = has(scope_width != 0, after_first);
         let changes = bitmap(data, take(1, changes), changes)?;
         let more = has(more_width != 0, rows);
@@ -271,9 +274,11 @@ impl Block {
         let differs = bitmap(data, take(1, differs), differs)?;
         (self.rows, self.start) = (rows, start);
         (self.changes, self.more, self.differs) = (changes, more, differs);
+        // A block that shares offsets stores no low parts: `share` replaces the place.
         self.low = Packed { bit: take(low_width, has(back.is_none(), after_first)), width: low_width };
         self.lines = Packed { bit: take(line_width, rows), width: line_width };
         self.line_base = varint::unzigzag(line_base);
+        // One more than there are changes: row 0 has a scope too.
         let scopes = take(scope_width, changes.count_ones().wrapping_add(1));
         self.scopes = Based { packed: Packed { bit: scopes, width: scope_width }, base: scope_base };
         self.parts = Packed { bit: take(more_width, more.count_ones()), width: more_width };
@@ -290,6 +295,7 @@ impl Block {
         let bad = wrong(What::Length, place);
         let at = usize::try_from(back).ok().and_then(|back| place.checked_sub(back)).ok_or(bad)?;
         let mut source = Self::NONE;
+        // Both have as many rows (schema, section 5), and a block does not store how many it has.
         let further = source.parse(data, at, self.rows, 0)?;
         // That block must have its own offsets: else the reader would have to follow a chain of blocks.
         if source.low.width != self.low.width || further.is_some() {
@@ -303,6 +309,7 @@ impl Block {
     #[inline(always)]
     pub(crate) fn high(&self, data: &[u8]) -> Result<High, Error> {
         match self.rows {
+            // The one row is at the start of the block and stores no offset.
             1 => Ok(High::EMPTY),
             _ => High::read(data, self.high).ok_or_else(|| early(self.high >> 3)),
         }
@@ -313,6 +320,7 @@ impl Block {
     pub(crate) fn find(&self, data: &[u8], high: &High, target: u64) -> Result<u32, Error> {
         let rows = self.rows.wrapping_sub(1);
         let (before, equal) = high.rows_of(target.wrapping_shr(self.low.width));
+        // `rows_of` also counts bits that follow the last row's, so both numbers are cut to the rows of the block.
         let row = before.min(rows);
         let Packed { bit, width } = self.low;
         let bit = bit.wrapping_add(u64::from(width).wrapping_mul(row.into()));
@@ -327,6 +335,7 @@ impl Block {
     /// Offset of a row, in units.
     #[inline(always)]
     pub(crate) fn offset(&self, data: &[u8], high: &High, index: u32) -> Result<u64, Error> {
+        // Row 0 stores no offset, so row i has the stored offset i - 1.
         let Some(stored) = index.checked_sub(1) else { return Ok(self.start) };
         let part = high.part_of(stored).ok_or_else(|| early(self.high >> 3))?;
         let offset = part.wrapping_shl(self.low.width) | self.low.get(data, stored)?;
@@ -339,6 +348,7 @@ impl Block {
         let mut code = self.lines.get(data, index)?;
         if self.more.wrapping_shr(index) & 1 != 0 {
             let part = self.parts.get(data, ones_below(self.more, index))?;
+            // Both widths are at most 31, so the code fits.
             code |= part.wrapping_shl(self.lines.width);
         }
         let line = match code {
@@ -359,6 +369,7 @@ impl Block {
             line,
             file,
             column: match self.columns.packed.width {
+                // All rows have the base, which is 0 in a block without columns: nothing need be read.
                 0 => self.columns.base as u32,
                 _ => self.columns.get(data, index)?,
             },

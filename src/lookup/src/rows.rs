@@ -35,6 +35,7 @@ impl<'d> Rows<'d> {
         let (head, next) = varint::read(data, at).ok_or_else(|| early(offset))?;
         let len = u32::try_from(head >> layout::HEAD_SHIFT).map_err(|_| wrong(What::Length, at))?;
         let many = head & layout::HEAD_MANY != 0;
+        // The bit follows from the number, and both are used here, so they must agree.
         if len == 0 || many != (len > layout::BLOCK_ROWS) {
             return Err(wrong(What::Length, at));
         }
@@ -82,6 +83,7 @@ impl<'d> Rows<'d> {
     /// The start of a block, in units, and where it begins in the section.
     #[inline(always)]
     fn directory_entry(&self, block: u32) -> Result<(u64, usize), Error> {
+        // Start and place of block 0 are 0, so the directory leaves it out.
         let Some(entry) = block.checked_sub(1) else { return Ok((0, self.first_block)) };
         let bit = self.entry_bit(entry);
         let start_width = u32::from(self.start_width);
@@ -124,6 +126,7 @@ impl<'d> Rows<'d> {
     pub(crate) fn seek(&self, target: u64) -> Result<Place, Error> {
         let number = self.block_of(target)?;
         let (start, at) = self.directory_entry(number)?;
+        // A block of RocksDB has 73 bytes (`schema/why.md`): two cache lines, or three if it begins late in one.
         bits::touch(self.data, at as u64, 0..3);
         Ok(Place { number, start, at })
     }
@@ -148,6 +151,7 @@ impl<'d> Rows<'d> {
         let mut blocks = self.block_count();
         while blocks > 1 {
             steps::step();
+            // `half` is at least 1 here, so `middle` is never block 0, which has no entry. The number of turns depends on `blocks` alone.
             let half = blocks >> 1;
             let middle = block.wrapping_add(half);
             block = select_unpredictable(self.start_of(middle)? <= target, middle, block);
@@ -158,6 +162,7 @@ impl<'d> Rows<'d> {
 
     /// The block and number of the row that holds at `offset`.
     fn locate(&self, offset: u64) -> Result<(Block, High, u32), Error> {
+        // Rows start at multiples of the unit, so all offsets inside a unit have one row.
         let target = offset.wrapping_shr(self.unit_log2.into());
         let found = self.block(self.block_of(target)?)?;
         let high = found.high(self.data)?;
@@ -175,6 +180,7 @@ impl<'d> Rows<'d> {
             // If another block has the offsets, this block ends where its own would begin.
             let len = match shared {
                 Some(_) => 0,
+                // `None` if the last row's bit is past the word: then to read that row is an error.
                 None => block.high(self.data)?.len(rows.wrapping_sub(1)).unwrap_or(0),
             };
             let end = block.high.wrapping_add(len.into());
@@ -237,6 +243,7 @@ impl NearBlock {
         self.block.read(rows.data, place.at, rows.rows_of(place.number), place.start)?;
         self.high = self.block.high(rows.data)?;
         let next = place.number.wrapping_add(1);
+        // The last block holds up to the end of the piece, with which a cursor compares the address first.
         self.end = if next < rows.block_count() { rows.start_of(next)? } else { u64::MAX };
         Ok(())
     }
@@ -282,6 +289,7 @@ impl Iterator for RowIter<'_> {
             return None;
         }
         self.next = row.wrapping_add(1);
+        // The number of rows of a block is a power of two.
         let index = row & layout::BLOCK_ROWS.wrapping_sub(1);
         let mut read = || {
             let (block, high) = match self.block {

@@ -70,6 +70,7 @@ impl<'d> Scopes<'d> {
             }
             let directory = (next as u64).wrapping_add(1);
             scopes.directory = directory.wrapping_shl(3);
+            // The first block is at place 0 and has no entry.
             let entries = u64::from(count.div_ceil(layout::BLOCK_NODES).wrapping_sub(1));
             let len = entries.wrapping_mul(scopes.place_width.into()).div_ceil(8);
             scopes.first_block = usize::try_from(directory.wrapping_add(len)).map_err(|_| early())?;
@@ -95,6 +96,7 @@ impl<'d> Scopes<'d> {
     fn place_of(&self, block: u32) -> Option<usize> {
         let Some(entry) = block.checked_sub(1) else { return Some(self.first_block) };
         let width = u32::from(self.place_width);
+        // A record of one block has no directory. Callers compare a node with `count` first, so no node leads past that block.
         let bit = self.directory.wrapping_add(u64::from(width).wrapping_mul(entry.into()));
         Some(self.first_block.wrapping_add(bits::read(self.data, bit, width)? as usize))
     }
@@ -126,6 +128,7 @@ impl<'d> Scopes<'d> {
             let up = bits::read(self.data, bit, block.parent_width)?;
             (up, bits::read(self.data, edge_bit, block.edge_width)?)
         };
+        // The distance has at most 31 bits, so at least 1 is taken off: parents have lower numbers, and every walk up ends.
         let parent = node.checked_sub((up as u32).wrapping_add(1))?;
         Some(Scope { parent, edge: edge as u32 })
     }

@@ -107,6 +107,7 @@ impl Resolved {
         let mut member = index.wrapping_sub(u32::from(self.named_len));
         loop {
             steps::step();
+            // `member` only rises, and each turn but the last passes one more named member.
             let before = self.named().iter().filter(|&&named| named <= member).count() as u32;
             let shifted = index.wrapping_sub(u32::from(self.named_len)).wrapping_add(before);
             if shifted == member {
@@ -182,6 +183,7 @@ impl Resolved {
             (true, _) => Certainty::Ambiguous,
             (false, 1) if !doubtful => Certainty::Exact,
             (false, len) if u32::from(len) < self.group_len => Certainty::Narrowed,
+            // All members are named: nothing is ruled out.
             (false, _) => Certainty::Ambiguous,
         };
         self.certainty = Some(certainty);
@@ -227,6 +229,7 @@ impl<'d> SymbolFile<'d> {
     /// # Errors
     /// Damage at a place that it reads; the frames further in are then unspecified in `resolved`.
     pub fn resolve_stack(&self, stack: &[StackAddr], resolved: &mut [Resolved]) -> Result<(), Error> {
+        // `resolved` may be longer than the stack: no older result stays in the rest.
         resolved.fill(Resolved::NONE);
         let mut caller: Option<(StackAddr, &Resolved)> = None;
         for (&address, out) in stack.iter().zip(resolved.iter_mut()).rev() {
@@ -250,6 +253,7 @@ impl<'d> SymbolFile<'d> {
         match self.owner_at(address)? {
             None => Ok(Resolved::NONE),
             Some(Owner::Function(function)) => {
+                // No caller changes this answer: code that is not folded has one known function.
                 let (certainty, reason) = alone(Function::read_reason(self, function)?);
                 Ok(Resolved { certainty: Some(certainty), reason, ..Resolved::NONE })
             }
@@ -262,6 +266,7 @@ impl<'d> SymbolFile<'d> {
         let Some(address) = address.lookup_address() else { return Ok(None) };
         let Some(found) = self.find_piece(address)? else { return Ok(None) };
         let piece = Piece::read(self, found)?;
+        // Padding after the body is of no function, so no member of a group runs there.
         let offset = address.0.wrapping_sub(piece.start.0);
         Ok((offset < piece.body).then_some(piece.owner))
     }
@@ -271,6 +276,7 @@ impl<'d> SymbolFile<'d> {
         let mut resolved = Resolved { group: Some(id), group_len: group.len(), ..Resolved::NONE };
         let mut evidence = CallerEvidence {
             doubtful: false,
+            // Without a caller in this file there is no record.
             lost: true,
             by_tail: false,
             merged: false,
@@ -280,10 +286,12 @@ impl<'d> SymbolFile<'d> {
         if let Some((StackAddr::Return(address), caller)) = caller
             && let Some(key) = self.key(ImageAddr(address.0))
         {
+            // The caller's result is of this file too, and so is the id of its group.
             let calling = match caller.group {
                 None => None,
                 Some(calling) => Some(Group::read(self, calling)?),
             };
+            // A caller that is not folded is one function: its records are for any caller.
             let callers = calling.map_or(1, |calling| caller.candidate_count().min(calling.len()));
             evidence.lost = callers == 0;
             for index in 0..callers {
@@ -302,6 +310,7 @@ impl<'d> SymbolFile<'d> {
                 }
             }
         }
+        // Before `name_undescribed`, which adds members that no record names.
         let recorded = match resolved.named() {
             [member] if !evidence.lost && !evidence.merged => Some(*member),
             _ => None,
@@ -328,6 +337,7 @@ impl<'d> SymbolFile<'d> {
         evidence: &mut CallerEvidence,
         resolved: &mut Resolved,
     ) -> Result<(), Error> {
+        // Past the bound a caller counts as one without a record, which makes the answer less sure and never wrong.
         let found = if charge(&mut evidence.left, CALLER_STEPS) { self.call(key, caller)? } else { None };
         let Some(found) = found else {
             (resolved.open, evidence.lost) = (true, true);
@@ -355,6 +365,7 @@ impl<'d> SymbolFile<'d> {
         evidence.by_tail |= !direct;
         // The callee is code of this address: it is a function that the group does not list, or the record is wrong.
         if !(direct || reached) {
+            // `last` is cleared: for the next caller a record of the same callee may not be doubtful, and then opens the set.
             resolved.open |= !doubtful;
             (evidence.lost, evidence.last) = (true, None);
         }
@@ -366,6 +377,7 @@ impl<'d> SymbolFile<'d> {
         const CALLS: SectionId = SectionId::CALLS;
         let key = key.cast_signed();
         let wanted = caller.map_or(0, |caller| i64::from(caller.0).wrapping_add(1));
+        // The record for any caller comes first (schema, section 3).
         for wanted in [Some(0), Some(wanted).filter(|&wanted| wanted != 0)].into_iter().flatten() {
             let low = first(&self.calls, CALLS, (key, wanted))?;
             if low < self.calls.len() {
@@ -430,6 +442,7 @@ impl<'d> SymbolFile<'d> {
                     let target = FunctionId(small(target, TAILS, record)?);
                     any |= self.name_member(group, target, resolved, left)?;
                 }
+                // 0, or a negative number in a damaged file.
                 _ => resolved.open = true,
             }
         }
@@ -471,6 +484,7 @@ pub(crate) fn first(table: &Table<'_>, section: SectionId, key: (i64, i64)) -> R
     while low < high {
         steps::step();
         let middle = low.midpoint(high);
+        // No second column is negative: a key with 0 there is at or before all records of its first number.
         let here = (table.value(middle, 0).within(section)?, table.value(middle, 1).within(section)?);
         if here < key { low = middle.saturating_add(1) } else { high = middle }
     }

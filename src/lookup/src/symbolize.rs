@@ -66,6 +66,7 @@ impl SymbolFile<'_> {
 fn text(names: &Names<'_>, section: SectionId, id: Option<u32>) -> Result<String, Error> {
     let Some(id) = id else { return Ok(String::new()) };
     let mut bytes = Vec::new();
+    // Not `write`: a name may have 64 KiB, and its length is known only when all of it is decoded.
     match names.visit(id, |piece| bytes.extend_from_slice(piece)) {
         Some(_) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
         None => Err(Error::new(section, What::Name, id.into())),

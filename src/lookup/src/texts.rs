@@ -98,6 +98,7 @@ impl Memo {
     fn write(&mut self, texts: &Names<'_>, id: u32, out: &mut [u8]) -> Option<usize> {
         let slot = self.slots.get_mut(Self::place(id))?;
         let tag = id.wrapping_add(1);
+        // Id 2^32 - 1 has tag 0, as an empty slot.
         if slot.tag == tag && tag != 0 {
             let len = slot.len as usize;
             match out.first_chunk_mut::<KEPT>() {
@@ -111,6 +112,7 @@ impl Memo {
             return Some(len);
         }
         let len = texts.write(id, out)?;
+        // A name is kept only if it fits a slot and all of it is in `out`.
         if let (Some(place), Some(text)) = (slot.text.get_mut(..len), out.get(..len)) {
             place.copy_from_slice(text);
             (slot.tag, slot.len) = (tag, len as u32);

@@ -52,6 +52,7 @@ impl SymbolFile<'_> {
         if self.header().flags & !flags::KNOWN != 0 {
             return Err(Error::new(Error::FILE, What::Reserved, field::FLAGS as u64));
         }
+        // Opening takes the flag on trust, so that it need not read the section.
         if (self.names.write(0, &mut []) == Some(0)) != self.first_name_is_empty() {
             return Err(Error::new(Error::FILE, What::Value, field::FLAGS as u64));
         }
@@ -70,6 +71,7 @@ impl SymbolFile<'_> {
             (SectionId::SLOTS, &self.slots),
             (SectionId::OVERRIDERS, &self.overriders),
         ];
+        // Headers first: the checks of records trust the places and widths in them.
         for (section, table) in tables {
             table.verify().within(section)?;
         }
@@ -84,6 +86,7 @@ impl SymbolFile<'_> {
         self.verify_pieces(work)?;
         self.verify_calls()?;
         if let Some(blocks) = self.basic_blocks()? {
+            // Widths of 0 let a short section have many blocks.
             work.take(SectionId::BLOCKS, u64::from(blocks.len()).saturating_mul(Work::A_BLOCK))?;
             blocks.verify()?;
         }
@@ -113,6 +116,7 @@ impl SymbolFile<'_> {
             }
             let section = slice(self.bytes, entry.offset, entry.len).unwrap_or(&[]);
             let head = slice(self.bytes, head_at, entry.head_len.into());
+            // Opening reads the heads alone: a lookup would take a head that differs for the section's first bytes.
             if head.is_none_or(|head| !section.starts_with(head)) {
                 return Err(Error::new(entry.id, What::Value, 0));
             }
@@ -168,6 +172,7 @@ impl SymbolFile<'_> {
                     return Err(order(EDGES, edge_id));
                 }
                 before = Some(key);
+                // A lookup adds the two, and a line must be a `u32`.
                 let at = i64::from(origin.line).wrapping_add(line);
                 if edge.callee.0 >= self.origins.len() || u32::try_from(at).is_err() {
                     return Err(value(EDGES, edge_id));
@@ -195,6 +200,7 @@ impl SymbolFile<'_> {
             }
             self.verify_scopes(&function, work)?;
         }
+        // The last record must end a list: then each list ends inside the table, wherever it begins.
         for (record, last) in (0..self.aliases.len()).rev().enumerate() {
             let [name, flag] = self.aliases.record(last).within(SectionId::ALIASES)?;
             let named = u32::try_from(name).is_ok_and(|name| name < self.names.len());
@@ -225,6 +231,7 @@ impl SymbolFile<'_> {
         for (node, scope) in (1u32..).zip(scopes.iter()) {
             work.spend(SectionId::SCOPES)?;
             let scope = scope?;
+            // In preorder a node's parent is the node before it or an ancestor of that one: the path loses all nodes with higher numbers.
             while path.get(depth).is_some_and(|&(on_path, _)| on_path > scope.parent) {
                 depth = depth.saturating_sub(1);
             }
@@ -233,6 +240,7 @@ impl SymbolFile<'_> {
                 return Err(wrong(What::Order));
             }
             let (first, end) = self.records().origin(origin)?.edges;
+            // A lookup does not compare an edge with the end of its origin's edges (`spot_frames`): this check does.
             let edge = first.saturating_add(scope.edge);
             if edge >= end {
                 return Err(wrong(What::Value));
@@ -267,6 +275,7 @@ impl SymbolFile<'_> {
                 }
                 self.verify_name(member.name, MEMBERS, record)?;
             }
+            // Members are not sorted by function, so equal ones need not be adjacent.
             self.verify_distinct(end, group.len(), work)?;
             end = end.saturating_add(group.len());
         }
@@ -288,6 +297,7 @@ impl SymbolFile<'_> {
             for record in first..first.saturating_add(count) {
                 work.spend(MEMBERS)?;
                 let function = self.members.value(record, members::FUNCTION).within(MEMBERS)?;
+                // Below the window: an earlier pass had it.
                 let Some(at) = function.checked_sub(from).and_then(|at| usize::try_from(at).ok()) else {
                     continue;
                 };
@@ -312,6 +322,7 @@ impl SymbolFile<'_> {
         let mut end = self.image_base().0;
         for id in 0..self.pieces.len() {
             let piece = self.records().piece(PieceId(id))?;
+            // A lookup computes addresses modulo 2^64: a piece that wraps would hold low addresses.
             let piece_end = piece.start.0.checked_add(piece.len()).ok_or(value(PIECES, id))?;
             if piece.start.0 < end {
                 return Err(order(PIECES, id));
@@ -323,6 +334,7 @@ impl SymbolFile<'_> {
                     self.verify_rows(function, piece.rows, &piece, work)?;
                 }
                 Owner::Group(group) => {
+                    // The members have the rows (schema, section 3).
                     if piece.rows.is_some() {
                         return Err(value(PIECES, id));
                     }
@@ -349,6 +361,7 @@ impl SymbolFile<'_> {
         let function = self.records().function(id)?;
         let Some(at) = rows else { return Ok(()) };
         let rows = self.records().rows(at)?;
+        // The check of the padding parses each block, before any row counts.
         work.take(ROWS, rows.block_count().into())?;
         rows.verify_padding()?;
         let mut frames = Frames::new();
@@ -391,6 +404,7 @@ impl SymbolFile<'_> {
                 return Err(order(CALLS, id));
             }
             before = Some((address, caller));
+            // `caller` is 1 + function, so the number of functions itself is sound.
             let known = (0..functions).contains(&callee) && (0..=functions).contains(&caller);
             if !known || address < 0 || !(0..=calls::NAME_ALONE.cast_signed()).contains(&how) {
                 return Err(value(CALLS, id));
@@ -469,6 +483,7 @@ impl SymbolFile<'_> {
     fn verify_program(&self) -> Result<(), Error> {
         if let Some(data) = self.section_bytes(SectionId::SECTIONS) {
             let mut sections = ProgramSections::new(data, self.header().image_base);
+            // The list ends at the first record that it cannot read; position and count then show that it did.
             sections.by_ref().for_each(drop);
             ends(SectionId::SECTIONS, sections.rest(), data)?;
         }
@@ -517,6 +532,7 @@ impl Work {
     }
 
     fn take(&self, section: SectionId, count: u64) -> Result<(), Error> {
+        // Too little is left: the file shares its records far more often than the largest known programs do.
         let left = self.left.get().checked_sub(count).ok_or(Error::new(section, What::Length, 0))?;
         self.left.set(left);
         Ok(())
@@ -547,11 +563,13 @@ fn verify_names(section: SectionId, names: &Names<'_>, work: &Work) -> Result<()
     let [before, this] = &mut buffers;
     let mut before_len = 0usize;
     for id in 0..names.len() {
+        // Decoded whole, though only the window is kept: a name is sound if all of its codes are.
         let len = names.write(id, this).ok_or(Error::new(section, What::Name, id.into()))?;
         work.take(section, (len as u64).saturating_add(1))?;
         if id > 0 {
             let old = before.get(..before_len.min(WINDOW)).unwrap_or(&[]);
             let new = this.get(..len.min(WINDOW)).unwrap_or(&[]);
+            // Equal windows are sound only if a name goes on after its window.
             let fits = before_len.max(len) <= WINDOW;
             match old.cmp(new) {
                 Ordering::Less => {}
@@ -559,6 +577,7 @@ fn verify_names(section: SectionId, names: &Names<'_>, work: &Work) -> Result<()
                 _ => return Err(order(section, id)),
             }
         }
+        // This name becomes the one before, without a copy.
         core::mem::swap(before, this);
         before_len = len;
     }

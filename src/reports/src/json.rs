@@ -72,10 +72,12 @@ pub fn frame(
     names.begin(start);
     let module = answer.module.and_then(|module| modules.get(module)).map_or("", |module| &module.name);
     object(out, answer, names, module);
+    // Damage in a name is found only when the name is written. Then the object is written again, without an answer.
     if let Some(why) = names.take_damage() {
         out.truncate(start);
         object(out, &without(answer, why), names, module);
     }
+    // `object` leaves the object open for this key.
     if let Some(trust) = trust {
         out.extend_from_slice(b",\"Trust\":");
         string(out, trust.text().as_bytes());

@@ -12,6 +12,7 @@ pub(crate) fn is_one(bytes: &[u8]) -> bool {
     if !bytes.trim_ascii_start().starts_with(b"{") {
         return false;
     }
+    // Further lines follow the first value, so a text with more than one value is no error here.
     let first = serde_json::Deserializer::from_slice(bytes).into_iter::<GivenStack<'_>>().next();
     first.is_some_and(|first| first.is_ok_and(|given| given.has_frames()))
 }
@@ -40,6 +41,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Report, ReportError> {
                 }
                 report.threads.push(thread);
             }
+            // A large file of another kind would give a warning for each of its lines.
             Err(problem) if lost < MAX_WARNINGS => {
                 lost += 1;
                 report.warnings.push(format!("line {number}: {problem}"));
@@ -51,6 +53,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Report, ReportError> {
         report.warnings.push(format!("{} more lines are not stacks", lost - MAX_WARNINGS));
     }
     match report.threads.first() {
+        // Each stack has modules of its own. A report has one list, so it gets that of the first stack.
         Some(first) => report.modules = first.modules.clone().unwrap_or(report.modules),
         None => {
             let problem = report.warnings.first().cloned().unwrap_or_else(|| "no line is a stack".to_owned());

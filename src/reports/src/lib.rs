@@ -111,6 +111,8 @@ impl Format {
 
     /// The format of bytes, recognised by their content.
     pub fn of(bytes: &[u8]) -> Option<Self> {
+        // Formats with a magic number come first. A profile that is not compressed has none, so it is tried last. In ELF, bytes 16 and 17
+        // are `e_type`; 4 is `ET_CORE` (ELF gABI), in either byte order.
         if bytes.starts_with(b"MDMP") || bytes.starts_with(b"PMDM") {
             Some(Self::Minidump)
         } else if bytes.starts_with(b"\x7fELF") && matches!(bytes.get(16..18), Some([4, 0] | [0, 4])) {
@@ -189,6 +191,7 @@ const MAX_NAME: usize = 1 << 10;
 
 /// The start of a text, at most this many bytes.
 fn cut(text: &str, most: usize) -> &str {
+    // A letter has up to 4 bytes in UTF-8, and a slice that ends inside of one would panic.
     let end = (0..=text.len().min(most)).rev().find(|&end| text.is_char_boundary(end));
     &text[..end.unwrap_or(0)]
 }
@@ -343,6 +346,7 @@ impl<'s> Reader<'s> {
             return Err(ReportError::Stopped);
         }
         let format = options.format.or_else(|| Format::of(bytes));
+        // Without the feature `unwind` no format uses these.
         let _ = (self.symbolizer, &self.kept);
         match format {
             Some(Format::JsonLines) => json_lines::read(bytes),

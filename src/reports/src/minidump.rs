@@ -34,9 +34,11 @@ pub(crate) fn read(
     let system: MinidumpSystemInfo = dump.get_stream().map_err(|error| damaged("system info", &error))?;
     let threads: MinidumpThreadList<'_> =
         dump.get_stream().map_err(|error| damaged("thread list", &error))?;
+    // This must precede the module list and the thread names: the crate copies each text when it reads a list.
     check_texts(&dump, bytes)?;
     let mut warnings = Vec::new();
     let list: MinidumpModuleList = dump.get_stream().unwrap_or_else(|error| {
+        // Without modules the frames still have their addresses.
         warnings.push(format!("no modules: {error}"));
         MinidumpModuleList::new()
     });
@@ -46,6 +48,7 @@ pub(crate) fn read(
     let names: Option<MinidumpThreadNames> = dump.get_stream().ok();
     let exception: Option<MinidumpException<'_>> = match dump.get_stream() {
         Ok(exception) => Some(exception),
+        // A dump of a process that did not crash has no exception.
         Err(Error::StreamNotFound) => None,
         Err(error) => {
             warnings.push(format!("exception: {error}"));
@@ -83,6 +86,7 @@ pub(crate) fn read(
             report.threads.push(thread);
             continue;
         };
+        // The crash may be on another stack than the one that the thread's record has, for example that of a signal handler.
         let stack =
             memory.memory_at_address(context.get_stack_pointer()).or_else(|| found.stack_memory(&memory));
         if stack.is_none() {
@@ -95,6 +99,7 @@ pub(crate) fn read(
         (thread.frames, thread.trust, thread.registers) = (walked.frames, walked.trust, walked.registers);
         report.threads.push(thread);
     }
+    // A cancelled walk ends early and gives no error, so the frames of the last thread may be incomplete.
     if !is_wanted() {
         return Err(ReportError::Stopped);
     }
@@ -121,8 +126,11 @@ fn check_texts<'d>(dump: &'d Minidump<'d, &'d [u8]>, bytes: &[u8]) -> Result<(),
         let count = number(list, 0).unwrap_or(0).min(list.len() / size);
         // Some writers add 4 bytes of padding between the count and the entries.
         for entry in list[list.len() - count * size..].chunks_exact(size) {
+            // A thread's name has a place of 64 bits, of which the low half is read: a text above 4 GiB is not counted. In big-endian order
+            // the low half comes last.
             let place = number(entry, if is_big { name_at + width - 4 } else { name_at });
             let name = place.and_then(|place| number(bytes, place)).unwrap_or(0);
+            // An entry of a thread name is too short for this offset and has no record.
             let record = number(entry, RECORD_SIZE).unwrap_or(0);
             sum = sum.saturating_add(name.min(bytes.len())).saturating_add(record.min(bytes.len()));
         }

@@ -67,18 +67,21 @@ impl<'l> FrameLine<'l> {
     /// Whether the frame is the kernel's.
     fn is_of_kernel(&self) -> bool {
         let is_named = ["[kernel", "[guest.kernel"].iter().any(|start| self.object.starts_with(start));
+        // On x86-64 and AArch64 addresses of the kernel have the highest bit.
         // An unwinder of perf that ends at address 0 takes 1 off that too.
         is_named || self.address >> 63 == 1 && self.address != u64::MAX
     }
 
     /// Whether the frame is of a file.
     fn has_file(&self) -> bool {
+        // `//anon` and `[heap]` are memory without a file.
         !self.object.starts_with(['[', '/']) && self.object != "inlined" && !self.object.is_empty()
             || self.object.starts_with('/') && !self.object.starts_with("//")
     }
 }
 
 fn hexadecimal(digits: &str) -> Option<u64> {
+    // `from_str_radix` also accepts a sign, which perf does not print.
     let fits = (1..=16).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
     fits.then(|| u64::from_str_radix(digits, 16).ok()).flatten()
 }
@@ -197,6 +200,7 @@ pub(crate) fn is_one(bytes: &[u8]) -> bool {
 
 /// The frame on the line of its heading: a sample without a stack. Events may have texts of any form there, so its file must be a path.
 fn alone(rest: &str) -> Option<FrameLine<'_>> {
+    // Each try parses the rest of the line. Without a bound a line of colons would take quadratic time.
     let mut lines = rest.match_indices(": ").take(8).filter_map(|(at, _)| FrameLine::parse(&rest[at + 2..]));
     lines.find(|line| line.object.starts_with(['/', '[']))
 }
@@ -316,6 +320,7 @@ impl<'b> Samples<'b> {
             if let Some(mapped) = Mapped::parse(heading.rest) {
                 self.map(&mapped, options);
             } else if !heading.rest.starts_with("PERF_RECORD_") {
+                // The sample before was ended, so the frames of one that is left out are not added to it.
                 if self.threads.len() >= MAX_SAMPLES {
                     self.left_out += 1;
                     return;
@@ -334,6 +339,7 @@ impl<'b> Samples<'b> {
     fn header(&mut self, said: &str, options: &Options) {
         let value =
             |key: &str| said.trim().strip_prefix(key).and_then(|rest| rest.trim_start().strip_prefix(':'));
+        // The option of the caller goes before the header.
         if let (Some(command), None) = (value("cmdline"), options.callers) {
             self.by_perf = is_walked_by_perf(command);
         }
@@ -349,6 +355,7 @@ impl<'b> Samples<'b> {
 
     fn map(&mut self, mapped: &Mapped<'b>, options: &Options) {
         let &Mapped { process, start, size, offset, id, path } = mapped;
+        // perf appends the symbol at which the mapping begins: `[kernel.kallsyms]_text`.
         if let Some(kernel) = path.strip_prefix("[kernel.kallsyms]") {
             if self.modules.len() >= MAX_MODULES {
                 self.left_out += 1;
@@ -413,6 +420,7 @@ impl<'b> Samples<'b> {
         let (kind, trust) = self.found(of_kernel);
         let (address, is_sure) = (line.address, is_alone);
         let mut pending = Pending { address, kind, trust, mapped: None, file: None, fits: false, is_sure };
+        // A call may be the last instruction of a mapping: then its return address is outside.
         let code = line.address.wrapping_sub(u64::from(kind == AddressKind::Return));
         if let Some(offset) = line.offset.filter(|_| line.has_file()) {
             let id = self.owners.get(line.object).and_then(|(_, id)| *id);
@@ -430,6 +438,7 @@ impl<'b> Samples<'b> {
                 .find_map(|process| self.parts.get(&(process, line.object)));
             pending.mapped = process.and_then(|parts| parts.at(code));
             pending.fits = process.is_some_and(|parts| (parts.offsets.0..parts.offsets.1).contains(&code));
+            // If the file has no known mapping, nothing shows that the address is no offset.
             let may_fit = pending.fits || process.is_none();
             pending.file = may_fit.then_some((line.object, owner.and_then(|(_, id)| id)));
         }
@@ -497,6 +506,7 @@ impl<'b> Samples<'b> {
                     thread.frames.push(StackFrame::UNKNOWN);
                     thread.trust.push(Trust::Gap);
                 }
+                // A frame without a module keeps its address.
                 let place =
                     ReportedAddress::Mapped { module: module.unwrap_or(NO_MODULE), address: frame.address };
                 thread.frames.push(StackFrame { place, kind: frame.kind });

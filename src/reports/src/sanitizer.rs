@@ -57,6 +57,7 @@ impl<'l> Line<'l> {
         let rest = rest.trim_start();
         let first = rest.split(' ').next().unwrap_or("");
         let given = if first.starts_with("0x") && number(first).is_some() { first } else { "" };
+        // The search begins at the end, as the name of a function may contain this text too.
         let (before, id) = match rest.rsplit_once(" (BuildId:") {
             Some((before, id)) => (before, Some(id.trim_start().strip_suffix(')')?)),
             None => (rest, None),
@@ -128,6 +129,7 @@ pub(crate) fn read(bytes: &[u8], options: &Options) -> Result<Report, ReportErro
         return Err(ReportError::Damaged { format: Format::Sanitizer, problem });
     }
     if let Some(first) = state.threads.first_mut() {
+        // The first stack is that of the error. Further ones show where memory was allocated or freed, or where a thread was made.
         first.crashed = true;
     }
     let mut report = Report::new(Format::Sanitizer, Modules::new(state.modules), state.threads);
@@ -191,6 +193,7 @@ impl<'b> State<'b> {
         self.heading = line;
         let says = ["ERROR: ", "WARNING: "].iter().find_map(|word| Some(line.split_once(word)?.1));
         let says = says.filter(|text| text.contains("Sanitizer: "));
+        // A log may have several reports. The first reason is kept, as the first stack is the one that is marked as crashed.
         if let Some(says) = says.or_else(|| line.contains(": runtime error: ").then_some(line))
             && self.reason.is_empty()
         {

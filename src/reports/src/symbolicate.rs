@@ -39,6 +39,7 @@ const MAX_CANDIDATES: usize = 16;
 pub(crate) fn is_one(bytes: &[u8]) -> bool {
     use serde::de::IgnoredAny;
     #[derive(Deserialize)]
+    // `IgnoredAny` has no size, so lists of any length take no memory here.
     struct Keys {
         jobs: Option<Vec<IgnoredAny>>,
         #[serde(rename = "memoryMap")]
@@ -55,6 +56,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Report, ReportError> {
     let damaged =
         |error: JobsError| ReportError::Damaged { format: Format::Symbolicate, problem: error.to_string() };
     let jobs = Jobs::parse(bytes).map_err(damaged)?;
+    // A report has one list of modules, that of the first job. Each thread has the list of its own job.
     let modules = jobs.jobs.first().map_or_else(|| Modules::new(Vec::new()), |job| job.modules.clone());
     let mut report = Report::new(Format::Symbolicate, modules, Vec::new());
     for (number, job) in jobs.jobs.iter().enumerate() {
@@ -280,6 +282,7 @@ impl Job {
                 at += 1;
                 Ok(())
             };
+            // Without `callers` each frame is a query of its own, so that no frame proves anything about another.
             let alone = if self.callers.is_some() { frames.len().max(1) } else { 1 };
             for frames in frames.chunks(alone) {
                 let query = Query { modules: &self.modules, frames, innermost: Innermost::Nothing };
@@ -322,6 +325,7 @@ impl Job {
         json::string(out, if name.is_empty() { b"<unknown>" } else { name.as_bytes() });
         if let Some((outer, inlines)) = answer.symbol.frames.split_last() {
             let start = out.len();
+            // The engine looks a return address up one byte before it, but the offset is that of the address as it was given.
             let offset_in_function =
                 (answer.image_address, answer.start, at > 0 && self.callers == Some(AddressKind::Return));
             put_location(out, outer, names, b",\"function\":");
@@ -349,6 +353,7 @@ impl Job {
     fn put_modules(&self, out: &mut Vec<u8>, found: &[Found]) {
         let mut by_key: BTreeMap<String, Found> = BTreeMap::new();
         for ((name, id), found) in self.libraries.iter().zip(found) {
+            // Several libraries may have one name and id. The first one that was looked up counts.
             let known = by_key.entry(format!("{name}/{id}")).or_default();
             if known.there.is_none() {
                 *known = found.clone();
@@ -399,6 +404,7 @@ impl Found {
 fn begin_object(out: &mut Vec<u8>, start: usize) {
     match out.get_mut(start) {
         Some(comma) => *comma = b'{',
+        // No key was put, so there is no comma to replace.
         None => out.push(b'{'),
     }
     out.push(b'}');
@@ -407,6 +413,7 @@ fn begin_object(out: &mut Vec<u8>, start: usize) {
 /// Puts function, file and line as far as they are known; a line without its file means nothing.
 fn put_location(out: &mut Vec<u8>, frame: &foldsym_lookup::Frame, names: &mut Names<'_>, key: &[u8]) {
     let function = names.function(frame.name);
+    // Names are JSON texts with their quotes: one of two bytes is empty.
     if function.len() > 2 {
         out.extend_from_slice(key);
         out.extend_from_slice(function);

@@ -25,6 +25,7 @@ pub fn frame(
     caller: Option<(StackAddr, &Resolved)>,
 ) -> Result<Resolved, Error> {
     let mut resolved = file.resolve_one(address, caller)?;
+    // Second, since it changes only a frame for which no record of a call gave a member.
     file.resolve_slot(&mut resolved, caller.map(|caller| caller.0))?;
     Ok(resolved)
 }
@@ -33,6 +34,7 @@ pub fn frame(
 pub const fn behind(front: u32, index: u32) -> u32 {
     match index {
         0 => front,
+        // The candidates before `front` move one place back, the others keep theirs.
         index if index <= front => index - 1,
         index => index,
     }
@@ -71,6 +73,7 @@ pub fn stack(frames: &[Option<Frame<'_>>], ranker: &mut Ranker, known: &mut [Kno
     }
     let mut outer: Option<Frame<'_>> = None;
     for index in (0..frames.len().min(known.len())).rev() {
+        // Taken: after a frame without a file or at a damaged place the chain of callers ends.
         let called_by = outer.take();
         let Some(Some(frame)) = frames.get(index) else { continue };
         let by = known.get(index + 1).copied().unwrap_or((Resolved::NONE, 0));
@@ -87,6 +90,7 @@ fn of_frame(
     caller: Option<(Frame<'_>, &Known)>,
     ranker: &mut Ranker,
 ) -> Result<Known, Error> {
+    // A result names a group of its own file, and a call of another module is in IMPORTS and not in CALLS.
     let here = caller.filter(|(caller, _)| called.shares_module(caller));
     let mut resolved = frame(called.file, called.address, here.map(|(caller, by)| (caller.address, &by.0)))?;
     if let (Some((caller, _)), None) = (caller, here)
@@ -103,6 +107,7 @@ fn of_frame(
 fn import(caller: &Frame<'_>) -> Option<Vec<u8>> {
     let StackAddr::Return(returns_to) = caller.address else { return None };
     let name = caller.file.imported_callee(returns_to).ok()??;
+    // Ids of names are of one file: the name itself is the only thing that both files have.
     let mut text = vec![0; caller.file.write_name(name, &mut [])?];
     caller.file.write_name(name, &mut text);
     Some(text)

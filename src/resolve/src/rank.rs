@@ -60,12 +60,15 @@ impl Ranker {
         caller: Option<Caller<'_>>,
     ) -> u32 {
         let Some((group, caller)) = resolved.group.zip(caller) else { return 0 };
+        // A caller without a return address made no call: a signal interrupted it. One candidate needs no order.
         let (StackAddr::Return(returns_to), 2..) = (caller.address, resolved.candidate_count()) else {
             return 0;
         };
+        // The file or the evidence has chosen the first candidate already.
         if resolved.has_guess() || resolved.certainty == Some(Certainty::Likely) {
             return 0;
         }
+        // The guess depends on the function that the caller is taken for, so one return address may have several.
         let member = caller.resolved.candidate(caller.first);
         let call = (number, group.0, returns_to.0, member);
         if let Some((known, first)) = self.kept.get(&call)
@@ -75,6 +78,7 @@ impl Ranker {
         }
         // Damage is ignored here: the lookup of the frame reports it.
         let first = self.guess(file, address, resolved, caller).unwrap_or(0);
+        // All of them: the map keeps no order of use.
         if self.kept.len() >= MAX_KEPT {
             self.kept.clear();
         }
@@ -101,6 +105,7 @@ impl Ranker {
             named => named,
         };
         let only = caller.resolved.only(caller.first);
+        // With one caller `resolved` has that caller's callee already.
         if caller.resolved.candidate_count() > 1 {
             let told = file.resolve_one(address, Some((caller.address, &only)))?;
             if told.candidate_count() == 1
@@ -125,12 +130,14 @@ impl Ranker {
         for (at, member) in functions {
             let function = file.records().member(members, member)?.function;
             let mut candidate = Described::of_function(file, function)?;
+            // At `-g1` DIEs have no declaration: the file of the function's lines serves instead.
             if candidate.file.is_none() && calling.file.is_some() {
                 let only = resolved.only(at);
                 self.find_frames(file, address, &only)?;
                 candidate.file = file.frames(&self.frames).last().transpose()?.and_then(|frame| frame.file);
             }
             let score = calling.score(&candidate);
+            // Not `>=`: of equal candidates the first in the order of the file stays.
             if score > best.0 {
                 best = (score, at);
             }
@@ -207,9 +214,11 @@ fn scope(readable: &str) -> &str {
     let (mut depth, mut end, mut start) = (0_i32, 0, 0);
     for (at, byte) in readable.bytes().enumerate() {
         match byte {
+            // Parameters begin here. A parenthesis at the start of a word belongs to the name: `(anonymous namespace)::f`.
             b'(' if depth == 0 && at > start => break,
             b'<' | b'(' | b'[' | b'{' => depth += 1,
             b'>' | b')' | b']' | b'}' => depth -= 1,
+            // The text before a blank is a return type, as demanglers write it before an instance of a template.
             b' ' if depth == 0 => start = at + 1,
             b':' if depth == 0 && readable[at..].starts_with("::") => end = at,
             _ => {}

@@ -73,6 +73,7 @@ impl CachedStore {
             return Ok(known);
         }
         let found = self.fetch(&lock)?;
+        // The lock is released first: others wait for this entry, and a collection may take long.
         drop(lock);
         self.hold_bound(found.as_ref());
         Ok(found)
@@ -84,6 +85,7 @@ impl CachedStore {
         match cache.get(id) {
             Ok(Some(map)) => Ok(Some(Some(map))),
             Ok(None) => Ok(cache.is_missing(id, options.missing_for).then_some(None)),
+            // A damaged copy counts as absent, so the file is fetched again.
             Err(error) if error.is_damage() => Ok(None),
             Err(error) => Err(error),
         }
@@ -128,6 +130,7 @@ impl CachedStore {
         let found = BuildId::parse(String::from_utf8_lossy(&line).trim_end());
         let found = found.map_err(|error| StoreError::damaged(Path::new(&location), error))?;
         let Some(map) = self.get(&found)? else { return Ok(None) };
+        // The remote store's index is not trusted: the file says which debug id it has.
         let actual = DebugId::of_file(&found, map.file());
         if actual != *debug_id {
             let (expected, found) = (debug_id.to_string(), actual.to_string());
@@ -181,6 +184,7 @@ impl CachedStore {
         let line = format!("{id}\n");
         self.remote(remote.create(&debug_key(&DebugId::of_file(&id, map.file())), line.as_bytes()))?;
         let replace = || {
+            // A reader takes a file without a build id only with its report, so the report goes first.
             self.remote(remote.replace(&report, made.report(info).as_bytes()))?;
             self.remote(remote.replace(&file, map.bytes()))
         };
@@ -216,17 +220,21 @@ impl CachedStore {
         let Inner { remote, cache, .. } = &*self.inner;
         let id = lock.id();
         let mut is_there = true;
+        // The cache follows the remote store, where another writer may have replaced the file.
         let mut info = EntryInfo { replace: true, ..EntryInfo::default() };
         let mut report = Vec::new();
         if self.remote(remote.get(&entry_key(id, "json"), &mut Bounded::of(&mut report, MAX_SMALL)))? {
+            // A damaged report is one without keys: only a file without a build id needs one, and that file is then refused.
             let report = serde_json::from_slice::<serde_json::Value>(&report).unwrap_or_default();
             if report["derived_id"] == true && report["build_id"] == id.to_string() {
                 info.derived_id = Some(id.clone());
             }
+            // The name comes from the remote store. `write_index` checks that it can be the name of a file.
             info.name = report["name"].as_str().map(str::to_owned);
             info.converter = report["converter"].as_str().map(str::to_owned);
         }
         let fetched = lock.publish(&info, |path| {
+            // `make` has made the file, with the mode that a published file gets.
             let out = File::options().write(true).truncate(true).open(path);
             let mut out = out.map_err(|error| StoreError::io(path, "write", error))?;
             let mut out = Bounded::of(&mut out, self.inner.options.cache_bytes);
@@ -330,6 +338,7 @@ fn fnv(bytes: &[u8]) -> u64 {
 fn without_password(location: &str) -> String {
     let Some((scheme, rest)) = location.split_once("://") else { return location.to_owned() };
     let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    // A password may contain `@`, so the host begins after the last one.
     let host = host.rsplit('@').next().unwrap_or(host);
     format!("{scheme}://{host}{path}")
 }

@@ -147,14 +147,17 @@ impl DebugId {
         let mut dashes = Vec::new();
         for character in text.chars() {
             match character {
+                // 32 digits of the GUID and at most 8 of the age. Dashes are noted with the number of digits before them.
                 '-' => dashes.push(digits.len()),
                 '0'..='9' | 'a'..='f' | 'A'..='F' if digits.len() < 40 => digits.push(character),
                 _ => return None,
             }
         }
+        // No dashes, one before the age, those of a GUID, or both.
         let placed = matches!(&dashes[..], [] | [32] | [8, 12, 16, 20] | [8, 12, 16, 20, 32]);
         let guid = from_hex(digits.get(..32)?)?.try_into().ok()?;
         let age = match &digits[32..] {
+            // After a dash before the age an age is needed.
             "" if dashes.last() != Some(&32) => 0,
             age => u32::from_str_radix(age, 16).ok()?,
         };

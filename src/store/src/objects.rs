@@ -46,6 +46,7 @@ impl Objects {
     ///
     /// Later calls fail if the store is silent for longer than `patience`.
     pub(crate) fn open(location: &str, patience: Duration) -> Result<Self, RemoteError> {
+        // The cache's folder follows from the address, so two spellings of one address must not differ.
         let location = location.trim_end_matches('/');
         let failed = |problem: &dyn ToString| RemoteError::new(location, problem.to_string());
         let url = Url::parse(location).map_err(|error| failed(&error))?;
@@ -66,6 +67,7 @@ impl Objects {
                 let client = client.with_config(ClientConfigKey::AllowHttp, is_plain);
                 let retries =
                     RetryConfig { max_retries: RETRIES, retry_timeout: patience, ..RetryConfig::default() };
+                // `parse_url_opts` would not take these limits of time and retries.
                 let builder = HttpBuilder::new().with_url(&url[..url::Position::BeforePath]);
                 let builder = builder.with_client_options(client).with_retry(retries);
                 let store = builder.build().map_err(|error| failed(&error))?;
@@ -116,6 +118,7 @@ impl Remote for Objects {
                 let piece = timeout(left.min(self.patience), stream.next()).await.map_err(slow)?;
                 let ended = |why| self.failed(key, format!("ended after {received} of {size} bytes{why}"));
                 let Some(piece) = piece else {
+                    // A connection that ends early may look like the end of the object.
                     return if received == size { Ok(true) } else { Err(ended(String::new())) };
                 };
                 let piece = piece.map_err(|error| ended(format!(": {error}")))?;
@@ -177,6 +180,7 @@ fn identity(location: &str, options: &[(String, String)]) -> String {
     let leads = |key: &str| key.contains("endpoint") || key.ends_with("account_name");
     let mut leading: Vec<String> =
         options.iter().filter(|(key, _)| leads(key)).map(|(key, value)| format!(" {key}={value}")).collect();
+    // The environment has no fixed order.
     leading.sort();
     format!("{location}{}", leading.concat())
 }

@@ -36,6 +36,7 @@ impl SymbolFields {
     /// There is no field of a name, or no name at all.
     pub fn of<'n>(names: impl IntoIterator<Item = &'n str>) -> Result<Self, TableError> {
         let wrong = |what| TableError::Column { column: crate::SYMBOLS.to_owned(), what };
+        // There are 16 fields, so each has a bit.
         let mut bits = 0;
         for name in names {
             let at = FIELDS.iter().position(|field| *field == name);

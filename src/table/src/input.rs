@@ -42,10 +42,12 @@ fn wrong(column: &str, what: impl Into<String>) -> TableError {
 fn numbers(column: &str, array: &dyn Array) -> Result<Int64Array, TableError> {
     match array.data_type() {
         DataType::UInt64 => {
+            // Spark has no unsigned numbers, so an address of 64 bits is the same bits with a sign.
             let array = array.as_primitive::<UInt64Type>();
             Ok(array.unary(|value| value.cast_signed()))
         }
         DataType::Int64 => Ok(array.as_primitive::<Int64Type>().clone()),
+        // A column in which all values are null may have no type.
         kind if kind.is_integer() || *kind == DataType::Null => {
             Ok(arrow_cast::cast(array, &DataType::Int64)?.as_primitive::<Int64Type>().clone())
         }
@@ -195,6 +197,7 @@ impl Columns {
             return Ok(None);
         };
         let range = elements(kinds, row);
+        // The kinds are read by the index of their frame, so there must be as many.
         if range.len() != frames {
             let what = "kinds and frames are not of one length".to_owned();
             return Err(TableError::Row { row, what });
@@ -270,6 +273,7 @@ impl Stacks {
                         true => {
                             let address = addresses.value(index).cast_unsigned();
                             let place = match linked {
+                                // A row of `module_id` has one module.
                                 true => ReportedAddress::Image { module: 0, address },
                                 false => ReportedAddress::Memory(address),
                             };
@@ -318,6 +322,7 @@ impl Stacks {
         let mut last: Option<(usize, usize)> = None;
         for (row, linked) in rows.zip(&mut linked) {
             // Neighbours are mostly of one process.
+            // Only lists are found equal here, and their addresses are the process's: `linked` stays false.
             if let Some((_, which)) = last.filter(|&(before, _)| columns.are_equal(before, row)) {
                 self.which.push(which);
                 continue;
@@ -325,10 +330,12 @@ impl Stacks {
             key.clear();
             let of_key = |key: &mut Vec<u8>, id: Option<&str>, name: Option<&str>, base: Option<i64>| {
                 for text in [id, name] {
+                    // With the lengths two different lists of modules never have the same bytes.
                     let text = text.unwrap_or("");
                     key.extend_from_slice(&(text.len() as u64).to_le_bytes());
                     key.extend_from_slice(text.as_bytes());
                 }
+                // A base of 0 is not the same as none.
                 key.push(u8::from(base.is_some()));
                 key.extend_from_slice(&base.unwrap_or(0).to_le_bytes());
             };

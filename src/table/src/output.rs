@@ -32,6 +32,7 @@ impl Texts {
             return known;
         }
         let text: Arc<str> = text.into();
+        // The list and the map share one copy of the text.
         self.all.push(text.clone());
         let number = self.all.len() as Text - 1;
         self.by_text.insert(text, number);
@@ -45,6 +46,7 @@ impl Texts {
 
     /// `None` for an empty text.
     fn of_bytes(&mut self, bytes: &[u8]) -> Option<Text> {
+        // Names are bytes of any kind, and a column of text must be UTF-8.
         (!bytes.is_empty()).then(|| self.of(&String::from_utf8_lossy(bytes)))
     }
 }
@@ -61,6 +63,7 @@ struct Element {
 
 /// Offsets of lists, where 32 bits hold them.
 fn offsets(lengths: Vec<usize>, what: &'static str) -> Result<OffsetBuffer<i32>, TableError> {
+    // `from_lengths` panics if the sum has more than 31 bits.
     fits(lengths.iter().copied(), what)?;
     Ok(OffsetBuffer::from_lengths(lengths))
 }
@@ -100,6 +103,7 @@ pub(crate) struct Symbols {
 }
 
 fn known(number: u32) -> Option<i32> {
+    // A frame has 0 where its line or column is not known.
     (number != 0).then(|| i32::try_from(number).unwrap_or(i32::MAX))
 }
 
@@ -113,6 +117,7 @@ impl Symbols {
         names: &mut Names<'_>,
     ) {
         debug_assert_eq!(number as usize, self.made.len());
+        // Ids of names and paths count within one file.
         if file != self.file {
             self.file = file;
             self.names.clear();
@@ -144,6 +149,7 @@ impl Symbols {
                 inlined: !frame.is_outermost,
             });
         }
+        // A frame without a function still has an element, with its address and the reason.
         if answer.symbol.frames.is_empty() {
             let (function, linkage_name, file) = (None, None, None);
             self.elements.push(Element {
@@ -239,6 +245,7 @@ impl Part {
     /// Moves the texts of all parts into one table, so that the parts share their dictionaries.
     pub(crate) fn share_texts(parts: &mut [Self]) -> Dictionary {
         let Some((first, rest)) = parts.split_first_mut() else { return Dictionary::of(Texts::default()) };
+        // The texts of the first part keep their numbers, so only the other parts are renumbered.
         let mut texts = std::mem::take(&mut first.symbols.texts);
         for part in rest {
             let to = texts.take(&part.symbols.texts);
@@ -266,6 +273,7 @@ impl Part {
                     let address = asked.place.given().map(u64::cast_signed);
                     let made = &symbols.made[frame.answer as usize];
                     let message = match module {
+                        // The engine got no identity for this module, so its own message would not name the text that cannot be read.
                         Some((_, Some(fault))) if made.unknown.is_some() => Some(fault),
                         _ => made.message,
                     };
@@ -322,6 +330,7 @@ pub(crate) fn fit_together(
 ) -> Result<(), TableError> {
     fits(parts.iter().map(|part| part.frame.len()), "functions")?;
     fits(parts.iter().map(|part| part.candidates.len()), "candidates")?;
+    // Dictionaries and views have each text once, and `values` has checked their sum.
     if options.text != TextKind::Plain {
         return Ok(());
     }
@@ -495,13 +504,16 @@ fn views(keys: Vec<Option<Text>>, values: &StringArray) -> Result<ArrayRef, Tabl
         *numbers[key as usize].get_or_insert_with(|| {
             let text = values.value(key as usize);
             own.push(text);
+            // The offsets of `values` have 32 bits, so the sum of some of its texts fits.
             bytes += text.len() as u32;
             own.len() as Text - 1
         })
     };
     let keys: Vec<Option<Text>> = keys.into_iter().map(|key| key.map(&mut number)).collect();
+    // One block has all of the texts. The builder does not allow a block of 0 bytes.
     let mut texts = StringViewBuilder::with_capacity(own.len()).with_fixed_block_size(bytes.max(1));
     own.into_iter().for_each(|text| texts.append_value(text));
+    // `take` copies views of 16 bytes, and no text.
     Ok(arrow_select::take::take(&texts.finish(), &Int32Array::from(keys), None)?)
 }
 

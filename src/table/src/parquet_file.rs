@@ -52,6 +52,7 @@ pub fn symbolize_file(
         writer.write_rows(0..batch.num_rows(), |part| {
             let start = before + part.start;
             let answered = symbolize_batch(symbolizer, &batch.slice(part.start, part.len()), options);
+            // The error counts from the first row of the part.
             answered.map_err(|error| match error {
                 TableError::Row { row, what } => TableError::Row { row: start + row, what },
                 error => error,
@@ -85,6 +86,7 @@ impl<W: Write + Send> Writer<W> {
                 Ok(answered) => self.write(&answered)?,
                 Err(TableError::TooLarge { .. }) if part.len() > 1 => {
                     let middle = part.start + part.len() / 2;
+                    // The first half is pushed last, so it is written first: the rows keep their order.
                     parts.extend([middle..part.end, part.start..middle]);
                 }
                 Err(error) => return Err(error),
@@ -95,6 +97,7 @@ impl<W: Write + Send> Writer<W> {
 
     fn write(&mut self, rows: &RecordBatch) -> Result<(), TableError> {
         self.0.write(rows).map_err(TableError::Write)?;
+        // By default `ArrowWriter` ends a row group by its number of rows alone, and keeps it in memory until then.
         if self.0.in_progress_size() > ROW_GROUP {
             self.0.flush().map_err(TableError::Write)?;
         }

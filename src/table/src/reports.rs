@@ -113,6 +113,7 @@ impl Rows {
             number(each, 1, Some(value));
             each.append(true);
         }
+        // Null in reports that are not profiles (`schema/table.md`).
         self.values.append(!thread.values.is_empty());
 
         let modules = report.modules_of(thread);
@@ -155,6 +156,7 @@ impl Rows {
 }
 
 fn text(each: &mut StructBuilder, field: usize, value: Option<&str>) {
+    // `module_fields` and `value_fields` give the field this type, so the builder is there.
     if let Some(builder) = each.field_builder::<StringBuilder>(field) {
         builder.append_option(value);
     }
@@ -179,6 +181,7 @@ fn used<'m>(modules: &'m Modules, thread: &Thread) -> impl Iterator<Item = &'m M
     let mut indexes: Vec<_> = thread.frames.iter().filter_map(|frame| of(frame.place)).collect();
     indexes.sort_unstable();
     indexes.dedup();
+    // A frame of perf without a module has an index that no module has.
     indexes.into_iter().filter_map(|index| modules.get(index))
 }
 
@@ -240,6 +243,7 @@ impl<W: Write + Send> ReportFile<W> {
                 frames += thread.frames.len();
                 frames <= FRAMES
             });
+            // A stack that alone has more frames is answered by itself. A part without a stack would not end the loop.
             let end = start + fit.count().max(1);
             let answer = |part| symbolize_report(symbolizer, name, report, part, self.options);
             self.writer.write_rows(start..end, answer)?;

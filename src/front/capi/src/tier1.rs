@@ -28,6 +28,7 @@ pub(crate) fn damage(error: Error) -> Damage {
         What::Value => types::FOLDSYM_DAMAGE_VALUE,
         What::Depth => types::FOLDSYM_DAMAGE_DEPTH,
         What::Name => types::FOLDSYM_DAMAGE_NAME,
+        // A kind of a later reader has no number in this header.
         _ => types::FOLDSYM_DAMAGE_OTHER,
     };
     Damage { section: error.section.0, what, offset: error.offset }
@@ -141,6 +142,7 @@ pub(crate) fn lookup(
     out.reason = reason(answer.reason);
     out.candidate_count = answer.member_count();
     out.group = types::FOLDSYM_NONE;
+    // Without a resolved frame each member of the group is a candidate.
     let mut member = Some(query.candidate).filter(|&index| index < answer.member_count());
     if let Some(group) = answer.group {
         out.group = group.0;
@@ -161,6 +163,7 @@ pub(crate) fn lookup(
     if member != 0 {
         file.member_frames(&answer, member, frames)?;
     }
+    // Padding has one frame, with a file and a line and without a name.
     out.frame_count = if answer.padding { 1 } else { frames.len() };
     out.flags = if answer.padding { types::FOLDSYM_PADDING } else { 0 }
         | if frames.is_partial() { types::FOLDSYM_PARTIAL } else { 0 };
@@ -201,6 +204,7 @@ pub(crate) fn terminate(out: &mut [u8], whole: Option<usize>) -> usize {
     {
         *end = 0;
     }
+    // A damaged text is an empty one: what was written of it is not shown.
     whole.unwrap_or(types::FOLDSYM_BAD)
 }
 

@@ -74,6 +74,7 @@ pub(crate) fn symbolize(
     let mut builder = Builder::new(addresses.len(), file.records().bytes().len(), wanted.flags)?;
     for &address in addresses {
         let mut symbol = nothing(address);
+        // `foldsym_symbolize` has refused unknown kinds.
         let at = tier1::stack_addr(wanted.kind, address, wanted.load_bias).unwrap_or(StackAddr::Foreign);
         builder.answer(&Spot { file, number: 0, load_bias: wanted.load_bias, at }, None, &mut symbol)?;
     }
@@ -95,6 +96,7 @@ pub(crate) fn symbolize_stack(
     let bytes = bytes.fold(0, |sum: usize, file| sum.saturating_add(file.records().bytes().len()));
     let mut builder = Builder::new(entries.len(), bytes, flags)?;
     let mut placed: Vec<Placed<'_>> = Vec::new();
+    // The count is C's. Without this a failed allocation would end C's process.
     placed.try_reserve_exact(entries.len())?;
     placed.extend(entries.iter().map(|entry| Placed { module: find(modules, entry), known: None }));
     resolve(&mut placed, entries, vptr)?;
@@ -148,19 +150,23 @@ fn resolve(placed: &mut [Placed<'_>], entries: &[StackEntry], vptr: u64) -> Resu
         let (_, module) = placed.module?;
         let file = module.file?;
         let address = tier1::stack_addr(entry.kind, entry.address, module.load_bias)?;
+        // Several modules may share an opened file: its place in memory identifies it.
         Some(Frame { file, number: core::ptr::from_ref(file).addr(), load: module.load_bias, address })
     }));
     let mut known: Vec<Known> = Vec::new();
     known.try_reserve_exact(placed.len())?;
     known.resize(placed.len(), (Resolved::NONE, 0));
     foldsym_resolve::stack(&frames, &mut Ranker::default(), &mut known);
+    // A single frame has no caller, so the lookup's own certainty is its answer.
     if placed.len() > 1 {
         placed.iter_mut().zip(&known).for_each(|(placed, known)| placed.known = Some(*known));
     }
     if let (true, Some(Some(innermost)), Some(placed)) = (vptr != 0, frames.first(), placed.first_mut()) {
+        // The caller's address is read in the innermost frame's file: a caller in another module is left out.
         let caller = frames.get(1).copied().flatten();
         let caller =
             caller.filter(|caller| (caller.number, caller.load) == (innermost.number, innermost.load));
+        // Damage at the object leaves what the callers showed.
         placed.known = by_object(innermost, caller, placed.known, vptr).or(placed.known);
     }
     Ok(())
@@ -273,6 +279,7 @@ impl Builder {
                 self.push(*symbol, own, candidates..self.candidates.len());
             }
             Err(Stop::Damaged) => {
+                // An answer is whole or empty. Texts stay, since later answers may use them.
                 self.frames.truncate(frames);
                 self.candidates.truncate(candidates);
                 self.aliases.truncate(aliases);
@@ -318,6 +325,7 @@ impl Builder {
         if resolved.is_some()
             && let Some(first) = member(0)
         {
+            // The lookup left the frames of the first member; the first candidate may be another.
             function = file.member_frames(&found, first, &mut self.scratch)?.function;
         }
         symbol.flags = if found.padding { types::FOLDSYM_PADDING } else { 0 }
@@ -334,6 +342,7 @@ impl Builder {
                 let frames = self.frames(spot)?;
                 let named = Some(member.function).filter(|_| !found.padding);
                 let (aliases, alias_count) = self.aliases(spot, named)?;
+                // A group may have any number of members, at any number of addresses.
                 if self.candidates.len() >= self.most {
                     return Err(Stop::Memory);
                 }
@@ -388,6 +397,7 @@ impl Builder {
 
     /// Makes pointers of ranges.
     fn finish(mut self) -> Table {
+        // Pointers are made last: a vector that grows moves its values.
         let texts = self.texts.point(&mut self.frames, &mut self.aliases);
         let aliases = |start: *const *const c_char, count: usize| {
             let start = start.addr();

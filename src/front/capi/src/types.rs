@@ -18,6 +18,7 @@ macro_rules! constants {
     ($($(#[$doc:meta])* $name:ident: $type:ty = $value:expr;)*) => {
         $($(#[$doc])* pub const $name: $type = $value;)*
         /// Every constant of the header.
+        // `i128` holds the values of all their types, so that there is one table.
         pub const CONSTANTS: &[(&str, i128)] = &[$((stringify!($name), $name as i128)),*];
     };
 }
@@ -177,6 +178,7 @@ macro_rules! structs {
             size_of::<$name>(),
             align_of::<$name>(),
             &[$((stringify!($field), offset_of!($name, $field), {
+                // Of the type of the field: `size_of_val` would need a value.
                 const fn size<T>(_: fn(&$name) -> &T) -> usize { size_of::<T>() }
                 size(|s| &s.$field)
             })),*],
@@ -199,6 +201,7 @@ structs! {
         /// Set once it is open.
         tag: u64,
         /// The reader's.
+        // The reader's values are aligned as a `u64` (`hold!` in `boundary`).
         opaque: [u64; 191],
     }
     /// Scratch of a lookup, the caller's: the frames that it found.
@@ -496,6 +499,7 @@ pub(crate) trait Input: Copy + Sized {
 }
 
 impl Input for Stack {
+    // Reserved fields are of the first version: a later version uses them without a new size.
     const FIRST: usize = offset_of!(Stack, reserved) + size_of::<[u64; 3]>();
 
     fn is_clear(&self) -> bool {
@@ -548,6 +552,7 @@ impl Output for Info {
 }
 
 impl Output for Answer {
+    // Callers of the first version have no `reason`.
     const FIRST: usize = offset_of!(Answer, function_start) + size_of::<u64>();
 }
 

@@ -43,6 +43,7 @@ impl Callback {
     /// Changes the state, and calls with it where `change` says so. One thread at a time, so that what is told only grows.
     fn tell(&self, change: impl FnOnce(&mut State) -> bool) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        // After its first exception the callable is not called again: `convert` raises that one.
         if !change(&mut state) || state.raised.is_some() {
             return;
         }
@@ -72,6 +73,7 @@ impl Watch<'_> {
 
 impl Progress for Watch<'_> {
     fn step(&self, name: &'static str, total: u64) {
+        // `advance` leaves out less than a hundredth of a step: the rest of the step before is given here.
         self.tell(|state| state.done > state.told);
         self.tell(|state| {
             (state.step, state.total, state.done, state.told) = (name, total, 0, 0);
@@ -82,11 +84,13 @@ impl Progress for Watch<'_> {
     fn advance(&self, units: u64) {
         self.tell(|state| {
             state.done = state.done.saturating_add(units);
+            // `told` is an earlier value of `done`, or both are 0, so this does not underflow.
             state.done - state.told > state.total / TIMES_A_STEP
         });
     }
 
     fn is_cancelled(&self) -> bool {
+        // The flag guards no other data, so no ordering is needed.
         self.interrupted.load(Ordering::Relaxed) || self.callback.is_some_and(Callback::has_raised)
     }
 }
@@ -116,6 +120,7 @@ fn write(source: &Source, output: &Path, options: &Options, watch: &Watch<'_>) -
     let unwritable = |error: io::Error| format!("{}: cannot write: {error}", output.display());
     // Before the work, which may take long.
     replaceable(output, MAGIC, "symbol file").map_err(unwritable)?;
+    // `write_whole` passes on only an `io::Error`, so the report and the converter's error leave the closure here.
     let mut report = None;
     let written = write_whole(output, |file| {
         let mut out = Output { file, watch };
@@ -133,6 +138,7 @@ fn write(source: &Source, output: &Path, options: &Options, watch: &Watch<'_>) -
         if is_whole { Ok(()) } else { Err(io::Error::other("not converted")) }
     });
     match (report, written) {
+        // The converter's error comes first: then `written` only has the closure's "not converted".
         (Some(Err(error)), _) => Err(error),
         (_, Err(error)) => Err(unwritable(error)),
         (Some(Ok(report)), Ok(())) => Ok(report),
@@ -154,15 +160,18 @@ fn with_signals<R: Send>(
             let _done = done;
             work()
         };
+        // As much stack as the command has: the default of a Rust thread is 2 MiB.
         let worker =
             std::thread::Builder::new().stack_size(8 << 20).spawn_scoped(scope, work).map_err(failed)?;
         let mut raised = None;
         // A receiver may wait in one thread alone, which this is.
         let ended = Mutex::new(ended);
         let wait = || ended.lock().unwrap_or_else(PoisonError::into_inner).recv_timeout(SIGNALS);
+        // Detached: the worker needs the interpreter to call `progress`.
         while matches!(py.detach(wait), Err(mpsc::RecvTimeoutError::Timeout)) {
             if let Err(error) = py.check_signals() {
                 interrupted.store(true, Ordering::Relaxed);
+                // A second Ctrl-C, while the work ends, changes nothing.
                 raised = raised.or(Some(error));
             }
         }
@@ -170,6 +179,7 @@ fn with_signals<R: Send>(
         match (raised, result) {
             (Some(error), _) => Err(error),
             (None, Ok(result)) => Ok(result),
+            // pyo3 makes a `PanicException` of it, as of a panic in this thread.
             (None, Err(panic)) => std::panic::resume_unwind(panic),
         }
     })
@@ -251,6 +261,7 @@ pub(crate) fn convert<'py>(
         options.demangle = Some(foldsym_demangle::demangle);
         options.readable_names = demangled;
     });
+    // `convert_bytes` opens no other file: these options would have no effect.
     let names_files = options.dwp.is_some()
         || options.debug_file.is_some()
         || !(options.dwo_dirs.is_empty() && options.debug_dirs.is_empty() && options.map_prefix.is_empty());
@@ -262,6 +273,7 @@ pub(crate) fn convert<'py>(
     let watch = Watch { callback: callback.as_ref(), interrupted: &interrupted };
     let work = || write(&source, &output, &options, &watch);
     let report = with_signals(py, work, &interrupted)?;
+    // The callable's exception comes before the error of the conversion that it ended.
     let state = callback.map(|callback| callback.state.into_inner().unwrap_or_else(PoisonError::into_inner));
     if let Some(raised) = state.and_then(|state| state.raised) {
         return Err(raised);

@@ -24,6 +24,7 @@ fn open(source: Source) -> Result<Arc<SymbolMap>, String> {
             let mut file = bytes;
             if !file.starts_with(&foldsym_format::header::MAGIC) {
                 let mut out = Vec::new();
+                // With columns, as the engine converts a program that is given by its path.
                 let options = Options::default().with(|options| options.columns = true);
                 foldsym_convert::convert_bytes(name, &file, &mut out, &options, &NoProgress)
                     .map_err(|error| error.to_string())?;
@@ -59,6 +60,7 @@ impl SymbolFile {
     ) -> PyResult<Bound<'py, PyAny>> {
         let json = py.detach(|| {
             let name = self.map.path().to_string_lossy();
+            // The file is the only module, so every address belongs to it.
             let module = Module::new(&name).mapped(Mapping::Everywhere { bias }).with_file(self.map.clone());
             let stack = Stack::new(&Modules::new(vec![module]), frames);
             let mut json = Vec::new();
@@ -112,6 +114,7 @@ impl SymbolFile {
                     .map_err(|expected| PyValueError::new_err(format!("kind {word:?}: {expected}")))?,
             };
             let place = address.map(ReportedAddress::Memory);
+            // An unknown frame ends the chain of callers, whatever kind was given for it.
             Ok(place.map_or(StackFrame::UNKNOWN, |place| StackFrame { place, kind }))
         };
         let frames = addresses.into_iter().enumerate().map(frame).collect::<PyResult<Vec<_>>>()?;
@@ -126,6 +129,7 @@ impl SymbolFile {
         let found = py.detach(|| {
             let file = self.map.file();
             let mut query = foldsym_demangle::Query::new(name);
+            // Sorted, and each name once: several functions may have one name.
             let mut found = std::collections::BTreeSet::new();
             for id in (0..file.records().function_count()).map(foldsym_lookup::FunctionId) {
                 let function = file.records().function(id)?;

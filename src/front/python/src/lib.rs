@@ -30,6 +30,7 @@ fn failed(error: impl std::fmt::Display) -> PyErr {
 
 /// JSON to Python's own values.
 fn loads<'py>(py: Python<'py>, json: &[u8]) -> PyResult<Bound<'py, PyAny>> {
+    // The engine writes the JSON of the command, so the keys in Python cannot differ from its keys.
     py.import("json")?.call_method1("loads", (PyBytes::new(py, json),))
 }
 
@@ -40,6 +41,7 @@ enum Source {
 }
 
 fn source(given: &Bound<'_, PyAny>) -> PyResult<Source> {
+    // Only `bytes` are contents: a `str` and an object of `pathlib` are paths.
     match given.cast::<PyBytes>() {
         Ok(bytes) => Ok(Source::Bytes(bytes.as_bytes().to_vec())),
         Err(_) => Ok(Source::Path(given.extract()?)),

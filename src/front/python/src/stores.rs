@@ -75,6 +75,7 @@ impl Store {
 impl Store {
     fn converted(&self, program: &Path, threads: usize) -> Result<String, Trouble> {
         let options = Options::default().with(|options| options.threads = threads);
+        // A program that the store has is only identified, not converted.
         let identity = foldsym_convert::identify(program, &options)?;
         let found = id_of_program(&identity.build_id, &identity.text)
             .map_err(|error| Trouble::Other(format!("{}: {error}", program.display())))?;
@@ -180,11 +181,13 @@ impl Symbolizer {
         let request = PyDict::new(py);
         request.set_item("frames", frames)?;
         request.set_item("modules", modules)?;
+        // Through JSON, so that Python takes all forms that a line of the command takes.
         let json: String = py.import("json")?.call_method1("dumps", (request,))?.extract()?;
         let answer = py.detach(|| {
             let given = GivenStack::parse(json.as_bytes()).map_err(|error| error.to_string())?;
             let request = Requests::default().parse(&given, None).map_err(|error| error.to_string())?;
             let mut out = Vec::new();
+            // A worker belongs to one thread. The engine, which all threads share, keeps the files open.
             self.engine.worker().write_json(&Stack::new(&request.modules, request.frames), &mut out);
             Ok::<_, String>(out)
         });

@@ -53,16 +53,19 @@ impl Writing<'_> {
             return Ok(false);
         };
         let Ok(first) = GivenStack::parse(first) else {
+            // An object over many lines has only its beginning on the first.
             return match GivenStack::parse(body) {
                 Ok(given) if given.has_frames() => self.line(&given, worker).map(|()| true),
                 _ => Ok(false),
             };
         };
+        // Of other JSON the reader of reports finds out the format.
         if !first.has_frames() {
             return Ok(false);
         }
         self.line(&first, worker)?;
         for line in lines {
+            // A bad line has an error in its place, so that answers stay in step with lines.
             match GivenStack::parse(line) {
                 Ok(given) => self.line(&given, worker)?,
                 Err(error) => {
@@ -86,6 +89,7 @@ impl Writing<'_> {
             }
             Err(error) => json::error(&mut self.out, None, &error.to_string()),
         }
+        // Also after an error: the client finds the line by its `id`.
         for (key, value) in given.echo() {
             self.out.push(b',');
             json::string(&mut self.out, key.as_bytes());
@@ -107,6 +111,7 @@ impl Writing<'_> {
         let mut index = 0;
         let modules = query.modules;
         worker.answer_json(query, |answer, names| {
+            // Before each frame, so an answer exceeds its limit by one frame at most.
             if !self.goes_on(self.out.len()) {
                 return Err(Ended);
             }
@@ -129,6 +134,7 @@ impl Writing<'_> {
     fn report(&mut self, body: &[u8], reader: &Reader<'_>, worker: &mut Worker<'_>) -> Result<(), Refusal> {
         let report = match reader.read_while(body, &Options::default(), self.is_wanted) {
             Ok(report) => report,
+            // The client is gone: nobody reads this.
             Err(ReportError::Stopped) => return Err(self.refusal()),
             Err(error) => return Err(Refusal::bad(error.to_string())),
         };

@@ -29,6 +29,7 @@ struct Part {
 impl Part {
     fn grow(&mut self, bytes: usize, limit: usize) -> bool {
         self.bytes += bytes;
+        // Added before it is compared: two requests cannot both take the last bytes. A refusal gives them back by `drop`.
         self.budget.held.fetch_add(bytes, Ordering::Relaxed) + bytes <= limit
     }
 }
@@ -64,6 +65,7 @@ impl Budget {
         let mut body = body;
         while let Some(frame) = body.frame().await {
             let frame = frame.map_err(|error| Refusal::bad(format!("the request broke off: {error}")))?;
+            // Trailers are no bytes of the body.
             let Ok(data) = frame.into_data() else { continue };
             if bytes.len() + data.len() > one {
                 return Err(Refusal::too_large(format!("a request has at most {one} bytes")));
@@ -96,6 +98,7 @@ pub(crate) fn find(stores: &[Store], id: &BuildId) -> Result<Option<SymbolMap>, 
         match store.get_module(&id) {
             Ok(Some(map)) => return Ok(Some(map)),
             Ok(None) => {}
+            // Another store may have the file although this one failed.
             Err(error) => _ = failed.get_or_insert(error),
         }
     }
@@ -105,6 +108,7 @@ pub(crate) fn find(stores: &[Store], id: &BuildId) -> Result<Option<SymbolMap>, 
 /// Distinguishes a file from others of its build id: by its version, its length, and its checksum, which covers the checksums of its
 /// sections.
 pub(crate) fn tag(map: &SymbolMap, id: &BuildId) -> String {
+    // An entity tag has quotes (RFC 9110 8.8.3).
     format!("\"{id}-v{VERSION}-{:x}-{:08x}\"", map.bytes().len(), map.checksum())
 }
 

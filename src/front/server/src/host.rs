@@ -27,6 +27,7 @@ impl Hosts {
     pub(crate) fn allow(&self, host: Option<&[u8]>) -> bool {
         let Some(host) = host.filter(|_| !self.all) else { return true };
         let Ok(host) = std::str::from_utf8(host) else { return false };
+        // Of `[::1]` the last colon is in the address: what follows is not a number.
         let name = match host.rsplit_once(':') {
             Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
             _ => host,
@@ -35,6 +36,7 @@ impl Hosts {
         if six.is_some_and(|six| six.parse::<Ipv6Addr>().is_ok()) || name.parse::<Ipv4Addr>().is_ok() {
             return true;
         }
+        // A name with a dot at its end is the same name, fully qualified.
         let name = name.strip_suffix('.').unwrap_or(name);
         name.eq_ignore_ascii_case("localhost")
             || self.names.iter().any(|known| known.eq_ignore_ascii_case(name))

@@ -27,6 +27,7 @@ pub(crate) async fn run(
     let router = routes::router(Arc::new(shared), origins)?;
     let listener = TcpListener::bind(listen).await.map_err(|error| ServeError::Listen(listen, error))?;
     let mut stop = Stop::new()?;
+    // `notify_one` leaves a permit, so a stop that comes before the loop waits is not lost.
     let asked = Arc::new(Notify::new());
     ready(Bound { address: listener.local_addr()?, stop: asked.clone() });
     let connections = Arc::new(Semaphore::new(limits.connections));
@@ -46,6 +47,7 @@ pub(crate) async fn run(
             Ok((stream, _)) => stream,
             Err(error) => {
                 event(&format!("cannot accept: {error}"));
+                // A process without free file descriptors would fail again at once.
                 tokio::time::sleep(Duration::from_millis(100)).await;
                 continue;
             }
@@ -55,6 +57,7 @@ pub(crate) async fn run(
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(limits.head)
+            // Bounds the head of a request.
             .max_buf_size(64 << 10)
             .serve_connection(
                 TokioIo::new(Stream::new(stream, limits.unread)),
@@ -67,6 +70,7 @@ pub(crate) async fn run(
             drop(place);
         });
     }
+    // From here on clients are refused, in place of waiting in the system's queue.
     drop(listener);
     event("stopping");
     if tokio::time::timeout(limits.stop, graceful.shutdown()).await.is_err() {

@@ -19,6 +19,7 @@ pub(crate) fn stores(stores: &[Store], is_wanted: &dyn Fn() -> bool) -> Result<V
         let listed = store.list().map_err(failed)?;
         total += listed.len();
         for file in listed.iter().take(MAX_FILES - files.len()) {
+            // The report of each file is read from the disk.
             if !is_wanted() {
                 return Err(Refusal::busy());
             }

@@ -8,7 +8,7 @@ use foldsym_symbolize::json;
 /// The log line of a request.
 pub(crate) struct Line<'l> {
     pub(crate) method: &'l str,
-    /// The route; if there is none, the path as received.
+    /// The path as received, without its query.
     pub(crate) path: &'l str,
     pub(crate) status: u16,
     pub(crate) time: Duration,
@@ -66,6 +66,7 @@ pub(crate) fn event(message: &str) {
     let mut out = b"{\"event\":".to_vec();
     json::string(&mut out, message.as_bytes());
     out.extend_from_slice(b"}\n");
+    // As in `Line::write`: nothing can be reported without standard error.
     let _ = std::io::stderr().lock().write_all(&out);
 }
 

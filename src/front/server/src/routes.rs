@@ -72,10 +72,12 @@ pub(crate) fn router(shared: Arc<Shared>, origins: &[String]) -> Result<Router, 
     if shared.metrics.is_some() {
         router = router.route("/metrics", get(metrics));
     }
+    // A layer applies to the routes that are there: routes for pages get theirs below.
     let router = router.fallback(nothing).method_not_allowed_fallback(no_method).layer(limited.clone());
     // A page reads why it was refused only if that answer names it too.
     let for_pages = |endpoint: MethodRouter<Arc<Shared>>| {
         let endpoint = endpoint.options(no_method).fallback(no_method);
+        // The layer that is added last is outermost, so CORS applies to refusals too.
         endpoint.layer::<_, Infallible>(limited.clone()).layer(cors.clone())
     };
     let router = router
@@ -107,14 +109,17 @@ async fn noted(State(shared): App, request: Request, next: Next) -> Response {
 async fn limited(State(shared): App, request: Request, next: Next) -> Response {
     let is_health =
         request.extensions().get::<MatchedPath>().is_some_and(|route| route.as_str() == "/health");
+    // Counted before it is compared: two requests cannot both take the last place.
     let running = Running::new(&shared);
     let host = request.headers().get(header::HOST).map(HeaderValue::as_bytes);
     let response = if !shared.hosts.allow(host) {
         let what = "the Host header is not a name of this server (--allow-host)";
         Refusal::new(StatusCode::MISDIRECTED_REQUEST, what).into_response()
+    // A server that is busy is healthy.
     } else if running.before >= shared.limits.requests && !is_health {
         Refusal::busy().into_response()
     } else {
+        // A future that is dropped closes its channel, by which the thread that answers sees that it can stop.
         match tokio::time::timeout(shared.limits.time, next.run(request)).await {
             Ok(response) => response,
             Err(_) => {
@@ -178,6 +183,7 @@ impl HttpBody for Sending {
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
         let frame = Pin::new(&mut self.body).poll_frame(context);
         let running = &self.running;
+        // The connection may hold bytes after it has dropped the body.
         let held = |bytes| Bytes::from_owner(SentBytes { bytes, _running: running.clone() });
         frame.map(|frame| frame.map(|frame| frame.map(|frame| frame.map_data(held))))
     }
@@ -218,6 +224,7 @@ async fn metrics(State(shared): App) -> Response {
 async fn symbolicate_v5(State(shared): App, body: Body) -> Result<Response, Refusal> {
     answer(&shared, body, |body, _, worker, writing| {
         let jobs = Jobs::parse(body).map_err(|error| Refusal::bad(error.to_string()))?;
+        // Taken out, since `goes_on` borrows `writing` while the answer grows.
         let mut out = std::mem::take(&mut writing.out);
         match jobs.answer(worker, &mut out, |bytes| writing.goes_on(bytes)) {
             Ok(answered) => {
@@ -283,6 +290,7 @@ async fn fsym(State(shared): App, Path(id): Path<String>, headers: HeaderMap) ->
         (header::CACHE_CONTROL, "public, max-age=86400".to_owned()),
         (header::ETAG, etag.clone()),
     ];
+    // After the file was found: only then its tag is known.
     if headers.get(header::IF_NONE_MATCH).is_some_and(|known| known == etag.as_str()) {
         return Ok((StatusCode::NOT_MODIFIED, fixed).into_response());
     }
@@ -296,6 +304,7 @@ async fn fsym(State(shared): App, Path(id): Path<String>, headers: HeaderMap) ->
 /// Finds the file of a build id, which may take a while.
 async fn find(shared: &Arc<Shared>, id: &BuildId) -> Result<SymbolMap, Refusal> {
     let (shared, wanted) = (shared.clone(), id.clone());
+    // A remote store waits for the network: that must not take a thread that answers.
     let found = tokio::task::spawn_blocking(move || files::find(&shared.stores, &wanted)).await;
     let failed = |what: String| Refusal::new(StatusCode::BAD_GATEWAY, what);
     let found =

@@ -181,7 +181,9 @@ fn parse<'c, H: FileHeader<Endian = Endianness>>(bytes: &'c [u8]) -> Result<Core
                 let offset: u64 = header.p_offset(endian).into();
                 let (size, held): (u64, u64) =
                     (header.p_memsz(endian).into(), header.p_filesz(endian).into());
+                // An offset past the end leaves no bytes. The range stays, since its rights are known.
                 let at = usize::try_from(offset).unwrap_or(usize::MAX).min(bytes.len());
+                // `p_filesz` may not be larger than `p_memsz` (ELF gABI). In a core that breaks the rule, bytes past the range do not count.
                 let held = usize::try_from(held.min(size)).unwrap_or(usize::MAX);
                 let there = bytes[at..].len().min(held);
                 cut += usize::from(there < held);
@@ -219,6 +221,7 @@ fn parse<'c, H: FileHeader<Endian = Endianness>>(bytes: &'c [u8]) -> Result<Core
     if cut > 0 {
         core.warnings.push(format!("the file is cut off: {cut} ranges of memory are missing or shorter"));
     }
+    // `PT_LOAD` entries ascend by `p_vaddr` (ELF gABI), but those of a hostile core need not. `segment` searches by bisection.
     core.segments.sort_by_key(|segment| segment.start);
     Ok(core)
 }
@@ -227,6 +230,7 @@ impl<'c> Core<'c> {
     fn note(&mut self, name: &[u8], kind: u32, desc: &'c [u8]) {
         match (name, kind) {
             (b"CORE", NT_PRSTATUS) if self.threads.len() < MAX_THREADS => self.threads.push(desc),
+            // gdb writes this note for each thread. The first one is of the thread that received the signal.
             (b"CORE", NT_SIGINFO) if self.siginfo.is_none() => self.siginfo = Some(desc),
             (b"CORE", NT_PRPSINFO) if self.process.is_none() => self.process = Some(desc),
             (b"CORE", NT_AUXV) if self.auxiliary.is_none() => self.auxiliary = Some(desc),
@@ -245,12 +249,15 @@ impl<'c> Core<'c> {
 
     fn read_files(&mut self, desc: &'c [u8]) -> Option<()> {
         let size = if self.is_64 { 8 } else { 4 };
+        // Linux, `fill_files_note`: the count, the size of a page, three words for each file, then the paths. Each path ends with a zero
+        // byte.
         let count = usize::try_from(self.word(desc, 0)?).ok()?.min(MAX_FILES);
         let page = self.word(desc, size)?;
         let mut names = desc.get(count.checked_mul(3 * size)?.checked_add(2 * size)?..)?;
         for index in 0..count {
             let at = (2 + 3 * index) * size;
             let (start, end) = (self.word(desc, at)?, self.word(desc, at + size)?);
+            // Offsets are in pages. A hostile product may wrap; it is only compared with 0.
             let offset = self.word(desc, at + 2 * size)?.wrapping_mul(page);
             let len = names.iter().position(|byte| *byte == 0)?;
             self.files.push(FilePart { start, end, offset, path: &names[..len] });
@@ -282,6 +289,7 @@ impl<'c> Core<'c> {
         // SIGILL, SIGBUS, SIGFPE and SIGSEGV have an address; if the code is not positive, a process sent the signal.
         let code = number(info.get(8..12)?, self.endian)? as u32 as i32;
         let has_address = matches!(signal, 4 | 7 | 8 | 11) && code > 0;
+        // `si_addr` follows three numbers of 4 bytes and is aligned to 8.
         has_address.then(|| self.word(info, 16)).flatten()
     }
 }
@@ -290,6 +298,7 @@ impl<'c> Core<'c> {
 fn modules(core: &Core<'_>, options: &Options) -> Vec<Module> {
     let mut found: Vec<(u64, u64, bool, &[u8])> = Vec::new();
     let mut last: HashMap<&[u8], usize> = HashMap::new();
+    // An empty range maps nothing. Without these, `end - start` of a module does not wrap.
     for part in core.files.iter().filter(|part| part.start < part.end) {
         // The kernel lists each range of memory with its access rights. gdb leaves out the ranges that it did not write, which mostly are
         // code of files.
@@ -362,6 +371,7 @@ const AT_PHDR: u64 = 3;
 /// address.
 fn modules_in_memory(core: &Core<'_>) -> Vec<Module> {
     let program = program_headers(core);
+    // With sums each image takes two searches. Looking at all of its segments would take quadratic time in a hostile core.
     // For each segment, the number of executable segments before it.
     let executable: Vec<usize> = std::iter::once(0)
         .chain(core.segments.iter().scan(0, |sum, segment| {
@@ -383,6 +393,7 @@ fn modules_in_memory(core: &Core<'_>) -> Vec<Module> {
     let module = |(index, &(start, end)): (usize, &(u64, u64))| {
         // Files do not overlap in memory, even if their headers claim more.
         let end = images.get(index + 1).map_or(end, |next| end.min(next.0));
+        // Linkers put the program headers directly after the ELF header, so `AT_PHDR` is in the first page of the program.
         let is_program = program
             .and_then(|headers| headers.checked_sub(start))
             .is_some_and(|offset| offset < FIRST_PAGE as u64);
@@ -422,6 +433,7 @@ fn program_headers(core: &Core<'_>) -> Option<u64> {
     let step = if core.is_64 { 16 } else { 8 };
     let of = |at| Some((core.word(entries, at)?, core.word(entries, at + step / 2)?));
     let entries = (0..entries.len() / step).map_while(|index| of(index * step));
+    // `AT_NULL` (0) ends the vector.
     entries.take_while(|(kind, _)| *kind != 0).find(|(kind, _)| *kind == AT_PHDR).map(|(_, value)| value)
 }
 

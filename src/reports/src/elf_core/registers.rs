@@ -24,6 +24,7 @@ pub(super) fn read(status: &[u8], cpu: Cpu, endian: Endianness) -> Option<(u64, 
         number(status.get(at..at + 8)?, endian)
     };
     let raw = match cpu {
+        // The order of `struct user_regs_struct`. 15 is `orig_rax`, 17 is `cs` and 18 is `eflags`, which unwinding does not need.
         Cpu::X86_64 => MinidumpRawContext::Amd64(CONTEXT_AMD64 {
             context_flags: ContextFlagsCpu::CONTEXT_AMD64.bits(),
             r15: register(0)?,
@@ -46,6 +47,7 @@ pub(super) fn read(status: &[u8], cpu: Cpu, endian: Endianness) -> Option<(u64, 
             ..CONTEXT_AMD64::default()
         }),
         Cpu::Arm64 => {
+            // The order of `struct user_pt_regs`: x0 to x30, `sp`, `pc`.
             let mut iregs = [0; 31];
             for (index, value) in iregs.iter_mut().enumerate() {
                 *value = register(index)?;
@@ -68,6 +70,7 @@ pub(super) fn read(status: &[u8], cpu: Cpu, endian: Endianness) -> Option<(u64, 
 /// The name of a signal of Linux.
 pub(super) fn signal_name(signal: u32) -> String {
     let name = match signal {
+        // These numbers are the same on x86-64 and AArch64, the only processors whose cores are read.
         3 => "SIGQUIT",
         4 => "SIGILL",
         5 => "SIGTRAP",

@@ -114,6 +114,7 @@ impl Profile {
         let mut justified = given;
         let bytes = if bytes.starts_with(&GZIP) {
             let most = given.saturating_mul(MAX_RATIO).saturating_add(FREE_BYTES).min(MAX_BYTES);
+            // One byte above the limit shows that there is more, so the rest need not be decompressed.
             let read = flate2::read::MultiGzDecoder::new(bytes).take(most + 1).read_to_end(&mut unpacked);
             read.map_err(|error| {
                 damaged(format!("gzip: damaged after {} decompressed bytes: {error}", unpacked.len()))
@@ -129,7 +130,9 @@ impl Profile {
         if bytes.len() as u64 > MAX_BYTES {
             return Err(damaged(format!("{} bytes, more than {MAX_BYTES}", bytes.len())));
         }
+        // Profiles have no groups, and decoders may recurse into them. So a group is refused before anything is decoded.
         let known = Fields(bytes).all(|field| matches!(field, Some((_, Field::Varint | Field::Bytes(_)))));
+        // prost allocates while it decodes, so the memory is counted first.
         let Some(memory) = wire::memory(bytes).filter(|_| known) else {
             return Err(damaged("a field that is cut off, or of a kind that profiles do not have"));
         };
@@ -200,6 +203,7 @@ impl Profile {
     pub fn modules_without_id(&self) -> usize {
         let modules = (0..self.modules.len()).filter_map(|index| self.modules.get(index));
         modules
+            // `[vdso]` and `[kernel.kallsyms]` are not paths.
             .filter(|module| module.id.is_none() && !matches!(module.name.get(..1), None | Some("[")))
             .count()
     }
@@ -273,6 +277,7 @@ impl Profile {
             thread.echo.push(("Values".to_owned(), Value::from(values).to_string()));
             if !sample.label.is_empty() {
                 let label = |label: &profile::Label| {
+                    // String 0 is empty (`profile.proto`): then the label has a number.
                     let value = if label.str == 0 { json!(label.num) } else { json!(self.text(label.str)) };
                     (self.text(label.key).to_owned(), value)
                 };
@@ -295,6 +300,7 @@ fn overlap(mappings: &[profile::Mapping]) -> bool {
     let mut ranges: Vec<_> = mappings.iter().map(|one| (one.memory_start, one.memory_limit)).collect();
     ranges.retain(|(start, limit)| start < limit);
     ranges.sort_unstable();
+    // Ranges are sorted by their start: if any two overlap, two neighbours do.
     ranges.windows(2).any(|pair| pair[0].1 > pair[1].0)
 }
 

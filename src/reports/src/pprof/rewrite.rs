@@ -166,10 +166,13 @@ impl Profile {
                     return Ok(());
                 }
                 let lines = growing.lines(answer, names);
+                // The location keeps the lines that it had.
                 if names.take_damage().is_some() {
                     return Ok(());
                 }
                 done.named += 1;
+                // `profile.proto`: in a folded location several symbols have the address, and the lines are those of one. An exact answer
+                // is the one that ran.
                 let folded = answer.candidate_count.is_some() && answer.certainty != Some(Certainty::Exact);
                 let key = lines.iter().map(|line| (line.function_id, line.line, line.column)).collect();
                 *id = *known.entry((*id, folded, key)).or_insert_with(|| {

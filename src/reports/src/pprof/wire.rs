@@ -26,6 +26,7 @@ impl<'b> Iterator for Fields<'b> {
         let mut read = || -> Option<(u64, Field<'b>)> {
             let (tag, rest) = varint(self.0)?;
             self.0 = rest;
+            // Wire type 0 is a number, 2 has a length. Numbers of fixed size (1, 5) and groups (3, 4) are in no profile.
             match tag & 7 {
                 0 => {
                     self.0 = varint(rest)?.1;
@@ -57,6 +58,7 @@ impl<'b> Iterator for Fields<'b> {
 
 fn varint(bytes: &[u8]) -> Option<(u64, &[u8])> {
     let mut value = 0u64;
+    // 64 bits take at most 10 bytes of 7 bits, so the shift is at most 63.
     for (at, byte) in bytes.iter().enumerate().take(10) {
         value |= u64::from(byte & 0x7f) << (7 * at).min(63);
         if byte & 0x80 == 0 {

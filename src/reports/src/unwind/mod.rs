@@ -218,6 +218,7 @@ impl<'w> Walker<'w> {
     ) -> Self {
         let list = process.modules.iter().filter_map(|module| match module.mapping {
             Mapping::LoadAddress { address, size } => {
+                // A module of a minidump has 32 bits for its size. `minidump-unwind` finds no module for code above the first 4 GiB of one.
                 let size = u32::try_from(size.unwrap_or(0)).unwrap_or(u32::MAX);
                 Some(MinidumpModule::new(address, size, ""))
             }
@@ -256,6 +257,7 @@ impl<'w> Walker<'w> {
     fn part(&self, start: &Start, memory: Option<Range<'w>>, walked: &mut Walked) -> Option<Start> {
         let left = self.left.load(Ordering::Relaxed);
         let most = left.saturating_mul(MIN_FRAME).min(MAX_STACK);
+        // A leaf function of x86-64 may keep registers in the red zone (psABI 3.2.2), and its rows refer to them.
         let from = start.context.get_stack_pointer().saturating_sub(RED_ZONE);
         walked.is_cut = false;
         let base = memory.map_or(0, |(base, _)| base);
@@ -292,18 +294,22 @@ impl<'w> Walker<'w> {
             left: AtomicUsize::new(left.min(MAX_STACK / MIN_FRAME)),
             next: Mutex::default(),
         };
+        // `minidump-unwind` takes the address of the first frame as exact. This frame may begin at a return address, whose row is that of
+        // the call before it.
         let mut stack = CallStack::with_context(start.context.clone());
         if let (AddressKind::Return, Some(first)) = (start.kind, stack.frames.first_mut()) {
             first.instruction = first.instruction.saturating_sub(1);
         }
         let memory = memory.as_ref().map(UnifiedMemory::Memory);
         run(minidump_unwind::walk_stack(0, (), &mut stack, memory, &self.list, &info, &provider));
+        // One thread walks at a time, so a load and a store suffice. It is an atomic because `walk_stack` needs a provider that is `Sync`.
         self.left.store(left.saturating_sub(stack.frames.len()), Ordering::Relaxed);
         // A walk that ended far from the end of the memory that was read was not cut.
         let last = stack.frames.last().map_or(0, |frame| frame.context.get_stack_pointer());
         let is_near_end = end.saturating_sub(last) <= (end - base_of_walk) / 8;
         walked.is_cut &= is_near_end || provider.left.load(Ordering::Relaxed) == 0;
         for (index, frame) in stack.frames.iter().enumerate() {
+            // `instruction` is already inside of the call. The engine finds call keys by the return address itself.
             let place = ReportedAddress::Memory(frame.resume_address);
             let (kind, trust) = match (index, frame.trust) {
                 (0, _) => (start.kind, start.trust),
@@ -405,6 +411,7 @@ impl SymbolProvider for Provider<'_, '_> {
         frame: &mut (dyn FrameSymbolizer + Send),
     ) -> Result<(), FillSymbolError> {
         let address = frame.get_instruction();
+        // An address without a function counts as no code, so that the scan of a cancelled walk accepts none.
         if !(self.walker.is_wanted)() {
             return Ok(());
         }
@@ -419,6 +426,7 @@ impl SymbolProvider for Provider<'_, '_> {
         match answers.first() {
             Some(answer) if answer.certainty.is_some() => frame.set_function("?", address, 0),
             Some(answer) if answer.unknown == Some(Unknown::NoFunction) => {}
+            // After an error `minidump-unwind` takes every address of the module for code, as nothing says otherwise.
             _ => return Err(FillSymbolError {}),
         }
         Ok(())
@@ -429,6 +437,7 @@ impl SymbolProvider for Provider<'_, '_> {
         _module: &(dyn Module + Sync),
         walker: &mut (dyn FrameWalker + Send),
     ) -> Option<()> {
+        // After `None`, `minidump-unwind` would go on by the frame pointer and by scanning. An address of 0 ends the walk.
         if !self.goes_on() {
             return walker.set_ra(0);
         }

@@ -47,6 +47,7 @@ pub(crate) struct Caller {
 impl Program {
     /// Opens a program of this identity. `None` if its identity differs, or it has no call frame information.
     pub(crate) fn open(path: &Path, id: Option<&ModuleId>) -> Option<Self> {
+        // A program may have gigabytes of debug information. The cache reads only the parts that are used.
         let cache = ReadCache::new(File::open(path).ok()?);
         let file = object::File::parse(&cache).ok()?;
         let own = file.build_id().ok().flatten().and_then(|id| BuildId::new(id).ok());
@@ -72,6 +73,7 @@ impl Program {
             entries: Vec::new(),
             first: first & !0xfff,
         };
+        // An entry of no length covers nothing, and `len - 1` would wrap.
         let entries = program.section().fdes().flatten().filter(|fde| fde.len > 0);
         let mut entries: Vec<_> =
             entries.map(|fde| (fde.start, fde.start.saturating_add(fde.len - 1), fde.offset)).collect();
@@ -126,6 +128,7 @@ impl Program {
         };
         let link = fde.cie.return_register;
         let return_address = match row.rule(link) {
+            // DWARF 5 6.4.4: if the rule of the return address is undefined, the frame is the outermost one.
             Some(Rule::Undefined) => None,
             // A leaf function leaves the return address where the call put it.
             None => Some(state.register(link)?),
@@ -140,11 +143,14 @@ impl Program {
         let settings = Settings {
             address_size: self.address_size,
             big_endian: self.big_endian,
+            // An expression may loop (`DW_OP_bra`, `DW_OP_skip`).
             max_steps: 1000,
             ..Settings::default()
         };
         let mut buffers: Buffers<'_, 32, 4, 1> = Buffers::new();
         let mut evaluation = Evaluation::new(expression, Want::Value, settings, buffers.scratch());
+        // DWARF 5 6.4.2.3: the expression of a register begins with the CFA on the stack. The expression of the CFA itself (6.4.2.2) does
+        // not.
         if let Some(cfa) = cfa {
             evaluation.push(Entry::Value(foldsym_expr::Value::new(evaluation.generic(), cfa))).ok()?;
         }

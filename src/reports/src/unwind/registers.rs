@@ -9,6 +9,7 @@ use minidump_unwind::FrameWalker;
 
 /// The names of the registers, by DWARF's numbers.
 pub(super) fn names(cpu: Cpu) -> Option<&'static [&'static str]> {
+    // The numbers are those of each processor's psABI. x86-64 and i386 count the return address as a register (16 and 8).
     Some(match cpu {
         Cpu::X86_64 => &[
             "rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp", "r8", "r9", "r10", "r11", "r12", "r13",
@@ -29,6 +30,7 @@ const fn kept(cpu: Cpu) -> &'static [&'static str] {
     match cpu {
         Cpu::X86_64 => &["rbx", "rbp", "r12", "r13", "r14", "r15"],
         Cpu::X86 => &["ebp", "ebx", "edi", "esi"],
+        // AAPCS64: a call preserves x19 to x28 and the frame pointer.
         _ => &["x19", "x20", "x21", "x22", "x23", "x24", "x25", "x26", "x27", "x28", "fp"],
     }
 }
@@ -46,6 +48,7 @@ pub(super) fn of_caller(
     let named = registers
         .iter()
         .filter_map(|(register, value)| Some((*names.get(usize::try_from(*register).ok()?)?, *value)));
+    // The last value counts, so a row's rule replaces the value that a call preserves.
     let values = forwarded.chain(named);
     let ends = (stack_pointer, program_counter);
     match cpu {

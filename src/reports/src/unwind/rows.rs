@@ -24,6 +24,7 @@ impl Rows {
         let machine = Machine::of_elf(header.machine)?;
         let segments = file.records().segments().into_iter().flatten();
         let first = segments.map(|segment| segment.start.0).min().unwrap_or(header.image_base);
+        // The loader maps whole pages, so the load address in a report is that of a page.
         Some(Self { machine, first: first & !0xfff, map })
     }
 

@@ -50,6 +50,7 @@ impl LocalStore {
     /// # Errors
     /// The store cannot be written.
     pub fn note_malformed(&self, id: &BuildId, cause: &str, why: &str) -> Result<(), StoreError> {
+        // `malformed` reads the cause up to the first line end.
         let cause = cause.replace('\n', " ");
         self.place_text(&self.malformed_path(id), &format!("{cause}\n{why}\n"), true)
     }

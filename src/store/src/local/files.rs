@@ -12,6 +12,7 @@ use crate::mapped::kind_text;
 const MAX_SMALL: u64 = 16 << 20;
 
 pub(super) fn touch(path: &Path) -> io::Result<()> {
+    // Setting the time needs a file that is open for writing. With `append` the content stays.
     File::options().append(true).open(path)?.set_modified(SystemTime::now())
 }
 
@@ -26,6 +27,7 @@ pub(super) fn make_folder(path: &Path) -> Result<(), StoreError> {
 
 /// The text of a small file. `Ok(None)` if there is no file.
 pub(super) fn read_small(path: &Path) -> Result<Option<String>, StoreError> {
+    // A store makes no symbolic links, so none is followed.
     let found = match path.symlink_metadata() {
         Ok(found) => found,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -51,6 +53,7 @@ pub(super) fn read_small(path: &Path) -> Result<Option<String>, StoreError> {
 pub(super) fn read_folder(path: &Path) -> Result<Vec<fs::DirEntry>, StoreError> {
     let read = || -> io::Result<Vec<fs::DirEntry>> {
         let mut entries: Vec<_> = fs::read_dir(path)?.collect::<io::Result<_>>()?;
+        // The file system's order of names may differ from machine to machine, and results must not.
         entries.sort_by_key(fs::DirEntry::file_name);
         Ok(entries)
     };

@@ -90,6 +90,7 @@ impl LocalStore {
         stores.extend(self.parts()?.into_iter().filter(|part| part.check_format().is_ok()));
         let (mut pinned, mut candidates) = (BTreeSet::<BuildId>::new(), Vec::new());
         for store in &stores {
+            // A pin of the cache also keeps the files of the stores in its folders.
             pinned.extend(store.pins()?.into_iter().flat_map(|pin| pin.ids));
             for entry in store.entries(&mut |_, _| {})? {
                 if !options.dry_run && weigh(&entry.path)?.is_none() {
@@ -98,6 +99,7 @@ impl LocalStore {
                 candidates.extend(candidate(store, entry)?);
             }
         }
+        // The least recently used entry comes first. Times may be equal, and the id makes the order the same each time.
         candidates.sort_by(|a, b| (a.used, &a.entry.id).cmp(&(b.used, &b.entry.id)));
         let mut left: u64 = candidates.iter().map(|candidate| candidate.size).sum();
         let now = SystemTime::now();
@@ -141,6 +143,7 @@ impl LocalStore {
     /// As [`LocalStore::gc`].
     pub fn hold_bound(&self, written: u64, most: u64) -> Result<(), StoreError> {
         let due = most / 8 / PIECE;
+        // One piece more than `due` starts a collection, so more need not be written.
         let pieces = written.div_ceil(PIECE).min(due + 1);
         let path = self.tmp().join("written");
         // A byte for each piece: appending is one step, even if other processes append too.
@@ -154,6 +157,7 @@ impl LocalStore {
         if count().is_ok_and(|counted| counted <= due) {
             return Ok(());
         }
+        // The count begins anew before the collection: bytes that others write meanwhile count for the next one.
         remove_file(&path)?;
         self.gc(&GcOptions { max_bytes: Some(most), ..GcOptions::default() }).map(|_| ())
     }
@@ -193,6 +197,7 @@ impl LocalStore {
         }
         remove_empty(&entry.path);
         if let Some(debug_id) = debug_id
+            // Another build id with the same first 16 bytes may have the index entry.
             && self.build_id_of(&debug_id).is_ok_and(|id| id.as_ref() == Some(&entry.id))
         {
             remove_file(&self.debug_path(&debug_id))?;
@@ -307,6 +312,7 @@ fn candidate(store: &LocalStore, entry: Entry) -> Result<Option<Candidate<'_>>, 
     if let Some((size, used)) = weigh(&entry.path)? {
         return Ok(Some(Candidate { store, entry, size, used, is_bare: false }));
     }
+    // The time of an entry without a file is that of its folder, which each new note changes.
     let noted = entry.path.metadata().and_then(|found| found.modified()).ok();
     Ok(noted.map(|used| Candidate { store, entry, size: NOTE_BYTES, used, is_bare: true }))
 }

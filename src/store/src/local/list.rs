@@ -148,6 +148,7 @@ impl LocalStore {
             None => {
                 Err(StoreError::damaged(&path, format!("missing, expected a line {id}; add the file again")))
             }
+            // The entry may name another build id of the same debug id. `check_index` compares each entry with its own file.
             Some(_) => Ok(Some(map.bytes().len() as u64)),
         }
     }
@@ -166,6 +167,7 @@ impl LocalStore {
             }
             for inner in read_folder(&path)? {
                 let key = format!("{}{}", head.to_string_lossy(), inner.file_name().to_string_lossy());
+                // Readers look for the path in lower case, so they never find a folder in upper case.
                 let id = BuildId::parse(&key).ok().filter(|id| id.to_string() == key);
                 match id.filter(|_| inner.path().is_dir()) {
                     Some(id) => entries.push(Entry { id, path: inner.path() }),

@@ -82,6 +82,7 @@ impl LocalStore {
 
 impl Drop for EntryLock<'_> {
     fn drop(&mut self) {
+        // The file is removed while it is locked: after the release it could be the file that the next holder has locked.
         // Other systems do not let a process remove an open file; there garbage collection removes it.
         if cfg!(unix) {
             let _ = fs::remove_file(&self.path);
@@ -91,6 +92,7 @@ impl Drop for EntryLock<'_> {
 
 /// Removes a lock file whose lock no process holds. `Ok(false)` if a process holds it.
 pub(super) fn remove_stale(path: &Path) -> io::Result<bool> {
+    // The file is opened without `create`: a lock file that has just been removed must not come back.
     let file = match File::options().write(true).open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(true),
         other => other?,

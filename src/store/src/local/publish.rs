@@ -175,6 +175,7 @@ pub(crate) struct Made {
 
 impl Made {
     fn of(path: TempPath, info: &EntryInfo) -> Result<Self, StoreError> {
+        // Before the file gets its name: after a failure of the machine no name may lead to missing bytes.
         let synced = File::open(&path).and_then(|file| file.sync_all());
         synced.map_err(|error| StoreError::io(&path, "write", error))?;
         let map = SymbolMap::open(&path)?;
@@ -233,6 +234,7 @@ impl LocalStore {
             }
             Ok(Some(there)) => Some(there),
             Err(error) if error.is_damage() => {
+                // A store makes no folder there, and `remove_file` cannot remove one.
                 if path.symlink_metadata().is_ok_and(|found| found.is_dir()) {
                     return Err(error);
                 }
@@ -268,10 +270,12 @@ impl LocalStore {
         self.write_report(id, map, info)?;
         let path = self.file_path(id);
         self.link(made, &path)?;
+        // Until the file has its name, the notes are still true.
         for marker in ["missing", "malformed"] {
             let _ = fs::remove_file(self.entry_path(id).join(marker));
         }
         sync_folder(path.parent());
+        // The entry's folder may be new, and its name is in the folder above.
         sync_folder(path.parent().and_then(Path::parent));
         Ok(())
     }
@@ -381,6 +385,7 @@ impl LocalStore {
         };
         if due {
             // Errors are ignored here: if the store cannot be written, the publication fails next.
+            // The stamp is written first, so that other writers do not sweep at the same time.
             let _ = make_folder(&self.tmp()).map(|()| fs::write(&stamp, ""));
             let _ = self.sweep(super::gc::LITTER_AGE);
         }

@@ -133,6 +133,7 @@ impl LocalStore {
         let path = self.file_path(id);
         let mut looked = 0;
         loop {
+            // A store makes no symbolic links. A link could lead to a file that changes while it is mapped.
             let Some(map) = SymbolMap::open_if_there(&path, false)? else { return Ok(None) };
             let inside = map.file().build_id();
             if inside == id.as_bytes() || (inside.is_empty() && self.derived(&map, id)?) {
@@ -200,6 +201,7 @@ impl LocalStore {
     }
 
     pub(super) fn entry_path(&self, id: &BuildId) -> PathBuf {
+        // A build id has at least 2 bytes, so there are at least 4 digits.
         let key = id.to_string();
         self.root.join(&key[..2]).join(&key[2..])
     }
@@ -246,6 +248,7 @@ impl LocalStore {
 
     /// Makes a store in an empty folder. Other processes may do the same at this moment.
     pub(super) fn found(&self) -> Result<(), StoreError> {
+        // `tmp` is made before `format`. A cache whose inner store was made first has one of the other names, and no `format` yet.
         let ours = ["tmp", "format", "location"];
         for entry in read_folder(&self.root)? {
             if !ours.iter().chain(&PARTS).any(|name| entry.file_name() == *name) {
@@ -268,6 +271,7 @@ pub(super) fn file_name() -> String {
 
 /// Refuses a folder whose mode has one of these bits.
 fn check_root(root: &Path, refused: u32) -> Result<(), StoreError> {
+    // The root itself may be a symbolic link: the folder that it leads to is checked.
     let found = root.metadata().map_err(|error| StoreError::io(root, "open", error))?;
     if !found.is_dir() {
         let found = format!("{}, not a folder", kind_text(found.file_type()));

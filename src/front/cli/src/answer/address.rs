@@ -39,6 +39,7 @@ impl Space {
     /// As [`Self::parse`].
     pub(crate) fn parse_in(&self, word: &str, text: &str) -> Result<ReportedAddress, String> {
         if let Some(given) = number(text) {
+            // A hexadecimal number has an `x` there.
             if text.as_bytes().get(1).is_none_or(u8::is_ascii_digit) {
                 self.has_decimal.set(true);
             }
@@ -55,6 +56,7 @@ impl Space {
         let mut named = self.sections.iter().enumerate().filter(|(_, section)| section.name == name);
         let (section, _) =
             named.next().ok_or_else(|| format!("no section {} is loaded from this file", quoted(name)))?;
+        // ELF allows it, and an object file with section groups has many sections of one name.
         if named.next().is_some() {
             return Err(format!("several sections are named {}: give an address", quoted(name)));
         }
@@ -66,6 +68,7 @@ impl Space {
         match place {
             ReportedAddress::Memory(address) => Some(ImageAddr(address.wrapping_sub(self.base))),
             ReportedAddress::Section { section, offset, .. } => {
+                // The load bias does not count: the section's start is a link-time address.
                 let section = self.sections.get(section).filter(|section| offset < section.size)?;
                 Some(ImageAddr(section.start.wrapping_add(offset)))
             }
@@ -76,6 +79,7 @@ impl Space {
 
 fn no_address(word: &str, text: &str) -> String {
     let expected = "expected 0x and hexadecimal digits, decimal digits, or SECTION:OFFSET";
+    // Other tools print addresses without `0x`.
     let is_hex = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_hexdigit());
     let hint = if is_hex { " (hexadecimal digits without 0x)" } else { "" };
     format!("{} is not an address{hint}: {expected}", quoted(word))

@@ -94,12 +94,14 @@ impl<'f> BlockFinder<'f> {
     /// The file is damaged there.
     pub(crate) fn of(&mut self, answer: &Answer) -> Result<Option<Block>, Error> {
         let (Some(map), Some(image)) = (&self.map, answer.image_address) else { return Ok(None) };
+        // A block is looked up by address alone: members of a group share it.
         let Some(block) = map.at(ImageAddr(image))? else { return Ok(None) };
         // A part of a function may be shared even if its entry is not.
         let folded = answer.candidate_count.is_some();
         if let Some(&function) = self.functions.get(&block.range) {
             return Ok(Some(Block { block, function, folded }));
         }
+        // The map has addresses and no names.
         let start = map.function_start(&block)?;
         let function = match self.file.lookup(start, &mut self.frames)? {
             Lookup::Found(found) if !found.padding => self.file.records().function_name(found.function)?,

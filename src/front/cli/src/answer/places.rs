@@ -54,6 +54,7 @@ pub(crate) fn places(
         if !wanted.contains(&function) {
             return;
         }
+        // Without padding. Saturates, since a damaged piece may have any length.
         let range = (piece.start.0, piece.start.0.saturating_add(piece.body));
         let place = places.entry(function).or_default();
         place.sharing = place.sharing.max(sharing);
@@ -91,6 +92,7 @@ struct Owned {
 fn each_owner(file: &SymbolFile<'_>, mut give: impl FnMut(&Piece, Owned)) -> Result<(), Error> {
     for id in (0..file.records().piece_count()).map(PieceId) {
         let piece = file.records().piece(id)?;
+        // Padding alone is no code of a function.
         if piece.body == 0 {
             continue;
         }

@@ -73,6 +73,7 @@ impl Process {
     /// # Errors
     /// The fault of the line, for the user.
     pub(crate) fn line(&mut self, line: &str) -> Result<ReportedAddress, String> {
+        // The places of lines before this one were answered.
         self.forget();
         match file_and_address(line.trim()) {
             Some((file, address)) => {
@@ -135,6 +136,7 @@ impl Process {
             return Ok(ReportedAddress::Memory(address));
         }
         if let Ok((id, address)) = build_id_and_offset(text) {
+            // By its one spelling: digits may be given in both cases.
             let name = id.to_string();
             let new = || Module::new(&name).with_id(id);
             return Ok(ReportedAddress::Image { module: self.module(&name, new), address });
@@ -161,8 +163,10 @@ impl Process {
         if let Some(&module) = self.named.get(&key) {
             return ReportedAddress::Image { module, address };
         }
+        // Without the option no path of a log reaches the file system.
         let program = if self.open_paths { std::fs::canonicalize(name).ok() } else { None };
         let program = program.map(|program| (program, id.clone()));
+        // The same program under another spelling: its answers and its names by symbol are kept once.
         let known = program.as_ref().and_then(|program| self.programs.get(program).copied());
         if let Some(module) = known {
             self.named.insert(key, module);
@@ -200,10 +204,12 @@ impl Process {
 fn running(maps: &Path) -> Option<PathBuf> {
     let real = maps.canonicalize().ok()?;
     let mut words = real.strip_prefix("/proc").ok()?.iter().map(|word| word.to_str().unwrap_or_default());
+    // `/proc/self` is a link, which `canonicalize` has followed.
     let is_number = |word: &str| !word.is_empty() && word.bytes().all(|digit| digit.is_ascii_digit());
     let process = words.next().filter(|word| is_number(word))?.to_owned();
     let is_maps = match (words.next(), words.next(), words.next(), words.next()) {
         (Some("maps"), None, ..) => true,
+        // All threads of a process have its mappings.
         (Some("task"), Some(thread), Some("maps"), None) => is_number(thread),
         _ => false,
     };
@@ -234,6 +240,7 @@ fn read_sections(path: &Path) -> Result<Vec<(String, u64)>, Failure> {
             add(path, name, address.trim())?;
         }
     }
+    // Answers by such addresses would be wrong.
     if sections.iter().all(|(_, address)| *address == 0) {
         return Err(Failure::input(
             path,
@@ -245,7 +252,9 @@ fn read_sections(path: &Path) -> Result<Vec<(String, u64)>, Failure> {
 
 /// The two words of `FILE ADDRESS`; the file may be quoted.
 fn file_and_address(line: &str) -> Option<(&str, &str)> {
+    // At the last blank: the path may contain others.
     let (file, address) = line.rsplit_once(char::is_whitespace)?;
+    // Several blanks may be between the words.
     let file = file.trim_end();
     let quoted = ['"', '\''].iter().find_map(|quote| file.strip_prefix(*quote)?.strip_suffix(*quote));
     Some((quoted.unwrap_or(file), address))

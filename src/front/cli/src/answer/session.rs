@@ -61,6 +61,7 @@ impl Source {
 
     /// The module, loaded at this base.
     pub(crate) fn modules(&mut self, base: u64) -> &Modules {
+        // Mostly all lines have one base.
         if base != self.base {
             self.base = base;
             self.modules = Self::at(&self.loaded, &self.name, base);
@@ -133,6 +134,7 @@ impl Session {
             },
             stacks: false,
             echo: Vec::new(),
+            // JSON has the certainty. On a terminal, and with the candidates, text has it by default.
             is_silent: !args.is_json() && !on_terminal && !args.candidates && args.certainty.is_none(),
             unmarked: 0,
             number: 0,
@@ -163,6 +165,7 @@ impl Session {
         modules: &Modules,
         found: Option<&Option<Block>>,
     ) -> Result<(), LineError> {
+        // An answer of one file has no key for it. With many modules the answer has `Unknown`.
         if let (Some(why @ Unknown::Damaged(_)), Some(_)) = (&answer.unknown, &self.module) {
             return Err(LineError::of(why));
         }
@@ -224,6 +227,7 @@ impl Session {
                 let start = self.out.text.len();
                 self.begin_line();
                 let result = answer(self, line);
+                // A damaged file counts more than a line that does not parse.
                 code = code.max(self.end_line(result, start, (None, line)));
                 self.out.give()?;
             }
@@ -258,6 +262,7 @@ impl Session {
                     Err(_) => (Err(LineError::usage("not UTF-8 text")), ""),
                 },
                 Line::TooLong => {
+                    // Only its number is printed: the line itself was not kept.
                     let message = format!("line too long (at most {MAX_LINE} bytes)");
                     (Err(LineError::usage(message)), "")
                 }
@@ -303,6 +308,7 @@ impl Session {
     fn end_line(&mut self, result: Result<(), LineError>, start: usize, line: (Option<u64>, &str)) -> u8 {
         let code = result.map_or_else(|error| self.unanswered(&error, start, line), |()| 0);
         if self.stacks && !self.json {
+            // Also without an answer, so that a reader finds the end of each stack.
             self.out.text.push(b'\n');
         }
         code
@@ -321,6 +327,7 @@ impl Session {
             text::unknown(&mut self.out.text);
             match line {
                 Some(line) => complain(&format!("line {line}: {}", error.message)),
+                // Words of the command line have no number.
                 None => complain(&error.message),
             }
         }

@@ -45,6 +45,7 @@ impl Stopped {
                     let value = value.to_string();
                     format!("register {name}: {} is not a number that fits the register", shortened(&value))
                 })?;
+                // A register has a name and a number of DWARF: an object may have both.
                 if stopped.registers.insert(number, bytes).is_some() {
                     return Err(format!("register {name} is given twice"));
                 }
@@ -61,6 +62,7 @@ impl Stopped {
                     Some(space) => unsigned(space).ok_or_else(|| wrong("has no number for \"space\""))?,
                     None => 0,
                 };
+                // The last byte must have an address; the one after it need not.
                 if address.checked_add((bytes.len() as u64).saturating_sub(1)).is_none() {
                     return Err(wrong("goes past the end of memory"));
                 }
@@ -87,10 +89,13 @@ impl Stopped {
             let lanes: Option<Vec<u32>> =
                 lanes.iter().map(|lane| unsigned(lane).and_then(|lane| lane.try_into().ok())).collect();
             let bytes: Vec<u8> = lanes?.into_iter().flat_map(u32::to_le_bytes).collect();
+            // A list may be shorter: a read past its lanes has no value.
             return (bytes.len() as u64 <= size).then_some(bytes);
         }
         let value = unsigned(value)?;
+        // A vector register needs a list of lanes.
         let size = usize::try_from(size).ok().filter(|&size| size <= 8)?;
+        // At 8 bytes any value fits, and the shift would overflow.
         if size < 8 && value >> (8 * size) != 0 {
             return None;
         }
@@ -120,6 +125,7 @@ impl Machine for Stopped {
             let from = before.into_iter().find_map(|(&(_, start), all)| {
                 all.get(usize::try_from(at - start).ok()?..).filter(|from| !from.is_empty())
             })?;
+            // `from` is not empty, so this ends.
             let count = from.len().min(bytes.len() - done);
             bytes[done..done + count].copy_from_slice(&from[..count]);
             done += count;
@@ -148,8 +154,10 @@ fn register(name: &str, machine: u16, wide: bool) -> Option<u64> {
     let numbered = |prefix: &str| name.strip_prefix(prefix)?.parse::<u64>().ok();
     match machine {
         X86_64 => X86_64_NAMES.iter().position(|&known| known == name).map(|at| at as u64),
+        // DWARF for the Arm 64-bit Architecture: `x0` is 0, and `sp` 31.
         AARCH64 if name == "sp" => Some(31),
         AARCH64 => numbered("x").filter(|&x| x <= 30),
+        // Numbers of LLVM's AMDGPU usage, "Register Identifier": vectors of waves of 32 and 64 lanes differ.
         AMDGPU if name == "vcc" => Some(if wide { 768 } else { 512 }),
         AMDGPU => match (numbered("s"), numbered("v"), numbered("a")) {
             (Some(s @ 0..=63), ..) => Some(32 + s),
@@ -182,6 +190,7 @@ fn unhex(text: &str) -> Option<Vec<u8>> {
     let digits: Option<Vec<u8>> =
         text.chars().map(|c| c.to_digit(16).and_then(|digit| digit.try_into().ok())).collect();
     let digits = digits?;
+    // A digit without its partner is an error, not half a byte.
     let (pairs, rest) = digits.as_chunks::<2>();
     rest.is_empty().then(|| pairs.iter().map(|[high, low]| high << 4 | low).collect())
 }

@@ -32,6 +32,7 @@ impl SymbolNames {
         let mut functions: HashMap<Box<[u8]>, Vec<FunctionId>> = HashMap::new();
         for id in (0..file.records().function_count()).map(FunctionId) {
             let function = file.records().function(id)?;
+            // Not `entry`, which would need an owned key for each name.
             let mut add = |name: &[u8]| match functions.get_mut(name) {
                 Some(known) => known.push(id),
                 None => _ = functions.insert(name.into(), vec![id]),
@@ -47,6 +48,7 @@ impl SymbolNames {
             for part in parts.get(&id).into_iter().flatten() {
                 let Some(name) = part.name else { continue };
                 let known = of_parts.entry(names.function(Some(name)).into()).or_default();
+                // Several parts of a function may have one name.
                 if known.last() != Some(&(id, name)) {
                     known.push((id, name));
                 }

@@ -69,6 +69,7 @@ pub(crate) fn answer(
             unknown_module(out, answer, style);
             style.name_end(out);
         }
+        // As llvm-symbolizer does, so that each address has the lines that scripts expect.
         out.extend_from_slice(b"??:0:0\n");
         block(out, found, None, names, style);
         return out.push(b'\n');
@@ -105,6 +106,7 @@ pub(crate) fn answer(
 /// word.
 fn unknown_module(out: &mut Vec<u8>, answer: &Answer, style: TextStyle) {
     let Some(why) = &answer.unknown else { return };
+    // For these llvm-symbolizer has only `??`.
     if matches!(why, Unknown::NoFunction | Unknown::NoAddress) {
         return;
     }
@@ -133,6 +135,7 @@ fn others(out: &mut Vec<u8>, answer: &Answer, names: &mut Names<'_>, style: Text
                 name(out, frame, names, style);
                 style.name_end(out);
             }
+            // The line that runs is that of the innermost frame.
             let lines = if style.no_inlines { &frames[0] } else { frame };
             place(out, lines, names, style);
         }
@@ -215,6 +218,7 @@ pub(crate) fn certainty(out: &mut Vec<u8>, answer: &Answer, marks: Marks) {
     let (Some(certainty), Some(count)) = (answer.certainty, answer.candidate_count) else { return };
     out.extend_from_slice(b" [");
     out.extend_from_slice(certainty.text().as_bytes());
+    // An exact answer has one candidate.
     if certainty != Certainty::Exact {
         out.extend_from_slice(b" 1/");
         number(out, count);
@@ -252,10 +256,12 @@ pub(crate) fn short(name: &[u8]) -> Cow<'_, [u8]> {
     let operator = memchr::memmem::find(name, b"operator");
     let mut bytes = name.iter().enumerate();
     while let Some((at, byte)) = bytes.next() {
+        // Brackets in the name of an operator may have no partner (`operator<`).
         if operator.is_some_and(|operator| at >= operator && at < operator + b"operator()".len()) {
             continue;
         }
         match byte {
+            // At the start it is a part of the name: `(anonymous namespace)`.
             b'(' if depth == 0 && at > start => {
                 // Parameters. A name that is declared inside of the function follows them.
                 let Some(after) = scope_behind(&name[at..]) else {
@@ -271,6 +277,7 @@ pub(crate) fn short(name: &[u8]) -> Cow<'_, [u8]> {
                 Some(b'<') => turbofish = Some(at - 1),
                 _ => (start, turbofish) = (at + 1, None),
             },
+            // What came before is a return type.
             b' ' if depth == 0 => (start, turbofish) = (at + 1, None),
             _ => {}
         }

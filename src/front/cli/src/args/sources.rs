@@ -45,6 +45,7 @@ impl Sources {
 }
 
 /// The options for many modules. With one of them, FILE is not needed.
+// `cache` is not one of them: it names no module.
 pub(super) const SOURCES: [&str; 5] = ["store", "search", "maps", "sections", "open_paths"];
 
 fn module_sections(text: &str) -> Result<(String, PathBuf), String> {
@@ -182,6 +183,7 @@ impl<'a> Words<'a> {
     ) -> Self {
         match file {
             Some(first) if exe.is_some() || sources.are_many() => {
+                // clap gives the first word to FILE, but here it is an address.
                 let first = first.to_string_lossy().into_owned();
                 Self { file: exe, addresses: [first].into_iter().chain(addresses.to_vec()).collect() }
             }

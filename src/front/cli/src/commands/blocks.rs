@@ -45,6 +45,7 @@ pub(crate) fn run(args: &Blocks) -> Result<u8, Failure> {
     let mut code = exit::NOTHING;
     let known = !found.is_empty();
     for function in found {
+        // A function without code has no blocks.
         let Some(place) = places.get(&function) else { continue };
         let listed = listed(&blocks, place).map_err(|error| damaged(&mapped, error))?;
         let Some(start) = listed.first().map(|block| block.start) else { continue };
@@ -98,6 +99,7 @@ fn is_shared(file: &SymbolFile<'_>, block: &BasicBlock) -> Result<bool, foldsym_
 fn listed(blocks: &BasicBlocks<'_>, place: &Places) -> Result<Vec<BasicBlock>, foldsym_lookup::Error> {
     let starts =
         |shared: bool| place.pieces.iter().filter(move |piece| (piece.1 > 1) == shared).map(|piece| piece.0);
+    // Code that is the function's alone has blocks with its own numbers.
     for start in starts(false) {
         if let Some(block) = blocks.at(ImageAddr(start))? {
             return blocks.of_range(block.range).collect();
@@ -111,6 +113,7 @@ fn listed(blocks: &BasicBlocks<'_>, place: &Places) -> Result<Vec<BasicBlock>, f
     for start in starts(true) {
         let listed: Result<Vec<_>, _> = blocks.of_function(ImageAddr(start)).collect();
         let listed = listed?;
+        // A survivor may be longer than the function: then its blocks are not all of the function.
         if listed.len() > most.len() && listed.iter().all(holds) {
             most = listed;
         }

@@ -27,6 +27,7 @@ pub(crate) fn run(args: &Cfi) -> Result<u8, Failure> {
     let mut code = 0;
     for &address in &args.addresses {
         let mut covered = false;
+        // A program may have `.eh_frame` and `.debug_frame`, and both may cover an address.
         for section in &sections {
             let line = line(section, address)
                 .map_err(|error| Failure::input(&args.program, format!("section {}: {error}", section.name)));

@@ -27,6 +27,7 @@ pub(crate) fn run(args: &Export) -> Result<u8, Failure> {
     let module = args.module.clone().unwrap_or(stem);
     let has_rows = matches!(file.unwind(), Ok(Some(_)));
     let lacks_id = args.format.breakpad && file.build_id().is_empty();
+    // Converting the program takes long: only if something is missing.
     let program = args.program.as_deref().filter(|_| !has_rows || lacks_id);
     let converted = program.map(|program| unwinding(program, &args.file, &file)).transpose()?;
     let other = converted.as_ref().map(|map| map.file()).filter(|_| !has_rows);
@@ -45,6 +46,7 @@ pub(crate) fn run(args: &Export) -> Result<u8, Failure> {
         ));
     }
     let id = derived.as_ref().map_or(file.build_id(), |id| id.as_bytes());
+    // `write_whole` passes on only an `io::Error`.
     let mut written = Ok(());
     let result = foldsym_convert::internal::write_whole(&args.output, |out| {
         let summary = match &args.format {
@@ -94,6 +96,7 @@ fn unwinding(program: &Path, file: &Path, of: &SymbolFile<'_>) -> Result<Arc<Sym
     let engine = Symbolizer::builder().conversion(options).build();
     let engine = engine.map_err(|error| Failure { message: error.to_string(), code: exit::BAD_INPUT })?;
     let loaded = crate::answer::open::load(&engine, program)?.map;
+    // Rows of another build would walk wrong frames without a sign of it.
     let is_same = match (loaded.file().build_id(), of.build_id()) {
         (b"", b"") => has_same_layout(loaded.file(), of),
         (one, other) => one == other,
@@ -128,6 +131,7 @@ fn breakpad(
     as_they_are: bool,
     out: &mut dyn std::io::Write,
 ) -> Result<foldsym_exchange::Summary, ExportError> {
+    // Breakpad's words.
     let os = if file.header().flags & flags::MACH_O != 0 { "mac" } else { "Linux" };
     let big_endian = file.header().flags & flags::BIG_ENDIAN != 0;
     let debug_id = debug_id(id, file.header().flags & flags::MACH_O != 0, big_endian);
@@ -144,6 +148,7 @@ fn debug_id(id: &[u8], mach_o: bool, big_endian: bool) -> String {
         *to = *from;
     }
     if !mach_o && !big_endian {
+        // Windows' GUID: numbers of 4, 2 and 2 bytes, then 8 single bytes.
         guid[..4].reverse();
         guid[4..6].reverse();
         guid[6..8].reverse();

@@ -39,6 +39,7 @@ pub(crate) fn make(args: &Shims) -> Result<u8, Failure> {
         let link = args.folder.join(name);
         match std::fs::symlink_metadata(&link) {
             Ok(meta) if meta.is_symlink() => {
+                // `symlink` replaces nothing.
                 std::fs::remove_file(&link).map_err(|error| Failure::input(&link, error))?;
             }
             Ok(_) => return Err(Failure::input(&link, "exists and is not a symbolic link")),

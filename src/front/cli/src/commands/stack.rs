@@ -92,6 +92,7 @@ fn of_file(args: &Stack, symbolizer: &Symbolizer, path: &Path, given: Vec<String
     let mut worker = symbolizer.worker();
     worker.keep_texts(KEPT_TEXTS);
     session.run(given, |session, line| {
+        // The line before may have set another.
         session.space.base = args.answering.base;
         let stack = match line.trim_start().starts_with('{') {
             true => request(line, session, map.file().header()),
@@ -122,6 +123,7 @@ fn put(
             session.out.text.push(b',');
         }
         session.put(answer, names, modules, None)?;
+        // The output of a line is not written before its end, so that an error can replace it.
         if session.out.text.len() - start > MAX_ANSWER {
             let message = format!("an answer of more than {MAX_ANSWER} bytes: give fewer frames a line");
             return Err(LineError::usage(message));
@@ -194,6 +196,7 @@ fn request(line: &str, session: &mut Session, header: &Header) -> Result<Parsed,
 /// # Errors
 /// The fault of the object, for the user.
 fn parse_object(json: &Value, space: &Space, header: &Header) -> Result<Parsed, String> {
+    // A misspelled `regs` would only make the answer worse.
     refuse_unknown(json, &KEYS)?;
     let entries =
         json.get("pcs").and_then(Value::as_array).ok_or("a stack needs \"pcs\", a list of addresses")?;
@@ -208,6 +211,7 @@ fn parse_object(json: &Value, space: &Space, header: &Header) -> Result<Parsed, 
         }
         words.push(' ');
     }
+    // Entries of `pcs` have the grammar of a line's words.
     let mut stack = parse(&words, space)?;
     if json.get("regs").is_some() || json.get("mem").is_some() {
         if stack.vptr.is_some() {

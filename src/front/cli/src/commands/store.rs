@@ -133,6 +133,7 @@ fn add(args: &Add, out: &mut Output) -> Result<u8, Failure> {
     let mut failed = 0;
     for path in &args.files {
         let mut info = EntryInfo::default();
+        // `app.fsym` has the symbols of `app`.
         info.name = path.file_stem().and_then(|name| name.to_str()).map(str::to_owned);
         info.replace = args.replace;
         let added = publish(&store, path, &info).map_err(message);
@@ -161,6 +162,7 @@ fn add(args: &Add, out: &mut Output) -> Result<u8, Failure> {
     }
     Ok(match (failed, args.files.len()) {
         (0, _) => 0,
+        // As `convert`: a single input has its own code.
         (_, 1) => exit::BAD_INPUT,
         _ => exit::SOME_FAILED,
     })
@@ -177,6 +179,7 @@ fn message(error: StoreError) -> String {
 
 /// Publishes one file; gives its debug id too.
 fn publish(store: &Store, path: &Path, info: &EntryInfo) -> Result<(Published, String), StoreError> {
+    // Opened first: a file that is not sound at its head is not copied.
     let debug_id = SymbolMap::open(path)?.debug_id().map(|id| id.to_string()).unwrap_or_default();
     let published = store.publish(info, |to| {
         let copied = std::fs::copy(path, to);
@@ -191,6 +194,7 @@ fn remove(args: &Remove, out: &mut Output) -> Result<u8, Failure> {
     for text in &args.ids {
         let id = match ModuleId::parse(text).map_err(|error| Failure::usage(error.to_string()))? {
             ModuleId::Build(id) => Some(id),
+            // Files are named by build id.
             ModuleId::Debug(id) => store.build_id_of(&id)?,
             _ => None,
         };

@@ -46,6 +46,7 @@ impl Failure {
 pub(crate) fn quoted(text: &str) -> String {
     let short = shortened(text);
     if short.len() == text.len() {
+        // With the escapes of `Debug`, the quotation marks show where the text ends.
         format!("{text:?}")
     } else {
         format!("{short:?}... ({} bytes)", text.len())
@@ -54,6 +55,7 @@ pub(crate) fn quoted(text: &str) -> String {
 
 /// The fault of a line that is JSON: `text` says what is wrong there, with its line. The caller adds the number of the line.
 pub(crate) fn json_problem(text: String, line: usize, column: usize) -> String {
+    // serde_json counts lines in this text, which is one line of the input.
     match text.strip_suffix(&format!(" at line {line} column {column}")) {
         Some(what) => format!("{what} at column {column}"),
         None => text,
@@ -63,6 +65,7 @@ pub(crate) fn json_problem(text: String, line: usize, column: usize) -> String {
 /// The beginning of a text, as much as a message or an answer repeats.
 pub(crate) fn shortened(text: &str) -> &str {
     const SHOWN: usize = 80;
+    // By characters, so that none is cut.
     text.char_indices().nth(SHOWN).map_or(text, |(end, _)| &text[..end])
 }
 
@@ -81,6 +84,7 @@ impl From<io::Error> for Failure {
 #[cfg(feature = "convert")]
 impl From<foldsym_convert::ConvertError> for Failure {
     fn from(error: foldsym_convert::ConvertError) -> Self {
+        // A part of a file that the options do not choose is a fault of the command line.
         let code = if error.is_usage() { exit::USAGE } else { exit::BAD_INPUT };
         Self { message: error.to_string(), code }
     }

@@ -15,6 +15,7 @@ pub(crate) struct Output {
 impl Output {
     pub(crate) fn new() -> Self {
         let stdout = io::stdout();
+        // Twice as many bytes: an answer may cross the limit.
         Self { text: Vec::with_capacity(2 * FULL), is_terminal: stdout.is_terminal(), sink: stdout.lock() }
     }
 
@@ -30,6 +31,7 @@ impl Output {
     /// Writes everything.
     pub(crate) fn flush(&mut self) -> io::Result<()> {
         let written = self.sink.write_all(&self.text).and_then(|()| self.sink.flush());
+        // Also after an error: bytes that were written must not be written again.
         self.text.clear();
         written
     }

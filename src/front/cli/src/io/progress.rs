@@ -20,7 +20,9 @@ impl Bar {
         let bar = if quiet || !std::io::stderr().is_terminal() {
             ProgressBar::hidden()
         } else {
+            // The steps of one conversion set the length.
             let bar = ProgressBar::new(if several { inputs as u64 } else { 0 });
+            // A step may advance seldom: without this the time would seem to stop.
             bar.enable_steady_tick(Duration::from_millis(100));
             bar
         };

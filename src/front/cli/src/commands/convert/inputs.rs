@@ -37,6 +37,7 @@ fn read_list(list: &str) -> Result<Vec<PathBuf>, Failure> {
     if read.map_err(wrong)? as u64 > MAX_LIST {
         return Err(wrong(io::Error::other(format!("more than {MAX_LIST} bytes"))));
     }
+    // A path cannot contain a zero, but it may contain a line end.
     let end = if bytes.contains(&0) { 0 } else { b'\n' };
     let paths = bytes.split(|&byte| byte == end);
     let paths = paths.map(|path| if end == 0 { path } else { path.strip_suffix(b"\r").unwrap_or(path) });
@@ -71,7 +72,9 @@ impl InputFilter<'_> {
 }
 
 fn any(patterns: &[Pattern], below: &Path) -> bool {
+    // `*` matches no `/`, as in a shell.
     let options = MatchOptions { require_literal_separator: true, ..MatchOptions::new() };
+    // `below` always has a name: it is the path of an entry.
     let name = below.file_name().map(Path::new).unwrap_or(below);
     patterns.iter().any(|pattern| {
         let text = if pattern.as_str().contains('/') { below } else { name };
@@ -111,8 +114,10 @@ pub(super) fn walk(folder: &Path, filter: InputFilter<'_>, mut found: impl FnMut
                 continue;
             }
         };
+        // Before the folder is entered: a bundle is one input.
         let is_bundle = kind.is_dir() && is_bundle(&path);
         if kind.is_dir() && !is_bundle {
+            // Patterns of `--include` are for files: a folder may have such files in it.
             if filter.excludes(&place) {
                 continue;
             }
@@ -138,6 +143,7 @@ pub(super) fn walk(folder: &Path, filter: InputFilter<'_>, mut found: impl FnMut
 
 fn entries(folder: &Path) -> io::Result<std::vec::IntoIter<DirEntry>> {
     let mut entries = std::fs::read_dir(folder)?.collect::<io::Result<Vec<DirEntry>>>()?;
+    // The order of `read_dir` depends on the file system.
     entries.sort_by_key(DirEntry::file_name);
     Ok(entries.into_iter())
 }
@@ -166,6 +172,7 @@ pub(super) fn is_archive(path: &Path) -> bool {
 fn begins_with<const N: usize>(path: &Path, magic: &[u8; N]) -> bool {
     let mut head = [0; N];
     let is_file = std::fs::metadata(path).is_ok_and(|found| found.is_file());
+    // A file that cannot be read is a fault of the conversion, which reports it.
     is_file && File::open(path).and_then(|mut file| file.read_exact(&mut head)).is_ok() && head == *magic
 }
 
@@ -191,6 +198,7 @@ fn looks_like_a_program(head: &[u8; 20]) -> bool {
     const ET_CORE: u8 = 4;
     match head {
         [0x7f, b'E', b'L', b'F', _, encoding, ..] => {
+            // `e_type` is in the byte order that `EI_DATA` names (2: big-endian).
             let kind = if *encoding == 2 { [head[17], head[16]] } else { [head[16], head[17]] };
             kind != [ET_CORE, 0]
         }

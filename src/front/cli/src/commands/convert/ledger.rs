@@ -65,6 +65,7 @@ impl<'a> Ledger<'a> {
             Some(path) if is_stdout(path) => Manifest::Whole(path.clone()),
             Some(path) => {
                 let unwritable = |error: io::Error| Failure::input(path, format!("cannot write: {error}"));
+                // A report never replaces a program that was named by mistake.
                 foldsym_convert::internal::replaceable(path, b"{", "report").map_err(unwritable)?;
                 if one {
                     Manifest::Whole(path.clone())
@@ -76,6 +77,7 @@ impl<'a> Ledger<'a> {
                 }
             }
         };
+        // A line for people would damage what a program reads there.
         let taken = [args.output.as_ref(), args.report.as_ref()];
         let prints = !args.quiet && !taken.into_iter().flatten().any(|path| is_stdout(path));
         Ok(Self {
@@ -104,6 +106,7 @@ impl<'a> Ledger<'a> {
         let Refused { input, failure, unreadable } = refused;
         self.bar.suspend(|| failure.print());
         self.manifest(&failed(input, None, None, failure));
+        // It need not be a program, so no conversion has failed.
         if *unreadable {
             self.unreadable += 1;
         } else {
@@ -146,6 +149,7 @@ impl<'a> Ledger<'a> {
                 self.failed += 1;
                 self.first_failure.get_or_insert(failure.code);
                 self.bar.suspend(|| failure.print());
+                // In a store the place depends on the identity, which may be what failed.
                 let output = Some(job.output.as_path()).filter(|_| self.args.store.is_none());
                 self.manifest(&failed(&job.input, job.which.name(), output, &failure));
             }
@@ -181,6 +185,7 @@ impl<'a> Ledger<'a> {
         let mut entry = report.to_json();
         entry["input"] = json!(job.input.to_string_lossy());
         entry["output"] = json!(output.to_string_lossy());
+        // Only a store can have had a file before.
         let lacked = stored.map_or(&[][..], |stored| &stored.lacked);
         if let Some(stored) = stored {
             entry["identity"] = json!(stored.identity.to_string());
@@ -201,6 +206,7 @@ impl<'a> Ledger<'a> {
         line.extend_from_slice(format!(": {}\n", report.summary()).as_bytes());
         self.print(&line);
         let refused = self.args.strict && has_losses || self.args.require_debug_info && has_none;
+        // The exit code of a check needs its reason, also with `--quiet`.
         if !self.args.quiet || refused {
             let named = job.named();
             self.bar.suspend(|| {
@@ -287,6 +293,7 @@ impl<'a> Ledger<'a> {
             }
         };
         if let Err(error) = written {
+            // Reported once: the next entry would fail too.
             let manifest = std::mem::replace(&mut self.manifest, Manifest::None);
             if let Manifest::Whole(path) | Manifest::Lines(path, _) = manifest {
                 self.unwritten = true;

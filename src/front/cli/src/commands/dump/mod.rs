@@ -54,6 +54,7 @@ fn by_name_or_number(
     wanted: &str,
 ) -> Result<Vec<FunctionId>, Failure> {
     if let Some(number) = number(wanted) {
+        // A name of C, C++ or Rust does not begin with a digit.
         let id = u32::try_from(number).ok().filter(|id| *id < file.records().function_count());
         let none = || {
             Failure::usage(format!(
@@ -83,6 +84,7 @@ fn at(
         let Lookup::Found(found) = file.lookup(image, &mut foldsym_lookup::Frames::new())? else {
             return Ok(Vec::new());
         };
+        // Each member has its own record, so all are printed.
         let Some(group) = found.group else { return Ok(vec![found.function]) };
         let group = file.records().group(group)?;
         let functions: Result<Vec<FunctionId>, _> =

@@ -86,6 +86,7 @@ impl<'f> RecordPrinter<'f> {
         names: Names<'f>,
         functions: &[FunctionId],
     ) -> Result<Self, foldsym_lookup::Error> {
+        // Pieces and calls name functions; nothing leads from a function to them.
         let wanted: FxHashSet<FunctionId> = functions.iter().copied().collect();
         let mut places: FxHashMap<FunctionId, Vec<PieceOf>> = FxHashMap::default();
         let mut add = |function, place| {
@@ -97,6 +98,7 @@ impl<'f> RecordPrinter<'f> {
             let piece = file.records().piece(id)?;
             match piece.owner {
                 Owner::Function(function) => {
+                    // Rows of the piece are those of its one owner; each member of a group has its own.
                     add(function, PieceOf { piece: id, member: None, rows: piece.rows })
                 }
                 Owner::Group(group) => {
@@ -131,6 +133,7 @@ impl<'f> RecordPrinter<'f> {
         let mut frames = Frames::new();
         for import in file.records().imports()?.iter() {
             let import = import?;
+            // An import has the address of its call, not the caller.
             let Lookup::Found(found) = file.lookup(import.0.lookup_address(), &mut frames)? else { continue };
             for member in 0..found.member_count() {
                 let function = file.member_frames(&found, member, &mut frames)?.function;
@@ -300,9 +303,12 @@ impl<'f> RecordPrinter<'f> {
         let mut depths = vec![0usize];
         for (node, scope) in (1u32..).zip(scopes.iter()) {
             let scope = scope?;
+            // Nodes are in preorder, so that a parent comes before them. Another order is damage.
             let caller = lookup(&origins, scope.parent)?;
+            // `depths` has as many nodes as `origins`, where the parent was found.
             let depth = depths.get(scope.parent as usize).map_or(1, |depth| depth + 1);
             let caller = self.file.records().origin(caller)?;
+            // The edge is stored as its number among those of the caller's origin.
             let id = EdgeId(caller.edges.0.saturating_add(scope.edge));
             let edge = self.file.records().edge(id)?;
             // Trees can be deep, and a line is for reading.
@@ -348,6 +354,7 @@ impl<'f> RecordPrinter<'f> {
             push_escaped(&mut out.text, self.names.linkage(Some(symbol)));
         }
         put(out, "\n");
+        // Code that only a symbol names has no rows.
         let Some(at) = place.rows else { return Ok(()) };
         let rows = self.file.records().rows(at)?;
         put(
@@ -372,6 +379,7 @@ impl<'f> RecordPrinter<'f> {
                 ),
             );
             self.path(out, file_of(row.file, origin.file));
+            // Lines are stored relative to the declaration of the origin.
             let line = row.line.map_or(0, |line| i64::from(origin.line).saturating_add(line));
             put(out, &format!(":{line}"));
             if row.column > 0 {

@@ -19,6 +19,7 @@ pub(super) fn run(file: &SymbolFile<'_>, mapped: &Mapped, address: Option<&str>)
         return Err(Failure::input(mapped.path(), what));
     };
     let of_section = |error: FormatError| {
+        // The reader of rows sees only the section, and does not know which it is.
         wrong(Error { section: SectionId::UNWIND, what: error.what, offset: error.offset })
     };
     let mut out = Output::new();

@@ -60,9 +60,11 @@ const MAX_DECLARED: usize = 1 << 16;
 impl Markup {
     /// Reads the declarations of a line.
     pub(super) fn context(&mut self, line: &str) {
+        // Most lines have none.
         let Some(element) = element(line) else { return };
         let mut fields = element.split(':');
         match fields.next() {
+            // The log of another process follows.
             Some("reset") => *self = Self::default(),
             Some("module") if self.modules.len() < MAX_DECLARED => {
                 let fields: Vec<&str> = fields.collect();
@@ -87,6 +89,7 @@ impl Markup {
 
     /// The module of an address, and the link-time address there.
     fn find(&self, address: u64) -> Option<(&(String, String), u64)> {
+        // The last of several: another module may have been loaded where one was unloaded.
         let &(start, _, module, relative) =
             self.mappings.iter().rev().find(|(start, size, ..)| address.wrapping_sub(*start) < *size)?;
         Some((self.modules.get(&module)?, address.wrapping_sub(start).wrapping_add(relative)))
@@ -131,6 +134,7 @@ fn bt(line: &str, markup: &Markup) -> Option<Frame> {
         _ => return None,
     };
     let index = number(index)?;
+    // A call may be the last instruction of its mapping.
     let back = u64::from(kind == AddressKind::Return);
     let ((name, id), relative) = markup.find(number(given)?.wrapping_sub(back))?;
     Some(Frame {
@@ -139,6 +143,7 @@ fn bt(line: &str, markup: &Markup) -> Option<Frame> {
         names: String::new(),
         module: name.clone(),
         id: Some(id.clone()),
+        // The kind is kept, so the address is again the one that was given.
         address: relative.wrapping_add(back),
         symbol: None,
         is_doubtful: false,
@@ -191,6 +196,7 @@ fn kernel(line: &str) -> Option<Frame> {
     // x86 writes the segment before the instruction's address: `RIP: 0010:f+0x1/0x2`.
     let name = name.rsplit(':').next().filter(|name| !name.is_empty())?;
     let (module, id) = match rest.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+        // Code of the kernel itself has no `[MODULE]`.
         None => ("vmlinux".to_owned(), None),
         Some((module, _)) => {
             let (module, id) =
@@ -200,6 +206,7 @@ fn kernel(line: &str) -> Option<Frame> {
     };
     let before = &line[..start];
     let is_exact =
+        // The registers' names on x86, Arm, PowerPC and RISC-V.
         ["RIP:", "EIP:", "pc :", "PC is at", "NIP", "epc :"].iter().any(|word| before.contains(word));
     Some(Frame {
         // The innermost frame of a stack.
@@ -210,6 +217,7 @@ fn kernel(line: &str) -> Option<Frame> {
         id: id.map(str::to_owned),
         address: offset,
         symbol: Some(Symbol { name: name.to_owned(), size: Some(size) }),
+        // The kernel's `?`: the unwinder did not confirm the address.
         is_doubtful: before.trim_end().ends_with('?'),
         kind: Some(if is_exact { AddressKind::Exact } else { AddressKind::Return }),
     })

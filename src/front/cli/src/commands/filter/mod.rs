@@ -106,6 +106,7 @@ impl State<'_> {
                     let part = part.to_vec();
                     self.end();
                     self.out.text.extend_from_slice(&part);
+                    // The parts of one long line are written without line ends between them.
                     self.out.text.extend(is_last.then_some(b'\n'));
                 }
             }
@@ -120,6 +121,7 @@ impl State<'_> {
         let Some((form, frame)) = forms::parse(line, &self.markup) else {
             return self.other(line.as_bytes());
         };
+        // A frame 0 begins a stack, even right after another stack.
         let begins = frame.number == Some(0)
             || self.pending.len() == MAX_FRAMES
             || self.pending.last().is_some_and(|last| last.form != form);
@@ -144,6 +146,7 @@ impl State<'_> {
         // The first spelling of a path: each other is the same module.
         let key = (module.name.clone(), frame.id.clone());
         if !self.by_symbol.contains_key(&key) {
+            // All names of a program may take many megabytes.
             if self.by_symbol.len() == MAX_BY_SYMBOL {
                 self.by_symbol.clear();
             }
@@ -228,8 +231,10 @@ impl State<'_> {
                 Ok::<(), std::convert::Infallible>(())
             });
         }
+        // The doubtful frames were answered last, and go back to their places.
         texts.sort_by_key(|(index, _)| *index);
         texts.iter().for_each(|(_, text)| out.extend_from_slice(text));
+        // Only here: no frame waits, so no index of a module is in use.
         self.process.forget();
     }
 }
@@ -251,6 +256,7 @@ fn put(
         let inlined = at + 1 < count;
         match waiting.form {
             LineForm::Sanitizer => {
+                // Numbered anew: each inlined function has a number, as in reports that are symbolized.
                 out.extend_from_slice(format!("    #{number} ").as_bytes());
                 if !given.is_empty() {
                     out.extend_from_slice(format!("{given} in ").as_bytes());
@@ -271,6 +277,7 @@ fn put(
             b"" => out.extend_from_slice(b"??"),
             name => push_escaped(out, name),
         }
+        // The certainty is that of the outermost function: inlined ones follow from it.
         if !inlined && marks != Marks::None {
             text::certainty(out, answer, marks);
         }
@@ -294,10 +301,12 @@ fn put(
         }
         out.push(b'\n');
     }
+    // A log loses nothing: without an answer its own line is there.
     if count == 0 || names.take_damage().is_some() {
         out.truncate(start);
         match (waiting.form, waiting.line.split_once('#')) {
             (LineForm::Sanitizer, Some((before, rest))) => {
+                // The number of the log no longer fits if a frame before became several lines.
                 let rest = rest.trim_start_matches(|digit: char| digit.is_ascii_digit());
                 out.extend_from_slice(format!("{before}#{number}{rest}\n").as_bytes());
                 *number += 1;

@@ -36,6 +36,7 @@ pub(crate) fn run(args: &Find) -> Result<u8, Failure> {
     let mut names = kept.of(&file, &args.file);
     let mut out = Output::new();
     for function in found {
+        // Names of a line have a bound, which counts from here.
         names.begin(out.text.len());
         line(&mut out.text, &file, function, places.get(&function), &mut names)
             .map_err(|error| damaged(&mapped, error))?;
@@ -109,6 +110,7 @@ fn line(
     out.push(b':');
     number(out, origin.line);
     let mut separator = b'\t';
+    // `sharing` counts this function too, so that 2 is the least.
     if let Some(others) = places.and_then(|places| places.sharing.checked_sub(2)) {
         out.push(separator);
         out.extend_from_slice(b"folded with ");
@@ -121,6 +123,7 @@ fn line(
             out.push(separator);
         }
         out.extend_from_slice(if at == 0 { b"also: " } else { b", " });
+        // A damaged file may give a function any number of long aliases.
         if !names.has_room(out.len()) {
             break;
         }

@@ -18,6 +18,7 @@ pub(super) fn functions(file: &SymbolFile<'_>, wanted: &mut Wanted) -> Result<Ve
     let mut found = BTreeSet::new();
     let mut seen: FxHashMap<u32, bool> = FxHashMap::default();
     each_name(file, |function, name| {
+        // Names repeat, and each is demangled once.
         let matches = match seen.get(&name.0) {
             Some(matches) => *matches,
             None => {
@@ -41,6 +42,7 @@ pub(super) fn near(file: &SymbolFile<'_>, query: &mut Query) -> Result<Vec<Strin
         let Some(name) = file.records().function_name(id)? else { continue };
         let name = bytes(file, name)?;
         let Some(distance) = query.distance(&name) else { continue };
+        // A name that is too far is not demangled.
         if nearest.len() == MOST_NEAR && nearest.last().is_some_and(|(farthest, _)| *farthest < distance) {
             continue;
         }

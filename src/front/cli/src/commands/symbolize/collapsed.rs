@@ -29,10 +29,12 @@ impl Collapsed {
             }
         };
         for thread in &report.threads {
+            // A crash report has no values: each of its stacks counts once.
             let count = if types.is_empty() { 1 } else { thread.values.get(value).copied().unwrap_or(0) };
             if count != 0 && !thread.frames.is_empty() {
                 let line = line(worker, report, thread);
                 let sum = self.stacks.entry(line).or_default();
+                // Values are those of a file that may be a stranger's.
                 *sum = sum.saturating_add(count);
             }
         }
@@ -60,6 +62,7 @@ fn line(worker: &mut Worker<'_>, report: &Report, thread: &Thread) -> Vec<u8> {
         for frame in &answer.symbol.frames {
             functions.push(escaped(names.function(frame.name)));
         }
+        // Half of a frame's functions would be another stack.
         if names.take_damage().is_some() {
             functions.truncate(before);
         }

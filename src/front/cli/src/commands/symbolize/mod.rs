@@ -43,6 +43,7 @@ pub(crate) fn run(args: &Symbolize) -> Result<u8, Failure> {
     let mut options = Options::default();
     options.format = args.format;
     options.open_paths = args.sources.open_paths;
+    // No other style prints them.
     options.registers = args.style == Style::Stackwalk;
     options.callers = args.callers.map(|callers| match callers {
         Callers::Adjusted => AddressKind::Adjusted,
@@ -77,6 +78,7 @@ pub(crate) fn run(args: &Symbolize) -> Result<u8, Failure> {
         match report {
             Ok(_) if collapsed.is_some() => {}
             Ok(report) => {
+                // A blank line separates reports; a line of JSON needs none.
                 if !first && !args.json {
                     printer.out.text.push(b'\n');
                 }
@@ -101,6 +103,7 @@ pub(crate) fn run(args: &Symbolize) -> Result<u8, Failure> {
     }
     Ok(match failed {
         0 => 0,
+        // No report could be read: the code is that of a single one.
         all if all == args.inputs.len() => exit::BAD_INPUT,
         _ => exit::SOME_FAILED,
     })
@@ -146,6 +149,7 @@ fn rewrite(args: &Symbolize, out: &Path, symbolizer: &Symbolizer, options: &Opti
         written.frames,
         written.locations_added
     ));
+    // A store finds files by their ids alone.
     let nameless = profile.modules_without_id();
     if written.named < written.frames && nameless > 0 {
         complain(&format!(

@@ -73,6 +73,7 @@ pub(super) fn line_offset(symbolizer: &Symbolizer, modules: &Modules, answer: &A
 
 /// Whether a signal made a frame of a stack that was walked: then the next frame out was interrupted at its address.
 pub(super) fn is_signal(thread: &Thread, index: usize) -> bool {
+    // Only an interrupted frame has an exact address further out. Without trust the stack was not walked here.
     let outside = thread.frames.get(index + 1).filter(|_| !thread.trust.is_empty());
     outside.is_some_and(|frame| frame.kind == AddressKind::Exact && frame.place != ReportedAddress::Unknown)
 }
@@ -155,6 +156,7 @@ fn from(out: &mut Vec<u8>, answer: &Answer, modules: &Modules) {
 
 /// A readable name without its last list of parameters, as gdb prints their values there.
 fn without_parameters(name: &[u8]) -> &[u8] {
+    // `const` follows the parameters.
     let name = name.strip_suffix(b" const").unwrap_or(name);
     if !name.ends_with(b")") {
         return name;
@@ -188,6 +190,7 @@ fn stackwalk(
     let Printed { answer, frame, modules, trust, .. } = printed;
     let frames = if known { answer.symbol.frames.as_slice() } else { &[] };
     let module = answer.module.and_then(|module| modules.get(module));
+    // Breakpad's address of a caller is inside the call.
     let back = u64::from(frame.kind == AddressKind::Return);
     let mut begin = |out: &mut Vec<u8>| {
         out.extend_from_slice(format!("{count:2}  ").as_bytes());
@@ -259,6 +262,7 @@ fn registers(out: &mut Vec<u8>, registers: &[(&str, String)]) {
     let mut line = String::new();
     for (name, value) in registers {
         let next = format!(" {name: >6} = {value}");
+        // As minidump-stackwalk breaks its lines.
         if line.len() + next.len() > 80 {
             out.extend_from_slice(format!(" {line}\n").as_bytes());
             line.clear();

@@ -44,6 +44,7 @@ pub(crate) fn run(tool: Tool, program: &str, args: Vec<OsString>) -> Result<u8, 
         Ok(args) => args,
         Err(message) => return Ok(failed(&format!("{program}: error: {message}"))),
     };
+    // Response files come first: options may be in them.
     let options = match Options::parse(tool, args.into_iter()) {
         Ok(options) => options,
         Err(Instead::Help) => return print(&options::usage(tool)),
@@ -53,6 +54,7 @@ pub(crate) fn run(tool: Tool, program: &str, args: Vec<OsString>) -> Result<u8, 
             return Ok(FAILED);
         }
         Err(Instead::Usage(message)) => {
+            // GNU's tool prints its options after the fault.
             complain(&format!("{program}: {message}"));
             options::usage(tool).lines().for_each(complain);
             return Ok(FAILED);
@@ -117,6 +119,7 @@ fn words(text: &str) -> Vec<String> {
     let mut characters = text.chars();
     while let Some(character) = characters.next() {
         match (character, quote) {
+            // Within quotes too, as LLVM reads response files in GNU's way.
             ('\\', _) => word.get_or_insert_default().extend(characters.next()),
             (end, Some(begin)) if end == begin => quote = None,
             ('"' | '\'', None) => {
@@ -202,6 +205,7 @@ impl Requests<'_> {
                         let text = bytes::text_of(text);
                         self.answer(&text);
                     }
+                    // Each line has an answer, or a client waits for it.
                     Some(Line::TooLong) => self.answer(""),
                     None => break,
                 }
@@ -229,6 +233,7 @@ impl Requests<'_> {
             }
             _ if self.options.style == ToolStyle::Json => {
                 let asked = Asked { kind: Kind::Code, module, address: Some(0), symbol: None, digits: 16 };
+                // Without requests the printer makes an object, not an array.
                 let options = Options { requests: Vec::new(), ..self.options.clone() };
                 Printer::new(&options).error(&mut self.out.text, &asked, message);
                 self.out.flush()?;
@@ -279,12 +284,14 @@ impl Requests<'_> {
             Ok(module) => module,
             Err(message) => return self.without_answer(&asked, &message),
         };
+        // GNU's tool prints an address with the digits of the program's class.
         if module.map.file().header().address_size == 4 {
             asked.digits = 8;
         }
         let mut answer = std::mem::take(&mut self.answer);
         answer.clear();
         let found = match &request.place {
+            // The printers need no answer for these.
             _ if request.kind != Kind::Code => Ok(()),
             Subject::Address(address) => {
                 // GNU's tool truncates an address to the size that the program's class has.
@@ -293,6 +300,7 @@ impl Requests<'_> {
                     _ => *address,
                 };
                 asked.address = Some(address);
+                // The answer repeats the address that was given, before this.
                 let address = address.wrapping_sub(options.adjust_vma);
                 module.spot(address, options.section.as_deref()).and_then(|spot| match spot {
                     Some(spot) => module.answer(spot, options, &mut answer),
@@ -366,6 +374,7 @@ fn debug_folders(options: &Options) -> Vec<PathBuf> {
 fn by_build_id(id: &[u8], options: &Options) -> Option<PathBuf> {
     let (first, rest) = id.split_first()?;
     let digits = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    // The layout of `.build-id` that gdb and LLVM share.
     let name = format!("{}.debug", digits(rest));
     let paths = debug_folders(options)
         .into_iter()

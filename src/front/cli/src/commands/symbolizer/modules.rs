@@ -102,6 +102,7 @@ impl Engines {
                 Some(known) => known,
                 None => {
                     let made = engine(options, Some(&arch.to_owned()))?;
+                    // Cells are filled in order, and engines never move: modules borrow them.
                     cell.get_or_init(|| (arch.to_owned(), made))
                 }
             };
@@ -140,6 +141,7 @@ impl<'s> Modules<'s> {
     /// # Errors
     /// Why it cannot be opened, in LLVM's words.
     pub(super) fn open(&mut self, path: &Path) -> Result<&mut Module<'s>, String> {
+        // Not `entry`: `read` needs `self` while the map is changed.
         if !self.opened.contains_key(path) {
             let module = self.read(path);
             self.opened.insert(path.to_owned(), module);
@@ -219,7 +221,9 @@ impl Module<'_> {
     /// # Errors
     /// The `.fsym` is damaged there.
     pub(super) fn spot(&self, address: u64, section: Option<&str>) -> Result<Option<Spot>, String> {
+        // GNU's `-j`: an address is an offset in this section.
         let start = section.and_then(|name| self.section_start(name));
+        // Only a relocatable program has several places with one address.
         if self.sections.is_empty() {
             return Ok(Some(Spot::image(address.wrapping_add(start.unwrap_or(0)))));
         }
@@ -296,6 +300,7 @@ impl Module<'_> {
     /// # Errors
     /// The `.fsym` is damaged.
     pub(super) fn starts_of(&mut self, symbol: &str) -> Result<Vec<Spot>, String> {
+        // Reading all names takes long, and a client that asks by symbols asks again.
         let names = match self.names.take() {
             Some(names) => names,
             None => SymbolNames::of(&self.map).map_err(|error| format!("damaged: {error}"))?,
@@ -323,6 +328,7 @@ fn text_of(error: &LoadError) -> String {
                 io::ErrorKind::IsADirectory => "Is a directory".to_owned(),
                 _ => {
                     let text = error.to_string();
+                    // Rust adds the number of the error to the system's text; LLVM does not.
                     text.split_once(" (os error ").map_or(text.clone(), |(text, _)| text.to_owned())
                 }
             }

@@ -199,6 +199,7 @@ impl Options {
             return Err(Instead::Wrong("error: cannot specify both --build-id and --obj".to_owned()));
         }
         if tool == Tool::GnuAddr2line && options.obj.is_none() {
+            // GNU's default.
             options.obj = Some("a.out".to_owned());
         }
         Ok(options)
@@ -236,6 +237,7 @@ impl Options {
             let rest = &letters[at + letter.len_utf8()..];
             match letter {
                 'e' | 'f' if at > 0 && rest.starts_with('=') => {
+                    // `-fe=FILE` is `-f -e=FILE`.
                     return self.short(&format!("-{letter}{rest}"), args, unknown);
                 }
                 'a' => self.addresses = true,
@@ -275,6 +277,7 @@ impl Options {
         args: &mut impl Iterator<Item = String>,
         unknown: &mut Vec<String>,
     ) -> Result<(), Instead> {
+        // The next argument, also if it begins with a dash.
         if value.is_none() && VALUES.contains(&name) {
             value = Some(args.next().ok_or_else(|| missing(&format!("--{name}")))?);
         }
@@ -285,6 +288,7 @@ impl Options {
             ("obj" | "exe", _) => self.obj = value,
             ("functions", "none") => self.functions = FunctionNames::None,
             ("functions", "short") => self.functions = FunctionNames::Short,
+            // LLVM's tool takes any other word for `linkage`.
             ("functions", _) => self.functions = FunctionNames::Linkage,
             ("inlining" | "inlines", "false") => self.inlines = false,
             ("demangle", "false") => self.demangle = false,
@@ -297,11 +301,13 @@ impl Options {
             ("color", word) => self.color = Some(word != "never"),
             ("adjust-vma", _) => self.adjust_vma = count()?,
             ("print-source-context-lines", _) => self.context = count()?,
+            // No effect, but LLVM's tool refuses a word that is no number.
             ("cache-size", _) => drop(count()?),
             ("output-style", _) => {
                 self.style = match text {
                     "GNU" => ToolStyle::Gnu,
                     "JSON" => ToolStyle::Json,
+                    // So does LLVM's tool.
                     _ => ToolStyle::Llvm,
                 }
             }
@@ -375,6 +381,7 @@ impl Options {
         value: Option<String>,
         args: &mut impl Iterator<Item = String>,
     ) -> Result<(), Instead> {
+        // `getopt_long` takes a whole name first, then a beginning that only one name has.
         let exact = GNU.iter().find(|(option, _)| *option == name);
         let mut beginning = GNU.iter().filter(|(option, _)| option.starts_with(name));
         let (option, takes) = match (exact, beginning.next(), beginning.next()) {
@@ -396,6 +403,7 @@ impl Options {
             (Takes::Nothing, Some(_)) => {
                 return Err(Instead::Usage(format!("option '--{option}' doesn't allow an argument")));
             }
+            // getopt takes the next argument.
             (Takes::Value, None) => {
                 let needed = || Instead::Usage(format!("option '--{option}' requires an argument"));
                 Some(args.next().ok_or_else(needed)?)

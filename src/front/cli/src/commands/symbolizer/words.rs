@@ -39,9 +39,11 @@ pub(super) fn number(text: &str) -> Option<u64> {
         text if text.starts_with("0x") => (&text[2..], 16),
         text if text.starts_with("0b") => (&text[2..], 2),
         text if text.starts_with("0o") => (&text[2..], 8),
+        // A single `0` is decimal.
         text if text.starts_with('0') && text.len() > 1 => (&text[1..], 8),
         text => (text, 10),
     };
+    // `from_str_radix` would take a sign.
     if digits.starts_with(['+', '-']) {
         return None;
     }
@@ -50,6 +52,7 @@ pub(super) fn number(text: &str) -> Option<u64> {
 
 /// Reads a build id of hexadecimal digits. The first byte may lack its first digit, as LLVM reads it.
 pub(super) fn build_id(text: &str) -> Option<Vec<u8>> {
+    // Slices of two bytes would cut other characters.
     if text.is_empty() || !text.is_ascii() {
         return None;
     }
