@@ -28,6 +28,7 @@ impl<'e> Bytes<'e> {
     }
 
     pub(crate) fn take(&mut self, len: usize) -> Option<&'e [u8]> {
+        // An operand may give any length, so the sum may not fit.
         let end = self.at.checked_add(len)?;
         let taken = self.all.get(self.at..end)?;
         self.at = end;
@@ -45,6 +46,7 @@ impl<'e> Bytes<'e> {
 
     /// An unsigned number of 1 to 8 bytes.
     pub(crate) fn number(&mut self, len: usize) -> Option<u64> {
+        // A CIE of version 4 gives the size of an address itself (DWARF 5 6.4.1), and damage gives any.
         if len > 8 {
             return None;
         }
@@ -58,6 +60,7 @@ impl<'e> Bytes<'e> {
 
     /// DWARF 5 7.6. `None` also if the number has more than 64 bits.
     pub(crate) fn uleb(&mut self) -> Option<u64> {
+        // A copy reads ahead, so that a number that is cut off consumes nothing.
         let (mut ahead, mut value) = (*self, 0u64);
         let mut shift = 0u32;
         loop {
@@ -77,6 +80,7 @@ impl<'e> Bytes<'e> {
                 *self = ahead;
                 return Some(value);
             }
+            // Padding may have any length, so the shift saturates. From 64 on it is used no more.
             shift = shift.saturating_add(7);
         }
     }
@@ -87,12 +91,14 @@ impl<'e> Bytes<'e> {
         let mut shift = 0u32;
         loop {
             let byte = ahead.u8()?;
+            // Later bytes hold copies of the sign, if the number fits 64 bits.
             if shift < 64 {
                 value |= u64::from(byte & 0x7f).wrapping_shl(shift);
             }
             shift = shift.saturating_add(7);
             if byte & 0x80 == 0 {
                 *self = ahead;
+                // From the tenth byte on bit 63 has been read, and nothing is left to extend.
                 return Some(if shift < 64 { sign_extend(value, shift) } else { value.cast_signed() });
             }
         }
@@ -101,6 +107,7 @@ impl<'e> Bytes<'e> {
     /// The text up to the next zero, at most this many bytes; consumes the zero as well.
     pub(crate) fn text(&mut self, most: usize) -> Option<&'e [u8]> {
         let rest = self.all.get(self.at..)?;
+        // One byte more, since the zero ends a text of `most` bytes.
         let len = rest.iter().take(most.saturating_add(1)).position(|byte| *byte == 0)?;
         let text = self.take(len)?;
         self.u8()?;
@@ -116,6 +123,7 @@ pub(crate) fn number(bytes: &[u8], big_endian: bool) -> u64 {
 
 /// The low `bits` bits (1 to 64) as a signed number.
 pub(crate) fn sign_extend(value: u64, bits: u32) -> i64 {
+    // A width of 0 would shift by 64, which wraps to 0.
     let unused = 64u32.saturating_sub(bits).min(63);
     value.wrapping_shl(unused).cast_signed().wrapping_shr(unused)
 }

@@ -35,11 +35,13 @@ impl<'e> Evaluation<'_, 'e> {
     /// # Errors
     /// See [`Problem`]. The stack is then as the operation left it.
     pub fn step(&mut self, context: &dyn Context<'e>) -> Result<bool, Problem> {
+        // A loop, since a call may be the last operation of the code that it returns to.
         while self.at >= self.code.len() {
             let Some(last) = self.called.checked_sub(1) else { return Ok(false) };
             let Some(back) = self.calls.get(last) else { return Ok(false) };
             (self.code, self.at, self.called) = (back.code, back.at, last);
         }
+        // Bounds branches that go back, and entries that each call the next one twice.
         self.steps = self.steps.saturating_add(1);
         if self.steps > self.settings.max_steps {
             return Err(Problem::TooManySteps);
@@ -47,6 +49,8 @@ impl<'e> Evaluation<'_, 'e> {
         let mut bytes = Bytes::new(self.code, self.settings.big_endian);
         bytes.seek(self.at).ok_or(Problem::BadBranch)?;
         let op = op::next(&mut bytes, &self.settings)?;
+        // Before the operation is applied: a branch counts from the operation after it (DWARF 5 2.5.1.5), and a call returns
+        // there.
         self.at = bytes.position();
         self.apply(op, context)?;
         Ok(true)
@@ -81,6 +85,8 @@ impl<'e> Evaluation<'_, 'e> {
                 self.push_address(context.relocate(address))
             }
             Op::ConstantIndex(index) => {
+                // Not relocated: a constant that the linker relocates but that is no address of the loaded program, such as an
+                // offset in thread-local storage (DWARF 5 2.5.1.1).
                 let value = context.indexed_address(index).ok_or(Missing::AddressIndex(index))?;
                 self.push_generic(value)
             }
@@ -113,6 +119,8 @@ impl<'e> Evaluation<'_, 'e> {
             }
             Op::TypedConstant { ty, bytes } => {
                 let ty = base_type(ty, context, generic)?;
+                // The operand repeats the size of the type, so that an expression can be decoded without its entries (DWARF 5
+                // 2.5.1.1).
                 if bytes.len() != usize::from(ty.size) {
                     return Err(Problem::BadSize(u64::try_from(bytes.len()).unwrap_or(u64::MAX)));
                 }
@@ -155,16 +163,19 @@ impl<'e> Evaluation<'_, 'e> {
         let location = match op {
             Op::Register(register) => Location::start(Storage::Register(register)),
             Op::BaseRegister { register, offset } => {
+                // A location, as the extensions define it. An operation of DWARF 5 that needs a number gets the address.
                 let value = self.register_value(register, self.generic(), context)?;
                 self.memory(0, value.bits().wrapping_add(offset.cast_unsigned()), context)
             }
             Op::AspaceBaseRegister { register, offset } => {
                 let space = self.pop_integer()?;
+                // Read as wide as an address of the space, which may be narrower than the generic type.
                 let value = self.register_value(register, self.address_type(space, context), context)?;
                 self.memory(space, value.bits().wrapping_add(offset.cast_unsigned()), context)
             }
             Op::FrameBase(offset) => {
                 let base = context.frame_base().ok_or(Missing::FrameBase)?;
+                // The frame base may be in another address space, so the offset moves a location, not a number.
                 self.displaced(base, i128::from(offset).wrapping_mul(8), context)?
             }
             Op::FrameCfa => context.frame_cfa().ok_or(Missing::FrameCfa)?,
@@ -187,6 +198,7 @@ impl<'e> Evaluation<'_, 'e> {
                 self.memory(space, address, context)
             }
             Op::Offset | Op::BitOffset => {
+                // 128 bits, since a byte offset of 64 bits is counted in bits below.
                 let by = i128::from(self.pop_value()?.signed().ok_or(Problem::TypeMismatch)?);
                 let of = self.pop_location()?;
                 self.displaced(of, if op == Op::Offset { by.wrapping_mul(8) } else { by }, context)?
@@ -228,6 +240,7 @@ impl<'e> Evaluation<'_, 'e> {
         let target =
             i64::try_from(self.at).ok().and_then(|at| at.checked_add(by)).ok_or(Problem::BadBranch)?;
         self.at =
+            // A branch to the end of the code is allowed: it ends the expression.
             usize::try_from(target).ok().filter(|at| *at <= self.code.len()).ok_or(Problem::BadBranch)?;
         Ok(())
     }
@@ -235,9 +248,11 @@ impl<'e> Evaluation<'_, 'e> {
     fn call(&mut self, die: DieRef, context: &dyn Context<'e>) -> Result<(), Problem> {
         let (DieRef::Unit(offset) | DieRef::Section(offset)) = die;
         let code = context.procedure(die).ok_or(Missing::Procedure(offset))?;
+        // An entry may call itself, so the caller's room is the bound.
         let room = self.calls.get_mut(self.called).ok_or(Problem::TooDeep)?;
         *room = Return { code: self.code, at: self.at };
         self.called = self.called.saturating_add(1);
+        // The stack stays: the called expression takes operands from it and leaves its results there (DWARF 5 2.5.1.5).
         (self.code, self.at) = (code, 0);
         Ok(())
     }
@@ -253,6 +268,7 @@ impl<'e> Evaluation<'_, 'e> {
             return Err(Problem::BadSize(u64::from(size)));
         }
         let from = if space {
+            // The address is on top, the space below it (DWARF 5 2.5.1.3).
             let address = self.pop_integer()?;
             let space = self.pop_integer()?;
             let place = self.memory(space, address, context);
@@ -288,12 +304,14 @@ impl<'e> Evaluation<'_, 'e> {
             Op::Piece { bits, offset } => {
                 let top = self.stack().last().copied();
                 let of = match top {
+                    // Nothing was pushed for this part, so it was optimised out (DWARF 5 2.6.1.2).
                     None | Some(Entry::Incomplete(_)) => Location::start(Storage::Undefined),
                     Some(_) => {
                         let of = self.pop_location()?;
                         shifted(of, i128::from(offset), self.settings.address_size)?
                     }
                 };
+                // The part's own location was above the composite that it extends, so that was popped first.
                 let before = match self.stack().last() {
                     Some(Entry::Incomplete(id)) => Some(*id),
                     _ => None,
@@ -302,6 +320,7 @@ impl<'e> Evaluation<'_, 'e> {
                     self.pop()?;
                 }
                 let start = before.map_or(0, |id| self.node(id).len());
+                // So the length of a composite fits 64 bits ([`Node::len`]).
                 start.checked_add(bits).ok_or(Problem::BadSize(bits))?;
                 let id = self.make(Node::Piece { before, start, bits, of })?;
                 self.push(Entry::Incomplete(id))
@@ -319,6 +338,7 @@ impl<'e> Evaluation<'_, 'e> {
             // `Op::SelectBitPiece`; `apply` has all others.
             other => {
                 let Op::SelectBitPiece { bits, count } = other else { return Ok(()) };
+                // The extensions define this order: the mask is on top, then the location for 1 bits, then that for 0 bits.
                 let mask = self.pop_value()?;
                 let one = self.pop_location()?;
                 let zero = self.pop_location()?;
@@ -334,6 +354,7 @@ impl<'e> Evaluation<'_, 'e> {
     }
 
     fn make(&mut self, node: Node<'e>) -> Result<NodeId, Problem> {
+        // A node gets its id after the nodes that it refers to, so ids fall along a walk, and the walk ends.
         let id = u32::try_from(self.made).map_err(|_| Problem::TooManyParts)?;
         *self.nodes.get_mut(self.made).ok_or(Problem::TooManyParts)? = node;
         self.made = self.made.saturating_add(1);
@@ -365,6 +386,7 @@ impl<'e> Evaluation<'_, 'e> {
     }
 
     fn push_address(&mut self, address: u64) -> Result<(), Problem> {
+        // `relocate` adds in 64 bits. An address of 4 bytes wraps earlier.
         let address = Value::new(self.generic(), address).bits();
         self.push(Entry::Location(Location::memory(0, address)))
     }
@@ -372,6 +394,7 @@ impl<'e> Evaluation<'_, 'e> {
     fn value_of(&self, entry: Entry<'e>) -> Result<Value, Problem> {
         match entry {
             Entry::Value(value) => Ok(value),
+            // Only here is a location a number: the generic type has the size of addresses of space 0, not of another one.
             Entry::Location(Location { storage: Storage::Memory { space: 0 }, byte, bit: 0 }) => {
                 Ok(Value::new(self.generic(), byte))
             }
@@ -395,6 +418,7 @@ impl<'e> Evaluation<'_, 'e> {
         match space {
             0 => self.generic(),
             space => {
+                // The context may answer anything, but a value has 1 to 8 bytes.
                 Type::generic(context.address_size(space).unwrap_or(self.settings.address_size).clamp(1, 8))
             }
         }
@@ -428,6 +452,7 @@ impl<'e> Evaluation<'_, 'e> {
             Storage::Memory { space } => {
                 return shifted(of, by, self.address_type(space, context).size);
             }
+            // No byte of it can be read, so its offset means nothing.
             Storage::Undefined => return Ok(of),
             Storage::Register(register) => {
                 context.register_size(register).and_then(|size| size.checked_mul(8))
@@ -438,6 +463,7 @@ impl<'e> Evaluation<'_, 'e> {
             Storage::Composite(id) => Some(self.node(id).len()),
         };
         let moved = shifted(of, by, self.settings.address_size)?;
+        // Of a register without a known size any offset may be right, and the read of it decides.
         let inside = moved.in_bits().is_some_and(|at| size.is_none_or(|size| at < size));
         if inside { Ok(moved) } else { Err(Problem::OutOfStorage) }
     }
@@ -445,7 +471,9 @@ impl<'e> Evaluation<'_, 'e> {
 
 /// The location `by` bits further on; addresses of memory wrap around, all other offsets must not be negative.
 fn shifted(of: Location<'_>, by: i128, address_size: u8) -> Result<Location<'_>, Problem> {
+    // 67 bits each at most, so the sum does not wrap.
     let bits = i128::from(of.byte).wrapping_mul(8).wrapping_add(i128::from(of.bit)).wrapping_add(by);
+    // Both round down, so that bit -1 is the highest bit of the byte before.
     let bit = u8::try_from(bits.rem_euclid(8)).unwrap_or(0);
     let byte = bits.div_euclid(8);
     let byte = match of.storage {
@@ -470,6 +498,7 @@ fn base_type<'e>(die: u64, context: &dyn Context<'e>, generic: Type) -> Result<T
 
 /// Checks the size of a composite of equal parts.
 fn parts(bits: u64, count: u64) -> Result<(), Problem> {
+    // Parts without bits would have no index for an offset: `nth` divides by the size of one.
     if bits == 0 {
         return Err(Problem::BadSize(bits));
     }

@@ -22,10 +22,12 @@ impl<'e> Evaluation<'_, 'e> {
         let mut place = advanced(location, at);
         let mut bits: Option<u64> = None;
         while let Storage::Composite(id) = place.storage {
+            // No part has an offset that is too far to count, since the length of a composite fits 64 bits.
             let offset = place.in_bits().unwrap_or(u64::MAX);
             let (of, within, left) = match self.node(id) {
                 Node::Piece { start, bits: len, of, .. } if offset >= start => {
                     let within = offset.saturating_sub(start);
+                    // 0 after the last part. The parts before it end earlier, so none of them has the offset.
                     let left = len.saturating_sub(within);
                     if left == 0 {
                         break;
@@ -44,6 +46,7 @@ impl<'e> Evaluation<'_, 'e> {
                 Node::Select { zero, one, mask, bits: each, count } => match nth(offset, each, count) {
                     // Part N is taken from bit N x each of the location that the mask chose.
                     Some((index, within)) => {
+                        // `compose` allows no more parts than the mask has bits, so the shift is in range.
                         let set =
                             u32::try_from(index).ok().and_then(|by| mask.checked_shr(by)).unwrap_or(0) & 1;
                         (if set == 1 { one } else { zero }, offset, each.saturating_sub(within))
@@ -52,9 +55,11 @@ impl<'e> Evaluation<'_, 'e> {
                 },
                 _ => break,
             };
+            // A part of a part ends where either of the two ends.
             bits = Some(bits.map_or(left, |bits| bits.min(left)));
             place = advanced(of, within);
         }
+        // No part has the offset, and none follows. Without an end, a reader takes the rest at once and not bit by bit.
         match place.storage {
             Storage::Composite(_) => Leaf { location: Location::start(Storage::Undefined), bits: None },
             _ => Leaf { location: place, bits },
@@ -87,8 +92,10 @@ impl<'e> Evaluation<'_, 'e> {
         context: &dyn Context<'e>,
     ) -> Result<(), Problem> {
         let whole = u64::try_from(bytes.len()).unwrap_or(u64::MAX).saturating_mul(8);
+        // `read_bits` only sets bits, since a byte may have bits of several parts.
         bytes.fill(0);
         let mut at = 0u64;
+        // Ends: a leaf has at least one bit.
         while at < whole {
             let leaf = self.leaf(location, skip.saturating_add(at));
             let len = leaf.bits.unwrap_or(u64::MAX).min(whole.saturating_sub(at));
@@ -102,6 +109,7 @@ impl<'e> Evaluation<'_, 'e> {
             } else if self.settings.big_endian {
                 return Err(Problem::BadSize(len));
             } else {
+                // With up to 7 bits before them, and shifted by up to 7 in the result, 32 bits fit a word of 64.
                 at = at.saturating_add(self.read_bits(leaf.location, len.min(32), at, bytes, context)?);
             }
         }
@@ -143,6 +151,7 @@ impl<'e> Evaluation<'_, 'e> {
                 .read_memory(space, from.byte, bytes)
                 .ok_or(Problem::Missing(Missing::Memory { space, address: from.byte })),
             Storage::Register(register) => {
+                // An unknown size is the context's to check.
                 let end = from.byte.saturating_add(u64::try_from(bytes.len()).unwrap_or(u64::MAX));
                 if context.register_size(register).is_some_and(|size| end > size) {
                     return Err(Problem::OutOfStorage);
@@ -155,6 +164,7 @@ impl<'e> Evaluation<'_, 'e> {
             Storage::Value(value) => {
                 let size = usize::from(value.ty().size);
                 let (little, big) = (value.bits().to_le_bytes(), value.bits().to_be_bytes());
+                // The bytes of the value as memory would have them: in big-endian order the unused high bytes come first.
                 let all = if self.settings.big_endian {
                     big.get(8usize.saturating_sub(size)..)
                 } else {
@@ -162,6 +172,7 @@ impl<'e> Evaluation<'_, 'e> {
                 };
                 copy(all.unwrap_or_default(), from.byte, bytes)
             }
+            // It has no bytes: the object that it points to is not in memory (DWARF 5 2.6.1.1.4).
             Storage::Pointer { .. } => Err(Problem::NotConvertible),
             Storage::Undefined | Storage::Composite(_) => Err(Problem::Undefined),
         }
@@ -185,6 +196,7 @@ fn copy(all: &[u8], at: u64, bytes: &mut [u8]) -> Result<(), Problem> {
 fn advanced(location: Location<'_>, bits: u64) -> Location<'_> {
     let bit = u64::from(location.bit).saturating_add(bits & 7);
     let byte = bits.wrapping_shr(3).saturating_add(bit.wrapping_shr(3));
+    // Addresses wrap around. In any other storage an offset that wraps would be inside of it again, so it stays at the end.
     let byte = match location.storage {
         Storage::Memory { .. } => location.byte.wrapping_add(byte),
         Storage::Undefined => 0,

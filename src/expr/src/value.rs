@@ -43,6 +43,7 @@ impl Type {
             _ => return None,
         };
         let size = match size {
+            // `_Float16` has 2 bytes, but [`Value::float`] reads only f32 and f64.
             1 if !matches!(class, Class::Float) => 1,
             2 if !matches!(class, Class::Float) => 2,
             4 => 4,
@@ -103,6 +104,7 @@ impl Value {
     /// The low bits of `bits` as a value of the type.
     pub const fn new(ty: Type, bits: u64) -> Value {
         let unused = 64u32.saturating_sub(ty.bits());
+        // A shift by 64 wraps to a shift by 0 and would keep all bits of a type without any.
         Value { ty, bits: if unused >= 64 { 0 } else { bits.wrapping_shl(unused).wrapping_shr(unused) } }
     }
 
@@ -136,6 +138,7 @@ impl Value {
 
     fn float(self) -> f64 {
         if self.ty.size == 4 {
+            // Always fits: [`Value::new`] keeps no bit above the 32nd.
             f64::from(f32::from_bits(u32::try_from(self.bits).unwrap_or(0)))
         } else {
             f64::from_bits(self.bits)
@@ -157,6 +160,7 @@ impl Value {
         match (self.ty.class, ty.class) {
             (Class::Float, Class::Float) => Value::of_float(ty, self.float()),
             (Class::Float, Class::Signed) => {
+                // `as` saturates at the bounds of i64 and makes 0 of NaN. The clamp does the same for narrower types.
                 let most = i64::MAX.wrapping_shr(64u32.saturating_sub(ty.bits()));
                 let number = (self.float() as i64).clamp(most.wrapping_neg().wrapping_sub(1), most);
                 Value::new(ty, number.cast_unsigned())
@@ -167,6 +171,7 @@ impl Value {
             }
             (Class::Signed, Class::Float) => {
                 let number = sign_extend(self.bits, self.ty.bits());
+                // Not by way of f64, which would round the number twice.
                 if ty.size == 4 {
                     Value::new(ty, u64::from((number as f32).to_bits()))
                 } else {
@@ -199,6 +204,7 @@ impl Value {
     pub fn unary(self, op: Unary) -> Result<Value, Problem> {
         let float = self.ty.class == Class::Float;
         Ok(match op {
+            // Of these operations only abs, div, minus, mul, neg and plus take floats (DWARF 5 2.5.1.4).
             Unary::Not if float => return Err(Problem::TypeMismatch),
             Unary::Not => Value::new(self.ty, !self.bits),
             Unary::Neg if self.ty.class == Class::Unsigned => return Err(Problem::TypeMismatch),
@@ -220,6 +226,7 @@ impl Value {
     /// # Errors
     /// The types differ or the operation is not defined for them, or the division is by zero.
     pub fn binary(self, op: Binary, right: Value, generic: Type) -> Result<Value, Problem> {
+        // The count of a shift need not have the type of the shifted number, so this comes before the comparison of types.
         if matches!(op, Binary::Shl | Binary::Shr | Binary::Shra) {
             return self.shift(op, right);
         }
@@ -229,6 +236,8 @@ impl Value {
         if self.ty.class == Class::Float {
             return self.of_floats(op, right, generic);
         }
+        // In two's complement the low bits of a sum, difference or product do not depend on the sign. [`Value::new`] keeps only
+        // those.
         let (a, b) = (self.bits, right.bits);
         let bits = match op {
             Binary::And => a & b,
@@ -291,12 +300,15 @@ impl Value {
             return Err(Problem::TypeMismatch);
         }
         let width = self.ty.bits();
+        // Saturates: cut to its low bits, a count of 2^32 would be a shift by 0.
         let count = u32::try_from(count).unwrap_or(u32::MAX);
         let bits = match op {
             Binary::Shra => {
+                // A larger count leaves only copies of the sign, and so does 63.
                 let count = count.min(63);
                 sign_extend(self.bits, width).wrapping_shr(count).cast_unsigned()
             }
+            // Every bit is shifted out. `wrapping_shl` would take the count modulo 64.
             _ if count >= width => 0,
             Binary::Shr => self.bits.wrapping_shr(count),
             _ => self.bits.wrapping_shl(count),
@@ -310,6 +322,7 @@ impl Value {
             Binary::Plus => a + b,
             Binary::Minus => a - b,
             Binary::Mul => a * b,
+            // A division by zero is no error here: IEEE 754 gives it an infinity or NaN.
             Binary::Div => a / b,
             Binary::Eq | Binary::Ne | Binary::Lt | Binary::Le | Binary::Gt | Binary::Ge => {
                 return Ok(truth(op, a < b, a == b, a > b, generic));
@@ -322,6 +335,7 @@ impl Value {
 
 /// The result of a comparison: 0 or 1 of the generic type.
 fn truth(op: Binary, less: bool, equal: bool, greater: bool, generic: Type) -> Value {
+    // With NaN none of the three flags is true, so only `Ne` holds.
     let holds = match op {
         Binary::Eq => equal,
         Binary::Ne => !equal,

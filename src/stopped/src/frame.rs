@@ -45,11 +45,13 @@ impl<'a, 'd> Frame<'a, 'd> {
         let gpu = header.machine == AMDGPU;
         let mut frame = Frame { machine, unit, pc, bias, gpu, base: None };
         let found = locations.of(function, LocationKind::FrameBase);
+        // An expression that needs the base then says that it is missing.
         let Ok(Some((list, _))) = found else { return frame };
         let Ok(Some(expression)) = list.at(pc) else { return frame };
         let mut buffers: Buffers<'d, 16, 8, 4> = Buffers::new();
         let settings = settings(header, &unit);
         let mut evaluation = Evaluation::new(expression, Want::Location, settings, buffers.scratch());
+        // `frame` has no base yet, so a `DW_OP_fbreg` in the base's own expression finds none instead of evaluating it again.
         frame.base = match evaluation.run(&frame) {
             Ok(Entry::Location(place @ Location { storage: Storage::Memory { .. }, .. })) => Some(place),
             // A register holds the base. On a GPU it counts from another address space, which no producer of these
@@ -150,6 +152,7 @@ pub(crate) fn evaluate<'d, T>(
     take: impl FnOnce(&Evaluation<'_, 'd>, &Frame<'_, 'd>, Location<'d>) -> T,
 ) -> Result<Option<Result<T, Problem>>, foldsym_lookup::Error> {
     let Some((list, unit)) = locations.of(function, kind)? else { return Ok(None) };
+    // Without an expression here the frame base is not evaluated either.
     let Some(expression) = list.at(at.1)? else { return Ok(None) };
     let frame = Frame::new(locations, function, unit, header, at);
     let settings = settings(header, &unit);

@@ -96,6 +96,7 @@ impl Machine for WithWave<'_> {
             EXEC32 => (self.at.exec, 4),
             _ => return self.machine.register(register, offset, bytes),
         };
+        // AMD's GPUs are little-endian.
         let all = value.to_le_bytes();
         let start = usize::try_from(offset).ok()?;
         let from = all.get(..size)?.get(start..)?.get(..bytes.len())?;
@@ -136,6 +137,7 @@ pub fn wave<'d>(file: &SymbolFile<'d>, at: WaveAt, machine: &dyn Machine) -> Res
         let found = evaluate(&locations, file.header(), function, LocationKind::ActiveLane, here, mask)?;
         match found {
             Some(Ok(Ok(mask))) => active = mask,
+            // The wave's own mask is still known, so the answer goes on with it.
             Some(Ok(Err(problem)) | Err(problem)) => wave.active_problem = Some(problem),
             None => {}
         }
@@ -176,6 +178,7 @@ fn locations_at<'d>(
     pc: ImageAddr,
 ) -> Result<Option<(Locations<'d>, FunctionId)>, Error> {
     let function = match file.lookup(pc, &mut Frames::new())? {
+        // Padding is code of no function, so no expression holds there.
         Lookup::Found(answer) if answer.group.is_none() && !answer.padding => Some(answer.function),
         _ => None,
     };
@@ -190,6 +193,7 @@ fn count_of(locations: Option<(Locations<'_>, FunctionId)>, at: WaveAt) -> Resul
     // No lane that executes is left out.
     let has_all = |count: u32| count >= u64::BITS.wrapping_sub(at.exec.leading_zeros());
     let fits = |count: &u32| (1..=MAX_LANES).contains(&(*count as usize)) && has_all(*count);
+    // A wave of AMD's GPUs has 32 or 64 lanes.
     let by_mask = if at.exec >> 32 == 0 { 32 } else { 64 };
     let count = at.lanes.filter(fits).or(own.filter(fits)).unwrap_or(by_mask);
     Ok(LaneCount { count, refused: own.filter(|own| at.lanes.is_none() && !fits(own)) })
@@ -209,6 +213,7 @@ fn element<'d>(
     let bits = (size as u64).wrapping_mul(8);
     match evaluation.read_behind(place, index.wrapping_mul(bits), room, frame) {
         Ok(()) => Place::At(ImageAddr(number(room, false).wrapping_sub(bias))),
+        // The compiler leaves the element of a lane that did not enter the function undefined.
         Err(Problem::Undefined) => Place::Inactive,
         Err(problem) => Place::Unknown(problem),
     }

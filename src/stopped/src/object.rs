@@ -142,12 +142,14 @@ pub fn object<'d>(
     machine: &dyn Machine,
     is_recorded: &mut dyn FnMut(ReturnAddr) -> Result<bool, Error>,
 ) -> Result<Result<Object, NoObject>, Error> {
+    // The registers are those at the instruction that runs, and only an exact address is that instruction's.
     let (Some(&StackAddr::Exact(pc)), Some(innermost)) = (stack.first(), resolved.first()) else {
         return Ok(Err(NoObject::NotFolded));
     };
     let Some(group) = innermost.group else { return Ok(Err(NoObject::NotFolded)) };
     let group = file.records().group(group)?;
     let count = innermost.candidate_count();
+    // Each candidate costs an evaluation, and a group may have any size.
     if count > MAX_ASKED {
         return Ok(Err(NoObject::TooMany));
     }
@@ -191,6 +193,7 @@ fn this<'d>(
     let Some((list, _)) = locations.of(function, kind)? else {
         return Ok(Err(NoObject::NotDescribed(function)));
     };
+    // An entry that holds wherever no other does has length 0 (schema, section 10), so no address is in it.
     let is_bounded = list.entries().any(|(start, len, _)| at.1.0.wrapping_sub(start.0) < len);
     let size = usize::from(file.header().address_size);
     let read = |evaluation: &Evaluation<'_, 'd>, frame: &Frame<'_, 'd>, place: Location<'d>| {

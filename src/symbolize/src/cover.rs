@@ -27,9 +27,11 @@ impl Cover {
         let mut parts = Vec::with_capacity(mapped.len());
         // Those that have begun, each hidden by what lies above it. None above another is open.
         let mut begun: Vec<Mapped> = Vec::new();
+        // 128 bits, since the end of the last mapping may be 2^64.
         let mut at = 0_u128;
         for next in mapped.iter().map(Some).chain([None]) {
             let end = next.map_or(1 << 64, |next| u128::from(next.start));
+            // Each mapping is pushed once and popped once, so all turns together are linear: a report may have a million modules.
             while let Some(top) = begun.last().filter(|_| at < end) {
                 let top_end = top.last.map_or(end, |last| u128::from(last) + 1).min(end);
                 if at < top_end {

@@ -140,6 +140,7 @@ impl Debuginfod {
                 return Ok(Some(path));
             }
             let age = found.modified().ok().and_then(|time| time.elapsed().ok());
+            // A time in the future has no age and counts as recent.
             if age.is_none_or(|age| age.as_secs() < self.missing_for()) {
                 return Ok(None);
             }
@@ -152,6 +153,7 @@ impl Debuginfod {
         let mut failed = None;
         for server in &self.servers {
             let url = format!("{}/buildid/{id}/{}", server.trim_end_matches('/'), artifact.name());
+            // In the folder of the result, so that `persist` renames: another process sees the whole file or none.
             let mut file =
                 tempfile::Builder::new().prefix(artifact.name()).tempfile_in(&folder).map_err(local)?;
             let fetched = self.fetch(&url, file.as_file_mut());
@@ -161,10 +163,12 @@ impl Debuginfod {
                     return Ok(Some(path));
                 }
                 Ok(false) => {}
+                // The next server may have the file, so the error waits.
                 Err(problem) => _ = failed.get_or_insert(FetchError { url, problem }),
             }
         }
         match failed {
+            // Not noted as missing: the server that failed may have the file.
             Some(error) => Err(error),
             None => {
                 // An empty file, whose time says when no server had the file. It replaces an old one so that the time is new.
@@ -190,6 +194,7 @@ impl Debuginfod {
             .headers()
             .get("content-length")
             .and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
+        // Before the body, which is then not fetched. A server need not give a length, so the loop below counts as well.
         if length.is_some_and(|length| length > self.max_bytes) {
             return Err(format!(
                 "{} bytes, of which at most {} are taken",
@@ -197,6 +202,7 @@ impl Debuginfod {
                 self.max_bytes
             ));
         }
+        // One byte more than allowed, so that the loop sees the excess and names the limit.
         let mut body = answer.into_body().into_with_config().limit(self.max_bytes.saturating_add(1)).reader();
         let mut written = 0u64;
         let mut buffer = vec![0; 64 << 10];
@@ -212,6 +218,7 @@ impl Debuginfod {
             out.write_all(&buffer[..count]).map_err(|error| error.to_string())?;
         }
         match written {
+            // In the cache an empty file means that no server has it.
             0 => Err("an empty file".to_owned()),
             _ => Ok(true),
         }

@@ -54,6 +54,7 @@ impl Finder {
     ) -> Result<(SymbolMap, bool), Unknown> {
         let mut seen = Seen::default();
         #[cfg(feature = "convert")]
+        // Only if the report gives no identity: the program that is at the path now may be another build.
         let own = match (id, program) {
             (None, Some(program)) => self.conversion.identify(program),
             _ => None,
@@ -75,6 +76,7 @@ impl Finder {
             if let Some(map) = of_stores(&folders, id, &mut seen) {
                 return Ok((map, false));
             }
+            // Before remote stores, which cost a request.
             match self.cache.as_ref().and_then(Cache::to_read).map(|cache| of_cache(cache, id)) {
                 Some(Ok(Some((map, true)))) => return Ok((map, false)),
                 Some(Ok(Some((map, false)))) => seen.lacking = Some(map),
@@ -114,6 +116,7 @@ impl Finder {
         if let Some(found) = self.fetched(id, &mut seen) {
             return Ok(found);
         }
+        // After all places that may have a whole file.
         if let Some(map) = seen.lacking {
             return Ok((map, true));
         }
@@ -209,6 +212,7 @@ fn search(path: &Path, id: Option<&ModuleId>, name: Option<&str>, seen: &mut See
         Some(ModuleId::Debug(id)) => map.debug_id().as_ref() == Some(id),
         Some(_) => false,
     };
+    // A file of another name is another module's, so the message does not list it.
     if !fits && named {
         let inside = map.build_id().map_or("no build id".to_owned(), |id| format!("build id {id}"));
         seen.absent.push(format!("{} holds {inside}", file.display()));

@@ -67,6 +67,7 @@ impl<'t> GivenStack<'t> {
         // Text is checked once here, not string by string.
         let given = match std::str::from_utf8(text) {
             Ok(text) if is_object => serde_json::from_str(text),
+            // This fails, and serde_json's error has the line and the column.
             Err(_) if is_object => serde_json::from_slice(text),
             Ok(text) => serde_json::from_str::<IgnoredAny>(text).map(|_| Self::default()),
             Err(_) => serde_json::from_slice::<&RawValue>(text).map(|_| Self::default()),
@@ -161,6 +162,7 @@ impl<'de> Visitor<'de> for Keys {
         }
         // Of a key that is there twice the last one counts.
         given.echo.reverse();
+        // A stable sort leaves the last of equal keys first, and `dedup_by` keeps the first.
         given.echo.sort_by(|one, other| one.0.cmp(&other.0));
         given.echo.dedup_by(|next, kept| next.0 == kept.0);
         Ok(given)
@@ -173,6 +175,7 @@ pub(crate) const MAX_ELEMENT: usize = 1 << 18;
 /// A value whose tree is small.
 pub(crate) fn value(text: &RawValue) -> Result<Value, RequestError> {
     let text = text.get();
+    // Checked on the text, before the tree is built.
     if text.len() > MAX_ELEMENT {
         return Err(wrong(format!("a module or a frame of {} bytes: at most {MAX_ELEMENT}", text.len())));
     }
@@ -207,6 +210,7 @@ impl<'de, const MAX: usize> Visitor<'de> for Elements<MAX> {
             read.elements.push(element);
             read.count += 1;
         }
+        // Read to the end all the same: serde_json refuses a list of which elements are left.
         while list.next_element::<IgnoredAny>()?.is_some() {
             read.count += 1;
         }

@@ -11,6 +11,7 @@ use crate::unknown::Unknown;
 
 /// Writes a decimal number.
 pub fn number(out: &mut Vec<u8>, value: impl Into<u64>) {
+    // The largest number of 64 bits has 20 digits.
     let mut digits = [0u8; 20];
     let mut at = digits.len();
     let mut value = value.into();
@@ -27,6 +28,7 @@ pub fn number(out: &mut Vec<u8>, value: impl Into<u64>) {
 
 /// Writes `0x` and lower-case hexadecimal digits, without quotes.
 pub fn hex(out: &mut Vec<u8>, value: u64) {
+    // The bit that is set here gives 0 its one digit.
     let count = 16 - (value | 1).leading_zeros() as usize / 4;
     // The first digit is moved to the highest bits, so that superfluous digits come last and can be cut off.
     let first = value << (64 - 4 * count);
@@ -87,6 +89,7 @@ pub fn object(out: &mut Vec<u8>, answer: &Answer, names: &mut Names<'_>, module:
         out.extend_from_slice(text);
         return;
     }
+    // Only this part is kept for later: the address and the module are the process's, not the file's.
     let start = out.len();
     rest(out, answer, names);
     names.keep_text(image, &out[start..], (answer.certainty, answer.reason));
@@ -109,6 +112,8 @@ fn rest(out: &mut Vec<u8>, answer: &Answer, names: &mut Names<'_>) {
         number(out, count);
         out.extend_from_slice(b",\"Candidates\":");
         list(out, &answer.candidates, |out, candidate| {
+            // The list then gets commas alone. `has_room` notes damage, and after damage the writer of the answer replaces the
+            // text.
             if !names.has_room(out.len()) {
                 return;
             }
@@ -183,6 +188,7 @@ fn symbol(out: &mut Vec<u8>, symbol: &Symbol, start: Option<u64>, names: &mut Na
             Some(start) => address(out, start),
             None => out.extend_from_slice(b"\"\""),
         }
+        // `llvm-symbolizer` has this key, and consumers may expect it. A .fsym has no discriminators.
         out.extend_from_slice(b",\"Discriminator\":0,\"LinkageName\":");
         out.extend_from_slice(names.linkage(frame.name));
         if at == outermost && !symbol.aliases.is_empty() {

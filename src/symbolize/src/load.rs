@@ -30,6 +30,7 @@ impl Symbolizer {
         let is_file = file.metadata().map_err(failed)?.is_file();
         // For a directory the read gives the error. A file that is not regular, such as a pipe, can be read only once.
         let whole = file.read_exact(&mut first);
+        // A dSYM is a folder, and the converter finds the program's debug file in it.
         let is_bundle = path.is_dir() && path.extension().is_some_and(|ending| ending == "dSYM");
         if !is_file && !is_bundle {
             let mut bytes = match whole {

@@ -176,6 +176,7 @@ pub(crate) fn convert(
     let options = &conversion.options;
     let identity = foldsym_convert::identify(program, options).map_err(LoadError::Convert)?;
     let id = BuildId::new(&identity.build_id).ok();
+    // A program without a build id gets one derived from its code, so that it has a place in the cache, too.
     let derived = if identity.build_id.is_empty() { text_id(&identity.text) } else { None };
     let own = id.as_ref().or(derived.as_ref());
     let fits = match wanted {
@@ -218,7 +219,9 @@ fn into_cache(
     (whole, cache): (&Cache, &LocalStore),
     options: &Options,
 ) -> Result<SymbolMap, LoadError> {
+    // Before the conversion: an input that changes meanwhile must not count as the one that was read.
     let cause = cause(program, options);
+    // First without the lock: a reader needs none, and a conversion in another process may hold it for long.
     if let Some(map) = kept(cache, id, derived.is_some(), &cause) {
         return Ok(map);
     }
@@ -235,9 +238,11 @@ fn into_cache(
     info.name = program.file_name().and_then(|name| name.to_str()).map(str::to_owned);
     info.converter = Some(concat!("foldsym ", env!("CARGO_PKG_VERSION")).to_owned());
     info.derived_id = derived;
+    // An entry may be there that `kept` refused.
     info.replace = true;
     // Converted outside of the cache first, since `info` needs the report of the conversion.
     let made = Made::of(program, options);
+    // A full disk says nothing about the program.
     if let Err(LoadError::Convert(error)) = &made
         && !matches!(error, ConvertError::Write { .. })
     {
@@ -253,6 +258,7 @@ fn into_cache(
         "converter": CONVERTER,
     }));
     let kept = lock.publish(&info, |to| -> Result<(), StoreError> {
+        // Copied, since a rename cannot move a file to another file system.
         std::fs::copy(&made.path, to).map(|_| ()).map_err(|error| at(to, "write", error))
     });
     let map = kept.and_then(|_| cache.get(id));
@@ -284,6 +290,7 @@ fn kept(cache: &LocalStore, id: &BuildId, is_derived: bool, cause: &str) -> Opti
         return Some(map);
     }
     let asked = conversion["asked"].as_u64().unwrap_or(0);
+    // The absolute difference, since the clock may have been set back.
     let is_recent = is_whole || now().abs_diff(asked) < LACKING_FOR;
     (conversion["cause"] == cause && is_recent).then_some(map)
 }
@@ -352,6 +359,7 @@ fn cause(program: &Path, options: &Options) -> Arc<str> {
     };
     let (size, time) = stamp(program).unwrap_or_default();
     let own = program.parent().unwrap_or(Path::new(""));
+    // The parent of a bare name is the empty path, which no system call takes for the current folder.
     let own = if own.as_os_str().is_empty() { Path::new(".") } else { own };
     let mut hash = DefaultHasher::new();
     (stamp(own), stamp(&own.join(".debug"))).hash(&mut hash);

@@ -38,6 +38,7 @@ impl Resolver {
         resolved: Option<(Resolved, u32)>,
         answer: &mut Answer,
     ) -> Result<bool, Error> {
+        // Anew for each answer: the bound is of one answer, not of a stack.
         self.left = file.records().bytes().len().saturating_add(MIN_ITEMS);
         let Lookup::Found(found) = file.lookup(image, &mut self.frames)? else { return Ok(false) };
         answer.certainty = Some(found.certainty.into());
@@ -63,6 +64,7 @@ impl Resolver {
         answer.partial = self.frames.is_partial();
         self.symbol(file, &mut answer.symbol, &found, function)?;
         if self.candidates && found.group.is_some() {
+            // `left` bounds the frames of all members together.
             for index in (0..count).map_while(member) {
                 let member = file.member_frames(&found, index, &mut self.frames)?;
                 let mut symbol = Symbol::default();

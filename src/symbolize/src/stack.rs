@@ -195,6 +195,7 @@ impl Called {
             self.by_id.entry(id.clone()).or_insert(index);
         }
         let file_name = module.file_name();
+        // Not by `entry`, which would allocate the name even if it is there already.
         if !self.by_name.contains_key(file_name) {
             self.by_name.insert(file_name.into(), index);
         }
@@ -207,6 +208,7 @@ impl Clone for Inner {
         let Self { modules, mapped, cover, everywhere, called, .. } = self;
         let (modules, mapped, cover, called) =
             (modules.clone(), mapped.clone(), cover.clone(), called.clone());
+        // `Arc::make_mut` clones in order to change, so the clone needs a number of its own.
         Self { serial: serial(), modules, mapped, cover, everywhere: *everywhere, called }
     }
 }
@@ -226,6 +228,7 @@ fn range(mapping: Mapping) -> Option<(u64, Option<u64>)> {
     };
     match size {
         Some(0) => None,
+        // By its last address: a module may end at the end of the address space, where the address after it does not fit.
         Some(size) => Some((start, Some(start.saturating_add(size - 1)))),
         None => Some((start, None)),
     }
@@ -253,12 +256,14 @@ impl Modules {
         let index = inner.modules.len();
         let before = inner.mapped.len();
         inner.mapped.extend(module.ranges().map(|(start, last)| Mapped { start, last, module: index }));
+        // A module without a mapping changes no range, so the ranges need not be cut again.
         if inner.mapped.len() > before {
             inner.cover.take();
         }
         if let Mapping::Everywhere { .. } = module.mapping {
             inner.everywhere.get_or_insert(index);
         }
+        // Only if it was made already. The first search makes it from all modules.
         if let Some(called) = inner.called.get_mut() {
             called.add(index, &module);
         }
@@ -302,6 +307,7 @@ impl Modules {
 
     /// True if an address of the process is in a range of a module.
     pub(crate) fn has(&self, module: usize, address: u64) -> bool {
+        // Not by `Cover`, which gives an overlapped address to another module.
         let ranges = self.inner.modules.get(module).into_iter().flat_map(Module::ranges);
         ranges.into_iter().any(|(start, last)| start <= address && last.is_none_or(|last| address <= last))
     }
@@ -332,6 +338,7 @@ pub(crate) fn in_file_part(address: u64, back: u64, module: &Module, map: &Symbo
             "{name}: mapped by file offset, but {path} has no segments to convert the offset into an address"
         )
     })?;
+    // The byte before a return address is in a segment, and the return address itself may be after the end.
     let offset = address.wrapping_sub(back).wrapping_sub(start).wrapping_add(file_offset);
     let found = segments.address_of(offset);
     let found = found.ok_or_else(|| format!("{name}: no segment of {path} has file offset {offset:#x}"))?;

@@ -254,7 +254,9 @@ impl Symbolizer {
         if let Some(file) = &module.file {
             return (Ok(file.0.clone()), None);
         }
+        // What a search depends on. The mapping plays no part: several processes share a file.
         let key = (module.id.clone(), module.file_name().to_owned(), module.program.clone());
+        // This lock is held for the slot alone. A search may convert a program, and holds only a lock of its slot.
         let slot = {
             let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
             opened.get_or_insert(key, Arc::<Slot>::default).clone()
@@ -270,6 +272,7 @@ impl Symbolizer {
 
     /// The result in a slot. Searches if there is none, or if it is stale.
     fn look(&self, slot: &Slot, module: &Module) -> Found {
+        // A copy, so that this lock is not held during a search.
         let known = || slot.found.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let before = known();
         let _looking = match &before {
@@ -288,6 +291,7 @@ impl Symbolizer {
         }
         let new = self.finder.find(module.id.as_ref(), module.file_name(), module.program.as_deref());
         if let Ok((map, _)) = &new {
+            // Only counters: no other memory depends on them, so no order is needed.
             self.files_opened.fetch_add(1, Ordering::Relaxed);
             self.bytes_opened.fetch_add(map.bytes().len() as u64, Ordering::Relaxed);
         }

@@ -163,6 +163,8 @@ impl<'s> Worker<'s> {
         query: Query<'_>,
         mut each: impl FnMut(&Answer, &mut Names<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
+        // Before the texts are taken out: `make_room` drops the texts with their files. A file's number is an address, which
+        // another file may have later.
         self.make_room();
         let mut texts = std::mem::take(&mut self.texts);
         let result =
@@ -222,6 +224,7 @@ impl<'s> Worker<'s> {
             Innermost::Nothing => None,
             _ => self.object(&mut placed, query),
         };
+        // `resolve` and `object` add frames whose files are damaged, out of order.
         if self.unknown.len() > 1 {
             self.unknown.sort_by_key(|(index, _)| *index);
         }
@@ -239,6 +242,7 @@ impl<'s> Worker<'s> {
                 }
                 Some(file) => {
                     let loaded = &mut self.files[file];
+                    // The object belongs to this frame, so a text that other frames share cannot have it.
                     let earlier = texts.as_deref_mut().zip(answer.image_address);
                     if let Some((texts, image)) = earlier
                         && object.is_none()
@@ -384,6 +388,7 @@ impl<'s> Worker<'s> {
                 };
                 // Section addresses are those of the file, without a load bias.
                 let address = section.start.0.wrapping_add(offset);
+                // A call may be the last instruction of its section.
                 if offset >= section.len.saturating_add(back) {
                     return placed(Some(address), StackAddr::Foreign);
                 }
@@ -492,6 +497,7 @@ impl<'s> Worker<'s> {
         let calling = self.files[import.file].map.file();
         // A damaged name narrows nothing.
         let Some(len) = calling.write_name(import.name, &mut []) else { return Ok(()) };
+        // The first call had no room and gave the length.
         let mut name = vec![0; len];
         calling.write_name(import.name, &mut name);
         self.files[file].map.file().resolve_import(resolved, &name)
@@ -505,6 +511,7 @@ impl<'s> Worker<'s> {
             Innermost::State(_) => None,
         };
         let (file, bias) = (placed.first()?.file?, placed.first()?.bias.unwrap_or(0));
+        // `resolve` leaves out stacks of one frame.
         if self.resolved.is_empty() {
             let map = &self.files[file].map;
             match map.file().resolve_one(placed[0].address, None) {
@@ -530,6 +537,7 @@ impl<'s> Worker<'s> {
             Innermost::State(machine) => {
                 objects.resolve(map.file(), &self.addresses, resolved, (machine, bias))
             }
+            // The file knows only vtables of its own module.
             _ => match vtable.filter(|vtable| vtable.file == Some(file)).map(|vtable| vtable.address) {
                 Some(StackAddr::Exact(vptr)) => {
                     map.file().resolve_object(resolved.first_mut()?, vptr, caller).map(|_| None)

@@ -43,12 +43,14 @@ pub(crate) fn evaluate(
     process: &mut impl Process,
 ) -> Result<u64, Stop> {
     let mut stack = Stack { values: [0; DEPTH], len: 0 };
+    // The frame address, for rules of registers; expressions of the frame address itself begin without (DWARF 5 6.4.2).
     if let Some(value) = initial {
         stack.push(value).ok_or(Stop::Expression)?;
     }
     let mut at = 0usize;
     let mut steps = 0u32;
     while at < code.len() {
+        // A branch may go back forever.
         steps = steps.wrapping_add(1);
         if steps > STEPS {
             return Err(Stop::Expression);
@@ -117,6 +119,7 @@ fn plain(op: u8, code: &[u8], at: usize, stack: &mut Stack) -> Option<usize> {
             [top, second].into_iter().try_for_each(|value| stack.push(value)).map(|()| at)
         }
         0x17 => {
+            // The top becomes the third, so it is pushed first (DWARF 5 2.5.1.3).
             let (top, second, third) = (stack.pop()?, stack.pop()?, stack.pop()?);
             [top, third, second].into_iter().try_for_each(|value| stack.push(value)).map(|()| at)
         }
@@ -132,9 +135,11 @@ fn plain(op: u8, code: &[u8], at: usize, stack: &mut Stack) -> Option<usize> {
         // skip, bra
         0x2f | 0x28 => {
             let offset = bits::u16_at(code, at)?.cast_signed();
+            // The offset counts from the byte after the operand (DWARF 5 2.5.1.5).
             let next = at.wrapping_add(2);
             let goes = op == 0x2f || stack.pop()? != 0;
             let target = if goes { next.checked_add_signed(offset.into())? } else { next };
+            // A branch to the end of the code is allowed: it ends the evaluation.
             (target <= code.len()).then_some(target)
         }
         0x96 => Some(at),
@@ -147,11 +152,13 @@ fn plain(op: u8, code: &[u8], at: usize, stack: &mut Stack) -> Option<usize> {
 
 fn binary(op: u8, left: u64, right: u64) -> Option<u64> {
     let (a, b) = (left.cast_signed(), right.cast_signed());
+    // Saturates: cut to its low bits, a count of 2^32 would be a shift by 0.
     let shift = u32::try_from(right).unwrap_or(u32::MAX);
     Some(match op {
         0x1a => left & right,
         0x1b => a.checked_div(b)?.cast_unsigned(),
         0x1c => left.wrapping_sub(right),
+        // Generic values: division and comparisons count as signed, only this does not (DWARF 5 2.5.1.4).
         0x1d => left.checked_rem(right)?,
         0x1e => left.wrapping_mul(right),
         0x21 => left | right,

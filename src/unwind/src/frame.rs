@@ -72,13 +72,17 @@ impl Frame {
             }
             Cfa::Expression(bytes) => expression::evaluate(bytes, None, here, process)?,
         };
+        // A register without a rule was not changed, or need not be kept (schema, section 11).
         let mut next = *here;
+        // The frame address is the caller's stack pointer at its call (DWARF 5 6.4). This comes before the rules, so that a rule
+        // of the stack pointer itself, as a signal frame has one, replaces it.
         next.set(sp, cfa);
         // The program counter is the caller's value of the return address register, by its rule, or the register itself.
         let mut returned = None;
         let mut lost = false;
         let mut rules = row.rules();
         // No more than there are registers.
+        // Rules are sorted by register, no two alike (schema, section 11), so these have all registers up to the pc.
         for _ in 0..REGISTERS {
             // Nearly every register is in memory.
             let (register, rule) = match rules.next_saved() {
@@ -98,6 +102,7 @@ impl Frame {
                 if is_return {
                     returned = Some(value);
                 }
+                // The return register may be any column, and a processor may lack it.
                 if register <= pc {
                     next.put(register, value);
                 }
@@ -109,6 +114,7 @@ impl Frame {
                 None => next.forget(register),
             }
             if is_return {
+                // A return address with the rule `undefined` marks the outermost frame (DWARF 5 6.4.4).
                 (returned, lost) = (value, rule == Rule::Undefined);
             }
         }
@@ -128,7 +134,9 @@ impl Frame {
             return Ok(Step::Outermost);
         }
         next.set(pc, returned);
+        // Before the frame is replaced: after an error it must be as before.
         self.is_further_out(&next, row.signal)?;
+        // A signal interrupted its caller before the instruction at the pc, so that pc is no return address.
         *self = Frame { registers: next, exact: row.signal };
         Ok(Step::Caller)
     }

@@ -52,6 +52,7 @@ impl<'d> Unwind<'d> {
         if reserved != 0 {
             return Err(FormatError::new(What::Reserved, layout::RESERVED as u64));
         }
+        // Later shifts and reads rely on these bounds: [`bits::read`] takes at most [`bits::MAX_WIDTH`] bits.
         if rule_width > 32 || !(1..=32).contains(&group) || unit_log2 > 4 {
             return Err(FormatError::new(What::Width, layout::RULE_WIDTH as u64));
         }
@@ -64,11 +65,13 @@ impl<'d> Unwind<'d> {
         // Two numbers of 32 bits: nothing wraps.
         let bytes = u64::from(sequences).wrapping_mul(rule_width.into()).div_ceil(8);
         let deltas = bytes.wrapping_add(at as u64);
+        // Without the zeros at the end, [`bits::read`] could not load the last deltas.
         if deltas.saturating_add(TAIL as u64) > whole {
             return Err(early(whole));
         }
         let starts = Starts::open(starts)?;
         let runs = Table::open(runs, layout::RUN_COLUMNS)?;
+        // A run's start and its record have one index, so later reads need no second check.
         if starts.len() != runs.len() {
             return Err(FormatError::new(What::Length, layout::RUNS_LEN as u64));
         }
@@ -93,12 +96,15 @@ impl<'d> Unwind<'d> {
     /// # Errors
     /// Damage.
     pub fn row(&self, address: u64) -> Result<Option<Row<'d>>, FormatError> {
+        // An address below the base wraps to one after all runs, and those have no entry.
         let key = address.wrapping_sub(self.image_base);
         let Some(found) = self.starts.find(key)? else { return Ok(None) };
+        // After the last run: the starts end with the end of that run (schema, section 11).
         if key >= found.next {
             return Ok(None);
         }
         let [sequence, place] = self.runs.record(found.piece)?;
+        // Rows begin at whole units from the run's start, so the rest of a unit does not change the row.
         let inside = key.wrapping_sub(found.start).wrapping_shr(self.unit_log2);
         let Passed { rows: nth, units, next } = Deltas::new(self, place)?.pass(inside)?;
         let unit = 1u64.wrapping_shl(self.unit_log2);
@@ -115,6 +121,7 @@ impl<'d> Unwind<'d> {
         let at = u64::try_from(sequence).ok().and_then(|at| at.checked_add(nth.into()));
         let at = at.filter(|&at| at < self.sequences.into());
         let at = at.ok_or(FormatError::new(What::NoRecord, sequence.cast_unsigned()))?;
+        // Two numbers of 32 bits: nothing wraps.
         let bit = at.wrapping_mul(self.rule_width.into()).wrapping_add(self.sequences_at);
         Ok(bits::read(self.data, bit, self.rule_width).ok_or(early(bit >> 3))? as u32)
     }
@@ -148,6 +155,7 @@ impl<'d> Unwind<'d> {
                 (head, register, at)
             }
         };
+        // The number of saved registers is not checked here: [`Rules`](crate::row::Rules) ends with the bytes.
         Ok(Some(Row {
             start,
             end,
@@ -186,10 +194,12 @@ pub(crate) struct Deltas<'u, 'd> {
 impl<'u, 'd> Deltas<'u, 'd> {
     pub(crate) fn new(unwind: &'u Unwind<'d>, place: i64) -> Result<Self, FormatError> {
         let bit = unwind.deltas_at.wrapping_add(place.cast_unsigned());
+        // A damaged place would make other parts of the section deltas.
         if bit < unwind.deltas_at {
             return Err(FormatError::new(What::NoRecord, place.cast_unsigned()));
         }
         let mut deltas = Self { unwind, bit, left: 0, rows: 0, word: 0, loaded: 0 };
+        // At most 31, which bounds the time of a step.
         deltas.left = deltas.take(layout::COUNT_BITS)? as u32;
         deltas.rows = deltas.left;
         Ok(deltas)
@@ -197,6 +207,7 @@ impl<'u, 'd> Deltas<'u, 'd> {
 
     #[inline(always)]
     fn take(&mut self, width: u32) -> Result<u64, FormatError> {
+        // One load of memory gives several numbers, since a width is at most 33.
         if self.loaded < width {
             self.word =
                 bits::read(self.unwind.data, self.bit, bits::MAX_WIDTH).ok_or(early(self.bit >> 3))?;
@@ -219,6 +230,7 @@ impl<'u, 'd> Deltas<'u, 'd> {
         // The first bit after those that were loaded.
         let mut end = self.bit.wrapping_add(loaded.into());
         // Units up to the row, and of the number that is read so far.
+        // A delta is stored less 1 (schema, section 11), so its value begins with 1.
         let (mut units, mut value, mut shift) = (0u64, 1u64, 0u32);
         while left > 0 {
             if loaded < width {
@@ -233,6 +245,7 @@ impl<'u, 'd> Deltas<'u, 'd> {
             if taken & 1 != 0 {
                 // A number of several groups.
                 shift = shift.wrapping_add(group);
+                // Damage: no distance has more than 64 bits. The shift above must stay below that.
                 if shift >= u64::BITS {
                     return Err(FormatError::new(What::Value, end >> 3));
                 }

@@ -40,6 +40,7 @@ impl<'d> Unwind<'d> {
         &self,
         take: &mut dyn FnMut(u32, [u64; 2]) -> Result<(), FormatError>,
     ) -> Result<u64, FormatError> {
+        // Runs are read in order, so each must begin at the bit at which the one before it ended.
         let mut end_bit = self.deltas_at;
         for run in 0..self.runs.len() {
             let wrong = FormatError::new(What::Value, run.into());
@@ -54,6 +55,7 @@ impl<'d> Unwind<'d> {
             loop {
                 let delta = deltas.next()?;
                 let end = delta.map_or(place.next, |delta| start.saturating_add(delta));
+                // No row is empty. The last one has no delta and ends where the next run begins.
                 if start >= end || end > place.next || (delta.is_some() && end == place.next) {
                     return Err(wrong);
                 }
@@ -82,11 +84,13 @@ impl<'d> Unwind<'d> {
         let wrong = |rule: u32| FormatError::new(What::Value, rule.into());
         for rule in 0..rules {
             let record: [i64; 3] = self.rules.record(rule)?;
+            // Rule 0 is that of code without an entry, and no other rule is (schema, section 11).
             if (record[0] == layout::NO_ENTRY) != (rule == 0) || (rule == 0 && record != [0; 3]) {
                 return Err(wrong(rule));
             }
             let Some(row) = self.row_of(rule, [0, 0])? else { continue };
             let mut registers = row.rules();
+            // A step looks at the first 33 rules alone, which suffices only if they are sorted.
             let mut before = None;
             for (register, _) in registers.by_ref() {
                 if before.is_some_and(|before| before >= register) {
@@ -94,6 +98,7 @@ impl<'d> Unwind<'d> {
                 }
                 before = Some(register);
             }
+            // The iterator also ends at a rule that it cannot read, and then some are left.
             if registers.rest().1 != 0 {
                 return Err(wrong(rule));
             }
@@ -106,6 +111,7 @@ impl<'d> Unwind<'d> {
         let end = usize::try_from(end_bit.div_ceil(8)).unwrap_or(usize::MAX);
         let tail = self.data.get(end..).ok_or(FormatError::new(What::Truncated, end_bit >> 3))?;
         let used = end_bit & 7;
+        // The bits of the last byte after the deltas must be 0, too.
         let last = end.checked_sub(1).and_then(|at| self.data.get(at)).copied().unwrap_or(0);
         if tail.len() != TAIL
             || tail.iter().any(|&byte| byte != 0)
@@ -118,6 +124,7 @@ impl<'d> Unwind<'d> {
 
     /// The records of saved registers come first, adjacent to each other, then the expressions of frame addresses.
     fn verify_saves(&self) -> Result<(), FormatError> {
+        // Records and expressions are not marked as such: the first expression that a rule refers to separates them.
         let mut first_expression = self.saves.len();
         for rule in 0..self.rules.len() {
             let [base, offset, _] = self.rules.record(rule)?;

@@ -158,6 +158,7 @@ impl<'e> FrameSection<'e> {
         bytes.seek(at)?;
         let mut len = bytes.number(4)?;
         let mut offset_size = 4;
+        // The mark of the 64-bit format (DWARF 5 7.4).
         if len == 0xffff_ffff {
             len = bytes.number(8)?;
             offset_size = 8;
@@ -167,11 +168,14 @@ impl<'e> FrameSection<'e> {
         }
         let id_at = bytes.position();
         let end = id_at.checked_add(usize::try_from(len).ok()?)?;
+        // Cut at the entry's end, but counted from the section's start, since pointers are relative to their places in the
+        // section.
         let body = Bytes::new(self.bytes.get(..end)?, self.big_endian);
         let mut body_at = body;
         body_at.seek(id_at)?;
         // `.eh_frame` has 4 bytes here also in an entry of the long form.
         let id = body_at.number(if self.eh { 4 } else { offset_size })?;
+        // 0 in `.eh_frame` (LSB Core 10.6.1), all ones in `.debug_frame` (DWARF 5 7.24).
         let is_cie = match (self.eh, offset_size) {
             (true, _) => id == 0,
             (false, 4) => id == 0xffff_ffff,
@@ -184,15 +188,18 @@ impl<'e> FrameSection<'e> {
         let wrong = |problem| CfiError { entry: offset, problem };
         let truncated = || wrong(CfiProblem::Truncated);
         let head =
+            // An FDE may refer to anything. Another FDE has other fields, and would be read as nonsense.
             usize::try_from(offset).ok().and_then(|at| self.head(at)).flatten().filter(|head| head.is_cie);
         let mut bytes = head.ok_or(wrong(CfiProblem::NoCie))?.rest;
         let version = bytes.u8().ok_or_else(truncated)?;
+        // DWARF 2 has version 1, DWARF 3 version 3, and DWARF 4 and 5 have version 4. No 2 was ever defined.
         if !matches!(version, 1 | 3 | 4) {
             return Err(wrong(CfiProblem::Version(version)));
         }
         // Each entry reads its common part again, so this has a bound.
         let augmentation = bytes.text(MAX_AUGMENTATION).ok_or(wrong(CfiProblem::Augmentation))?;
         let (mut address_size, mut segment_size) = (self.address_size, 0);
+        // Earlier versions have neither field.
         if version == 4 {
             address_size = bytes.u8().ok_or_else(truncated)?;
             segment_size = bytes.u8().ok_or_else(truncated)?;
@@ -200,6 +207,7 @@ impl<'e> FrameSection<'e> {
         let code_align = bytes.uleb().ok_or_else(truncated)?;
         let data_align = bytes.sleb().ok_or_else(truncated)?;
         let return_register =
+            // A byte up to DWARF 2, LEB128 since.
             if version == 1 { bytes.u8().map(u64::from) } else { bytes.uleb() }.ok_or_else(truncated)?;
         let mut cie = Cie {
             offset,
@@ -219,8 +227,10 @@ impl<'e> FrameSection<'e> {
             // `[vendor:v0.0]` names the extensions in use, and does not change the layout.
             None | Some((b'[', _)) => {}
             Some((b'z', letters)) => self.augmented(&mut cie, letters, &mut bytes).map_err(wrong)?,
+            // Only after a `z` does a length give the end of fields that are not known.
             _ => return Err(wrong(CfiProblem::Augmentation)),
         }
+        // `DW_CFA_set_loc` may be relative to its own place, so the place of the instructions is kept with them.
         cie.instructions_at = u64::try_from(bytes.position()).unwrap_or(u64::MAX);
         cie.instructions = bytes.rest();
         Ok(cie)
@@ -238,6 +248,7 @@ impl<'e> FrameSection<'e> {
                 }
                 b'P' => {
                     let encoding = bytes.u8().ok_or(CfiProblem::Truncated)?;
+                    // The personality's value is not needed, only its end. Bit 7 (indirect) does not change its size.
                     self.encoded(encoding & 0x7f, cie.address_size, bytes)?;
                 }
                 b'S' => cie.signal = true,
@@ -257,6 +268,7 @@ impl<'e> FrameSection<'e> {
         address_size: u8,
         bytes: &mut Bytes<'e>,
     ) -> Result<u64, CfiProblem> {
+        // A relative pointer counts from its own first byte, so this comes before the read.
         let place = self.address.wrapping_add(u64::try_from(bytes.position()).unwrap_or(0));
         let size = usize::from(address_size);
         let value = match encoding & 0x0f {
@@ -274,14 +286,18 @@ impl<'e> FrameSection<'e> {
         let value = value.ok_or(CfiProblem::Truncated)?;
         let value = match encoding & 0xf0 {
             0x00 => value,
+            // Other encodings are relative to bases that the section does not give, or (bit 7) need the memory of the program.
             0x10 => value.wrapping_add(place),
             _ => return Err(CfiProblem::Encoding(encoding)),
         };
+        // A relative pointer is a sum of 64 bits, which in a program of 32 bits wraps earlier.
         Ok(if address_size < 8 { value & 0xffff_ffff } else { value })
     }
 
     fn fde(&self, offset: u64, head: &Head<'e>) -> Result<Fde<'e>, CfiError> {
         let wrong = |problem| CfiError { entry: offset, problem };
+        // In `.eh_frame` the field is the distance back from itself (LSB Core 10.6.1), in `.debug_frame` an offset (DWARF 5
+        // 6.4.1).
         let cie_at = if self.eh {
             u64::try_from(head.id_at).ok().and_then(|at| at.checked_sub(head.id))
         } else {
@@ -289,11 +305,13 @@ impl<'e> FrameSection<'e> {
         };
         let cie = self.cie(cie_at.ok_or(wrong(CfiProblem::NoCie))?)?;
         let mut bytes = head.rest;
+        // A segment selector comes before the address (DWARF 5 6.4.1).
         bytes.take(usize::from(cie.segment_size)).ok_or(wrong(CfiProblem::Truncated))?;
         let start = self.encoded(cie.pointer_encoding, cie.address_size, &mut bytes).map_err(wrong)?;
         // The length has the encoding's form and is relative to nothing.
         let len = self.encoded(cie.pointer_encoding & 0x0f, cie.address_size, &mut bytes).map_err(wrong)?;
         if cie.has_data {
+            // The augmentation data has the pointer to the LSDA, which only the personality routine reads.
             let skip = bytes.uleb().and_then(|len| usize::try_from(len).ok());
             skip.and_then(|len| bytes.take(len)).ok_or(wrong(CfiProblem::Truncated))?;
         }
@@ -326,6 +344,8 @@ impl<'e> Iterator for Fdes<'e> {
                 self.at = if self.section.eh { self.section.bytes.len() } else { self.at.saturating_add(4) };
                 continue;
             };
+            // Before the entry is read, so that the walk goes on after one that is damaged. An end is after its own head, so the
+            // walk ends.
             self.at = head.end;
             if !head.is_cie {
                 return Some(self.section.fde(offset, &head));

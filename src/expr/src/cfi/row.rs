@@ -63,7 +63,7 @@ impl<'e, const REGISTERS: usize> Row<'e, REGISTERS> {
         self.rules().find(|(number, _)| *number == register).map(|(_, rule)| rule)
     }
 
-    /// All rules, in the order in which the registers were first named.
+    /// All rules, in no particular order.
     pub fn rules(&self) -> impl Iterator<Item = (u64, Rule<'e>)> + '_ {
         self.rules.iter().flatten().copied()
     }
@@ -71,6 +71,7 @@ impl<'e, const REGISTERS: usize> Row<'e, REGISTERS> {
     fn set(&mut self, register: u64, rule: Option<Rule<'e>>) -> Result<(), CfiProblem> {
         let named = |slot: &&mut Option<(u64, Rule<'e>)>| slot.is_some_and(|(number, _)| number == register);
         if let Some(slot) = self.rules.iter_mut().find(named) {
+            // A register that goes back to no rule frees its slot, so that restores do not use up the room.
             *slot = rule.map(|rule| (register, rule));
             return Ok(());
         }
@@ -134,6 +135,7 @@ fn each<'e, const REGISTERS: usize, const REMEMBERED: usize>(
     take: &mut dyn FnMut(&Row<'e, REGISTERS>, u64),
 ) -> Result<(), CfiError> {
     let mut machine = Machine::<REGISTERS, REMEMBERED>::at_start(section, fde, fde.start)?;
+    // A damaged entry may claim code beyond the end of the address space.
     let end = fde.start.saturating_add(fde.len);
     let at = |entry: u64| move |problem| CfiError { entry, problem };
     let (mut instructions, mut from) = (fde.instructions, fde.instructions_at);
@@ -143,9 +145,11 @@ fn each<'e, const REGISTERS: usize, const REMEMBERED: usize>(
         let rest = instructions.get(used..).unwrap_or_default();
         let next =
             machine.next_start(rest, from.saturating_add(count(used)), &fde.cie).map_err(at(fde.offset))?;
+        // Code from the entry's end on is another entry's, whatever these instructions say of it.
         let next = next.filter(|&next| next < end);
         take(&machine.row, next.unwrap_or(end));
         let Some(next) = next else { break };
+        // So that the next turn executes the instruction before which this one stopped.
         machine.address = next;
         (instructions, from) = (rest, from.saturating_add(count(used)));
     }
@@ -175,6 +179,7 @@ impl<'s, 'e, const REGISTERS: usize, const REMEMBERED: usize> Machine<'s, 'e, RE
             section,
             cie: &fde.cie,
             row: Row { start: fde.start, ..Row::new() },
+            // `None` while the CIE's own instructions run: `DW_CFA_restore` there has no rule to go back to.
             initial: None,
             remembered: [Row::new(); REMEMBERED],
             depth: 0,
@@ -196,6 +201,7 @@ impl<'s, 'e, const REGISTERS: usize, const REMEMBERED: usize> Machine<'s, 'e, RE
             let low = u64::from(code & 0x3f);
             if let Some(next) = self.advanced(code, &mut bytes, at, cie)? {
                 if next > self.address {
+                    // Not after the instruction: `next_start` reads it again.
                     return Ok(before);
                 }
                 self.row.start = next;
@@ -226,6 +232,7 @@ impl<'s, 'e, const REGISTERS: usize, const REMEMBERED: usize> Machine<'s, 'e, RE
             0x02 => bytes.number(1),
             0x03 => bytes.number(2),
             0x04 => bytes.number(4),
+            // `DW_CFA_MIPS_advance_loc8`.
             0x1d => bytes.number(8),
             0x01 => {
                 // The base of the pointer counts from the section; the instructions begin at `at`.
@@ -235,6 +242,7 @@ impl<'s, 'e, const REGISTERS: usize, const REMEMBERED: usize> Machine<'s, 'e, RE
             _ => return Ok(None),
         };
         let advance = advance.ok_or(CfiProblem::Truncated)?;
+        // Only damage wraps. Then starts do not rise, and the caller of `each_row` must expect it.
         Ok(Some(self.row.start.wrapping_add(advance.wrapping_mul(cie.code_align))))
     }
 
@@ -268,6 +276,7 @@ impl<'s, 'e, const REGISTERS: usize, const REMEMBERED: usize> Machine<'s, 'e, RE
             0x0b => {
                 self.depth = self.depth.checked_sub(1).ok_or(CfiProblem::BadState)?;
                 let row = *self.remembered.get(self.depth).ok_or(CfiProblem::BadState)?;
+                // The stack has rules, with the frame address among them (DWARF 5 6.4.2.4), and no addresses.
                 self.row = Row { start: self.row.start, ..row };
             }
             0x0c..=0x0f | 0x12 | 0x13 | 0x30 | 0x31 => self.define(code, bytes)?,
@@ -286,6 +295,7 @@ impl<'s, 'e, const REGISTERS: usize, const REMEMBERED: usize> Machine<'s, 'e, RE
                     0x14 => Rule::ValueOffset(factored(bytes.uleb(), align)?),
                     0x15 => Rule::ValueOffset(signed_factored(bytes.sleb(), align)?),
                     0x16 => Rule::ValueExpression(block(bytes)?),
+                    // `DW_CFA_GNU_negative_offset_extended`: the operand is the offset without its sign.
                     _ => Rule::Offset(factored(bytes.uleb(), align)?.wrapping_neg()),
                 };
                 self.row.set(register, Some(rule))?;
@@ -305,6 +315,7 @@ impl<'s, 'e, const REGISTERS: usize, const REMEMBERED: usize> Machine<'s, 'e, RE
                 offset: signed_factored(bytes.sleb(), align)?,
                 space: 0,
             },
+            // `DW_CFA_LLVM_def_aspace_cfa` here, `DW_CFA_LLVM_def_aspace_cfa_sf` below: the frame is in another address space.
             (0x30, _) => {
                 Cfa::Register { register: uleb(bytes)?, offset: plain(bytes.uleb())?, space: uleb(bytes)? }
             }
@@ -320,12 +331,14 @@ impl<'s, 'e, const REGISTERS: usize, const REMEMBERED: usize> Machine<'s, 'e, RE
             }
             // clang begins entries of MIPS with this: no offset yet.
             (0x0d, Cfa::Unknown) => Cfa::Register { register: uleb(bytes)?, offset: 0, space: 0 },
+            // Not factored, unlike the operand of `DW_CFA_def_cfa_offset_sf` (DWARF 5 6.4.2.2).
             (0x0e, Cfa::Register { register, space, .. }) => {
                 Cfa::Register { register, offset: plain(bytes.uleb())?, space }
             }
             (0x13, Cfa::Register { register, space, .. }) => {
                 Cfa::Register { register, offset: signed_factored(bytes.sleb(), align)?, space }
             }
+            // They are valid only if the rule is a register and an offset (DWARF 5 6.4.2.2).
             _ => return Err(CfiProblem::BadState),
         };
         Ok(())

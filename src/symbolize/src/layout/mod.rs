@@ -83,6 +83,7 @@ pub fn layout(file: &SymbolFile<'_>, go_on: &dyn Fn() -> bool) -> Result<Option<
     let mut rest = file.header().file_len;
     let mut folders = Folders { file, by_id: HashMap::new(), go_on, named: 0 };
     for section in file.records().sections() {
+        // Sections of a damaged file may overlap.
         rest = rest.saturating_sub(section.len);
         let records = match section.id {
             SectionId::ROWS => &found.rows,
@@ -146,6 +147,7 @@ impl Owners {
                 return Ok(None);
             }
             let offset = file.records().function(FunctionId(function))?.scopes_offset();
+            // Offset 0 means that nothing is inlined (schema, FUNCTIONS).
             found.scopes.extend((offset != 0).then_some((offset, Whose::Function(function))));
         }
         Ok(Some(found))
@@ -158,6 +160,7 @@ fn shares(records: &[(u64, Whose)], len: u64) -> HashMap<Whose, u64> {
     records.sort_unstable();
     records.dedup_by(|other, one| {
         let same = one.0 == other.0;
+        // Equal rows of several functions are stored once.
         if same && one.1 != other.1 {
             one.1 = Whose::Shared;
         }
@@ -167,6 +170,7 @@ fn shares(records: &[(u64, Whose)], len: u64) -> HashMap<Whose, u64> {
     for (index, (offset, whose)) in records.iter().enumerate() {
         let end = records.get(index + 1).map_or(len, |next| next.0);
         let size: &mut u64 = sizes.entry(*whose).or_default();
+        // A damaged record may begin after the end of its section.
         *size = size.saturating_add(end.min(len).saturating_sub(*offset));
     }
     sizes
@@ -209,6 +213,7 @@ impl Folders<'_> {
         let sum =
             |functions: &[(u64, u32)]| functions.iter().fold(0u64, |sum, one| sum.saturating_add(one.0));
         ranked.extend(folders.into_iter().map(|(folder, functions)| (sum(&functions), folder, functions)));
+        // By name if sizes are equal, so that the order of the hash map does not show.
         ranked.sort_by(|one, other| other.0.cmp(&one.0).then_with(|| one.1.cmp(&other.1)));
         let mut parts = Vec::new();
         let rest = ranked.iter().skip(MAX_FOLDERS).fold(0u64, |sum, part| sum.saturating_add(part.0));
@@ -258,6 +263,7 @@ impl Folders<'_> {
         let name = foldsym_demangle::demangle(&bytes);
         let mut name = name.unwrap_or_else(|| String::from_utf8_lossy(&bytes).into_owned());
         if name.len() > MAX_NAME {
+            // A cut within a letter would panic. A letter has at most 4 bytes, so this looks at no more.
             let end = (0..=MAX_NAME).rev().find(|&at| name.is_char_boundary(at)).unwrap_or(0);
             name.truncate(end);
             name.push('…');
