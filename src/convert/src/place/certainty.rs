@@ -59,6 +59,7 @@ use crate::program::machine::Machine;
 use crate::program::names::itanium::is_mangled;
 use crate::program::names::relation::{Relation, relation, spellings};
 use crate::program::symbols::{CodeSymbol, Symbols};
+use crate::recover::described_symbols::{CodelessNames, DescribedSymbols};
 use crate::recover::recovered::UnitView;
 use crate::toolchain::functions::{START_UP_FILES, is_of_start, is_rust, may_be_merged};
 use crate::toolchain::itanium_abi::is_special;
@@ -333,6 +334,7 @@ fn units(
 /// may drop it. A function that other units may call has its symbol, or is a function of another unit.)
 fn with_lost(placing: &Placing<'_, '_>, symbols: &Symbols<'_>) -> HashSet<UnitId> {
     let mut by_name: HashMap<NameId, Vec<UnitId>> = HashMap::default();
+    let mut declared = CodelessNames::default();
     for (id, unit) in placing.recovered.numbered() {
         let mut local = unit.records.codeless.iter().filter(|codeless| !codeless.external).peekable();
         if local.peek().is_none() {
@@ -342,13 +344,18 @@ fn with_lost(placing: &Placing<'_, '_>, symbols: &Symbols<'_>) -> HashSet<UnitId
         let placed: HashSet<DieOffset> = placed.map(|function| function.die).collect();
         for codeless in local.filter(|codeless| !placed.contains(&codeless.die)) {
             let origin = unit.origin_of(codeless.origin);
-            by_name.entry(placing.names.of_origin(origin)).or_default().push(id);
+            let name = placing.names.of_origin(origin);
+            by_name.entry(name).or_default().push(id);
+            declared.entry(name).or_default().insert(origin);
         }
     }
     if !by_name.is_empty() {
+        let described = DescribedSymbols::new(&placing.names, placing.recovered, symbols, &declared);
         for symbol in symbols.iter().filter(|symbol| symbol.function) {
             for name in spellings(symbol.name) {
-                if let Some(name) = placing.names.find(name) {
+                if let Some(name) =
+                    placing.names.find(name).filter(|name| described.is_spare(*name, symbol.start))
+                {
                     // A merged function that kept its symbol is a member at that address (`aliases/decision`), so it is not
                     // lost.
                     by_name.remove(&name);

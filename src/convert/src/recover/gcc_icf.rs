@@ -19,13 +19,14 @@ use rayon::prelude::*;
 use crate::diagnostics::{Cap, Diagnostics, Kind};
 use crate::merge::names::Names;
 use crate::model::{
-    AddressRange, CalleePlace, Codeless, DieOffset, How, ImageAddr, Instance, LocalCallee, OriginId,
+    AddressRange, CalleePlace, Codeless, DieOffset, How, ImageAddr, Instance, LocalCallee, NameId, OriginId,
     RowRange, UnitFunction, UnitId, UnitPiece,
 };
 use crate::program::machine::Machine;
 use crate::program::names::itanium::is_program_wide;
 use crate::program::names::relation::spellings;
 use crate::program::symbols::{CodeSymbol, Symbols};
+use crate::recover::described_symbols::{CodelessNames, DescribedSymbols};
 use crate::recover::limits::MAX_HERE;
 use crate::recover::recovered::{Recovered, UnitView};
 use crate::util::hash::{HashMap, HashSet};
@@ -297,27 +298,36 @@ fn by_symbol(
     known: &HashSet<CodelessId>,
     found: &mut CodelessAt,
 ) {
-    let mut by_name: HashMap<&[u8], Vec<CodelessId>> = HashMap::default();
+    let mut by_name: HashMap<NameId, Vec<CodelessId>> = HashMap::default();
+    let mut declared = CodelessNames::default();
     for (id, unit) in recovered.numbered() {
         for (index, codeless) in unit.records.codeless.iter().enumerate() {
-            let name = names.of_origin(unit.origin_of(codeless.origin));
+            let origin = unit.origin_of(codeless.origin);
+            let name = names.of_origin(origin);
             let id = CodelessId { unit: id, index };
             if named[name.index()].load(Ordering::Relaxed) && !known.contains(&id) {
-                by_name.entry(names.text(name)).or_default().push(id);
+                by_name.entry(name).or_default().push(id);
+                declared.entry(name).or_default().insert(origin);
             }
         }
     }
+    if by_name.is_empty() {
+        return;
+    }
+    let described = DescribedSymbols::new(names, recovered, symbols, &declared);
     let of_symbol = |symbol: &CodeSymbol<'_>| {
-        let of_name = spellings(symbol.name).find_map(|name| by_name.get(name));
+        let mut listed = spellings(symbol.name).filter_map(|name| names.find(name));
+        let name = listed.find(|name| by_name.contains_key(name))?;
         // If several functions have the name, none is taken: the file of a local symbol shows its unit, and one unit may have overloads.
-        let &[codeless] = &of_name?[..] else { return None };
+        let &[codeless] = &by_name.get(&name)?[..] else { return None };
         let CodelessId { unit, index } = codeless;
         let file = !symbol.local
             || symbol.file.is_empty()
             || *base_name(symbol.file) == *recovered.units.heads[unit.index()].file_name;
         // A local symbol of this name belongs to a `static` function of another file, if this function is global.
         let fits = file && symbol.local != recovered.records.units[unit.index()].codeless[index].external;
-        fits.then_some(CodelessEntry { codeless, address: symbol.start })
+        let is_evidence = fits && described.is_spare(name, symbol.start);
+        is_evidence.then_some(CodelessEntry { codeless, address: symbol.start })
     };
     let functions = symbols.par_iter().filter(|symbol| symbol.function && symbol.sized && !symbol.indirect);
     let places: Vec<CodelessEntry> = functions.filter_map(of_symbol).collect();

@@ -5,6 +5,7 @@
 //! that name it show where its code is.
 
 mod caps;
+pub(crate) mod described_symbols;
 mod erased;
 mod folded_sections;
 mod gcc_icf;

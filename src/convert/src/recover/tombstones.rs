@@ -114,9 +114,10 @@ struct Finder<'m, 'f> {
     found: HashMap<Erased, FoundAt>,
     /// Sequences already assigned to a function.
     taken: HashSet<Unclaimed>,
-    /// How many parts of a function were found at the start of another part of the same function: by unit, DIE and
-    /// address.
+    /// How many parts of a function were found at the start of another of its parts: by unit, DIE and address.
     into_own: HashMap<(UnitId, DieOffset, ImageAddr), usize>,
+    /// How many functions that only a symbol together with lines shows were found at a range and have no sequence yet.
+    need_lines: HashMap<(UnitId, AddressRange), usize>,
     caps: Caps,
 }
 
@@ -135,6 +136,7 @@ impl<'m, 'f> Finder<'m, 'f> {
             found: HashMap::default(),
             taken: HashSet::default(),
             into_own: HashMap::default(),
+            need_lines: HashMap::default(),
             caps: Caps::new(),
         }
     }
@@ -254,6 +256,9 @@ impl<'m, 'f> Finder<'m, 'f> {
         if self.is_shared(at) {
             let (name, origin) = (self.name(at), self.origin(at));
             self.known.definitions.add(name, Definition { unit: at.unit, origin });
+        }
+        if found.sequence.is_none() && !self.is_shared(at) {
+            *self.need_lines.entry((at.unit, found.range)).or_default() += 1;
         }
         if self.erased(at).part {
             *self.into_own.entry((at.unit, self.erased(at).die, found.range.start)).or_default() += 1;
@@ -431,6 +436,10 @@ impl<'m, 'f> Finder<'m, 'f> {
         self.taken.insert(Unclaimed { unit: at.unit, index });
         if let Some(found) = self.found.get_mut(&at) {
             found.sequence = Some(index);
+            let range = found.range;
+            if !self.is_shared(at) {
+                self.need_lines.entry((at.unit, range)).and_modify(|waiting| *waiting -= 1);
+            }
             return;
         }
         let range = self.recovered.traces[at.unit.index()].unclaimed[index].range();
@@ -555,7 +564,10 @@ impl<'m, 'f> Finder<'m, 'f> {
     /// address, unless no unit has lines there: another unit may have a function of that name.
     fn binding_fits(&self, symbol: &CodeSymbol<'f>, at: Erased) -> bool {
         let unit = self.recovered.unit(at.unit);
-        let lines = || unit.code.rows.is_empty() || self.sequences(at.unit, symbol.range()).next().is_some();
+        // A unit with one sequence here has one function here, also if two symbols have its plain name: one may be of another unit.
+        let waiting = self.need_lines.get(&(at.unit, symbol.range())).copied().unwrap_or_default();
+        let lines =
+            || unit.code.rows.is_empty() || self.sequences(at.unit, symbol.range()).nth(waiting).is_some();
         if !symbol.local {
             // A unit of `-g1` records neither which functions are global nor where they are declared.
             let undeclared = self.names.origin(self.origin(at)).line == 0;
