@@ -308,6 +308,7 @@ class Starts:
                  f"a start of bucket {bucket} is in another")
         need(self.starts == sorted(self.starts), "starts are not sorted")
         need(self.end >= max(self.starts, default=0), "the last piece ends before it starts")
+        need(self.count or self.end == 0, "an end without starts")
 
     def spans(self):
         yield 0, 24, [f"{self.count} starts, the last piece ends at {self.end:#x}; {len(self.index) - 1} buckets of "

@@ -49,6 +49,7 @@ SECTION_IDS = {
     16: "CALLS", 17: "BLOCKS", 18: "LOCATIONS", 19: "TAILS", 20: "STARTS", 21: "VTABLES", 22: "SLOTS",
     30: "BLOCK_STARTS", 32: "BLOCK_RANGES", 33: "LOCATED", 36: "OVERRIDERS", 37: "GUESSES", 38: "IMPORTS"}
 REQUIRED = (*range(2, 10), 20)
+MOST_SEGMENTS = 65536
 COLUMNS = {
     "PIECES": "gap pad skip owner rows name",
     "FUNCTIONS": "origin scopes name aliases flags",
@@ -204,6 +205,7 @@ class File:
         anywhere, at = byte(data, 0)
         need(anywhere < 2, "SEGMENTS: flags")
         count, at = varint(data, at)
+        need(count <= MOST_SEGMENTS, f"SEGMENTS: {count} segments")
         for _ in range(count):
             values = []
             for _ in range(4):

@@ -138,13 +138,16 @@ class Stacks:
                 lost |= not called or call.how == UNPROVEN
                 by_tail |= call.callee not in every
                 merged |= call.how == MERGED
-                unknown |= 0 in targets or call.how in (UNPROVEN, NAME_ALONE) or not called and call.how not in DOUBTFUL
+                unknown |= 0 in targets or call.how in (UNPROVEN, NAME_ALONE)
+                undescribed = set()
                 if call.how in DOUBTFUL:
                     doubtful = True
                     undescribed = {member.function for member in members if member.how == SYMBOL_ONLY}
                     named = named | undescribed
                     possible = possible | undescribed
-                    unknown |= not called and not undescribed
+                if not called and not undescribed:
+                    unknown = True
+                    break
         if not named:
             return self.by_slot(every, outer), every
         if unknown:

@@ -77,11 +77,11 @@ pub fn count_up_to(data: &[u8], first: u64, width: u32, count: u32, limit: u64) 
     let (mut found, mut left) = (0u32, count);
     while left > 0 {
         steps::step();
-        // Rounded up: `half` is at least 1, so the loop ends, and the field that it reads is one of the `left`.
+        // `half` is rounded up, so it is at least 1 and the loop ends. It is at most `left`, so the field is in the range.
         let half = left.div_ceil(2);
         let bit = bit_of(found.wrapping_add(half).wrapping_sub(1));
         let stored = read(data, bit, width).ok_or(bit)?;
-        // The address decides the comparison, so no processor can predict it: a conditional move in place of a branch.
+        // The result depends on the address, so a processor cannot predict it. A conditional move is cheaper than a mispredicted branch.
         found = select_unpredictable(stored <= limit, found.wrapping_add(half), found);
         left = left.wrapping_sub(half);
     }

@@ -64,7 +64,7 @@ impl Crc32 {
         let mut crc = self.0;
         let (words, rest) = bytes.as_chunks::<8>();
         for word in words {
-            // A CRC is linear: the CRC so far can be added (XOR) to the first four bytes that follow, and all eight be looked up apart.
+            // A CRC is linear: XOR adds the CRC so far to the next four bytes. Then all eight bytes can be looked up separately.
             let word = u64::from_le_bytes(*word) ^ u64::from(crc);
             let [a, b, c, d, e, f, g, h] = word.to_le_bytes();
             // Seven bytes of the word follow the first one, so that one is looked up in table 7.

@@ -30,7 +30,7 @@ pub enum What {
     Width,
     /// An index past the last record; the offset is that index.
     NoRecord,
-    /// A value outside the range of its column; the offset is the number of the record.
+    /// A value out of range.
     Value,
     /// A scope deeper than the header allows, or not below its parent.
     Depth,
@@ -66,8 +66,11 @@ impl What {
 pub struct FormatError {
     /// The kind of damage.
     pub what: What,
-    /// Where: a byte offset from the start of the section (or of the file, for header and directory), or
-    /// for [`What::NoRecord`] and [`What::Value`] the number of the record.
+    /// Where. For [`What::NoRecord`] it is that index. For [`What::Value`] and [`What::Order`] of a table's records it is the number of the
+    /// record; of names, starts and blocks that are out of order it is the number of the name, start, bucket or block; of a list of code
+    /// lengths it is the length. In all other cases it is a byte offset from the start of the section (of the file, for header and
+    /// directory): also for both kinds in the header, in the directory, in the first fields of a section, and in sections without records
+    /// of one size.
     pub offset: u64,
 }
 

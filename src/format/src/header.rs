@@ -141,7 +141,7 @@ impl Header {
         let u32_of = |at| u32_at(bytes, at).ok_or(early);
         let u64_of = |at| word(bytes, at).ok_or(early);
         let u8_of = |at| u8_at(bytes, at).ok_or(early);
-        // Before the checksum: the place and the rule of the checksum are of this version.
+        // The version is checked before the checksum, since another version may compute its checksum in another way.
         if u32_of(field::VERSION)? != VERSION {
             return Err(wrong(What::Version, field::VERSION));
         }
@@ -185,7 +185,7 @@ impl Header {
         if header.unit_log2 > MAX_UNIT_LOG2 {
             return Err(wrong(What::Value, field::UNIT_LOG2));
         }
-        // The scratch of a lookup has room for a path of so many levels (`Frames` in foldsym-lookup).
+        // The scratch of a lookup has room for a path of this many levels (`Frames` in foldsym-lookup).
         if header.max_depth > MAX_DEPTH {
             return Err(wrong(What::Value, field::MAX_DEPTH));
         }
@@ -218,7 +218,7 @@ impl Header {
 /// The checksum of header and directory, with the checksum field taken as 0.
 fn checksum(header: &[u8; HEADER_LEN], directory: &[u8]) -> u32 {
     let mut zeroed = *header;
-    // The field is part of the bytes that it covers, and the writer computes the sum before it has a value (schema, section 2).
+    // The field is part of the bytes that it covers. The writer computes the sum before the field has a value (schema, section 2).
     put(&mut zeroed, field::CHECKSUM, [0; 4]);
     let mut crc = Crc32::new();
     crc.update(&zeroed);

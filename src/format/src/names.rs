@@ -18,8 +18,9 @@
 //! # Why it ends
 //! A block has at most 16 names. Each code takes at least one bit of its suffix. A leaf has at least
 //! one byte; a rule has at least two symbols, so its first one either emits a byte or goes one rule
-//! deeper, which [`MAX_DEPTH`] bounds. A name ends at [`MAX_NAME`] bytes. Hence a damaged table costs
-//! at most `MAX_DEPTH + 3` steps a byte and then answers `None` or a wrong name.
+//! deeper, which [`MAX_DEPTH`] bounds. A name ends at [`MAX_NAME`] bytes. Hence in a damaged table a
+//! name costs at most a step for each row and `MAX_DEPTH + 2` for each byte, and `MAX_DEPTH + 2` more
+//! if it fails. The answer is then `None` or a wrong name.
 //!
 //! Nothing is allocated; opening builds no more than a table of the 20 code lengths.
 

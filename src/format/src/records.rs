@@ -44,7 +44,7 @@ pub mod rows {
     /// The widest file or column.
     pub const MAX_EXTENDED_WIDTH: u8 = 32;
     /// Bits of the base of scopes, files or columns in a block that is not wide.
-    // A fixed width: one load of 8 bytes has the flags and the bases of nearly every block.
+    // The width is fixed, so that in a file without columns one load of 8 bytes has the flags and the bases of nearly every block.
     pub const BASE_BITS: u32 = 16;
     /// The most bits that the offsets' high parts take.
     // One word: a reader finds a row's bit in it with a fixed number of operations.
@@ -99,7 +99,7 @@ pub mod basic_blocks {
     /// The largest width of a stored id or kind.
     pub const MAX_WIDTH: u8 = 32;
     /// The largest width of a stored range.
-    // The ranges of blocks rise by one, so the last of 64 blocks is at most 63 ranges after the first.
+    // From one block to the next the range rises by at most one, so the last of 64 blocks is at most 63 ranges after the first.
     pub const MAX_RANGE_WIDTH: u8 = 6;
 }
 
@@ -195,6 +195,8 @@ pub mod unwind {
     pub const MAX_REGISTER: u64 = 1 << 32;
     /// Offsets of the frame address are less in size.
     pub const MAX_OFFSET: u64 = 1 << 46;
+    /// The most registers of a record: many rules may refer to one record, and a check of the section reads it for each of them.
+    pub const MAX_SAVES: u64 = 256;
     /// Bits of the kind below a register.
     pub const KIND_BITS: u32 = 3;
     /// The register's value is lost.

@@ -119,7 +119,7 @@ impl SectionId {
             Self::PIECES => pieces::COLUMNS,
             Self::FUNCTIONS => functions::COLUMNS,
             Self::ORIGINS => origins::COLUMNS,
-            // EDGES alone changes with the feature: the columns of rows are in ROWS, which is no table.
+            // Only EDGES changes with the feature: the columns of rows are in ROWS, which is no table.
             Self::EDGES if feature_bits & features::COLUMNS != 0 => edges::COLUMNS_WITH_COLUMN,
             Self::EDGES => edges::COLUMNS,
             Self::GROUPS => groups::COLUMNS,
@@ -144,7 +144,7 @@ impl SectionId {
         let len = match self {
             Self::STARTS | Self::BLOCK_STARTS => starts::INDEX,
             Self::NAMES | Self::FILES => names::head_len(section),
-            // Opening a file takes only the place of these sections, so the directory has none of their bytes.
+            // To open a file, a reader needs only the places of these sections, so the directory repeats none of their bytes.
             _ if self.columns().is_empty() => 0,
             _ => table::HEADERS,
         };
@@ -372,6 +372,12 @@ pub mod imports {
     pub const NAME: usize = 1;
     /// Number of columns.
     pub const COLUMNS: u8 = 2;
+}
+
+/// Limits of SEGMENTS.
+pub mod segments {
+    /// The most segments of a file: a reader that looks for a file offset reads them all. ELF numbers 65,535 without an extension.
+    pub const MAX: u32 = 1 << 16;
 }
 
 /// Columns of LOCATED.

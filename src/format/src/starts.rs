@@ -100,12 +100,12 @@ impl<'d> Starts<'d> {
         let index = u64::from(buckets).wrapping_add(1).wrapping_mul(index_width.into()).div_ceil(8);
         let lows = index.wrapping_add(INDEX as u64);
         let low_bytes = u64::from(count).wrapping_mul(low_width.into()).div_ceil(8);
-        // The exact length: the index and the low parts of all pieces are then inside the section. `find_near` takes 1 from `buckets`.
+        // With this exact length the index and the low parts of all pieces are in the section. `find_near` subtracts 1 from `buckets`.
         if lows.wrapping_add(low_bytes).wrapping_add(TAIL as u64) != data.len() as u64 || buckets == 0 {
             return Err(FormatError::new(What::Length, data.len() as u64));
         }
         let [low_width, index_width, bucket_width] = [low_width, index_width, bucket_width].map(u32::from);
-        // May lose its high bits in a damaged file: `verify` compares it with the field.
+        // In a damaged file the shift may lose high bits: `verify` compares the result with the field.
         let skipped = u64::from(first_bucket).wrapping_shl(bucket_width);
         let lows = lows.wrapping_shl(3);
         Ok(Self { data, count, buckets, skipped, low_width, index_width, bucket_width, lows, end })
@@ -202,7 +202,7 @@ impl<'d> Starts<'d> {
         let Some(piece) = at.checked_sub(1) else { return Ok(None) };
         // The low parts of addresses give any start that is less than one turn of them away.
         let around = 1u32.wrapping_shl(self.low_width.wrapping_sub(self.bucket_width));
-        // Then the piece starts in this bucket or in one of the `around - 1` buckets before it, so less than a turn before the key.
+        // If so, the piece starts in this bucket or in one of the `around - 1` buckets before it: less than a turn before the key.
         let start = if self.first_of(bucket.saturating_add(1).saturating_sub(around))? <= piece {
             key.wrapping_sub(key.wrapping_sub(self.low(piece)?) & mask)
         } else {
@@ -222,13 +222,13 @@ impl<'d> Starts<'d> {
     #[cfg_attr(feature = "small", inline(never))]
     #[cfg_attr(not(feature = "small"), inline(always))]
     fn among(&self, first: u32, end: u32, low: u64) -> Result<u32, FormatError> {
-        // The writer makes low parts of basic blocks a byte where they would nearly be one: bytes take half the instructions.
+        // The writer makes low parts of basic blocks a byte wide where they nearly are: a search over bytes takes half the instructions.
         if self.low_width == 8 {
             let lows = self.bytes_of(first, end)?;
             steps::step();
             return Ok(lows.partition_point(|&stored| u64::from(stored) <= low) as u32);
         }
-        // A damaged index may fall.
+        // In a damaged index `end` may be less than `first`.
         let many = end.saturating_sub(first);
         let bit = self.lows.wrapping_add(u64::from(self.low_width).wrapping_mul(first.into()));
         match bits::count_up_to(self.data, bit, self.low_width, many, low) {
@@ -254,7 +254,7 @@ impl<'d> Starts<'d> {
             return Ok(self.end);
         }
         // Its bucket is the last one whose first piece is at or before it: from `low` on, before `high`.
-        // The steps double, so the search takes log2 of the distance, which is mostly short, and not of all buckets.
+        // The steps double: the search takes log2 of the distance, which is mostly short, instead of log2 of all buckets.
         let (mut low, mut high) = (near, near.wrapping_add(1));
         let mut step = 1u32;
         while low > 0 && self.first_of(low)? > piece {
@@ -280,7 +280,7 @@ impl<'d> Starts<'d> {
     #[inline(always)]
     fn in_bucket(&self, bucket: u32, low: u64) -> u64 {
         let base = self.base(bucket);
-        // A low part may be wider than a bucket: it is the start modulo a turn, and only the rest comes from the base.
+        // A low part may be wider than a bucket. It is the start modulo a turn, so only the bits above it come from the base.
         base.wrapping_add(low.wrapping_sub(base) & bits::mask(self.low_width))
     }
 
@@ -308,7 +308,7 @@ impl<'d> Starts<'d> {
             && u32_at(self.data, FIRST_BUCKET).map(u64::from)
                 == Some(self.skipped.wrapping_shr(self.bucket_width));
         let bits = (self.data.len() as u64).wrapping_mul(8);
-        // Fields of width 0 take no bits: a short section could claim 2^32 of them, and the loops below would run as often.
+        // Fields of width 0 take no bits: a short section could claim nearly 2^32 of them, and the loops below would run that often.
         if !fits || u64::from(self.buckets.max(self.count)) > bits {
             return Err(FormatError::new(What::Value, BUCKETS as u64));
         }
@@ -330,6 +330,9 @@ impl<'d> Starts<'d> {
         }
         if self.first_of(self.buckets)? != self.count || self.end < before {
             return Err(FormatError::new(What::Order, self.count.into()));
+        }
+        if self.count == 0 && self.end != 0 {
+            return Err(FormatError::new(What::Value, END as u64));
         }
         let lows = u64::from(self.low_width).wrapping_mul(self.count.into()).wrapping_add(self.lows);
         let index = u64::from(self.buckets).wrapping_add(1).wrapping_mul(self.index_width.into());

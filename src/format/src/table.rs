@@ -145,12 +145,12 @@ impl<'d> Table<'d> {
             return Err(wrong(What::Reserved, RESERVED));
         }
         let blocks = count.div_ceil(1u32.wrapping_shl(block_log2.into()));
-        // On a 32-bit target 2^32 blocks of 9 words exceed a `usize`.
+        // There may be nearly 2^32 blocks of 9 words. On a 32-bit target the product may exceed a `usize`.
         let words = (blocks as usize).checked_mul(usize::from(columns).wrapping_add(1)).ok_or(early)?;
         let (all, _) = data.get(HEADERS..).ok_or(early)?.as_chunks::<WORD>();
         let words = all.get(..words).ok_or(early)?;
         let least = words.len().saturating_mul(WORD).saturating_add(HEADERS).saturating_add(TAIL);
-        // With the tail, one load of 8 bytes reaches any record of a sound table.
+        // With the tail, 8 bytes can be read at any record of a sound table.
         if data.len() < least {
             return Err(early);
         }
@@ -215,7 +215,7 @@ impl<'d> Table<'d> {
     /// An index past the end, or a block whose records lie outside the section.
     #[inline(always)]
     pub fn record<const K: usize>(&self, record: u32) -> Result<[i64; K], FormatError> {
-        // The loop below would be in the code once for each K and caller. Tier 1 of the C interface has a bar of 32 KiB of code.
+        // The code would have the loop below once for each K and caller. Tier 1 of the C interface may have at most 32 KiB of code.
         if cfg!(feature = "small") {
             return self.any_record(record);
         }

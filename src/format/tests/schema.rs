@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use foldsym_format::bits::{MAX_WIDTH, TAIL};
 use foldsym_format::features;
 use foldsym_format::header::{self, entry_field, field, flags};
-use foldsym_format::records::{file_code, line_code, locations, rows, scopes};
+use foldsym_format::records::{file_code, line_code, locations, rows, scopes, unwind};
 use foldsym_format::sections::{
     aliases, block_ranges, calls, edges, functions, groups, guesses, imports, located, members, origins,
-    overriders, pieces, slots, tails, vtables,
+    overriders, pieces, segments, slots, tails, vtables,
 };
 use foldsym_format::{Reason, SectionId, starts, table};
 
@@ -160,6 +160,8 @@ fn code() -> BTreeMap<String, Vec<u64>> {
             ("limits.tail", &[TAIL as u64]),
         ],
     );
+    put("segments.", &[("max", &[segments::MAX.into()])]);
+    put("unwind.", &[("max_saves", &[unwind::MAX_SAVES])]);
     put(
         "table.",
         &[

@@ -157,7 +157,7 @@ impl Answer {
     #[inline(always)]
     pub(crate) const fn settle(&mut self, function: &Function) {
         self.partial = function.partial;
-        // A reason is about code that the function has alone, and says nothing of the group's code.
+        // A reason is about code that one function owns alone. It does not apply to the code of a group.
         if self.group.is_none() {
             (self.certainty, self.reason) = alone(function.reason);
         }
@@ -192,7 +192,7 @@ impl SymbolFile<'_> {
     /// # Errors
     /// Damage at a place that the lookup reads; `frames` is then empty.
     pub fn lookup(&self, address: ImageAddr, frames: &mut Frames) -> Result<Lookup, Error> {
-        // First: after an error the frames of the lookup before must not pass for the frames of this one.
+        // This comes first: after an error, the frames of the previous lookup must not pass for the frames of this one.
         frames.len = 0;
         let mut lookup = self.at_piece(address, self.find_piece(address)?)?;
         if let Lookup::Found(answer) = &mut lookup {
@@ -233,7 +233,7 @@ impl SymbolFile<'_> {
             bits::touch(self.rows, rows.0, 0..2);
         }
         let mut answer = Answer {
-            // A value for now, as are `reason` and `partial`: `settle` sets them once the function's record is read.
+            // `settle` sets `partial` once the function's record is read, and for code without a group also `certainty` and `reason`.
             certainty: Certainty::Unique,
             evidence: None,
             reason: None,
@@ -329,7 +329,7 @@ impl SymbolFile<'_> {
     /// Reads a function and prefetches its inline tree and its origin, which its frames need.
     #[inline(always)]
     pub(crate) fn entered_function(&self, id: FunctionId) -> Result<Function, Error> {
-        // Its record says where tree and origin are, so both are prefetched before the block of rows is read.
+        // The function's record says where its tree and its origin are, so both are prefetched before the block of rows is read.
         let function = Function::read(self, id)?;
         bits::touch(self.scopes, function.scopes, 0..2);
         self.origins.touch(function.origin.0);

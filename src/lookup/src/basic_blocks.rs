@@ -88,7 +88,7 @@ impl<'d> SymbolFile<'d> {
         if kind_bits > bits::MAX_WIDTH {
             return Err(Error::new(BLOCKS, What::Width, layout::KIND_BITS as u64));
         }
-        // Both number the blocks: an index that one has, the other must have.
+        // Both sections number the blocks, so they must have the same count.
         if starts.len() != count {
             return Err(Error::new(STARTS, What::Length, starts.len().into()));
         }
@@ -166,7 +166,7 @@ impl<'d> BasicBlocks<'d> {
         // the last record. A block without a record belongs to the same range, and has kind 0.
         let through = u64::MAX.wrapping_shr(63u32.wrapping_sub(at));
         let stored = bits::word(head, layout::STORED).unwrap_or(0) & through;
-        // In a damaged file bit 0 may be clear. Then both wrap, and the read below fails or gives a wrong record.
+        // In a damaged file `stored` may be 0. Then both differences wrap, and the read below fails or gives a wrong record.
         let since = at.wrapping_sub(63u32.wrapping_sub(stored.leading_zeros()));
         let rank = u64::from(stored.count_ones().wrapping_sub(1));
         let width = |at: usize| u32::from(u8_at(head, at).unwrap_or(0));
@@ -287,7 +287,7 @@ impl<'d> BasicBlocks<'d> {
         let first =
             |range: u32| small(self.ranges.value(range, block_ranges::FIRST).within(RANGES)?, RANGES, range);
         let next = range.wrapping_add(1);
-        // The shared ranges come last, with the number of all blocks as `first`: this holds for the last range with blocks too.
+        // The shared ranges come last, with the number of all blocks as `first`. So the last range with blocks ends there too.
         let end = if next < self.ranges.len() { first(next)? } else { self.len() };
         Ok(first(range)?..end)
     }

@@ -47,7 +47,7 @@ impl SymbolFile<'_> {
                 *slot = BatchSlot { address, index };
                 index = index.wrapping_add(1);
             }
-            // The stable sort of the standard library needs an allocation.
+            // The stable sort of the standard library may allocate.
             slots.sort_unstable_by_key(|slot| slot.address);
             for &BatchSlot { address, index } in slots.iter() {
                 visit(index, cursor.lookup(address), cursor.scratch());

@@ -108,7 +108,7 @@ impl<'f, 'd> Cursor<'f, 'd> {
         let file = self.file;
         self.frames.len = 0;
         self.block.leave();
-        // Before the search, so that after an error or in a gap nothing of the piece before is used again.
+        // `last` is cleared before the search, so that after an error or in a gap the cursor does not use the old piece again.
         self.last = None;
         let Entered { mut answer, len, body } = match file.enter(address, file.find_piece(address)?)? {
             Ok(entered) => entered,

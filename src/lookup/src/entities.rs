@@ -96,7 +96,7 @@ fn rows_offset(value: i64, section: SectionId, record: u32) -> Result<Option<Row
 /// Why a function with these flags is not certain to be the only one of its code.
 #[inline(always)]
 fn reason(flags: i64, id: FunctionId) -> Result<Option<Reason>, Error> {
-    // With all higher bits: a flag that this reader does not know must not pass for reason 0, which means `unique`.
+    // The code includes all higher bits: a flag that this reader does not know must not pass for reason 0, which means `unique`.
     let code = flags.cast_unsigned().wrapping_shr(functions::REASON);
     if code == 0 {
         return Ok(None);
@@ -138,7 +138,7 @@ impl Function {
 
     /// Why it is not certain that a function is the only one with its code. Reads only its flags.
     pub(crate) fn read_reason(file: &SymbolFile<'_>, id: FunctionId) -> Result<Option<Reason>, Error> {
-        // One column: a frame of a stack needs no more of a function that has its code alone.
+        // One column is enough: a frame of a stack needs no more of a function whose code is not folded.
         let flags = file.functions.value(id.0, functions::FLAGS).within(SectionId::FUNCTIONS)?;
         reason(flags, id)
     }
@@ -217,7 +217,7 @@ impl Edge {
     #[inline(always)]
     pub(crate) fn read(file: &SymbolFile<'_>, id: EdgeId) -> Result<Self, Error> {
         const EDGES: SectionId = SectionId::EDGES;
-        // Three columns, since every file has these. The fourth is there with the feature COLUMNS alone.
+        // Every file has these three columns. Only a file with the feature COLUMNS has the fourth.
         let [callee, line, path] = file.edges.record(id.0).within(EDGES)?;
         let column = if file.edges.columns() == edges::COLUMNS {
             0
@@ -449,14 +449,14 @@ impl Iterator for Aliases<'_, '_> {
     type Item = Result<NameId, Error>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        // Taken: after an error the list ends, since only a record that was read gives the next one.
+        // `take` ends the list after an error: only a record that was read gives the next one.
         let record = self.next.take()?;
         let read = || {
             let [name, last] = self.file.aliases.record(record).within(SectionId::ALIASES)?;
             Ok((NameId(small(name, SectionId::ALIASES, record)?), last))
         };
         Some(read().map(|(name, last)| {
-            // In a damaged file no record may be the last. Then the end of the table is an error and ends the list.
+            // In a damaged file perhaps no record is marked as the last. Then the read past the end of the table fails and ends the list.
             self.next = if last == 0 { record.checked_add(1) } else { None };
             name
         }))

@@ -11,8 +11,7 @@ pub struct Error {
     pub section: SectionId,
     /// The kind of damage.
     pub what: What,
-    /// Where: a byte offset from the start of the section (of the file for [`Error::FILE`]), or for
-    /// [`What::NoRecord`], [`What::Value`] and [`What::Order`] the number of the record.
+    /// Where: a number as in [`FormatError::offset`]. Byte offsets count from the start of the section, or of the file for [`Error::FILE`].
     pub offset: u64,
 }
 
@@ -49,6 +48,16 @@ impl<T> InSection<T> for Result<T, FormatError> {
             Err(FormatError { what, offset }) => Err(Error { section, what, offset }),
         }
     }
+}
+
+/// A record that is not after the one before it.
+pub(crate) fn order(section: SectionId, record: u32) -> Error {
+    Error::new(section, What::Order, record.into())
+}
+
+/// A record with a value out of range.
+pub(crate) fn value(section: SectionId, record: u32) -> Error {
+    Error::new(section, What::Value, record.into())
 }
 
 /// Narrows a value of a table to an id or a count.

@@ -83,7 +83,7 @@ impl<'d> SymbolFile<'d> {
         let header = self.header;
         let wrong = |what, offset| Error::new(Error::FILE, what, offset);
         let file_len = bytes.len() as u64;
-        // A file that was cut, and one with bytes after its end: no checksum covers those.
+        // The file may have been cut, or may have bytes after its end, which no checksum covers.
         if header.file_len > file_len {
             return Err(wrong(What::Truncated, file_len));
         }
@@ -98,13 +98,13 @@ impl<'d> SymbolFile<'d> {
         for index in 0..header.section_count {
             let at = entry_offset(index);
             let entry = entry(bytes, index).ok_or(wrong(What::Reserved, at))?;
-            // Strictly: a second section of one id would replace the first.
+            // Ids increase strictly: a second section of the same id would replace the first.
             if entry.id <= last_id {
                 return Err(wrong(What::Order, at));
             }
             last_id = entry.id;
             let gap = entry.offset.checked_sub(end).ok_or(wrong(What::Order, at))?;
-            // Bytes between sections serve alignment alone: at most 7 (schema, section 2).
+            // Bytes between sections only align the next one, so there are at most 7 (schema, section 2).
             if gap >= ALIGN || entry.offset % ALIGN != 0 {
                 return Err(wrong(What::Length, at));
             }
@@ -116,7 +116,7 @@ impl<'d> SymbolFile<'d> {
                 return Err(wrong(What::Length, at));
             }
             self.open_section(entry.id, head, section).within(entry.id)?;
-            // All ids from 63 on share a bit, which no required section has. Without `min` the shift would wrap, and id 66 be id 2.
+            // All ids from 63 on share a bit, which no required section has. Without `min`, id 66 would wrap to id 2.
             missing &= !1u64.wrapping_shl(entry.id.0.min(63));
         }
         if end != file_len {
@@ -252,7 +252,7 @@ fn entry(bytes: &[u8], index: u32) -> Option<DirectoryEntry> {
 /// Bytes of the file.
 pub(crate) fn slice(bytes: &[u8], offset: u64, len: u64) -> Option<&[u8]> {
     let start = usize::try_from(offset).ok()?;
-    // Offsets have 64 bits in the file. On a 32-bit target some are beyond all memory.
+    // Offsets have 64 bits in the file. On a 32-bit target some do not fit a `usize`.
     let end = usize::try_from(offset.checked_add(len)?).ok()?;
     bytes.get(start..end)
 }

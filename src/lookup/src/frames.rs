@@ -21,7 +21,7 @@ const PATH: usize = foldsym_format::header::MAX_DEPTH as usize + 1;
 /// Frames, from the function on, that a lookup prepares; frames further in are read on access.
 const READY: usize = 16;
 
-/// Scratch of a lookup, the caller's: which frames were found. About 2.6 KiB, reusable without clearing.
+/// Scratch of a lookup, the caller's: which frames were found. About 2.5 KiB, reusable without clearing.
 ///
 /// It holds ids of one file; reading them with [`SymbolFile::frames`] of another gives an error or
 /// nonsense, nothing worse.
@@ -172,7 +172,7 @@ impl<'d> SymbolFile<'d> {
         frames: &mut Frames,
     ) -> Result<(), Error> {
         let before = frames.len as usize;
-        // Set again when all frames are found: an error leaves no part of a path.
+        // The length is set again once all frames are found, so an error leaves no part of a path.
         frames.len = 0;
         let Walk { depth, kept, slot } = match spot.scope {
             0 => Walk { depth: 0, kept: 0, slot: PATH },
@@ -184,7 +184,7 @@ impl<'d> SymbolFile<'d> {
                 id = ready.origin;
                 ready.parts()
             }
-            // Deeper than the prepared frames: the edge that leads there names the origin.
+            // The kept path is deeper than `ready` has frames: the edge that leads there names the origin.
             _ if kept > 0 => {
                 id = self.edge_parts(frames.edges.get(kept).copied().unwrap_or(0))?.callee;
                 self.origin_parts(id)?

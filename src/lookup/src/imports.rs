@@ -40,7 +40,7 @@ impl SymbolFile<'_> {
     /// # Errors
     /// Damage at a place that it reads.
     pub fn resolve_import(&self, resolved: &mut Resolved, text: &[u8]) -> Result<(), Error> {
-        // A frame for which the stack gave no evidence. `full` is one with evidence for more members than can be named.
+        // The stack gave no evidence for the frame. `full` marks a frame with evidence for more members than can be named.
         let untold = resolved.open && resolved.named_len == 0 && !resolved.full;
         // NAMES has each name once: from here on the number of a name serves for its bytes.
         let (Some(id), Ok(name)) = (resolved.group.filter(|_| untold), self.names.find(text)) else {
@@ -73,7 +73,7 @@ impl SymbolFile<'_> {
                 found.name(index);
             }
         }
-        // With several members of the name nothing distinguishes them.
+        // If several members have the name, it does not distinguish them.
         if found.named_len == 1 && !found.full {
             found.certainty = Some(Certainty::Likely);
             found.evidence = Some(Evidence::Relocation);

@@ -63,6 +63,7 @@ pub mod locations;
 mod object;
 mod program;
 pub mod records;
+mod repeated;
 mod row;
 mod row_block;
 mod rows;
@@ -72,6 +73,7 @@ mod stack;
 mod symbolize;
 mod texts;
 mod verify;
+mod verify_keys;
 
 pub use answer::{Answer, Certainty, Evidence, Lookup, NotFoundReason};
 pub use batch::BatchSlot;

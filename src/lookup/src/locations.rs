@@ -150,7 +150,7 @@ impl<'d> Locations<'d> {
     /// Damage.
     pub fn lanes(&self, function: FunctionId) -> Result<Option<u32>, Error> {
         let Some((lanes, _)) = self.find(function, columns::LANES)? else { return Ok(None) };
-        // Of this kind the column holds the number itself and no offset (schema, section 3).
+        // For this kind the column has the number itself and no offset (schema, section 3).
         small(lanes, LOCATED, function.0).map(Some)
     }
 
@@ -209,7 +209,7 @@ impl<'d> Locations<'d> {
     /// One entry of a list: the start, the bytes and the expression.
     fn entry(&self, at: &mut usize) -> Result<ListEntry<'d>, Error> {
         let (start, len, size) = (self.number(at)?, self.number(at)?, self.number(at)?);
-        // The number of entries in a damaged list is no bound. Each entry takes bytes, so the end of the section is.
+        // In a damaged list the count does not bound the entries. The end of the section does, since each entry takes bytes.
         let end = usize::try_from(size).ok().and_then(|size| at.checked_add(size)).ok_or(early(*at))?;
         let expression = self.data.get(*at..end).ok_or(early(*at))?;
         *at = end;
@@ -319,7 +319,7 @@ impl<'d> LocationList<'d> {
     pub fn at(mut self, address: ImageAddr) -> Result<Option<&'d [u8]>, Error> {
         let mut fallback = None;
         while let Some((start, len, expression)) = self.next()? {
-            // A default location description (DWARF 5 2.6.2) or a single expression: a bounded entry after it counts before it.
+            // A default location description (DWARF 5 2.6.2) or a single expression: a bounded entry has precedence, even a later one.
             if len == 0 {
                 fallback = fallback.or(Some(expression));
             } else if address.0.wrapping_sub(start) < len {
@@ -353,7 +353,7 @@ impl<'d> LocationUnit<'d> {
             LocationKey::BaseType(key) => (code::BASE_TYPE, key),
             LocationKey::Address(key) => (code::ADDRESS, key),
         };
-        // A scan, though references are sorted: they have no fixed size, so none can be reached but over all before it.
+        // References are sorted but have no fixed size, so a search has to read all references before the one that it seeks.
         let mut at = self.at;
         for _ in 0..self.count {
             steps::step();

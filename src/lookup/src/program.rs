@@ -1,5 +1,6 @@
 //! Lists the loaded sections and segments of the program, from SECTIONS and SEGMENTS (schema, section 7).
 
+use foldsym_format::sections::segments;
 use foldsym_format::varint;
 
 use crate::ids::ImageAddr;
@@ -102,9 +103,13 @@ pub struct Segments<'d> {
 const POSITION_INDEPENDENT: u8 = 1;
 
 impl<'d> Segments<'d> {
+    /// `None` without a count, and if there are more than [`segments::MAX`].
     pub(crate) fn new(data: &'d [u8], image_base: u64) -> Option<Self> {
         let flags = *data.first()?;
         let (left, at) = varint::read(data, 1)?;
+        if left > segments::MAX.into() {
+            return None;
+        }
         Some(Self { data, at, left, image_base, flags, strange: flags & !POSITION_INDEPENDENT != 0 })
     }
 
@@ -113,7 +118,8 @@ impl<'d> Segments<'d> {
         self.flags & POSITION_INDEPENDENT != 0
     }
 
-    /// The link-time address of a byte of the file. Of segments that have the same byte, an executable one counts before others.
+    /// The link-time address of a byte of the file. Of segments that have the same byte, an executable one counts before others. Reads
+    /// the segments up to that one, at most [`segments::MAX`].
     pub fn address_of(&self, file_offset: u64) -> Option<ImageAddr> {
         let mut found = None;
         for segment in self.clone() {

@@ -217,7 +217,10 @@ impl<'f, 'd> Records<'f, 'd> {
     }
 
     /// The parts of the program's file that are loaded, with their addresses; `None` if they were not kept, as for a
-    /// separate debug file. Ends at the first damaged one.
+    /// separate debug file, or if the section has no count or one above [`segments::MAX`], for which [`SymbolFile::verify`] has an error.
+    /// Ends at the first damaged one.
+    ///
+    /// [`segments::MAX`]: foldsym_format::sections::segments::MAX
     pub fn segments(self) -> Option<Segments<'d>> {
         Segments::new(self.section_bytes(SectionId::SEGMENTS)?, self.file.header().image_base)
     }

@@ -185,7 +185,7 @@ impl Extension {
             Ok::<Based, Error>(Based { packed: Packed { bit: 0, width: width.into() }, base: base(at)? })
         };
         if has(layout::WIDE) {
-            // The extension has these fields, so the first word's must be 0 (schema, section 5).
+            // The extension has these fields, so those of the first word must be 0 (schema, section 5).
             if word != layout::EXTENDED {
                 return Err(wrong(What::Reserved, at.wrapping_sub(1)));
             }
@@ -202,6 +202,10 @@ impl Extension {
         }
         if has(layout::COLUMNS) {
             extension.columns = column(&mut at)?;
+            // A column of width 0 is not read again: each row has the base.
+            if extension.columns.base > u32::MAX.into() {
+                return Err(wrong(What::Width, at));
+            }
         }
         if has(layout::SHARED) {
             extension.back = Some(number(&mut at)?);
@@ -295,7 +299,7 @@ impl Block {
         let bad = wrong(What::Length, place);
         let at = usize::try_from(back).ok().and_then(|back| place.checked_sub(back)).ok_or(bad)?;
         let mut source = Self::NONE;
-        // Both have as many rows (schema, section 5), and a block does not store how many it has.
+        // Both blocks have the same number of rows (schema, section 5). A block does not store it.
         let further = source.parse(data, at, self.rows, 0)?;
         // That block must have its own offsets: else the reader would have to follow a chain of blocks.
         if source.low.width != self.low.width || further.is_some() {
@@ -320,7 +324,7 @@ impl Block {
     pub(crate) fn find(&self, data: &[u8], high: &High, target: u64) -> Result<u32, Error> {
         let rows = self.rows.wrapping_sub(1);
         let (before, equal) = high.rows_of(target.wrapping_shr(self.low.width));
-        // `rows_of` also counts bits that follow the last row's, so both numbers are cut to the rows of the block.
+        // `rows_of` also counts bits that follow the last row's, so both numbers are limited to the rows of the block.
         let row = before.min(rows);
         let Packed { bit, width } = self.low;
         let bit = bit.wrapping_add(u64::from(width).wrapping_mul(row.into()));
@@ -348,7 +352,7 @@ impl Block {
         let mut code = self.lines.get(data, index)?;
         if self.more.wrapping_shr(index) & 1 != 0 {
             let part = self.parts.get(data, ones_below(self.more, index))?;
-            // Both widths are at most 31, so the code fits.
+            // Both widths are at most 31, so the code has at most 62 bits.
             code |= part.wrapping_shl(self.lines.width);
         }
         let line = match code {
@@ -369,7 +373,7 @@ impl Block {
             line,
             file,
             column: match self.columns.packed.width {
-                // All rows have the base, which is 0 in a block without columns: nothing need be read.
+                // All rows have the base, which is 0 in a block without columns. Nothing has to be read.
                 0 => self.columns.base as u32,
                 _ => self.columns.get(data, index)?,
             },

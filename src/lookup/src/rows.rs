@@ -151,7 +151,7 @@ impl<'d> Rows<'d> {
         let mut blocks = self.block_count();
         while blocks > 1 {
             steps::step();
-            // `half` is at least 1 here, so `middle` is never block 0, which has no entry. The number of turns depends on `blocks` alone.
+            // `half` is at least 1 here, so `middle` is never block 0, which has no entry. The number of turns depends only on `blocks`.
             let half = blocks >> 1;
             let middle = block.wrapping_add(half);
             block = select_unpredictable(self.start_of(middle)? <= target, middle, block);
@@ -180,7 +180,7 @@ impl<'d> Rows<'d> {
             // If another block has the offsets, this block ends where its own would begin.
             let len = match shared {
                 Some(_) => 0,
-                // `None` if the last row's bit is past the word: then to read that row is an error.
+                // `len` is `None` if the last row's bit is past the word. To read that row is then an error.
                 None => block.high(self.data)?.len(rows.wrapping_sub(1)).unwrap_or(0),
             };
             let end = block.high.wrapping_add(len.into());

@@ -128,7 +128,7 @@ impl<'d> Scopes<'d> {
             let up = bits::read(self.data, bit, block.parent_width)?;
             (up, bits::read(self.data, edge_bit, block.edge_width)?)
         };
-        // The distance has at most 31 bits, so at least 1 is taken off: parents have lower numbers, and every walk up ends.
+        // The distance has at most 31 bits, so adding 1 does not wrap it: parents have lower numbers, and every walk up ends.
         let parent = node.checked_sub((up as u32).wrapping_add(1))?;
         Some(Scope { parent, edge: edge as u32 })
     }

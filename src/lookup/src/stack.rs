@@ -107,7 +107,7 @@ impl Resolved {
         let mut member = index.wrapping_sub(u32::from(self.named_len));
         loop {
             steps::step();
-            // `member` only rises, and each turn but the last passes one more named member.
+            // `member` only rises, and each turn but the last passes at least one more named member.
             let before = self.named().iter().filter(|&&named| named <= member).count() as u32;
             let shifted = index.wrapping_sub(u32::from(self.named_len)).wrapping_add(before);
             if shifted == member {
@@ -203,6 +203,8 @@ struct CallerEvidence {
     by_tail: bool,
     /// The compiler merged functions of some caller's unit (`how` 5).
     merged: bool,
+    /// The group has members that only a symbol names; sought once a doubtful record gives no member.
+    undescribed: bool,
     /// The callee that was added last: folded functions mostly have the same callee.
     last: Option<FunctionId>,
     /// The steps that are left.
@@ -280,6 +282,7 @@ impl<'d> SymbolFile<'d> {
             lost: true,
             by_tail: false,
             merged: false,
+            undescribed: false,
             last: None,
             left: MAX_FRAME_STEPS,
         };
@@ -303,9 +306,9 @@ impl<'d> SymbolFile<'d> {
                         Some(Member::read(self, calling, member)?.function)
                     }
                 };
-                self.called(group, key, function, &mut evidence, &mut resolved)?;
-                // Nothing that follows can rule a function out, or make one likely.
-                if resolved.open && (evidence.lost || evidence.by_tail || resolved.named_len != 1) {
+                // An open set does not stop the search: the members that later records give come before the others.
+                // Once there are more of them than the answer can name, none is named and no record changes the answer.
+                if !self.called(group, key, function, &mut evidence, &mut resolved)? || resolved.full {
                     break;
                 }
             }
@@ -318,8 +321,7 @@ impl<'d> SymbolFile<'d> {
         // The recorded callee may have replaced a function that only a symbol names, or may reach unknown code by tail calls.
         let likely = if resolved.open { !evidence.by_tail } else { evidence.doubtful };
         if evidence.doubtful && !resolved.open {
-            let any = self.name_undescribed(group, &mut resolved, &mut evidence.left)?;
-            resolved.open |= evidence.lost && !any;
+            self.name_undescribed(group, &mut resolved, &mut evidence.left)?;
         }
         match recorded.filter(|_| likely) {
             Some(member) => resolved.prefer(member),
@@ -328,7 +330,7 @@ impl<'d> SymbolFile<'d> {
         Ok(resolved)
     }
 
-    /// Adds the callee of the call of `caller` that returns to `key`.
+    /// Adds the callee of the call of `caller` that returns to `key`; false if the specification says to stop there (schema, section 3).
     fn called(
         &self,
         group: Group,
@@ -336,12 +338,12 @@ impl<'d> SymbolFile<'d> {
         caller: Option<FunctionId>,
         evidence: &mut CallerEvidence,
         resolved: &mut Resolved,
-    ) -> Result<(), Error> {
+    ) -> Result<bool, Error> {
         // Past the bound a caller counts as one without a record, which makes the answer less sure and never wrong.
         let found = if charge(&mut evidence.left, CALLER_STEPS) { self.call(key, caller)? } else { None };
         let Some(found) = found else {
             (resolved.open, evidence.lost) = (true, true);
-            return Ok(());
+            return Ok(false);
         };
         let merged = found.how == calls::MERGED;
         let doubtful = merged || matches!(found.how, calls::DOUBTFUL | calls::DOUBTFUL_RELOCATION);
@@ -352,24 +354,30 @@ impl<'d> SymbolFile<'d> {
         }
         resolved.open |= matches!(found.how, calls::UNPROVEN | calls::NAME_ALONE);
         if evidence.last.replace(found.callee) == Some(found.callee) {
-            return Ok(());
+            return Ok(true);
         }
         let direct = self.name_member(group, found.callee, resolved, &mut evidence.left)?;
         let reached = self.reached(group, found.callee, resolved, &mut evidence.left)?;
         resolved.evidence.get_or_insert(match (found.of_caller, direct, found.how) {
             (true, ..) => Evidence::MergedCaller,
-            (_, false, _) => Evidence::TailCall,
+            (_, false, _) if reached => Evidence::TailCall,
             (_, _, calls::RELOCATION | calls::DOUBTFUL_RELOCATION) => Evidence::Relocation,
             _ => Evidence::DirectCall,
         });
         evidence.by_tail |= !direct;
         // The callee is code of this address: it is a function that the group does not list, or the record is wrong.
         if !(direct || reached) {
-            // `last` is cleared: for the next caller a record of the same callee may not be doubtful, and then opens the set.
-            resolved.open |= !doubtful;
+            // `last` is cleared: the next caller's record may have this callee without doubt, and then every member is possible.
             (evidence.lost, evidence.last) = (true, None);
+            // A doubtful record gives the members that only a symbol names.
+            if doubtful && !evidence.undescribed {
+                let mut symbols = *resolved;
+                evidence.undescribed = self.name_undescribed(group, &mut symbols, &mut evidence.left)?;
+            }
+            resolved.open |= !(doubtful && evidence.undescribed);
+            return Ok(doubtful && evidence.undescribed);
         }
-        Ok(())
+        Ok(true)
     }
 
     /// The record of a call: the one for any caller, else the one for this caller.

@@ -26,8 +26,8 @@ pub struct TextFrame {
 }
 
 impl SymbolFile<'_> {
-    /// The frames at a link-time address, the innermost first; none if no function contains it. For folded code these are the frames of the
-    /// first candidate: [`SymbolFile::lookup`] gives the other candidates and the certainty.
+    /// The frames at a link-time address, the innermost first; none if no piece contains it. In padding after a function it is one frame
+    /// with file and line and an empty name. For folded code these are the frames of the first candidate: [`SymbolFile::lookup`] gives the other candidates and the certainty.
     ///
     /// ```
     /// use foldsym_lookup::{ImageAddr, SymbolFile};

@@ -98,7 +98,7 @@ impl Memo {
     fn write(&mut self, texts: &Names<'_>, id: u32, out: &mut [u8]) -> Option<usize> {
         let slot = self.slots.get_mut(Self::place(id))?;
         let tag = id.wrapping_add(1);
-        // Id 2^32 - 1 has tag 0, as an empty slot.
+        // Id 2^32 - 1 has tag 0, like an empty slot.
         if slot.tag == tag && tag != 0 {
             let len = slot.len as usize;
             match out.first_chunk_mut::<KEPT>() {

@@ -10,40 +10,32 @@ use foldsym_format::bits::TAIL;
 use foldsym_format::checksum::crc32;
 use foldsym_format::header::{HEADER_LEN, field, flags};
 use foldsym_format::names::Names;
-use foldsym_format::sections::{calls, functions, groups, members, slots, vtables};
+use foldsym_format::sections::{aliases, functions, groups, members, pieces};
 use foldsym_format::{SectionId, What};
 
 use crate::entities::{Function, Owner, Piece};
-use crate::error::{Error, InSection};
+use crate::error::{Error, InSection, optional, order, small, value};
 use crate::file::{SymbolFile, directory_end, slice};
 use crate::frames::Frames;
 use crate::guesses::Guesses;
 use crate::ids::{EdgeId, FileId, FunctionId, GroupId, NameId, OriginId, PieceId, RowsOffset};
 use crate::imports::Imports;
-use crate::object::MAX_METHODS;
 use crate::program::{ProgramSections, Segments};
+use crate::repeated::repeated;
 use crate::row::FileCode;
-use crate::stack::MAX_TAILS;
 
 /// The deepest inline tree, and the function itself.
 const PATH: usize = foldsym_format::header::MAX_DEPTH as usize + 1;
 
-fn order(section: SectionId, record: u32) -> Error {
-    Error::new(section, What::Order, record.into())
-}
-
-fn value(section: SectionId, record: u32) -> Error {
-    Error::new(section, What::Value, record.into())
-}
-
 impl SymbolFile<'_> {
     /// Checks the whole file: the checksum of each section and the zero bytes between them; that pieces
-    /// are sorted and disjoint, names, origins and edges sorted, every id in range, every record, row and
-    /// scope decodable, and no answer deeper than the header says. After a change of any single byte it
-    /// reports a fault.
+    /// are sorted, disjoint and not empty, names, origins and edges sorted and distinct, every id in range, every record, row and
+    /// scope decodable, each group of one piece, each list of aliases of one function, and the deepest scope and the
+    /// largest group as the header says. After a change of any single byte it reports a fault. It does not check the order of members, or
+    /// that a function has code.
     ///
-    /// The work is bounded: at most 2^22 rows, levels of rows in their inline tree, nodes, members and bytes of names, and 256 for each
-    /// byte of the file. For the section NAME_INDEX, which this crate does not read, only the checksum is checked.
+    /// The work is bounded: at most 2^22 rows, levels of rows in their inline tree, nodes, members, records that are compared for repeated
+    /// numbers, and bytes of names, and 256 for each byte of the file. For the section NAME_INDEX, which this crate does not read, only the checksum is checked.
     ///
     /// # Errors
     /// The first fault, or records that are shared so often that checking each use exceeds that.
@@ -52,7 +44,7 @@ impl SymbolFile<'_> {
         if self.header().flags & !flags::KNOWN != 0 {
             return Err(Error::new(Error::FILE, What::Reserved, field::FLAGS as u64));
         }
-        // Opening takes the flag on trust, so that it need not read the section.
+        // Opening a file trusts the flag, so that it need not read the section.
         if (self.names.write(0, &mut []) == Some(0)) != self.first_name_is_empty() {
             return Err(Error::new(Error::FILE, What::Value, field::FLAGS as u64));
         }
@@ -116,7 +108,7 @@ impl SymbolFile<'_> {
             }
             let section = slice(self.bytes, entry.offset, entry.len).unwrap_or(&[]);
             let head = slice(self.bytes, head_at, entry.head_len.into());
-            // Opening reads the heads alone: a lookup would take a head that differs for the section's first bytes.
+            // Opening a file reads only the heads. A lookup would use a head that differs from the first bytes of its section.
             if head.is_none_or(|head| !section.starts_with(head)) {
                 return Err(Error::new(entry.id, What::Value, 0));
             }
@@ -151,7 +143,7 @@ impl SymbolFile<'_> {
         let mut edges_end = 0;
         for id in 0..self.origins.len() {
             let key: [i64; 3] = self.origins.record(id).within(ORIGINS)?;
-            if before.is_some_and(|before| before > key) {
+            if before.is_some_and(|before| before >= key) {
                 return Err(order(ORIGINS, id));
             }
             before = Some(key);
@@ -168,11 +160,11 @@ impl SymbolFile<'_> {
                 let [callee, line, file] = self.edges.record(edge_id).within(EDGES)?;
                 let edge = self.records().edge(EdgeId(edge_id))?;
                 let key = (line, file, edge.column, callee);
-                if before.is_some_and(|before| before > key) {
+                if before.is_some_and(|before| before >= key) {
                     return Err(order(EDGES, edge_id));
                 }
                 before = Some(key);
-                // A lookup adds the two, and a line must be a `u32`.
+                // A lookup adds the edge's line to the origin's. The sum must be a `u32`.
                 let at = i64::from(origin.line).wrapping_add(line);
                 if edge.callee.0 >= self.origins.len() || u32::try_from(at).is_err() {
                     return Err(value(EDGES, edge_id));
@@ -191,6 +183,7 @@ impl SymbolFile<'_> {
     /// Functions, their aliases and inline trees.
     fn verify_functions(&self, work: &Work) -> Result<(), Error> {
         const FUNCTIONS: SectionId = SectionId::FUNCTIONS;
+        let mut deepest = 0;
         for id in 0..self.functions.len() {
             let function = self.records().function(FunctionId(id))?;
             self.verify_name(function.name, FUNCTIONS, id)?;
@@ -198,28 +191,60 @@ impl SymbolFile<'_> {
             if function.origin.0 >= self.origins.len() || flags.cast_unsigned() & !functions::KNOWN != 0 {
                 return Err(value(FUNCTIONS, id));
             }
-            self.verify_scopes(&function, work)?;
+            deepest = deepest.max(self.verify_scopes(&function, work)?);
         }
-        // The last record must end a list: then each list ends inside the table, wherever it begins.
-        for (record, last) in (0..self.aliases.len()).rev().enumerate() {
-            let [name, flag] = self.aliases.record(last).within(SectionId::ALIASES)?;
-            let named = u32::try_from(name).is_ok_and(|name| name < self.names.len());
-            if !named || !matches!(flag, 0 | 1) || (record == 0 && flag == 0) {
-                return Err(value(SectionId::ALIASES, last));
-            }
+        if deepest != self.header().max_depth as usize {
+            return Err(Error::new(Error::FILE, What::Value, field::MAX_DEPTH as u64));
         }
-        for id in 0..self.functions.len() {
-            let function = self.records().function(FunctionId(id))?;
-            if function.aliases.is_some_and(|first| first >= self.aliases.len()) {
-                return Err(value(FUNCTIONS, id));
-            }
-        }
-        Ok(())
+        self.verify_aliases(work)
     }
 
-    /// The inline tree of a function: nodes in preorder, each an edge of its parent's origin.
-    fn verify_scopes(&self, function: &Function, work: &Work) -> Result<(), Error> {
-        let Some(scopes) = self.records().scopes(function)? else { return Ok(()) };
+    /// The lists of aliases: each is of one function, and sorted by name.
+    fn verify_aliases(&self, work: &Work) -> Result<(), Error> {
+        const FUNCTIONS: SectionId = SectionId::FUNCTIONS;
+        const ALIASES: SectionId = SectionId::ALIASES;
+        // The last record must end a list: then each list ends inside the table.
+        let (mut lists, mut ended, mut before) = (0u32, true, 0);
+        for id in 0..self.aliases.len() {
+            let [name, last] = self.aliases.record(id).within(ALIASES)?;
+            let named = u32::try_from(name).is_ok_and(|name| name < self.names.len());
+            if !named || !matches!(last, 0 | 1) || (last == 0 && id == self.aliases.len().wrapping_sub(1)) {
+                return Err(value(ALIASES, id));
+            }
+            if !ended && name <= before {
+                return Err(order(ALIASES, id));
+            }
+            (ended, before) = (last == 1, name);
+            lists = lists.saturating_add(u32::from(ended));
+        }
+        for id in 0..self.functions.len() {
+            let Some(first) = self.records().function(FunctionId(id))?.aliases else { continue };
+            let begins = match first.checked_sub(1) {
+                Some(before) if first < self.aliases.len() => {
+                    self.aliases.value(before, aliases::LAST).within(ALIASES)? == 1
+                }
+                _ => first < self.aliases.len(),
+            };
+            // With as many functions as lists, and no two functions of one list, each list has a function.
+            if !begins || lists == 0 {
+                return Err(value(FUNCTIONS, id));
+            }
+            lists = lists.saturating_sub(1);
+        }
+        if lists != 0 {
+            return Err(Error::new(ALIASES, What::Length, lists.into()));
+        }
+        let shared = repeated(0..self.functions.len(), &|id| {
+            work.spend(FUNCTIONS)?;
+            let first = self.functions.value(id, functions::ALIASES).within(FUNCTIONS)?;
+            optional(first, FUNCTIONS, id)
+        })?;
+        shared.map_or(Ok(()), |id| Err(value(FUNCTIONS, id)))
+    }
+
+    /// The inline tree of a function: nodes in preorder, each an edge of its parent's origin. Gives its depth.
+    fn verify_scopes(&self, function: &Function, work: &Work) -> Result<usize, Error> {
+        let Some(scopes) = self.records().scopes(function)? else { return Ok(0) };
         let wrong = |what| Error::new(SectionId::SCOPES, what, function.scopes_offset());
         // The nodes from the root to the one before, with their origins: in preorder the next one's parent
         // is among them.
@@ -227,7 +252,7 @@ impl SymbolFile<'_> {
         if let Some(root) = path.first_mut() {
             root.1 = function.origin;
         }
-        let mut depth = 0usize;
+        let (mut depth, mut deepest) = (0usize, 0);
         for (node, scope) in (1u32..).zip(scopes.iter()) {
             work.spend(SectionId::SCOPES)?;
             let scope = scope?;
@@ -249,11 +274,12 @@ impl SymbolFile<'_> {
             if depth > self.header().max_depth as usize {
                 return Err(wrong(What::Depth));
             }
+            deepest = deepest.max(depth);
             if let Some(slot) = path.get_mut(depth) {
                 *slot = (node, self.records().edge(EdgeId(edge))?.callee);
             }
         }
-        Ok(())
+        Ok(deepest)
     }
 
     /// Checks that the groups cover all members one after another, and that each function is one member of a group.
@@ -276,52 +302,32 @@ impl SymbolFile<'_> {
                 self.verify_name(member.name, MEMBERS, record)?;
             }
             // Members are not sorted by function, so equal ones need not be adjacent.
-            self.verify_distinct(end, group.len(), work)?;
+            let twice = repeated(end..end.saturating_add(group.len()), &|record| {
+                work.spend(MEMBERS)?;
+                let function = self.members.value(record, members::FUNCTION).within(MEMBERS)?;
+                small(function, MEMBERS, record).map(Some)
+            })?;
+            if let Some(record) = twice {
+                return Err(value(MEMBERS, record));
+            }
             end = end.saturating_add(group.len());
         }
-        if end != self.members.len() || largest > self.header().max_group {
+        if end != self.members.len() || largest != self.header().max_group {
             return Err(Error::new(MEMBERS, What::Length, end.into()));
         }
         Ok(())
-    }
-
-    /// The functions of members, without memory for them all: as many as a window has at once.
-    fn verify_distinct(&self, first: u32, count: u32, work: &Work) -> Result<(), Error> {
-        const MEMBERS: SectionId = SectionId::MEMBERS;
-        const WORDS: usize = 32;
-        let mut from = 0i64;
-        loop {
-            let mut seen = [0u64; WORDS];
-            // The lowest function after the window.
-            let mut next = None;
-            for record in first..first.saturating_add(count) {
-                work.spend(MEMBERS)?;
-                let function = self.members.value(record, members::FUNCTION).within(MEMBERS)?;
-                // Below the window: an earlier pass had it.
-                let Some(at) = function.checked_sub(from).and_then(|at| usize::try_from(at).ok()) else {
-                    continue;
-                };
-                let Some(word) = seen.get_mut(at.wrapping_shr(6)) else {
-                    next = Some(next.map_or(function, |next: i64| next.min(function)));
-                    continue;
-                };
-                let bit = 1u64.wrapping_shl(at as u32 & 63);
-                if *word & bit != 0 {
-                    return Err(value(MEMBERS, record));
-                }
-                *word |= bit;
-            }
-            let Some(next) = next else { return Ok(()) };
-            from = next;
-        }
     }
 
     /// Pieces in order, and the rows of their owners.
     fn verify_pieces(&self, work: &Work) -> Result<(), Error> {
         const PIECES: SectionId = SectionId::PIECES;
         let mut end = self.image_base().0;
+        let (mut functions, mut groups) = (0u32, 0u32);
         for id in 0..self.pieces.len() {
             let piece = self.records().piece(PieceId(id))?;
+            if piece.len() == 0 {
+                return Err(value(PIECES, id));
+            }
             // A lookup computes addresses modulo 2^64: a piece that wraps would hold low addresses.
             let piece_end = piece.start.0.checked_add(piece.len()).ok_or(value(PIECES, id))?;
             if piece.start.0 < end {
@@ -331,6 +337,11 @@ impl SymbolFile<'_> {
             self.verify_name(piece.name, PIECES, id)?;
             match piece.owner {
                 Owner::Function(function) => {
+                    // Functions are sorted by their first piece, and those without one come last: the first pieces are of function 0, 1, ...
+                    if function.0 > functions {
+                        return Err(order(PIECES, id));
+                    }
+                    functions = functions.max(function.0.saturating_add(1));
                     self.verify_rows(function, piece.rows, &piece, work)?;
                 }
                 Owner::Group(group) => {
@@ -338,6 +349,7 @@ impl SymbolFile<'_> {
                     if piece.rows.is_some() {
                         return Err(value(PIECES, id));
                     }
+                    groups = groups.saturating_add(1);
                     for member in self.records().members(self.records().group(group)?) {
                         let member = member?;
                         work.spend(SectionId::MEMBERS)?;
@@ -345,6 +357,18 @@ impl SymbolFile<'_> {
                     }
                 }
             }
+        }
+        // With as many pieces as groups, and no two of one group, each group has one.
+        let twice = repeated(0..self.pieces.len(), &|id| {
+            work.spend(PIECES)?;
+            let owner = self.pieces.value(id, pieces::OWNER).within(PIECES)?;
+            if owner & 1 == 0 { Ok(None) } else { small(owner >> 1, PIECES, id).map(Some) }
+        })?;
+        if let Some(id) = twice {
+            return Err(value(PIECES, id));
+        }
+        if groups != self.groups.len() {
+            return Err(Error::new(SectionId::GROUPS, What::Length, groups.into()));
         }
         Ok(())
     }
@@ -361,7 +385,7 @@ impl SymbolFile<'_> {
         let function = self.records().function(id)?;
         let Some(at) = rows else { return Ok(()) };
         let rows = self.records().rows(at)?;
-        // The check of the padding parses each block, before any row counts.
+        // The check of the padding parses each block before any row is counted, so each block counts too.
         work.take(ROWS, rows.block_count().into())?;
         rows.verify_padding()?;
         let mut frames = Frames::new();
@@ -392,104 +416,22 @@ impl SymbolFile<'_> {
         Ok(())
     }
 
-    /// Call keys and tail calls: sorted, distinct, of functions that exist.
-    fn verify_calls(&self) -> Result<(), Error> {
-        const CALLS: SectionId = SectionId::CALLS;
-        const TAILS: SectionId = SectionId::TAILS;
-        let functions = i64::from(self.functions.len());
-        let mut before = None;
-        for id in 0..self.calls.len() {
-            let [address, caller, callee, how] = self.calls.record(id).within(CALLS)?;
-            if before.is_some_and(|before| before >= (address, caller)) {
-                return Err(order(CALLS, id));
-            }
-            before = Some((address, caller));
-            // `caller` is 1 + function, so the number of functions itself is sound.
-            let known = (0..functions).contains(&callee) && (0..=functions).contains(&caller);
-            if !known || address < 0 || !(0..=calls::NAME_ALONE.cast_signed()).contains(&how) {
-                return Err(value(CALLS, id));
-            }
-        }
-        let mut before = None;
-        let mut listed = 0usize;
-        for id in 0..self.tails.len() {
-            let [function, target] = self.tails.record(id).within(TAILS)?;
-            if before.is_some_and(|before| before >= (function, target)) {
-                return Err(order(TAILS, id));
-            }
-            let same = before.is_some_and(|(before, _)| before == function);
-            listed = if same { listed.saturating_add(1) } else { 1 };
-            before = Some((function, target));
-            let known = (0..functions).contains(&function) && (0..=functions).contains(&target);
-            // A lookup reads no more of one function.
-            if !known || target == function.saturating_add(1) || listed > MAX_TAILS {
-                return Err(value(TAILS, id));
-            }
-        }
-        Ok(())
-    }
-
-    /// Tables of virtual functions and the calls through them: sorted, distinct, of functions that exist.
-    fn verify_vtables(&self) -> Result<(), Error> {
-        const VTABLES: SectionId = SectionId::VTABLES;
-        const SLOTS: SectionId = SectionId::SLOTS;
-        const OVERRIDERS: SectionId = SectionId::OVERRIDERS;
-        const MAX_SLOT: i64 = u16::MAX as i64;
-        let functions = i64::from(self.functions.len());
-        let mut before = None;
-        let mut listed = 0usize;
-        for id in 0..self.vtables.len() {
-            let [point, function, slot, doubtful] = self.vtables.record(id).within(VTABLES)?;
-            if before.is_some_and(|before: (i64, i64, i64)| before >= (point, function, slot)) {
-                return Err(order(VTABLES, id));
-            }
-            let same = before.is_some_and(|(before, ..)| before == point);
-            listed = if same { listed.saturating_add(1) } else { 1 };
-            before = Some((point, function, slot));
-            let known = (0..functions).contains(&function) && (0..=MAX_SLOT).contains(&slot);
-            // A lookup reads no more of one table.
-            if !known || point < 0 || !(0..=vtables::GUESSED).contains(&doubtful) || listed > MAX_METHODS {
-                return Err(value(VTABLES, id));
-            }
-        }
-        let mut before = -1;
-        for id in 0..self.slots.len() {
-            let [address, slot] = self.slots.record(id).within(SLOTS)?;
-            if address <= before {
-                return Err(order(SLOTS, id));
-            }
-            before = address;
-            let marked = (0..2 * slots::BY_OBJECT).contains(&slot);
-            if !marked || slot & slots::WORD == MAX_SLOT {
-                return Err(value(SLOTS, id));
-            }
-        }
-        let mut before = None;
-        for id in 0..self.overriders.len() {
-            let [slot, function, doubtful] = self.overriders.record(id).within(OVERRIDERS)?;
-            if before.is_some_and(|before| before >= (slot, function)) {
-                return Err(order(OVERRIDERS, id));
-            }
-            before = Some((slot, function));
-            let known = (0..functions).contains(&function) && (0..MAX_SLOT).contains(&slot);
-            if !known || !(0..=1).contains(&doubtful) {
-                return Err(value(OVERRIDERS, id));
-            }
-        }
-        Ok(())
-    }
-
     /// The program's sections and segments.
     fn verify_program(&self) -> Result<(), Error> {
         if let Some(data) = self.section_bytes(SectionId::SECTIONS) {
             let mut sections = ProgramSections::new(data, self.header().image_base);
-            // The list ends at the first record that it cannot read; position and count then show that it did.
+            // The list ends at the first record that it cannot read. `rest` then has the number of records that were not read.
             sections.by_ref().for_each(drop);
+            // Without a count nothing is read, and nothing is left of no bytes.
+            if data.is_empty() {
+                return Err(Error::new(SectionId::SECTIONS, What::Truncated, 0));
+            }
             ends(SectionId::SECTIONS, sections.rest(), data)?;
         }
         let Some(data) = self.section_bytes(SectionId::SEGMENTS) else { return Ok(()) };
         let Some(mut segments) = Segments::new(data, self.header().image_base) else {
-            return Err(Error::new(SectionId::SEGMENTS, What::Length, 0));
+            // The count comes after the flags.
+            return Err(Error::new(SectionId::SEGMENTS, What::Length, data.len().min(1) as u64));
         };
         segments.by_ref().for_each(drop);
         ends(SectionId::SEGMENTS, segments.rest(), data)
@@ -532,7 +474,7 @@ impl Work {
     }
 
     fn take(&self, section: SectionId, count: u64) -> Result<(), Error> {
-        // Too little is left: the file shares its records far more often than the largest known programs do.
+        // This fails if the file shares its records far more often than the largest known programs do.
         let left = self.left.get().checked_sub(count).ok_or(Error::new(section, What::Length, 0))?;
         self.left.set(left);
         Ok(())
@@ -563,7 +505,7 @@ fn verify_names(section: SectionId, names: &Names<'_>, work: &Work) -> Result<()
     let [before, this] = &mut buffers;
     let mut before_len = 0usize;
     for id in 0..names.len() {
-        // Decoded whole, though only the window is kept: a name is sound if all of its codes are.
+        // Each name is decoded whole, though only the window is kept: a name is sound only if all of its codes are.
         let len = names.write(id, this).ok_or(Error::new(section, What::Name, id.into()))?;
         work.take(section, (len as u64).saturating_add(1))?;
         if id > 0 {
@@ -577,7 +519,6 @@ fn verify_names(section: SectionId, names: &Names<'_>, work: &Work) -> Result<()
                 _ => return Err(order(section, id)),
             }
         }
-        // This name becomes the one before, without a copy.
         core::mem::swap(before, this);
         before_len = len;
     }

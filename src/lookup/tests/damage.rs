@@ -290,6 +290,119 @@ fn verify_counts_the_levels_of_each_row() {
     assert_eq!((error.section, error.what), (SectionId::ROWS, What::Length));
 }
 
+/// A column that is more than a `u32` is damage, also where each row has the base of the column.
+#[test]
+fn a_wide_column_is_damage() {
+    for (base, sound) in [(u64::from(u32::MAX), true), ((1 << 32) + 5, false)] {
+        let rows =
+            [0, 8].map(|offset| writer::RawRow { offset, scope: 0, line: None, file: 0, column: base });
+        for width in [0, 1] {
+            let mut rows = rows;
+            // The least value is the base, so the other is above it.
+            rows[1].column -= width;
+            let mut section = vec![0];
+            let at = writer::rows_record(&mut section, &rows, false) as i64;
+            let contents = writer::Contents {
+                columns: true,
+                names: vec![b"f".to_vec()],
+                origins: vec![[0, 0, 0, 0]],
+                functions: vec![[0; 5]],
+                pieces: vec![[0, 16, 0, 0, 0, at, 0]],
+                rows: section,
+                scopes: vec![0],
+                ..writer::Contents::default()
+            };
+            let bytes = contents.file();
+            let file = SymbolFile::open(&bytes).unwrap();
+            let mut frames = Frames::new();
+            let found = file.lookup(ImageAddr(0), &mut frames);
+            assert_eq!(file.verify().is_ok(), sound, "{base:#x} of width {width}");
+            match found {
+                Ok(_) => assert_eq!(u64::from(file.frames(&frames).next().unwrap().unwrap().column), base),
+                Err(error) => assert_eq!((error.section, error.what), (SectionId::ROWS, What::Width)),
+            }
+            assert_eq!(found.is_ok(), sound, "{base:#x} of width {width}");
+        }
+    }
+}
+
+/// A file offset is looked for in each segment, so a file may not have any number of them.
+#[test]
+fn segments_are_bounded() {
+    let with = |count: u64, stored: usize| {
+        let contents = writer::golden::contents();
+        let mut data = vec![0];
+        writer::varint(&mut data, count);
+        // Start, bytes, file offset, bytes of the file, flags.
+        (0..stored).for_each(|_| data.extend([0, 0, 0, 0, 0]));
+        let mut sections = contents.sections();
+        let at = sections.iter().position(|(id, _)| *id > SectionId::SEGMENTS.0).unwrap();
+        sections.insert(at, (SectionId::SEGMENTS.0, data));
+        contents.assemble(&sections)
+    };
+    let (most, more) = (with(1 << 16, 1 << 16), with((1 << 16) + 1, (1 << 16) + 1));
+    let file = SymbolFile::open(&most).unwrap();
+    file.verify().unwrap();
+    assert_eq!(file.records().segments().unwrap().count(), 1 << 16);
+    let file = SymbolFile::open(&more).unwrap();
+    assert!(file.records().segments().is_none());
+    let error = file.verify().unwrap_err();
+    assert_eq!((error.section, error.what, error.offset), (SectionId::SEGMENTS, What::Length, 1));
+}
+
+/// Sentences of the specification that no lookup relies on.
+#[test]
+fn verify_finds_what_only_the_specification_forbids() {
+    type Change = fn(&mut writer::Contents);
+    let file = SectionId(0);
+    let cases: [(&str, SectionId, What, Change); 13] = [
+        ("two equal origins", SectionId::ORIGINS, What::Order, |c| c.origins.push(c.origins[6])),
+        ("two equal edges", SectionId::EDGES, What::Order, |c| c.edges[1] = c.edges[0]),
+        ("an empty piece", SectionId::PIECES, What::Value, |c| c.pieces[4][1] = 0),
+        ("a second piece of a group", SectionId::PIECES, What::Value, |c| {
+            c.pieces.push([0x1220, 4, 0, 0, 1, 0, 0]);
+        }),
+        ("a group without a piece", SectionId::GROUPS, What::Length, |c| c.pieces[2][4] = 2),
+        ("functions in another order than their pieces", SectionId::PIECES, What::Order, |c| {
+            (c.pieces[0][4], c.pieces[1][4]) = (2, 0);
+        }),
+        ("a group that is smaller than the largest", SectionId::MEMBERS, What::Length, |c| c.max_group = 4),
+        ("a scope that is higher than the deepest", file, What::Value, |c| c.max_depth = 3),
+        ("aliases in another order", SectionId::ALIASES, What::Order, |c| c.aliases = vec![[3, 0], [2, 1]]),
+        ("aliases of two functions", SectionId::FUNCTIONS, What::Value, |c| c.functions[1][3] = 1),
+        ("aliases of two functions, and of none", SectionId::FUNCTIONS, What::Value, |c| {
+            c.aliases.push([3, 1]);
+            c.functions[1][3] = 1;
+        }),
+        ("aliases of no function", SectionId::ALIASES, What::Length, |c| c.aliases.push([3, 1])),
+        ("aliases from the second one on", SectionId::FUNCTIONS, What::Value, |c| {
+            c.aliases = vec![[2, 0], [3, 1]];
+            c.functions[0][3] = 2;
+        }),
+    ];
+    for (what, section, kind, change) in cases {
+        let mut contents = writer::golden::contents();
+        change(&mut contents);
+        let bytes = contents.file();
+        let error = SymbolFile::open(&bytes).unwrap().verify().expect_err(what);
+        assert_eq!((error.section, error.what), (section, kind), "{what}");
+    }
+    // A file without pieces, and one section of it changed.
+    let contents = writer::Contents { rows: vec![0], scopes: vec![0], ..writer::Contents::default() };
+    SymbolFile::open(&contents.file()).unwrap().verify().unwrap();
+    let cases: [(SectionId, What, fn(&mut Vec<u8>)); 2] = [
+        (SectionId::SECTIONS, What::Truncated, |data| data.clear()),
+        (SectionId::STARTS, What::Value, |data| data[8] = 1),
+    ];
+    for (section, kind, change) in cases {
+        let mut sections = contents.sections();
+        change(&mut sections.iter_mut().find(|(id, _)| *id == section.0).unwrap().1);
+        let bytes = contents.assemble(&sections);
+        let error = SymbolFile::open(&bytes).unwrap().verify().unwrap_err();
+        assert_eq!((error.section, error.what), (section, kind));
+    }
+}
+
 #[test]
 fn verify_finds_a_function_that_is_two_members() {
     // Numbers that all fit one window of those that are compared at once, and numbers in several windows.

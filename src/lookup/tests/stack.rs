@@ -144,6 +144,33 @@ fn a_record_that_leads_elsewhere_rules_nothing_out() {
     assert_eq!(innermost(&program, &[call]), said("narrowed", Evidence::MergedCaller, [1, 3]));
 }
 
+/// A `how` that rules nothing out is no reason to stop: the members of later callers' records come first, too.
+#[test]
+fn an_open_set_does_not_hide_later_records() {
+    for how in [4, 6] {
+        let mut program = Folded::new(1, &[3, 2]);
+        let call = program.inside(Place::Group(1));
+        program.call(call, Some(4), 2, how).call(call, Some(5), 3, how);
+        assert_eq!(innermost(&program, &[call]), said("ambiguous", None, [2, 3, 1]), "how {how}");
+    }
+    // TAILS lists 0 for the first callee, which is no member.
+    let mut program = Folded::new(1, &[3, 2]);
+    let call = program.inside(Place::Group(1));
+    program.call(call, Some(4), 0, 0).call(call, Some(5), 3, 0).tail(0, None).tail(0, Some(2));
+    assert_eq!(innermost(&program, &[call]), said("ambiguous", None, [2, 3, 1]));
+    // A record that is missing, or gives no member, does stop.
+    program.calls[0].1 = 1;
+    assert_eq!(innermost(&program, &[call]), said("ambiguous", None, [1, 2, 3]));
+    program.calls[0].1 = 5;
+    program.tails.clear();
+    assert_eq!(innermost(&program, &[call]), said("ambiguous", None, [1, 2, 3]));
+    // So does a doubtful one in a group without a member that only a symbol names.
+    program.calls[0].3 = 2;
+    assert_eq!(innermost(&program, &[call]), said("ambiguous", None, [1, 2, 3]));
+    program.groups[0][1] = 6;
+    assert_eq!(innermost(&program, &[call]), said("narrowed", Evidence::MergedCaller, [3, 2]));
+}
+
 #[test]
 fn the_record_of_whoever_calls_comes_first() {
     let mut program = Folded::new(1, &[2, 2]);
@@ -171,8 +198,11 @@ fn what_a_compiler_merged_is_never_exact() {
     // The callee is another function: the members without a DIE are left.
     program.groups[0] = vec![0, 1, 1, 6];
     program.calls[0].2 = 0;
-    assert_eq!(innermost(&program, &[call]).functions, [4]);
-    assert_eq!(innermost(&program, &[call]).certainty, "narrowed");
+    // The record is the evidence, since no tail call is known.
+    for (how, evidence) in [(2, Evidence::DirectCall), (5, Evidence::DirectCall), (3, Evidence::Relocation)] {
+        program.calls[0].3 = how;
+        assert_eq!(innermost(&program, &[call]), said("narrowed", evidence, [4]), "how {how}");
+    }
 }
 
 #[test]

@@ -25,7 +25,7 @@ pub fn frame(
     caller: Option<(StackAddr, &Resolved)>,
 ) -> Result<Resolved, Error> {
     let mut resolved = file.resolve_one(address, caller)?;
-    // Second, since it changes only a frame for which no record of a call gave a member.
+    // This comes second: it changes only a frame for which no record of a call gave a member.
     file.resolve_slot(&mut resolved, caller.map(|caller| caller.0))?;
     Ok(resolved)
 }
@@ -73,7 +73,7 @@ pub fn stack(frames: &[Option<Frame<'_>>], ranker: &mut Ranker, known: &mut [Kno
     }
     let mut outer: Option<Frame<'_>> = None;
     for index in (0..frames.len().min(known.len())).rev() {
-        // Taken: after a frame without a file or at a damaged place the chain of callers ends.
+        // `take` ends the chain of callers at a frame without a file and at a damaged place.
         let called_by = outer.take();
         let Some(Some(frame)) = frames.get(index) else { continue };
         let by = known.get(index + 1).copied().unwrap_or((Resolved::NONE, 0));

@@ -8,7 +8,7 @@
 //! 4. the highest score. A candidate is compared with the function that makes the call in the source, which may be inlined in the
 //!    caller: 8 points for the same class or namespace with template arguments, 3 for the same file, 2 for each word of its
 //!    readable name that the calling function's name has, too, and -1 for each other word. The file is that of the declaration;
-//!    at `-g1`, where DIEs have no declaration, it is that of the function's lines;
+//!    at `-g1`, where DIEs have no declaration, it is that of the function's first line;
 //! 5. the order of the file: the survivor first.
 
 use std::collections::HashSet;
@@ -78,7 +78,7 @@ impl Ranker {
         }
         // Damage is ignored here: the lookup of the frame reports it.
         let first = self.guess(file, address, resolved, caller).unwrap_or(0);
-        // All of them: the map keeps no order of use.
+        // All guesses are dropped, since the map keeps no order of use.
         if self.kept.len() >= MAX_KEPT {
             self.kept.clear();
         }
@@ -108,7 +108,7 @@ impl Ranker {
         // With one caller `resolved` has that caller's callee already.
         if caller.resolved.candidate_count() > 1 {
             let told = file.resolve_one(address, Some((caller.address, &only)))?;
-            if told.candidate_count() == 1
+            if told.named_count() == 1
                 && let Some(at) = (0..compared).find(|&at| resolved.candidate(at) == told.candidate(0))
             {
                 return Ok(at);
@@ -126,14 +126,20 @@ impl Ranker {
             }
         }
         let Some(calling) = self.calling(file, caller.address, &only)? else { return Ok(0) };
+        let mut start = None;
         let mut best = (i64::MIN, 0);
         for (at, member) in functions {
             let function = file.records().member(members, member)?.function;
             let mut candidate = Described::of_function(file, function)?;
-            // At `-g1` DIEs have no declaration: the file of the function's lines serves instead.
+            // At `-g1` DIEs have no declaration: the file of the function's first line serves instead.
             if candidate.file.is_none() && calling.file.is_some() {
                 let only = resolved.only(at);
-                self.find_frames(file, address, &only)?;
+                // Not at the frame's own address: a guess is kept for all addresses of the group's code.
+                let first = match start {
+                    Some(first) => first,
+                    None => *start.insert(self.start(file, address)?),
+                };
+                self.find_frames(file, first, &only)?;
                 candidate.file = file.frames(&self.frames).last().transpose()?.and_then(|frame| frame.file);
             }
             let score = calling.score(&candidate);
@@ -155,6 +161,15 @@ impl Ranker {
         self.find_frames(file, address, only)?;
         let Some(frame) = file.frames(&self.frames).next().transpose()? else { return Ok(None) };
         Ok(Some(Described::of(file, frame.name, frame.start_file.or(frame.file))))
+    }
+
+    /// The first address of the code at a frame's address. A group has one piece, so each address of it gives the same.
+    fn start(&mut self, file: &SymbolFile<'_>, address: StackAddr) -> Result<StackAddr, Error> {
+        let Some(inside) = address.lookup_address() else { return Ok(address) };
+        Ok(match file.lookup(inside, &mut self.frames)? {
+            Lookup::Found(found) => StackAddr::Exact(found.piece_start),
+            Lookup::NotFound(_) => address,
+        })
     }
 
     /// Leaves the frames of an address in `self.frames`, those of the only candidate if functions share its code.
@@ -209,13 +224,16 @@ impl Described {
     }
 }
 
-/// The class or namespace of a readable name, with its template arguments: the text before the last `::` outside of all brackets.
+/// The class or namespace of a readable name, with its template arguments: the text before the last `::` outside of all brackets and
+/// before an operator's symbols.
 fn scope(readable: &str) -> &str {
     let (mut depth, mut end, mut start) = (0_i32, 0, 0);
     for (at, byte) in readable.bytes().enumerate() {
         match byte {
-            // Parameters begin here. A parenthesis at the start of a word belongs to the name: `(anonymous namespace)::f`.
-            b'(' if depth == 0 && at > start => break,
+            // An operator's name may have brackets and blanks, and nothing of it belongs to the scope.
+            b'o' if depth == 0 && is_operator(readable, at) => break,
+            // Parameters begin here. A parenthesis at the start of a component belongs to the name: `a::(anonymous namespace)::f`.
+            b'(' if depth == 0 && at > start && !readable[..at].ends_with("::") => break,
             b'<' | b'(' | b'[' | b'{' => depth += 1,
             b'>' | b')' | b']' | b'}' => depth -= 1,
             // The text before a blank is a return type, as demanglers write it before an instance of a template.
@@ -227,6 +245,16 @@ fn scope(readable: &str) -> &str {
     readable.get(start.min(end)..end).unwrap_or_default()
 }
 
+/// Whether the name of an operator of C++ begins at this byte: the word `operator` at the start of a component. Rust has modules of this
+/// name.
+fn is_operator(readable: &str, at: usize) -> bool {
+    let begins = matches!(readable.as_bytes().get(..at), Some([] | [.., b' ' | b':']));
+    let after = readable.get(at..).and_then(|rest| rest.strip_prefix("operator"));
+    let is_other =
+        |rest: &str| rest.starts_with(|next: char| next.is_alphanumeric() || next == '_' || next == ':');
+    begins && after.is_some_and(|rest| !is_other(rest))
+}
+
 /// The words of a readable name.
 fn words(readable: &str) -> HashSet<String> {
     let all = readable.split(|letter: char| !letter.is_alphanumeric());
@@ -235,7 +263,72 @@ fn words(readable: &str) -> HashSet<String> {
 
 #[cfg(test)]
 mod tests {
+    use foldsym_lookup::{ImageAddr, ReturnAddr};
+    use foldsym_testkit::writer::folded::{Folded, Place};
+    use foldsym_testkit::writer::{Contents, RawRow, rows_record};
+
     use super::*;
+
+    /// The candidate that comes first in group 0, `offset` bytes into its code, for this candidate of the caller at a return address.
+    fn first(
+        ranker: &mut Ranker,
+        file: &SymbolFile<'_>,
+        (group, offset): (u64, u64),
+        (call, of): (u64, u32),
+    ) -> u32 {
+        let (address, caller) =
+            (StackAddr::Exact(ImageAddr(group + offset)), StackAddr::Return(ReturnAddr(call)));
+        let outer = file.resolve_one(caller, None).unwrap();
+        let resolved = file.resolve_one(address, Some((caller, &outer))).unwrap();
+        assert_eq!(resolved.certainty, Some(Certainty::Ambiguous));
+        ranker.first(
+            (0, file),
+            address,
+            &resolved,
+            Some(Caller { address: caller, resolved: &outer, first: of }),
+        )
+    }
+
+    #[test]
+    fn what_the_likeliest_caller_calls_comes_first() {
+        // Functions: 0; group 0: 1, 2, 3; group 1: 4, 5.
+        for how in [4, 6] {
+            let mut program = Folded::new(1, &[3, 2]);
+            let (group, call) = (program.start(Place::Group(0)), program.inside(Place::Group(1)));
+            program.call(call, Some(4), 2, how).call(call, Some(5), 3, how);
+            let bytes = program.file();
+            let file = SymbolFile::open(&bytes).unwrap();
+            for caller in [0, 1] {
+                let found = first(&mut Ranker::default(), &file, (group, 0), (call, caller));
+                // The members that the records name come first, in the order of the callers.
+                assert_eq!(found, caller, "how {how}");
+            }
+        }
+    }
+
+    #[test]
+    fn no_earlier_stack_changes_the_order() {
+        let program = Folded::new(1, &[2]);
+        let (group, call) = (program.start(Place::Group(0)), program.inside(Place::Single(0)));
+        let row = |offset, file: u64| RawRow { offset, scope: 0, line: Some(1), file: 2 + file, column: 0 };
+        let mut rows = vec![0];
+        // As at `-g1`: no file is declared, and the lines of each function are in two files.
+        let files = [[0, 0], [0, 1], [1, 0]];
+        let [caller, one, other] =
+            files.map(|[begin, end]| rows_record(&mut rows, &[row(0, begin), row(8, end)], false) as i64);
+        let mut contents =
+            Contents { files: vec![b"/a.c".to_vec(), b"/b.c".to_vec()], rows, ..program.contents() };
+        contents.pieces[0][5] = caller;
+        (contents.members[0][1], contents.members[1][1]) = (one, other);
+        let bytes = contents.file();
+        let file = SymbolFile::open(&bytes).unwrap();
+        file.verify().unwrap();
+        for order in [[0, 8], [8, 0]] {
+            let mut ranker = Ranker::default();
+            // The first line of member 0 is in the caller's file.
+            assert_eq!(order.map(|offset| first(&mut ranker, &file, (group, offset), (call, 0))), [0, 0]);
+        }
+    }
 
     #[test]
     fn a_scope_has_its_template_arguments() {
@@ -243,6 +336,32 @@ mod tests {
         assert_eq!(scope("void a::sort<a::It>(a::It, a::It)"), "a");
         assert_eq!(scope("main"), "");
         assert_eq!(scope("<a::B as c::D>::run"), "<a::B as c::D>");
+    }
+
+    #[test]
+    fn an_operator_has_the_scope_of_its_class() {
+        for (name, expected) in [
+            ("Foo::operator>(Foo const&)", "Foo"),
+            ("a::(anonymous namespace)::C::f(int)", "a::(anonymous namespace)::C"),
+            ("a::operator>(b, c::d)", "a"),
+            ("a::operator<(b, c::d)", "a"),
+            ("Foo::operator bool()", "Foo"),
+            ("Foo<int>::operator c::D<a::E>() const", "Foo<int>"),
+            ("Foo::operator new(unsigned long)", "Foo"),
+            ("Foo::operator->() const", "Foo"),
+            ("Foo::operator()(int)", "Foo"),
+            ("Foo::operator[](a::b)", "Foo"),
+            ("std::ostream& a::operator<< <b::c>(std::ostream&, b::c const&)", "a"),
+            ("bool operator><a::b>(a::b, a::b)", ""),
+            ("operator new(unsigned long)", ""),
+            // Other words that begin so, and a module of Rust.
+            ("a::operators::f(b::c)", "a::operators"),
+            ("a::operator_of::f(b::c)", "a::operator_of"),
+            ("a::operator::f", "a::operator"),
+            ("a::my_operator::f", "a::my_operator"),
+        ] {
+            assert_eq!(scope(name), expected, "{name}");
+        }
     }
 
     #[test]

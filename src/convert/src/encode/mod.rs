@@ -37,6 +37,7 @@ mod usage;
 use crate::model::{Block, EncodeStats, Keys, LeftOut, Piece, Program};
 use crate::util::pages::{NAME_WINDOWS, ReadWindows};
 pub use encoded::Encoded;
+use foldsym_format::sections::segments;
 use foldsym_format::{Header, SectionId, header};
 pub(crate) use input::Demangle;
 pub use input::{EncodeOptions, ImageInfo, LoadedSection};
@@ -202,6 +203,9 @@ fn check(program: &Program<'_>, image: &ImageInfo) -> Result<u64, EncodeError> {
             return Err(EncodeError::TooMany { what, count });
         }
     }
+    if image.segments.len() > segments::MAX as usize {
+        return Err(EncodeError::TooManySegments { count: image.segments.len() });
+    }
     for (what, bytes) in [
         ("names", program.names.iter().map(|name| stored(name).len()).sum()),
         ("paths", program.files.iter().map(|path| stored(path).len()).sum()),
@@ -309,4 +313,22 @@ fn encode_code(
     sections.push(Section::new(SectionId::ROWS, rows.finish()));
     sections.push(Section::new(SectionId::SCOPES, scopes.finish()));
     LoadedCode { sections, max_depth, max_group: groups.largest, stats }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::input::ProgramSegment;
+    use super::*;
+
+    #[test]
+    fn more_segments_than_a_reader_accepts_are_an_error() {
+        let segment = ProgramSegment { start: 0, len: 8, file_offset: 0, file_len: 8, executable: true };
+        let checked = |count| {
+            let image = ImageInfo { segments: vec![segment.clone(); count], ..ImageInfo::default() };
+            check(&Program::default(), &image)
+        };
+        assert_eq!(checked(1 << 16).unwrap(), 0);
+        let error = checked((1 << 16) + 1).unwrap_err();
+        assert_eq!(error.to_string(), "65537 segments: a file holds at most 65536");
+    }
 }

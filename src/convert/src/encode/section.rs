@@ -27,6 +27,12 @@ pub enum EncodeError {
         /// How many it has.
         count: usize,
     },
+    /// The program has more segments than a reader accepts.
+    #[error("{count} segments: a file holds at most {}", foldsym_format::sections::segments::MAX)]
+    TooManySegments {
+        /// How many it has.
+        count: usize,
+    },
     /// All names, or all paths, are too long together.
     #[error("the {what} take {bytes} bytes in total: a file holds at most {MAX_TEXT_BYTES}")]
     TooLong {

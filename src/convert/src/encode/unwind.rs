@@ -31,7 +31,9 @@ const LONG: u64 = 1024;
 /// A part is longer than its length has room for.
 pub(super) fn section(unwind: &UnwindRows, image_base: u64) -> Result<Section, EncodeError> {
     let runs: Vec<&[UnwindRow]> = runs(&unwind.rows);
-    let end = unwind.rows.last().map_or(0, |last| last.start.wrapping_sub(image_base));
+    // Without runs there is no code that ends: the only row may be one that could not be stored.
+    let last = unwind.rows.last().filter(|_| !runs.is_empty());
+    let end = last.map_or(0, |last| last.start.wrapping_sub(image_base));
     let begins: Vec<u64> = runs.iter().map(|run| run[0].start.wrapping_sub(image_base)).collect();
     let deltas = || runs.iter().flat_map(|run| run.windows(2)).map(|pair| pair[1].start - pair[0].start);
     let unit_log2 = deltas().fold(4, |unit, delta| unit.min(delta.trailing_zeros()));
@@ -198,5 +200,15 @@ mod tests {
         let error = lengths([0, 0, most + 1, 0, 0]).unwrap_err().to_string();
         assert_eq!(error, "the rules of UNWIND have 4294967296 bytes: a file holds less than 2^32");
         assert!(lengths([0, 0, 0, 0, usize::MAX]).unwrap_err().to_string().contains("saves"));
+    }
+
+    #[test]
+    fn a_program_whose_only_row_is_not_stored_has_no_end() {
+        let row = UnwindRow { start: 0x1000, rule: 0, first: true };
+        let unwind = UnwindRows { rows: vec![row], ..UnwindRows::default() };
+        let bytes = section(&unwind, 0x400).unwrap().bytes;
+        // The starts follow the lengths of the five parts and four more bytes.
+        let len = u32::from_le_bytes(bytes[..4].try_into().unwrap()) as usize;
+        foldsym_format::starts::Starts::open(&bytes[24..24 + len]).unwrap().verify().unwrap();
     }
 }

@@ -78,6 +78,7 @@ impl Program {
                 })
                 .collect();
             edges.sort_unstable();
+            edges.dedup();
             let file = random.below(files + 1).checked_sub(1).map(|file| file as u32);
             origins.push(Origin { name: name as u32, file, line, edges });
         }
@@ -148,7 +149,6 @@ impl Program {
             image_base: self.image_base,
             unit_log2: self.unit_log2,
             columns: self.columns,
-            max_depth: 255,
             block_log2: self.block_log2,
             names: (0..self.names).map(|name| format!("n{name:07}").into_bytes()).collect(),
             files: (0..self.files).map(|file| format!("/f{file:07}").into_bytes()).collect(),
@@ -177,6 +177,14 @@ impl Program {
             let (start, len) = (function.start as i64, function.len as i64);
             contents.pieces.push([start, len, 0, 0, 2 * id as i64, rows, 0]);
         }
+        // The depths of nodes 0, 1, ...; a parent comes before its children.
+        let depths = |function: &Function| {
+            function.nodes.iter().fold(vec![0], |mut depths, &(parent, _)| {
+                depths.push(depths[parent as usize] + 1);
+                depths
+            })
+        };
+        contents.max_depth = self.functions.iter().flat_map(depths).max().unwrap_or(0);
         contents.rows = rows;
         contents.scopes = scopes;
         contents
