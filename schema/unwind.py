@@ -4,6 +4,7 @@ import struct
 
 from parts import TAIL, Starts, Table, byte, field, need, pad_to_byte, unzigzag, varint
 
+MOST_SAVES = 256
 KINDS = ("undefined", "same", "offset", "value_offset", "register", "expression", "value_expression")
 
 
@@ -77,6 +78,7 @@ class Unwind:
             cfa = ["unknown"] if rule.base == 1 else ["register", rule.base - 3, rule.offset]
         head, at = varint(self.saves, rule.saves)
         returned, at = varint(self.saves, at)
+        need(head >> 1 <= MOST_SAVES, f"the record at {rule.saves} has {head >> 1} registers")
         registers, before = [], -1
         for _ in range(head >> 1):
             key, at = varint(self.saves, at)

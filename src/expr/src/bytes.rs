@@ -1,5 +1,9 @@
 //! Reads numbers at a position in borrowed bytes, never outside of them.
 
+/// The most bytes of a LEB128 number. A padded number may be longer than the 10 bytes that 64 bits need. Without a bound, a hostile
+/// file could have many entries that refer to one long run of padding, and each would cost the whole run.
+const MAX_LEB128: usize = 32;
+
 /// Reads forwards; `None` at the end of the bytes. Nothing is consumed then.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bytes<'e> {
@@ -58,12 +62,12 @@ impl<'e> Bytes<'e> {
         self.number(len).map(|bits| sign_extend(bits, u32::try_from(len).unwrap_or(8).saturating_mul(8)))
     }
 
-    /// DWARF 5 7.6. `None` also if the number has more than 64 bits.
+    /// DWARF 5 7.6. `None` also if the number has more than 64 bits, or more than [`MAX_LEB128`] bytes.
     pub(crate) fn uleb(&mut self) -> Option<u64> {
         // A copy reads ahead, so that a number that is cut off consumes nothing.
         let (mut ahead, mut value) = (*self, 0u64);
         let mut shift = 0u32;
-        loop {
+        for _ in 0..MAX_LEB128 {
             let byte = ahead.u8()?;
             let low = u64::from(byte & 0x7f);
             // Padding with zero bytes is legal; a bit above the 64th is not.
@@ -80,16 +84,17 @@ impl<'e> Bytes<'e> {
                 *self = ahead;
                 return Some(value);
             }
-            // Padding may have any length, so the shift saturates. From 64 on it is used no more.
+            // From 64 on it is used no more.
             shift = shift.saturating_add(7);
         }
+        None
     }
 
-    /// DWARF 5 7.6. Bits above the 64th are not kept.
+    /// DWARF 5 7.6. Bits above the 64th are not kept. `None` also if the number has more than [`MAX_LEB128`] bytes.
     pub(crate) fn sleb(&mut self) -> Option<i64> {
         let (mut ahead, mut value) = (*self, 0u64);
         let mut shift = 0u32;
-        loop {
+        for _ in 0..MAX_LEB128 {
             let byte = ahead.u8()?;
             // Later bytes hold copies of the sign, if the number fits 64 bits.
             if shift < 64 {
@@ -102,6 +107,7 @@ impl<'e> Bytes<'e> {
                 return Some(if shift < 64 { sign_extend(value, shift) } else { value.cast_signed() });
             }
         }
+        None
     }
 
     /// The text up to the next zero, at most this many bytes; consumes the zero as well.
@@ -159,5 +165,14 @@ mod tests {
             Some(i64::MIN)
         );
         assert_eq!(Bytes::new(b"ab", false).text(99), None);
+        // Padding ends at the limit, however far it goes on.
+        let padded = |len: usize| {
+            let mut bytes = [0x80; 2 * MAX_LEB128];
+            bytes[len - 1] = 0;
+            let mut bytes = Bytes::new(&bytes, false);
+            ({ bytes }.sleb(), bytes.uleb(), bytes.position())
+        };
+        assert_eq!(padded(MAX_LEB128), (Some(0), Some(0), MAX_LEB128));
+        assert_eq!(padded(MAX_LEB128 + 1), (None, None, 0));
     }
 }

@@ -1,12 +1,14 @@
 //! Answers what expressions ask about the innermost frame of a stopped program: registers and memory from the caller, procedures and
 //! base types from the file.
 
+use core::cell::Cell;
+
 use foldsym_expr::{
     Buffers, Context, Dialect, DieRef, Entry, Evaluation, Location, Problem, Settings, Storage, Type, Want,
     amdgpu,
 };
 use foldsym_lookup::locations::{LocationKey, LocationKind, LocationTarget, LocationUnit, Locations};
-use foldsym_lookup::{FunctionId, Header, ImageAddr, flags};
+use foldsym_lookup::{Error, FunctionId, Header, ImageAddr, flags};
 
 /// ELF's number of AMD's GPUs (`EM_AMDGPU`).
 const AMDGPU: u16 = 224;
@@ -30,11 +32,15 @@ pub(crate) struct Frame<'a, 'd> {
     /// The bias that is added to link-time addresses in the running program.
     pub(crate) bias: u64,
     pub(crate) gpu: bool,
-    pub(crate) base: Option<Location<'d>>,
+    /// The function's frame base; the error where its list or a part of the file that it needs is damaged.
+    pub(crate) base: Result<Option<Location<'d>>, Error>,
+    /// The first damage that an expression met. An expression only learns that something is missing.
+    damage: Cell<Option<Error>>,
 }
 
 impl<'a, 'd> Frame<'a, 'd> {
-    /// The frame of a function, with its `DW_AT_frame_base` where that can be evaluated.
+    /// The frame of a function, with its `DW_AT_frame_base` where that can be evaluated. An expression that needs the base then says that
+    /// it is missing, or [`Frame::sound`] that it is damaged.
     pub(crate) fn new(
         locations: &Locations<'d>,
         function: FunctionId,
@@ -43,31 +49,53 @@ impl<'a, 'd> Frame<'a, 'd> {
         (machine, pc, bias): (&'a dyn Machine, ImageAddr, u64),
     ) -> Frame<'a, 'd> {
         let gpu = header.machine == AMDGPU;
-        let mut frame = Frame { machine, unit, pc, bias, gpu, base: None };
-        let found = locations.of(function, LocationKind::FrameBase);
-        // An expression that needs the base then says that it is missing.
-        let Ok(Some((list, _))) = found else { return frame };
-        let Ok(Some(expression)) = list.at(pc) else { return frame };
+        let mut frame = Frame { machine, unit, pc, bias, gpu, base: Ok(None), damage: Cell::new(None) };
+        frame.base = frame.find_base(locations, function, header);
+        frame
+    }
+
+    /// The location of the frame base; `None` where it is not known. `self` has no base yet.
+    fn find_base(
+        &self,
+        locations: &Locations<'d>,
+        function: FunctionId,
+        header: &Header,
+    ) -> Result<Option<Location<'d>>, Error> {
+        let Some((list, _)) = locations.of(function, LocationKind::FrameBase)? else { return Ok(None) };
+        let Some(expression) = list.at(self.pc)? else { return Ok(None) };
         let mut buffers: Buffers<'d, 16, 8, 4> = Buffers::new();
-        let settings = settings(header, &unit);
+        let settings = settings(header, &self.unit);
         let mut evaluation = Evaluation::new(expression, Want::Location, settings, buffers.scratch());
-        // `frame` has no base yet, so a `DW_OP_fbreg` in the base's own expression finds none instead of evaluating it again.
-        frame.base = match evaluation.run(&frame) {
+        // A `DW_OP_fbreg` in the base's own expression finds no base instead of evaluating it again.
+        let base = match evaluation.run(self) {
             Ok(Entry::Location(place @ Location { storage: Storage::Memory { .. }, .. })) => Some(place),
             // A register holds the base. On a GPU it counts from another address space, which no producer of these
             // attributes has shown.
-            Ok(Entry::Location(place @ Location { storage: Storage::Register(_), .. })) if !gpu => {
+            Ok(Entry::Location(place @ Location { storage: Storage::Register(_), .. })) if !self.gpu => {
                 let mut bytes = [0; 8];
                 let size = usize::from(settings.address_size);
                 let room = bytes.get_mut(..size).unwrap_or_default();
                 evaluation
-                    .read(place, room, &frame)
+                    .read(place, room, self)
                     .ok()
                     .map(|()| Location::memory(0, number(room, settings.big_endian)))
             }
             _ => None,
         };
-        frame
+        self.sound(base)
+    }
+
+    /// The result of an evaluation, unless the evaluation met damage.
+    fn sound<T>(&self, result: T) -> Result<T, Error> {
+        self.damage.take().map_or(Ok(result), Err)
+    }
+
+    /// What a part of the file gives; damage is noted for [`Frame::sound`].
+    fn noted<T>(&self, found: Result<Option<T>, Error>) -> Option<T> {
+        found.unwrap_or_else(|error| {
+            self.damage.set(self.damage.get().or(Some(error)));
+            None
+        })
     }
 }
 
@@ -108,7 +136,7 @@ impl<'d> Context<'d> for Frame<'_, 'd> {
     }
 
     fn frame_base(&self) -> Option<Location<'d>> {
-        self.base
+        self.noted(self.base)
     }
 
     fn relocate(&self, address: u64) -> u64 {
@@ -116,7 +144,7 @@ impl<'d> Context<'d> for Frame<'_, 'd> {
     }
 
     fn indexed_address(&self, index: u64) -> Option<u64> {
-        match self.unit.find(LocationKey::Address(index)).ok()?? {
+        match self.noted(self.unit.find(LocationKey::Address(index)))? {
             LocationTarget::Address(address) => Some(address),
             _ => None,
         }
@@ -128,14 +156,14 @@ impl<'d> Context<'d> for Frame<'_, 'd> {
             DieRef::Section(offset) => LocationKey::InSection(offset),
         };
         // A variable without a location at this address would push nothing, and the next value on the stack would be taken for it.
-        match self.unit.find(key).ok()?? {
-            LocationTarget::List(list) => list.at(self.pc).ok()?,
+        match self.noted(self.unit.find(key))? {
+            LocationTarget::List(list) => self.noted(list.at(self.pc)),
             _ => None,
         }
     }
 
     fn base_type(&self, die: u64) -> Option<Type> {
-        match self.unit.find(LocationKey::BaseType(die)).ok()?? {
+        match self.noted(self.unit.find(LocationKey::BaseType(die)))? {
             LocationTarget::BaseType(encoding, size) => Type::of_encoding(encoding, size.into()),
             _ => None,
         }
@@ -143,6 +171,9 @@ impl<'d> Context<'d> for Frame<'_, 'd> {
 }
 
 /// Evaluates the expression of a kind that a function has at the frame's pc, and passes its result on. `None` if it has none there.
+///
+/// # Errors
+/// The list, or another part of the file that the expression needs, is damaged.
 pub(crate) fn evaluate<'d, T>(
     locations: &Locations<'d>,
     header: &Header,
@@ -150,7 +181,7 @@ pub(crate) fn evaluate<'d, T>(
     kind: LocationKind,
     at: (&dyn Machine, ImageAddr, u64),
     take: impl FnOnce(&Evaluation<'_, 'd>, &Frame<'_, 'd>, Location<'d>) -> T,
-) -> Result<Option<Result<T, Problem>>, foldsym_lookup::Error> {
+) -> Result<Option<Result<T, Problem>>, Error> {
     let Some((list, unit)) = locations.of(function, kind)? else { return Ok(None) };
     // Without an expression here the frame base is not evaluated either.
     let Some(expression) = list.at(at.1)? else { return Ok(None) };
@@ -158,9 +189,10 @@ pub(crate) fn evaluate<'d, T>(
     let settings = settings(header, &unit);
     let mut buffers: Buffers<'d> = Buffers::new();
     let mut evaluation = Evaluation::new(expression, Want::Location, settings, buffers.scratch());
-    Ok(Some(match evaluation.run(&frame) {
+    let result = match evaluation.run(&frame) {
         Ok(Entry::Location(place)) => Ok(take(&evaluation, &frame, place)),
         Ok(_) => Err(Problem::NotConvertible),
         Err(problem) => Err(problem),
-    }))
+    };
+    frame.sound(Some(result))
 }

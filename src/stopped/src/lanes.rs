@@ -195,8 +195,10 @@ fn count_of(locations: Option<(Locations<'_>, FunctionId)>, at: WaveAt) -> Resul
     let fits = |count: &u32| (1..=MAX_LANES).contains(&(*count as usize)) && has_all(*count);
     // A wave of AMD's GPUs has 32 or 64 lanes.
     let by_mask = if at.exec >> 32 == 0 { 32 } else { 64 };
+    // The caller's number replaces the function's, unless it does not fit either.
+    let is_given = at.lanes.as_ref().is_some_and(fits);
     let count = at.lanes.filter(fits).or(own.filter(fits)).unwrap_or(by_mask);
-    Ok(LaneCount { count, refused: own.filter(|own| at.lanes.is_none() && !fits(own)) })
+    Ok(LaneCount { count, refused: own.filter(|own| !is_given && !fits(own)) })
 }
 
 /// Element `index` of the addresses at a place.

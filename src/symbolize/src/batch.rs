@@ -381,8 +381,13 @@ impl Worker<'_> {
                     for frame in &symbol.frames {
                         names.linkage(frame.name);
                         names.path(frame.file);
+                        names.path(frame.start_file);
+                    }
+                    for alias in &symbol.aliases {
+                        names.linkage(Some(*alias));
                     }
                 }
+                names.linkage(answer.object.as_ref().and_then(|object| object.function));
                 names.take_damage()
             };
             match read(&mut names) {

@@ -62,15 +62,21 @@ impl Artifact {
     }
 }
 
+/// The servers in the text of `DEBUGINFOD_URLS`. A word that begins with `ima:` is no server: it says how elfutils checks signatures.
+fn servers(urls: &str) -> Vec<String> {
+    urls.split_whitespace().filter(|word| !word.starts_with("ima:")).map(str::to_owned).collect()
+}
+
 impl Debuginfod {
     /// The servers of `DEBUGINFOD_URLS` (URL prefixes, separated by spaces), with elfutils' cache and environment variables. `None` if
-    /// the variable has no server, or no folder for a cache is known.
+    /// the variable has no server, or no folder for a cache is known. Words such as `ima:enforcing` are skipped: signatures are not checked,
+    /// but each file must have the requested build id.
     ///
     /// The variables are `DEBUGINFOD_CACHE_PATH`, `DEBUGINFOD_TIMEOUT` (seconds until an answer begins; 90 by default),
     /// `DEBUGINFOD_MAXTIME` (seconds for a whole answer), `DEBUGINFOD_MAXSIZE` (bytes) and `DEBUGINFOD_HEADERS_FILE` (one header per line).
     pub fn from_env() -> Option<Self> {
         let urls = std::env::var("DEBUGINFOD_URLS").ok()?;
-        let servers: Vec<String> = urls.split_whitespace().map(str::to_owned).collect();
+        let servers = servers(&urls);
         if servers.is_empty() {
             return None;
         }
@@ -263,4 +269,16 @@ fn positive(name: &str) -> Option<u64> {
 
 fn seconds(name: &str) -> Option<Duration> {
     positive(name).map(Duration::from_secs)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::servers;
+
+    #[test]
+    fn words_about_signatures_are_no_servers() {
+        let urls = "ima:enforcing https://one.example ima:ignore\nhttps://two.example ima:permissive";
+        assert_eq!(servers(urls), ["https://one.example", "https://two.example"]);
+        assert!(servers("ima:enforcing").is_empty());
+    }
 }

@@ -54,11 +54,14 @@ impl Frame {
     }
 
     fn with_names(answer: &Answer, names: &mut Names<'_, Arc<str>>) -> Self {
-        let candidate = |member: &Member, names: &mut Names<'_, Arc<str>>| {
-            let (functions, aliases) = texts(&member.symbol, names);
+        names.begin(0);
+        // Bytes of the texts so far, for the bound of an answer ([`Names::has_room`]).
+        let mut len = 0;
+        let candidate = |member: &Member, names: &mut Names<'_, Arc<str>>, len: &mut usize| {
+            let (functions, aliases) = texts(&member.symbol, names, len);
             Candidate { how: member.how, functions, aliases }
         };
-        let (functions, aliases) = texts(&answer.symbol, names);
+        let (functions, aliases) = texts(&answer.symbol, names, &mut len);
         Self {
             address: answer.address,
             module: answer.module,
@@ -71,30 +74,50 @@ impl Frame {
             evidence: answer.evidence,
             reason: answer.reason,
             candidate_count: answer.candidate_count,
-            candidates: answer.candidates.iter().map(|member| candidate(member, names)).collect(),
+            candidates: answer.candidates.iter().map(|member| candidate(member, names, &mut len)).collect(),
             partial: answer.partial,
             unknown: answer.unknown.clone(),
         }
     }
 }
 
-fn texts(symbol: &Symbol, names: &mut Names<'_, Arc<str>>) -> (Vec<Location>, Vec<Arc<str>>) {
-    let location = |frame: &foldsym_lookup::Frame, names: &mut Names<'_, Arc<str>>| {
+/// The frames and the aliases of a function, whose bytes are added to `len`. Ends where the answer has no room: the file then counts as
+/// damaged.
+fn texts(
+    symbol: &Symbol,
+    names: &mut Names<'_, Arc<str>>,
+    len: &mut usize,
+) -> (Vec<Location>, Vec<Arc<str>>) {
+    let (mut locations, mut aliases) = (Vec::new(), Vec::new());
+    for frame in &symbol.frames {
+        if !names.has_room(*len) {
+            break;
+        }
         let (linkage_name, function) = names.both(frame.name);
         let (linkage_name, function) = (linkage_name.clone(), function.clone());
-        Location {
+        let file = names.kept_path(frame.file).clone();
+        let start_file = names.kept_path(frame.start_file).clone();
+        *len += size_of::<Location>() + linkage_name.len() + function.len() + file.len() + start_file.len();
+        locations.push(Location {
             function,
             linkage_name,
-            file: names.kept_path(frame.file).clone(),
+            file,
             line: frame.line,
             column: frame.column,
-            start_file: names.kept_path(frame.start_file).clone(),
+            start_file,
             start_line: frame.start_line,
             inlined: !frame.is_outermost,
+        });
+    }
+    for alias in &symbol.aliases {
+        if !names.has_room(*len) {
+            break;
         }
-    };
-    let locations = symbol.frames.iter().map(|frame| location(frame, names)).collect();
-    (locations, symbol.aliases.iter().map(|alias| names.both(Some(*alias)).0.clone()).collect())
+        let alias = names.both(Some(*alias)).0.clone();
+        *len += size_of::<Arc<str>>() + alias.len();
+        aliases.push(alias);
+    }
+    (locations, aliases)
 }
 
 /// One function at an address.

@@ -121,7 +121,9 @@ fn files(entries: &[MapsEntry]) -> Vec<(Module, &MapsEntry)> {
         files.entry((&entry.path, entry.device, entry.inode)).or_default().push(entry);
     }
     let mut modules = Vec::new();
-    for ((path, ..), parts) in files {
+    for ((path, ..), mut parts) in files {
+        // The kernel lists mappings by address; a text that something else wrote may not.
+        parts.sort_by_key(|part| part.start);
         // A file may be loaded several times: each mapping of its first byte begins one, which has the parts up to the next.
         let mut load: Option<u64> = None;
         let mut loads: Vec<(u64, u64, bool)> = Vec::new();
@@ -135,7 +137,8 @@ fn files(entries: &[MapsEntry]) -> Vec<(Module, &MapsEntry)> {
                 load = Some(part.start);
                 loads.push((part.start, part.end, part.executable));
             } else if let (Some(_), Some(last)) = (load, loads.last_mut()) {
-                last.1 = part.end;
+                // Parts of a text that no kernel wrote may overlap.
+                last.1 = last.1.max(part.end);
                 last.2 |= part.executable;
             } else if part.executable {
                 let size = part.end - part.start;
@@ -177,6 +180,23 @@ mod tests {
         let part = Mapping::FilePart { start: 0x7f00_0000_0000, size: 0x1000, file_offset: 0x2000 };
         assert_eq!(found, [("/opt/my app/run", load), ("/usr/lib/libpart.so", part)]);
         assert_eq!(modules.find(0x55d0_c000_1500), Some(0));
+    }
+
+    /// No kernel writes such texts, but a report may have one.
+    #[test]
+    fn parts_may_be_in_any_order_and_overlap() {
+        let found = |text: &str| {
+            let modules = modules_of_maps(&parse_maps(text).unwrap());
+            modules.iter().map(|module| module.mapping).collect::<Vec<_>>()
+        };
+        let head = "2000-3000 r--p 00000000 fe:01 10 /a\n";
+        let code = "3000-4800 r-xp 00001000 fe:01 10 /a\n";
+        let load = Mapping::LoadAddress { address: 0x2000, size: Some(0x2800) };
+        assert_eq!(found(&[code, head].concat()), [load]);
+        assert_eq!(found(&[head, code, "3800-4000 r--p 00001800 fe:01 10 /a\n"].concat()), [load]);
+        // Code below the file's first byte belongs to no load.
+        let below = Mapping::FilePart { start: 0x1000, size: 0x800, file_offset: 0x1000 };
+        assert_eq!(found(&[head, "1000-1800 r-xp 00001000 fe:01 10 /a\n"].concat()), [below]);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 pub(crate) use foldsym_convert::Options;
 use foldsym_convert::report::DebugInfo;
-use foldsym_convert::{ConvertError, NoProgress, Report};
+use foldsym_convert::{ConvertError, Identity, NoProgress, Report};
 use foldsym_format::header::MAGIC;
 use foldsym_store::{BuildId, DebugId, EntryInfo, LocalStore, ModuleId, StoreError, SymbolMap, text_id};
 use tempfile::TempDir;
@@ -173,8 +173,19 @@ pub(crate) fn convert(
     conversion: &Conversion,
     cache: Option<&Cache>,
 ) -> Result<Option<SymbolMap>, LoadError> {
+    let identity = foldsym_convert::identify(program, &conversion.options).map_err(LoadError::Convert)?;
+    of_identity(program, &identity, wanted, conversion, cache)
+}
+
+/// As [`convert`], of a program with this identity.
+fn of_identity(
+    program: &Path,
+    identity: &Identity,
+    wanted: Option<&ModuleId>,
+    conversion: &Conversion,
+    cache: Option<&Cache>,
+) -> Result<Option<SymbolMap>, LoadError> {
     let options = &conversion.options;
-    let identity = foldsym_convert::identify(program, options).map_err(LoadError::Convert)?;
     let id = BuildId::new(&identity.build_id).ok();
     // A program without a build id gets one derived from its code, so that it has a place in the cache, too.
     let derived = if identity.build_id.is_empty() { text_id(&identity.text) } else { None };
@@ -195,6 +206,8 @@ pub(crate) fn convert(
     if !fits {
         return Ok(None);
     }
+    // The conversion opens the program again, and the file at its path may have been replaced since it was identified.
+    let same = |map: SymbolMap| (wanted.is_none() || map.build_id() == id).then_some(map);
     if let (Some(cache), Some(own)) = (cache, own)
         && let Some(store) = cache.to_write()
     {
@@ -205,10 +218,10 @@ pub(crate) fn convert(
             }
             // A cache that cannot be used, or whose disk is full, keeps nothing: the answer needs no cache.
             Err(LoadError::Store(_) | LoadError::Convert(ConvertError::Write { .. })) => {}
-            other => return other.map(Some),
+            other => return other.map(same),
         }
     }
-    alone(program, options).map(Some)
+    alone(program, options).map(same)
 }
 
 /// Converts once for all processes that share the cache.
@@ -374,7 +387,29 @@ fn cause(program: &Path, options: &Options) -> Arc<str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Conversion, Options};
+    use std::path::Path;
+
+    use super::{BuildId, Cache, Conversion, ModuleId, Options, of_identity};
+
+    #[test]
+    fn a_program_that_was_replaced_after_it_was_identified_is_not_used() {
+        let built = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testbins/built");
+        let (one, other) = (built.join("split.gcc-dwarf4.set/stripped"), built.join("symbols.clang"));
+        let conversion = Conversion::default();
+        let identity = foldsym_convert::identify(&one, &conversion.options).unwrap();
+        let wanted = ModuleId::from(BuildId::new(&identity.build_id).unwrap());
+        let folder = tempfile::tempdir().unwrap();
+        let caches = [None, Some(Cache::of(folder.path().join("cache"), "", u64::MAX))];
+        for cache in &caches {
+            let found = |path: &Path, wanted: Option<&ModuleId>| {
+                of_identity(path, &identity, wanted, &conversion, cache.as_ref()).unwrap().is_some()
+            };
+            // The path has another program now. Whoever wants no build takes what is there.
+            assert!(!found(&other, Some(&wanted)));
+            assert!(found(&one, Some(&wanted)) && found(&one, None));
+        }
+        assert!(of_identity(&other, &identity, None, &conversion, None).unwrap().is_some());
+    }
 
     #[test]
     fn a_door_that_asks_for_what_every_engine_keeps_shares_its_cache() {

@@ -7,6 +7,8 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use foldsym_format::sections::segments;
+use foldsym_lookup::SectionId;
 use foldsym_store::{ModuleId, SymbolMap};
 
 use crate::cover::{Cover, Mapped};
@@ -334,9 +336,11 @@ pub(crate) fn in_file_part(address: u64, back: u64, module: &Module, map: &Symbo
         return Err(format!("{name}: its load address is unknown"));
     };
     let segments = map.file().records().segments().ok_or_else(|| {
-        format!(
-            "{name}: mapped by file offset, but {path} has no segments to convert the offset into an address"
-        )
+        let has = match map.file().records().section_bytes(SectionId::SEGMENTS) {
+            None => "no segments".to_owned(),
+            Some(_) => format!("no sound section SEGMENTS, of at most {} segments,", segments::MAX),
+        };
+        format!("{name}: mapped by file offset, but {path} has {has} to convert the offset into an address")
     })?;
     // The byte before a return address is in a segment, and the return address itself may be after the end.
     let offset = address.wrapping_sub(back).wrapping_sub(start).wrapping_add(file_offset);

@@ -37,6 +37,8 @@ pub struct Worker<'s> {
     modules: Option<u64>,
     /// For each of these modules its file, if it was needed.
     states: Vec<Option<State>>,
+    /// The indices of the modules whose failure is in `states`, which holds for one stack.
+    failed: Vec<usize>,
     /// The earliest time at which a file that lacks something is to be searched again.
     again: Option<Instant>,
     placed: Vec<Placed>,
@@ -70,6 +72,7 @@ impl<'s> Worker<'s> {
             by_map: FxHashMap::default(),
             modules: None,
             states: Vec::new(),
+            failed: Vec::new(),
             again: None,
             placed: Vec::new(),
             unknown: Vec::new(),
@@ -121,6 +124,7 @@ impl<'s> Worker<'s> {
             }
             let module = answer.module.and_then(|module| stack.modules.get(module));
             let start = out.len();
+            names.begin(start);
             json::object(out, answer, names, module.map_or("", |module| &module.name));
             if let Some(why) = names.take_damage() {
                 out.truncate(start);
@@ -296,6 +300,7 @@ impl<'s> Worker<'s> {
         }
         // Modules may have been added since.
         self.states.resize(modules.len(), None);
+        self.failed.drain(..).for_each(|at| _ = self.states.get_mut(at).and_then(Option::take));
     }
 
     /// The file of a module.
@@ -313,8 +318,9 @@ impl<'s> Worker<'s> {
             })
         });
         if let Some(known) = self.states.get_mut(index) {
-            // A failure is not kept here: the engine knows when to search again.
-            *known = state.is_ok().then(|| state.clone());
+            // A failure is kept for one stack: the engine knows when to search again.
+            self.failed.extend(state.is_err().then_some(index));
+            *known = Some(state.clone());
         }
         if let Some(again) = again.filter(|_| state.is_ok()) {
             self.again = Some(self.again.map_or(again, |before| before.min(again)));

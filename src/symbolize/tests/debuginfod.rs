@@ -104,6 +104,26 @@ fn what_no_server_has_is_not_asked_for_again() {
     assert_eq!(count.load(Ordering::Relaxed), 4);
 }
 
+/// An engine that searches again at once does so for each stack, not for each frame.
+#[test]
+fn a_failure_holds_for_one_stack() {
+    let cache = tempfile::tempdir().unwrap();
+    let (url, count) = canned(http("500 Internal Server Error", 0, b""));
+    let wait = Some(Duration::from_secs(20));
+    let servers = Debuginfod::new(vec![url], cache.path(), wait, wait);
+    let builder = Symbolizer::builder().retry_after(Duration::ZERO).debuginfod(servers);
+    let engine = builder.build().unwrap();
+    let modules = Modules::new(vec![Module::new("stripped").with_id(id())]);
+    let place = ReportedAddress::Image { module: 0, address: OUTER };
+    let stack = Stack::new(&modules, vec![StackFrame { place, kind: AddressKind::Exact }; 5]);
+    let (mut worker, mut frames) = (engine.worker(), Vec::new());
+    for asked in 1..=2 {
+        worker.symbolize(&stack, &mut frames);
+        assert!(frames.len() == 5 && frames.iter().all(|frame| failure(frame).contains("500")));
+        assert_eq!(count.load(Ordering::Relaxed), asked);
+    }
+}
+
 #[test]
 fn failures_are_told_and_leave_nothing() {
     let program = fs::read(programs().join("stripped.debug")).unwrap();

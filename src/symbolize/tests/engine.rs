@@ -8,6 +8,7 @@ use foldsym_symbolize::{
     AddressKind, BuildId, Certainty, DebugId, Evidence, Frame, LocalStore, Mapping, Module, ModuleId,
     Modules, ReportedAddress, Stack, StackFrame, Store, Symbolizer, Unknown,
 };
+use foldsym_testkit::writer::{Contents, varint};
 
 /// An address with inlined code in the golden file, which is linked to 0x200000.
 const INLINED: u64 = 0x2012b0;
@@ -138,6 +139,66 @@ fn absence_damage_and_failure_are_three_things() {
             .to_string()
             .contains("gone")
     );
+}
+
+/// A frame of a module mapped by file offset takes a step for each segment, so a file with too many is not used for it.
+#[test]
+fn too_many_segments_are_named() {
+    let mut contents = Contents { rows: vec![0], scopes: vec![0], ..Contents::default() }.sections();
+    let mut many = vec![0];
+    varint(&mut many, (1 << 16) + 1);
+    many.resize(many.len() + 5 * ((1 << 16) + 1), 0);
+    let at = contents.iter().position(|(id, _)| *id > 34).unwrap();
+    contents.insert(at, (34, many));
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("libmany.so.fsym"), Contents::default().assemble(&contents)).unwrap();
+    let symbolizer = Symbolizer::builder().search([folder.path()]).build().unwrap();
+    let part = Mapping::FilePart { start: 0x1000, size: 0x1000, file_offset: 0 };
+    let stack = one(Module::new("libmany.so").mapped(part), exact(0x1180));
+    let Some(Unknown::NoMapping(text)) = symbolizer.symbolize(&stack)[0].unknown.clone() else { panic!() };
+    assert!(
+        text.contains("libmany.so.fsym has no sound section SEGMENTS, of at most 65536 segments"),
+        "{text}"
+    );
+}
+
+/// A file of a few KiB with a thousand functions at one address, whose one name has 64 KiB.
+fn greedy() -> Vec<u8> {
+    let contents = Contents {
+        max_group: 1000,
+        block_log2: 12,
+        names: vec![b"".to_vec(), b"name".to_vec()],
+        origins: vec![[1, 0, 0, 0]],
+        functions: vec![[0; 5]; 1000],
+        //   start body pad skip owner rows name
+        pieces: vec![[0x1000, 16, 0, 0, 1, 0, 0]],
+        groups: vec![[0]],
+        members: (0..1000).map(|function| [function, 0, 0, 0]).collect(),
+        rows: vec![0],
+        scopes: vec![0],
+        ..Contents::default()
+    };
+    let mut sections = contents.sections();
+    let names = sections.iter_mut().find(|(id, _)| *id == foldsym_lookup::SectionId::NAMES.0).unwrap();
+    names.1 = foldsym_convert::internal::encode::names::encode(&[b"", &[b'n'; 65_535]]);
+    contents.assemble(&sections)
+}
+
+#[test]
+fn an_answer_of_more_text_than_the_file_may_have_is_damage() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("made.fsym"), greedy()).unwrap();
+    let symbolizer = Symbolizer::builder().search([folder.path()]).build().unwrap();
+    let place = ReportedAddress::Image { module: 0, address: 0x1000 };
+    let stack = one(Module::new("made"), StackFrame { place, kind: AddressKind::Exact });
+    let frames = symbolizer.symbolize(&stack);
+    let Some(Unknown::Damaged(text)) = &frames[0].unknown else { panic!("{:?}", frames[0].unknown) };
+    assert!(text.contains("damaged: section NAMES") && frames[0].functions.is_empty(), "{text}");
+    assert!(frames[0].candidates.is_empty());
+    let mut json = Vec::new();
+    symbolizer.worker().write_json(&stack, &mut json);
+    let json = String::from_utf8(json).unwrap();
+    assert!(json.len() < 1000 && json.contains("damaged: section NAMES"), "{json:.1000}");
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! Steps from a frame to its caller's frame.
 
+use foldsym_format::{FormatError, What};
+
 use crate::expression;
 use crate::process::{Process, Step, Stop};
 use crate::registers::{Machine, REGISTERS, Registers};
@@ -89,6 +91,10 @@ impl Frame {
                 Some((register, offset)) => (register, Rule::Offset(offset)),
                 None => match rules.next() {
                     Some(rule) => rule,
+                    // The iterator also ends at a rule that it cannot read, and then some are left.
+                    None if rules.rest().1 != 0 => {
+                        return Err(Stop::Damaged(FormatError::new(What::Value, row.at as u64)));
+                    }
                     None => break,
                 },
             };
@@ -116,6 +122,10 @@ impl Frame {
             if is_return {
                 // A return address with the rule `undefined` marks the outermost frame (DWARF 5 6.4.4).
                 (returned, lost) = (value, rule == Rule::Undefined);
+                // The value that a rule gives replaces the register's own one, which is stale.
+                if let (None, Rule::Register(other)) = (value, rule) {
+                    return Err(Stop::Register(other));
+                }
             }
         }
         if lost {
@@ -123,7 +133,7 @@ impl Frame {
         }
         let returned = match returned {
             Some(returned) => returned,
-            // In a leaf function of AArch64 the return address is in the link register.
+            // In a leaf function of AArch64 the return address is in the link register, and no rule names it.
             None if machine == Machine::Aarch64 => {
                 here.get(row.return_register).ok_or(Stop::Register(row.return_register))?
             }

@@ -11,7 +11,8 @@ pub enum Machine {
 }
 
 impl Machine {
-    /// The processor of an ELF machine number, as the header of a `.fsym` has it, with addresses of 8 bytes.
+    /// The processor of an ELF machine number, as the header of a `.fsym` has it. The number says neither how long addresses are nor their byte
+    /// order (x32 and big-endian AArch64 have the same numbers): the caller checks that they have 8 bytes and are little-endian.
     pub const fn of_elf(number: u16) -> Option<Self> {
         match number {
             62 => Some(Machine::X86_64),

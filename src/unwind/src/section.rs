@@ -152,10 +152,14 @@ impl<'d> Unwind<'d> {
             _ => {
                 let (head, at) = varint::read(self.saves, at).ok_or(early(at as u64))?;
                 let (register, at) = varint::read(self.saves, at).ok_or(early(at as u64))?;
+                // A head of one byte has fewer.
+                if head >> 1 > layout::MAX_SAVES {
+                    return Err(FormatError::new(What::Value, rule.into()));
+                }
                 (head, register, at)
             }
         };
-        // The number of saved registers is not checked here: [`Rules`](crate::row::Rules) ends with the bytes.
+        // That the registers are inside of the bytes is not checked here: [`Rules`](crate::row::Rules) ends with the bytes.
         Ok(Some(Row {
             start,
             end,

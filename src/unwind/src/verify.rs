@@ -72,7 +72,8 @@ impl<'d> Unwind<'d> {
     }
 
     /// Checks the whole section: that starts rise, each run's rows are inside of it, each rule and each record of saved
-    /// registers can be read, and no byte is left over. Takes time by the section's size.
+    /// registers can be read, and no byte is left over. Takes time by the section's size and its number of rules: a rule reads at most
+    /// [`MAX_SAVES`](layout::MAX_SAVES) registers.
     ///
     /// # Errors
     /// The first fault.
@@ -137,6 +138,9 @@ impl<'d> Unwind<'d> {
         while at < first_expression {
             let (head, next) = varint::read(self.saves, at).ok_or(wrong(at))?;
             let (return_register, next) = varint::read(self.saves, next).ok_or(wrong(at))?;
+            if head >> 1 > layout::MAX_SAVES {
+                return Err(wrong(at));
+            }
             let row = Row {
                 start: 0,
                 end: 0,

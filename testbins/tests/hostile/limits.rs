@@ -225,3 +225,36 @@ fn instances_beyond_the_limit_are_reported() {
     assert_eq!(of(256), [0]);
     assert_eq!(of(257), [1]);
 }
+
+/// Each entry executes the instructions of its CIE: a CIE with 64 KiB of them, for 600 entries.
+#[test]
+fn a_long_cie_is_not_executed_for_every_entry() {
+    let entry = |id: u32, body: &[u8]| {
+        let len = (4 + body.len() as u32).to_le_bytes();
+        [&len[..], &id.to_le_bytes(), body].concat()
+    };
+    // Version 4, no augmentation, addresses of 8 bytes, factors 1 and -8, return register 16; `DW_CFA_def_cfa` rsp+8.
+    let head = [4, 0, 8, 0, 1, 0x78, 16, 0x0c, 7, 8];
+    let frames = |nops: usize| {
+        let mut section = entry(u32::MAX, &[&head[..], &vec![0; nops]].concat());
+        for start in (CODE..).step_by(4).take(600) {
+            section.extend(entry(0, &[start.to_le_bytes(), 4u64.to_le_bytes()].concat()));
+        }
+        section
+    };
+    let caps = |nops| {
+        let mut info = Info::new(5, &[]);
+        function(&mut info, "f", 10, CODE);
+        let mut sections = info.sections();
+        sections.push((".debug_line", line_program(&sequence(&[(CODE, 10)], CODE + 0x10))));
+        sections.push((".debug_frame", frames(nops)));
+        let folder = tempfile::tempdir().unwrap();
+        let (input, output) = (folder.path().join("program"), folder.path().join("out.fsym"));
+        std::fs::write(&input, elf_with(CODE, &sections, &[])).unwrap();
+        let options = foldsym_convert::Options::default().with(|options| options.unwind = true);
+        let report =
+            foldsym_convert::convert(&input, &output, &options, &foldsym_convert::NoProgress).unwrap();
+        report.diagnostics.count(Kind::Cap(Cap::FrameRows))
+    };
+    assert_eq!((caps(16), caps(1 << 16)), (0, 1));
+}

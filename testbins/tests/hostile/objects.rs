@@ -4,7 +4,7 @@
 use foldsym_convert::report::{Cap, Kind};
 use foldsym_expr::Problem;
 use foldsym_lookup::locations::LocationKind;
-use foldsym_lookup::{FunctionId, ImageAddr, Resolved, ReturnAddr, StackAddr, SymbolFile};
+use foldsym_lookup::{FunctionId, ImageAddr, Resolved, ReturnAddr, SectionId, StackAddr, SymbolFile};
 use foldsym_stopped::{Doubt, MAX_ASKED, Machine, NoObject, Object, object};
 use gimli::{
     DW_AT_artificial, DW_AT_call_all_calls, DW_AT_call_origin, DW_AT_call_return_pc, DW_AT_decl_file,
@@ -166,6 +166,44 @@ fn one_place_in_memory_for_all_addresses_is_none() {
     let bounded = kept(&[Some(Offset(0)), Some(Offset(0))], &list);
     assert_eq!(found(&bounded, 4).map(|object| object.address), Ok(0x700 - 8));
     assert!(matches!(found(&bounded, 3), Err(NoObject::NotDescribed(_))));
+}
+
+/// A list of frame bases that is damaged is not a frame base that is missing.
+#[test]
+fn a_damaged_frame_base_is_an_error() {
+    let list = [&entry(CODE + 4, CODE + 0x10, &[0x91, 0x78])[..], &END].concat();
+    let sound = kept(&[Some(Offset(0)), Some(Offset(0))], &list).bytes;
+    let mut sections = SymbolFile::open(&sound).unwrap().records().sections();
+    let section = sections.find(|section| section.id == SectionId::LOCATIONS).unwrap();
+    let pc = ImageAddr(CODE + 4);
+    let stack = [StackAddr::Exact(pc), StackAddr::Return(ReturnAddr(CALLER + 4))];
+    let mut damaged = 0;
+    for at in section.offset..section.offset + section.len {
+        for value in [0x7f, 0xff] {
+            let mut bytes = sound.clone();
+            bytes[at as usize] = value;
+            let Ok(file) = SymbolFile::open(&bytes) else { continue };
+            let Ok(Some(locations)) = file.locations() else { continue };
+            let mut resolved = [Resolved::NONE; 2];
+            file.resolve_stack(&stack, &mut resolved).unwrap();
+            let group = file.records().group(resolved[0].group.unwrap()).unwrap();
+            let function = file.records().member(group, 0).unwrap().function;
+            let is_sound = |kind| match locations.of(function, kind) {
+                Ok(Some((list, _))) => list.at(pc).is_ok_and(|expression| expression.is_some()),
+                _ => false,
+            };
+            let is_damaged = match locations.of(function, LocationKind::FrameBase) {
+                Ok(Some((list, _))) => list.at(pc).is_err(),
+                other => other.is_err(),
+            };
+            if is_damaged && is_sound(LocationKind::Object) {
+                let found = object(&file, (&stack, &resolved), 0, &Numbers, &mut |_| Ok(false));
+                assert!(found.is_err(), "{at:#x}: {value:#x}: {found:?}");
+                damaged += 1;
+            }
+        }
+    }
+    assert!(damaged > 0);
 }
 
 #[test]

@@ -12,7 +12,7 @@ use foldsym_format::header::{ENTRY_LEN, HEADER_LEN, entry_field, field};
 use foldsym_format::{SectionId, steps};
 use foldsym_lookup::records::Owner;
 use foldsym_lookup::{Error, ImageAddr, PieceId, Resolved, ReturnAddr, StackAddr, SymbolFile};
-use foldsym_stopped::{Machine, Place, WaveAt, object, wave};
+use foldsym_stopped::{LaneCount, Machine, Place, WaveAt, lane_count, object, wave};
 use foldsym_testbins::root;
 use object::{Object as _, ObjectSection as _};
 
@@ -175,4 +175,32 @@ fn damaged(programs: &[&str], ask: fn(&SymbolFile<'_>) -> Result<u32, Error>) {
         }
     }
     assert!(outcomes.iter().all(|&count| count > 100), "{outcomes:?}");
+}
+
+/// The caller's number of lanes replaces the function's only if it fits itself.
+#[test]
+fn a_refused_number_of_lanes_is_named_whatever_the_caller_says() {
+    let folder = tempfile::tempdir().unwrap();
+    let (bytes, _) = converted(&root().join("built").join(PROGRAMS[0]), folder.path());
+    let (_, located) = section(&bytes, SectionId::LOCATED);
+    let asked = |bytes: &[u8], lanes| {
+        let file = SymbolFile::open(bytes).ok()?;
+        let at = WaveAt { pc: ImageAddr(CODE.start), bias: 0, exec: u64::MAX, lanes };
+        lane_count(&file, at).ok()
+    };
+    let count = |refused| LaneCount { count: 64, refused };
+    assert_eq!(asked(&bytes, None), Some(count(None)));
+    // The table has the number of lanes; some byte of it makes that another number.
+    let mut refused = 0;
+    for at in located {
+        let mut changed = bytes.clone();
+        changed[at] ^= 1;
+        let found = asked(&changed, None);
+        if found.is_some_and(|found| found.refused.is_some()) {
+            refused += 1;
+            assert_eq!(asked(&changed, Some(16)), found);
+            assert_eq!(asked(&changed, Some(64)), Some(count(None)));
+        }
+    }
+    assert!(refused > 0);
 }

@@ -316,7 +316,7 @@ named! {
         LineRows => "cap_line_rows",
         /// Limit: readings of one `.dwo` for several units. Beyond it a unit is read without its `.dwo`.
         DwoReads => "cap_dwo_reads",
-        /// Limit: rows of call frame information. Beyond it code has no rows.
+        /// Limit: rows of call frame information, and instructions of common entries. Beyond it code has no rows.
         FrameRows => "cap_frame_rows",
         /// Limit: bytes of one range of code. Code beyond them has no function.
         RangeBytes => "cap_range_bytes",

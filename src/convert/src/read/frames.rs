@@ -15,6 +15,11 @@ const REGISTERS: usize = 64;
 const REMEMBERED: usize = 6;
 /// The most rows per byte of the sections: an instruction has at least one byte and begins at most one row.
 const ROWS_A_BYTE: usize = 1;
+/// The most bytes of instructions of CIEs that are executed: [`MIN_INITIAL`], and this many for each byte of the sections. Each entry
+/// executes those of its CIE, and any number of entries may have one CIE. An entry has at least 16 bytes, and a CIE about 10 bytes of
+/// instructions; for a GPU it has up to 2 KiB.
+const INITIAL_A_BYTE: usize = 64;
+const MIN_INITIAL: usize = 1 << 24;
 
 /// The unwind rows of the program. None for object files, since their sections have no final addresses.
 pub(crate) fn read_unwind(image: &Image<'_>, diagnostics: &mut Diagnostics) -> UnwindRows {
@@ -34,8 +39,10 @@ pub(crate) fn read_unwind(image: &Image<'_>, diagnostics: &mut Diagnostics) -> U
     }
     // If several entries begin at one address, `.eh_frame` comes first, then file order. `foldsym cfi` uses the same order.
     fdes.sort_by_key(|(fde, order)| (fde.start, *order, fde.offset));
-    let most = sections.iter().map(|section| section.bytes.len()).sum::<usize>() * ROWS_A_BYTE;
-    let mut end = 0;
+    let held = sections.iter().map(|section| section.bytes.len()).sum::<usize>();
+    let most = held * ROWS_A_BYTE;
+    let most_initial = held.saturating_mul(INITIAL_A_BYTE).saturating_add(MIN_INITIAL);
+    let (mut end, mut initial) = (0, 0usize);
     for (fde, order) in &fdes {
         // Linkers drop the entries of removed and folded functions from `.eh_frame`. `.debug_frame` is not loaded, so its
         // entries stay there with a tombstone in place of the address.
@@ -64,6 +71,16 @@ pub(crate) fn read_unwind(image: &Image<'_>, diagnostics: &mut Diagnostics) -> U
             let problem = || {
                 format!(
                     "over {most} rows of call frame information: the code from {from:#x} on cannot be unwound"
+                )
+            };
+            diagnostics.add(Kind::Cap(Cap::FrameRows), fde.offset, problem);
+            break;
+        }
+        initial = initial.saturating_add(fde.initial_len());
+        if initial > most_initial {
+            let problem = || {
+                format!(
+                    "over {most_initial} bytes of instructions of common entries: the code from {from:#x} on cannot be unwound"
                 )
             };
             diagnostics.add(Kind::Cap(Cap::FrameRows), fde.offset, problem);

@@ -18,7 +18,7 @@ pub struct CfiError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CfiProblem {
-    /// An entry, or a field of one, is cut off.
+    /// An entry, or a field of one, is cut off, or a number in it is too long.
     Truncated,
     /// An entry names no CIE of this section.
     NoCie,
@@ -40,7 +40,7 @@ impl core::fmt::Display for CfiError {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         write!(f, "entry at {:#x}: ", self.entry)?;
         match self.problem {
-            CfiProblem::Truncated => f.write_str("it is cut off"),
+            CfiProblem::Truncated => f.write_str("it is cut off, or a number in it is too long"),
             CfiProblem::NoCie => f.write_str("it names no common information entry"),
             CfiProblem::Version(version) => write!(f, "version {version} is not known"),
             CfiProblem::Augmentation => f.write_str("its augmentation is not known"),
@@ -110,6 +110,11 @@ impl Fde<'_> {
     /// True if the range has the address.
     pub fn covers(&self, address: u64) -> bool {
         address.checked_sub(self.start).is_some_and(|by| by < self.len)
+    }
+
+    /// Bytes of the instructions of its CIE. Each reading of rows executes them again, and many entries may have one CIE.
+    pub fn initial_len(&self) -> usize {
+        self.cie.instructions.len()
     }
 
     /// The frame was made by a signal (augmentation `S`).

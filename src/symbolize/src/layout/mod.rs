@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use foldsym_lookup::records::{Function, Owner};
-use foldsym_lookup::{Error, FunctionId, GroupId, PieceId, SectionId, SymbolFile};
+use foldsym_lookup::{Error, FunctionId, GroupId, PieceId, SectionId, SymbolFile, What};
 use serde_json::{Value, json};
 
 /// A script whose function `treemap(title, note, parts)` makes elements for a page with [`STYLE`]. It needs no other script.
@@ -239,17 +239,19 @@ impl Folders<'_> {
         let Some(file) = self.file.records().origin(function.origin)?.file else {
             return Ok("no file is known".to_owned());
         };
-        let known = self.by_id.entry(file.0).or_insert_with(|| {
-            let mut path = Vec::new();
-            let found = self.file.records().files().visit(file.0, |piece| path.extend_from_slice(piece));
-            match (found, path.iter().rposition(|&byte| byte == b'/')) {
-                (None, _) => "no file is known".to_owned(),
-                (Some(_), Some(0)) => "/".to_owned(),
-                (Some(_), Some(end)) => String::from_utf8_lossy(&path[..end]).into_owned(),
-                (Some(_), None) => ".".to_owned(),
-            }
-        });
-        Ok(known.clone())
+        if let Some(known) = self.by_id.get(&file.0) {
+            return Ok(known.clone());
+        }
+        let mut path = Vec::new();
+        let found = self.file.records().files().visit(file.0, |piece| path.extend_from_slice(piece));
+        found.ok_or(Error { section: SectionId::FILES, what: What::Name, offset: file.0.into() })?;
+        let folder = match path.iter().rposition(|&byte| byte == b'/') {
+            Some(0) => "/".to_owned(),
+            Some(end) => String::from_utf8_lossy(&path[..end]).into_owned(),
+            None => ".".to_owned(),
+        };
+        self.by_id.insert(file.0, folder.clone());
+        Ok(folder)
     }
 
     /// The readable name of a function.
@@ -258,7 +260,8 @@ impl Folders<'_> {
         let origin = self.file.records().origin(function.origin)?;
         let mut bytes = Vec::new();
         if let Some(name) = function.name.or(origin.name) {
-            let _ = self.file.records().names().visit(name.0, |piece| bytes.extend_from_slice(piece));
+            let found = self.file.records().names().visit(name.0, |piece| bytes.extend_from_slice(piece));
+            found.ok_or(Error { section: SectionId::NAMES, what: What::Name, offset: name.0.into() })?;
         }
         let name = foldsym_demangle::demangle(&bytes);
         let mut name = name.unwrap_or_else(|| String::from_utf8_lossy(&bytes).into_owned());
@@ -321,6 +324,24 @@ mod tests {
         for last in 1..=questions {
             assert_eq!(until(last), None);
             assert_eq!(asked.get(), last);
+        }
+    }
+
+    #[test]
+    fn a_damaged_name_or_path_is_an_error() {
+        let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/../../schema/golden/demo.fsym");
+        let bytes = std::fs::read(golden).unwrap();
+        for id in [SectionId::NAMES, SectionId::FILES] {
+            let file = SymbolFile::open(&bytes).unwrap();
+            let section = file.records().sections().find(|section| section.id == id).unwrap();
+            let place = section.offset as usize..(section.offset + section.len) as usize;
+            let refused = place.filter(|&at| {
+                let mut changed = bytes.clone();
+                changed[at] = 0xff;
+                let file = SymbolFile::open(&changed);
+                file.is_ok_and(|file| layout(&file, &|| true).is_err_and(|error| error.section == id))
+            });
+            assert!(refused.count() > 0, "{id:?}");
         }
     }
 
