@@ -15,8 +15,10 @@ pub(crate) fn append(name: &[u8], options: &DemangleOptions, out: &mut String) -
     let mended = constructor_with_return(own).or_else(|| without_default_arguments(own));
     let start = out.len();
     spell(mended.as_deref().unwrap_or(own), options, out)?;
+    // Mach-O symbols carry one more underscore.
+    let scheme = own.strip_prefix(b"__").or_else(|| own.strip_prefix(b"_"));
     for (theirs, llvm) in THREAD_LOCAL {
-        if matches!(own, [b'_', b'Z', b'T', b'H' | b'W', ..]) && out[start..].starts_with(theirs) {
+        if matches!(scheme, Some([b'Z', b'T', b'H' | b'W', ..])) && out[start..].starts_with(theirs) {
             out.replace_range(start..start + theirs.len(), llvm);
         }
     }

@@ -6,7 +6,8 @@
 //! crate and spelled as LLVM's demangler spells them (`llvm-cxxfilt`, `llvm-symbolizer`). This crate's README lists the differences.
 //!
 //! Names come from strangers. A name of more than 16 KiB has no readable name here, and neither has one whose readable
-//! name would be longer than 64 KiB; nesting is bounded. A name without a readable name is shown as it is.
+//! name would be longer than 64 KiB, or is made of more than 262,144 pieces of text; nesting is bounded. A name without a readable name is
+//! shown as it is.
 //!
 //! The crate reads no files and depends on no other crate of foldsym. It allocates the result, and `cpp_demangle` a tree
 //! of the name while it is parsed.

@@ -46,8 +46,7 @@ impl<'t> Parts<'t> {
         let special =
             SPECIAL.iter().find(|special| text.starts_with(**special)).map_or(0, |special| special.len());
         let (special, name) = text.split_at(special);
-        let mut cutter = Cutter { text: name, at: 0, start: 0, part: Part::default(), parts: Vec::new() };
-        let parts = cutter.cut().unwrap_or_else(|| vec![Part { base: name, ..Part::default() }]);
+        let parts = Cutter::of(name).cut().unwrap_or_else(|| vec![Part { base: name, ..Part::default() }]);
         Self { special, parts }
     }
 
@@ -63,9 +62,24 @@ struct Cutter<'t> {
     start: usize,
     part: Part<'t>,
     parts: Vec<Part<'t>>,
+    /// How many spaces were looked behind.
+    #[cfg(test)]
+    looks: usize,
 }
 
 impl<'t> Cutter<'t> {
+    fn of(text: &'t str) -> Self {
+        Self {
+            text,
+            at: 0,
+            start: 0,
+            part: Part::default(),
+            parts: Vec::new(),
+            #[cfg(test)]
+            looks: 0,
+        }
+    }
+
     fn rest(&self) -> &'t str {
         &self.text[self.at..]
     }
@@ -79,12 +93,20 @@ impl<'t> Cutter<'t> {
         while let Some(&byte) = self.text.as_bytes().get(self.at) {
             match byte {
                 b':' if self.rest().starts_with("::") => self.end_part(),
-                b' ' if self.ends_here() => break,
-                // All so far was the type that is returned.
                 b' ' => {
+                    #[cfg(test)]
+                    {
+                        self.looks += 1;
+                    }
+                    let after = self.rest().trim_start();
+                    if self.ends_before(after) {
+                        break;
+                    }
+                    // All so far was the type that is returned. The whole run of spaces is passed at once: otherwise each space would look
+                    // through the rest of the run.
                     self.parts.clear();
                     self.part = Part::default();
-                    self.at += 1;
+                    self.at = self.text.len() - after.len();
                     self.start = self.at;
                 }
                 b'o' if self.start == self.at && is_operator(self.rest()) => {
@@ -100,9 +122,8 @@ impl<'t> Cutter<'t> {
         Some(std::mem::take(&mut self.parts))
     }
 
-    /// True if a space ends the name: after it are the qualifiers of a method, or what a compiler added.
-    fn ends_here(&self) -> bool {
-        let after = self.rest().trim_start();
+    /// True if the spaces before this text end the name: it is the qualifiers of a method, or what a compiler added.
+    fn ends_before(&self, after: &str) -> bool {
         after.is_empty() || self.part.parameters.is_some() && AFTER.iter().any(|word| after.starts_with(word))
     }
 
@@ -169,7 +190,7 @@ fn operator_len(text: &str) -> usize {
 
 /// How long the bracket with all that it holds is that a text begins with; `None` if it is not closed.
 fn bracket_len(text: &str) -> Option<usize> {
-    // A list in place of recursion: brackets nest as deep as the author of a name likes.
+    // A list replaces recursion: a hostile name may nest brackets to any depth.
     let mut open: Vec<u8> = Vec::new();
     let bytes = text.as_bytes();
     let mut at = 0;
@@ -262,6 +283,15 @@ mod tests {
             assert_eq!(cut(name), parts, "{name}");
         }
         assert_eq!(Parts::of("non-virtual thunk to A::f()").special, "non-virtual thunk to ");
+    }
+
+    #[test]
+    fn a_run_of_spaces_is_passed_at_once() {
+        let text = format!("x{}y z", " ".repeat(65_000));
+        let mut cutter = Cutter::of(&text);
+        assert_eq!(cutter.cut().unwrap()[0].base, "z");
+        assert_eq!(cutter.looks, 2);
+        assert_eq!(cut(&format!("f(){}const", " ".repeat(9))), "f||()");
     }
 
     #[test]

@@ -43,7 +43,7 @@ impl Query {
         if name == self.text.as_bytes() {
             return true;
         }
-        // The search comes first, as demangling a name takes far longer, and most names of a program do not match.
+        // The byte search comes first: demangling takes far longer, and most names of a program do not match.
         memchr::memmem::find(name, self.needle.as_bytes()).is_some()
             && self.with_readable(name, |text, readable| is_named(readable, text))
     }

@@ -15,6 +15,10 @@ use crate::words::{ABBREVIATED, SUFFIXES};
 /// Names with a longer spelling stay mangled: a few bytes of substitutions can expand to gigabytes.
 pub(crate) const MAX_OUTPUT: usize = 64 << 10;
 
+/// Names of more pieces of text stay mangled. The commas of lists that have nothing but empty lists are not written, so the output of such
+/// a name stays short.
+const MAX_PIECES: usize = 4 * MAX_OUTPUT;
+
 /// No place in a text.
 const NOWHERE: usize = usize::MAX;
 
@@ -102,6 +106,8 @@ pub(crate) struct Speller<'o> {
     numbered: bool,
     /// The next piece may be the number of a lambda's parameter.
     auto: bool,
+    /// How many pieces came, written or not.
+    pieces: usize,
     mangled: &'o [u8],
     /// The pattern of the name's packs, once one was found.
     pattern: Option<Pattern>,
@@ -141,6 +147,7 @@ impl<'o> Speller<'o> {
             waits: false,
             numbered: false,
             auto: false,
+            pieces: 0,
             mangled,
             pattern: None,
         }
@@ -523,6 +530,10 @@ impl DemangleWrite for Speller<'_> {
 
     #[inline]
     fn write_string(&mut self, piece: &str) -> fmt::Result {
+        self.pieces += 1;
+        if self.pieces > MAX_PIECES {
+            return Err(fmt::Error);
+        }
         let plain = piece.as_bytes().first().is_none_or(|first| IS_PLAIN[usize::from(*first)]);
         let done = if plain & !self.waits & !self.comma {
             self.put(piece)
@@ -543,7 +554,7 @@ impl DemangleWrite for Speller<'_> {
                 self.end_pack();
                 self.end_function_type();
                 self.comma = false;
-                // libiberty's space in `> >`.
+                // `cpp_demangle` has already written libiberty's space of `> >`.
                 if self.out.ends_with(' ') {
                     self.out.pop();
                 }

@@ -12,6 +12,8 @@ fn each_scheme_has_its_demangler() {
     let of = |name: &str| demangle(name.as_bytes());
     assert_eq!(of("_Z11local_classi").as_deref(), Some("local_class(int)"));
     assert_eq!(of("__Z11local_classi").as_deref(), Some("local_class(int)"));
+    assert_eq!(of("__ZTW1x").as_deref(), Some("thread-local wrapper routine for x"));
+    assert_eq!(of("__ZTHN2ns1xE").as_deref(), Some("thread-local initialization routine for ns::x"));
     assert_eq!(of("_ZN4core3fmt5write17h0123456789abcdefE").as_deref(), Some("core::fmt::write"));
     assert_eq!(of("_ZN4core3fmt5write17h0123456789abcdefE.llvm.12345").as_deref(), Some("core::fmt::write"));
     assert_eq!(of("_RNvC6_123foo3bar").as_deref(), Some("123foo::bar"));
@@ -111,6 +113,26 @@ fn hostile_names_end_soon() {
                 }
             }
         }
+    }
+}
+
+/// A pack of empty packs, each with `width` times the one before: `width ^ depth` commas of which none is written.
+fn nothing(depth: usize, width: usize) -> String {
+    let mut name = String::from("_Z1fIJE");
+    for level in 0..depth {
+        let before = level.checked_sub(1).map_or("T_".to_owned(), |number| format!("T{number}_"));
+        write!(name, "J{}E", before.repeat(width)).unwrap();
+    }
+    name + "Evv"
+}
+
+/// The limit on pieces is reached: these names have a short text, and without the limit they have it too, the last one after years.
+#[test]
+fn pieces_that_are_not_written_count() {
+    assert!(demangle(nothing(2, 32).as_bytes()).is_some_and(|text| text.len() < 100));
+    for (depth, width) in [(4, 32), (5, 32), (10, 20)] {
+        assert_eq!(demangle(nothing(depth, width).as_bytes()), None, "{depth} {width}");
+        assert_eq!(short(nothing(depth, width).as_bytes()), None, "{depth} {width}");
     }
 }
 

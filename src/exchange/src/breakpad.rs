@@ -10,7 +10,7 @@ use foldsym_lookup::{FileId, NameId, SymbolFile};
 use foldsym_unwind::Unwind;
 use rustc_hash::FxHashMap;
 
-use crate::code::{FunctionCode, each, name_bytes, path_bytes};
+use crate::code::{FunctionCode, Source};
 use crate::{ExportError, Summary, at_most, stack_cfi};
 
 /// The longest text of a record, in bytes: readers have buffers of a fixed size (minidump-stackwalk's holds a line of 80 KiB,
@@ -38,7 +38,8 @@ pub struct BreakpadModule<'m> {
 /// has the rows of call frame information, usually those of the file itself ([`SymbolFile::unwind`]).
 ///
 /// # Errors
-/// The `.fsym` is damaged; a function has 2^32 bytes or more, which readers refuse; or `out` cannot be written.
+/// The `.fsym` is damaged, or repeats itself too often; a function has 2^32 bytes or more, which readers refuse; or `out` cannot be
+/// written.
 pub fn write_breakpad(
     file: &SymbolFile<'_>,
     module: &BreakpadModule<'_>,
@@ -46,8 +47,9 @@ pub fn write_breakpad(
     unwind: Option<&Unwind<'_>>,
     out: &mut dyn Write,
 ) -> Result<Summary, ExportError> {
+    let source = Source::new(file);
     let mut writer = BreakpadWriter {
-        file,
+        source: &source,
         readable,
         base: file.image_base().0,
         files: Vec::new(),
@@ -57,14 +59,13 @@ pub fn write_breakpad(
         functions: Vec::new(),
         summary: Summary::default(),
     };
-    each(file, |code| {
-        let Some(first) = code.functions.first() else { return Ok::<(), ExportError>(()) };
+    source.each(|code| {
+        let Some(first) = code.functions.first() else { return Ok(()) };
         at_most(code.len, u32::MAX.into(), "bytes of a function")?;
         writer.summary.ranges += 1;
         writer.summary.functions += code.functions.len() as u64;
         writer.summary.merged += code.functions.len() as u64 - 1;
-        writer.function(first, code.start, code.len, code.functions.len() > 1);
-        Ok(())
+        writer.function(first, code.start, code.len, code.functions.len() > 1)
     })?;
     writeln!(
         out,
@@ -93,7 +94,7 @@ pub fn write_breakpad(
 }
 
 struct BreakpadWriter<'f> {
-    file: &'f SymbolFile<'f>,
+    source: &'f Source<'f>,
     readable: &'f dyn Fn(&[u8]) -> Option<String>,
     /// The address to which addresses in the file are relative.
     base: u64,
@@ -107,27 +108,23 @@ struct BreakpadWriter<'f> {
 }
 
 impl BreakpadWriter<'_> {
-    fn function(&mut self, function: &FunctionCode, start: u64, len: u64, shared: bool) {
+    fn function(
+        &mut self,
+        function: &FunctionCode,
+        start: u64,
+        len: u64,
+        shared: bool,
+    ) -> Result<(), ExportError> {
         let start = start.wrapping_sub(self.base);
-        let name = self.name(function.name);
+        let name = self.name(function.name)?;
         let mark = if shared { "m " } else { "" };
         // The size of the parameters is 0: only unwinding of 32-bit Windows programs uses it.
         self.line(&format!("FUNC {mark}{start:x} {len:x} 0 {name}"));
-        // Depth of each node; parents precede their children.
-        let mut depths: Vec<u32> = Vec::with_capacity(function.nodes.len());
-        for (number, node) in function.nodes.iter().enumerate() {
-            if number == 0 {
-                depths.push(0);
-                continue;
-            }
-            // The parent has a lower number, so its depth is there.
-            let depth = depths[node.parent as usize];
-            depths.push(depth + 1);
-            if node.ranges.is_empty() {
-                continue;
-            }
-            let origin = self.origin(node.name);
-            let call_file = self.path(node.call_file.or_else(|| function.rows.first()?.file));
+        // Node 0 is the function itself, so its children have depth 0 in this format.
+        for node in function.nodes.iter().skip(1).filter(|node| !node.ranges.is_empty()) {
+            let depth = node.depth - 1;
+            let origin = self.origin(node.name)?;
+            let call_file = self.path(node.call_file.or_else(|| function.rows.first()?.file))?;
             // A call may have several records: readers find its parent by the addresses.
             for ranges in node.ranges.chunks(MAX_RANGES) {
                 let mut text = format!("INLINE {depth} {} {call_file} {origin}", node.call_line);
@@ -140,10 +137,11 @@ impl BreakpadWriter<'_> {
         for (at, row) in function.rows.iter().enumerate() {
             let end = function.rows.get(at + 1).map_or(len, |next| next.offset);
             // A row without a known line or file is written, too: without a record, a reader may take its code for the line before.
-            let file = self.path(row.file);
+            let file = self.path(row.file)?;
             let (from, bytes) = (start.wrapping_add(row.offset), end - row.offset);
             self.line(&format!("{from:x} {bytes:x} {} {file}", row.line));
         }
+        Ok(())
     }
 
     fn line(&mut self, text: &str) {
@@ -151,35 +149,37 @@ impl BreakpadWriter<'_> {
         self.functions.push(b'\n');
     }
 
-    fn name(&self, name: Option<NameId>) -> String {
-        let bytes = name_bytes(self.file, name);
-        // Cut, a readable name could be that of another function. So the linkage name is written instead.
+    fn name(&self, name: Option<NameId>) -> Result<String, ExportError> {
+        let bytes = self.source.name(name)?;
+        // A readable name that is cut could name another function, so the linkage name replaces it.
         let readable = (self.readable)(&bytes).filter(|text| text.len() <= MAX_TEXT);
+        // A readable name may be far longer than the linkage name.
+        self.source.spend(readable.as_ref().map_or(0, String::len) as u64)?;
         let text = readable.unwrap_or_else(|| String::from_utf8_lossy(&bytes).into_owned());
-        match one_line(&text) {
+        Ok(match one_line(&text) {
             text if text.is_empty() => "<name omitted>".to_owned(),
             text => text,
-        }
+        })
     }
 
-    fn origin(&mut self, name: Option<NameId>) -> usize {
+    fn origin(&mut self, name: Option<NameId>) -> Result<usize, ExportError> {
         if let Some(&number) = self.origin_numbers.get(&name) {
-            return number;
+            return Ok(number);
         }
-        self.origins.push(self.name(name));
+        self.origins.push(self.name(name)?);
         self.origin_numbers.insert(name, self.origins.len() - 1);
-        self.origins.len() - 1
+        Ok(self.origins.len() - 1)
     }
 
-    fn path(&mut self, file: Option<FileId>) -> usize {
-        let Some(id) = file else { return NO_FILE };
+    fn path(&mut self, file: Option<FileId>) -> Result<usize, ExportError> {
+        let Some(id) = file else { return Ok(NO_FILE) };
         if let Some(&number) = self.file_numbers.get(&id) {
-            return number;
+            return Ok(number);
         }
-        let path = path_bytes(self.file, file);
+        let path = self.source.path(file)?;
         self.files.push(one_line(&String::from_utf8_lossy(&path)));
         self.file_numbers.insert(id, self.files.len() - 1);
-        self.files.len() - 1
+        Ok(self.files.len() - 1)
     }
 }
 

@@ -8,10 +8,10 @@
 use std::collections::HashMap;
 use std::io::Write;
 
-use foldsym_lookup::{FileId, NameId, SymbolFile, flags};
+use foldsym_lookup::{Error, FileId, NameId, SectionId, SymbolFile, What, flags};
 use rustc_hash::FxHashMap;
 
-use crate::code::{Code, FunctionCode, Line, each, name_bytes, path_bytes};
+use crate::code::{Code, FunctionCode, Line, Source};
 use crate::{ExportError, Summary, at_most};
 
 /// The version of the format that is written.
@@ -45,17 +45,18 @@ const WINDOW: i64 = 14;
 /// Writes a `.fsym` as a GSYM file, in the byte order of the program.
 ///
 /// # Errors
-/// The `.fsym` is damaged; the format cannot hold the program (4 GiB in version 1, 2^32 bytes of one function); or `out` cannot be
-/// written.
+/// The `.fsym` is damaged, or repeats itself too often; the format cannot hold the program (4 GiB in version 1, 2^32 bytes of one
+/// function); or `out` cannot be written.
 pub fn write_gsym(
     file: &SymbolFile<'_>,
     version: GsymVersion,
     out: &mut dyn Write,
 ) -> Result<Summary, ExportError> {
-    let mut writer = GsymWriter::new(file, version);
+    let source = Source::new(file);
+    let mut writer = GsymWriter::new(file, &source, version);
     let calls = calls(file)?;
     let mut at = 0;
-    each(file, |code| {
+    source.each(|code| {
         while calls.get(at).is_some_and(|call| call.address <= code.start) {
             at += 1;
         }
@@ -79,8 +80,12 @@ struct Callee {
 
 fn calls(file: &SymbolFile<'_>) -> Result<Vec<Callee>, ExportError> {
     let mut calls = Vec::new();
-    for call in file.records().calls() {
+    for (record, call) in (0..).zip(file.records().calls()) {
         let call = call?;
+        // The writer searches them once, from the first range to the last.
+        if calls.last().is_some_and(|before: &Callee| before.address > call.address.0) {
+            return Err(Error { section: SectionId::CALLS, what: What::Order, offset: record }.into());
+        }
         calls.push(Callee {
             address: call.address.0,
             caller: call.caller,
@@ -92,6 +97,7 @@ fn calls(file: &SymbolFile<'_>) -> Result<Vec<Callee>, ExportError> {
 
 struct GsymWriter<'f> {
     file: &'f SymbolFile<'f>,
+    source: &'f Source<'f>,
     version: GsymVersion,
     big_endian: bool,
     strings: Vec<u8>,
@@ -109,9 +115,10 @@ struct GsymWriter<'f> {
 }
 
 impl<'f> GsymWriter<'f> {
-    fn new(file: &'f SymbolFile<'f>, version: GsymVersion) -> GsymWriter<'f> {
+    fn new(file: &'f SymbolFile<'f>, source: &'f Source<'f>, version: GsymVersion) -> GsymWriter<'f> {
         GsymWriter {
             file,
+            source,
             version,
             big_endian: file.header().flags & flags::BIG_ENDIAN != 0,
             // Offset 0 is the empty string, file 0 the empty path.
@@ -132,9 +139,10 @@ impl<'f> GsymWriter<'f> {
         let Some((first, others)) = code.functions.split_first() else { return Ok(()) };
         if code.functions.iter().all(|function| function.name.is_none()) {
             // The format does not allow a record without a name.
+            self.summary.unnamed_left_out += 1;
             return Ok(());
         }
-        // Records begin at multiples of 4. Those of merged functions, which are inside of a record, do not.
+        // Records begin at multiples of 4. Records of merged functions are inside another record, and are not aligned.
         self.infos.resize(self.infos.len().next_multiple_of(4), 0);
         self.starts.push((code.start, self.infos.len() as u64));
         self.summary.ranges += 1;
@@ -155,14 +163,14 @@ impl<'f> GsymWriter<'f> {
     ) -> Result<(), ExportError> {
         self.summary.functions += 1;
         self.u32(out, len);
-        let name = match self.name(function.name) {
+        let name = match self.name(function.name)? {
             // A member of a group without a name.
             0 => self.text(b"??".to_vec()),
             name => name,
         };
         self.offset(out, name)?;
         if !function.rows.is_empty() {
-            let table = self.line_table(&function.rows);
+            let table = self.line_table(&function.rows)?;
             self.part(out, LINE_TABLE, &table)?;
             // LLVM's reader ignores the inlined calls of a function without lines.
             if function.nodes.len() > 1 {
@@ -183,6 +191,7 @@ impl<'f> GsymWriter<'f> {
             self.summary.merged += others.len() as u64;
             self.part(out, MERGED, &merged)?;
         }
+        self.source.spend(calls.len() as u64)?;
         let own = |call: &&Callee| call.caller.is_none_or(|caller| caller == function.id);
         let own: Vec<&Callee> = calls.iter().filter(own).collect();
         if !own.is_empty() {
@@ -192,7 +201,7 @@ impl<'f> GsymWriter<'f> {
                 self.u64(&mut sites, call.address.wrapping_sub(start));
                 // The flags: neither internal nor external, since DWARF does not say which.
                 sites.push(0);
-                let expression = self.expression(call.name);
+                let expression = self.expression(call.name)?;
                 self.u32(&mut sites, u32::from(expression != 0));
                 if expression != 0 {
                     self.offset(&mut sites, expression)?;
@@ -214,10 +223,10 @@ impl<'f> GsymWriter<'f> {
         Ok(())
     }
 
-    fn line_table(&mut self, rows: &[Line]) -> Vec<u8> {
+    fn line_table(&mut self, rows: &[Line]) -> Result<Vec<u8>, ExportError> {
         let mut kept: Vec<(u64, u32, i64)> = Vec::with_capacity(rows.len());
         for row in rows {
-            let (file, line) = (self.path(row.file), i64::from(row.line));
+            let (file, line) = (self.path(row.file)?, i64::from(row.line));
             // A row holds up to the next one, so a row with the same file and line adds nothing.
             if kept.last().is_none_or(|last| (last.1, last.2) != (file, line)) {
                 kept.push((row.offset, file, line));
@@ -231,7 +240,7 @@ impl<'f> GsymWriter<'f> {
         let (mut address, mut file, mut line) = (0, 1, kept[0].2);
         uleb(&mut out, line.cast_unsigned());
         for (offset, row_file, row_line) in kept {
-            // An advance of the address ends the row, so file and line are set before it.
+            // The opcode that advances the address also emits the row, so the file and the line are set before it.
             if row_file != file {
                 file = row_file;
                 out.push(SET_FILE);
@@ -255,7 +264,7 @@ impl<'f> GsymWriter<'f> {
             (address, line) = (offset, row_line);
         }
         out.push(END);
-        out
+        Ok(out)
     }
 
     /// The inline tree in preorder, without nodes that no row has. `name` is that of the function.
@@ -298,35 +307,35 @@ impl<'f> GsymWriter<'f> {
                 uleb(&mut out, end - start);
             }
             out.push(u8::from(!children[child as usize].is_empty()));
-            let name = self.name(node.name);
+            let name = self.name(node.name)?;
             self.offset(&mut out, name)?;
             // Readers drop the frame of a call without a file, so such a call gets the file of the function's first row.
             let file = node.call_file.or(function.rows[0].file);
-            uleb(&mut out, self.path(file).into());
+            uleb(&mut out, self.path(file)?.into());
             uleb(&mut out, node.call_line.into());
             path.push((child, 0, node.ranges[0].0));
         }
         Ok(out)
     }
 
-    fn name(&mut self, name: Option<NameId>) -> u64 {
-        let Some(id) = name else { return 0 };
+    fn name(&mut self, name: Option<NameId>) -> Result<u64, ExportError> {
+        let Some(id) = name else { return Ok(0) };
         if let Some(&offset) = self.names.get(&id) {
-            return offset;
+            return Ok(offset);
         }
-        let offset = self.text(name_bytes(self.file, name));
+        let offset = self.text(self.source.name(name)?);
         self.names.insert(id, offset);
-        offset
+        Ok(offset)
     }
 
     /// The string offset of the expression that matches only this name.
-    fn expression(&mut self, name: Option<NameId>) -> u64 {
-        let Some(id) = name else { return 0 };
+    fn expression(&mut self, name: Option<NameId>) -> Result<u64, ExportError> {
+        let Some(id) = name else { return Ok(0) };
         if let Some(&offset) = self.expressions.get(&id) {
-            return offset;
+            return Ok(offset);
         }
         let mut text = vec![b'^'];
-        for byte in name_bytes(self.file, name) {
+        for byte in self.source.name(name)? {
             // The special characters of `llvm::Regex` (POSIX extended). Names have them: `.cold`, `$` in Rust.
             if br"\^$.[]|()*+?{}".contains(&byte) {
                 text.push(b'\\');
@@ -336,15 +345,15 @@ impl<'f> GsymWriter<'f> {
         text.push(b'$');
         let offset = self.text(text);
         self.expressions.insert(id, offset);
-        offset
+        Ok(offset)
     }
 
-    fn path(&mut self, file: Option<FileId>) -> u32 {
-        let Some(id) = file else { return 0 };
+    fn path(&mut self, file: Option<FileId>) -> Result<u32, ExportError> {
+        let Some(id) = file else { return Ok(0) };
         if let Some(&index) = self.paths.get(&id) {
-            return index;
+            return Ok(index);
         }
-        let path = path_bytes(self.file, file);
+        let path = self.source.path(file)?;
         let (folder, base) = match path.iter().rposition(|byte| *byte == b'/') {
             // The root is a folder, too.
             Some(0) => (&path[..1], &path[1..]),
@@ -355,7 +364,7 @@ impl<'f> GsymWriter<'f> {
         let index = self.files.len() as u32;
         self.files.push(entry);
         self.paths.insert(id, index);
-        index
+        Ok(index)
     }
 
     /// The offset of a string. Equal strings are stored once.
@@ -373,7 +382,7 @@ impl<'f> GsymWriter<'f> {
 
     fn finish(mut self, out: &mut dyn Write) -> Result<Summary, ExportError> {
         let id = self.file.build_id();
-        // Offsets of starts have no sign, so no start may be below the base.
+        // Start addresses are stored as unsigned offsets from the base, so no start may be below it.
         let base = self.file.image_base().0.min(self.starts.first().map_or(u64::MAX, |first| first.0));
         let widest = self.starts.last().map_or(0, |last| last.0 - base);
         let width = match widest {
@@ -389,7 +398,7 @@ impl<'f> GsymWriter<'f> {
         bytes.push(width);
         match self.version {
             GsymVersion::V1 => {
-                // A part of a build id would be another one, so a longer id is left out.
+                // A truncated build id would be a different id, so a longer one is left out.
                 let kept = if id.len() <= MAX_ID_V1 { id } else { &[] };
                 self.summary.build_id_left_out = kept.len() < id.len();
                 bytes.push(kept.len() as u8);
@@ -465,7 +474,7 @@ impl<'f> GsymWriter<'f> {
         // In LLVM's order: build id (6), starts (1), offsets of records (2), files (4), strings (3). Records (5) follow below.
         sections.extend([(1, width, starts), (2, 8, offsets), (4, 4, files), (3, 1, self.strings.clone())]);
         let directory = bytes.len();
-        // Two more entries: that of the records, and one of zeros, which ends the directory.
+        // Two more entries follow: one for the records, and one of zeros, which ends the directory.
         bytes.resize(directory + ENTRY * (sections.len() + 2), 0);
         let mut entries = Vec::new();
         for (kind, align, section) in &sections {

@@ -4,8 +4,8 @@
 //! merged functions sees only the first function of a group. In a Breakpad file a group has one name, and the mark `m` says
 //! that other functions have the same code.
 //!
-//! The input is read through `foldsym-lookup`, so that a damaged file gives an error. The output is made in memory and then
-//! written.
+//! The input is read through `foldsym-lookup`, so that a damaged file gives an error. So does a file that refers to the same rows and names
+//! so often that the output would be out of proportion to it. The output is made in memory and then written.
 //!
 //! ```
 //! use foldsym_exchange::{GsymVersion, write_gsym};
@@ -52,6 +52,8 @@ pub struct Summary {
     /// Rows of call frame information that Breakpad's format cannot express: the rule for a register is a DWARF expression, or the format
     /// has no names for the processor's registers.
     pub frame_rows_left_out: u64,
+    /// Ranges of code whose functions have no name. GSYM has no record without one, so they were left out.
+    pub unnamed_left_out: u64,
     /// The build id is longer than version 1 of GSYM can hold, and was left out.
     pub build_id_left_out: bool,
 }
@@ -63,6 +65,16 @@ pub enum ExportError {
     /// The `.fsym` is damaged in a place that was read.
     #[error("the .fsym is damaged: {0}")]
     Damaged(foldsym_lookup::Error),
+    /// The `.fsym` refers to the same rows and names again and again, as only a hostile one does.
+    #[error(
+        "the code up to {address:#x} has more than {most} functions, rows, inlined calls and bytes of names: the .fsym repeats itself"
+    )]
+    Repeats {
+        /// Image address of the range that was read last.
+        address: u64,
+        /// How many a file of this size may have.
+        most: u64,
+    },
     /// The program is too large for the format.
     #[error("{what}: {found}, at most {most} in this format")]
     TooLarge {

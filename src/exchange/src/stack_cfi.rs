@@ -13,7 +13,7 @@ use crate::ExportError;
 const MOST_CHANGES: usize = 64;
 
 /// For each register, `.cfa` or `.ra` the postfix expression of its rule.
-// Ordered, so that the same rows give the same bytes.
+// The map is ordered, so that the same rows give the same bytes.
 type Rules = BTreeMap<String, String>;
 
 /// Writes all rows, and returns the number of rows that this format cannot express. Addresses in the file are relative to `base`.

@@ -12,6 +12,9 @@ use std::sync::Arc;
 
 use crate::{Stack, TableError};
 
+/// Most frames of a batch whose column has no type: nulls, of which a few bytes can claim billions.
+const MAX_UNTYPED: usize = 1 << 20;
+
 /// The stacks of a batch.
 pub(crate) struct Stacks {
     frames: Vec<StackFrame>,
@@ -42,7 +45,7 @@ fn wrong(column: &str, what: impl Into<String>) -> TableError {
 fn numbers(column: &str, array: &dyn Array) -> Result<Int64Array, TableError> {
     match array.data_type() {
         DataType::UInt64 => {
-            // Spark has no unsigned numbers, so an address of 64 bits is the same bits with a sign.
+            // Both types are read as the same 64 bits: Spark has no unsigned integers, and stores addresses as signed ones.
             let array = array.as_primitive::<UInt64Type>();
             Ok(array.unary(|value| value.cast_signed()))
         }
@@ -122,7 +125,8 @@ pub(crate) struct Columns {
     rows: usize,
     frames: ListArray,
     addresses: Int64Array,
-    kinds: Option<(ListArray, StringArray)>,
+    /// The words of kinds; none if the column has no type, so that all kinds are null.
+    kinds: Option<(ListArray, Option<StringArray>)>,
     modules: ModuleColumns,
 }
 
@@ -147,12 +151,21 @@ impl Columns {
     /// One is missing, or of another type.
     pub(crate) fn of(stacks: &RecordBatch) -> Result<Self, TableError> {
         let frames = optional(stacks, "frames", list)?.ok_or_else(|| wrong("frames", "is missing"))?;
+        let untyped = frames.values().len();
+        if frames.value_type() == DataType::Null && untyped > MAX_UNTYPED {
+            let what = format!(
+                "has {untyped} nulls without a type, more than {MAX_UNTYPED}: give the column a type"
+            );
+            return Err(wrong("frames", what));
+        }
         let addresses = numbers("frames", frames.values())?;
         let kinds = optional(stacks, "kinds", list)?;
         let kinds = match kinds {
+            // As many texts would take memory for each null.
+            Some(kinds) if kinds.value_type() == DataType::Null => Some((kinds, None)),
             Some(kinds) => {
                 let words = texts("kinds", kinds.values())?;
-                Some((kinds, words))
+                Some((kinds, Some(words)))
             }
             None => None,
         };
@@ -197,12 +210,12 @@ impl Columns {
             return Ok(None);
         };
         let range = elements(kinds, row);
-        // The kinds are read by the index of their frame, so there must be as many.
+        // A kind is read by its frame's index, so there must be as many kinds as frames.
         if range.len() != frames {
             let what = "kinds and frames are not of one length".to_owned();
             return Err(TableError::Row { row, what });
         }
-        Ok(Some((words, range.start)))
+        Ok(words.as_ref().map(|words| (words, range.start)))
     }
 }
 
@@ -322,7 +335,7 @@ impl Stacks {
         let mut last: Option<(usize, usize)> = None;
         for (row, linked) in rows.zip(&mut linked) {
             // Neighbours are mostly of one process.
-            // Only lists are found equal here, and their addresses are the process's: `linked` stays false.
+            // `are_equal` is true only for lists, whose addresses are those of the process, so `linked` stays false.
             if let Some((_, which)) = last.filter(|&(before, _)| columns.are_equal(before, row)) {
                 self.which.push(which);
                 continue;
@@ -330,12 +343,12 @@ impl Stacks {
             key.clear();
             let of_key = |key: &mut Vec<u8>, id: Option<&str>, name: Option<&str>, base: Option<i64>| {
                 for text in [id, name] {
-                    // With the lengths two different lists of modules never have the same bytes.
+                    // The lengths make the key unambiguous: different texts never give the same bytes.
                     let text = text.unwrap_or("");
                     key.extend_from_slice(&(text.len() as u64).to_le_bytes());
                     key.extend_from_slice(text.as_bytes());
                 }
-                // A base of 0 is not the same as none.
+                // A base of 0 differs from no base.
                 key.push(u8::from(base.is_some()));
                 key.extend_from_slice(&base.unwrap_or(0).to_le_bytes());
             };

@@ -218,7 +218,7 @@ fn answers(
     let cores = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
     let threads = if options.threads == 0 { cores() } else { options.threads.min(MAX_THREADS) };
     let size = rows.div_ceil(threads).max(ROWS_A_THREAD);
-    // A table without rows has the column too, so there is at least one part.
+    // A table without rows needs the column too, so there is at least one part.
     let ranges: Vec<_> = (0..rows.div_ceil(size).max(1))
         .map(|part| (part * size).min(rows)..((part + 1) * size).min(rows))
         .collect();

@@ -46,7 +46,7 @@ impl Texts {
 
     /// `None` for an empty text.
     fn of_bytes(&mut self, bytes: &[u8]) -> Option<Text> {
-        // Names are bytes of any kind, and a column of text must be UTF-8.
+        // Names may be any bytes, but a column of text must be UTF-8.
         (!bytes.is_empty()).then(|| self.of(&String::from_utf8_lossy(bytes)))
     }
 }
@@ -117,7 +117,7 @@ impl Symbols {
         names: &mut Names<'_>,
     ) {
         debug_assert_eq!(number as usize, self.made.len());
-        // Ids of names and paths count within one file.
+        // Ids of names and paths are valid within one file only.
         if file != self.file {
             self.file = file;
             self.names.clear();
@@ -513,7 +513,7 @@ fn views(keys: Vec<Option<Text>>, values: &StringArray) -> Result<ArrayRef, Tabl
     // One block has all of the texts. The builder does not allow a block of 0 bytes.
     let mut texts = StringViewBuilder::with_capacity(own.len()).with_fixed_block_size(bytes.max(1));
     own.into_iter().for_each(|text| texts.append_value(text));
-    // `take` copies views of 16 bytes, and no text.
+    // `take` copies only views of 16 bytes each, not the texts.
     Ok(arrow_select::take::take(&texts.finish(), &Int32Array::from(keys), None)?)
 }
 

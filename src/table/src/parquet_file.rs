@@ -52,7 +52,7 @@ pub fn symbolize_file(
         writer.write_rows(0..batch.num_rows(), |part| {
             let start = before + part.start;
             let answered = symbolize_batch(symbolizer, &batch.slice(part.start, part.len()), options);
-            // The error counts from the first row of the part.
+            // The row number in the error counts from the first row of the part.
             answered.map_err(|error| match error {
                 TableError::Row { row, what } => TableError::Row { row: start + row, what },
                 error => error,
@@ -97,7 +97,7 @@ impl<W: Write + Send> Writer<W> {
 
     fn write(&mut self, rows: &RecordBatch) -> Result<(), TableError> {
         self.0.write(rows).map_err(TableError::Write)?;
-        // By default `ArrowWriter` ends a row group by its number of rows alone, and keeps it in memory until then.
+        // By default `ArrowWriter` ends a row group by its number of rows alone, and keeps the group in memory until then.
         if self.0.in_progress_size() > ROW_GROUP {
             self.0.flush().map_err(TableError::Write)?;
         }

@@ -17,6 +17,9 @@ use crate::{Stack, TableError, TableOptions, schema_of, symbolize_stacks};
 /// Frames that are answered at a time, unless one stack has more.
 const FRAMES: usize = 1 << 20;
 
+/// More bytes than the two words of a frame have, its kind and its trust, and than the word for a report's format has.
+const WORDS: usize = 32;
+
 fn module_fields() -> Fields {
     Fields::from(vec![
         Field::new("id", DataType::Utf8, true),
@@ -72,6 +75,8 @@ struct Rows {
     frames: ListBuilder<Int64Builder>,
     kinds: ListBuilder<StringBuilder>,
     trust: ListBuilder<StringBuilder>,
+    /// Bytes of text in all columns.
+    texts: usize,
 }
 
 fn not_empty(text: &str) -> Option<&str> {
@@ -94,10 +99,39 @@ impl Rows {
             frames: ListBuilder::new(Int64Builder::new()),
             kinds: ListBuilder::new(StringBuilder::new()),
             trust: ListBuilder::new(StringBuilder::new()),
+            texts: 0,
         }
     }
 
-    fn add(&mut self, name: &str, report: &Report, index: usize, thread: &Thread) {
+    /// Counts the texts of a row. Each row repeats the names of its modules, so that many rows may share one long name.
+    ///
+    /// # Errors
+    /// The columns would need offsets of more than 32 bits, at which the builders of `arrow` panic.
+    fn count(
+        &mut self,
+        name: &str,
+        report: &Report,
+        thread: &Thread,
+        modules: &[(&Module, Option<String>)],
+    ) -> Result<(), TableError> {
+        let of_module =
+            |(module, id): &(&Module, Option<String>)| module.name.len() + id.as_ref().map_or(0, String::len);
+        let of_modules = modules.iter().map(of_module).sum::<usize>();
+        let of_values = report.value_types.iter().map(String::len).sum::<usize>();
+        let of_frames = thread.frames.len() * WORDS;
+        let texts = [name, &report.reason, &thread.name].iter().map(|text| text.len() + WORDS).sum::<usize>();
+        self.texts += of_modules + of_values + of_frames + texts;
+        match i32::try_from(self.texts) {
+            Ok(_) => Ok(()),
+            Err(_) => Err(TableError::TooLarge { what: "bytes of text of reports", total: self.texts }),
+        }
+    }
+
+    fn add(&mut self, name: &str, report: &Report, index: usize, thread: &Thread) -> Result<(), TableError> {
+        let with_id = |module: &'_ Module| module.id.as_ref().map(ToString::to_string);
+        let modules = used(report.modules_of(thread), thread).map(|module| (module, with_id(module)));
+        let modules: Vec<(&Module, Option<String>)> = modules.collect();
+        self.count(name, report, thread, &modules)?;
         self.report.append_value(name);
         self.format.append_value(report.format.text());
         self.reason.append_option(not_empty(&report.reason));
@@ -116,10 +150,9 @@ impl Rows {
         // Null in reports that are not profiles (`schema/table.md`).
         self.values.append(!thread.values.is_empty());
 
-        let modules = report.modules_of(thread);
-        for module in used(modules, thread) {
+        for (module, id) in modules {
             let each = self.modules.values();
-            text(each, 0, module.id.as_ref().map(ToString::to_string).as_deref());
+            text(each, 0, id.as_deref());
             number(each, 1, base(module).map(u64::cast_signed));
             text(each, 2, not_empty(&module.name));
             each.append(true);
@@ -134,6 +167,7 @@ impl Rows {
         self.kinds.append(true);
         thread.trust.iter().for_each(|trust| self.trust.values().append_value(trust.text()));
         self.trust.append(!thread.trust.is_empty());
+        Ok(())
     }
 
     fn finish(mut self) -> Vec<ArrayRef> {
@@ -181,7 +215,7 @@ fn used<'m>(modules: &'m Modules, thread: &Thread) -> impl Iterator<Item = &'m M
     let mut indexes: Vec<_> = thread.frames.iter().filter_map(|frame| of(frame.place)).collect();
     indexes.sort_unstable();
     indexes.dedup();
-    // A frame of perf without a module has an index that no module has.
+    // The reader of perf reports gives a frame without a module an index that no module has.
     indexes.into_iter().filter_map(|index| modules.get(index))
 }
 
@@ -196,7 +230,7 @@ fn base(module: &Module) -> Option<u64> {
 /// Answers some threads of a report, a row each.
 ///
 /// # Errors
-/// The answers are too large for one batch: give fewer threads.
+/// The answers or the texts of the report are too large for one batch: give fewer threads.
 pub fn symbolize_report(
     symbolizer: &Symbolizer,
     name: &str,
@@ -207,7 +241,7 @@ pub fn symbolize_report(
     let mut rows = Rows::new();
     let mut stacks = Vec::with_capacity(threads.len());
     for (index, thread) in report.threads.iter().enumerate().take(threads.end).skip(threads.start) {
-        rows.add(name, report, index, thread);
+        rows.add(name, report, index, thread)?;
         stacks.push(Stack { modules: report.modules_of(thread), frames: &thread.frames });
     }
     let mut columns = rows.finish();
@@ -243,7 +277,7 @@ impl<W: Write + Send> ReportFile<W> {
                 frames += thread.frames.len();
                 frames <= FRAMES
             });
-            // A stack that alone has more frames is answered by itself. A part without a stack would not end the loop.
+            // A stack with more frames than the limit is a part by itself. An empty part would make the loop endless.
             let end = start + fit.count().max(1);
             let answer = |part| symbolize_report(symbolizer, name, report, part, self.options);
             self.writer.write_rows(start..end, answer)?;
@@ -258,5 +292,37 @@ impl<W: Write + Send> ReportFile<W> {
     /// It cannot be written.
     pub fn finish(self) -> Result<(), TableError> {
         self.writer.close()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use arrow_array::Array as _;
+
+    /// Two samples in one module, in the text of `perf script`.
+    fn report(symbolizer: &Symbolizer) -> Report {
+        let text = "a 7 2.0: 1 c:\n\t 1 f (/lib/a)\n\na 7 3.0: 1 c:\n\t 2 f (/lib/a)\n\n";
+        foldsym_reports::read(text.as_bytes(), symbolizer).unwrap()
+    }
+
+    /// The builders of `arrow` panic where an offset has more than 32 bits.
+    #[test]
+    fn texts_that_columns_do_not_hold_are_too_large() {
+        let symbolizer = Symbolizer::builder().build().unwrap();
+        let report = report(&symbolizer);
+        let mut rows = Rows::new();
+        rows.add("r", &report, 0, &report.threads[0]).unwrap();
+        let of_row = rows.texts;
+        assert!(of_row > "/lib/a".len() && of_row < 1000, "{of_row}");
+        // As after many rows that each repeat a long name.
+        rows.texts = i32::MAX as usize - of_row;
+        rows.add("r", &report, 1, &report.threads[1]).unwrap();
+        let refused = rows.add("r", &report, 1, &report.threads[1]);
+        assert!(
+            matches!(refused, Err(TableError::TooLarge { total, .. }) if total == i32::MAX as usize + of_row)
+        );
+        // No column has a part of the row that was refused.
+        assert!(rows.finish().iter().all(|column| column.len() == 2));
     }
 }

@@ -309,13 +309,39 @@ fn what_is_wrong_is_named() {
     assert_eq!(told(&no_number), "column \"modules.base\": expected int64 or uint64, found Utf8");
 }
 
+/// Two rows of nulls without a type.
+fn untyped(first: i32, second: i32) -> ArrayRef {
+    let nulls: ArrayRef = Arc::new(arrow_array::NullArray::new((first + second) as usize));
+    let offsets = arrow_buffer::OffsetBuffer::new(vec![0, first, first + second].into());
+    let field = Arc::new(Field::new("item", DataType::Null, true));
+    Arc::new(ListArray::new(field, offsets, nulls, None))
+}
+
 /// A few bytes of a file can say that a column has two billion nulls.
 #[test]
+fn frames_and_kinds_of_no_type_take_no_memory() {
+    let ids = stacks(2).column_by_name("module_id").unwrap().clone();
+    let of = |frames: ArrayRef, kinds: ArrayRef| {
+        let columns = [("module_id", ids.clone()), ("frames", frames), ("kinds", kinds)];
+        let batch = RecordBatch::try_from_iter(columns).unwrap();
+        symbolize_batch(&symbolizer(), &batch, options(TextKind::Plain, 1)).map(|batch| symbols(&batch).1)
+    };
+    let told = |frames: ArrayRef, kinds: ArrayRef| of(frames, kinds).unwrap_err().to_string();
+    // A few are frames of which nothing is known, and kinds that are not given.
+    let unknown = texts(&of(untyped(2, 1), untyped(2, 1)).unwrap(), "unknown");
+    assert_eq!(unknown, vec![Some("no_address".to_owned()); 3]);
+    let frames = || stacks(2).column_by_name("frames").unwrap().clone();
+    assert!(of(frames(), untyped(1, 2)).is_ok());
+    assert_eq!(told(frames(), untyped(i32::MAX, 0)), "row 0: kinds and frames are not of one length");
+    assert_eq!(
+        told(untyped(0, i32::MAX), untyped(0, i32::MAX)),
+        "column \"frames\": has 2147483647 nulls without a type, more than 1048576: give the column a type"
+    );
+}
+
+#[test]
 fn modules_of_no_type_are_none_and_take_no_memory() {
-    let nulls: ArrayRef = Arc::new(arrow_array::NullArray::new(i32::MAX as usize));
-    let offsets = arrow_buffer::OffsetBuffer::new(vec![0, 0, i32::MAX].into());
-    let field = Arc::new(Field::new("item", DataType::Null, true));
-    let modules: ArrayRef = Arc::new(ListArray::new(field, offsets, nulls, None));
+    let modules = untyped(0, i32::MAX);
     let frames = stacks(2).column_by_name("frames").unwrap().clone();
     let batch = RecordBatch::try_from_iter([("modules", modules), ("frames", frames)]).unwrap();
     let answers = symbolize_batch(&symbolizer(), &batch, options(TextKind::Plain, 1)).unwrap();
