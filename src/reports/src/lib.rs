@@ -191,7 +191,7 @@ const MAX_NAME: usize = 1 << 10;
 
 /// The start of a text, at most this many bytes.
 fn cut(text: &str, most: usize) -> &str {
-    // A letter has up to 4 bytes in UTF-8, and a slice that ends inside of one would panic.
+    // A character has up to 4 bytes in UTF-8, and a slice that ends inside of one would panic.
     let end = (0..=text.len().min(most)).rev().find(|&end| text.is_char_boundary(end));
     &text[..end.unwrap_or(0)]
 }

@@ -126,11 +126,11 @@ fn check_texts<'d>(dump: &'d Minidump<'d, &'d [u8]>, bytes: &[u8]) -> Result<(),
         let count = number(list, 0).unwrap_or(0).min(list.len() / size);
         // Some writers add 4 bytes of padding between the count and the entries.
         for entry in list[list.len() - count * size..].chunks_exact(size) {
-            // A thread's name has a place of 64 bits, of which the low half is read: a text above 4 GiB is not counted. In big-endian order
-            // the low half comes last.
+            // The offset of a thread's name has 64 bits. Only the low half is read, so texts above 4 GiB are not checked. In big-endian
+            // order the low half comes last.
             let place = number(entry, if is_big { name_at + width - 4 } else { name_at });
             let name = place.and_then(|place| number(bytes, place)).unwrap_or(0);
-            // An entry of a thread name is too short for this offset and has no record.
+            // The entry of a thread name has no record and ends before this offset.
             let record = number(entry, RECORD_SIZE).unwrap_or(0);
             sum = sum.saturating_add(name.min(bytes.len())).saturating_add(record.min(bytes.len()));
         }

@@ -67,7 +67,7 @@ impl<'l> FrameLine<'l> {
     /// Whether the frame is the kernel's.
     fn is_of_kernel(&self) -> bool {
         let is_named = ["[kernel", "[guest.kernel"].iter().any(|start| self.object.starts_with(start));
-        // On x86-64 and AArch64 addresses of the kernel have the highest bit.
+        // On x86-64 and AArch64 addresses of the kernel have the highest bit set.
         // An unwinder of perf that ends at address 0 takes 1 off that too.
         is_named || self.address >> 63 == 1 && self.address != u64::MAX
     }
@@ -320,7 +320,7 @@ impl<'b> Samples<'b> {
             if let Some(mapped) = Mapped::parse(heading.rest) {
                 self.map(&mapped, options);
             } else if !heading.rest.starts_with("PERF_RECORD_") {
-                // The sample before was ended, so the frames of one that is left out are not added to it.
+                // The previous sample has ended, so the frames of a sample that is left out are not added to it.
                 if self.threads.len() >= MAX_SAMPLES {
                     self.left_out += 1;
                     return;
@@ -339,7 +339,7 @@ impl<'b> Samples<'b> {
     fn header(&mut self, said: &str, options: &Options) {
         let value =
             |key: &str| said.trim().strip_prefix(key).and_then(|rest| rest.trim_start().strip_prefix(':'));
-        // The option of the caller goes before the header.
+        // The option `callers` has precedence over the header.
         if let (Some(command), None) = (value("cmdline"), options.callers) {
             self.by_perf = is_walked_by_perf(command);
         }
@@ -438,7 +438,7 @@ impl<'b> Samples<'b> {
                 .find_map(|process| self.parts.get(&(process, line.object)));
             pending.mapped = process.and_then(|parts| parts.at(code));
             pending.fits = process.is_some_and(|parts| (parts.offsets.0..parts.offsets.1).contains(&code));
-            // If the file has no known mapping, nothing shows that the address is no offset.
+            // If no mapping of the file is known, the address may be an offset.
             let may_fit = pending.fits || process.is_none();
             pending.file = may_fit.then_some((line.object, owner.and_then(|(_, id)| id)));
         }

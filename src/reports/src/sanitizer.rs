@@ -57,7 +57,7 @@ impl<'l> Line<'l> {
         let rest = rest.trim_start();
         let first = rest.split(' ').next().unwrap_or("");
         let given = if first.starts_with("0x") && number(first).is_some() { first } else { "" };
-        // The search begins at the end, as the name of a function may contain this text too.
+        // The search begins at the end, since the name of a function may contain this text too.
         let (before, id) = match rest.rsplit_once(" (BuildId:") {
             Some((before, id)) => (before, Some(id.trim_start().strip_suffix(')')?)),
             None => (rest, None),

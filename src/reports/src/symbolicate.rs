@@ -39,7 +39,7 @@ const MAX_CANDIDATES: usize = 16;
 pub(crate) fn is_one(bytes: &[u8]) -> bool {
     use serde::de::IgnoredAny;
     #[derive(Deserialize)]
-    // `IgnoredAny` has no size, so lists of any length take no memory here.
+    // A value of `IgnoredAny` has no bytes, so lists of any length take no memory here.
     struct Keys {
         jobs: Option<Vec<IgnoredAny>>,
         #[serde(rename = "memoryMap")]
@@ -325,7 +325,7 @@ impl Job {
         json::string(out, if name.is_empty() { b"<unknown>" } else { name.as_bytes() });
         if let Some((outer, inlines)) = answer.symbol.frames.split_last() {
             let start = out.len();
-            // The engine looks a return address up one byte before it, but the offset is that of the address as it was given.
+            // The engine looks up the byte before a return address. The offset is that of the address as it was given.
             let offset_in_function =
                 (answer.image_address, answer.start, at > 0 && self.callers == Some(AddressKind::Return));
             put_location(out, outer, names, b",\"function\":");

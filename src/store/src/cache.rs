@@ -12,7 +12,7 @@ use crate::error::StoreError;
 use crate::id::{BuildId, DebugId, ModuleId};
 use crate::local::{EntryInfo, EntryLock, LocalStore, Made, Published};
 use crate::options::{StoreOptions, default_cache};
-use crate::remote::Remote;
+use crate::remote::{Remote, without_secrets};
 use crate::symbol_map::SymbolMap;
 
 /// A remote store with a local cache. One of many processes fetches a file; the others wait for it and then read it.
@@ -23,6 +23,8 @@ pub struct CachedStore {
 
 struct Inner {
     remote: Box<dyn Remote>,
+    /// The address of the remote store, without secrets.
+    location: String,
     /// The folder of the cache, which other stores share.
     root: LocalStore,
     /// The folder in it that has what this remote store has.
@@ -36,14 +38,15 @@ impl CachedStore {
     /// # Errors
     /// The cache's folder is not known, cannot be made, or other users may write to it.
     pub fn new(remote: Box<dyn Remote>, options: StoreOptions) -> Result<Self, StoreError> {
+        let location = without_secrets(remote.location());
         let folder = options.cache.clone().or_else(default_cache).ok_or_else(|| StoreError::Remote {
-            location: remote.location().to_owned(),
+            location: location.clone(),
             problem: "needs a folder for its cache: set FOLDSYM_CACHE".to_owned(),
         })?;
         let root = LocalStore::create_private(&folder)?;
         let key = format!("{:016x}", fnv(remote.identity().as_bytes()));
-        let cache = root.of_remote(&key, &without_password(remote.location()))?;
-        Ok(Self { inner: Arc::new(Inner { remote, root, cache, options }) })
+        let cache = root.of_remote(&key, &location)?;
+        Ok(Self { inner: Arc::new(Inner { remote, location, root, cache, options }) })
     }
 
     /// The local folder: one of this remote store's own, in the folder of the cache.
@@ -51,9 +54,9 @@ impl CachedStore {
         &self.inner.cache
     }
 
-    /// The address of the remote store.
+    /// The address of the remote store, without a password and a query.
     pub fn location(&self) -> &str {
-        self.inner.remote.location()
+        &self.inner.location
     }
 
     /// Opens the file of a build id from the cache, or fetches it into the cache first. `Ok(None)` if the remote store has no such file, or
@@ -115,18 +118,28 @@ impl CachedStore {
             ModuleId::Build(id) => return self.get(id),
             ModuleId::Debug(debug_id) => debug_id,
         };
-        let cache = &self.inner.cache;
+        let Inner { cache, options, .. } = &*self.inner;
         match cache.get_by_debug_id(debug_id) {
             Ok(Some(map)) => return Ok(Some(map)),
+            Ok(None) if cache.is_missing_debug_id(debug_id, options.missing_for) => return Ok(None),
             Err(error) if !error.is_damage() => return Err(error),
             _ => {}
         }
+        self.search(debug_id)
+    }
+
+    /// Opens the file to which the remote store's index entry of a debug id leads, and has the cache's index entry lead there too.
+    fn search(&self, debug_id: &DebugId) -> Result<Option<SymbolMap>, StoreError> {
+        let cache = &self.inner.cache;
         let mut line = Vec::new();
         let key = debug_key(debug_id);
         if !self.remote(self.inner.remote.get(&key, &mut Bounded::of(&mut line, MAX_SMALL)))? {
+            // No note if there is an index entry and no file: the build id has a note of its own, which may be older.
+            cache.note_missing_debug_id(debug_id)?;
+            self.hold_bound(None);
             return Ok(None);
         }
-        let location = format!("{}/{key}", self.inner.remote.location());
+        let location = format!("{}/{key}", self.location());
         let found = BuildId::parse(String::from_utf8_lossy(&line).trim_end());
         let found = found.map_err(|error| StoreError::damaged(Path::new(&location), error))?;
         let Some(map) = self.get(&found)? else { return Ok(None) };
@@ -136,8 +149,8 @@ impl CachedStore {
             let (expected, found) = (debug_id.to_string(), actual.to_string());
             return Err(StoreError::WrongId { path: location.into(), expected, found });
         }
-        // The file may have been there with an index entry that was damaged.
-        if cache.build_id_of(debug_id).is_err() {
+        // The file may have been there with an index entry that was damaged, is missing, or leads to another program.
+        if !cache.build_id_of(debug_id).is_ok_and(|id| id.as_ref() == Some(&found)) {
             let _lock = cache.lock(&found)?;
             cache.write_index(&found, &map, &EntryInfo::default())?;
         }
@@ -211,7 +224,7 @@ impl CachedStore {
 
     /// The address of a file.
     fn address(&self, id: &BuildId) -> String {
-        format!("{}/{}", self.inner.remote.location(), entry_key(id, "fsym"))
+        format!("{}/{}", self.location(), entry_key(id, "fsym"))
     }
 
     /// Fetches a file into the cache, or notes that there is none. A file without a build id needs its report, which has the id under which
@@ -224,7 +237,7 @@ impl CachedStore {
         let mut info = EntryInfo { replace: true, ..EntryInfo::default() };
         let mut report = Vec::new();
         if self.remote(remote.get(&entry_key(id, "json"), &mut Bounded::of(&mut report, MAX_SMALL)))? {
-            // A damaged report is one without keys: only a file without a build id needs one, and that file is then refused.
+            // A damaged report counts as one without keys. Only a file without a build id needs its report, and is then refused.
             let report = serde_json::from_slice::<serde_json::Value>(&report).unwrap_or_default();
             if report["derived_id"] == true && report["build_id"] == id.to_string() {
                 info.derived_id = Some(id.clone());
@@ -260,7 +273,7 @@ impl CachedStore {
 
     /// The error that stops the publication of a missing object. It is never shown.
     fn absent(&self, id: &BuildId) -> StoreError {
-        StoreError::Remote { location: self.inner.remote.location().to_owned(), problem: format!("no {id}") }
+        StoreError::Remote { location: self.location().to_owned(), problem: format!("no {id}") }
     }
 
     /// Counts the bytes of a file or note that was written into the cache, and enforces the cache's bound from time to time. If that fails,
@@ -278,7 +291,7 @@ impl CachedStore {
 impl fmt::Debug for CachedStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("CachedStore")
-            .field("remote", &self.inner.remote.location())
+            .field("remote", &self.location())
             .field("cache", &self.inner.cache)
             .finish()
     }
@@ -332,13 +345,4 @@ fn fnv(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
     })
-}
-
-/// An address as people may read it: `USER:PASSWORD@` before the host is left out.
-fn without_password(location: &str) -> String {
-    let Some((scheme, rest)) = location.split_once("://") else { return location.to_owned() };
-    let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-    // A password may contain `@`, so the host begins after the last one.
-    let host = host.rsplit('@').next().unwrap_or(host);
-    format!("{scheme}://{host}{path}")
 }

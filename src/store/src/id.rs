@@ -157,7 +157,7 @@ impl DebugId {
         let placed = matches!(&dashes[..], [] | [32] | [8, 12, 16, 20] | [8, 12, 16, 20, 32]);
         let guid = from_hex(digits.get(..32)?)?.try_into().ok()?;
         let age = match &digits[32..] {
-            // After a dash before the age an age is needed.
+            // After the dash before the age, the age must follow.
             "" if dashes.last() != Some(&32) => 0,
             age => u32::from_str_radix(age, 16).ok()?,
         };
@@ -174,6 +174,13 @@ impl DebugId {
         let mut key: String = self.guid.iter().map(|byte| format!("{byte:02x}")).collect();
         key.push_str(&format!("{:x}", self.age));
         key
+    }
+}
+
+impl DebugId {
+    /// Guid and age as an id of 20 bytes, in whose folder a note about this debug id is kept. `None` for zeros, which are no module's.
+    pub(crate) fn note_id(&self) -> Option<BuildId> {
+        BuildId::new(&[&self.guid[..], &self.age.to_be_bytes()].concat()).ok()
     }
 }
 

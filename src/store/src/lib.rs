@@ -23,6 +23,8 @@
 //!                     v2.json   report: size, checksum, debug id, file name, converter
 //!                     missing   no remote store had the module at the time of this file
 //!                     malformed a program of this identity could not be converted, and why
+//! ROOT/ab/cdef0123.../missing-debug-id
+//!                               the same note as `missing`, about a debug id: abcdef0123... is it, with 8 digits for its age
 //! ROOT/debugid/ab/cdef...       one line: the build id
 //! ROOT/name/libfoo.so/abcdef... an empty file, for people: the builds of libfoo.so in this store
 //! ROOT/pins/RELEASE             build ids, one per line, that garbage collection keeps
@@ -38,11 +40,12 @@
 //!
 //! # Remote stores
 //!
-//! With the feature `remote`, [`Store::open`] takes addresses of S3, Google and Azure storage, and of HTTP servers, which are only read. Objects have the same keys as
-//! files, without `format`, `name/`, `pins/` and `tmp/`. What was fetched is kept in a local store, so that all promises above hold for
-//! it. It is in the folder of the cache, one for each remote store. That folder is bounded (`FOLDSYM_CACHE_BYTES`,
-//! [`StoreOptions::cache_bytes`]).
-//! foldsym removes no objects from remote storage: use its lifecycle rules.
+//! With the feature `remote`, [`Store::open`] takes addresses of S3, Google and Azure storage, and of HTTP servers, which are only
+//! read. An `https://` address of Amazon, Cloudflare or Azure is one of storage. An address has no query and no fragment. Messages show
+//! an address without `USER:PASSWORD@`. Objects have the same keys as files, without `format`, `name/`, `pins/` and `tmp/`. What was
+//! fetched is kept in a local store, so that all promises above hold for it. It is in the folder of the cache, one for each remote
+//! store. That folder is bounded (`FOLDSYM_CACHE_BYTES`, [`StoreOptions::cache_bytes`]). foldsym removes no objects from remote
+//! storage: use its lifecycle rules.
 //!
 //! # What the crate does not do
 //!

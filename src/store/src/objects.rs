@@ -17,9 +17,9 @@ use object_store::{
 };
 use tokio::runtime::{Builder, Runtime};
 use tokio::time::timeout;
-use url::Url;
+use url::{Position, Url};
 
-use crate::remote::{Remote, RemoteError};
+use crate::remote::{Remote, RemoteError, without_secrets};
 
 /// How often a failed request to an HTTP server is repeated.
 const RETRIES: usize = 2;
@@ -34,7 +34,10 @@ const LEAST: u64 = 1 << 20;
 pub(crate) struct Objects {
     store: Box<dyn ObjectStore>,
     prefix: Path,
+    /// The address, without secrets.
     location: String,
+    /// `USER:PASSWORD@` of the address, which errors of the crates may contain; often empty.
+    userinfo: String,
     identity: String,
     runtime: Runtime,
     read_only: bool,
@@ -46,19 +49,35 @@ impl Objects {
     ///
     /// Later calls fail if the store is silent for longer than `patience`.
     pub(crate) fn open(location: &str, patience: Duration) -> Result<Self, RemoteError> {
-        // The cache's folder follows from the address, so two spellings of one address must not differ.
-        let location = location.trim_end_matches('/');
-        let failed = |problem: &dyn ToString| RemoteError::new(location, problem.to_string());
-        let url = Url::parse(location).map_err(|error| failed(&error))?;
         let ours = ["aws_", "google_", "azure_"];
         let options = std::env::vars_os().filter_map(|(key, value)| {
             let key = key.into_string().ok()?.to_ascii_lowercase();
             ours.iter().any(|prefix| key.starts_with(prefix)).then_some((key, value.into_string().ok()?))
         });
-        let options: Vec<(String, String)> = options.collect();
-        let read_only = matches!(url.scheme(), "http" | "https");
+        Self::open_with(location, patience, options.collect())
+    }
+
+    /// As [`Self::open`], with credentials and endpoints as options: names in lower case, and values.
+    fn open_with(
+        location: &str,
+        patience: Duration,
+        options: Vec<(String, String)>,
+    ) -> Result<Self, RemoteError> {
+        // The cache names its folder by a hash of the address, so an address must have one spelling.
+        let location = location.trim_end_matches('/');
+        let shown = without_secrets(location);
+        let url = Url::parse(location).map_err(|error| RemoteError::new(&*shown, error))?;
+        let userinfo = url[Position::BeforeUsername..Position::BeforeHost].to_owned();
+        let failed =
+            |problem: &dyn ToString| RemoteError::new(&*shown, hide(&problem.to_string(), &userinfo));
+        if url.query().is_some() || url.fragment().is_some() {
+            return Err(failed(&"expected an address without a query (`?`) and a fragment (`#`)"));
+        }
+        let scheme = ObjectStoreScheme::parse(&url);
+        // The crate takes `https://` addresses of Amazon, Cloudflare and Azure for their storage, not for HTTP servers.
+        let read_only = matches!(scheme, Ok((ObjectStoreScheme::Http, _)));
         let identity = if read_only { location.to_owned() } else { identity(location, &options) };
-        let (store, prefix) = match ObjectStoreScheme::parse(&url) {
+        let (store, prefix) = match scheme {
             Ok((ObjectStoreScheme::Http, path)) => {
                 // `object_store` takes `http://` only if it is allowed explicitly.
                 let is_plain = (url.scheme() == "http").to_string();
@@ -67,8 +86,8 @@ impl Objects {
                 let client = client.with_config(ClientConfigKey::AllowHttp, is_plain);
                 let retries =
                     RetryConfig { max_retries: RETRIES, retry_timeout: patience, ..RetryConfig::default() };
-                // `parse_url_opts` would not take these limits of time and retries.
-                let builder = HttpBuilder::new().with_url(&url[..url::Position::BeforePath]);
+                // The options of `parse_url_opts` can neither turn off the time limit nor limit the retries.
+                let builder = HttpBuilder::new().with_url(&url[..Position::BeforePath]);
                 let builder = builder.with_client_options(client).with_retry(retries);
                 let store = builder.build().map_err(|error| failed(&error))?;
                 (Box::new(store) as Box<dyn ObjectStore>, Path::parse(path).map_err(|error| failed(&error))?)
@@ -78,7 +97,7 @@ impl Objects {
         // A thread of the runtime serves the connections while callers wait.
         let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build();
         let runtime = runtime.map_err(|error| failed(&error))?;
-        Ok(Self { store, prefix, location: location.to_owned(), identity, runtime, read_only, patience })
+        Ok(Self { store, prefix, location: shown, userinfo, identity, runtime, read_only, patience })
     }
 
     /// The whole path of a key.
@@ -91,7 +110,7 @@ impl Objects {
     }
 
     fn failed(&self, key: &str, problem: impl ToString) -> RemoteError {
-        RemoteError::new(format!("{}/{key}", self.location), problem)
+        RemoteError::new(format!("{}/{key}", self.location), hide(&problem.to_string(), &self.userinfo))
     }
 }
 
@@ -175,6 +194,11 @@ impl Objects {
     }
 }
 
+/// A message without a user's name and password.
+fn hide(message: &str, userinfo: &str) -> String {
+    if userinfo.is_empty() { message.to_owned() } else { message.replace(userinfo, "") }
+}
+
 /// The address, with the variables that lead it elsewhere: `s3://symbols` of two endpoints is two stores.
 fn identity(location: &str, options: &[(String, String)]) -> String {
     let leads = |key: &str| key.contains("endpoint") || key.ends_with("account_name");
@@ -183,4 +207,35 @@ fn identity(location: &str, options: &[(String, String)]) -> String {
     // The environment has no fixed order.
     leading.sort();
     format!("{location}{}", leading.concat())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the store is opened as decides how it counts.
+    #[test]
+    fn an_address_of_storage_is_no_http_server() {
+        let endpoint = ("aws_endpoint".to_owned(), "https://localhost:9".to_owned());
+        let open = |location: &str| {
+            Objects::open_with(location, Duration::from_secs(1), vec![endpoint.clone()]).unwrap()
+        };
+        for location in ["https://symbols.s3.us-east-1.amazonaws.com/all", "s3://symbols/all"] {
+            let objects = open(location);
+            let identity = format!("{location} aws_endpoint=https://localhost:9");
+            assert_eq!((objects.read_only, objects.identity()), (false, identity));
+        }
+        let objects = open("https://symbols.example.org/all");
+        assert_eq!((objects.read_only, objects.identity()), (true, "https://symbols.example.org/all".into()));
+    }
+
+    #[test]
+    fn an_address_with_a_query_is_refused_without_showing_it() {
+        for location in
+            ["https://localhost:9/all?token=word", "s3://symbols/all?word", "https://localhost:9/#word"]
+        {
+            let error = Objects::open(location, Duration::from_secs(1)).map(|_| ()).unwrap_err().to_string();
+            assert!(error.contains("without a query") && !error.contains("word"), "{error}");
+        }
+    }
 }

@@ -7,7 +7,7 @@ use crate::error::StoreError;
 use crate::id::{BuildId, ModuleId};
 use crate::local::{EntryInfo, EntryLock, LocalStore, Published};
 use crate::options::StoreOptions;
-use crate::remote::Remote;
+use crate::remote::{Remote, without_secrets};
 use crate::symbol_map::SymbolMap;
 
 /// A store by its location: a folder, or an address of objects with a local cache.
@@ -133,8 +133,10 @@ impl StoreLock<'_> {
 /// The remote store at an address; `Ok(None)` for a path.
 fn remote(location: &str, options: &StoreOptions) -> Result<Option<Box<dyn Remote>>, StoreError> {
     let Some((scheme, _)) = location.split_once("://") else { return Ok(None) };
-    let failed =
-        |problem: &str| StoreError::Remote { location: location.to_owned(), problem: problem.to_owned() };
+    let failed = |problem: &str| StoreError::Remote {
+        location: without_secrets(location),
+        problem: problem.to_owned(),
+    };
     if !matches!(scheme, "s3" | "gs" | "az" | "http" | "https") {
         return Err(failed(
             "expected a folder, or an address that begins with s3://, gs://, az:// or https://",

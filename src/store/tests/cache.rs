@@ -23,6 +23,8 @@ struct Memory {
     location: Option<&'static str>,
     objects: Arc<Mutex<HashMap<String, Vec<u8>>>>,
     asked: Arc<AtomicU32>,
+    /// The same for index entries.
+    index_asked: Arc<AtomicU32>,
     /// The connection ends in the middle of an object.
     cut: Arc<AtomicBool>,
 }
@@ -46,6 +48,9 @@ impl Remote for Memory {
     fn get(&self, key: &str, out: &mut dyn Write) -> Result<bool, RemoteError> {
         if key.ends_with(".fsym") {
             self.asked.fetch_add(1, Ordering::SeqCst);
+        }
+        if key.starts_with("debugid/") {
+            self.index_asked.fetch_add(1, Ordering::SeqCst);
         }
         let Some(bytes) = self.objects.lock().unwrap().get(key).cloned() else { return Ok(false) };
         let failed = |error: std::io::Error| RemoteError::new(format!("mem://{key}"), error);
@@ -138,6 +143,38 @@ fn what_is_not_there_is_asked_for_once_an_hour() {
     assert!(store.get(&id(1)).unwrap().is_some());
     // The note went with it.
     assert!(!store.cache().is_missing(&id(1), Duration::from_secs(3600)));
+}
+
+/// The note about a debug id is no note about the build id of the same digits, and is bounded as others are.
+#[test]
+fn a_debug_id_that_is_not_there_is_asked_for_once_an_hour() {
+    let folder = tempfile::tempdir().unwrap();
+    let (memory, store) = cached(folder.path(), |options| options.cache_bytes = 20 << 10);
+    let module = |number| ModuleId::from(DebugId::of_elf(&id(number), false));
+    for _ in 0..3 {
+        assert!(store.get_module(&module(1)).unwrap().is_none());
+    }
+    assert_eq!(memory.index_asked.load(Ordering::SeqCst), 1);
+    let digits = DebugId::of_elf(&id(1), true).to_string().to_lowercase();
+    let same = BuildId::parse(&format!("{}00000000", &digits[..32])).unwrap();
+    memory.put(&same, stamped(same.as_bytes()));
+    assert!(store.get_module(&ModuleId::from(DebugId::of_elf(&id(1), true))).unwrap().is_none());
+    assert!(store.get(&same).unwrap().is_some());
+    assert!(store.cache().check().unwrap().problems.is_empty());
+    let notes =
+        || files(store.cache().root()).iter().filter(|path| path.ends_with("missing-debug-id")).count();
+    assert!(notes() >= 1);
+    // The note goes when there is a file.
+    store.publish(&EntryInfo::default(), write(stamped(id(1).as_bytes()))).unwrap();
+    assert!(store.get_module(&module(1)).unwrap().is_some());
+    for number in 21..=60 {
+        assert!(store.get_module(&module(number)).unwrap().is_none());
+    }
+    assert!((1..=5).contains(&notes()), "{:?}", files(store.cache().root()));
+    let mut options = foldsym_store::GcOptions::default();
+    options.max_bytes = Some(0);
+    store.cache().gc(&options).unwrap();
+    assert_eq!(notes(), 0);
 }
 
 #[test]
@@ -245,6 +282,11 @@ fn remote_stores_and_conversions_are_apart_in_one_folder() {
     assert_eq!(first.publish(&EntryInfo::default(), write(stamped(id(1).as_bytes()))).unwrap().text(), "new");
     let location = fs::read_to_string(second.cache().root().join("location")).unwrap();
     assert_eq!(location, "mem://second/x\n");
+    // Neither does a message.
+    memory.put(&id(2), b"no symbols".to_vec());
+    let error = second.get(&id(2)).unwrap_err();
+    assert!(error.to_string().starts_with("mem://second/x/"), "{error}");
+    assert!(!format!("{second:?} {} {error:?}", second.location()).contains("word"));
     let checked = root.check().unwrap();
     assert_eq!((checked.files, checked.problems.as_slice()), (3, &[][..]));
 }
@@ -343,6 +385,31 @@ fn damage_in_the_cache_is_healed_by_either_id() {
         let found = store.get_module(&ModuleId::from(debug_id)).unwrap().unwrap();
         assert_eq!(found.bytes(), stamped(id(1).as_bytes()), "{}", damaged.display());
         assert!(store.cache().get_by_debug_id(&debug_id).unwrap().is_some(), "{}", damaged.display());
+    }
+}
+
+/// An index entry of the cache that is missing, or leads to another program or to no file, is written anew.
+#[test]
+fn a_wrong_index_entry_of_the_cache_is_repaired() {
+    let folder = tempfile::tempdir().unwrap();
+    let (memory, store) = cached(folder.path(), |_| {});
+    for number in [1, 2] {
+        store.publish(&EntryInfo::default(), write(stamped(id(number).as_bytes()))).unwrap();
+    }
+    let debug_id = DebugId::of_elf(&id(1), false);
+    let key = debug_id.to_string().to_lowercase();
+    let index = store.cache().root().join("debugid").join(&key[..2]).join(&key[2..]);
+    for wrong in [Some(id(2)), Some(id(3)), None] {
+        fs::remove_file(&index).unwrap();
+        if let Some(wrong) = &wrong {
+            fs::write(&index, format!("{wrong}\n")).unwrap();
+        }
+        for _ in 0..3 {
+            let found = store.get_module(&ModuleId::from(debug_id)).unwrap().unwrap();
+            assert_eq!(found.build_id(), Some(id(1)));
+        }
+        assert_eq!(memory.index_asked.swap(0, Ordering::SeqCst), 1, "{wrong:?}");
+        assert_eq!(store.cache().build_id_of(&debug_id).unwrap(), Some(id(1)));
     }
 }
 

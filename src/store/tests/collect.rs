@@ -93,6 +93,23 @@ fn litter_of_killed_writers_goes_after_a_day() {
     assert!(!tmp.join("new-old").exists());
 }
 
+/// A wrong clock may have written a stamp in the future.
+#[test]
+fn a_stamp_in_the_future_does_not_stop_sweeping() {
+    let (folder, store) = store();
+    let tmp = store.root().join("tmp");
+    fs::create_dir_all(&tmp).unwrap();
+    for name in ["swept", "new-old"] {
+        fs::write(tmp.join(name), "").unwrap();
+    }
+    age(&tmp.join("new-old"), 90_000);
+    let later = std::time::SystemTime::now() + Duration::from_secs(90_000);
+    fs::File::options().append(true).open(tmp.join("swept")).unwrap().set_modified(later).unwrap();
+    store.add(&stamped_file(folder.path(), 1), &EntryInfo::default()).unwrap();
+    assert!(!tmp.join("new-old").exists());
+    assert!(tmp.join("swept").metadata().unwrap().modified().unwrap() < later);
+}
+
 /// A writer that finds an old index entry keeps it: the collector leaves alone what it has locked, and what leads to a file by now.
 #[test]
 fn index_entries_of_a_file_that_is_published_now_stay() {

@@ -325,13 +325,17 @@ fn a_program_without_an_id_is_read_while_it_is_replaced_and_removed() {
                     }
                 });
             }
-            for round in 0..40 {
-                if is_removed {
-                    store.remove(&derived).unwrap();
+            // Also after a panic, for which the threads would otherwise never end.
+            let changed = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+                for round in 0..40 {
+                    if is_removed {
+                        store.remove(&derived).unwrap();
+                    }
+                    publish(if round % 2 == 0 { &other } else { &one });
                 }
-                publish(if round % 2 == 0 { &other } else { &one });
-            }
+            }));
             done.store(true, std::sync::atomic::Ordering::SeqCst);
+            changed.unwrap();
         });
     }
     // The report that stays is of the last file alone.

@@ -198,6 +198,34 @@ fn a_folder_behind_http_is_read_and_not_written() {
     assert!(matches!(error, StoreError::Remote { .. }) && !error.is_damage(), "{error}");
 }
 
+/// The address of a store may have a password, which the messages of the HTTP client repeat.
+#[test]
+fn no_message_has_the_password_of_an_address() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut options = options(folder.path());
+    options.patience = Duration::from_secs(3);
+    let address = answering(|path, stream| match path.ends_with(".fsym") {
+        true => send(stream, "403 Forbidden", 0, b""),
+        false => send(stream, "404 Not Found", 0, b""),
+    });
+    let host = address.strip_prefix("http://").unwrap();
+    for location in
+        [format!("http://somebody:secret@{host}/all"), "http://somebody:secret@127.0.0.1:1/all".to_owned()]
+    {
+        let store = Store::open(&location, options.clone()).unwrap();
+        let error = store.get_module(&ModuleId::from(id(1))).map(|_| ()).unwrap_err();
+        assert!(error.to_string().contains("/all/"), "{error}");
+        let texts = format!("{error} {error:?} {store:?} {}", store.location());
+        assert!(!texts.contains("secret") && !texts.contains("somebody"), "{texts}");
+    }
+    for location in
+        ["ftp://user:secret@host", "https://user:sec/secret@host", "https://user:secret@host/?secret"]
+    {
+        let error = Store::open(location, options.clone()).map(|_| ()).unwrap_err();
+        assert!(!format!("{error} {error:?}").contains("sec"), "{error}");
+    }
+}
+
 /// Answers each request by its path, until the test ends.
 fn answering(answer: impl Fn(&str, &mut TcpStream) + Send + Sync + 'static) -> String {
     answering_to(move |_, path, stream| answer(path, stream))

@@ -22,9 +22,12 @@ mod registers;
 
 use registers::number;
 
-/// Most threads and mapped files of a core; no process has more.
+/// Most threads of a core that are read. A warning says how many more there are.
 const MAX_THREADS: usize = 1 << 16;
+/// Most ranges of mapped files that are read, and most modules that are found in memory. A warning says how many more there are.
 const MAX_FILES: usize = 1 << 18;
+/// The most bytes between two segments of a file in memory: as many as the largest page of x86-64, to which a segment may be aligned.
+const MAX_GAP: u64 = 1 << 30;
 /// Bytes from the start of a mapped file in which its notes are searched.
 const FIRST_PAGE: usize = 1 << 12;
 
@@ -65,6 +68,8 @@ struct Core<'c> {
     files: Vec<FilePart<'c>>,
     /// `NT_PRSTATUS` of each thread.
     threads: Vec<&'c [u8]>,
+    /// Threads above [`MAX_THREADS`], which are not read.
+    more_threads: usize,
     siginfo: Option<&'c [u8]>,
     /// `NT_PRPSINFO`: the program's short name, among others.
     process: Option<&'c [u8]>,
@@ -90,11 +95,18 @@ pub(crate) fn read(
     let cpu = match (core.machine, core.is_64) {
         (elf::EM_X86_64, true) => Cpu::X86_64,
         (elf::EM_AARCH64, true) => Cpu::Arm64,
+        // x32 is one of these: the processor's number is that of x86-64.
+        (elf::EM_X86_64 | elf::EM_AARCH64, false) => {
+            return Err(damaged(format!(
+                "class 1 (32 bits) at offset 4 of processor {} at offset 18: expected class 2",
+                core.machine.0
+            )));
+        }
         (machine, _) => return Err(damaged(format!("processor {} at offset 18 is not known", machine.0))),
     };
-    let modules = match core.files.is_empty() {
+    let (modules, more_modules) = match core.files.is_empty() {
         true => modules_in_memory(&core),
-        false => modules(&core, options),
+        false => (modules(&core, options), 0),
     };
     let modules = Modules::new(modules);
     let mut report = Report::new(Format::ElfCore, modules.clone(), Vec::new());
@@ -104,6 +116,11 @@ pub(crate) fn read(
             "no list of mapped files (NT_FILE): {} ELF files were found in the memory of the process, without their paths",
             modules.len()
         ));
+    }
+    if more_modules > 0 {
+        report
+            .warnings
+            .push(format!("ELF files in memory after the first {MAX_FILES}: {more_modules} are left out"));
     }
     let executable = |address| core.segment(address).map(|segment| segment.executable);
     let memory = |address| {
@@ -164,6 +181,7 @@ fn parse<'c, H: FileHeader<Endian = Endianness>>(bytes: &'c [u8]) -> Result<Core
         segments: Vec::new(),
         files: Vec::new(),
         threads: Vec::new(),
+        more_threads: 0,
         siginfo: None,
         process: None,
         auxiliary: None,
@@ -181,9 +199,9 @@ fn parse<'c, H: FileHeader<Endian = Endianness>>(bytes: &'c [u8]) -> Result<Core
                 let offset: u64 = header.p_offset(endian).into();
                 let (size, held): (u64, u64) =
                     (header.p_memsz(endian).into(), header.p_filesz(endian).into());
-                // An offset past the end leaves no bytes. The range stays, since its rights are known.
+                // An offset past the end leaves no bytes. The range stays, since its access rights are known.
                 let at = usize::try_from(offset).unwrap_or(usize::MAX).min(bytes.len());
-                // `p_filesz` may not be larger than `p_memsz` (ELF gABI). In a core that breaks the rule, bytes past the range do not count.
+                // `p_filesz` may not exceed `p_memsz` (ELF gABI). In a core that breaks the rule, bytes past the range do not count.
                 let held = usize::try_from(held.min(size)).unwrap_or(usize::MAX);
                 let there = bytes[at..].len().min(held);
                 cut += usize::from(there < held);
@@ -221,6 +239,11 @@ fn parse<'c, H: FileHeader<Endian = Endianness>>(bytes: &'c [u8]) -> Result<Core
     if cut > 0 {
         core.warnings.push(format!("the file is cut off: {cut} ranges of memory are missing or shorter"));
     }
+    if core.more_threads > 0 {
+        let more = core.more_threads;
+        core.warnings
+            .push(format!("threads (NT_PRSTATUS) after the first {MAX_THREADS}: {more} are left out"));
+    }
     // `PT_LOAD` entries ascend by `p_vaddr` (ELF gABI), but those of a hostile core need not. `segment` searches by bisection.
     core.segments.sort_by_key(|segment| segment.start);
     Ok(core)
@@ -230,6 +253,7 @@ impl<'c> Core<'c> {
     fn note(&mut self, name: &[u8], kind: u32, desc: &'c [u8]) {
         match (name, kind) {
             (b"CORE", NT_PRSTATUS) if self.threads.len() < MAX_THREADS => self.threads.push(desc),
+            (b"CORE", NT_PRSTATUS) => self.more_threads += 1,
             // gdb writes this note for each thread. The first one is of the thread that received the signal.
             (b"CORE", NT_SIGINFO) if self.siginfo.is_none() => self.siginfo = Some(desc),
             (b"CORE", NT_PRPSINFO) if self.process.is_none() => self.process = Some(desc),
@@ -249,12 +273,17 @@ impl<'c> Core<'c> {
 
     fn read_files(&mut self, desc: &'c [u8]) -> Option<()> {
         let size = if self.is_64 { 8 } else { 4 };
-        // Linux, `fill_files_note`: the count, the size of a page, three words for each file, then the paths. Each path ends with a zero
-        // byte.
-        let count = usize::try_from(self.word(desc, 0)?).ok()?.min(MAX_FILES);
+        // Linux, `fill_files_note`: the count, the page size, three words for each file, then the paths, each with a zero byte at its end.
+        let count = usize::try_from(self.word(desc, 0)?).ok()?;
         let page = self.word(desc, size)?;
         let mut names = desc.get(count.checked_mul(3 * size)?.checked_add(2 * size)?..)?;
-        for index in 0..count {
+        if count > MAX_FILES {
+            let more = count - MAX_FILES;
+            self.warnings.push(format!(
+                "ranges of mapped files (NT_FILE) after the first {MAX_FILES}: {more} are left out"
+            ));
+        }
+        for index in 0..count.min(MAX_FILES) {
             let at = (2 + 3 * index) * size;
             let (start, end) = (self.word(desc, at)?, self.word(desc, at + size)?);
             // Offsets are in pages. A hostile product may wrap; it is only compared with 0.
@@ -298,7 +327,7 @@ impl<'c> Core<'c> {
 fn modules(core: &Core<'_>, options: &Options) -> Vec<Module> {
     let mut found: Vec<(u64, u64, bool, &[u8])> = Vec::new();
     let mut last: HashMap<&[u8], usize> = HashMap::new();
-    // An empty range maps nothing. Without these, `end - start` of a module does not wrap.
+    // An empty range maps nothing. Without such ranges `end - start` of a module cannot wrap.
     for part in core.files.iter().filter(|part| part.start < part.end) {
         // The kernel lists each range of memory with its access rights. gdb leaves out the ranges that it did not write, which mostly are
         // code of files.
@@ -309,6 +338,8 @@ fn modules(core: &Core<'_>, options: &Options) -> Vec<Module> {
         // A linker may map the first bytes of a file twice, in adjacent mappings.
         let known = last.get(part.path).copied();
         let known = known.filter(|index| part.offset != 0 || found[*index].1 == part.start);
+        // The loader maps the segments of a file next to each other. A program may map its file once more, far away, to read it.
+        let known = known.filter(|index| part.start.saturating_sub(found[*index].1) <= MAX_GAP);
         if let Some(index) = known {
             found[index].1 = found[index].1.max(part.end);
             found[index].2 |= executable;
@@ -368,10 +399,10 @@ const AT_PHDR: u64 = 3;
 
 /// A module for each file that begins at the start of a range of memory and has code there. A program may have mapped a file only to read
 /// it. The module of the program itself has its short name. The core does not name libraries, so the name of a library's module is its
-/// address.
-fn modules_in_memory(core: &Core<'_>) -> Vec<Module> {
+/// address. Also the number of files above [`MAX_FILES`], which are left out.
+fn modules_in_memory(core: &Core<'_>) -> (Vec<Module>, usize) {
     let program = program_headers(core);
-    // With sums each image takes two searches. Looking at all of its segments would take quadratic time in a hostile core.
+    // With these sums each image takes two searches. In a hostile core, a scan of all segments of each image would take quadratic time.
     // For each segment, the number of executable segments before it.
     let executable: Vec<usize> = std::iter::once(0)
         .chain(core.segments.iter().scan(0, |sum, segment| {
@@ -402,7 +433,8 @@ fn modules_in_memory(core: &Core<'_>) -> Vec<Module> {
         module.id = build_id(core, start).map(Into::into);
         module.mapped(Mapping::LoadAddress { address: start, size: Some(end - start) })
     };
-    images.iter().enumerate().take(MAX_FILES).map(module).collect()
+    let modules = images.iter().enumerate().take(MAX_FILES).map(module).collect();
+    (modules, images.len().saturating_sub(MAX_FILES))
 }
 
 /// The size in memory of a file's segments, if `memory` begins with the header of an executable or a library of the core's processor.

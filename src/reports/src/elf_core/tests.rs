@@ -78,8 +78,35 @@ fn what_is_not_known_says_so() {
     assert!(read_bytes(&bytes).unwrap_err().to_string().contains("no thread's registers"));
     bytes[18] = 243;
     assert_eq!(read_bytes(&bytes).unwrap_err().to_string(), "core: processor 243 at offset 18 is not known");
+    // x32.
+    (bytes[4], bytes[18]) = (1, 62);
+    let error = read_bytes(&bytes).unwrap_err().to_string();
+    assert!(error.contains("class 1 (32 bits) at offset 4 of processor 62"), "{error}");
     bytes[4] = 9;
     assert!(read_bytes(&bytes).unwrap_err().to_string().contains("class 9 at offset 4"));
+}
+
+/// The paths of a longer list come after the whole table of ranges.
+#[test]
+fn ranges_and_threads_above_the_most_are_counted() {
+    let count = MAX_FILES + 2;
+    let mut files: Vec<u8> = [count as u64, 4096].iter().flat_map(|word| word.to_le_bytes()).collect();
+    for index in 0..count as u64 {
+        files.extend([index << 12, (index + 1) << 12, 0].iter().flat_map(|word| word.to_le_bytes()));
+    }
+    files.extend(b"/a\0".repeat(count));
+    let threads = note(NT_PRSTATUS, &[]).repeat(MAX_THREADS + 3);
+    let bytes = with_notes(&[note(NT_FILE, &files), threads].concat());
+    let core = parse::<FileHeader64<Endianness>>(&bytes).unwrap();
+    assert_eq!((core.files.len(), core.threads.len()), (MAX_FILES, MAX_THREADS));
+    assert!(core.files.iter().all(|file| file.path == b"/a"));
+    assert_eq!(
+        core.warnings,
+        [
+            "ranges of mapped files (NT_FILE) after the first 262144: 2 are left out",
+            "threads (NT_PRSTATUS) after the first 65536: 3 are left out"
+        ]
+    );
 }
 
 /// A core as gdb writes it, without code: of a file whose first page is in the core, and of a file that is not ELF.

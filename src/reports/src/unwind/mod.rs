@@ -9,7 +9,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::future::Future;
 use std::path::PathBuf;
 use std::pin::pin;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{self, Waker};
 use std::time::{Duration, Instant};
@@ -44,6 +44,10 @@ const MIN_FRAME: usize = 8;
 const MIN_FRAMES: usize = 1 << 16;
 /// Most parts of a walk: a stack that leads to itself would have any number.
 const MAX_PARTS: usize = 64;
+/// Bytes of a module's first range, and of each further one: a module of a minidump has 32 bits for its size.
+const MAX_RANGE: u64 = u32::MAX as u64;
+/// Most further ranges of all modules above 4 GiB together. A warning names the first module that would have more.
+const MAX_MORE: usize = 1 << 10;
 /// Most modules that warnings name.
 const MAX_TOLD: usize = 20;
 /// The bytes below its stack pointer that a leaf function may use.
@@ -165,6 +169,10 @@ pub(crate) struct Walker<'w> {
     process: Process<'w>,
     /// The modules' ranges. Each frame that `minidump-unwind` finds has a copy of its module, so they have no names here.
     list: MinidumpModuleList,
+    /// The first module that has code above its ranges in `list`.
+    too_large: Option<usize>,
+    /// The bits of an address: on AArch64 without those of pointer authentication codes.
+    address_bits: u64,
     is_wanted: &'w (dyn Fn() -> bool + Sync),
     registers: bool,
     /// Most frames that the stacks may have together, and how many of them are left.
@@ -174,6 +182,8 @@ pub(crate) struct Walker<'w> {
     sources: Mutex<Sources>,
     /// Modules without unwind rules.
     without_rows: Mutex<BTreeSet<usize>>,
+    /// Whether a frame had a processor whose call frame information is not read.
+    is_unread: AtomicBool,
 }
 
 /// Frames of a stack, and how each was found.
@@ -216,27 +226,23 @@ impl<'w> Walker<'w> {
         (options, is_wanted): (&Options, &'w (dyn Fn() -> bool + Sync)),
         bytes: usize,
     ) -> Self {
-        let list = process.modules.iter().filter_map(|module| match module.mapping {
-            Mapping::LoadAddress { address, size } => {
-                // A module of a minidump has 32 bits for its size. `minidump-unwind` finds no module for code above the first 4 GiB of one.
-                let size = u32::try_from(size.unwrap_or(0)).unwrap_or(u32::MAX);
-                Some(MinidumpModule::new(address, size, ""))
-            }
-            _ => None,
-        });
-        let list = MinidumpModuleList::from_modules(list.collect());
+        let (list, too_large) = ranges(process.modules);
+        let address_bits = if matches!(process.cpu, Cpu::Arm64) { address_bits(&list) } else { u64::MAX };
         let frames = (bytes / MIN_FRAME).max(MIN_FRAMES);
         Self {
             symbolizer,
             programs,
             process,
             list,
+            too_large,
+            address_bits,
             is_wanted,
             registers: options.registers,
             frames,
             left: AtomicUsize::new(frames),
             sources: Mutex::default(),
             without_rows: Mutex::default(),
+            is_unread: AtomicBool::new(false),
         }
     }
 
@@ -294,8 +300,8 @@ impl<'w> Walker<'w> {
             left: AtomicUsize::new(left.min(MAX_STACK / MIN_FRAME)),
             next: Mutex::default(),
         };
-        // `minidump-unwind` takes the address of the first frame as exact. This frame may begin at a return address, whose row is that of
-        // the call before it.
+        // `minidump-unwind` takes the address of the first frame as exact. This frame may be at a return address. The row of
+        // the call before that address applies.
         let mut stack = CallStack::with_context(start.context.clone());
         if let (AddressKind::Return, Some(first)) = (start.kind, stack.frames.first_mut()) {
             first.instruction = first.instruction.saturating_sub(1);
@@ -339,6 +345,18 @@ impl<'w> Walker<'w> {
                 self.frames
             ));
         }
+        if let Some(module) = self.too_large.and_then(|index| self.process.modules.get(index)) {
+            warnings.push(format!(
+                "{}: is larger than the {MAX_MORE} ranges of 4 GiB that large modules have together, so callers of its code above them are guessed",
+                cut(&module.name, MAX_NAME)
+            ));
+        }
+        if self.is_unread.load(Ordering::Relaxed) {
+            warnings.push(format!(
+                "call frame information is not read for the processor {}, so callers of frames are guessed",
+                self.process.cpu
+            ));
+        }
         let without = lock(&self.without_rows);
         for module in without.iter().take(MAX_TOLD).filter_map(|index| self.process.modules.get(*index)) {
             let name = cut(&module.name, MAX_NAME);
@@ -351,6 +369,37 @@ impl<'w> Walker<'w> {
         }
         warnings
     }
+}
+
+/// The ranges of modules, and the index of the first module that has too few.
+fn ranges(modules: &Modules) -> (MinidumpModuleList, Option<usize>) {
+    let (mut list, mut left, mut too_large) = (Vec::new(), MAX_MORE, None);
+    for (index, module) in modules.iter().enumerate() {
+        let Mapping::LoadAddress { address, size } = module.mapping else { continue };
+        let size = size.unwrap_or(0);
+        let range = |from: u64| {
+            let size = u32::try_from(size - from).unwrap_or(u32::MAX);
+            MinidumpModule::new(address.saturating_add(from), size, "")
+        };
+        list.push(range(0));
+        let mut end = MAX_RANGE;
+        while end < size && left > 0 {
+            list.push(range(end));
+            (end, left) = (end.saturating_add(MAX_RANGE), left - 1);
+        }
+        if end < size {
+            too_large = too_large.or(Some(index));
+        }
+    }
+    (MinidumpModuleList::from_modules(list), too_large)
+}
+
+/// The bits that addresses of a process on AArch64 have. A signed pointer has its pointer authentication code above them. Their number is
+/// a choice of the system, which reports do not have: these are the bits that `minidump-unwind` takes, from the modules' addresses.
+fn address_bits(list: &MinidumpModuleList) -> u64 {
+    let end = list.by_addr().next_back().map_or(0, |last| last.base_address().saturating_add(last.size()));
+    let most = end.max((1 << 47) - 1);
+    most.checked_next_power_of_two().map_or(u64::MAX, |bit| bit - 1)
 }
 
 /// Runs a future that is never pending.
@@ -442,15 +491,22 @@ impl SymbolProvider for Provider<'_, '_> {
             return walker.set_ra(0);
         }
         let process = &self.walker.process;
+        let Some(names) = names(process.cpu) else {
+            self.walker.is_unread.store(true, Ordering::Relaxed);
+            return None;
+        };
         let at = walker.get_instruction();
         let (index, found) = self.program(at)?;
         let Some((program, bias)) = found else {
             lock(&self.walker.without_rows).insert(index);
             return None;
         };
-        let names = names(process.cpu)?;
         let caller = program.leave(at.wrapping_sub(bias), &Frame { walker: &*walker, names, process })?;
         let Caller { cfa, return_address, registers, is_signal } = caller;
+        // `minidump-unwind` strips a return address too, but not one at which the next part begins. The address at which a signal
+        // interrupted the code has no pointer authentication code.
+        let bits = if is_signal { u64::MAX } else { self.walker.address_bits };
+        let return_address = return_address.map(|address| address & bits);
         // A function does not return to memory that is not executable. A program's first function has rows like any other, but the word
         // above it on the stack is no return address.
         let return_address = return_address.filter(|address| (process.executable)(*address) != Some(false));
@@ -517,32 +573,4 @@ impl Process<'_> {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::path::Path;
-
-    use super::*;
-
-    /// A failure to read a file is not remembered for the next report; that the file does not exist is.
-    #[test]
-    fn a_module_whose_file_failed_is_tried_again() {
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("crash.fsym");
-        let symbolizer = || Symbolizer::builder().search([&file]).build().unwrap();
-        let module = foldsym_symbolize::Module::new("crash");
-        let programs = Programs::default();
-        std::fs::write(&file, b"no such file").unwrap();
-        assert!(programs.get(&module, &symbolizer()).is_none());
-        let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/reports/crash");
-        let mut options = foldsym_convert::Options::default();
-        (options.threads, options.unwind) = (1, true);
-        std::fs::remove_file(&file).unwrap();
-        foldsym_convert::convert(&program, &file, &options, &foldsym_convert::NoProgress).unwrap();
-        assert!(programs.get(&module, &symbolizer()).is_some());
-        // The other way round: a missing file is not searched again.
-        let other = foldsym_symbolize::Module::new("other");
-        assert!(programs.get(&other, &symbolizer()).is_none());
-        std::fs::rename(&file, folder.path().join("other.fsym")).unwrap();
-        let found = Symbolizer::builder().search([folder.path().join("other.fsym")]).build().unwrap();
-        assert!(programs.get(&other, &found).is_none());
-    }
-}
+mod tests;

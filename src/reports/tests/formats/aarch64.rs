@@ -66,6 +66,67 @@ fn a_core_without_a_list_of_files_is_walked() {
     }
 }
 
+/// The core with the range of memory that has an address divided there, and the offset in the file of that address.
+fn divided(core: &[u8], at: u64) -> (Vec<u8>, usize) {
+    let word = |place: usize| u64::from_le_bytes(core[place..place + 8].try_into().unwrap());
+    let (table, count) = (word(32) as usize, u16::from_le_bytes([core[56], core[57]]));
+    let mut headers: Vec<Vec<u8>> =
+        core[table..table + 56 * usize::from(count)].chunks(56).map(<[u8]>::to_vec).collect();
+    let field =
+        |header: &[u8], place: usize| u64::from_le_bytes(header[place..place + 8].try_into().unwrap());
+    let has = |header: &&mut Vec<u8>| {
+        let (start, size) = (field(header, 16), field(header, 40));
+        header[0] == 1 && start < at && at - start < size
+    };
+    // Offset, address, bytes in the file and in memory.
+    let first = headers.iter_mut().find(has).unwrap();
+    let (mut second, skip) = (first.clone(), at - field(first, 16));
+    for (place, value) in [(8, field(first, 8) + skip), (16, at)] {
+        second[place..place + 8].copy_from_slice(&value.to_le_bytes());
+    }
+    for place in [32, 40] {
+        second[place..place + 8].copy_from_slice(&(field(first, place) - skip).to_le_bytes());
+        first[place..place + 8].copy_from_slice(&skip.to_le_bytes());
+    }
+    let offset = field(&second, 8) as usize;
+    headers.push(second);
+    let mut bytes = core.to_vec();
+    bytes[32..40].copy_from_slice(&(core.len() as u64).to_le_bytes());
+    bytes[56..58].copy_from_slice(&(count + 1).to_le_bytes());
+    bytes.extend(headers.concat());
+    (bytes, offset)
+}
+
+/// Pointer authentication signs return addresses in memory. The part of a walk that begins on another stack begins at one of them.
+#[test]
+fn a_signed_return_address_leads_to_another_stack() {
+    let symbolizer = symbolizer(&file("crash-aarch64"));
+    let mut options = Options::default();
+    options.registers = true;
+    let whole = read_with(&core(), &symbolizer, &options).unwrap();
+    let thread = &whole.threads[0];
+    let stack_pointer = |frame: usize| {
+        let registers = &thread.registers[frame];
+        let text = &registers.iter().find(|(name, _)| *name == "sp").unwrap().1;
+        u64::from_str_radix(text.trim_start_matches("0x"), 16).unwrap()
+    };
+    // The frames from the fourth on are on a stack of their own.
+    let (callee, caller) = (stack_pointer(2), stack_pointer(3));
+    let return_address = thread.frames[3].place.given().unwrap();
+    let (mut bytes, end) = divided(&core(), caller);
+    let places = (end - (caller - callee) as usize..end).step_by(8);
+    let places: Vec<usize> =
+        places.filter(|&place| bytes[place..place + 8] == return_address.to_le_bytes()).collect();
+    let [place] = places[..] else { panic!("{places:?}") };
+    for code in [0, 0x0055_u64 << 48] {
+        bytes[place..place + 8].copy_from_slice(&(return_address | code).to_le_bytes());
+        let report = read(&bytes, &symbolizer).unwrap();
+        assert_eq!(report.threads[0].frames, thread.frames, "{code:#x}");
+        let found = functions(&report, &symbolizer);
+        assert_eq!(found.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), CHAIN);
+    }
+}
+
 #[test]
 fn registers_are_of_the_processor() {
     let mut options = Options::default();

@@ -7,7 +7,11 @@ use std::time::{Duration, SystemTime};
 use super::files::read_small;
 use super::store::LocalStore;
 use crate::error::StoreError;
-use crate::id::BuildId;
+use crate::id::{BuildId, DebugId};
+
+/// The note that no remote store had a file of a debug id. It differs from the name of the note about a build id, since a build id of 20
+/// bytes may have the same folder.
+pub(super) const MISSING_DEBUG_ID: &str = "missing-debug-id";
 
 impl LocalStore {
     /// True if it was noted less than `for_how_long` ago that no file of this build id was found.
@@ -21,6 +25,27 @@ impl LocalStore {
     /// The store cannot be written.
     pub fn note_missing(&self, id: &BuildId) -> Result<(), StoreError> {
         self.place_text(&self.missing_path(id), "", true)
+    }
+
+    /// As [`LocalStore::is_missing`], for a debug id.
+    pub(crate) fn is_missing_debug_id(&self, debug_id: &DebugId, for_how_long: Duration) -> bool {
+        let path = self.missing_debug_path(debug_id);
+        path.and_then(|path| age(&path)).is_some_and(|age| age < for_how_long)
+    }
+
+    /// As [`LocalStore::note_missing`], for a debug id.
+    pub(crate) fn note_missing_debug_id(&self, debug_id: &DebugId) -> Result<(), StoreError> {
+        self.missing_debug_path(debug_id).map_or(Ok(()), |path| self.place_text(&path, "", true))
+    }
+
+    /// Removes the note, now that there is an index entry.
+    pub(super) fn forget_missing_debug_id(&self, debug_id: &DebugId) {
+        if let Some(path) = self.missing_debug_path(debug_id)
+            && fs::remove_file(&path).is_ok()
+        {
+            // A folder with other files stays.
+            let _ = path.parent().map(fs::remove_dir);
+        }
     }
 
     /// Why a program of this build id could not be converted, if that was noted less than `for_how_long` ago for the same `cause`.
@@ -57,6 +82,11 @@ impl LocalStore {
 
     fn missing_path(&self, id: &BuildId) -> PathBuf {
         self.entry_path(id).join("missing")
+    }
+
+    /// The note is in a folder of its own, so it is bounded and collected as the other notes are.
+    fn missing_debug_path(&self, debug_id: &DebugId) -> Option<PathBuf> {
+        Some(self.entry_path(&debug_id.note_id()?).join(MISSING_DEBUG_ID))
     }
 
     fn malformed_path(&self, id: &BuildId) -> PathBuf {

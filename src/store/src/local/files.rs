@@ -12,7 +12,7 @@ use crate::mapped::kind_text;
 const MAX_SMALL: u64 = 16 << 20;
 
 pub(super) fn touch(path: &Path) -> io::Result<()> {
-    // Setting the time needs a file that is open for writing. With `append` the content stays.
+    // Some systems set the time only of a file that is open for writing. With `append` the content stays.
     File::options().append(true).open(path)?.set_modified(SystemTime::now())
 }
 
@@ -49,12 +49,20 @@ pub(super) fn read_small(path: &Path) -> Result<Option<String>, StoreError> {
     }
 }
 
+#[cfg(test)]
+thread_local! {
+    /// The entries of folders that this thread has listed.
+    pub(super) static LISTED: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
+
 /// The entries of a folder, by name; no entries if the folder does not exist.
 pub(super) fn read_folder(path: &Path) -> Result<Vec<fs::DirEntry>, StoreError> {
     let read = || -> io::Result<Vec<fs::DirEntry>> {
         let mut entries: Vec<_> = fs::read_dir(path)?.collect::<io::Result<_>>()?;
         // The file system's order of names may differ from machine to machine, and results must not.
         entries.sort_by_key(fs::DirEntry::file_name);
+        #[cfg(test)]
+        LISTED.set(LISTED.get() + entries.len());
         Ok(entries)
     };
     match read() {

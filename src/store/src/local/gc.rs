@@ -90,7 +90,7 @@ impl LocalStore {
         stores.extend(self.parts()?.into_iter().filter(|part| part.check_format().is_ok()));
         let (mut pinned, mut candidates) = (BTreeSet::<BuildId>::new(), Vec::new());
         for store in &stores {
-            // A pin of the cache also keeps the files of the stores in its folders.
+            // A pin of one of these stores keeps the files of its build ids in all of them.
             pinned.extend(store.pins()?.into_iter().flat_map(|pin| pin.ids));
             for entry in store.entries(&mut |_, _| {})? {
                 if !options.dry_run && weigh(&entry.path)?.is_none() {
@@ -129,8 +129,11 @@ impl LocalStore {
             }
         }
         if !options.dry_run {
+            // Each folder of `name/` is listed once, however many files were removed.
+            let collected: BTreeSet<&BuildId> = report.removed.iter().collect();
             for store in &stores {
-                report.litter += store.sweep(options.litter_age)? + store.sweep_index(options.litter_age)?;
+                report.litter += store.sweep(options.litter_age)?;
+                report.litter += store.sweep_index(options.litter_age, &collected)?;
             }
         }
         Ok(report)
@@ -171,6 +174,7 @@ impl LocalStore {
         let entry = Entry { id: lock.id.clone(), path: self.entry_path(id) };
         let was_there = weigh(&entry.path)?.is_some();
         self.remove_locked(&entry)?;
+        self.remove_markers(id)?;
         Ok(was_there)
     }
 
@@ -184,6 +188,7 @@ impl LocalStore {
         Ok(true)
     }
 
+    /// Removes an entry, whose lock the caller holds. Its index entries by name stay.
     fn remove_locked(&self, entry: &Entry) -> Result<(), StoreError> {
         // The debug id is inside the file, so it must be read first.
         let debug_id =
@@ -203,14 +208,19 @@ impl LocalStore {
             remove_file(&self.debug_path(&debug_id))?;
             self.debug_path(&debug_id).parent().map(remove_empty);
         }
+        entry.path.parent().map(remove_empty);
+        Ok(())
+    }
+
+    /// Removes the index entries by name of one build id. It looks into each folder of `name/`, so a collection does not call it.
+    fn remove_markers(&self, id: &BuildId) -> Result<(), StoreError> {
         for name in read_folder(&self.name_folder())? {
-            let marker = name.path().join(entry.id.to_string());
+            let marker = name.path().join(id.to_string());
             if marker.symlink_metadata().is_ok() {
                 remove_file(&marker)?;
                 remove_empty(&name.path());
             }
         }
-        entry.path.parent().map(remove_empty);
         Ok(())
     }
 
@@ -261,8 +271,9 @@ impl LocalStore {
         Ok(removed)
     }
 
-    /// Removes old index entries without a file.
-    fn sweep_index(&self, litter_age: Duration) -> Result<u64, StoreError> {
+    /// Removes old index entries without a file, and those by name of build ids whose files this collection has removed. The latter do not
+    /// count.
+    fn sweep_index(&self, litter_age: Duration, collected: &BTreeSet<&BuildId>) -> Result<u64, StoreError> {
         let mut removed = 0;
         for (path, _) in self.debug_entries()? {
             let leads_to = || {
@@ -274,7 +285,10 @@ impl LocalStore {
         for name in read_folder(&self.name_folder())? {
             for marker in read_folder(&name.path())? {
                 let leads_to = || BuildId::parse(&marker.file_name().to_string_lossy()).ok();
-                removed += u64::from(self.sweep_entry(&marker.path(), litter_age, &leads_to)?);
+                let is_collected = leads_to().is_some_and(|id| collected.contains(&id));
+                let age = if is_collected { Duration::ZERO } else { litter_age };
+                let is_gone = self.sweep_entry(&marker.path(), age, &leads_to)?;
+                removed += u64::from(is_gone && !is_collected);
             }
             remove_empty(&name.path());
         }
@@ -343,4 +357,34 @@ fn remove_file(path: &Path) -> Result<(), StoreError> {
 /// Removes a folder if it is empty.
 fn remove_empty(path: &Path) {
     let _ = fs::remove_dir(path);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::local::files::LISTED;
+
+    /// Removing an entry lists no folders of other entries.
+    #[test]
+    fn the_folders_that_a_collection_lists_are_in_proportion_to_its_entries() {
+        let listed_for = |entries: u8| {
+            let folder = tempfile::tempdir().unwrap();
+            let store = LocalStore::create(folder.path()).unwrap();
+            for number in 0..entries {
+                let id = BuildId::new(&[0xab, number, 1]).unwrap();
+                let marker = store.name_folder().join(format!("lib{number}")).join(id.to_string());
+                for path in [store.file_path(&id), marker] {
+                    fs::create_dir_all(path.parent().unwrap()).unwrap();
+                    fs::write(path, "no symbols").unwrap();
+                }
+            }
+            LISTED.set(0);
+            let options = GcOptions { max_bytes: Some(0), ..GcOptions::default() };
+            assert_eq!(store.gc(&options).unwrap().removed.len(), usize::from(entries));
+            assert!(!store.name_folder().join("lib0").exists());
+            LISTED.get()
+        };
+        let (few, many) = (listed_for(10), listed_for(80));
+        assert!(many <= 8 * few, "{many} entries of folders, {few} for an eighth");
+    }
 }

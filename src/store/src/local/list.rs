@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use super::absent::MISSING_DEBUG_ID;
 use super::files::{read_folder, read_small};
 use super::store::{LocalStore, file_name};
 use crate::error::StoreError;
@@ -199,7 +200,8 @@ impl LocalStore {
 
 /// True if a store of this or another version writes a file of this name into an entry.
 pub(super) fn is_known(name: &OsStr) -> bool {
-    name == "missing" || name == "malformed" || is_versioned(name, "fsym") || is_versioned(name, "json")
+    let is_note = name == "missing" || name == "malformed" || name == MISSING_DEBUG_ID;
+    is_note || is_versioned(name, "fsym") || is_versioned(name, "json")
 }
 
 /// True for names such as `v1.fsym`, if `ending` is `fsym`.

@@ -52,7 +52,7 @@ impl LocalStore {
         let mut pins = Vec::new();
         for entry in read_folder(&self.root().join("pins"))? {
             let path = entry.path();
-            // Without a file the pin was removed after the folder was listed.
+            // If there is no file, the pin was removed after the folder was listed.
             let Some(text) = read_small(&path)? else { continue };
             let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
             let ids = lines.map(BuildId::parse).collect::<Result<_, _>>();

@@ -175,7 +175,7 @@ pub(crate) struct Made {
 
 impl Made {
     fn of(path: TempPath, info: &EntryInfo) -> Result<Self, StoreError> {
-        // Before the file gets its name: after a failure of the machine no name may lead to missing bytes.
+        // The file is synced before it gets its name: after a power failure no name may lead to missing bytes.
         let synced = File::open(&path).and_then(|file| file.sync_all());
         synced.map_err(|error| StoreError::io(&path, "write", error))?;
         let map = SymbolMap::open(&path)?;
@@ -302,17 +302,24 @@ impl LocalStore {
         match read_small(&path) {
             Ok(Some(text)) if text == line => {}
             // Another build id has the same first 16 bytes. If it has a file, it keeps the index entry.
-            Ok(Some(text))
-                if BuildId::parse(text.trim_end()).is_ok_and(|other| self.file_path(&other).exists()) => {}
+            Ok(Some(text)) if self.leads_to(&text, &debug_id) => {}
             Ok(None) => self.place_text(&path, &line, false)?,
             Ok(Some(_)) => self.place_text(&path, &line, true)?,
             Err(error) if error.is_damage() => self.place_text(&path, &line, true)?,
             Err(error) => return Err(error),
         }
+        self.forget_missing_debug_id(&debug_id);
         if let Some(name) = info.name.as_deref().and_then(safe_name) {
             self.place_text(&self.name_folder().join(name).join(id.to_string()), "", false)?;
         }
         Ok(())
+    }
+
+    /// Whether the text of an index entry is a build id whose file has this debug id.
+    fn leads_to(&self, text: &str, debug_id: &DebugId) -> bool {
+        let Ok(id) = BuildId::parse(text.trim_end()) else { return false };
+        let Ok(Some(map)) = self.inspect(&id) else { return false };
+        DebugId::of_file(&id, map.file()) == *debug_id
     }
 
     fn write_report(&self, id: &BuildId, map: &SymbolMap, info: &EntryInfo) -> Result<(), StoreError> {
@@ -365,7 +372,8 @@ impl LocalStore {
                 }
                 // Garbage collection removed the folder, which was empty.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                // The file system has no hard links. No other writer has the lock, so the rename replaces no file.
+                // The file system has no hard links. A `.fsym` file is linked under the lock of its entry, so the rename replaces none. It
+                // may replace a small text that another writer has just placed, which is as good.
                 Err(error) if error.kind() == io::ErrorKind::Unsupported || no_links(&error) => {
                     let renamed = fs::rename(made, path);
                     return renamed.map_err(|error| StoreError::io(path, "write", error));
@@ -380,7 +388,8 @@ impl LocalStore {
     fn sweep_sometimes(&self) {
         let stamp = self.tmp().join("swept");
         let due = match stamp.metadata().and_then(|found| found.modified()) {
-            Ok(swept) => swept.elapsed().is_ok_and(|age| age > SWEEP_EVERY),
+            // A time in the future is that of a wrong clock.
+            Ok(swept) => swept.elapsed().map_or(true, |age| age > SWEEP_EVERY),
             Err(_) => true,
         };
         if due {

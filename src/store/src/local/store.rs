@@ -248,7 +248,7 @@ impl LocalStore {
 
     /// Makes a store in an empty folder. Other processes may do the same at this moment.
     pub(super) fn found(&self) -> Result<(), StoreError> {
-        // `tmp` is made before `format`. A cache whose inner store was made first has one of the other names, and no `format` yet.
+        // `tmp` is made before `format`. If a store inside a cache was made first, the cache has a folder of `PARTS` and no `format` yet.
         let ours = ["tmp", "format", "location"];
         for entry in read_folder(&self.root)? {
             if !ours.iter().chain(&PARTS).any(|name| entry.file_name() == *name) {

@@ -82,10 +82,10 @@ pub(crate) fn age(path: &Path, seconds: u64) {
     std::fs::File::options().append(true).open(path).unwrap().set_modified(then).unwrap();
 }
 
-/// Makes another sound file of the same id: its header allows larger groups.
+/// Makes another sound file of the same id: its header names another processor.
 pub(crate) fn change(bytes: &mut [u8]) {
     let mut header = Header::parse(bytes).unwrap();
-    header.max_group = 7;
+    header.machine = 183;
     let directory = bytes[HEADER_LEN..HEADER_LEN + header.directory_len as usize].to_vec();
     let written = header.write(&directory);
     bytes[..HEADER_LEN].copy_from_slice(&written);
