@@ -95,7 +95,7 @@ impl Texts {
     }
 
     fn name(&mut self, file: &SymbolFile<'_>, number: u32, id: NameId) -> Result<(usize, usize), Stop> {
-        // `entry` ends the process if it gets no memory.
+        // Without this reservation, `entry` would abort the process when memory runs out.
         self.names.try_reserve(1)?;
         let entry = self.names.entry((number, id.0));
         once(entry, &mut self.bytes, self.most, |out| file.write_name(id, out))
@@ -122,7 +122,7 @@ impl Texts {
         };
         let name = self.bytes.get(linkage.0..linkage.0.saturating_add(linkage.1)).unwrap_or(&[]);
         let place = match foldsym_demangle::demangle(name) {
-            // A readable name may be much longer than its linkage name; without room the latter is shown.
+            // A readable name may be much longer than its linkage name. If there is no room for it, the linkage name is shown.
             Some(text) => match append(&mut self.bytes, self.most, text.len())? {
                 Some(start) => {
                     let room = self.bytes.get_mut(start..).and_then(|rest| rest.get_mut(..text.len()));
@@ -157,7 +157,7 @@ impl Texts {
             self.bytes.get(at.addr()).map_or(core::ptr::null(), |byte| core::ptr::from_ref(byte).cast())
         };
         for alias in aliases {
-            // Until here the pointer was an offset, and was never read through.
+            // Until here the pointer was an offset, and nothing dereferenced it.
             *alias = text(*alias);
         }
         for frame in frames {
@@ -199,7 +199,7 @@ fn once(
         Entry::Occupied(known) => return Ok(*known.get()),
         Entry::Vacant(new) => new,
     };
-    // `write` returns the whole length, whatever room it gets.
+    // `write` returns the whole length, even if the buffer is empty.
     let len = write(&mut []).ok_or(Stop::Damaged)?;
     let start = append(texts, most, len)?.ok_or(Stop::Damaged)?;
     // The zero at the end is not written over.

@@ -28,7 +28,7 @@ pub(crate) fn damage(error: Error) -> Damage {
         What::Value => types::FOLDSYM_DAMAGE_VALUE,
         What::Depth => types::FOLDSYM_DAMAGE_DEPTH,
         What::Name => types::FOLDSYM_DAMAGE_NAME,
-        // A kind of a later reader has no number in this header.
+        // The reader may gain kinds of damage that have no number in this header.
         _ => types::FOLDSYM_DAMAGE_OTHER,
     };
     Damage { section: error.section.0, what, offset: error.offset }
@@ -142,7 +142,7 @@ pub(crate) fn lookup(
     out.reason = reason(answer.reason);
     out.candidate_count = answer.member_count();
     out.group = types::FOLDSYM_NONE;
-    // Without a resolved frame each member of the group is a candidate.
+    // Without a resolved frame, every member of the group is a candidate.
     let mut member = Some(query.candidate).filter(|&index| index < answer.member_count());
     if let Some(group) = answer.group {
         out.group = group.0;
@@ -199,12 +199,12 @@ pub(crate) fn frame(
 
 /// Ends a text that was written to `out` with a zero. `whole` is its whole length, `None` if there is no text.
 pub(crate) fn terminate(out: &mut [u8], whole: Option<usize>) -> usize {
+    // A damaged text (`None`) becomes an empty one: the caller must not show the part that was written.
     if let Some(last) = out.len().checked_sub(1)
         && let Some(end) = out.get_mut(whole.unwrap_or(0).min(last))
     {
         *end = 0;
     }
-    // A damaged text is an empty one: what was written of it is not shown.
     whole.unwrap_or(types::FOLDSYM_BAD)
 }
 

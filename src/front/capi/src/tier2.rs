@@ -96,7 +96,7 @@ pub(crate) fn symbolize_stack(
     let bytes = bytes.fold(0, |sum: usize, file| sum.saturating_add(file.records().bytes().len()));
     let mut builder = Builder::new(entries.len(), bytes, flags)?;
     let mut placed: Vec<Placed<'_>> = Vec::new();
-    // The count is C's. Without this a failed allocation would end C's process.
+    // The caller chooses the count. Without this reservation, a failed allocation would abort the caller's process.
     placed.try_reserve_exact(entries.len())?;
     placed.extend(entries.iter().map(|entry| Placed { module: find(modules, entry), known: None }));
     resolve(&mut placed, entries, vptr)?;
@@ -150,7 +150,7 @@ fn resolve(placed: &mut [Placed<'_>], entries: &[StackEntry], vptr: u64) -> Resu
         let (_, module) = placed.module?;
         let file = module.file?;
         let address = tier1::stack_addr(entry.kind, entry.address, module.load_bias)?;
-        // Several modules may share an opened file: its place in memory identifies it.
+        // Several modules may share one opened file, so its address in memory identifies it.
         Some(Frame { file, number: core::ptr::from_ref(file).addr(), load: module.load_bias, address })
     }));
     let mut known: Vec<Known> = Vec::new();
@@ -162,11 +162,11 @@ fn resolve(placed: &mut [Placed<'_>], entries: &[StackEntry], vptr: u64) -> Resu
         placed.iter_mut().zip(&known).for_each(|(placed, known)| placed.known = Some(*known));
     }
     if let (true, Some(Some(innermost)), Some(placed)) = (vptr != 0, frames.first(), placed.first_mut()) {
-        // The caller's address is read in the innermost frame's file: a caller in another module is left out.
+        // `by_object` looks up the caller in the innermost frame's file, so a caller in another module is left out.
         let caller = frames.get(1).copied().flatten();
         let caller =
             caller.filter(|caller| (caller.number, caller.load) == (innermost.number, innermost.load));
-        // Damage at the object leaves what the callers showed.
+        // If the file is damaged at the object, the result of the callers stays.
         placed.known = by_object(innermost, caller, placed.known, vptr).or(placed.known);
     }
     Ok(())
@@ -342,7 +342,7 @@ impl Builder {
                 let frames = self.frames(spot)?;
                 let named = Some(member.function).filter(|_| !found.padding);
                 let (aliases, alias_count) = self.aliases(spot, named)?;
-                // A group may have any number of members, at any number of addresses.
+                // A group may have many members, and each answered address of the group lists them again.
                 if self.candidates.len() >= self.most {
                     return Err(Stop::Memory);
                 }

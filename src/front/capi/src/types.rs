@@ -18,7 +18,7 @@ macro_rules! constants {
     ($($(#[$doc:meta])* $name:ident: $type:ty = $value:expr;)*) => {
         $($(#[$doc])* pub const $name: $type = $value;)*
         /// Every constant of the header.
-        // `i128` holds the values of all their types, so that there is one table.
+        // `i128` holds the values of every type used here, so that one table is enough.
         pub const CONSTANTS: &[(&str, i128)] = &[$((stringify!($name), $name as i128)),*];
     };
 }
@@ -178,7 +178,7 @@ macro_rules! structs {
             size_of::<$name>(),
             align_of::<$name>(),
             &[$((stringify!($field), offset_of!($name, $field), {
-                // Of the type of the field: `size_of_val` would need a value.
+                // This takes the size from the field's type: `size_of_val` would need a value.
                 const fn size<T>(_: fn(&$name) -> &T) -> usize { size_of::<T>() }
                 size(|s| &s.$field)
             })),*],
@@ -499,7 +499,7 @@ pub(crate) trait Input: Copy + Sized {
 }
 
 impl Input for Stack {
-    // Reserved fields are of the first version: a later version uses them without a new size.
+    // The first version has the reserved fields: a later version can use them without changing the size.
     const FIRST: usize = offset_of!(Stack, reserved) + size_of::<[u64; 3]>();
 
     fn is_clear(&self) -> bool {

@@ -46,12 +46,12 @@ fn main() -> ExitCode {
 const PANICKED: u8 = 101;
 
 fn run() -> ExitCode {
-    // Before the parser: the arguments are those of another tool.
+    // This comes before the parser: the arguments are those of another tool.
     if let Some(result) = shims::called_as_tool() {
         return exit_code(result);
     }
     #[cfg(not(feature = "serve"))]
-    // To clap the command does not exist, and its message would not say why.
+    // clap does not know the command, and its message would not say why.
     if std::env::args_os().nth(1).is_some_and(|command| command == "serve") {
         let what = "this build lacks the feature `serve`: build foldsym with --features serve";
         return exit_code(Err(Failure::usage(what)));

@@ -43,7 +43,7 @@ impl Callback {
     /// Changes the state, and calls with it where `change` says so. One thread at a time, so that what is told only grows.
     fn tell(&self, change: impl FnOnce(&mut State) -> bool) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        // After its first exception the callable is not called again: `convert` raises that one.
+        // After its first exception the callable is not called again: `convert` raises that exception.
         if !change(&mut state) || state.raised.is_some() {
             return;
         }
@@ -73,7 +73,7 @@ impl Watch<'_> {
 
 impl Progress for Watch<'_> {
     fn step(&self, name: &'static str, total: u64) {
-        // `advance` leaves out less than a hundredth of a step: the rest of the step before is given here.
+        // `advance` may leave out up to a hundredth of a step. The callable gets that rest of the previous step here.
         self.tell(|state| state.done > state.told);
         self.tell(|state| {
             (state.step, state.total, state.done, state.told) = (name, total, 0, 0);
@@ -160,14 +160,14 @@ fn with_signals<R: Send>(
             let _done = done;
             work()
         };
-        // As much stack as the command has: the default of a Rust thread is 2 MiB.
+        // The thread gets as much stack as the command has. Rust's default is 2 MiB.
         let worker =
             std::thread::Builder::new().stack_size(8 << 20).spawn_scoped(scope, work).map_err(failed)?;
         let mut raised = None;
         // A receiver may wait in one thread alone, which this is.
         let ended = Mutex::new(ended);
         let wait = || ended.lock().unwrap_or_else(PoisonError::into_inner).recv_timeout(SIGNALS);
-        // Detached: the worker needs the interpreter to call `progress`.
+        // This thread detaches while it waits: the worker needs the interpreter to call `progress`.
         while matches!(py.detach(wait), Err(mpsc::RecvTimeoutError::Timeout)) {
             if let Err(error) = py.check_signals() {
                 interrupted.store(true, Ordering::Relaxed);
@@ -179,7 +179,7 @@ fn with_signals<R: Send>(
         match (raised, result) {
             (Some(error), _) => Err(error),
             (None, Ok(result)) => Ok(result),
-            // pyo3 makes a `PanicException` of it, as of a panic in this thread.
+            // pyo3 turns it into a `PanicException`, like a panic of this thread.
             (None, Err(panic)) => std::panic::resume_unwind(panic),
         }
     })

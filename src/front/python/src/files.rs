@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use foldsym_convert::{NoProgress, Options};
+use foldsym_lookup::{Error, FunctionId, SectionId, What};
 use foldsym_store::SymbolMap;
 use foldsym_symbolize::{AddressKind, Mapping, Module, Modules, ReportedAddress, Stack, StackFrame};
 use pyo3::exceptions::PyValueError;
@@ -24,7 +25,7 @@ fn open(source: Source) -> Result<Arc<SymbolMap>, String> {
             let mut file = bytes;
             if !file.starts_with(&foldsym_format::header::MAGIC) {
                 let mut out = Vec::new();
-                // With columns, as the engine converts a program that is given by its path.
+                // The engine keeps columns too when it converts a program by its path.
                 let options = Options::default().with(|options| options.columns = true);
                 foldsym_convert::convert_bytes(name, &file, &mut out, &options, &NoProgress)
                     .map_err(|error| error.to_string())?;
@@ -114,14 +115,15 @@ impl SymbolFile {
                     .map_err(|expected| PyValueError::new_err(format!("kind {word:?}: {expected}")))?,
             };
             let place = address.map(ReportedAddress::Memory);
-            // An unknown frame ends the chain of callers, whatever kind was given for it.
+            // An unknown frame breaks the chain of callers, so the kind that was given for it does not matter.
             Ok(place.map_or(StackFrame::UNKNOWN, |place| StackFrame { place, kind }))
         };
         let frames = addresses.into_iter().enumerate().map(frame).collect::<PyResult<Vec<_>>>()?;
         self.answer(py, frames, bias)
     }
 
-    /// The linkage names of functions that a name may be of: a linkage name, a readable one, or one without parameters.
+    /// The linkage names of functions that a name may be of: a linkage name, a readable one, or one without parameters. A name of the file
+    /// that cannot be read is damage.
     ///
     /// >>> foldsym.SymbolFile("demo.fsym").find("demo::crash")
     /// ['_ZN4demo5crashEv']
@@ -129,9 +131,9 @@ impl SymbolFile {
         let found = py.detach(|| {
             let file = self.map.file();
             let mut query = foldsym_demangle::Query::new(name);
-            // Sorted, and each name once: several functions may have one name.
+            // The set sorts the names and has each once: several functions may have the same name.
             let mut found = std::collections::BTreeSet::new();
-            for id in (0..file.records().function_count()).map(foldsym_lookup::FunctionId) {
+            for id in (0..file.records().function_count()).map(FunctionId) {
                 let function = file.records().function(id)?;
                 let mut names = Vec::from_iter(file.records().function_name(id)?);
                 for alias in file.records().aliases(&function) {
@@ -139,14 +141,14 @@ impl SymbolFile {
                 }
                 for id in names {
                     let mut text = Vec::new();
-                    if file.records().names().visit(id.0, |piece| text.extend_from_slice(piece)).is_some()
-                        && query.matches(&text)
-                    {
+                    let read = file.records().names().visit(id.0, |piece| text.extend_from_slice(piece));
+                    read.ok_or(Error { section: SectionId::NAMES, what: What::Name, offset: id.0.into() })?;
+                    if query.matches(&text) {
                         found.insert(String::from_utf8_lossy(&text).into_owned());
                     }
                 }
             }
-            Ok::<_, foldsym_lookup::Error>(found.into_iter().collect())
+            Ok::<_, Error>(found.into_iter().collect())
         });
         found.map_err(|error| failed(format!("{}: damaged: {error}", self.map.path().display())))
     }

@@ -30,7 +30,7 @@ fn failed(error: impl std::fmt::Display) -> PyErr {
 
 /// JSON to Python's own values.
 fn loads<'py>(py: Python<'py>, json: &[u8]) -> PyResult<Bound<'py, PyAny>> {
-    // The engine writes the JSON of the command, so the keys in Python cannot differ from its keys.
+    // The engine writes the same JSON as for the command, so Python and the command have the same keys.
     py.import("json")?.call_method1("loads", (PyBytes::new(py, json),))
 }
 

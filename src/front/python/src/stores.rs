@@ -75,7 +75,7 @@ impl Store {
 impl Store {
     fn converted(&self, program: &Path, threads: usize) -> Result<String, Trouble> {
         let options = Options::default().with(|options| options.threads = threads);
-        // A program that the store has is only identified, not converted.
+        // A program that is already in the store is only identified, not converted again.
         let identity = foldsym_convert::identify(program, &options)?;
         let found = id_of_program(&identity.build_id, &identity.text)
             .map_err(|error| Trouble::Other(format!("{}: {error}", program.display())))?;
@@ -181,7 +181,7 @@ impl Symbolizer {
         let request = PyDict::new(py);
         request.set_item("frames", frames)?;
         request.set_item("modules", modules)?;
-        // Through JSON, so that Python takes all forms that a line of the command takes.
+        // The request goes through JSON, so that Python accepts every form that the command accepts.
         let json: String = py.import("json")?.call_method1("dumps", (request,))?.extract()?;
         let answer = py.detach(|| {
             let given = GivenStack::parse(json.as_bytes()).map_err(|error| error.to_string())?;

@@ -30,7 +30,7 @@ impl RecordBatch {
         py: Python<'py>,
         requested_schema: Option<Bound<'py, PyCapsule>>,
     ) -> PyResult<Bound<'py, PyTuple>> {
-        // The C data interface has no record batches: one is a struct array, with a field for each column.
+        // The C data interface has no record batches: a batch is passed as a struct array, with a field for each column.
         let array = arrow_array::StructArray::from(self.batch.clone());
         let field = arrow_schema::Field::new_struct("", self.batch.schema().fields().clone(), false)
             .with_metadata(self.batch.schema().metadata().clone());
@@ -83,7 +83,7 @@ impl RecordBatch {
 
 /// The columns of a caller's table.
 fn taken(py: Python<'_>, stacks: &Bound<'_, PyAny>) -> PyResult<arrow_array::RecordBatch> {
-    // A reader has no columns, which pyarrow could check, before its batches are read.
+    // pyarrow can check columns, but a reader has none until its batches are read.
     let is_reader = is_of_pyarrow(stacks) && stacks.hasattr("read_all")?;
     let stacks = if is_reader { &stacks.call_method0("read_all")? } else { stacks };
     validate_sizes(stacks)?;
@@ -91,7 +91,7 @@ fn taken(py: Python<'_>, stacks: &Bound<'_, PyAny>) -> PyResult<arrow_array::Rec
     let import = || -> PyResult<_> {
         if stacks.hasattr("__arrow_c_array__")? {
             let batch = stacks.extract::<pyo3_arrow::PyRecordBatch>()?.into_inner();
-            // Offsets and keys are another library's: Arrow's code for Rust would index by them unchecked.
+            // Another library wrote the offsets and keys, and Arrow's Rust code would index by them unchecked.
             py.detach(|| foldsym_table::validate(&batch)).map_err(damaged)?;
             return Ok(batch);
         }
@@ -178,7 +178,7 @@ pub(crate) fn symbolize_batch(
         Err(_) => {
             let store = match store.cast::<Store>() {
                 Ok(store) => store.get().inner.clone(),
-                // A folder that does not exist is an error: as a new store it would answer nothing.
+                // A folder that does not exist is an error: a new, empty store could answer nothing.
                 Err(_) => Store::new(store.extract()?, false)?.inner,
             };
             let engine = foldsym_symbolize::Symbolizer::builder().store(store).build().map_err(failed)?;

@@ -137,3 +137,12 @@ def test_bytes_of_mach_o_are_a_program_too():
     assert of_path["BuildId"] == of_bytes["BuildId"] and of_bytes["Functions"] > 0
     with pytest.raises(foldsym.FoldsymError, match="<bytes>"):
         foldsym.SymbolFile(b"neither a program nor a symbol file")
+
+
+def test_a_name_that_cannot_be_read_is_damage(demo):
+    sections = command("info", demo, "--json")[0]["Sections"]
+    names = next(section for section in sections if section["Name"] == "NAMES")
+    data, end = bytearray(demo.read_bytes()), names["Offset"] + names["Size"]
+    data[end - names["Size"] // 2 : end] = b"\xff" * (names["Size"] // 2)
+    with pytest.raises(foldsym.FoldsymError, match="<bytes>: damaged: section NAMES: a name that cannot be decoded"):
+        foldsym.SymbolFile(bytes(data)).find("demo::crash")

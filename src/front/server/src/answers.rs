@@ -59,13 +59,13 @@ impl Writing<'_> {
                 _ => Ok(false),
             };
         };
-        // Of other JSON the reader of reports finds out the format.
+        // The reader of reports recognizes the format of other JSON.
         if !first.has_frames() {
             return Ok(false);
         }
         self.line(&first, worker)?;
         for line in lines {
-            // A bad line has an error in its place, so that answers stay in step with lines.
+            // A bad line gets an error in its place, so that answers stay in step with lines.
             match GivenStack::parse(line) {
                 Ok(given) => self.line(&given, worker)?,
                 Err(error) => {
@@ -89,7 +89,7 @@ impl Writing<'_> {
             }
             Err(error) => json::error(&mut self.out, None, &error.to_string()),
         }
-        // Also after an error: the client finds the line by its `id`.
+        // An error has these keys too: the client finds the line by its `id`.
         for (key, value) in given.echo() {
             self.out.push(b',');
             json::string(&mut self.out, key.as_bytes());
@@ -111,7 +111,7 @@ impl Writing<'_> {
         let mut index = 0;
         let modules = query.modules;
         worker.answer_json(query, |answer, names| {
-            // Before each frame, so an answer exceeds its limit by one frame at most.
+            // The check comes before each frame, so an answer exceeds its limit by at most one frame.
             if !self.goes_on(self.out.len()) {
                 return Err(Ended);
             }
@@ -134,7 +134,7 @@ impl Writing<'_> {
     fn report(&mut self, body: &[u8], reader: &Reader<'_>, worker: &mut Worker<'_>) -> Result<(), Refusal> {
         let report = match reader.read_while(body, &Options::default(), self.is_wanted) {
             Ok(report) => report,
-            // The client is gone: nobody reads this.
+            // The request has ended (the client is gone, or the time is over), so nobody reads this refusal.
             Err(ReportError::Stopped) => return Err(self.refusal()),
             Err(error) => return Err(Refusal::bad(error.to_string())),
         };

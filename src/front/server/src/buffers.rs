@@ -16,7 +16,7 @@ pub(crate) struct Buffers {
 
 impl Buffers {
     fn free(&self) -> std::sync::MutexGuard<'_, Vec<Vec<u8>>> {
-        // A panic under the lock leaves a list of whole buffers.
+        // A panic while the lock is held leaves the list usable.
         self.free.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -47,7 +47,7 @@ impl Drop for Answer {
     fn drop(&mut self) {
         let mut bytes = std::mem::take(&mut self.bytes);
         let mut free = self.home.free();
-        // One large answer must not hold its memory as long as the server runs.
+        // The memory of one large answer must not stay reserved as long as the server runs.
         if free.len() < KEPT && bytes.capacity() <= LARGEST {
             bytes.clear();
             free.push(bytes);

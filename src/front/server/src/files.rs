@@ -29,7 +29,7 @@ struct Part {
 impl Part {
     fn grow(&mut self, bytes: usize, limit: usize) -> bool {
         self.bytes += bytes;
-        // Added before it is compared: two requests cannot both take the last bytes. A refusal gives them back by `drop`.
+        // The addition comes before the comparison: two requests cannot both take the last bytes. After a refusal `drop` gives them back.
         self.budget.held.fetch_add(bytes, Ordering::Relaxed) + bytes <= limit
     }
 }
@@ -65,7 +65,7 @@ impl Budget {
         let mut body = body;
         while let Some(frame) = body.frame().await {
             let frame = frame.map_err(|error| Refusal::bad(format!("the request broke off: {error}")))?;
-            // Trailers are no bytes of the body.
+            // A frame of trailers has no bytes of the body.
             let Ok(data) = frame.into_data() else { continue };
             if bytes.len() + data.len() > one {
                 return Err(Refusal::too_large(format!("a request has at most {one} bytes")));

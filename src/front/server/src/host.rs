@@ -27,7 +27,7 @@ impl Hosts {
     pub(crate) fn allow(&self, host: Option<&[u8]>) -> bool {
         let Some(host) = host.filter(|_| !self.all) else { return true };
         let Ok(host) = std::str::from_utf8(host) else { return false };
-        // Of `[::1]` the last colon is in the address: what follows is not a number.
+        // The last colon of `[::1]` is in the address, and `1]` after it is not a number.
         let name = match host.rsplit_once(':') {
             Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
             _ => host,

@@ -47,7 +47,7 @@ pub(crate) async fn run(
             Ok((stream, _)) => stream,
             Err(error) => {
                 event(&format!("cannot accept: {error}"));
-                // A process without free file descriptors would fail again at once.
+                // If the process has no free file descriptors, the next `accept` would fail at once too.
                 tokio::time::sleep(Duration::from_millis(100)).await;
                 continue;
             }
@@ -57,7 +57,7 @@ pub(crate) async fn run(
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(limits.head)
-            // Bounds the head of a request.
+            // This limits the size of the head of a request.
             .max_buf_size(64 << 10)
             .serve_connection(
                 TokioIo::new(Stream::new(stream, limits.unread)),
@@ -70,7 +70,7 @@ pub(crate) async fn run(
             drop(place);
         });
     }
-    // From here on clients are refused, in place of waiting in the system's queue.
+    // From here on the system refuses new clients, instead of keeping them in its queue.
     drop(listener);
     event("stopping");
     if tokio::time::timeout(limits.stop, graceful.shutdown()).await.is_err() {

@@ -52,7 +52,7 @@ pub struct Limits {
     pub bodies: usize,
     /// Bytes of an answer.
     pub answer: usize,
-    /// From the first byte of a request to its answer.
+    /// From the end of the head of a request to its answer.
     pub time: Duration,
     /// Requests that are being answered or wait for it, or whose answers are being sent.
     pub requests: usize,
@@ -163,13 +163,13 @@ impl Bound {
 /// # Errors
 /// The address cannot be bound, or the system refuses threads.
 pub fn serve(mut config: Config, ready: impl FnOnce(Bound)) -> Result<(), ServeError> {
-    // Otherwise no body of the largest size could be received.
+    // Otherwise the server could not receive a single body of the largest size.
     config.limits.bodies = config.limits.bodies.max(config.limits.body);
     let pool = pool::Pool::start(Arc::new(config.symbolizer), config.limits.threads)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         // They only receive and send, which is little work compared with the threads of the pool.
         .worker_threads(std::thread::available_parallelism().map_or(1, |threads| threads.get().div_ceil(4)))
-        // Only searches in stores block a thread of the runtime.
+        // Only searches in stores (`routes::find`) use these threads.
         .max_blocking_threads(16)
         .enable_all()
         .build()?;

@@ -66,7 +66,7 @@ pub(crate) fn event(message: &str) {
     let mut out = b"{\"event\":".to_vec();
     json::string(&mut out, message.as_bytes());
     out.extend_from_slice(b"}\n");
-    // As in `Line::write`: nothing can be reported without standard error.
+    // If standard error is closed, the event cannot be reported.
     let _ = std::io::stderr().lock().write_all(&out);
 }
 

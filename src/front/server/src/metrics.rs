@@ -55,7 +55,7 @@ impl Metrics {
     }
 
     pub(crate) fn note(&self, route: &str, status: u16, time: Duration, counts: Counts) {
-        // Routes, not paths: a client could make any number of paths, and each label is kept.
+        // The label is the route, not the path: a client could send any number of paths, and each label is kept forever.
         let labels = vec![("route", route.to_owned()), ("status", status.to_string())];
         self.requests.get_or_create(&labels).inc();
         self.seconds.observe(time.as_secs_f64());

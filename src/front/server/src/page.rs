@@ -20,11 +20,11 @@ pub(crate) async fn page() -> Response {
     let headers = [
         (header::CONTENT_TYPE, "text/html; charset=utf-8".to_owned()),
         (header::CONTENT_SECURITY_POLICY, policy),
-        // A page from a cache would have an old nonce, which is known by then.
+        // A cached page would have an old nonce, which somebody may know by then.
         (header::CACHE_CONTROL, "no-store".to_owned()),
         (header::REFERRER_POLICY, "no-referrer".to_owned()),
     ];
-    // The nonce first: the text of the treemap cannot contain a placeholder for it then.
+    // The nonce is replaced first, so that `"NONCE"` in the treemap's text stays as it is.
     let page = PAGE.replace("\"NONCE\"", &format!("\"{nonce}\""));
     let page = page.replace("/*TREEMAP.CSS*/", layout::STYLE).replace("/*TREEMAP.JS*/", layout::SCRIPT);
     (headers, page).into_response()

@@ -37,7 +37,7 @@ impl Pool {
         for number in 0..threads {
             let (symbolizer, receiver, kept) = (symbolizer.clone(), receiver.clone(), kept.clone());
             let work = move || {
-                // The lock is held for the wait: one thread waits for a task, the others for the lock.
+                // A thread holds the lock while it waits: one thread waits for a task, the others for the lock.
                 let next = || receiver.lock().unwrap_or_else(PoisonError::into_inner).recv();
                 let mut worker = symbolizer.worker();
                 let reader = Reader::sharing(&symbolizer, kept);
@@ -65,7 +65,7 @@ impl Pool {
             // The client may have gone while the task waited for a thread.
             if waiting.is_there() {
                 let result = task(reader, worker, &waiting);
-                // The client may have gone meanwhile.
+                // Sending fails if the client has gone meanwhile.
                 let _ = waiting.0.send(result);
             }
         });

@@ -72,7 +72,7 @@ pub(crate) fn router(shared: Arc<Shared>, origins: &[String]) -> Result<Router, 
     if shared.metrics.is_some() {
         router = router.route("/metrics", get(metrics));
     }
-    // A layer applies to the routes that are there: routes for pages get theirs below.
+    // A layer applies only to the routes added so far. The routes for pages get their layers below.
     let router = router.fallback(nothing).method_not_allowed_fallback(no_method).layer(limited.clone());
     // A page reads why it was refused only if that answer names it too.
     let for_pages = |endpoint: MethodRouter<Arc<Shared>>| {
@@ -89,37 +89,62 @@ pub(crate) fn router(shared: Arc<Shared>, origins: &[String]) -> Result<Router, 
 
 /// Wraps every request: logs and counts it.
 async fn noted(State(shared): App, request: Request, next: Next) -> Response {
-    let start = Instant::now();
-    let method = request.method().clone();
-    let route = request.extensions().get::<MatchedPath>().map(|route| route.as_str().to_owned());
-    let path = request.uri().path().to_owned();
+    let mut note = Note {
+        start: Instant::now(),
+        method: request.method().clone(),
+        route: request.extensions().get::<MatchedPath>().map(|route| route.as_str().to_owned()),
+        path: request.uri().path().to_owned(),
+        status: UNANSWERED,
+        counts: Counts::default(),
+        shared,
+    };
     let mut response = next.run(request).await;
-    let headers = response.headers_mut();
-    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    let counts = response.extensions().get::<Counts>().copied().unwrap_or_default();
-    let (status, time) = (response.status().as_u16(), start.elapsed());
-    if let Some(metrics) = &shared.metrics {
-        metrics.note(route.as_deref().unwrap_or("none"), status, time, counts);
-    }
-    Line { method: method.as_str(), path: &path, status, time, counts }.write();
+    response.headers_mut().insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    note.counts = response.extensions().get::<Counts>().copied().unwrap_or_default();
+    note.status = response.status().as_u16();
     response
+}
+
+/// The logged status of a request without an answer, as nginx logs it: its client went away, or the server stopped before it.
+const UNANSWERED: u16 = 499;
+
+/// A request, which is logged and counted when this is dropped. If the client goes away, `noted` does not go on after its `await`.
+struct Note {
+    shared: Arc<Shared>,
+    start: Instant,
+    method: Method,
+    route: Option<String>,
+    path: String,
+    status: u16,
+    counts: Counts,
+}
+
+impl Drop for Note {
+    fn drop(&mut self) {
+        let Self { status, counts, .. } = *self;
+        let time = self.start.elapsed();
+        if let Some(metrics) = &self.shared.metrics {
+            metrics.note(self.route.as_deref().unwrap_or("none"), status, time, counts);
+        }
+        Line { method: self.method.as_str(), path: &self.path, status, time, counts }.write();
+    }
 }
 
 /// Wraps every request: checks its `Host` header, the number of requests in progress, and the time that it takes.
 async fn limited(State(shared): App, request: Request, next: Next) -> Response {
     let is_health =
         request.extensions().get::<MatchedPath>().is_some_and(|route| route.as_str() == "/health");
-    // Counted before it is compared: two requests cannot both take the last place.
+    // The request is counted before the comparison: two requests cannot both take the last place.
     let running = Running::new(&shared);
     let host = request.headers().get(header::HOST).map(HeaderValue::as_bytes);
     let response = if !shared.hosts.allow(host) {
         let what = "the Host header is not a name of this server (--allow-host)";
         Refusal::new(StatusCode::MISDIRECTED_REQUEST, what).into_response()
-    // A server that is busy is healthy.
+    // A busy server is healthy.
     } else if running.before >= shared.limits.requests && !is_health {
         Refusal::busy().into_response()
     } else {
-        // A future that is dropped closes its channel, by which the thread that answers sees that it can stop.
+        // The timeout drops the future, which closes its channel. The answering thread sees that and stops.
         match tokio::time::timeout(shared.limits.time, next.run(request)).await {
             Ok(response) => response,
             Err(_) => {
@@ -183,7 +208,7 @@ impl HttpBody for Sending {
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
         let frame = Pin::new(&mut self.body).poll_frame(context);
         let running = &self.running;
-        // The connection may hold bytes after it has dropped the body.
+        // The connection may hold bytes after it has dropped the body, so the bytes keep the count too.
         let held = |bytes| Bytes::from_owner(SentBytes { bytes, _running: running.clone() });
         frame.map(|frame| frame.map(|frame| frame.map(|frame| frame.map_data(held))))
     }
@@ -224,7 +249,7 @@ async fn metrics(State(shared): App) -> Response {
 async fn symbolicate_v5(State(shared): App, body: Body) -> Result<Response, Refusal> {
     answer(&shared, body, |body, _, worker, writing| {
         let jobs = Jobs::parse(body).map_err(|error| Refusal::bad(error.to_string()))?;
-        // Taken out, since `goes_on` borrows `writing` while the answer grows.
+        // `out` is taken out, since `goes_on` borrows `writing` while the answer grows.
         let mut out = std::mem::take(&mut writing.out);
         match jobs.answer(worker, &mut out, |bytes| writing.goes_on(bytes)) {
             Ok(answered) => {
@@ -290,7 +315,7 @@ async fn fsym(State(shared): App, Path(id): Path<String>, headers: HeaderMap) ->
         (header::CACHE_CONTROL, "public, max-age=86400".to_owned()),
         (header::ETAG, etag.clone()),
     ];
-    // After the file was found: only then its tag is known.
+    // The tag depends on the file's content, so it is compared only after the file is found.
     if headers.get(header::IF_NONE_MATCH).is_some_and(|known| known == etag.as_str()) {
         return Ok((StatusCode::NOT_MODIFIED, fixed).into_response());
     }
@@ -304,7 +329,7 @@ async fn fsym(State(shared): App, Path(id): Path<String>, headers: HeaderMap) ->
 /// Finds the file of a build id, which may take a while.
 async fn find(shared: &Arc<Shared>, id: &BuildId) -> Result<SymbolMap, Refusal> {
     let (shared, wanted) = (shared.clone(), id.clone());
-    // A remote store waits for the network: that must not take a thread that answers.
+    // A remote store may wait for the network, and must not block a thread that answers.
     let found = tokio::task::spawn_blocking(move || files::find(&shared.stores, &wanted)).await;
     let failed = |what: String| Refusal::new(StatusCode::BAD_GATEWAY, what);
     let found =

@@ -29,13 +29,13 @@ impl Stream {
         wrote: Poll<io::Result<usize>>,
     ) -> Poll<io::Result<usize>> {
         if wrote.is_ready() {
-            // Any progress begins the time anew.
+            // Any progress restarts the time limit.
             self.waiting = None;
             return wrote;
         }
         let limit = self.limit;
         let waiting = self.waiting.get_or_insert_with(|| Box::pin(sleep(limit)));
-        // Polled after the write, so that the socket and the timer both wake the task.
+        // The timer is polled as well as the write, so that either of them can wake the task.
         ready!(waiting.as_mut().poll(context));
         Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
     }
@@ -75,7 +75,7 @@ impl AsyncWrite for Stream {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        // A TCP stream of tokio has no buffer: a flush does not wait.
+        // tokio's TCP stream has no buffer, so a flush does not wait.
         Pin::new(&mut self.stream).poll_flush(context)
     }
 

@@ -311,3 +311,20 @@ fn a_request_of_version_5_is_a_report_at_the_other_endpoint() {
     assert_eq!(named, innermost);
     assert!(named.as_str().is_some_and(|name| !name.is_empty()), "{answer}");
 }
+
+#[test]
+fn files_of_several_stores_are_one_list() {
+    let one = Programs::of(&["demo.elf", "demo.gcc"]);
+    let two = Programs::of(&["inline.clang-dwarf4", "demo.elf", "objects.gcc-o2"]);
+    let mut config = foldsym_server::Config::new(one.symbolizer());
+    let stores = [&two, &one].map(|programs| foldsym_store::Store::Local(programs.store.clone()));
+    config.stores.extend(stores);
+    let listed = common::Server::start(config).get("/store").json();
+    let mut expected: Vec<String> =
+        [one.id(0), one.id(1), two.id(0), two.id(2)].map(|id| id.to_string()).into();
+    expected.sort();
+    let files = listed["Files"].as_array().unwrap();
+    let ids: Vec<&str> = files.iter().map(|file| file["BuildId"].as_str().unwrap()).collect();
+    assert_eq!(ids, expected);
+    assert_eq!(listed["Total"], 4);
+}

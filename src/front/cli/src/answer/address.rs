@@ -39,7 +39,7 @@ impl Space {
     /// As [`Self::parse`].
     pub(crate) fn parse_in(&self, word: &str, text: &str) -> Result<ReportedAddress, String> {
         if let Some(given) = number(text) {
-            // A hexadecimal number has an `x` there.
+            // A hexadecimal number has an `x` as its second character.
             if text.as_bytes().get(1).is_none_or(u8::is_ascii_digit) {
                 self.has_decimal.set(true);
             }
@@ -56,7 +56,7 @@ impl Space {
         let mut named = self.sections.iter().enumerate().filter(|(_, section)| section.name == name);
         let (section, _) =
             named.next().ok_or_else(|| format!("no section {} is loaded from this file", quoted(name)))?;
-        // ELF allows it, and an object file with section groups has many sections of one name.
+        // ELF allows several sections of one name, and an object file with section groups has many.
         if named.next().is_some() {
             return Err(format!("several sections are named {}: give an address", quoted(name)));
         }

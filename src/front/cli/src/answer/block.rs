@@ -101,7 +101,7 @@ impl<'f> BlockFinder<'f> {
         if let Some(&function) = self.functions.get(&block.range) {
             return Ok(Some(Block { block, function, folded }));
         }
-        // The map has addresses and no names.
+        // The map has no names: the name is that of the function at the start that the map gives.
         let start = map.function_start(&block)?;
         let function = match self.file.lookup(start, &mut self.frames)? {
             Lookup::Found(found) if !found.padding => self.file.records().function_name(found.function)?,

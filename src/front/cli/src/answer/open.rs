@@ -48,7 +48,7 @@ fn is_program(bytes: &[u8]) -> bool {
         b"\xfe\xed\xfa\xcf",
         b"\xce\xfa\xed\xfe",
         b"\xcf\xfa\xed\xfe",
-        // Java classes begin so too. Only the text of a message depends on it.
+        // Java class files begin with the same bytes. That is harmless: only the text of a message depends on this check.
         b"\xca\xfe\xba\xbe",
         b"\xca\xfe\xba\xbf",
         b"!<arch>\n",
@@ -66,11 +66,11 @@ pub(crate) fn symbolizer(args: &Answering, sources: &Sources) -> Result<Symboliz
         return Err(Failure::usage(format!("{option} cannot be used with --output-style=JSON")));
     }
     let builder =
-        // Each candidate is looked up by itself, so only where the output shows them.
+        // Each candidate costs a lookup, so candidates are requested only if the output shows them.
         Symbolizer::builder().candidates(args.is_json() || args.candidates).demangle(!args.no_demangle);
     let mut builder = match &sources.cache {
         Some(folder) => builder.cache(folder),
-        // The user did not name this folder, so it is no error that it cannot be used.
+        // The user did not name this folder, so an unusable one is not an error.
         None => builder.cache_if_usable(default_cache()),
     };
     builder = builder.search(&sources.search);
@@ -110,10 +110,10 @@ pub(crate) struct Loaded {
 #[cfg(feature = "convert")]
 pub(crate) fn load(symbolizer: &Symbolizer, path: &Path) -> Result<Loaded, Failure> {
     find_file(path)?;
-    // Before the file is mapped: it may be truncated while it is opened.
+    // The file is named before it is mapped: another process may truncate it while it is opened.
     let named = limits::name(&path.display().to_string());
     match symbolizer.load(path) {
-        Ok(map) => Ok(Loaded { map, _named: named }),
+        Ok(map) => Ok(Loaded { _named: named.at(map.bytes()), map }),
         Err(LoadError::Convert(error)) => Err(error.into()),
         Err(error) => Err(Failure { message: error.to_string(), code: exit::BAD_INPUT }),
     }
@@ -122,7 +122,7 @@ pub(crate) fn load(symbolizer: &Symbolizer, path: &Path) -> Result<Loaded, Failu
 /// An address in place of the file: the user left the file out.
 fn find_file(path: &Path) -> Result<(), Failure> {
     let is_address = path.to_str().and_then(number).is_some();
-    // A file may have such a name.
+    // A file may have such a name, so only a missing one gets the hint.
     if is_address && let Err(error) = path.metadata() {
         let hint = "the first argument is FILE, unless --store, --search or --maps is given";
         return Err(Failure::input(path, format!("{error}; {hint}")));
@@ -147,7 +147,7 @@ pub(crate) fn load(_: &Symbolizer, path: &Path) -> Result<Loaded, Failure> {
         return Err(Failure::input(path, what));
     }
     match SymbolMap::open(path) {
-        Ok(map) => Ok(Loaded { map: Arc::new(map), _named: named }),
+        Ok(map) => Ok(Loaded { _named: named.at(map.bytes()), map: Arc::new(map) }),
         Err(error) => Err(Failure { message: error.to_string(), code: exit::BAD_INPUT }),
     }
 }
@@ -160,7 +160,7 @@ pub(crate) fn damaged(mapped: &Mapped, error: foldsym_lookup::Error) -> Failure 
 /// The program's loaded sections, for `SECTION:OFFSET`.
 pub(crate) fn sections(file: &SymbolFile<'_>) -> Vec<Section> {
     let section = |section: foldsym_lookup::records::ProgramSection<'_>| Section {
-        // A user types the name, so it need not be exact where it is not UTF-8.
+        // Users type these names, so bytes that are not UTF-8 may be replaced.
         name: String::from_utf8_lossy(section.name).into_owned(),
         start: section.start.0,
         size: section.len,

@@ -1,7 +1,7 @@
 //! Collects the ranges of functions: pieces refer to their functions, and this inverts that relation.
 
 use foldsym_lookup::records::{Owner, Piece};
-use foldsym_lookup::{Error, FunctionId, Member, NameId, PieceId, SymbolFile};
+use foldsym_lookup::{Error, FunctionId, Member, NameId, PieceId, SectionId, SymbolFile, What};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Where a function's code is.
@@ -54,7 +54,7 @@ pub(crate) fn places(
         if !wanted.contains(&function) {
             return;
         }
-        // Without padding. Saturates, since a damaged piece may have any length.
+        // Padding is left out. The sum saturates, since a damaged piece may have any length.
         let range = (piece.start.0, piece.start.0.saturating_add(piece.body));
         let place = places.entry(function).or_default();
         place.sharing = place.sharing.max(sharing);
@@ -90,9 +90,10 @@ struct Owned {
 /// Visits each piece with each of its functions. Pieces refer to their functions, but functions do not refer to their pieces, so this
 /// visits all pieces, once.
 fn each_owner(file: &SymbolFile<'_>, mut give: impl FnMut(&Piece, Owned)) -> Result<(), Error> {
+    let mut visits = Visits::of(file);
     for id in (0..file.records().piece_count()).map(PieceId) {
         let piece = file.records().piece(id)?;
-        // Padding alone is no code of a function.
+        // A piece without a body is padding, which no function owns.
         if piece.body == 0 {
             continue;
         }
@@ -100,6 +101,7 @@ fn each_owner(file: &SymbolFile<'_>, mut give: impl FnMut(&Piece, Owned)) -> Res
             Owner::Function(function) => give(&piece, Owned { function, sharing: 1, name: piece.name }),
             Owner::Group(group) => {
                 let group = file.records().group(group)?;
+                visits.take(group.len(), SectionId::PIECES, id.0)?;
                 for member in file.records().members(group) {
                     let Member { function, name, .. } = member?;
                     give(&piece, Owned { function, sharing: group.len(), name });
@@ -108,4 +110,32 @@ fn each_owner(file: &SymbolFile<'_>, mut give: impl FnMut(&Piece, Owned)) -> Res
         }
     }
     Ok(())
+}
+
+/// How many members of groups a walk over all pieces may still visit. Any number of pieces may name one group: without a bound, a file
+/// could take the square of its size in time, and in the memory of what is kept for each visit.
+pub(crate) struct Visits {
+    left: u64,
+}
+
+impl Visits {
+    /// Visits for each byte of a file: a member takes bytes of its own, and a group has few pieces and few calls of other modules.
+    const A_BYTE: u64 = 4;
+    /// And as many for any file, since records of constants take no bytes.
+    const FLOOR: u64 = 1 << 20;
+
+    pub(crate) fn of(file: &SymbolFile<'_>) -> Self {
+        let bytes = file.records().bytes().len() as u64;
+        Self { left: bytes.saturating_mul(Self::A_BYTE).saturating_add(Self::FLOOR) }
+    }
+
+    /// Takes the members of a group, before they are visited. `record` of `section` leads to the group.
+    ///
+    /// # Errors
+    /// Too few visits are left: the file is damaged at this record.
+    pub(crate) fn take(&mut self, members: u32, section: SectionId, record: u32) -> Result<(), Error> {
+        let left = self.left.checked_sub(members.into());
+        self.left = left.ok_or(Error { section, what: What::Length, offset: record.into() })?;
+        Ok(())
+    }
 }

@@ -73,7 +73,7 @@ impl Process {
     /// # Errors
     /// The fault of the line, for the user.
     pub(crate) fn line(&mut self, line: &str) -> Result<ReportedAddress, String> {
-        // The places of lines before this one were answered.
+        // All earlier lines are answered, so nothing uses their places any more.
         self.forget();
         match file_and_address(line.trim()) {
             Some((file, address)) => {
@@ -136,7 +136,7 @@ impl Process {
             return Ok(ReportedAddress::Memory(address));
         }
         if let Ok((id, address)) = build_id_and_offset(text) {
-            // By its one spelling: digits may be given in both cases.
+            // The key is the id's canonical spelling: users may write the digits in upper or lower case.
             let name = id.to_string();
             let new = || Module::new(&name).with_id(id);
             return Ok(ReportedAddress::Image { module: self.module(&name, new), address });
@@ -166,7 +166,7 @@ impl Process {
         // Without the option no path of a log reaches the file system.
         let program = if self.open_paths { std::fs::canonicalize(name).ok() } else { None };
         let program = program.map(|program| (program, id.clone()));
-        // The same program under another spelling: its answers and its names by symbol are kept once.
+        // Another spelling may name the same program. One module for both keeps its answers and its names by symbol once.
         let known = program.as_ref().and_then(|program| self.programs.get(program).copied());
         if let Some(module) = known {
             self.named.insert(key, module);
@@ -209,11 +209,17 @@ fn running(maps: &Path) -> Option<PathBuf> {
     let process = words.next().filter(|word| is_number(word))?.to_owned();
     let is_maps = match (words.next(), words.next(), words.next(), words.next()) {
         (Some("maps"), None, ..) => true,
-        // All threads of a process have its mappings.
+        // All threads of a process share its mappings.
         (Some("task"), Some(thread), Some("maps"), None) => is_number(thread),
         _ => false,
     };
     is_maps.then(|| Path::new("/proc").join(process))
+}
+
+/// The address of a section: hexadecimal digits, as the kernel and linkers print addresses, with or without `0x`.
+fn section_address(text: &str) -> Option<u64> {
+    let digits = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")).unwrap_or(text);
+    u64::from_str_radix(digits, 16).ok().filter(|_| !digits.starts_with('+'))
 }
 
 /// Names and addresses of sections: a folder as `/sys/module/NAME/sections`, where each file has the address of the section of its
@@ -221,8 +227,8 @@ fn running(maps: &Path) -> Option<PathBuf> {
 fn read_sections(path: &Path) -> Result<Vec<(String, u64)>, Failure> {
     let mut sections = Vec::new();
     let mut add = |from: &Path, name: &str, address: &str| {
-        let address = number(address).or_else(|| u64::from_str_radix(address, 16).ok());
-        let wrong = || Failure::input(from, "expected the address of a section: 0x and hexadecimal digits");
+        let wrong = || Failure::input(from, "expected the address of a section: hexadecimal digits");
+        let address = section_address(address);
         if sections.len() == MAX_SECTIONS {
             return Err(Failure::input(path, format!("more than {MAX_SECTIONS} sections")));
         }
@@ -240,7 +246,7 @@ fn read_sections(path: &Path) -> Result<Vec<(String, u64)>, Failure> {
             add(path, name, address.trim())?;
         }
     }
-    // Answers by such addresses would be wrong.
+    // Addresses of 0 would give wrong answers.
     if sections.iter().all(|(_, address)| *address == 0) {
         return Err(Failure::input(
             path,
@@ -252,9 +258,9 @@ fn read_sections(path: &Path) -> Result<Vec<(String, u64)>, Failure> {
 
 /// The two words of `FILE ADDRESS`; the file may be quoted.
 fn file_and_address(line: &str) -> Option<(&str, &str)> {
-    // At the last blank: the path may contain others.
+    // The address follows the last blank: the path may contain blanks.
     let (file, address) = line.rsplit_once(char::is_whitespace)?;
-    // Several blanks may be between the words.
+    // Several blanks may separate the words.
     let file = file.trim_end();
     let quoted = ['"', '\''].iter().find_map(|quote| file.strip_prefix(*quote)?.strip_suffix(*quote));
     Some((quoted.unwrap_or(file), address))
@@ -350,6 +356,22 @@ mod tests {
             [other.clone(), Path::new("/proc/..").join(there), Path::new("/proc/self/root").join(there)];
         for path in others.iter().chain([&own.join("stat"), &own]) {
             assert_eq!(running(path), None, "{}", path.display());
+        }
+    }
+
+    #[test]
+    fn addresses_of_sections() {
+        for (text, address) in [
+            ("0xffffffffc0201000", Some(0xffff_ffff_c020_1000)),
+            ("ffffffffc0201000", Some(0xffff_ffff_c020_1000)),
+            ("10201000", Some(0x1020_1000)),
+            ("0X10", Some(16)),
+            ("+10", None),
+            ("0x+10", None),
+            ("", None),
+            ("0x", None),
+        ] {
+            assert_eq!(section_address(text), address, "{text}");
         }
     }
 

@@ -12,7 +12,7 @@ use crate::answer::block::{self, Block};
 use crate::answer::open::Loaded;
 use crate::answer::text::{self, TextStyle};
 use crate::args::{Answering, Marks};
-use crate::io::failure::{Failure, complain, exit, shortened};
+use crate::io::failure::{Failure, complain, exit, shortened, unread};
 use crate::io::input::{Line, Lines, MAX_LINE};
 use crate::io::output::Output;
 
@@ -61,7 +61,7 @@ impl Source {
 
     /// The module, loaded at this base.
     pub(crate) fn modules(&mut self, base: u64) -> &Modules {
-        // Mostly all lines have one base.
+        // Usually all lines have the same base, so the modules are kept.
         if base != self.base {
             self.base = base;
             self.modules = Self::at(&self.loaded, &self.name, base);
@@ -134,7 +134,7 @@ impl Session {
             },
             stacks: false,
             echo: Vec::new(),
-            // JSON has the certainty. On a terminal, and with the candidates, text has it by default.
+            // JSON always has the certainty. Text has it by default on a terminal and with `--candidates`.
             is_silent: !args.is_json() && !on_terminal && !args.candidates && args.certainty.is_none(),
             unmarked: 0,
             number: 0,
@@ -165,7 +165,7 @@ impl Session {
         modules: &Modules,
         found: Option<&Option<Block>>,
     ) -> Result<(), LineError> {
-        // An answer of one file has no key for it. With many modules the answer has `Unknown`.
+        // With one file, damage is the error of the line. With many modules the answer reports it in `Unknown`.
         if let (Some(why @ Unknown::Damaged(_)), Some(_)) = (&answer.unknown, &self.module) {
             return Err(LineError::of(why));
         }
@@ -227,7 +227,7 @@ impl Session {
                 let start = self.out.text.len();
                 self.begin_line();
                 let result = answer(self, line);
-                // A damaged file counts more than a line that does not parse.
+                // The exit code for a damaged file outranks that for a line that does not parse.
                 code = code.max(self.end_line(result, start, (None, line)));
                 self.out.give()?;
             }
@@ -246,12 +246,7 @@ impl Session {
                 Ok(Some(line)) => line,
                 Ok(None) => break,
                 Err(error) if unwritten => return Err(error.into()),
-                Err(error) => {
-                    return Err(Failure {
-                        message: format!("standard input: {error}"),
-                        code: exit::BAD_INPUT,
-                    });
-                }
+                Err(error) => return Err(unread(&error)),
             };
             number += 1;
             let start = self.out.text.len();
@@ -262,7 +257,7 @@ impl Session {
                     Err(_) => (Err(LineError::usage("not UTF-8 text")), ""),
                 },
                 Line::TooLong => {
-                    // Only its number is printed: the line itself was not kept.
+                    // The text is empty: the reader did not keep the line.
                     let message = format!("line too long (at most {MAX_LINE} bytes)");
                     (Err(LineError::usage(message)), "")
                 }
@@ -308,7 +303,7 @@ impl Session {
     fn end_line(&mut self, result: Result<(), LineError>, start: usize, line: (Option<u64>, &str)) -> u8 {
         let code = result.map_or_else(|error| self.unanswered(&error, start, line), |()| 0);
         if self.stacks && !self.json {
-            // Also without an answer, so that a reader finds the end of each stack.
+            // An unanswered stack gets this blank line too, so that a program can find the end of each stack.
             self.out.text.push(b'\n');
         }
         code
@@ -327,7 +322,7 @@ impl Session {
             text::unknown(&mut self.out.text);
             match line {
                 Some(line) => complain(&format!("line {line}: {}", error.message)),
-                // Words of the command line have no number.
+                // Words of the command line have no line number.
                 None => complain(&error.message),
             }
         }

@@ -20,12 +20,15 @@ const X86_64_NAMES: [&str; 17] = [
     "r15", "rip",
 ];
 
+/// Bytes of memory, by address space and address.
+type Memory = BTreeMap<(u64, u64), Vec<u8>>;
+
 /// The state of the stopped program.
 #[derive(Debug, Default)]
 pub(crate) struct Stopped {
     registers: BTreeMap<u64, Vec<u8>>,
-    /// By address space and address.
-    memory: BTreeMap<(u64, u64), Vec<u8>>,
+    /// In blocks that do not overlap.
+    memory: Memory,
     big_endian: bool,
 }
 
@@ -45,13 +48,14 @@ impl Stopped {
                     let value = value.to_string();
                     format!("register {name}: {} is not a number that fits the register", shortened(&value))
                 })?;
-                // A register has a name and a number of DWARF: an object may have both.
+                // An object may give one register twice: by its name and by its DWARF number.
                 if stopped.registers.insert(number, bytes).is_some() {
                     return Err(format!("register {name} is given twice"));
                 }
             }
         }
         if let Some(memory) = json.get("mem") {
+            let mut given = Memory::new();
             for block in memory.as_array().ok_or("\"mem\" is not a list")? {
                 let wrong = |what: &str| format!("\"mem\": {} {what}", shortened(&block.to_string()));
                 refuse_unknown(block, &["addr", "hex", "space"]).map_err(|error| wrong(&error))?;
@@ -62,12 +66,12 @@ impl Stopped {
                     Some(space) => unsigned(space).ok_or_else(|| wrong("has no number for \"space\""))?,
                     None => 0,
                 };
-                // The last byte must have an address; the one after it need not.
+                // The last byte must have an address; the byte after it need not.
                 if address.checked_add((bytes.len() as u64).saturating_sub(1)).is_none() {
                     return Err(wrong("goes past the end of memory"));
                 }
                 // If two blocks begin at one address and agree, the longer one has all bytes.
-                let longer = match stopped.memory.get(&(space, address)) {
+                let longer = match given.get(&(space, address)) {
                     Some(known) if !known.starts_with(&bytes) && !bytes.starts_with(known) => {
                         return Err(wrong("differs from another at its address"));
                     }
@@ -75,9 +79,10 @@ impl Stopped {
                     None => true,
                 };
                 if longer {
-                    stopped.memory.insert((space, address), bytes);
+                    given.insert((space, address), bytes);
                 }
             }
+            stopped.memory = disjoint(&given);
         }
         Ok(stopped)
     }
@@ -89,7 +94,7 @@ impl Stopped {
             let lanes: Option<Vec<u32>> =
                 lanes.iter().map(|lane| unsigned(lane).and_then(|lane| lane.try_into().ok())).collect();
             let bytes: Vec<u8> = lanes?.into_iter().flat_map(u32::to_le_bytes).collect();
-            // A list may be shorter: a read past its lanes has no value.
+            // A list may be shorter than the register: a read past its lanes gets no value.
             return (bytes.len() as u64 <= size).then_some(bytes);
         }
         let value = unsigned(value)?;
@@ -120,17 +125,59 @@ impl Machine for Stopped {
         let mut done = 0;
         while done < bytes.len() {
             let at = address.checked_add(done as u64)?;
-            // Among the blocks that begin at or before the address and contain it, the last; the other bytes are in other blocks.
-            let before = self.memory.range((space, 0)..=(space, at)).rev();
-            let from = before.into_iter().find_map(|(&(_, start), all)| {
-                all.get(usize::try_from(at - start).ok()?..).filter(|from| !from.is_empty())
-            })?;
-            // `from` is not empty, so this ends.
+            // Blocks do not overlap: no earlier one can hold the address. The other bytes are in other blocks.
+            let (&(_, start), all) = self.memory.range((space, 0)..=(space, at)).next_back()?;
+            let from = all.get(usize::try_from(at - start).ok()?..).filter(|from| !from.is_empty())?;
+            // `from` is not empty, so the loop ends.
             let count = from.len().min(bytes.len() - done);
             bytes[done..done + count].copy_from_slice(&from[..count]);
             done += count;
         }
         Some(())
+    }
+}
+
+/// The same memory in blocks that do not overlap. Of several blocks that have an address, the one that begins last gives its byte.
+fn disjoint(given: &Memory) -> Memory {
+    let mut apart = Memory::new();
+    // Blocks of one space that may go on at `at`, by their starts.
+    let mut open: Vec<OpenBlock<'_>> = Vec::new();
+    let mut at = 0;
+    for (&(space, start), bytes) in given {
+        if open.last().is_some_and(|last| last.space != space) {
+            put_until(u128::MAX, &mut at, &mut open, &mut apart);
+        }
+        put_until(start.into(), &mut at, &mut open, &mut apart);
+        open.push(OpenBlock { space, start, bytes });
+        at = start.into();
+    }
+    put_until(u128::MAX, &mut at, &mut open, &mut apart);
+    apart
+}
+
+/// A block that was begun.
+struct OpenBlock<'b> {
+    space: u64,
+    start: u64,
+    bytes: &'b [u8],
+}
+
+/// Puts the bytes from `at` to `end`, each from the last block that has it, and drops the blocks that end before `end`. The address after
+/// the last byte of memory needs more than 64 bits.
+fn put_until(end: u128, at: &mut u128, open: &mut Vec<OpenBlock<'_>>, apart: &mut Memory) {
+    while let Some(&OpenBlock { space, start, bytes }) = open.last() {
+        let start = u128::from(start);
+        let stop = end.min(start + bytes.len() as u128);
+        // A block that begins later is above it and has put its bytes, so `at` is not before `start`.
+        if *at < stop {
+            let part = &bytes[(*at - start) as usize..(stop - start) as usize];
+            apart.insert((space, *at as u64), part.to_vec());
+            *at = stop;
+        }
+        if stop == end {
+            break;
+        }
+        open.pop();
     }
 }
 
@@ -157,7 +204,7 @@ fn register(name: &str, machine: u16, wide: bool) -> Option<u64> {
         // DWARF for the Arm 64-bit Architecture: `x0` is 0, and `sp` 31.
         AARCH64 if name == "sp" => Some(31),
         AARCH64 => numbered("x").filter(|&x| x <= 30),
-        // Numbers of LLVM's AMDGPU usage, "Register Identifier": vectors of waves of 32 and 64 lanes differ.
+        // LLVM's "User Guide for AMDGPU Backend", "Register Identifier": waves of 32 and of 64 lanes have different vector numbers.
         AMDGPU if name == "vcc" => Some(if wide { 768 } else { 512 }),
         AMDGPU => match (numbered("s"), numbered("v"), numbered("a")) {
             (Some(s @ 0..=63), ..) => Some(32 + s),
@@ -262,6 +309,38 @@ mod tests {
         assert_eq!(read(0x19, 2), None);
         assert_eq!(read(0xf, 1), None);
         assert_eq!(read(u64::MAX, 2), None);
+    }
+
+    #[test]
+    fn blocks_in_each_other() {
+        let json = json!({"mem": [
+            {"addr": 0x10, "hex": "000102030405060708090a0b0c0d0e0f"},
+            {"addr": 0x12, "hex": "a2a3a4a5a6a7"},
+            {"addr": 0x13, "hex": "b3"},
+            {"addr": 0x15, "hex": "c5c6c7c8"},
+            {"addr": 0x1f, "hex": "dfe0"},
+            {"addr": 0x30, "hex": ""},
+            {"addr": 0x11, "hex": "ee", "space": 3},
+            {"addr": u64::MAX - 1, "hex": "fefd"},
+            {"addr": u64::MAX, "hex": "fc"},
+        ]});
+        let stopped = Stopped::parse(&json, X86_64, false, true).unwrap();
+        let read = |space: u64, at: u64, len: usize| {
+            let mut bytes = vec![0xff; len];
+            stopped.memory(space, at, &mut bytes).map(|()| bytes)
+        };
+        let expected = [0, 1, 0xa2, 0xb3, 0xa4, 0xc5, 0xc6, 0xc7, 0xc8, 9, 10, 11, 12, 13, 14, 0xdf, 0xe0];
+        assert_eq!(read(0, 0x10, 17), Some(expected.to_vec()));
+        assert_eq!((read(0, 0x10, 18), read(0, 0x30, 1)), (None, None));
+        assert_eq!((read(3, 0x11, 1), read(3, 0x12, 1)), (Some(vec![0xee]), None));
+        assert_eq!(read(0, u64::MAX - 1, 2), Some(vec![0xfe, 0xfc]));
+        // Each block ends before the next begins, so a read at any address looks at one.
+        let blocks =
+            stopped.memory.iter().map(|((space, start), bytes)| (*space, *start, bytes.len() as u64));
+        let blocks: Vec<_> = blocks.collect();
+        assert!(
+            blocks.windows(2).all(|pair| (pair[0].0, pair[0].1 + (pair[0].2 - 1)) < (pair[1].0, pair[1].1))
+        );
     }
 
     #[test]

@@ -32,7 +32,7 @@ impl SymbolNames {
         let mut functions: HashMap<Box<[u8]>, Vec<FunctionId>> = HashMap::new();
         for id in (0..file.records().function_count()).map(FunctionId) {
             let function = file.records().function(id)?;
-            // Not `entry`, which would need an owned key for each name.
+            // `entry` would need an owned key for every name, even for a known one.
             let mut add = |name: &[u8]| match functions.get_mut(name) {
                 Some(known) => known.push(id),
                 None => _ = functions.insert(name.into(), vec![id]),
@@ -48,7 +48,7 @@ impl SymbolNames {
             for part in parts.get(&id).into_iter().flatten() {
                 let Some(name) = part.name else { continue };
                 let known = of_parts.entry(names.function(Some(name)).into()).or_default();
-                // Several parts of a function may have one name.
+                // Several parts of a function may have the same name.
                 if known.last() != Some(&(id, name)) {
                     known.push((id, name));
                 }
@@ -78,18 +78,33 @@ impl SymbolNames {
     /// The address of the symbol of a name. If there are several, the one that has `offset` in its code, and `size` bytes if that is known;
     /// `None` if no symbol fits, or more than one.
     pub(crate) fn start(&self, name: &str, offset: u64, size: Option<u64>) -> Option<u64> {
-        let mut starts: Vec<u64> = Vec::new();
-        for &Part { range: (start, end), .. } in self.parts(name) {
+        let fits = |part: &&Part| {
+            let (start, end) = part.range;
             // A call may be the last instruction, and symbols extend to the next one.
             let len = end.saturating_sub(start);
-            let fits = size.map_or(offset <= len, |size| offset <= size && size.abs_diff(len) < PADDING);
-            if fits && !starts.contains(&start) {
-                starts.push(start);
-            }
-        }
-        match starts[..] {
-            [start] => Some(start),
-            _ => None,
-        }
+            size.map_or(offset <= len, |size| offset <= size && size.abs_diff(len) < PADDING)
+        };
+        only(self.parts(name).filter(fits).map(|part| part.range.0))
+    }
+}
+
+/// The address that all of these are; `None` if there is none, or at the first that differs: a log may ask for a name of very many parts.
+fn only(mut starts: impl Iterator<Item = u64>) -> Option<u64> {
+    let first = starts.next()?;
+    starts.all(|start| start == first).then_some(first)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_only_address_of_several() {
+        assert_eq!(only([].into_iter()), None);
+        assert_eq!(only([5, 5, 5].into_iter()), Some(5));
+        // The second of the different ones is enough.
+        let mut asked = 0;
+        assert_eq!(only((0..1 << 40).inspect(|_| asked += 1)), None);
+        assert_eq!(asked, 2);
     }
 }

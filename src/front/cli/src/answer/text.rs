@@ -69,7 +69,7 @@ pub(crate) fn answer(
             unknown_module(out, answer, style);
             style.name_end(out);
         }
-        // As llvm-symbolizer does, so that each address has the lines that scripts expect.
+        // llvm-symbolizer prints this line too, and scripts count on the lines of each address.
         out.extend_from_slice(b"??:0:0\n");
         block(out, found, None, names, style);
         return out.push(b'\n');
@@ -106,7 +106,7 @@ pub(crate) fn answer(
 /// word.
 fn unknown_module(out: &mut Vec<u8>, answer: &Answer, style: TextStyle) {
     let Some(why) = &answer.unknown else { return };
-    // For these llvm-symbolizer has only `??`.
+    // For these two reasons llvm-symbolizer prints only `??`.
     if matches!(why, Unknown::NoFunction | Unknown::NoAddress) {
         return;
     }
@@ -135,7 +135,7 @@ fn others(out: &mut Vec<u8>, answer: &Answer, names: &mut Names<'_>, style: Text
                 name(out, frame, names, style);
                 style.name_end(out);
             }
-            // The line that runs is that of the innermost frame.
+            // The innermost frame has the line that ran.
             let lines = if style.no_inlines { &frames[0] } else { frame };
             place(out, lines, names, style);
         }
@@ -253,15 +253,19 @@ pub(crate) fn short(name: &[u8]) -> Cow<'_, [u8]> {
     let (mut start, mut end) = (0, name.len());
     // Where Rust's `f::<T>` has colons that are not in the name.
     let mut turbofish = None;
-    let operator = memchr::memmem::find(name, b"operator");
+    let first_operator = memchr::memmem::find(name, b"operator");
     let mut bytes = name.iter().enumerate();
     while let Some((at, byte)) = bytes.next() {
         // Brackets in the name of an operator may have no partner (`operator<`).
-        if operator.is_some_and(|operator| at >= operator && at < operator + b"operator()".len()) {
+        if first_operator.is_some_and(|first| at >= first)
+            && let Some(len) = operator(name, at)
+        {
+            // `at` itself was taken, and `nth` takes one more than its number.
+            bytes.nth(len - 2);
             continue;
         }
         match byte {
-            // At the start it is a part of the name: `(anonymous namespace)`.
+            // A bracket at the start is a part of the name: `(anonymous namespace)`.
             b'(' if depth == 0 && at > start => {
                 // Parameters. A name that is declared inside of the function follows them.
                 let Some(after) = scope_behind(&name[at..]) else {
@@ -269,7 +273,8 @@ pub(crate) fn short(name: &[u8]) -> Cow<'_, [u8]> {
                     break;
                 };
                 (start, turbofish) = (at + after, None);
-                bytes.nth(after - 1);
+                // To the first byte of the name, which may be an operator.
+                bytes.nth(after - 2);
             }
             b'<' | b'(' | b'{' | b'[' => depth += 1,
             b'>' | b')' | b'}' | b']' => depth = depth.saturating_sub(1),
@@ -277,7 +282,7 @@ pub(crate) fn short(name: &[u8]) -> Cow<'_, [u8]> {
                 Some(b'<') => turbofish = Some(at - 1),
                 _ => (start, turbofish) = (at + 1, None),
             },
-            // What came before is a return type.
+            // The text before a blank is a return type.
             b' ' if depth == 0 => (start, turbofish) = (at + 1, None),
             _ => {}
         }
@@ -287,6 +292,30 @@ pub(crate) fn short(name: &[u8]) -> Cow<'_, [u8]> {
         Some(at) => [&name[start..at], &name[at + 2..end]].concat().into(),
         None => name[start..end].into(),
     }
+}
+
+/// Bytes of the keyword `operator` at this place, with what follows that is not a bracket or a blank of the type or the parameters. `None`
+/// if another word is there: `binary_operator`, `operators`.
+fn operator(name: &[u8], at: usize) -> Option<usize> {
+    const WORD: &[u8] = b"operator";
+    // A longer sign precedes the shorter one with which it begins, so that `->*` is not taken for `->`.
+    const SIGNS: &[&str] = &[
+        "<=>", "<<=", ">>=", "->*", "()", "[]", "->", "<<", ">>", "<=", ">=", "==", "!=", "&&", "||", "++",
+        "--", "+=", "-=", "*=", "/=", "%=", "^=", "&=", "|=", "\"\"", "<", ">", "=", "!", "+", "-", "*", "/",
+        "%", "^", "&", "|", "~", ",",
+    ];
+    let is_of_word = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | 0x80..);
+    let rest = name[at..].strip_prefix(WORD)?;
+    if name[..at].last().is_some_and(is_of_word) || rest.first().is_some_and(is_of_word) {
+        return None;
+    }
+    let symbols = SIGNS.iter().find(|sign| rest.starts_with(sign.as_bytes())).map_or(0, |sign| sign.len());
+    // `operator<<int>` is `operator<` with arguments, `operator<<(` is not.
+    let is_less = rest.starts_with(b"<<") && !matches!(rest.get(2), None | Some(b'(' | b' ' | b'<' | b'='));
+    let symbols = if is_less { 1 } else { symbols };
+    // `operator new`, `operator bool`, `operator< <int>`.
+    let blank = usize::from(rest.get(symbols) == Some(&b' '));
+    Some(WORD.len() + symbols + blank)
 }
 
 /// The start of the next name in a text that begins with parameters: after `(int) const::`.
@@ -318,6 +347,22 @@ mod tests {
             ("S::operator()(int) const", "operator()"),
             ("void f<ns::S>(ns::S)", "f<ns::S>"),
             ("a::b::~b()", "~b"),
+            ("ns::binary_operator::apply(int)", "apply"),
+            ("ns::call_operator(int)", "call_operator"),
+            ("operators::f(ns::S)", "f"),
+            ("ns::operator<(ns::A, ns::B)", "operator<"),
+            ("bool ns::operator< <int>(ns::A, int)", "operator< <int>"),
+            ("ns::S::operator->() const", "operator->"),
+            (
+                "bool std::operator==<char, std::allocator<char>>(ns::S)",
+                "operator==<char, std::allocator<char>>",
+            ),
+            ("S& std::operator<<<std::char_traits<char>>(S&)", "operator<<<std::char_traits<char>>"),
+            ("bool operator<<ns::B>(ns::B)", "operator<<ns::B>"),
+            ("int ns::operator<=><ns::T>(ns::T)", "operator<=><ns::T>"),
+            ("ns::operator<<(ns::S&, int)", "operator<<"),
+            ("operator new[](unsigned long)", "operator new[]"),
+            ("S::operator()(int)::'lambda'()::operator()() const", "operator()"),
             ("scaled(int)::'lambda'(int)::operator()(int) const", "operator()"),
             ("a::f(int (*)(int)) const::inner::g(char)", "g"),
             ("f(", "f"),

@@ -17,7 +17,7 @@ pub(crate) struct Answering {
     #[arg(long)]
     pub(crate) no_demangle: bool,
     /// Prints after the name how certain the function is, for these functions (default: folded on a terminal or with --candidates, else none)
-    // `=` is required: without it the next word, which may be FILE, would be WHICH.
+    // `=` is required: without it clap would take the next word, which may be FILE, for WHICH.
     #[arg(long, value_name = "WHICH", num_args = 0..=1, require_equals = true, default_missing_value = "folded")]
     pub(crate) certainty: Option<Marks>,
     /// Also prints every other folded function that may have run, after the first: ` (or) NAME`
@@ -63,7 +63,7 @@ impl Answering {
             (self.no_inlines, "--no-inlines"),
             (self.basenames, "--basenames"),
         ];
-        // `conflicts_with` of clap sees only that an option is there, not its value.
+        // clap's `conflicts_with` sees only that `--output-style` is given, not its value.
         given.iter().find(|(given, _)| *given && self.is_json()).map(|(_, option)| *option)
     }
 }

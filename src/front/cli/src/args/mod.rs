@@ -79,7 +79,7 @@ Examples:
     /// Writes a .fsym as a GSYM file or a Breakpad symbol file
     Export(Export),
     /// Stands in for llvm-symbolizer: same options, input lines and output
-    // `--help` and `--version` are options of the tool.
+    // The tool itself answers `--help` and `--version`.
     #[command(name = "llvm-symbolizer", disable_help_flag = true, disable_version_flag = true)]
     LlvmSymbolizer(Passed),
     /// Stands in for llvm-addr2line
@@ -99,7 +99,7 @@ Examples:
 #[derive(Args)]
 pub(crate) struct Passed {
     /// Options and requests of that tool; `--help` lists them
-    // clap must not read them: the tools spell options in other ways (`-fCe FILE`).
+    // clap must not read them: the tools also take long options with one dash (`-obj=FILE`).
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARG")]
     pub(crate) args: Vec<OsString>,
 }
@@ -120,7 +120,7 @@ pub(crate) struct Export {
     pub(crate) output: PathBuf,
     /// The program, for a Breakpad file: source of STACK CFI if FILE was converted without --unwind, and of the identifier if
     /// there is no build id
-    // Only Breakpad's file has rows of call frame information, and needs an identifier.
+    // Of the formats, only Breakpad's has rows of call frame information and needs an identifier.
     #[arg(long, value_name = "PROGRAM", requires = "breakpad")]
     pub(crate) program: Option<PathBuf>,
     /// Name of the module in a Breakpad file (default: the name of FILE without .fsym)
@@ -216,7 +216,7 @@ pub(crate) struct Convert {
     pub(crate) out_dir: Option<PathBuf>,
     /// Folder or address of a store: publishes each program there under its build id. A program that the store has is converted
     /// again only if its file lacks something that --unwind, --columns or --name-index ask for
-    // The store names the file. Its place is known only after the program was identified.
+    // The store names the file, and its place is known only after the program is identified.
     #[arg(long, value_name = "STORE", conflicts_with_all = ["output", "out_dir", "dry_run"])]
     pub(crate) store: Option<String>,
     /// Also converts programs that the store has, and replaces their files
@@ -246,7 +246,7 @@ pub(crate) struct Convert {
     #[arg(long)]
     pub(crate) unwind: bool,
     /// Keeps the calls to functions of other modules, for stacks over many modules (ELF only)
-    // Such calls are kept by linkage names.
+    // The file keeps such calls by linkage name.
     #[arg(long, conflicts_with = "demangled")]
     pub(crate) imports: bool,
     /// Writes an index of all names, which makes `find` faster and the file larger
@@ -381,7 +381,7 @@ pub(crate) struct Pattern {
     #[arg(value_name = "NAME")]
     pub(crate) name: Option<String>,
     /// Finds every name that begins with P
-    // A name of Objective-C begins with a hyphen (`-[Class method]`).
+    // An Objective-C name may begin with a hyphen (`-[Class method]`).
     #[arg(long, value_name = "P", allow_hyphen_values = true)]
     pub(crate) prefix: Option<String>,
     /// Finds every name that matches the regular expression
@@ -539,7 +539,7 @@ fn path_pair(text: &str) -> Result<(PathBuf, PathBuf), String> {
 }
 
 fn text_pair(text: &str) -> Result<(String, String), String> {
-    // The first `=`: NEW may contain more of them.
+    // The first `=` ends OLD: NEW may contain more of them.
     match text.split_once('=') {
         Some((old, new)) if !old.is_empty() => Ok((old.to_owned(), new.to_owned())),
         _ => Err("expected OLD=NEW".to_owned()),

@@ -26,7 +26,7 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "DIR")]
     pub(crate) cache: Option<PathBuf>,
     /// Address to listen on; port 0 takes a free one
-    // A loopback address: the server has no users and no TLS.
+    // The default is a loopback address: the server has no authentication and no TLS.
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:3977")]
     pub(crate) listen: SocketAddr,
     /// Converts no programs. Writes only the cache of remote stores, which then needs --cache

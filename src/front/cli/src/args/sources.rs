@@ -20,7 +20,7 @@ pub(crate) struct Sources {
     #[arg(long, value_name = "FILE")]
     pub(crate) maps: Option<PathBuf>,
     /// Where sections of a relocatable program are: /sys/module/NAME/sections of a kernel module, a copy of that folder, or a
-    /// file of lines SECTION ADDRESS
+    /// file of lines SECTION ADDRESS, with addresses in hexadecimal digits
     #[arg(long, value_name = "MODULE=PATH", value_parser = module_sections)]
     pub(crate) sections: Vec<(String, PathBuf)>,
     /// Opens programs at the paths in --maps and in input lines (the paths of a running process's /proc/PID/maps are always opened)
@@ -45,7 +45,7 @@ impl Sources {
 }
 
 /// The options for many modules. With one of them, FILE is not needed.
-// `cache` is not one of them: it names no module.
+// `cache` is not in the list: it finds no modules.
 pub(super) const SOURCES: [&str; 5] = ["store", "search", "maps", "sections", "open_paths"];
 
 fn module_sections(text: &str) -> Result<(String, PathBuf), String> {

@@ -81,7 +81,7 @@ fn duration(text: &str) -> Result<Duration, String> {
     let units = [("d", 86_400), ("h", 3600), ("m", 60), ("s", 1)];
     let parsed = units.iter().find_map(|(unit, seconds)| {
         let count: u64 = text.strip_suffix(unit)?.parse().ok()?;
-        // An age in days may be too large in seconds.
+        // An age in days may overflow in seconds.
         count.checked_mul(*seconds).map(Duration::from_secs)
     });
     parsed.ok_or_else(|| "expected a number and d, h, m or s".to_owned())

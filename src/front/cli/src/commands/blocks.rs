@@ -99,7 +99,7 @@ fn is_shared(file: &SymbolFile<'_>, block: &BasicBlock) -> Result<bool, foldsym_
 fn listed(blocks: &BasicBlocks<'_>, place: &Places) -> Result<Vec<BasicBlock>, foldsym_lookup::Error> {
     let starts =
         |shared: bool| place.pieces.iter().filter(move |piece| (piece.1 > 1) == shared).map(|piece| piece.0);
-    // Code that is the function's alone has blocks with its own numbers.
+    // Code that the function does not share has the function's own blocks.
     for start in starts(false) {
         if let Some(block) = blocks.at(ImageAddr(start))? {
             return blocks.of_range(block.range).collect();
@@ -113,7 +113,7 @@ fn listed(blocks: &BasicBlocks<'_>, place: &Places) -> Result<Vec<BasicBlock>, f
     for start in starts(true) {
         let listed: Result<Vec<_>, _> = blocks.of_function(ImageAddr(start)).collect();
         let listed = listed?;
-        // A survivor may be longer than the function: then its blocks are not all of the function.
+        // A survivor may be longer than the function: then some of its blocks are not in the function.
         if listed.len() > most.len() && listed.iter().all(holds) {
             most = listed;
         }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use foldsym_demangle::demangle;
-use foldsym_exchange::{BreakpadModule, ExportError, GsymVersion, write_breakpad, write_gsym};
+use foldsym_exchange::{BreakpadModule, ExportError, GsymVersion, Summary, write_breakpad, write_gsym};
 use foldsym_lookup::{SymbolFile, flags};
 use foldsym_store::{BuildId, text_id};
 use foldsym_symbolize::{SymbolMap, Symbolizer};
@@ -27,7 +27,7 @@ pub(crate) fn run(args: &Export) -> Result<u8, Failure> {
     let module = args.module.clone().unwrap_or(stem);
     let has_rows = matches!(file.unwind(), Ok(Some(_)));
     let lacks_id = args.format.breakpad && file.build_id().is_empty();
-    // Converting the program takes long: only if something is missing.
+    // Converting the program takes long, so it is done only if something is missing.
     let program = args.program.as_deref().filter(|_| !has_rows || lacks_id);
     let converted = program.map(|program| unwinding(program, &args.file, &file)).transpose()?;
     let other = converted.as_ref().map(|map| map.file()).filter(|_| !has_rows);
@@ -46,7 +46,7 @@ pub(crate) fn run(args: &Export) -> Result<u8, Failure> {
         ));
     }
     let id = derived.as_ref().map_or(file.build_id(), |id| id.as_bytes());
-    // `write_whole` passes on only an `io::Error`.
+    // `write_whole` passes on only an `io::Error`, so other errors leave the closure through this variable.
     let mut written = Ok(());
     let result = foldsym_convert::internal::write_whole(&args.output, |out| {
         let summary = match &args.format {
@@ -58,23 +58,10 @@ pub(crate) fn run(args: &Export) -> Result<u8, Failure> {
             }
         };
         match summary {
-            Ok(summary) if summary.build_id_left_out => {
-                complain(&format!(
-                    "{}: the build id has {} bytes, version 1 of GSYM holds 20: left out",
-                    args.output.display(),
-                    file.build_id().len()
-                ));
+            Ok(summary) => {
+                left_out(args, &file, &summary);
                 Ok(())
             }
-            Ok(summary) if summary.frame_rows_left_out > 0 => {
-                complain(&format!(
-                    "{}: {} rows of call frame information have no words in this format: left out",
-                    args.output.display(),
-                    summary.frame_rows_left_out
-                ));
-                Ok(())
-            }
-            Ok(_) => Ok(()),
             Err(ExportError::Write(error)) => Err(error),
             Err(error) => {
                 written = Err(Failure {
@@ -90,13 +77,34 @@ pub(crate) fn run(args: &Export) -> Result<u8, Failure> {
     Ok(0)
 }
 
+/// Says what the format has no room or no words for.
+fn left_out(args: &Export, file: &SymbolFile<'_>, summary: &Summary) {
+    let output = args.output.display();
+    if summary.build_id_left_out {
+        let bytes = file.build_id().len();
+        complain(&format!("{output}: the build id has {bytes} bytes, version 1 of GSYM holds 20: left out"));
+    }
+    if summary.frame_rows_left_out > 0 {
+        complain(&format!(
+            "{output}: {} rows of call frame information have no words in this format: left out",
+            summary.frame_rows_left_out
+        ));
+    }
+    if summary.unnamed_left_out > 0 {
+        complain(&format!(
+            "{output}: {} ranges of code have no name, which GSYM needs: left out",
+            summary.unnamed_left_out
+        ));
+    }
+}
+
 /// The program's rows of call frame information, for a file that was converted without them.
 fn unwinding(program: &Path, file: &Path, of: &SymbolFile<'_>) -> Result<Arc<SymbolMap>, Failure> {
     let options = foldsym_convert::Options::default().with(|options| options.unwind = true);
     let engine = Symbolizer::builder().conversion(options).build();
     let engine = engine.map_err(|error| Failure { message: error.to_string(), code: exit::BAD_INPUT })?;
     let loaded = crate::answer::open::load(&engine, program)?.map;
-    // Rows of another build would walk wrong frames without a sign of it.
+    // With rows of another build, a stack walker would find wrong frames, and nothing would show that.
     let is_same = match (loaded.file().build_id(), of.build_id()) {
         (b"", b"") => has_same_layout(loaded.file(), of),
         (one, other) => one == other,
@@ -130,8 +138,8 @@ fn breakpad(
     name: &str,
     as_they_are: bool,
     out: &mut dyn std::io::Write,
-) -> Result<foldsym_exchange::Summary, ExportError> {
-    // Breakpad's words.
+) -> Result<Summary, ExportError> {
+    // Breakpad's names of systems.
     let os = if file.header().flags & flags::MACH_O != 0 { "mac" } else { "Linux" };
     let big_endian = file.header().flags & flags::BIG_ENDIAN != 0;
     let debug_id = debug_id(id, file.header().flags & flags::MACH_O != 0, big_endian);
@@ -148,7 +156,6 @@ fn debug_id(id: &[u8], mach_o: bool, big_endian: bool) -> String {
         *to = *from;
     }
     if !mach_o && !big_endian {
-        // Windows' GUID: numbers of 4, 2 and 2 bytes, then 8 single bytes.
         guid[..4].reverse();
         guid[4..6].reverse();
         guid[6..8].reverse();

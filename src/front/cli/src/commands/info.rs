@@ -115,7 +115,7 @@ fn facts(file: &SymbolFile<'_>, mapped: &Mapped) -> Result<Facts, Failure> {
 
 /// Counts the functions that are certain to be the only ones with their code, and the others, by reason.
 fn alone(file: &SymbolFile<'_>) -> Result<Vec<(&'static str, Value)>, Error> {
-    // A function may have many pieces.
+    // A function may have many pieces, and is counted once.
     let mut counted = vec![false; file.records().function_count() as usize];
     let (mut unique, mut likely) = (0u64, [0u64; Reason::ALL.len()]);
     for piece in 0..file.records().piece_count() {
@@ -281,7 +281,7 @@ fn print_text(out: &mut Vec<u8>, facts: &Facts) {
         format!("\n{:<12} {:>12} {:>12} {:>7}\n", "Section", "Offset", "Size", "Share").as_bytes(),
     );
     for section in &facts.sections {
-        // The size is not 0 in a file that opened; `max` is for the division alone.
+        // A file that opened has a size above 0. `max` only guards the division.
         let share = section.len as f64 * 100.0 / (facts.size.max(1) as f64);
         let SectionInfo { name, offset, len, .. } = section;
         out.extend_from_slice(format!("{name:<12} {offset:>12} {len:>12} {share:>6.1}%\n").as_bytes());
@@ -312,7 +312,7 @@ fn line(out: &mut Vec<u8>, indent: &str, key: &str, value: &Value) {
         Value::Null => text.push(b'-'),
         value => text.extend_from_slice(value.to_string().as_bytes()),
     }
-    // The record has paths of the program, which may be a stranger's.
+    // The conversion record has paths from the program, which may be untrusted.
     push_escaped(out, text.trim_ascii_end());
     out.push(b'\n');
 }

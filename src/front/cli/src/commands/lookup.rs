@@ -49,7 +49,7 @@ fn of_file(args: &Lookup, symbolizer: &Symbolizer, path: &Path, given: Vec<Strin
         let found = map.file().basic_blocks();
         let found = found.map_err(|error| LineError::damaged(path, error).into_failure())?;
         if found.is_none() {
-            // Once: then each answer says that its address has no block.
+            // This is printed once. Each answer then only says that its address has no block.
             complain(&crate::commands::blocks::none(path));
         }
         blocks = Some(BlockFinder::new(*map.file(), found));

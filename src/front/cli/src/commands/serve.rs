@@ -28,7 +28,7 @@ pub(crate) fn run(args: &Serve) -> Result<u8, Failure> {
         builder = builder.store(store.clone());
     }
     builder = match &args.cache {
-        // The folder is then for stores alone, which have it from `open`.
+        // With `--read-only`, only stores use the folder, and `open` passes it to them.
         _ if args.read_only => builder,
         Some(folder) => builder.cache(folder),
         None => builder.cache_if_usable(default_cache()),

@@ -35,20 +35,28 @@ pub(crate) fn make(args: &Shims) -> Result<u8, Failure> {
         false => Failure::input(&args.folder, error),
     })?;
     let mut out = Output::new();
+    let made = link_all(&own, &args.folder, &mut out);
+    // Also before an error: the links that were made until then are printed.
+    let written = out.flush();
+    made?;
+    written?;
+    Ok(0)
+}
+
+fn link_all(own: &Path, folder: &Path, out: &mut Output) -> Result<(), Failure> {
     for name in NAMES {
-        let link = args.folder.join(name);
+        let link = folder.join(name);
         match std::fs::symlink_metadata(&link) {
             Ok(meta) if meta.is_symlink() => {
-                // `symlink` replaces nothing.
+                // `symlink` does not replace an existing link.
                 std::fs::remove_file(&link).map_err(|error| Failure::input(&link, error))?;
             }
             Ok(_) => return Err(Failure::input(&link, "exists and is not a symbolic link")),
             Err(_) => {}
         }
-        std::os::unix::fs::symlink(&own, &link).map_err(|error| Failure::input(&link, error))?;
+        std::os::unix::fs::symlink(own, &link).map_err(|error| Failure::input(&link, error))?;
         out.text.extend_from_slice(link.as_os_str().as_encoded_bytes());
         out.text.push(b'\n');
     }
-    out.flush()?;
-    Ok(0)
+    Ok(())
 }

@@ -92,7 +92,7 @@ fn of_file(args: &Stack, symbolizer: &Symbolizer, path: &Path, given: Vec<String
     let mut worker = symbolizer.worker();
     worker.keep_texts(KEPT_TEXTS);
     session.run(given, |session, line| {
-        // The line before may have set another.
+        // The line before may have set another base.
         session.space.base = args.answering.base;
         let stack = match line.trim_start().starts_with('{') {
             true => request(line, session, map.file().header()),
@@ -123,7 +123,7 @@ fn put(
             session.out.text.push(b',');
         }
         session.put(answer, names, modules, None)?;
-        // The output of a line is not written before its end, so that an error can replace it.
+        // A line is kept in memory until it ends, so that an error can replace it. This bounds the memory.
         if session.out.text.len() - start > MAX_ANSWER {
             let message = format!("an answer of more than {MAX_ANSWER} bytes: give fewer frames a line");
             return Err(LineError::usage(message));
@@ -148,7 +148,7 @@ fn put(
 fn parse(line: &str, space: &Space) -> Result<Parsed, String> {
     let mut stack = Parsed { frames: Vec::new(), vptr: None, stopped: None };
     for (at, word) in line.split_ascii_whitespace().enumerate() {
-        if at > MAX_FRAMES {
+        if stack.frames.len() == MAX_FRAMES && !word.starts_with("vptr=") {
             return Err(format!("more than {MAX_FRAMES} frames"));
         }
         if let Some(vptr) = word.strip_prefix("vptr=") {
@@ -196,7 +196,7 @@ fn request(line: &str, session: &mut Session, header: &Header) -> Result<Parsed,
 /// # Errors
 /// The fault of the object, for the user.
 fn parse_object(json: &Value, space: &Space, header: &Header) -> Result<Parsed, String> {
-    // A misspelled `regs` would only make the answer worse.
+    // Without this check, a misspelled `regs` would silently make the answer less certain.
     refuse_unknown(json, &KEYS)?;
     let entries =
         json.get("pcs").and_then(Value::as_array).ok_or("a stack needs \"pcs\", a list of addresses")?;
@@ -211,7 +211,7 @@ fn parse_object(json: &Value, space: &Space, header: &Header) -> Result<Parsed, 
         }
         words.push(' ');
     }
-    // Entries of `pcs` have the grammar of a line's words.
+    // Entries of `pcs` have the same grammar as the words of a line.
     let mut stack = parse(&words, space)?;
     if json.get("regs").is_some() || json.get("mem").is_some() {
         if stack.vptr.is_some() {
@@ -292,7 +292,13 @@ mod tests {
         ] {
             assert!(parse(line, &space).is_err(), "{line:?}");
         }
-        let long = "1 ".repeat(MAX_FRAMES + 2);
-        assert!(parse(&long, &space).unwrap_err().contains("frames"));
+        let more = "1 ".repeat(MAX_FRAMES - 1);
+        for (first, fits) in [("1 ", true), ("1 vptr=1 ", true), ("1 1 ", false), ("1 vptr=1 1 ", false)] {
+            let parsed = parse(&format!("{first}{more}"), &space).map(|parsed| parsed.frames.len());
+            match fits {
+                true => assert_eq!(parsed, Ok(MAX_FRAMES), "{first}"),
+                false => assert!(parsed.unwrap_err().contains("frames"), "{first}"),
+            }
+        }
     }
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::UNIX_EPOCH;
 
 use foldsym_store::{
-    BuildId, EntryInfo, GcOptions, LocalStore, ModuleId, Published, Store, StoreError, StoreOptions,
+    BuildId, EntryInfo, GcOptions, IdError, LocalStore, ModuleId, Published, Store, StoreError, StoreOptions,
     SymbolMap,
 };
 use serde_json::Value;
@@ -29,13 +29,16 @@ impl From<StoreError> for Failure {
 pub(crate) fn run(args: &StoreArgs) -> Result<u8, Failure> {
     let mut out = Output::new();
     let code = match &args.command {
-        Task::List(args) => list_files(args, &mut out)?,
-        Task::Check(args) => check(args, &mut out)?,
-        Task::Gc(args) => gc(args, &mut out)?,
-        Task::Add(args) => add(args, &mut out)?,
-        Task::Remove(args) => remove(args, &mut out)?,
+        Task::List(args) => list_files(args, &mut out),
+        Task::Check(args) => check(args, &mut out),
+        Task::Gc(args) => gc(args, &mut out),
+        Task::Add(args) => add(args, &mut out),
+        Task::Remove(args) => remove(args, &mut out),
     };
-    out.flush()?;
+    // Also before an error: what was changed until then is printed.
+    let written = out.flush();
+    let code = code?;
+    written?;
     Ok(code)
 }
 
@@ -162,7 +165,7 @@ fn add(args: &Add, out: &mut Output) -> Result<u8, Failure> {
     }
     Ok(match (failed, args.files.len()) {
         (0, _) => 0,
-        // As `convert`: a single input has its own code.
+        // As in `convert`, a single input that fails gives its own code.
         (_, 1) => exit::BAD_INPUT,
         _ => exit::SOME_FAILED,
     })
@@ -179,7 +182,7 @@ fn message(error: StoreError) -> String {
 
 /// Publishes one file; gives its debug id too.
 fn publish(store: &Store, path: &Path, info: &EntryInfo) -> Result<(Published, String), StoreError> {
-    // Opened first: a file that is not sound at its head is not copied.
+    // The file is opened first: one with a damaged head is not copied.
     let debug_id = SymbolMap::open(path)?.debug_id().map(|id| id.to_string()).unwrap_or_default();
     let published = store.publish(info, |to| {
         let copied = std::fs::copy(path, to);
@@ -190,11 +193,14 @@ fn publish(store: &Store, path: &Path, info: &EntryInfo) -> Result<(Published, S
 
 fn remove(args: &Remove, out: &mut Output) -> Result<u8, Failure> {
     let store = LocalStore::open(&args.store)?;
+    // All are read before the first is removed: a command line that cannot be understood changes nothing.
+    let ids: Result<Vec<_>, IdError> =
+        args.ids.iter().map(|text| Ok((text, ModuleId::parse(text)?))).collect();
     let mut code = 0;
-    for text in &args.ids {
-        let id = match ModuleId::parse(text).map_err(|error| Failure::usage(error.to_string()))? {
+    for (text, id) in ids.map_err(|error| Failure::usage(error.to_string()))? {
+        let id = match id {
             ModuleId::Build(id) => Some(id),
-            // Files are named by build id.
+            // The store names files by build id.
             ModuleId::Debug(id) => store.build_id_of(&id)?,
             _ => None,
         };

@@ -16,7 +16,7 @@ pub(crate) fn run(args: &Verify) -> Result<u8, Failure> {
     let mapped = Mapped::open(&args.file)?;
     let file = crate::answer::open::open(&mapped)?;
     file.verify().map_err(|error| crate::answer::open::damaged(&mapped, error))?;
-    // The reader cannot: the crate `fst` needs `std`.
+    // `file.verify` does not check the name index: the reader is `no_std`, and the crate `fst` needs `std`.
     if let Some(index) = NameIndex::of(&file) {
         index.verify().map_err(|what| Failure::input(mapped.path(), what))?;
     }

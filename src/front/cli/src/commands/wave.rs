@@ -34,7 +34,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
         .image(pc)
         .ok_or_else(|| Failure::usage(format!("--pc {}: no address of this program", args.pc)))?;
     let header = file.header();
-    // 64 lanes hold any mask, and a shift by 64 would overflow.
+    // Any mask fits in 64 lanes, and a shift by 64 would overflow.
     if let Some(lanes) = args.lanes.filter(|&lanes| lanes < 64 && args.exec >> lanes != 0) {
         return Err(Failure::usage(format!("--exec {:#x}: lanes past the {lanes} of --lanes", args.exec)));
     }
@@ -72,7 +72,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
         }
         match group.lane.place {
             Place::At(place) => {
-                // The user gave addresses with the load bias.
+                // The user gives addresses with the load bias, so the answer has it too.
                 let given = place.0.wrapping_add(args.base);
                 let key = if args.json { ",\"Place\":" } else { &format!(" at {given:#x}\n") };
                 session.out.text.extend_from_slice(key.as_bytes());
@@ -107,7 +107,7 @@ pub(crate) fn run(args: &Args) -> Result<u8, Failure> {
 fn read(path: &std::path::Path) -> Result<Value, Failure> {
     let wrong = |error: &dyn std::fmt::Display| Failure::input(path, error);
     let size = std::fs::metadata(path).map_err(|error| wrong(&error))?;
-    // A pipe has no size, so that the limit would not hold.
+    // A pipe has no size, so the limit would not apply to it.
     if !size.is_file() || size.len() > MAX_JSON {
         return Err(wrong(&format!("not a file, or more than {MAX_JSON} bytes")));
     }
@@ -151,7 +151,7 @@ impl Group {
 fn groups(wave: &Wave) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
     for (index, &lane) in wave.lanes().iter().enumerate() {
-        // A wave has 64 lanes at most: a search of all groups is short.
+        // A wave has at most 64 lanes, so a linear search is fast enough.
         match groups.iter_mut().find(|group| group.lane == lane) {
             Some(group) => group.mask |= 1 << index,
             None => groups.push(Group { lane, mask: 1 << index }),
@@ -182,7 +182,7 @@ fn notes(out: &mut Vec<u8>, wave: &Wave) {
 /// Data about lanes in the program that cannot be used.
 fn each_note(wave: &Wave, put: &mut dyn FnMut(String)) {
     if let Some(lanes) = wave.lanes_refused {
-        // With fewer lanes than the mask names, lanes that execute would be left out.
+        // A number of lanes below the highest lane of the mask would leave out lanes that execute.
         let what = if lanes as usize > MAX_LANES { "more than a wave has" } else { "fewer than execute" };
         put(format!("the function's number of lanes, {lanes}, is {what}"));
     }

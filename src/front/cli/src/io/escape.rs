@@ -11,7 +11,7 @@ pub(crate) fn push_escaped(out: &mut Vec<u8>, text: &[u8]) {
             }
         }
         for byte in chunk.invalid() {
-            // The byte, not U+FFFD: two names that differ must not look equal.
+            // This shows the byte, not U+FFFD: two names that differ must not look equal.
             out.extend_from_slice(format!("\\x{byte:02x}").as_bytes());
         }
     }

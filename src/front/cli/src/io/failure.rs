@@ -55,7 +55,7 @@ pub(crate) fn quoted(text: &str) -> String {
 
 /// The fault of a line that is JSON: `text` says what is wrong there, with its line. The caller adds the number of the line.
 pub(crate) fn json_problem(text: String, line: usize, column: usize) -> String {
-    // serde_json counts lines in this text, which is one line of the input.
+    // serde_json's line number counts within this text, which is one line of the input, so it is left out.
     match text.strip_suffix(&format!(" at line {line} column {column}")) {
         Some(what) => format!("{what} at column {column}"),
         None => text,
@@ -65,8 +65,13 @@ pub(crate) fn json_problem(text: String, line: usize, column: usize) -> String {
 /// The beginning of a text, as much as a message or an answer repeats.
 pub(crate) fn shortened(text: &str) -> &str {
     const SHOWN: usize = 80;
-    // By characters, so that none is cut.
+    // The limit counts characters, so that none is cut.
     text.char_indices().nth(SHOWN).map_or(text, |(end, _)| &text[..end])
+}
+
+/// Standard input cannot be read.
+pub(crate) fn unread(error: &io::Error) -> Failure {
+    Failure { message: format!("standard input: {error}"), code: exit::BAD_INPUT }
 }
 
 /// Writing an answer failed. A closed pipe is the reader's choice (`foldsym ... | head`), not a failure.
@@ -84,7 +89,7 @@ impl From<io::Error> for Failure {
 #[cfg(feature = "convert")]
 impl From<foldsym_convert::ConvertError> for Failure {
     fn from(error: foldsym_convert::ConvertError) -> Self {
-        // A part of a file that the options do not choose is a fault of the command line.
+        // If the options do not choose among the parts of a file, the command line is at fault.
         let code = if error.is_usage() { exit::USAGE } else { exit::BAD_INPUT };
         Self { message: error.to_string(), code }
     }

@@ -95,7 +95,7 @@ impl<R: Read> Lines<R> {
     }
 
     fn piece(&mut self, mut before_read: impl FnMut() -> io::Result<()>) -> io::Result<Option<Piece>> {
-        // Bytes without a line end are not searched again when more are read.
+        // After more bytes are read, the search does not start again at the first byte.
         let mut searched = 0;
         loop {
             let waiting = &self.buffer[self.start + searched..self.end];
@@ -110,7 +110,7 @@ impl<R: Read> Lines<R> {
                 self.start = self.end;
                 return Ok((self.in_long || !line.is_empty()).then(|| self.whole(line)));
             }
-            // The line is too long whatever follows, and what was read of it need not be kept.
+            // The line is too long whatever follows, so the bytes that were read need not be kept.
             if searched > self.most {
                 let part = self.start..self.end;
                 (self.start, self.in_long) = (self.end, true);
@@ -128,7 +128,7 @@ impl<R: Read> Lines<R> {
 
     fn fill(&mut self) -> io::Result<()> {
         if self.start > 0 {
-            // Only the beginning of one line is moved.
+            // Only the beginning of one line is left to move.
             self.buffer.copy_within(self.start..self.end, 0);
             (self.start, self.end) = (0, self.end - self.start);
             // The memory of one long line is freed.

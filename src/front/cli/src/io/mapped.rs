@@ -29,7 +29,8 @@ impl Mapped {
     /// The file cannot be opened, or is a directory: exit code 3, with the path.
     pub(crate) fn open(path: &Path) -> Result<Self, Failure> {
         let bytes = Self::bytes(path).map_err(|error| Failure::input(path, error))?;
-        Ok(Self { path: path.to_owned(), bytes, _named: limits::name(&path.display().to_string()) })
+        let named = limits::name(&path.display().to_string()).at(&bytes);
+        Ok(Self { path: path.to_owned(), bytes, _named: named })
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -53,13 +54,21 @@ impl Mapped {
     }
 }
 
+impl Deref for Bytes {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            Bytes::Map(map) => map,
+            Bytes::Read(bytes) => bytes,
+        }
+    }
+}
+
 impl Deref for Mapped {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        match &self.bytes {
-            Bytes::Map(map) => map,
-            Bytes::Read(bytes) => bytes,
-        }
+        &self.bytes
     }
 }

@@ -15,7 +15,7 @@ pub(crate) struct Output {
 impl Output {
     pub(crate) fn new() -> Self {
         let stdout = io::stdout();
-        // Twice as many bytes: an answer may cross the limit.
+        // The buffer has twice the limit, since an answer may exceed it.
         Self { text: Vec::with_capacity(2 * FULL), is_terminal: stdout.is_terminal(), sink: stdout.lock() }
     }
 
@@ -31,7 +31,7 @@ impl Output {
     /// Writes everything.
     pub(crate) fn flush(&mut self) -> io::Result<()> {
         let written = self.sink.write_all(&self.text).and_then(|()| self.sink.flush());
-        // Also after an error: bytes that were written must not be written again.
+        // The buffer is cleared even after an error: bytes that were written must not be written again.
         self.text.clear();
         written
     }

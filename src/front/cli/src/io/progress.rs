@@ -22,7 +22,7 @@ impl Bar {
         } else {
             // The steps of one conversion set the length.
             let bar = ProgressBar::new(if several { inputs as u64 } else { 0 });
-            // A step may advance seldom: without this the time would seem to stop.
+            // A step may advance rarely: without the tick the elapsed time would seem to stop.
             bar.enable_steady_tick(Duration::from_millis(100));
             bar
         };

@@ -267,3 +267,76 @@ fn a_long_line_is_not_lost() {
     let ran = foldsym_with(&["filter"], &input);
     assert!(ran.code == 0 && ran.out == format!("{input}\n"), "{} of {} bytes", ran.out.len(), input.len());
 }
+
+/// A reader of the output that goes away is no fault of the input.
+#[test]
+fn the_reader_of_a_copy_may_go_away() {
+    use std::io::Write;
+    use std::process::Stdio;
+    for args in [&["filter"][..], &["filter", "/dev/stdin"]] {
+        let mut command = common::command();
+        command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        drop(child.stdout.take());
+        // The command may have ended.
+        let _ = child.stdin.take().unwrap().write_all(b"a\n");
+        let ran = child.wait_with_output().unwrap();
+        assert_eq!((ran.status.code(), String::from_utf8_lossy(&ran.stderr).as_ref()), (Some(0), ""));
+    }
+}
+
+#[test]
+fn an_output_that_cannot_be_written_is_named() {
+    let mut command = common::command();
+    let folder = tempfile::tempdir().unwrap();
+    let log = common::file(folder.path(), "a.log", b"a\n");
+    let Ok(full) = std::fs::File::options().write(true).open("/dev/full") else { return };
+    let ran = command.arg("filter").arg(&log).stdout(full).output().unwrap();
+    let err = String::from_utf8_lossy(&ran.stderr);
+    assert!(ran.status.code() == Some(3) && err.starts_with("foldsym: output: "), "{err}");
+}
+
+/// The lines before an error are copied, and their stack is answered.
+#[test]
+fn a_log_that_cannot_be_read_comes_after_the_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let (search, cache) = (program(""), folder.path().join("cache"));
+    let (search, cache) = (search.to_str().unwrap(), cache.to_str().unwrap());
+    let log = format!("one\n/opt/demo.elf(+{INLINED}) [0x5555]\n");
+    let log = common::file(folder.path(), "a.log", log.as_bytes());
+    let missing = folder.path().join("missing.log");
+    // A folder can be opened, but not read.
+    for (other, says) in [(missing.as_path(), "No such file"), (folder.path(), "directory")] {
+        let (log, other) = (log.to_str().unwrap(), other.to_str().unwrap());
+        let ran = foldsym(&["filter", "--search", search, "--cache", cache, log, other]);
+        assert_eq!(ran.code, 3, "{ran:?}");
+        assert!(ran.out.starts_with("one\n/opt/demo.elf(+0x2012b0) [0x5555] demo::"), "{ran:?}");
+        assert!(ran.out.ends_with("(inlined by) demo::crash() at /src/demo/demo.cpp:62:5\n"), "{ran:?}");
+        assert!(ran.err.starts_with(&format!("foldsym: {other}: ")) && ran.err.contains(says), "{ran:?}");
+    }
+}
+
+/// A stack is kept until it ends. One of too many bytes is several stacks: the first address of each is that of an instruction, not of a
+/// return.
+#[test]
+fn a_stack_of_too_many_bytes_ends() {
+    let folder = tempfile::tempdir().unwrap();
+    let (search, cache) = (program(""), folder.path().join("cache"));
+    let (search, cache) = (search.to_str().unwrap(), cache.to_str().unwrap());
+    // 21 lines of nearly 1 MiB: the stack ends once it has 16 MiB. `demo::crash` has no code before its first byte.
+    let fsym = Fsym::of("demo.elf", &[]);
+    let found = fsym.run("find", &["demo::crash"]).out;
+    let start = found.split('\t').nth(1).unwrap().split('-').next().unwrap();
+    let line = format!("{}/opt/demo.elf(+{start}) [0x5555]\n", " ".repeat((1 << 20) - 100));
+    let ran = foldsym_with(&["filter", "--search", search, "--cache", cache], &line.repeat(21));
+    assert_eq!((ran.code, ran.err.as_str()), (0, ""));
+    let firsts: Vec<usize> = ran
+        .out
+        .lines()
+        .filter(|line| line.contains("demo.elf("))
+        .enumerate()
+        .filter(|(_, line)| line.contains("] demo::crash() at "))
+        .map(|(at, _)| at)
+        .collect();
+    assert_eq!(firsts, [0, 17]);
+}

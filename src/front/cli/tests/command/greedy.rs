@@ -103,3 +103,28 @@ fn more_aliases_than_the_file_can_hold() {
     let (code, _, err) = limited_bytes(&with_a_long_name(&contents), &["find", "--prefix", "n"]);
     assert!(code == 3 && err.contains("damaged: section NAMES"), "{code} {err}");
 }
+
+/// Pieces name their groups: a few bytes for each could ask for a visit of all members.
+#[test]
+fn one_group_as_the_owner_of_every_piece() {
+    let mut of_many = contents(4000, 0..4000);
+    of_many.pieces = (0..4000).map(|at| [0x1000 + 16 * at, 16, 0, 0, 1, 0, 0]).collect();
+    let len = of_many.file().len();
+    assert!(len < 100_000, "{len}");
+    for args in [&["find", "name"][..], &["dump"], &["dump", "--function", "1"], &["find", "--regex", "x"]] {
+        let (code, _, err) = limited(&of_many, args);
+        assert!(code == 3 && err.contains("made.fsym: damaged: section PIECES"), "{args:?} {code} {err}");
+    }
+    // A line of a kernel's log asks for the parts of all functions.
+    let folder = tempfile::tempdir().unwrap();
+    file(folder.path(), "vmlinux.fsym", &of_many.file());
+    let line = "[    1.2]  name+0x1/0x10\n";
+    let ran = common::foldsym_with(&["filter", "--search", folder.path().to_str().unwrap()], line);
+    assert!(ran.code == 0 && ran.out == line, "{ran:?}");
+    assert!(ran.err.contains("vmlinux.fsym: damaged: section PIECES"), "{ran:?}");
+    // Fewer visits than any file may ask for.
+    let mut sound = contents(4000, 0..4000);
+    sound.pieces = (0..200).map(|at| [0x1000 + 16 * at, 16, 0, 0, 1, 0, 0]).collect();
+    let (code, out, err) = limited(&sound, &["find", "name"]);
+    assert!(code == 0 && out.lines().count() == 4000, "{code} {err}");
+}

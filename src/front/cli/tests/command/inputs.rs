@@ -226,11 +226,10 @@ fn an_input_that_is_cut_short_is_named() {
     println!("met {named} times");
 }
 
-#[test]
-fn a_symbol_file_that_is_cut_short_is_named() {
-    let fsym = common::Fsym::of("golang.amd64.debug", &[]);
+/// Answers addresses of a symbol file that is cut short after the first of them, and gives what is said then.
+fn cut_short(fsym: &common::Fsym, args: &[&str], module: &str) -> String {
     let mut child = command()
-        .args(["lookup", fsym.str()])
+        .args(args)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -239,11 +238,11 @@ fn a_symbol_file_that_is_cut_short_is_named() {
     let mut input = child.stdin.take().unwrap();
     let mut output = std::io::BufReader::new(child.stdout.take().unwrap());
     // An answer says that the file is mapped.
-    std::io::Write::write_all(&mut input, b"0x10\n").unwrap();
+    std::io::Write::write_all(&mut input, format!("{module}0x10\n").as_bytes()).unwrap();
     std::io::BufRead::read_line(&mut output, &mut String::new()).unwrap();
     std::fs::File::options().write(true).open(&fsym.path).unwrap().set_len(0).unwrap();
     for address in (0x401000..0x501000).step_by(0x1000) {
-        if std::io::Write::write_all(&mut input, format!("{address:#x}\n").as_bytes()).is_err() {
+        if std::io::Write::write_all(&mut input, format!("{module}{address:#x}\n").as_bytes()).is_err() {
             break;
         }
     }
@@ -251,7 +250,25 @@ fn a_symbol_file_that_is_cut_short_is_named() {
     let ran = child.wait_with_output().unwrap();
     let err = String::from_utf8_lossy(&ran.stderr).into_owned();
     assert_eq!((ran.status.code(), ran.status.signal()), (Some(3), None), "{err}");
+    err
+}
+
+#[test]
+fn a_symbol_file_that_is_cut_short_is_named() {
+    let fsym = common::Fsym::of("golang.amd64.debug", &[]);
+    let err = cut_short(&fsym, &["lookup", fsym.str()], "");
     assert!(err.contains("fsym: cut short or unreadable while it was read (SIGBUS)"), "{err}");
+}
+
+/// The engine maps the modules of a process, and the command does not know where.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_module_that_is_cut_short_is_named() {
+    let fsym = common::Fsym::of("golang.amd64.debug", &[]);
+    let search = fsym.folder.path().to_str().unwrap();
+    let err = cut_short(&fsym, &["lookup", "--search", search], "golang.amd64.debug+");
+    let named = "golang.amd64.debug.fsym: cut short or unreadable while it was read (SIGBUS)\n";
+    assert!(err.ends_with(named) && err.lines().count() == 1, "{err}");
 }
 
 #[test]

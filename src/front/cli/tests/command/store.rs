@@ -61,6 +61,21 @@ fn a_store_from_its_making_to_its_end() {
     }
 }
 
+/// A command line that cannot be understood removes nothing.
+#[test]
+fn all_ids_are_read_before_the_first_is_removed() {
+    let fsym = Fsym::of("demo.elf", &[]);
+    let store = fsym.folder.path().join("symbols");
+    let store = store.to_str().unwrap();
+    let added = foldsym(&["store", "add", store, fsym.str(), "--json"]).json();
+    let id = added[0]["BuildId"].as_str().unwrap();
+    let ran = foldsym(&["store", "remove", store, id, "notanid"]);
+    assert!(ran.code == 2 && ran.out.is_empty() && ran.err.contains("notanid"), "{ran:?}");
+    assert!(foldsym(&["store", "list", store]).out.starts_with(id));
+    let ran = foldsym(&["store", "remove", store, id, "abcdef"]);
+    assert_eq!((ran.code, ran.out), (1, format!("{id} removed\nabcdef not in the store\n")));
+}
+
 #[test]
 fn every_key_is_documented() {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../schema/store.md");

@@ -149,6 +149,9 @@ fn links_speak_as_the_tools_whose_names_they_have() {
     std::fs::write(links.join("addr2line"), "own").unwrap();
     let refused = Command::new(env!("CARGO_BIN_EXE_foldsym")).arg("shims").arg(&links).output().unwrap();
     assert_eq!(refused.status.code(), Some(3));
+    // The links before it are there, and were printed.
+    let made = ["llvm-symbolizer", "llvm-addr2line"].map(|name| format!("{}\n", links.join(name).display()));
+    assert_eq!(String::from_utf8(refused.stdout).unwrap(), made.concat());
     assert_eq!(std::fs::read(links.join("addr2line")).unwrap(), b"own");
 }
 
@@ -223,6 +226,26 @@ fn a_symbol_file_in_the_place_of_a_program() {
         }
     }
     assert!(folded >= 3, "{folded} folded functions");
+}
+
+/// A standard input that cannot be read is not a fault of the output.
+#[test]
+fn an_input_that_cannot_be_read_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = built().join("inline.clang-dwarf4");
+    for options in [&[][..], &["--filter-markup"]] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_foldsym"));
+        command.arg("llvm-symbolizer").args(options);
+        if options.is_empty() {
+            command.arg("-e").arg(&program);
+        }
+        command.env("FOLDSYM_CACHE", folder.path().join("cache"));
+        // A folder can be opened, but not read.
+        let output = command.stdin(std::fs::File::open(folder.path()).unwrap()).output().unwrap();
+        let err = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(3), "{err}");
+        assert!(err.starts_with("foldsym: standard input: Is a directory"), "{err}");
+    }
 }
 
 /// Where the functions of a program start.

@@ -150,6 +150,14 @@ fn rows_are_those_of_llvm_dwarfdump() {
     }
 }
 
+#[test]
+fn an_address_without_a_row_is_said() {
+    let fsym = common::Fsym::of("symbols.clang", &["--unwind"]);
+    let ran = fsym.run("dump", &["--unwind", "--address", "0x1"]);
+    assert_eq!((ran.code, ran.out.as_str()), (1, ""));
+    assert_eq!(ran.err, "foldsym: 0x1: no row at this address\n");
+}
+
 /// A row of `reader.py --unwind` as `dump --unwind` prints it.
 fn of_reader(row: &serde_json::Value) -> String {
     let text = |value: &serde_json::Value| value.as_str().unwrap().to_owned();

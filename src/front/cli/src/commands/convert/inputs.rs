@@ -114,10 +114,10 @@ pub(super) fn walk(folder: &Path, filter: InputFilter<'_>, mut found: impl FnMut
                 continue;
             }
         };
-        // Before the folder is entered: a bundle is one input.
+        // A bundle is one input, so the walk does not enter it.
         let is_bundle = kind.is_dir() && is_bundle(&path);
         if kind.is_dir() && !is_bundle {
-            // Patterns of `--include` are for files: a folder may have such files in it.
+            // `--include` does not apply to folders: a folder that does not match may contain files that do.
             if filter.excludes(&place) {
                 continue;
             }
@@ -172,7 +172,7 @@ pub(super) fn is_archive(path: &Path) -> bool {
 fn begins_with<const N: usize>(path: &Path, magic: &[u8; N]) -> bool {
     let mut head = [0; N];
     let is_file = std::fs::metadata(path).is_ok_and(|found| found.is_file());
-    // A file that cannot be read is a fault of the conversion, which reports it.
+    // An unreadable file is not reported here: its conversion fails and reports it.
     is_file && File::open(path).and_then(|mut file| file.read_exact(&mut head)).is_ok() && head == *magic
 }
 

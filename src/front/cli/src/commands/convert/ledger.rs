@@ -1,5 +1,6 @@
 //! Says what became of each program as soon as it is done: a line for people, a line of the manifest, and the total.
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -37,8 +38,8 @@ pub(super) struct Ledger<'a> {
     converted: u64,
     /// Programs that the store had already.
     existing: u64,
-    /// Debug files whose programs are not done yet.
-    companions: Vec<Companion>,
+    /// Debug files whose programs are not done yet, by program.
+    companions: HashMap<PathBuf, Vec<Companion>>,
     /// Debug files that were converted with their programs.
     joined: u64,
     failed: u64,
@@ -65,7 +66,7 @@ impl<'a> Ledger<'a> {
             Some(path) if is_stdout(path) => Manifest::Whole(path.clone()),
             Some(path) => {
                 let unwritable = |error: io::Error| Failure::input(path, format!("cannot write: {error}"));
-                // A report never replaces a program that was named by mistake.
+                // A report must not replace a program that the user named by mistake.
                 foldsym_convert::internal::replaceable(path, b"{", "report").map_err(unwritable)?;
                 if one {
                     Manifest::Whole(path.clone())
@@ -77,7 +78,11 @@ impl<'a> Ledger<'a> {
                 }
             }
         };
-        // A line for people would damage what a program reads there.
+        let mut companions: HashMap<PathBuf, Vec<Companion>> = HashMap::new();
+        for companion in &plan.companions {
+            companions.entry(companion.program.clone()).or_default().push(companion.clone());
+        }
+        // Standard output then has a symbol file or a report for a program to read: text for people would damage it.
         let taken = [args.output.as_ref(), args.report.as_ref()];
         let prints = !args.quiet && !taken.into_iter().flatten().any(|path| is_stdout(path));
         Ok(Self {
@@ -88,7 +93,7 @@ impl<'a> Ledger<'a> {
             several: plan.several,
             converted: 0,
             existing: 0,
-            companions: plan.companions.clone(),
+            companions,
             joined: 0,
             failed: 0,
             unreadable: 0,
@@ -106,7 +111,7 @@ impl<'a> Ledger<'a> {
         let Refused { input, failure, unreadable } = refused;
         self.bar.suspend(|| failure.print());
         self.manifest(&failed(input, None, None, failure));
-        // It need not be a program, so no conversion has failed.
+        // An unreadable file may not be a program, so it does not count as a failed conversion.
         if *unreadable {
             self.unreadable += 1;
         } else {
@@ -117,9 +122,7 @@ impl<'a> Ledger<'a> {
 
     /// The debug files of a program that is done. A store may have had the program already, and it may have failed.
     fn joined(&mut self, job: &Job, is_converted: bool) {
-        let of_job = |companion: &mut Companion| companion.program == job.input;
-        let companions: Vec<Companion> = self.companions.extract_if(.., of_job).collect();
-        for companion in companions {
+        for companion in self.companions.remove(&job.input).unwrap_or_default() {
             let Companion { input, program } = &companion;
             self.manifest(
                 &json!({"input": input.to_string_lossy(), "debug_file_of": program.to_string_lossy()}),
@@ -149,7 +152,7 @@ impl<'a> Ledger<'a> {
                 self.failed += 1;
                 self.first_failure.get_or_insert(failure.code);
                 self.bar.suspend(|| failure.print());
-                // In a store the place depends on the identity, which may be what failed.
+                // In a store the place depends on the identity, which the conversion may have failed to find.
                 let output = Some(job.output.as_path()).filter(|_| self.args.store.is_none());
                 self.manifest(&failed(&job.input, job.which.name(), output, &failure));
             }
@@ -185,7 +188,7 @@ impl<'a> Ledger<'a> {
         let mut entry = report.to_json();
         entry["input"] = json!(job.input.to_string_lossy());
         entry["output"] = json!(output.to_string_lossy());
-        // Only a store can have had a file before.
+        // Only conversions into a store check what an earlier file lacked.
         let lacked = stored.map_or(&[][..], |stored| &stored.lacked);
         if let Some(stored) = stored {
             entry["identity"] = json!(stored.identity.to_string());
@@ -206,7 +209,7 @@ impl<'a> Ledger<'a> {
         line.extend_from_slice(format!(": {}\n", report.summary()).as_bytes());
         self.print(&line);
         let refused = self.args.strict && has_losses || self.args.require_debug_info && has_none;
-        // The exit code of a check needs its reason, also with `--quiet`.
+        // If a check fails, the user needs its reason, even with `--quiet`.
         if !self.args.quiet || refused {
             let named = job.named();
             self.bar.suspend(|| {
@@ -293,7 +296,7 @@ impl<'a> Ledger<'a> {
             }
         };
         if let Err(error) = written {
-            // Reported once: the next entry would fail too.
+            // The failure is reported once: the next entry would probably fail too.
             let manifest = std::mem::replace(&mut self.manifest, Manifest::None);
             if let Manifest::Whole(path) | Manifest::Lines(path, _) = manifest {
                 self.unwritten = true;

@@ -29,7 +29,7 @@ pub(crate) fn run(args: &Convert) -> Result<u8, Failure> {
     if args.dry_run {
         return dry_run(&plan);
     }
-    // With a store a debug file is no conversion of its own, so this comes before they are counted.
+    // With a store, `join` removes the jobs of debug files whose programs are inputs, so it runs before the jobs are counted.
     plan.companions = companions::join(&mut plan.jobs, args.store.is_some());
     let store = args.store.as_deref().map(|store| store::Target::open(store, args.force)).transpose()?;
     let bar = Bar::new(plan.jobs.len(), args.quiet);
@@ -95,7 +95,7 @@ fn dry_run(plan: &Plan) -> Result<u8, Failure> {
     }
     let failed = plan.refused.first().map(|refused| refused.failure.code);
     Ok(match failed {
-        // As `Ledger::end` gives it.
+        // The same code as from `Ledger::end`.
         Some(_) if plan.several && !plan.is_empty => crate::io::failure::exit::SOME_FAILED,
         Some(code) => code,
         None => 0,

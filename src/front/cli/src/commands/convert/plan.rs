@@ -144,7 +144,7 @@ impl Plan {
             if !is_folder(input) {
                 let name = input
                     .file_name()
-                    // A path such as `..` has no name to give to the output.
+                    // A path such as `missing/..` has no file name to name the output by.
                     .ok_or_else(|| Failure::usage(format!("{}: not a file", input.display())))?;
                 self.add(args, input.clone(), out_dir, name.to_owned(), (argument, false));
                 continue;
@@ -160,7 +160,7 @@ impl Plan {
                     self.refused.push(Refused { input: path, failure, unreadable: true });
                 }
             });
-            // Each folder that gives nothing is an error: its path may be wrong.
+            // Each folder without a program is an error: its path may be wrong.
             if (self.jobs.len(), self.refused.len()) == (before.0, before.1) {
                 let what = match self.passed_over - before.2 {
                     0 => "an empty folder, expected programs in it".to_owned(),
@@ -202,7 +202,7 @@ impl Plan {
         };
         let files = Files::default();
         let chosen = args.reading.target.is_some();
-        // With `--arch` one slice is chosen, which is one program.
+        // `--arch` chooses one slice, which is one program.
         let inside = if args.reading.arch.is_some() { Ok(Vec::new()) } else { parts(&files, &input) };
         let inside = match inside {
             Ok(inside) => inside,
@@ -248,7 +248,7 @@ impl Plan {
                 return;
             }
         };
-        // A host program has code of its own. Other containers have nothing but their device programs.
+        // A host program has code of its own. Other containers have only device programs.
         if found.objects.is_empty() || host {
             job(Which::Whole, None);
         }
@@ -273,12 +273,12 @@ impl Plan {
                 continue;
             };
             let (one, two) = (&self.jobs[other], &self.jobs[at]);
-            // Within a folder the user cannot choose names, so the others are converted.
+            // Two arguments are a mistake in the command line. Within one argument the user cannot choose the names.
             if one.argument != two.argument {
                 return Err(Failure::usage(collision(one, two)));
             }
             colliding.insert(at, other);
-            // The first of three is named with the second, the third with the first.
+            // Of three colliding jobs, the first one's message names the second, and the other messages name the first.
             colliding.entry(other).or_insert(at);
         }
         if colliding.is_empty() {
@@ -301,7 +301,7 @@ impl Plan {
     /// No program is replaced by symbols, and nothing by the report.
     fn refuse_overwriting(&self, report: Option<&Path>) -> Result<(), Failure> {
         let report = report.filter(|report| !is_stdout(report)).map(place);
-        // All inputs against each output: one job may write what another reads.
+        // Each output is compared with all inputs: one job may write the file that another reads.
         let inputs: HashSet<PathBuf> = self.jobs.iter().map(|job| place(&job.input)).collect();
         for Job { input, output, .. } in &self.jobs {
             if is_stdout(output) {
@@ -311,7 +311,7 @@ impl Plan {
             if let Some(path) = [input, output].into_iter().find(is_report) {
                 return Err(Failure::usage(format!("{}: the report would replace it", path.display())));
             }
-            // Links may lead from one name to the other.
+            // `place` follows links, so that two names of one file are equal.
             let real = place(output);
             if inputs.contains(&real) {
                 return Err(Failure::usage(format!("{} is input and output", real.display())));
@@ -366,7 +366,7 @@ fn place(path: &Path) -> PathBuf {
 
 /// A part's name as a part of a file name: what file systems or shells may refuse becomes `_`.
 fn file_name(part: &str) -> String {
-    // `/` above all: a member's name must not lead out of the folder.
+    // Above all this replaces `/`: a member's name must not lead out of the folder.
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '+' | '#');
     part.chars().map(|c| if plain(c) { c } else { '_' }).collect()
 }

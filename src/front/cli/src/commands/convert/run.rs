@@ -34,13 +34,13 @@ pub(crate) fn all(
     // Threads that cannot be divided evenly stay unused.
     let options = &options.clone().with(|options| options.threads = (threads / workers).max(1));
     let is_large = |job: &Job| std::fs::metadata(&job.input).is_ok_and(|input| input.len() >= LARGE);
-    // Before the threads are started, as the allocator's option demands.
+    // The allocator's option must be set before any thread converts.
     if jobs.iter().any(is_large) {
         limits::give_memory_back_at_once();
     }
     let next = AtomicUsize::new(0);
     let work = || {
-        // The number is all that threads share, so no ordering is needed.
+        // The number guards no other data, so no ordering is needed.
         while let Some(job) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
             let result = one(job, (options, store), bar);
             bar.input_done();
@@ -62,7 +62,7 @@ pub(crate) fn all(
 const LARGE: u64 = 512 << 20;
 
 fn one(job: &Job, (options, store): (&Options, Option<&Target>), bar: &Bar) -> Result<Done, Failure> {
-    // Made only when it is needed, so that a command without a program leaves no folder.
+    // The folder is made only when a job needs it, so that a command without a program leaves no folder.
     if job.make_folder
         && store.is_none()
         && let Some(folder) = job.output.parent()
@@ -93,7 +93,7 @@ fn one(job: &Job, (options, store): (&Options, Option<&Target>), bar: &Bar) -> R
     };
     converted.map_err(|mut failure| {
         if let Which::Device(target, _) = &job.which {
-            // The error names the file, which has several device programs.
+            // The error names only the file, which may have several device programs.
             failure.message += &format!(" (of target {target})");
         }
         failure

@@ -80,7 +80,7 @@ impl Target {
         // Held until the file is there.
         let lock = self.store.lock(&id)?;
         let mut lacked = Vec::new();
-        // Each program has its own: they get what its file has already.
+        // Each program needs its own copy: `complete` adds the options of its existing file.
         let mut options = options.clone();
         if !self.force
             && let Some(there) = sound(&lock)?
@@ -88,13 +88,13 @@ impl Target {
             lacked = complete(&mut options, there.file());
             // The file may have been made before the debug file was there.
             if job.debug_file.is_some() && !has_lines(there.file()) {
-                // Not an option: the debug file that was found makes the difference.
+                // `complete` compares only options. Here the debug file that was found makes the difference.
                 lacked.push("debug information");
             }
             if lacked.is_empty() {
                 return Ok(Stored { report: None, lacked, output: self.place(&id), identity: id });
             }
-            // The store would keep the file that it has.
+            // Without `replace`, the store would keep its file.
             info.replace = true;
         }
         let mut report = None;

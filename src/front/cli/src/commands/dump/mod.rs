@@ -54,7 +54,7 @@ fn by_name_or_number(
     wanted: &str,
 ) -> Result<Vec<FunctionId>, Failure> {
     if let Some(number) = number(wanted) {
-        // A name of C, C++ or Rust does not begin with a digit.
+        // Names in C, C++ and Rust do not begin with a digit.
         let id = u32::try_from(number).ok().filter(|id| *id < file.records().function_count());
         let none = || {
             Failure::usage(format!(

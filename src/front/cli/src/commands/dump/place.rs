@@ -10,7 +10,7 @@ pub(crate) fn of_record(file: &SymbolFile<'_>, section: SectionId, record: u32) 
     let block_log2 = u32::from(u8_at(data, BLOCK_LOG2)?);
     let stride = usize::from(u8_at(data, COLUMNS)?).checked_add(1)?.checked_mul(WORD)?;
     let block = usize::try_from(record.checked_shr(block_log2)?).ok()?;
-    // All arithmetic is checked: the head of a damaged table holds any numbers.
+    // All arithmetic is checked: the head of a damaged table may have any numbers.
     let head = word(data, block.checked_mul(stride)?.checked_add(HEADERS)?)?;
     let index = u64::from(record) & mask(block_log2);
     let bit = (head & mask(OFFSET_BITS))

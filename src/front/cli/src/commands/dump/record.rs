@@ -11,6 +11,7 @@ use foldsym_lookup::{
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::place;
+use crate::answer::places::Visits;
 use crate::io::escape::push_escaped;
 use crate::io::failure::Failure;
 use crate::io::mapped::Mapped;
@@ -86,7 +87,7 @@ impl<'f> RecordPrinter<'f> {
         names: Names<'f>,
         functions: &[FunctionId],
     ) -> Result<Self, foldsym_lookup::Error> {
-        // Pieces and calls name functions; nothing leads from a function to them.
+        // Pieces and calls refer to functions, and functions do not refer back, so all pieces and calls are read.
         let wanted: FxHashSet<FunctionId> = functions.iter().copied().collect();
         let mut places: FxHashMap<FunctionId, Vec<PieceOf>> = FxHashMap::default();
         let mut add = |function, place| {
@@ -94,15 +95,18 @@ impl<'f> RecordPrinter<'f> {
                 places.entry(function).or_default().push(place);
             }
         };
+        let mut visits = Visits::of(&file);
         for id in (0..file.records().piece_count()).map(PieceId) {
             let piece = file.records().piece(id)?;
             match piece.owner {
                 Owner::Function(function) => {
-                    // Rows of the piece are those of its one owner; each member of a group has its own.
+                    // The piece's rows belong to its single owner. In a group, each member has its own rows.
                     add(function, PieceOf { piece: id, member: None, rows: piece.rows })
                 }
                 Owner::Group(group) => {
-                    for (index, member) in (0..).zip(file.records().members(file.records().group(group)?)) {
+                    let group = file.records().group(group)?;
+                    visits.take(group.len(), SectionId::PIECES, id.0)?;
+                    for (index, member) in (0..).zip(file.records().members(group)) {
                         let member = member?;
                         let place = PieceOf {
                             piece: id,
@@ -131,10 +135,11 @@ impl<'f> RecordPrinter<'f> {
             }
         }
         let mut frames = Frames::new();
-        for import in file.records().imports()?.iter() {
+        for (record, import) in (0..).zip(file.records().imports()?.iter()) {
             let import = import?;
-            // An import has the address of its call, not the caller.
+            // An import records the address of its call, not the calling function.
             let Lookup::Found(found) = file.lookup(import.0.lookup_address(), &mut frames)? else { continue };
+            visits.take(found.member_count(), SectionId::IMPORTS, record)?;
             for member in 0..found.member_count() {
                 let function = file.member_frames(&found, member, &mut frames)?.function;
                 if wanted.contains(&function) {
@@ -303,12 +308,12 @@ impl<'f> RecordPrinter<'f> {
         let mut depths = vec![0usize];
         for (node, scope) in (1u32..).zip(scopes.iter()) {
             let scope = scope?;
-            // Nodes are in preorder, so that a parent comes before them. Another order is damage.
+            // Nodes are in preorder, so the parent is already in the list. Any other parent is damage.
             let caller = lookup(&origins, scope.parent)?;
-            // `depths` has as many nodes as `origins`, where the parent was found.
+            // `depths` is as long as `origins`, in which the parent was found.
             let depth = depths.get(scope.parent as usize).map_or(1, |depth| depth + 1);
             let caller = self.file.records().origin(caller)?;
-            // The edge is stored as its number among those of the caller's origin.
+            // The file stores an edge as its index among the edges of the caller's origin.
             let id = EdgeId(caller.edges.0.saturating_add(scope.edge));
             let edge = self.file.records().edge(id)?;
             // Trees can be deep, and a line is for reading.
@@ -354,7 +359,7 @@ impl<'f> RecordPrinter<'f> {
             push_escaped(&mut out.text, self.names.linkage(Some(symbol)));
         }
         put(out, "\n");
-        // Code that only a symbol names has no rows.
+        // Code without lines, such as code that only a symbol names, has no rows.
         let Some(at) = place.rows else { return Ok(()) };
         let rows = self.file.records().rows(at)?;
         put(
@@ -379,7 +384,7 @@ impl<'f> RecordPrinter<'f> {
                 ),
             );
             self.path(out, file_of(row.file, origin.file));
-            // Lines are stored relative to the declaration of the origin.
+            // The file stores lines relative to the line of the origin's declaration.
             let line = row.line.map_or(0, |line| i64::from(origin.line).saturating_add(line));
             put(out, &format!(":{line}"));
             if row.column > 0 {

@@ -1,13 +1,14 @@
 //! Prints the rows of section UNWIND: where the caller's registers are, from each address on.
 
 use std::fmt::Write;
+use std::io;
 
 use foldsym_lookup::{Error, SectionId, SymbolFile};
 use foldsym_unwind::{Cfa, FormatError, Row, Rule, Unwind};
 
 use crate::answer::address::Space;
 use crate::answer::open::damaged;
-use crate::io::failure::{Failure, exit};
+use crate::io::failure::{Failure, complain, exit};
 use crate::io::mapped::Mapped;
 use crate::io::output::Output;
 
@@ -19,7 +20,7 @@ pub(super) fn run(file: &SymbolFile<'_>, mapped: &Mapped, address: Option<&str>)
         return Err(Failure::input(mapped.path(), what));
     };
     let of_section = |error: FormatError| {
-        // The reader of rows sees only the section, and does not know which it is.
+        // The reader of rows gets only the bytes of the section, so its errors name no section.
         wrong(Error { section: SectionId::UNWIND, what: error.what, offset: error.offset })
     };
     let mut out = Output::new();
@@ -31,19 +32,36 @@ pub(super) fn run(file: &SymbolFile<'_>, mapped: &Mapped, address: Option<&str>)
             let row = space.image(place).map(|image| unwind.row(image.0)).transpose().map_err(of_section)?;
             match row.flatten() {
                 Some(row) => push(&mut out.text, &row),
-                None => return Ok(exit::NOTHING),
+                None => {
+                    complain(&format!("{address}: no row at this address"));
+                    return Ok(exit::NOTHING);
+                }
             }
             0
         }
-        None => all(&unwind, &mut out).map_err(of_section)?,
+        None => {
+            let (rows, written) = all(&unwind, &mut out);
+            written?;
+            // The rows before damage are printed first, then the error.
+            out.flush()?;
+            if rows.map_err(of_section)? == 0 { exit::NOTHING } else { 0 }
+        }
     };
     out.flush()?;
     Ok(code)
 }
 
-fn all(unwind: &Unwind<'_>, out: &mut Output) -> Result<u8, FormatError> {
-    let rows = unwind.each_row(&mut |row| push(&mut out.text, row))?;
-    Ok(if rows == 0 { exit::NOTHING } else { 0 })
+/// Prints all rows, a buffer at a time. Gives their number, and whether they were written.
+fn all(unwind: &Unwind<'_>, out: &mut Output) -> (Result<u64, FormatError>, io::Result<()>) {
+    let mut written = Ok(());
+    let rows = unwind.each_row(&mut |row| {
+        // The walk cannot be stopped.
+        if written.is_ok() {
+            push(&mut out.text, row);
+            written = out.give();
+        }
+    });
+    (rows, written)
 }
 
 /// Puts a row as `foldsym cfi` prints one.

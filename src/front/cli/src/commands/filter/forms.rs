@@ -1,5 +1,7 @@
 //! The forms of lines that are frames: reports of sanitizers, symbolizer markup, `backtrace_symbols`, and the Linux kernel's.
 
+use std::collections::BTreeMap;
+
 use foldsym_reports::sanitizer::Line;
 use foldsym_symbolize::{AddressKind, number};
 use rustc_hash::FxHashMap;
@@ -50,8 +52,18 @@ pub(super) struct Frame {
 pub(super) struct Markup {
     /// Name and build id, by number.
     modules: FxHashMap<u64, (String, String)>,
-    /// First address, bytes, module, and the link-time address of the first.
-    mappings: Vec<(u64, u64, u64, u64)>,
+    /// By their first address; they do not overlap.
+    mappings: BTreeMap<u64, MappedRange>,
+}
+
+/// A part of a module in memory.
+#[derive(Clone, Copy)]
+struct MappedRange {
+    /// The last address, not the one after it.
+    last: u64,
+    module: u64,
+    /// The link-time address of the first.
+    relative: u64,
 }
 
 /// Declarations that are kept; a log that has more is not believed.
@@ -60,7 +72,7 @@ const MAX_DECLARED: usize = 1 << 16;
 impl Markup {
     /// Reads the declarations of a line.
     pub(super) fn context(&mut self, line: &str) {
-        // Most lines have none.
+        // Most lines of a log have no element.
         let Some(element) = element(line) else { return };
         let mut fields = element.split(':');
         match fields.next() {
@@ -80,19 +92,45 @@ impl Markup {
                     && let (Some(start), Some(size), Some(module), Some(relative)) =
                         (number(start), number(size), number(module), number(relative))
                 {
-                    self.mappings.push((start, size, module, relative));
+                    self.map(start, size, module, relative);
                 }
             }
             _ => {}
         }
     }
 
+    /// Adds a mapping. It replaces the parts of others at its addresses: a module may have been loaded where one was unloaded.
+    fn map(&mut self, start: u64, size: u64, module: u64, relative: u64) {
+        let Some(more) = size.checked_sub(1) else { return };
+        let last = start.saturating_add(more);
+        // Of mappings that do not overlap, the last that begins before it is the only one that may extend into it.
+        if let Some((&before, found)) = self.mappings.range_mut(..start).next_back()
+            && found.last >= start
+        {
+            let whole = *found;
+            found.last = start - 1;
+            self.keep_after(last, before, whole);
+        }
+        while let Some((&inside, &whole)) = self.mappings.range(start..=last).next() {
+            self.mappings.remove(&inside);
+            self.keep_after(last, inside, whole);
+        }
+        self.mappings.insert(start, MappedRange { last, module, relative });
+    }
+
+    /// Keeps the part of a mapping that begins at `first` that is after `last`.
+    fn keep_after(&mut self, last: u64, first: u64, whole: MappedRange) {
+        if whole.last > last {
+            let relative = whole.relative.wrapping_add(last + 1 - first);
+            self.mappings.insert(last + 1, MappedRange { relative, ..whole });
+        }
+    }
+
     /// The module of an address, and the link-time address there.
     fn find(&self, address: u64) -> Option<(&(String, String), u64)> {
-        // The last of several: another module may have been loaded where one was unloaded.
-        let &(start, _, module, relative) =
-            self.mappings.iter().rev().find(|(start, size, ..)| address.wrapping_sub(*start) < *size)?;
-        Some((self.modules.get(&module)?, address.wrapping_sub(start).wrapping_add(relative)))
+        let (start, found) = self.mappings.range(..=address).next_back()?;
+        let module = self.modules.get(&found.module).filter(|_| address <= found.last)?;
+        Some((module, (address - start).wrapping_add(found.relative)))
     }
 }
 
@@ -134,7 +172,7 @@ fn bt(line: &str, markup: &Markup) -> Option<Frame> {
         _ => return None,
     };
     let index = number(index)?;
-    // A call may be the last instruction of its mapping.
+    // A call may be the last instruction of its mapping, so the byte before the return address is looked up.
     let back = u64::from(kind == AddressKind::Return);
     let ((name, id), relative) = markup.find(number(given)?.wrapping_sub(back))?;
     Some(Frame {
@@ -143,7 +181,7 @@ fn bt(line: &str, markup: &Markup) -> Option<Frame> {
         names: String::new(),
         module: name.clone(),
         id: Some(id.clone()),
-        // The kind is kept, so the address is again the one that was given.
+        // The frame keeps its kind, so its address stays the return address.
         address: relative.wrapping_add(back),
         symbol: None,
         is_doubtful: false,
@@ -206,7 +244,7 @@ fn kernel(line: &str) -> Option<Frame> {
     };
     let before = &line[..start];
     let is_exact =
-        // The registers' names on x86, Arm, PowerPC and RISC-V.
+        // These are the names of the program counter on x86, Arm, PowerPC and RISC-V.
         ["RIP:", "EIP:", "pc :", "PC is at", "NIP", "epc :"].iter().any(|word| before.contains(word));
     Some(Frame {
         // The innermost frame of a stack.
@@ -217,7 +255,7 @@ fn kernel(line: &str) -> Option<Frame> {
         id: id.map(str::to_owned),
         address: offset,
         symbol: Some(Symbol { name: name.to_owned(), size: Some(size) }),
-        // The kernel's `?`: the unwinder did not confirm the address.
+        // The kernel prints `?` before an address that its unwinder did not confirm.
         is_doubtful: before.trim_end().ends_with('?'),
         kind: Some(if is_exact { AddressKind::Exact } else { AddressKind::Return }),
     })
@@ -283,6 +321,37 @@ mod tests {
             assert_eq!((symbol.name.as_str(), frame.kind), (name, Some(kind)), "{line}");
             assert_eq!(frame.is_doubtful, is_doubtful, "{line}");
         }
+    }
+
+    #[test]
+    fn mappings_over_each_other() {
+        let mut markup = Markup::default();
+        for module in ["0:a", "1:b", "2:c"] {
+            markup.context(&format!("{{{{{{module:{module}:elf:ab}}}}}}"));
+        }
+        for mmap in ["0x1000:0x3000:load:0:rx:0x0", "0x2000:0x1000:load:1:rx:0x500", "0x2800:0:load:2:rx:0"] {
+            markup.context(&format!("{{{{{{mmap:{mmap}}}}}}}"));
+        }
+        let found = |markup: &Markup, address: u64| {
+            markup.find(address).map(|((name, _), relative)| (name.clone(), relative))
+        };
+        let of = |name: &str, relative: u64| Some((name.to_owned(), relative));
+        assert_eq!(found(&markup, 0xfff), None);
+        assert_eq!(found(&markup, 0x1fff), of("a", 0xfff));
+        assert_eq!(found(&markup, 0x2000), of("b", 0x500));
+        assert_eq!(found(&markup, 0x3000), of("a", 0x2000));
+        assert_eq!(found(&markup, 0x4000), None);
+        markup.context("{{{mmap:0x1800:0x2000:load:2:rx:0x0}}}");
+        assert_eq!(found(&markup, 0x2000), of("c", 0x800));
+        assert_eq!(found(&markup, 0x37ff), of("c", 0x1fff));
+        assert_eq!(found(&markup, 0x3800), of("a", 0x2800));
+        // One range again and again stays one mapping.
+        for _ in 0..100 {
+            markup.context("{{{mmap:0x0:0x10000:load:1:rx:0x0}}}");
+        }
+        assert_eq!((found(&markup, 0x3800), markup.mappings.len()), (of("b", 0x3800), 1));
+        markup.context("{{{mmap:0xffffffffffffff00:0x1000:load:0:rx:0x0}}}");
+        assert_eq!(found(&markup, u64::MAX), of("a", 0xff));
     }
 
     #[test]

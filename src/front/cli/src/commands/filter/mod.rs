@@ -6,6 +6,7 @@
 use std::io;
 
 use std::collections::HashMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use foldsym_symbolize::{
@@ -18,7 +19,7 @@ use crate::answer::symbols::SymbolNames;
 use crate::answer::text;
 use crate::args::{Answering, Filter, Marks};
 use crate::io::escape::push_escaped;
-use crate::io::failure::{Failure, exit};
+use crate::io::failure::{Failure, complain, exit};
 use crate::io::input::{Lines, LogLine};
 use crate::io::output::Output;
 
@@ -28,6 +29,9 @@ use forms::{Form as LineForm, Frame, Markup};
 
 /// Frames of one stack; of a longer run of lines the rest is a stack of its own.
 const MAX_FRAMES: usize = 1 << 16;
+
+/// Bytes of the lines of one stack, which are kept until it ends; a stack ends at the line that reaches them.
+const MAX_STACK_BYTES: usize = 16 << 20;
 
 /// Copies standard input, or files in order.
 #[inline(never)] // see `perform`
@@ -42,17 +46,14 @@ pub(crate) fn run(args: &Filter) -> Result<u8, Failure> {
         out: Output::new(),
         marks: args.certainty.unwrap_or(Marks::Folded),
         pending: Vec::new(),
+        pending_bytes: 0,
         markup: Markup::default(),
     };
-    if args.files.is_empty() {
-        filter.copy(io::stdin().lock(), "standard input")?;
-    }
-    for path in &args.files {
-        let file = std::fs::File::open(path).map_err(|error| Failure::input(path, error))?;
-        filter.copy(file, &path.display().to_string())?;
-    }
+    let copied = filter.all(&args.files);
+    // Also before an error: a log loses nothing of what was read.
+    filter.end();
     filter.out.flush()?;
-    Ok(0)
+    copied.map(|()| 0)
 }
 
 /// A frame that waits for the end of its stack.
@@ -78,18 +79,35 @@ struct State<'s> {
     out: Output,
     marks: Marks,
     pending: Vec<Pending>,
+    /// Bytes of the lines of `pending`.
+    pending_bytes: usize,
     markup: Markup,
 }
 
 impl State<'_> {
+    fn all(&mut self, files: &[PathBuf]) -> Result<(), Failure> {
+        if files.is_empty() {
+            self.copy(io::stdin().lock(), "standard input")?;
+        }
+        for path in files {
+            let file = std::fs::File::open(path).map_err(|error| Failure::input(path, error))?;
+            self.copy(file, &path.display().to_string())?;
+        }
+        Ok(())
+    }
+
     fn copy(&mut self, from: impl io::Read, name: &str) -> Result<(), Failure> {
         let mut lines = Lines::of_log(from);
+        // A failure to write is returned by the reader; its message must not name the input.
+        let mut unwritten = false;
         loop {
             // A stack is printed at its end. Until then, the command may wait for the program that writes the log.
             let out = &mut self.out;
-            let line = lines.next_of_log(|| out.flush());
-            let line =
-                line.map_err(|error| Failure { message: format!("{name}: {error}"), code: exit::BAD_INPUT })?;
+            let line = lines.next_of_log(|| out.flush().inspect_err(|_| unwritten = true));
+            let line = line.map_err(|error| match unwritten {
+                true => error.into(),
+                false => Failure { message: format!("{name}: {error}"), code: exit::BAD_INPUT },
+            })?;
             match line {
                 None => break,
                 Some(LogLine::Text(text)) => match std::str::from_utf8(text) {
@@ -124,6 +142,7 @@ impl State<'_> {
         // A frame 0 begins a stack, even right after another stack.
         let begins = frame.number == Some(0)
             || self.pending.len() == MAX_FRAMES
+            || self.pending_bytes >= MAX_STACK_BYTES
             || self.pending.last().is_some_and(|last| last.form != form);
         if begins {
             self.end();
@@ -132,6 +151,7 @@ impl State<'_> {
             Some(_) => self.place_of_symbol(&frame),
             None => self.process.place(&frame.module, frame.id.as_deref(), frame.address),
         };
+        self.pending_bytes += line.len();
         self.pending.push(Pending { line: line.to_owned(), form, frame, place });
     }
 
@@ -146,7 +166,7 @@ impl State<'_> {
         // The first spelling of a path: each other is the same module.
         let key = (module.name.clone(), frame.id.clone());
         if !self.by_symbol.contains_key(&key) {
-            // All names of a program may take many megabytes.
+            // The names of one program may take many megabytes.
             if self.by_symbol.len() == MAX_BY_SYMBOL {
                 self.by_symbol.clear();
             }
@@ -168,7 +188,12 @@ impl State<'_> {
             let ReportedAddress::Image { module, .. } = place else { return None };
             let module: &Module = self.process.modules().get(module)?;
             let map = self.symbolizer.file_of(module).ok()?;
-            Some((name, SymbolNames::of(&map).ok()?))
+            let names = SymbolNames::of(&map);
+            // Said once: the lines that name functions of the module are copied unchanged.
+            let names = names.inspect_err(|error| {
+                complain(&format!("{}: damaged: {error}", map.path().display()));
+            });
+            Some((name, names.ok()?))
         })
     }
 
@@ -182,6 +207,7 @@ impl State<'_> {
     /// Answers the stack that waits.
     fn end(&mut self) {
         let mut pending = std::mem::take(&mut self.pending);
+        self.pending_bytes = 0;
         // Reports that are symbolized in part repeat an address for each function that is inlined there. A function that called itself
         // has the same address and the same names.
         let mut last = String::new();
@@ -231,10 +257,10 @@ impl State<'_> {
                 Ok::<(), std::convert::Infallible>(())
             });
         }
-        // The doubtful frames were answered last, and go back to their places.
+        // The loop answered the doubtful frames last. Sorting puts them back in their places.
         texts.sort_by_key(|(index, _)| *index);
         texts.iter().for_each(|(_, text)| out.extend_from_slice(text));
-        // Only here: no frame waits, so no index of a module is in use.
+        // Here no frame waits, so no index of a module is in use.
         self.process.forget();
     }
 }
@@ -256,7 +282,7 @@ fn put(
         let inlined = at + 1 < count;
         match waiting.form {
             LineForm::Sanitizer => {
-                // Numbered anew: each inlined function has a number, as in reports that are symbolized.
+                // Frames get new numbers: each inlined function has one, as in symbolized reports.
                 out.extend_from_slice(format!("    #{number} ").as_bytes());
                 if !given.is_empty() {
                     out.extend_from_slice(format!("{given} in ").as_bytes());
@@ -277,7 +303,7 @@ fn put(
             b"" => out.extend_from_slice(b"??"),
             name => push_escaped(out, name),
         }
-        // The certainty is that of the outermost function: inlined ones follow from it.
+        // The certainty is that of the outermost function, which determines the inlined ones.
         if !inlined && marks != Marks::None {
             text::certainty(out, answer, marks);
         }
@@ -301,12 +327,12 @@ fn put(
         }
         out.push(b'\n');
     }
-    // A log loses nothing: without an answer its own line is there.
+    // A line without an answer is copied, so that the log loses nothing.
     if count == 0 || names.take_damage().is_some() {
         out.truncate(start);
         match (waiting.form, waiting.line.split_once('#')) {
             (LineForm::Sanitizer, Some((before, rest))) => {
-                // The number of the log no longer fits if a frame before became several lines.
+                // The number in the log no longer fits if an earlier frame became several lines.
                 let rest = rest.trim_start_matches(|digit: char| digit.is_ascii_digit());
                 out.extend_from_slice(format!("{before}#{number}{rest}\n").as_bytes());
                 *number += 1;

@@ -51,7 +51,7 @@ impl<'f> NameIndex<'f> {
     /// The index is damaged.
     pub(crate) fn find(&self, wanted: &Keys) -> Result<Vec<FunctionId>, &'static str> {
         const DAMAGED: &str = "damaged: the name index cannot be read";
-        // The default hook prints the panic, which is reported as damage here.
+        // The default hook would print the panic, which is reported here as damage.
         let hook = std::panic::take_hook();
         std::panic::set_hook(Box::new(|_| {}));
         // Everything that the closure changes is its own and dropped with the panic.
@@ -63,14 +63,14 @@ impl<'f> NameIndex<'f> {
         // Lists do not overlap: together they have no more functions than bytes.
         let mut left = self.lists.len() as u64;
         for value in values {
-            // `index << 1 | many` (schema, section 8).
+            // `index << 1 | many` (`schema/README.md`, section 8).
             let many = value & 1 != 0;
             let value = value >> 1;
             let list = if many { self.list(value, &mut left).ok_or(DAMAGED)? } else { vec![value] };
             for function in list {
                 let function =
                     u32::try_from(function).ok().filter(|id| *id < self.functions).ok_or(DAMAGED)?;
-                // The linkage name and the readable name of a function are two keys.
+                // The linkage name and the readable name of a function are two keys, so it may be found twice.
                 if seen.insert(function) {
                     found.push(FunctionId(function));
                 }
@@ -118,7 +118,7 @@ impl<'f> NameIndex<'f> {
     /// A list of functions, at its offset in the table after the map; subtracts its length from the budget `left`.
     fn list(&self, offset: u64, left: &mut u64) -> Option<Vec<u64>> {
         let (count, mut at) = varint::read(self.lists, usize::try_from(offset).ok()?)?;
-        // Before memory is reserved: a damaged count may be any number.
+        // The budget is checked before memory is reserved: a damaged count may be any number.
         *left = left.checked_sub(count)?;
         let mut list = Vec::with_capacity(usize::try_from(count).ok()?);
         for _ in 0..count {
@@ -183,7 +183,7 @@ impl<A: Automaton> Automaton for Bounded<'_, A> {
     }
 
     fn accept(&self, state: &A::State, byte: u8) -> A::State {
-        // `accept` is called once for each transition, also for paths that lead to no key.
+        // The walk calls `accept` once for each transition, also on paths that lead to no key.
         self.left.set(self.left.get().saturating_sub(1));
         self.automaton.accept(state, byte)
     }

@@ -29,7 +29,7 @@ impl Wanted {
         }
         Ok(match (&pattern.prefix, &pattern.name) {
             (Some(prefix), _) => Self::Keys(Keys::Prefix(prefix.clone().into_bytes())),
-            // clap requires one of the three.
+            // clap requires one of the three, so the default is never used.
             (None, name) => Self::Name(Box::new(Query::new(name.as_deref().unwrap_or_default()))),
         })
     }
@@ -38,7 +38,7 @@ impl Wanted {
     pub(super) fn matches(&mut self, name: &[u8]) -> bool {
         match self {
             Self::Name(query) => query.matches(name),
-            // As the keys of an index are: both names.
+            // An index has both names as keys.
             Self::Keys(keys) => {
                 keys.match_key(name) || demangle(name).is_some_and(|name| keys.match_key(name.as_bytes()))
             }

@@ -36,7 +36,7 @@ pub(crate) fn run(args: &Find) -> Result<u8, Failure> {
     let mut names = kept.of(&file, &args.file);
     let mut out = Output::new();
     for function in found {
-        // Names of a line have a bound, which counts from here.
+        // The names of one line may have a limited number of bytes, counted from here.
         names.begin(out.text.len());
         line(&mut out.text, &file, function, places.get(&function), &mut names)
             .map_err(|error| damaged(&mapped, error))?;
@@ -110,7 +110,7 @@ fn line(
     out.push(b':');
     number(out, origin.line);
     let mut separator = b'\t';
-    // `sharing` counts this function too, so that 2 is the least.
+    // `sharing` counts this function too, so a folded function has at least 2.
     if let Some(others) = places.and_then(|places| places.sharing.checked_sub(2)) {
         out.push(separator);
         out.extend_from_slice(b"folded with ");

@@ -76,7 +76,7 @@ impl Regex {
     fn at(&self, state: StateID) -> At {
         if self.dfa.is_match_state(state) {
             At::Found
-        // No state quits: no byte is configured for that, and the builder refuses a Unicode `\b`.
+        // No state is a quit state: no quit byte is configured, and the builder refuses a Unicode `\b`.
         } else if self.dfa.is_dead_state(state) || self.dfa.is_quit_state(state) {
             At::Dead
         } else {

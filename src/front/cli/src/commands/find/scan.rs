@@ -9,6 +9,7 @@ use rustc_hash::FxHashMap;
 
 use super::keys::Wanted;
 use crate::answer::open::name_bytes;
+use crate::answer::places::Visits;
 
 /// Most names that are proposed if none matches.
 const MOST_NEAR: usize = 5;
@@ -18,7 +19,7 @@ pub(super) fn functions(file: &SymbolFile<'_>, wanted: &mut Wanted) -> Result<Ve
     let mut found = BTreeSet::new();
     let mut seen: FxHashMap<u32, bool> = FxHashMap::default();
     each_name(file, |function, name| {
-        // Names repeat, and each is demangled once.
+        // Functions may share a name, and each name is demangled once.
         let matches = match seen.get(&name.0) {
             Some(matches) => *matches,
             None => {
@@ -42,7 +43,7 @@ pub(super) fn near(file: &SymbolFile<'_>, query: &mut Query) -> Result<Vec<Strin
         let Some(name) = file.records().function_name(id)? else { continue };
         let name = bytes(file, name)?;
         let Some(distance) = query.distance(&name) else { continue };
-        // A name that is too far is not demangled.
+        // A name farther than all that are kept is skipped. `distance` has demangled it; it is not demangled again.
         if nearest.len() == MOST_NEAR && nearest.last().is_some_and(|(farthest, _)| *farthest < distance) {
             continue;
         }
@@ -68,6 +69,7 @@ fn each_name(
             call(id, alias?)?;
         }
     }
+    let mut visits = Visits::of(file);
     for id in (0..file.records().piece_count()).map(PieceId) {
         let piece = file.records().piece(id)?;
         match piece.owner {
@@ -77,7 +79,9 @@ fn each_name(
                 }
             }
             Owner::Group(group) => {
-                for member in file.records().members(file.records().group(group)?) {
+                let group = file.records().group(group)?;
+                visits.take(group.len(), SectionId::PIECES, id.0)?;
+                for member in file.records().members(group) {
                     let member = member?;
                     if let Some(name) = member.name {
                         call(member.function, name)?;

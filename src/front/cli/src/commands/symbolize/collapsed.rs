@@ -34,7 +34,7 @@ impl Collapsed {
             if count != 0 && !thread.frames.is_empty() {
                 let line = line(worker, report, thread);
                 let sum = self.stacks.entry(line).or_default();
-                // Values are those of a file that may be a stranger's.
+                // The file may be untrusted, so its values may overflow the sum.
                 *sum = sum.saturating_add(count);
             }
         }
@@ -62,7 +62,7 @@ fn line(worker: &mut Worker<'_>, report: &Report, thread: &Thread) -> Vec<u8> {
         for frame in &answer.symbol.frames {
             functions.push(escaped(names.function(frame.name)));
         }
-        // Half of a frame's functions would be another stack.
+        // A frame with only some of its functions would count as another stack.
         if names.take_damage().is_some() {
             functions.truncate(before);
         }

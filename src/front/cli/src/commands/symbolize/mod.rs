@@ -43,7 +43,7 @@ pub(crate) fn run(args: &Symbolize) -> Result<u8, Failure> {
     let mut options = Options::default();
     options.format = args.format;
     options.open_paths = args.sources.open_paths;
-    // No other style prints them.
+    // No other style prints registers.
     options.registers = args.style == Style::Stackwalk;
     options.callers = args.callers.map(|callers| match callers {
         Callers::Adjusted => AddressKind::Adjusted,
@@ -103,7 +103,7 @@ pub(crate) fn run(args: &Symbolize) -> Result<u8, Failure> {
     }
     Ok(match failed {
         0 => 0,
-        // No report could be read: the code is that of a single one.
+        // If no report could be read, the code is the same as for a single one.
         all if all == args.inputs.len() => exit::BAD_INPUT,
         _ => exit::SOME_FAILED,
     })
@@ -149,7 +149,7 @@ fn rewrite(args: &Symbolize, out: &Path, symbolizer: &Symbolizer, options: &Opti
         written.frames,
         written.locations_added
     ));
-    // A store finds files by their ids alone.
+    // A store finds files only by id.
     let nameless = profile.modules_without_id();
     if written.named < written.frames && nameless > 0 {
         complain(&format!(

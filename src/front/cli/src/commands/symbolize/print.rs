@@ -88,12 +88,12 @@ pub(super) fn text_frame(
     }
     if frames.is_empty() || names.take_damage().is_some() {
         out.truncate(start);
-        // The lines that are taken back had numbers.
+        // The removed lines had used numbers.
         *count = first;
         begin(out, count, place);
         out.extend_from_slice(b"??");
         from(out, answer, modules);
-        // Of an absent module the line has the name, by `from`.
+        // For the other reasons the module name, which `from` has printed, is enough.
         if let Some(why) = &answer.unknown
             && matches!(why, Unknown::Damaged(_) | Unknown::Failed(_) | Unknown::NoMapping(_))
         {

@@ -18,7 +18,7 @@ pub(super) fn read<T>(path: &Path, parse: impl FnOnce(&[u8]) -> Result<T, String
             let mapped = crate::io::mapped::Mapped::open(path).map_err(|failure| failure.message)?;
             return parse(&mapped);
         }
-        // One byte more than the limit shows that it was exceeded: a pipe has no size.
+        // A pipe has no size. Reading one byte more than the limit shows that the limit was exceeded.
         file.take(MAX_REPORT + 1).read_to_end(&mut bytes).map_err(failed)?;
     }
     if bytes.len() as u64 > MAX_REPORT {

@@ -73,7 +73,7 @@ pub(super) fn line_offset(symbolizer: &Symbolizer, modules: &Modules, answer: &A
 
 /// Whether a signal made a frame of a stack that was walked: then the next frame out was interrupted at its address.
 pub(super) fn is_signal(thread: &Thread, index: usize) -> bool {
-    // Only an interrupted frame has an exact address further out. Without trust the stack was not walked here.
+    // Beyond the innermost frame, only an interrupted one has an exact address. A stack without trust was not walked here.
     let outside = thread.frames.get(index + 1).filter(|_| !thread.trust.is_empty());
     outside.is_some_and(|frame| frame.kind == AddressKind::Exact && frame.place != ReportedAddress::Unknown)
 }
@@ -190,7 +190,7 @@ fn stackwalk(
     let Printed { answer, frame, modules, trust, .. } = printed;
     let frames = if known { answer.symbol.frames.as_slice() } else { &[] };
     let module = answer.module.and_then(|module| modules.get(module));
-    // Breakpad's address of a caller is inside the call.
+    // For a caller, Breakpad prints an address inside the call instruction.
     let back = u64::from(frame.kind == AddressKind::Return);
     let mut begin = |out: &mut Vec<u8>| {
         out.extend_from_slice(format!("{count:2}  ").as_bytes());
@@ -262,7 +262,7 @@ fn registers(out: &mut Vec<u8>, registers: &[(&str, String)]) {
     let mut line = String::new();
     for (name, value) in registers {
         let next = format!(" {name: >6} = {value}");
-        // As minidump-stackwalk breaks its lines.
+        // minidump-stackwalk breaks its lines at the same width.
         if line.len() + next.len() > 80 {
             out.extend_from_slice(format!(" {line}\n").as_bytes());
             line.clear();

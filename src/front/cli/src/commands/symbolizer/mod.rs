@@ -18,7 +18,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use crate::commands::tool::Tool;
-use crate::io::failure::Failure;
+use crate::io::failure::{Failure, unread};
 use crate::io::input::{Line, Lines};
 use crate::io::output::Output;
 use answer::Answer;
@@ -44,7 +44,7 @@ pub(crate) fn run(tool: Tool, program: &str, args: Vec<OsString>) -> Result<u8, 
         Ok(args) => args,
         Err(message) => return Ok(failed(&format!("{program}: error: {message}"))),
     };
-    // Response files come first: options may be in them.
+    // The response files are already expanded: they may contain options.
     let options = match Options::parse(tool, args.into_iter()) {
         Ok(options) => options,
         Err(Instead::Help) => return print(&options::usage(tool)),
@@ -54,7 +54,7 @@ pub(crate) fn run(tool: Tool, program: &str, args: Vec<OsString>) -> Result<u8, 
             return Ok(FAILED);
         }
         Err(Instead::Usage(message)) => {
-            // GNU's tool prints its options after the fault.
+            // After the error, GNU's tool prints its options.
             complain(&format!("{program}: {message}"));
             options::usage(tool).lines().for_each(complain);
             return Ok(FAILED);
@@ -119,7 +119,7 @@ fn words(text: &str) -> Vec<String> {
     let mut characters = text.chars();
     while let Some(character) = characters.next() {
         match (character, quote) {
-            // Within quotes too, as LLVM reads response files in GNU's way.
+            // A backslash escapes within quotes too, as in LLVM's GNU-style reader of response files.
             ('\\', _) => word.get_or_insert_default().extend(characters.next()),
             (end, Some(begin)) if end == begin => quote = None,
             ('"' | '\'', None) => {
@@ -198,14 +198,17 @@ impl Requests<'_> {
             }
         } else {
             let mut lines = Lines::new(io::stdin().lock());
+            // A failure to write is returned by the reader; its message must not name the input.
+            let mut unwritten = false;
             loop {
                 let out = &mut self.out;
-                match lines.next(|| out.flush())? {
+                let line = lines.next(|| out.flush().inspect_err(|_| unwritten = true));
+                match line.map_err(|error| if unwritten { error.into() } else { unread(&error) })? {
                     Some(Line::Text(text)) => {
                         let text = bytes::text_of(text);
                         self.answer(&text);
                     }
-                    // Each line has an answer, or a client waits for it.
+                    // Every line must get an answer, or the client would wait for it forever.
                     Some(Line::TooLong) => self.answer(""),
                     None => break,
                 }
@@ -233,7 +236,7 @@ impl Requests<'_> {
             }
             _ if self.options.style == ToolStyle::Json => {
                 let asked = Asked { kind: Kind::Code, module, address: Some(0), symbol: None, digits: 16 };
-                // Without requests the printer makes an object, not an array.
+                // Without requests the printer writes an object, not an array.
                 let options = Options { requests: Vec::new(), ..self.options.clone() };
                 Printer::new(&options).error(&mut self.out.text, &asked, message);
                 self.out.flush()?;
@@ -284,14 +287,14 @@ impl Requests<'_> {
             Ok(module) => module,
             Err(message) => return self.without_answer(&asked, &message),
         };
-        // GNU's tool prints an address with the digits of the program's class.
+        // GNU's tool prints 8 digits of an address of a 32-bit program, and 16 of a 64-bit one.
         if module.map.file().header().address_size == 4 {
             asked.digits = 8;
         }
         let mut answer = std::mem::take(&mut self.answer);
         answer.clear();
         let found = match &request.place {
-            // The printers need no answer for these.
+            // The printers need no answer for DATA and FRAME requests.
             _ if request.kind != Kind::Code => Ok(()),
             Subject::Address(address) => {
                 // GNU's tool truncates an address to the size that the program's class has.
@@ -300,7 +303,7 @@ impl Requests<'_> {
                     _ => *address,
                 };
                 asked.address = Some(address);
-                // The answer repeats the address that was given, before this.
+                // The answer shows the address without this adjustment.
                 let address = address.wrapping_sub(options.adjust_vma);
                 module.spot(address, options.section.as_deref()).and_then(|spot| match spot {
                     Some(spot) => module.answer(spot, options, &mut answer),
@@ -374,7 +377,6 @@ fn debug_folders(options: &Options) -> Vec<PathBuf> {
 fn by_build_id(id: &[u8], options: &Options) -> Option<PathBuf> {
     let (first, rest) = id.split_first()?;
     let digits = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
-    // The layout of `.build-id` that gdb and LLVM share.
     let name = format!("{}.debug", digits(rest));
     let paths = debug_folders(options)
         .into_iter()

@@ -102,7 +102,7 @@ impl Engines {
                 Some(known) => known,
                 None => {
                     let made = engine(options, Some(&arch.to_owned()))?;
-                    // Cells are filled in order, and engines never move: modules borrow them.
+                    // Cells are filled in order, and engines never move, since modules borrow them.
                     cell.get_or_init(|| (arch.to_owned(), made))
                 }
             };
@@ -141,7 +141,7 @@ impl<'s> Modules<'s> {
     /// # Errors
     /// Why it cannot be opened, in LLVM's words.
     pub(super) fn open(&mut self, path: &Path) -> Result<&mut Module<'s>, String> {
-        // Not `entry`: `read` needs `self` while the map is changed.
+        // `entry` would borrow the map while `read` needs `self`.
         if !self.opened.contains_key(path) {
             let module = self.read(path);
             self.opened.insert(path.to_owned(), module);
@@ -221,9 +221,9 @@ impl Module<'_> {
     /// # Errors
     /// The `.fsym` is damaged there.
     pub(super) fn spot(&self, address: u64, section: Option<&str>) -> Result<Option<Spot>, String> {
-        // GNU's `-j`: an address is an offset in this section.
+        // With GNU's `-j`, an address is an offset in the named section.
         let start = section.and_then(|name| self.section_start(name));
-        // Only a relocatable program has several places with one address.
+        // `sections` is empty unless the program is relocatable. Only then may one address mean several places.
         if self.sections.is_empty() {
             return Ok(Some(Spot::image(address.wrapping_add(start.unwrap_or(0)))));
         }
@@ -300,7 +300,7 @@ impl Module<'_> {
     /// # Errors
     /// The `.fsym` is damaged.
     pub(super) fn starts_of(&mut self, symbol: &str) -> Result<Vec<Spot>, String> {
-        // Reading all names takes long, and a client that asks by symbols asks again.
+        // Reading all names takes long, and a client that requests one symbol will request more, so the names are kept.
         let names = match self.names.take() {
             Some(names) => names,
             None => SymbolNames::of(&self.map).map_err(|error| format!("damaged: {error}"))?,
@@ -328,7 +328,7 @@ fn text_of(error: &LoadError) -> String {
                 io::ErrorKind::IsADirectory => "Is a directory".to_owned(),
                 _ => {
                     let text = error.to_string();
-                    // Rust adds the number of the error to the system's text; LLVM does not.
+                    // Rust appends the error number to the system's text; LLVM does not.
                     text.split_once(" (os error ").map_or(text.clone(), |(text, _)| text.to_owned())
                 }
             }

@@ -199,7 +199,7 @@ impl Options {
             return Err(Instead::Wrong("error: cannot specify both --build-id and --obj".to_owned()));
         }
         if tool == Tool::GnuAddr2line && options.obj.is_none() {
-            // GNU's default.
+            // GNU's tool reads `a.out` by default.
             options.obj = Some("a.out".to_owned());
         }
         Ok(options)
@@ -277,7 +277,7 @@ impl Options {
         args: &mut impl Iterator<Item = String>,
         unknown: &mut Vec<String>,
     ) -> Result<(), Instead> {
-        // The next argument, also if it begins with a dash.
+        // The value is the next argument, even if it begins with a dash.
         if value.is_none() && VALUES.contains(&name) {
             value = Some(args.next().ok_or_else(|| missing(&format!("--{name}")))?);
         }
@@ -301,13 +301,13 @@ impl Options {
             ("color", word) => self.color = Some(word != "never"),
             ("adjust-vma", _) => self.adjust_vma = count()?,
             ("print-source-context-lines", _) => self.context = count()?,
-            // No effect, but LLVM's tool refuses a word that is no number.
+            // The option has no effect here, but LLVM's tool refuses a word that is not a number.
             ("cache-size", _) => drop(count()?),
             ("output-style", _) => {
                 self.style = match text {
                     "GNU" => ToolStyle::Gnu,
                     "JSON" => ToolStyle::Json,
-                    // So does LLVM's tool.
+                    // Any other word is `LLVM` to LLVM's tool too.
                     _ => ToolStyle::Llvm,
                 }
             }
@@ -381,7 +381,7 @@ impl Options {
         value: Option<String>,
         args: &mut impl Iterator<Item = String>,
     ) -> Result<(), Instead> {
-        // `getopt_long` takes a whole name first, then a beginning that only one name has.
+        // `getopt_long` prefers a whole name, and else accepts a beginning that only one name has.
         let exact = GNU.iter().find(|(option, _)| *option == name);
         let mut beginning = GNU.iter().filter(|(option, _)| option.starts_with(name));
         let (option, takes) = match (exact, beginning.next(), beginning.next()) {
@@ -403,7 +403,7 @@ impl Options {
             (Takes::Nothing, Some(_)) => {
                 return Err(Instead::Usage(format!("option '--{option}' doesn't allow an argument")));
             }
-            // getopt takes the next argument.
+            // `getopt_long` takes the next argument, even if it begins with a dash.
             (Takes::Value, None) => {
                 let needed = || Instead::Usage(format!("option '--{option}' requires an argument"));
                 Some(args.next().ok_or_else(needed)?)

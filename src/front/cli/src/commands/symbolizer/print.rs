@@ -85,7 +85,7 @@ impl<'o> Printer<'o> {
     /// The lines that options select: only one if inlined functions are not requested.
     fn chosen<'l>(&self, lines: &'l [AnsweredLine]) -> Cow<'l, [AnsweredLine]> {
         match self.options {
-            // An unknown address has one line of `??`, in JSON one object of empty texts.
+            // An unknown address gets one line of `??`, or in JSON one object with empty texts.
             _ if lines.is_empty() => vec![AnsweredLine::default()].into(),
             options if options.inlines => lines.into(),
             options if options.style == ToolStyle::Gnu || options.functions != FunctionNames::Linkage => {
@@ -179,7 +179,7 @@ impl<'o> Printer<'o> {
         let Ok(path) = std::str::from_utf8(self.path(&line.file)) else { return String::new() };
         let Some(text) = source_text(path) else { return String::new() };
         let text = String::from_utf8_lossy(&text);
-        // The line is in the middle.
+        // The function's line is in the middle of the printed lines.
         let first = at.saturating_sub(count / 2).max(1);
         let last = first.saturating_add(count - 1);
         // As LLVM counts the digits of the last line: one too few for a power of ten.
@@ -205,7 +205,7 @@ impl<'o> Printer<'o> {
         let known = lines.iter().any(|line| !line.function.is_empty() || !line.file.is_empty());
         let frames = || lines.iter().map(|line| self.frame(line)).collect::<Vec<Value>>();
         let (key, value) = match asked.kind {
-            // LLVM has another key for answers to a symbol.
+            // LLVM uses another key for answers to a symbol.
             Kind::Code if asked.symbol.is_some() => ("Loc", if known { frames() } else { Vec::new() }.into()),
             Kind::Code => ("Symbol", frames().into()),
             Kind::Data => ("Data", json!({ "Name": "", "Size": "0x0", "Start": "0x0" })),

@@ -75,7 +75,7 @@ pub(super) fn parse(line: &str, options: &Options) -> Result<Request, Unreadable
             rest if rest.starts_with("BUILDID:") => ("BUILDID:", &rest[8..]),
             _ => break,
         };
-        // One prefix of either kind: a second one is an error, as in LLVM's tool.
+        // A line may have one prefix of either kind. A second one is an error, as in LLVM's tool.
         if prefix.replace(found).is_some() {
             return Err(Unreadable {
                 kind,
@@ -144,7 +144,7 @@ fn place(spec: &str, tool: Tool) -> Result<Subject, &'static str> {
     let is_addr2line = tool != Tool::Symbolizer;
     let digits = match is_addr2line {
         true => {
-            // LLVM's addr2line takes a sign before `0x` alone.
+            // LLVM's addr2line takes a plus sign only before `0x`.
             let signed = spec.strip_prefix('+').filter(|_| tool == Tool::LlvmAddr2line);
             let digits = signed.filter(|rest| has_hex_prefix(rest)).unwrap_or(spec);
             if has_hex_prefix(digits) { &digits[2..] } else { digits }
@@ -175,7 +175,7 @@ fn gnu_symbol(spec: &str) -> Subject {
         return Subject::Symbol(name.to_owned(), offset);
     }
     let digits = spec.find(|digit: char| !digit.is_ascii_hexdigit()).unwrap_or(spec.len());
-    // All are ASCII, so the slice cuts no character; 16 digits fit 64 bits.
+    // The digits are ASCII, so the slice cuts no character. 16 digits fit in 64 bits.
     match u64::from_str_radix(&spec[..digits.min(16)], 16) {
         Ok(address) => Subject::Address(address),
         Err(_) if spec.starts_with(|first: char| first.is_alphabetic() || first == '_') => {

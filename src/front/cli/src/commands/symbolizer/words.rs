@@ -43,7 +43,7 @@ pub(super) fn number(text: &str) -> Option<u64> {
         text if text.starts_with('0') && text.len() > 1 => (&text[1..], 8),
         text => (text, 10),
     };
-    // `from_str_radix` would take a sign.
+    // `from_str_radix` would take a plus sign.
     if digits.starts_with(['+', '-']) {
         return None;
     }
@@ -52,7 +52,6 @@ pub(super) fn number(text: &str) -> Option<u64> {
 
 /// Reads a build id of hexadecimal digits. The first byte may lack its first digit, as LLVM reads it.
 pub(super) fn build_id(text: &str) -> Option<Vec<u8>> {
-    // Slices of two bytes would cut other characters.
     if text.is_empty() || !text.is_ascii() {
         return None;
     }

@@ -17,7 +17,7 @@ use super::modules::Spot;
 use super::options::{FunctionNames, Options};
 use super::words::{build_id, number};
 use super::{Requests, by_build_id, print};
-use crate::io::failure::Failure;
+use crate::io::failure::{Failure, unread};
 use crate::io::input::{Lines, LogLine};
 use colors::Colors;
 use nodes::{Node, nodes};
@@ -81,9 +81,12 @@ impl Requests<'_> {
             complaints: Cell::new(0),
         };
         let mut lines = Lines::of_log(io::stdin().lock());
+        // As in `run`.
+        let mut unwritten = false;
         loop {
             let out = &mut self.out;
-            match lines.next_of_log(|| out.flush())? {
+            let line = lines.next_of_log(|| out.flush().inspect_err(|_| unwritten = true));
+            match line.map_err(|error| if unwritten { error.into() } else { unread(&error) })? {
                 Some(LogLine::Text(text)) => {
                     filter.line.clear();
                     filter.line.extend_from_slice(text);
@@ -132,7 +135,7 @@ impl Requests<'_> {
             let message = format!("error: overlapping mmap: #{module:#x} [{other:#x}-{end:#x}]");
             return filter.complain(&message, node.fields[0].start);
         }
-        // Refused aloud: addresses in it have no answer later.
+        // The user must see this: addresses in the mapping will have no answer.
         if filter.mappings.len() == MAX_DECLARED {
             return filter.complain("error: too many mmaps", node.fields[0].start);
         }
@@ -145,7 +148,7 @@ impl Requests<'_> {
             self.out.text.extend_from_slice(b"; adds");
         }
         if let Some(info) = &mut filter.info {
-            // They are printed when the line ends, in the order of addresses.
+            // `end_info` prints the mappings when the line ends, sorted by address.
             info.mappings.push(start);
         }
     }
@@ -183,7 +186,7 @@ impl Requests<'_> {
     /// Puts nodes of a line that declare nothing.
     fn nodes(&mut self, filter: &mut MarkupFilter, nodes: &[Node]) {
         for node in nodes {
-            // Text has an empty tag, which passes.
+            // Text has an empty tag, which passes this check.
             if !filter.line[node.tag.clone()].iter().all(u8::is_ascii_lowercase) {
                 filter.complain("error: tags must be all lowercase characters", node.tag.start);
                 continue;
@@ -332,7 +335,7 @@ impl Requests<'_> {
             Some(path) => self.modules.open(&path),
             None => self.modules.open_build(&module.id),
         };
-        // A mapping leads to a link-time address of the module.
+        // `place` has already translated the address to a link-time address of the module.
         let found = opened.and_then(|opened| opened.answer(Spot::image(relative), options, &mut answer));
         if let Err(message) = found {
             say(format!("error: {message}\n").as_bytes());
@@ -406,7 +409,7 @@ impl MarkupFilter {
 
     fn end_info(&mut self, out: &mut Vec<u8>) {
         let Some(mut info) = self.info.take() else { return };
-        // By address, whatever the order of the log, as LLVM prints them.
+        // LLVM prints the mappings by address too, whatever their order in the log.
         info.mappings.sort_unstable();
         for start in &info.mappings {
             let Some(mapping) = self.mappings.get(start) else { continue };
@@ -542,7 +545,7 @@ impl MarkupFilter {
     fn overlapping(&self, start: u64, size: u64) -> Option<(u64, &Mapping)> {
         let behind =
             self.mappings.range((std::ops::Bound::Excluded(start), std::ops::Bound::Unbounded)).next();
-        // Mappings that are kept do not overlap, so only the neighbours need a look.
+        // The kept mappings do not overlap each other, so only the two neighbours can overlap the new one.
         let behind = behind.filter(|(other, _)| **other < start.wrapping_add(size));
         let before =
             || self.mappings.range(..=start).next_back().filter(|(other, of)| has(**other, of, start));
@@ -551,7 +554,7 @@ impl MarkupFilter {
 
     /// The module of an address of the process, and the address in it.
     fn place(&self, address: u64) -> Option<(&Declared, u64)> {
-        // Mappings do not overlap: no earlier one can hold the address.
+        // Mappings do not overlap, so no earlier one can contain the address.
         let (start, mapping) = self.mappings.range(..=address).next_back()?;
         let module = self.modules.get(&mapping.module).filter(|_| has(*start, mapping, address))?;
         Some((module, address.wrapping_sub(*start).wrapping_add(mapping.relative)))

@@ -30,7 +30,7 @@ pub(super) fn nodes(line: &[u8]) -> Vec<Node> {
     while let Some(begin) = find(line, from, b"{{{")
         && let Some(end) = find(line, begin + 3, b"}}}")
     {
-        // An element does not contain another: the search goes on after its end.
+        // An element does not contain another, so the search continues after its end.
         from = end + 3;
         let content = begin + 3..end;
         let mut words = Vec::new();
@@ -44,7 +44,7 @@ pub(super) fn nodes(line: &[u8]) -> Vec<Node> {
         if tag.is_empty() {
             continue;
         }
-        // Text is cut late, so that an element without a tag is a part of it.
+        // Text is added only before an element with a tag, so an element without a tag is a part of the text.
         put_text(line, done..begin, &mut nodes);
         nodes.push(Node { text: begin..from, tag, fields: words });
         done = from;
