@@ -277,6 +277,21 @@ fn a_function_that_gcc_merged_and_nobody_can_place_makes_its_unit_less_certain()
     assert_eq!((certainty, reason), (Certainty::Likely, Some(Reason::MergedWithoutTrace)));
 }
 
+/// The symbol of `width(Parcel*)` shows nothing about `width(Carton*)`, which gcc merged into `length`.
+#[test]
+fn a_symbol_of_one_overload_is_not_evidence_for_another() {
+    let [parcel, carton, length] = ["_ZL5widthP6Parcel", "_ZL5widthP6Carton", "_ZL6lengthP6Letter"];
+    let whole = Program::new("merged_overloads.symbols.set/program");
+    assert_eq!(whole.at(whole.address(length)).2, [carton, length]);
+    assert_eq!(whole.at(whole.address(parcel)), (Certainty::Unique, None, vec![parcel.to_owned()]));
+    // The symbol of `width(Carton*)` is gone.
+    let removed = Program::new("merged_overloads.removed.set/program");
+    for name in [parcel, length] {
+        let lost = Some(Reason::MergedWithoutTrace);
+        assert_eq!(removed.at(removed.address(name)), (Certainty::Likely, lost, vec![name.to_owned()]));
+    }
+}
+
 /// Programs of compilers that merge functions by themselves.
 #[test]
 fn compilers_that_leave_no_trace_are_named() {

@@ -552,20 +552,6 @@ fn functions_that_gcc_merged_are_found_by_their_calls() {
     }
 }
 
-/// The symbol of `width(Parcel*)` shows nothing about `width(Carton*)`, which gcc merged into `length`.
-#[test]
-fn a_symbol_of_one_overload_is_not_evidence_for_another() {
-    let [parcel, carton, length] = ["_ZL5widthP6Parcel", "_ZL5widthP6Carton", "_ZL6lengthP6Letter"];
-    let whole = Program::new("merged_overloads.symbols.set/program");
-    let pc = whole.symbol(length).0;
-    assert_eq!(whole.who(pc, &[]), answer(Certainty::Ambiguous, &[carton, length]));
-    assert_eq!(whole.who(whole.symbol(parcel).0, &[]), answer(Certainty::Unique, &[parcel]));
-    let removed = Program::new("merged_overloads.removed.set/program");
-    for name in [parcel, length] {
-        assert_eq!(removed.who(removed.symbol(name).0, &[]), answer(Certainty::Likely, &[name]));
-    }
-}
-
 /// The rows of a function that shares its code are in the file that declares it, unless they are of inlined code or of line 0. (Bodies from
 /// `#include` or `#line` would be exceptions: these programs have none.)
 #[test]
