@@ -325,7 +325,7 @@ impl SymbolFile<'_> {
         let (mut functions, mut groups) = (0u32, 0u32);
         for id in 0..self.pieces.len() {
             let piece = self.records().piece(PieceId(id))?;
-            if piece.len() == 0 {
+            if piece.is_empty() {
                 return Err(value(PIECES, id));
             }
             // A lookup computes addresses modulo 2^64: a piece that wraps would hold low addresses.

@@ -390,7 +390,8 @@ fn verify_finds_what_only_the_specification_forbids() {
     // A file without pieces, and one section of it changed.
     let contents = writer::Contents { rows: vec![0], scopes: vec![0], ..writer::Contents::default() };
     SymbolFile::open(&contents.file()).unwrap().verify().unwrap();
-    let cases: [(SectionId, What, fn(&mut Vec<u8>)); 2] = [
+    type ChangeBytes = fn(&mut Vec<u8>);
+    let cases: [(SectionId, What, ChangeBytes); 2] = [
         (SectionId::SECTIONS, What::Truncated, |data| data.clear()),
         (SectionId::STARTS, What::Value, |data| data[8] = 1),
     ];
