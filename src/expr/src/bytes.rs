@@ -32,7 +32,7 @@ impl<'e> Bytes<'e> {
     }
 
     pub(crate) fn take(&mut self, len: usize) -> Option<&'e [u8]> {
-        // An operand may give any length, so the sum may not fit.
+        // An operand may give any length, so the sum may overflow.
         let end = self.at.checked_add(len)?;
         let taken = self.all.get(self.at..end)?;
         self.at = end;
@@ -50,7 +50,7 @@ impl<'e> Bytes<'e> {
 
     /// An unsigned number of 1 to 8 bytes.
     pub(crate) fn number(&mut self, len: usize) -> Option<u64> {
-        // A CIE of version 4 gives the size of an address itself (DWARF 5 6.4.1), and damage gives any.
+        // A CIE of version 4 gives the size of an address (DWARF 5 6.4.1). A damaged one may give any size.
         if len > 8 {
             return None;
         }
@@ -84,7 +84,7 @@ impl<'e> Bytes<'e> {
                 *self = ahead;
                 return Some(value);
             }
-            // From 64 on it is used no more.
+            // From 64 on `shift` is not used.
             shift = shift.saturating_add(7);
         }
         None
@@ -96,14 +96,14 @@ impl<'e> Bytes<'e> {
         let mut shift = 0u32;
         for _ in 0..MAX_LEB128 {
             let byte = ahead.u8()?;
-            // Later bytes hold copies of the sign, if the number fits 64 bits.
+            // If the number fits 64 bits, bytes after the tenth hold only copies of its sign.
             if shift < 64 {
                 value |= u64::from(byte & 0x7f).wrapping_shl(shift);
             }
             shift = shift.saturating_add(7);
             if byte & 0x80 == 0 {
                 *self = ahead;
-                // From the tenth byte on bit 63 has been read, and nothing is left to extend.
+                // After ten bytes bit 63 has been read, so there is nothing to extend.
                 return Some(if shift < 64 { sign_extend(value, shift) } else { value.cast_signed() });
             }
         }
@@ -113,7 +113,7 @@ impl<'e> Bytes<'e> {
     /// The text up to the next zero, at most this many bytes; consumes the zero as well.
     pub(crate) fn text(&mut self, most: usize) -> Option<&'e [u8]> {
         let rest = self.all.get(self.at..)?;
-        // One byte more, since the zero ends a text of `most` bytes.
+        // One byte more, for the zero that ends a text of `most` bytes.
         let len = rest.iter().take(most.saturating_add(1)).position(|byte| *byte == 0)?;
         let text = self.take(len)?;
         self.u8()?;

@@ -25,7 +25,7 @@ impl<'s, 'e> Evaluation<'s, 'e> {
     /// Prepares to evaluate `expression`. The stack is empty.
     pub fn new(expression: &'e [u8], want: Want, settings: Settings, scratch: Scratch<'s, 'e>) -> Self {
         Evaluation {
-            // A value has 1 to 8 bytes. With 0, a read of an address would read nothing and succeed.
+            // A value has 1 to 8 bytes. With a size of 0, the operand of `DW_OP_addr` would have no bytes, and its read would succeed.
             settings: Settings { address_size: settings.address_size.clamp(1, 8), ..settings },
             want,
             code: expression,
@@ -58,7 +58,7 @@ impl<'s, 'e> Evaluation<'s, 'e> {
 
     /// The node of a composite.
     pub fn node(&self, id: NodeId) -> Node<'e> {
-        // An id of another evaluation may be no index here, and then has no parts.
+        // An id of another evaluation may be out of range here. Its composite then has no parts.
         self.nodes.get(usize::try_from(id.0).unwrap_or(usize::MAX)).copied().unwrap_or(Node::Free)
     }
 

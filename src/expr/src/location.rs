@@ -120,7 +120,7 @@ impl Node<'_> {
     pub(crate) fn len(&self) -> u64 {
         match self {
             Node::Free => 0,
-            // Neither saturates: `compose` has checked both before it made the node.
+            // Neither this sum nor the product saturates: `compose` checks them before it makes a node.
             Node::Piece { start, bits, .. } => start.saturating_add(*bits),
             Node::Extend { bits, count, .. } | Node::Select { bits, count, .. } => {
                 bits.saturating_mul(*count)

@@ -41,7 +41,7 @@ impl<'e> Evaluation<'_, 'e> {
             let Some(back) = self.calls.get(last) else { return Ok(false) };
             (self.code, self.at, self.called) = (back.code, back.at, last);
         }
-        // Bounds branches that go back, and entries that each call the next one twice.
+        // The count bounds branches that go back, and procedures that each call the next one twice.
         self.steps = self.steps.saturating_add(1);
         if self.steps > self.settings.max_steps {
             return Err(Problem::TooManySteps);
@@ -49,8 +49,8 @@ impl<'e> Evaluation<'_, 'e> {
         let mut bytes = Bytes::new(self.code, self.settings.big_endian);
         bytes.seek(self.at).ok_or(Problem::BadBranch)?;
         let op = op::next(&mut bytes, &self.settings)?;
-        // Before the operation is applied: a branch counts from the operation after it (DWARF 5 2.5.1.5), and a call returns
-        // there.
+        // The position moves before the operation is applied: a branch counts from the next operation (DWARF 5 2.5.1.5), and a call
+        // returns there.
         self.at = bytes.position();
         self.apply(op, context)?;
         Ok(true)
@@ -85,8 +85,8 @@ impl<'e> Evaluation<'_, 'e> {
                 self.push_address(context.relocate(address))
             }
             Op::ConstantIndex(index) => {
-                // Not relocated: a constant that the linker relocates but that is no address of the loaded program, such as an
-                // offset in thread-local storage (DWARF 5 2.5.1.1).
+                // Not relocated: the linker relocates the constant, but it is no address of the loaded program. An example is an offset
+                // in thread-local storage (DWARF 5 2.5.1.1).
                 let value = context.indexed_address(index).ok_or(Missing::AddressIndex(index))?;
                 self.push_generic(value)
             }
@@ -119,7 +119,7 @@ impl<'e> Evaluation<'_, 'e> {
             }
             Op::TypedConstant { ty, bytes } => {
                 let ty = base_type(ty, context, generic)?;
-                // The operand repeats the size of the type, so that an expression can be decoded without its entries (DWARF 5
+                // The operand repeats the size of the type, so that an expression can be decoded without the type's entry (DWARF 5
                 // 2.5.1.1).
                 if bytes.len() != usize::from(ty.size) {
                     return Err(Problem::BadSize(u64::try_from(bytes.len()).unwrap_or(u64::MAX)));
@@ -169,7 +169,7 @@ impl<'e> Evaluation<'_, 'e> {
             }
             Op::AspaceBaseRegister { register, offset } => {
                 let space = self.pop_integer()?;
-                // Read as wide as an address of the space, which may be narrower than the generic type.
+                // The register is read as wide as an address of the space, which may be narrower than the generic type.
                 let value = self.register_value(register, self.address_type(space, context), context)?;
                 self.memory(space, value.bits().wrapping_add(offset.cast_unsigned()), context)
             }
@@ -198,7 +198,7 @@ impl<'e> Evaluation<'_, 'e> {
                 self.memory(space, address, context)
             }
             Op::Offset | Op::BitOffset => {
-                // 128 bits, since a byte offset of 64 bits is counted in bits below.
+                // 128 bits, since a 64-bit byte offset is converted into bits below.
                 let by = i128::from(self.pop_value()?.signed().ok_or(Problem::TypeMismatch)?);
                 let of = self.pop_location()?;
                 self.displaced(of, if op == Op::Offset { by.wrapping_mul(8) } else { by }, context)?
@@ -248,7 +248,7 @@ impl<'e> Evaluation<'_, 'e> {
     fn call(&mut self, die: DieRef, context: &dyn Context<'e>) -> Result<(), Problem> {
         let (DieRef::Unit(offset) | DieRef::Section(offset)) = die;
         let code = context.procedure(die).ok_or(Missing::Procedure(offset))?;
-        // An entry may call itself, so the caller's room is the bound.
+        // A procedure may call itself, so the room that `Scratch` gives for calls bounds the depth.
         let room = self.calls.get_mut(self.called).ok_or(Problem::TooDeep)?;
         *room = Return { code: self.code, at: self.at };
         self.called = self.called.saturating_add(1);
@@ -304,14 +304,14 @@ impl<'e> Evaluation<'_, 'e> {
             Op::Piece { bits, offset } => {
                 let top = self.stack().last().copied();
                 let of = match top {
-                    // Nothing was pushed for this part, so it was optimised out (DWARF 5 2.6.1.2).
+                    // No location was pushed for this part, so it is undefined (DWARF 5 2.6.1.2).
                     None | Some(Entry::Incomplete(_)) => Location::start(Storage::Undefined),
                     Some(_) => {
                         let of = self.pop_location()?;
                         shifted(of, i128::from(offset), self.settings.address_size)?
                     }
                 };
-                // The part's own location was above the composite that it extends, so that was popped first.
+                // The part's own location is on top of the composite that it extends, so the composite is popped second.
                 let before = match self.stack().last() {
                     Some(Entry::Incomplete(id)) => Some(*id),
                     _ => None,
@@ -320,7 +320,7 @@ impl<'e> Evaluation<'_, 'e> {
                     self.pop()?;
                 }
                 let start = before.map_or(0, |id| self.node(id).len());
-                // So the length of a composite fits 64 bits ([`Node::len`]).
+                // This check keeps the length of a composite in 64 bits ([`Node::len`]).
                 start.checked_add(bits).ok_or(Problem::BadSize(bits))?;
                 let id = self.make(Node::Piece { before, start, bits, of })?;
                 self.push(Entry::Incomplete(id))
@@ -338,7 +338,7 @@ impl<'e> Evaluation<'_, 'e> {
             // `Op::SelectBitPiece`; `apply` has all others.
             other => {
                 let Op::SelectBitPiece { bits, count } = other else { return Ok(()) };
-                // The extensions define this order: the mask is on top, then the location for 1 bits, then that for 0 bits.
+                // The extensions define this order: the mask is on top, below it the location for 1 bits, then the location for 0 bits.
                 let mask = self.pop_value()?;
                 let one = self.pop_location()?;
                 let zero = self.pop_location()?;
@@ -386,7 +386,7 @@ impl<'e> Evaluation<'_, 'e> {
     }
 
     fn push_address(&mut self, address: u64) -> Result<(), Problem> {
-        // `relocate` adds in 64 bits. An address of 4 bytes wraps earlier.
+        // `relocate` adds in 64 bits, but an address of 4 bytes wraps at 2^32.
         let address = Value::new(self.generic(), address).bits();
         self.push(Entry::Location(Location::memory(0, address)))
     }
@@ -394,7 +394,8 @@ impl<'e> Evaluation<'_, 'e> {
     fn value_of(&self, entry: Entry<'e>) -> Result<Value, Problem> {
         match entry {
             Entry::Value(value) => Ok(value),
-            // Only here is a location a number: the generic type has the size of addresses of space 0, not of another one.
+            // Only a location in space 0 becomes a number: the generic type has the size of its addresses. Another space may have
+            // another size.
             Entry::Location(Location { storage: Storage::Memory { space: 0 }, byte, bit: 0 }) => {
                 Ok(Value::new(self.generic(), byte))
             }
@@ -463,7 +464,7 @@ impl<'e> Evaluation<'_, 'e> {
             Storage::Composite(id) => Some(self.node(id).len()),
         };
         let moved = shifted(of, by, self.settings.address_size)?;
-        // Of a register without a known size any offset may be right, and the read of it decides.
+        // If the size of a register is unknown, any offset may be valid. A later read decides.
         let inside = moved.in_bits().is_some_and(|at| size.is_none_or(|size| at < size));
         if inside { Ok(moved) } else { Err(Problem::OutOfStorage) }
     }
@@ -473,7 +474,7 @@ impl<'e> Evaluation<'_, 'e> {
 fn shifted(of: Location<'_>, by: i128, address_size: u8) -> Result<Location<'_>, Problem> {
     // 67 bits each at most, so the sum does not wrap.
     let bits = i128::from(of.byte).wrapping_mul(8).wrapping_add(i128::from(of.bit)).wrapping_add(by);
-    // Both round down, so that bit -1 is the highest bit of the byte before.
+    // Euclidean, so that bit -1 is bit 7 of the byte before.
     let bit = u8::try_from(bits.rem_euclid(8)).unwrap_or(0);
     let byte = bits.div_euclid(8);
     let byte = match of.storage {
@@ -498,7 +499,7 @@ fn base_type<'e>(die: u64, context: &dyn Context<'e>, generic: Type) -> Result<T
 
 /// Checks the size of a composite of equal parts.
 fn parts(bits: u64, count: u64) -> Result<(), Problem> {
-    // Parts without bits would have no index for an offset: `nth` divides by the size of one.
+    // `nth` divides an offset by the size of a part, so a part needs at least one bit.
     if bits == 0 {
         return Err(Problem::BadSize(bits));
     }

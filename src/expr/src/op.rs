@@ -75,7 +75,7 @@ pub(crate) fn next<'e>(bytes: &mut Bytes<'e>, settings: &Settings) -> Result<Op<
     let at = bytes.position();
     let code = bytes.u8().ok_or(Problem::Truncated)?;
     let opaque = |op: u16| Problem::Opaque { op, offset: u32::try_from(at).unwrap_or(u32::MAX) };
-    // Before all other codes, since the first set has an operation of its own at 0xe9.
+    // The first set is tried before all other codes, since it has its own operation at 0xe9.
     if settings.dialect == Dialect::First
         && let Some(op) = first_generation(code, bytes, settings)
     {
@@ -83,7 +83,7 @@ pub(crate) fn next<'e>(bytes: &mut Bytes<'e>, settings: &Settings) -> Result<Op<
     }
     if code == 0xe9 {
         let number = bytes.uleb().ok_or(Problem::Truncated)?;
-        // The number has up to 64 bits, and the error has 8 for it: larger ones show as 0xff.
+        // The number has up to 64 bits, but the error has only 8 bits for it. Larger numbers show as 0xff.
         let code = u16::try_from(number).ok().filter(|number| *number < 0x100).unwrap_or(0xff) | 0xe900;
         return user(number, bytes).ok_or(opaque(code))?.ok_or(Problem::Truncated);
     }
@@ -180,7 +180,7 @@ fn others<'e>(code: u8, bytes: &mut Bytes<'e>, settings: &Settings) -> Found<'e>
         0x98 => bytes.number(2).map(|offset| Op::Call(DieRef::Unit(offset))),
         0x99 => bytes.number(4).map(|offset| Op::Call(DieRef::Unit(offset))),
         0x9a => bytes.number(offset_size).map(|offset| Op::Call(DieRef::Section(offset))),
-        // Of two codes, here and below, the one from 0xe0 on is GNU's for the same operation.
+        // Here and below, the second of two codes is GNU's code for the same operation.
         0x9b | 0xe0 => Some(Op::Tls),
         0x9c => Some(Op::FrameCfa),
         0x9d => bytes.uleb().and_then(|bits| Some(Op::Piece { bits, offset: bytes.uleb()? })),
@@ -284,7 +284,7 @@ pub fn dialect(expression: &[u8], augmentation: Option<&[u8]>, settings: &Settin
             // Codes up to 0xe8 are only in the first set. 0xeb and 0xec have operands there, which end with the expression; and pieces come
             // before their end.
             told |= matches!(code, 0xe1..=0xe8 | 0xeb | 0xec | 0x93 | 0x9d);
-            // Decoded in order and not evaluated, so this takes a step for each operation.
+            // Operations are decoded and not evaluated, so no branch repeats one.
             next(&mut bytes, &settings).ok()?;
         }
         Some((highest, told))
@@ -295,7 +295,7 @@ pub fn dialect(expression: &[u8], augmentation: Option<&[u8]>, settings: &Settin
     match (parses(Dialect::User), parses(Dialect::First)) {
         // With that augmentation, codes from 0xf4 on may be the second set's or GNU's.
         (_, Some((highest, _))) | (Some((highest, _)), None) if highest >= 0xf4 => None,
-        // Of the first set's codes the current one knows only 0xe9, so an expression that parses has none of the others.
+        // The current set knows only 0xe9 of the first set's codes, so an expression that parses has none of the others.
         (Some(_), _) => Some(Dialect::User),
         // The second set has 0xe9 and 0xea for other operations.
         (None, Some((highest, told))) => (told || highest < 0xe9).then_some(Dialect::First),

@@ -22,12 +22,12 @@ impl<'e> Evaluation<'_, 'e> {
         let mut place = advanced(location, at);
         let mut bits: Option<u64> = None;
         while let Storage::Composite(id) = place.storage {
-            // No part has an offset that is too far to count, since the length of a composite fits 64 bits.
+            // The length of a composite fits 64 bits, so an offset that does not fit is in no part.
             let offset = place.in_bits().unwrap_or(u64::MAX);
             let (of, within, left) = match self.node(id) {
                 Node::Piece { start, bits: len, of, .. } if offset >= start => {
                     let within = offset.saturating_sub(start);
-                    // 0 after the last part. The parts before it end earlier, so none of them has the offset.
+                    // 0 if the offset is after this part. Earlier parts end before it, so none of them has the offset.
                     let left = len.saturating_sub(within);
                     if left == 0 {
                         break;
@@ -59,7 +59,8 @@ impl<'e> Evaluation<'_, 'e> {
             bits = Some(bits.map_or(left, |bits| bits.min(left)));
             place = advanced(of, within);
         }
-        // No part has the offset, and none follows. Without an end, a reader takes the rest at once and not bit by bit.
+        // At a composite the loop ends only if no part has the offset, and then no part follows. So the undefined bits have no end, and
+        // a reader takes them in one step.
         match place.storage {
             Storage::Composite(_) => Leaf { location: Location::start(Storage::Undefined), bits: None },
             _ => Leaf { location: place, bits },
@@ -92,10 +93,10 @@ impl<'e> Evaluation<'_, 'e> {
         context: &dyn Context<'e>,
     ) -> Result<(), Problem> {
         let whole = u64::try_from(bytes.len()).unwrap_or(u64::MAX).saturating_mul(8);
-        // `read_bits` only sets bits, since a byte may have bits of several parts.
+        // `read_bits` sets bits and clears none, since a byte may have bits of several parts.
         bytes.fill(0);
         let mut at = 0u64;
-        // Ends: a leaf has at least one bit.
+        // Each turn advances, since a leaf has at least one bit.
         while at < whole {
             let leaf = self.leaf(location, skip.saturating_add(at));
             let len = leaf.bits.unwrap_or(u64::MAX).min(whole.saturating_sub(at));
@@ -109,7 +110,7 @@ impl<'e> Evaluation<'_, 'e> {
             } else if self.settings.big_endian {
                 return Err(Problem::BadSize(len));
             } else {
-                // With up to 7 bits before them, and shifted by up to 7 in the result, 32 bits fit a word of 64.
+                // A 64-bit word has room for 32 bits with up to 7 bits before them, and for their shift by up to 7 bits.
                 at = at.saturating_add(self.read_bits(leaf.location, len.min(32), at, bytes, context)?);
             }
         }
@@ -151,7 +152,7 @@ impl<'e> Evaluation<'_, 'e> {
                 .read_memory(space, from.byte, bytes)
                 .ok_or(Problem::Missing(Missing::Memory { space, address: from.byte })),
             Storage::Register(register) => {
-                // An unknown size is the context's to check.
+                // If the size is unknown, the context checks the range.
                 let end = from.byte.saturating_add(u64::try_from(bytes.len()).unwrap_or(u64::MAX));
                 if context.register_size(register).is_some_and(|size| end > size) {
                     return Err(Problem::OutOfStorage);
@@ -164,7 +165,7 @@ impl<'e> Evaluation<'_, 'e> {
             Storage::Value(value) => {
                 let size = usize::from(value.ty().size);
                 let (little, big) = (value.bits().to_le_bytes(), value.bits().to_be_bytes());
-                // The bytes of the value as memory would have them: in big-endian order the unused high bytes come first.
+                // These are the bytes of the value as memory would hold them. In big-endian order the unused high bytes come first.
                 let all = if self.settings.big_endian {
                     big.get(8usize.saturating_sub(size)..)
                 } else {
@@ -172,7 +173,7 @@ impl<'e> Evaluation<'_, 'e> {
                 };
                 copy(all.unwrap_or_default(), from.byte, bytes)
             }
-            // It has no bytes: the object that it points to is not in memory (DWARF 5 2.6.1.1.4).
+            // An implicit pointer has no bytes: the object that it points to is not in memory (DWARF 5 2.6.1.1.4).
             Storage::Pointer { .. } => Err(Problem::NotConvertible),
             Storage::Undefined | Storage::Composite(_) => Err(Problem::Undefined),
         }
@@ -196,7 +197,7 @@ fn copy(all: &[u8], at: u64, bytes: &mut [u8]) -> Result<(), Problem> {
 fn advanced(location: Location<'_>, bits: u64) -> Location<'_> {
     let bit = u64::from(location.bit).saturating_add(bits & 7);
     let byte = bits.wrapping_shr(3).saturating_add(bit.wrapping_shr(3));
-    // Addresses wrap around. In any other storage an offset that wraps would be inside of it again, so it stays at the end.
+    // Addresses wrap around. In any other storage an offset that wraps would be inside the storage again, so it saturates.
     let byte = match location.storage {
         Storage::Memory { .. } => location.byte.wrapping_add(byte),
         Storage::Undefined => 0,

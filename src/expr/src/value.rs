@@ -160,7 +160,7 @@ impl Value {
         match (self.ty.class, ty.class) {
             (Class::Float, Class::Float) => Value::of_float(ty, self.float()),
             (Class::Float, Class::Signed) => {
-                // `as` saturates at the bounds of i64 and makes 0 of NaN. The clamp does the same for narrower types.
+                // `as` saturates at the bounds of i64 and makes 0 of NaN. The clamp saturates at the bounds of narrower types.
                 let most = i64::MAX.wrapping_shr(64u32.saturating_sub(ty.bits()));
                 let number = (self.float() as i64).clamp(most.wrapping_neg().wrapping_sub(1), most);
                 Value::new(ty, number.cast_unsigned())
@@ -171,7 +171,7 @@ impl Value {
             }
             (Class::Signed, Class::Float) => {
                 let number = sign_extend(self.bits, self.ty.bits());
-                // Not by way of f64, which would round the number twice.
+                // A conversion by way of f64 would round the number twice.
                 if ty.size == 4 {
                     Value::new(ty, u64::from((number as f32).to_bits()))
                 } else {
@@ -204,7 +204,7 @@ impl Value {
     pub fn unary(self, op: Unary) -> Result<Value, Problem> {
         let float = self.ty.class == Class::Float;
         Ok(match op {
-            // Of these operations only abs, div, minus, mul, neg and plus take floats (DWARF 5 2.5.1.4).
+            // Of the arithmetic and logical operations, only abs, div, minus, mul, neg and plus take floats (DWARF 5 2.5.1.4).
             Unary::Not if float => return Err(Problem::TypeMismatch),
             Unary::Not => Value::new(self.ty, !self.bits),
             Unary::Neg if self.ty.class == Class::Unsigned => return Err(Problem::TypeMismatch),
@@ -221,7 +221,7 @@ impl Value {
 
     /// Applies an operation to `self` and the operand on top of it.
     ///
-    /// Division and comparison of generic values are signed, `DW_OP_mod` of them is not (DWARF 5 2.5.1.4).
+    /// Division (DWARF 5 2.5.1.4) and comparison (2.5.1.5) of generic values are signed. `DW_OP_mod` of them is unsigned here.
     ///
     /// # Errors
     /// The types differ or the operation is not defined for them, or the division is by zero.
@@ -300,11 +300,11 @@ impl Value {
             return Err(Problem::TypeMismatch);
         }
         let width = self.ty.bits();
-        // Saturates: cut to its low bits, a count of 2^32 would be a shift by 0.
+        // The count saturates: the low 32 bits of 2^32 would give a shift by 0.
         let count = u32::try_from(count).unwrap_or(u32::MAX);
         let bits = match op {
             Binary::Shra => {
-                // A larger count leaves only copies of the sign, and so does 63.
+                // A shift by 63 already leaves only copies of the sign.
                 let count = count.min(63);
                 sign_extend(self.bits, width).wrapping_shr(count).cast_unsigned()
             }
@@ -322,7 +322,7 @@ impl Value {
             Binary::Plus => a + b,
             Binary::Minus => a - b,
             Binary::Mul => a * b,
-            // A division by zero is no error here: IEEE 754 gives it an infinity or NaN.
+            // A division by zero is no error here: its result is an infinity or NaN (IEEE 754).
             Binary::Div => a / b,
             Binary::Eq | Binary::Ne | Binary::Lt | Binary::Le | Binary::Gt | Binary::Ge => {
                 return Ok(truth(op, a < b, a == b, a > b, generic));

@@ -41,7 +41,7 @@ pub fn references(
             | Op::Convert(ty)
             | Op::Reinterpret(ty)
             | Op::Deref { ty: Some(ty), .. } => base_type(visit, ty),
-            // Also `Op::EntryValue`: the context evaluates its block, not this crate, so references in the block are not listed.
+            // This includes `Op::EntryValue`. The context evaluates its block, so references in the block are not listed.
             _ => {}
         }
     }

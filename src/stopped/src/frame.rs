@@ -183,7 +183,7 @@ pub(crate) fn evaluate<'d, T>(
     take: impl FnOnce(&Evaluation<'_, 'd>, &Frame<'_, 'd>, Location<'d>) -> T,
 ) -> Result<Option<Result<T, Problem>>, Error> {
     let Some((list, unit)) = locations.of(function, kind)? else { return Ok(None) };
-    // Without an expression here the frame base is not evaluated either.
+    // If there is no expression, the frame base need not be evaluated.
     let Some(expression) = list.at(at.1)? else { return Ok(None) };
     let frame = Frame::new(locations, function, unit, header, at);
     let settings = settings(header, &unit);

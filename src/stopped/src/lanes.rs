@@ -137,7 +137,7 @@ pub fn wave<'d>(file: &SymbolFile<'d>, at: WaveAt, machine: &dyn Machine) -> Res
         let found = evaluate(&locations, file.header(), function, LocationKind::ActiveLane, here, mask)?;
         match found {
             Some(Ok(Ok(mask))) => active = mask,
-            // The wave's own mask is still known, so the answer goes on with it.
+            // The wave's own mask is still known, so the answer uses it.
             Some(Ok(Err(problem)) | Err(problem)) => wave.active_problem = Some(problem),
             None => {}
         }
@@ -178,7 +178,7 @@ fn locations_at<'d>(
     pc: ImageAddr,
 ) -> Result<Option<(Locations<'d>, FunctionId)>, Error> {
     let function = match file.lookup(pc, &mut Frames::new())? {
-        // Padding is code of no function, so no expression holds there.
+        // Padding belongs to no function, so no expression applies to it.
         Lookup::Found(answer) if answer.group.is_none() && !answer.padding => Some(answer.function),
         _ => None,
     };

@@ -142,7 +142,7 @@ pub fn object<'d>(
     machine: &dyn Machine,
     is_recorded: &mut dyn FnMut(ReturnAddr) -> Result<bool, Error>,
 ) -> Result<Result<Object, NoObject>, Error> {
-    // The registers are those at the instruction that runs, and only an exact address is that instruction's.
+    // The registers have their values at the running instruction. Only an exact address is the address of that instruction.
     let (Some(&StackAddr::Exact(pc)), Some(innermost)) = (stack.first(), resolved.first()) else {
         return Ok(Err(NoObject::NotFolded));
     };
@@ -193,7 +193,7 @@ fn this<'d>(
     let Some((list, _)) = locations.of(function, kind)? else {
         return Ok(Err(NoObject::NotDescribed(function)));
     };
-    // An entry that holds wherever no other does has length 0 (schema, section 10), so no address is in it.
+    // An entry that applies wherever no other does has length 0 (schema, section 10), so no address is in it.
     let is_bounded = list.entries().any(|(start, len, _)| at.1.0.wrapping_sub(start.0) < len);
     let size = usize::from(file.header().address_size);
     let read = |evaluation: &Evaluation<'_, 'd>, frame: &Frame<'_, 'd>, place: Location<'d>| {

@@ -33,7 +33,7 @@ fn behind_call(image: u64, machine: u16) -> u64 {
         AARCH64 | 20 | 21 | 8 | 2 | 18 | 43 | 258 => 4,
         // ARM (Thumb), RISC-V (compressed), s390
         40 | 243 | 22 => 2,
-        // x86 has instructions of any length, so an unwinder can only have subtracted 1.
+        // Instructions of x86 have no common size, so an unwinder can only have subtracted 1.
         _ => 1,
     };
     (image / size).wrapping_add(1).wrapping_mul(size)

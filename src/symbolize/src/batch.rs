@@ -123,7 +123,7 @@ impl Worker<'_> {
         batch.sorted.clear();
         self.make_room();
         for (taken, query) in queries.iter().enumerate() {
-            // Takes at least one stack, even if that one alone has more files: otherwise the loop over parts would not end.
+            // A part has at least one stack, even if that stack alone has more files. Otherwise the loop over parts would not end.
             if taken > 0 && self.files.len() > MAX_FILES {
                 return taken;
             }
@@ -155,7 +155,7 @@ impl Worker<'_> {
         bases.resize(placed.len(), Base::None);
         let mut addresses: Vec<ImageAddr> = Vec::new();
         for of_file in sorted.chunk_by(|a, b| a.0 == b.0) {
-            // The index may be another file's after the next `make_room`, and this number never is.
+            // After the next `make_room` another file may get this index. No other file ever gets this number.
             let number_of_file = self.forgotten + of_file[0].0;
             let loaded = &mut self.files[of_file[0].0];
             addresses.clear();
@@ -192,7 +192,7 @@ impl Worker<'_> {
                         // Answering the stack by itself will say what is damaged. This answer belongs to no frame.
                         base = Base::Damaged;
                     }
-                    // Also after damage: `each` has seen this number.
+                    // The count also rises after damage, since `each` has seen this number.
                     *answers += 1;
                 }
                 for &(.., index) in equal {
@@ -214,7 +214,7 @@ impl Worker<'_> {
             let first = batch.frames.len();
             let bases = &batch.bases[start..end];
             let whole = !bases.contains(&Base::Damaged) && matches!(query.innermost, Innermost::Nothing);
-            // In advance, since the answers of folded code come from the outermost frame inward.
+            // The frames are added in advance, since answers for folded code are made from the outermost frame inwards.
             batch.frames.resize(first + query.frames.len(), BatchFrame { answer: 0, module: None });
             let mut is_done = whole;
             if whole {
@@ -229,7 +229,7 @@ impl Worker<'_> {
                     let answer = match batch.bases[index] {
                         Base::Alone(answer, found) => {
                             let everywhere = module.and_then(|module| query.modules.get(module));
-                            // As `fill` of the worker does for a single stack.
+                            // The worker's `fill` does the same for a single stack.
                             if !found
                                 && let Some(Mapping::Everywhere { .. }) =
                                     everywhere.map(|module| module.mapping)
@@ -250,7 +250,7 @@ impl Worker<'_> {
                         BatchFrame { answer, module: module.map(|at| at as u32) };
                 }
             } else {
-                // `by_itself` finds the reasons of this stack again. The next stack needs the iterator at its own.
+                // `by_itself` finds the reasons of this stack again. Skipped here, since the next stack expects its own reasons first.
                 while unknown.next_if(|(at, _)| *at < end).is_some() {}
                 // `by_itself` appends the frames.
                 batch.frames.truncate(first);
@@ -276,7 +276,7 @@ impl Worker<'_> {
                 behind = NO_RESOLUTION;
                 continue;
             }
-            // Never without one: only a lookup in a file made it `Grouped`.
+            // There is always a file here: only a lookup in a file gives `Grouped`.
             let Some(file) = placed.file else { return false };
             let caller = batch.placed.get(index + 1).filter(|_| index + 1 < range.end);
             let import = self.import(placed, caller);
@@ -353,7 +353,7 @@ impl Worker<'_> {
     /// The number of the answer for a frame that has no file, or no address in it.
     fn without_file(&mut self, batch: &mut Batch, placed: Placed, why: Unknown, each: Each<'_>) -> u32 {
         let answers = &mut batch.answers;
-        // By reason alone: answers without a file differ otherwise only in address and module.
+        // The reason alone is the key: otherwise, answers without a file differ only in address and module.
         *batch.absent.entry(why).or_insert_with_key(|why| {
             let mut answer = Answer { address: placed.given, module: placed.module, ..Answer::default() };
             answer.unknown = Some(why.clone());

@@ -44,7 +44,7 @@ impl Cache {
     pub(crate) fn to_read(&self) -> Option<&LocalStore> {
         match self.stores.get() {
             Some(stores) => stores.as_ref().map(|(_, store)| store),
-            // Opening a cache makes its folder. A search alone leaves no folder where there was none.
+            // Opening a cache makes its folder, and a search alone should not make one.
             None if self.folder.exists() => self.to_write(),
             None => None,
         }

@@ -31,7 +31,7 @@ impl Cover {
         let mut at = 0_u128;
         for next in mapped.iter().map(Some).chain([None]) {
             let end = next.map_or(1 << 64, |next| u128::from(next.start));
-            // Each mapping is pushed once and popped once, so all turns together are linear: a report may have a million modules.
+            // Each mapping is pushed once and popped once, so the whole loop takes linear time. A report may have a million modules.
             while let Some(top) = begun.last().filter(|_| at < end) {
                 let top_end = top.last.map_or(end, |last| u128::from(last) + 1).min(end);
                 if at < top_end {

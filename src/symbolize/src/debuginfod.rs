@@ -146,7 +146,7 @@ impl Debuginfod {
                 return Ok(Some(path));
             }
             let age = found.modified().ok().and_then(|time| time.elapsed().ok());
-            // A time in the future has no age and counts as recent.
+            // A file whose time is in the future has no age, and counts as recent.
             if age.is_none_or(|age| age.as_secs() < self.missing_for()) {
                 return Ok(None);
             }
@@ -159,7 +159,8 @@ impl Debuginfod {
         let mut failed = None;
         for server in &self.servers {
             let url = format!("{}/buildid/{id}/{}", server.trim_end_matches('/'), artifact.name());
-            // In the folder of the result, so that `persist` renames: another process sees the whole file or none.
+            // The temporary file is in the folder of the result, so that `persist` can rename it. Another process sees the whole file or
+            // none.
             let mut file =
                 tempfile::Builder::new().prefix(artifact.name()).tempfile_in(&folder).map_err(local)?;
             let fetched = self.fetch(&url, file.as_file_mut());
@@ -169,7 +170,7 @@ impl Debuginfod {
                     return Ok(Some(path));
                 }
                 Ok(false) => {}
-                // The next server may have the file, so the error waits.
+                // The next server may have the file, so the error is not returned yet.
                 Err(problem) => _ = failed.get_or_insert(FetchError { url, problem }),
             }
         }
@@ -200,7 +201,7 @@ impl Debuginfod {
             .headers()
             .get("content-length")
             .and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
-        // Before the body, which is then not fetched. A server need not give a length, so the loop below counts as well.
+        // Checked before the body is fetched. A server need not give a length, so the loop below also counts.
         if length.is_some_and(|length| length > self.max_bytes) {
             return Err(format!(
                 "{} bytes, of which at most {} are taken",

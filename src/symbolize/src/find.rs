@@ -54,7 +54,8 @@ impl Finder {
     ) -> Result<(SymbolMap, bool), Unknown> {
         let mut seen = Seen::default();
         #[cfg(feature = "convert")]
-        // Only if the report gives no identity: the program that is at the path now may be another build.
+        // The report's identity comes first, since the program that is at the path now may be another build. Without one, the identity
+        // of this program is used.
         let own = match (id, program) {
             (None, Some(program)) => self.conversion.identify(program),
             _ => None,
@@ -76,7 +77,7 @@ impl Finder {
             if let Some(map) = of_stores(&folders, id, &mut seen) {
                 return Ok((map, false));
             }
-            // Before remote stores, which cost a request.
+            // The cache comes before remote stores, which cost a request.
             match self.cache.as_ref().and_then(Cache::to_read).map(|cache| of_cache(cache, id)) {
                 Some(Ok(Some((map, true)))) => return Ok((map, false)),
                 Some(Ok(Some((map, false)))) => seen.lacking = Some(map),
@@ -116,7 +117,7 @@ impl Finder {
         if let Some(found) = self.fetched(id, &mut seen) {
             return Ok(found);
         }
-        // After all places that may have a whole file.
+        // This file comes after all places that may have a complete one.
         if let Some(map) = seen.lacking {
             return Ok((map, true));
         }
@@ -212,7 +213,7 @@ fn search(path: &Path, id: Option<&ModuleId>, name: Option<&str>, seen: &mut See
         Some(ModuleId::Debug(id)) => map.debug_id().as_ref() == Some(id),
         Some(_) => false,
     };
-    // A file of another name is another module's, so the message does not list it.
+    // A file of another name that does not fit belongs to another module, so the message does not list it.
     if !fits && named {
         let inside = map.build_id().map_or("no build id".to_owned(), |id| format!("build id {id}"));
         seen.absent.push(format!("{} holds {inside}", file.display()));

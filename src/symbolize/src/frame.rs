@@ -47,7 +47,7 @@ impl Frame {
     pub(crate) fn of(answer: &Answer, names: &mut Names<'_, Arc<str>>) -> Self {
         let frame = Self::with_names(answer, names);
         match names.take_damage() {
-            // A damaged name reads as empty. Kept in the answer, it would look like a name that is not known.
+            // A damaged name reads as empty. In an answer it would look like an unknown name.
             Some(why) => Self::with_names(&answer.without(why), names),
             None => frame,
         }

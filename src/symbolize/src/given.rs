@@ -210,7 +210,7 @@ impl<'de, const MAX: usize> Visitor<'de> for Elements<MAX> {
             read.elements.push(element);
             read.count += 1;
         }
-        // Read to the end all the same: serde_json refuses a list of which elements are left.
+        // The list is read to its end, since serde_json returns an error if elements remain.
         while list.next_element::<IgnoredAny>()?.is_some() {
             read.count += 1;
         }

@@ -29,7 +29,7 @@ pub(crate) fn frames(text: &str, modules: &Modules) -> Result<Vec<StackFrame>, R
 fn any_frames(text: &str, modules: &Modules) -> Result<Vec<StackFrame>, RequestError> {
     let list: List<'_, MAX_FRAMES> =
         serde_json::from_str(text).map_err(|_| wrong("a stack needs \"frames\", a list of addresses"))?;
-    // The list has the first elements only, and counts the others.
+    // The list keeps only the first elements, but counts all of them.
     if list.count > MAX_FRAMES {
         return Err(wrong(format!("more than {MAX_FRAMES} frames")));
     }
@@ -194,7 +194,7 @@ impl<'de> Visitor<'de> for PlainFrames<'_> {
         while let Some(frame) =
             list.next_element_seed(PlainFrame { modules: self.modules, default: default_kind(frames.len()) })?
         {
-            // The slower reader says how many are allowed.
+            // The slower reader then gives the error that names the limit.
             if frames.len() == MAX_FRAMES {
                 return Err(S::Error::custom("too many frames"));
             }
@@ -251,7 +251,7 @@ impl<'de> Visitor<'de> for PlainFrame<'_> {
                 "offset" => &mut offset,
                 _ => return Err(M::Error::custom("another key")),
             };
-            // The slower reader decides: a map of serde_json keeps the last of two equal keys.
+            // The slower reader handles this: a map of serde_json keeps the last of two equal keys.
             if slot.replace(map.next_value_seed(PlainScalar)?).is_some() {
                 return Err(M::Error::custom("a key twice"));
             }

@@ -28,7 +28,7 @@ pub fn number(out: &mut Vec<u8>, value: impl Into<u64>) {
 
 /// Writes `0x` and lower-case hexadecimal digits, without quotes.
 pub fn hex(out: &mut Vec<u8>, value: u64) {
-    // The bit that is set here gives 0 its one digit.
+    // The lowest bit is set so that 0 gets one digit.
     let count = 16 - (value | 1).leading_zeros() as usize / 4;
     // The first digit is moved to the highest bits, so that superfluous digits come last and can be cut off.
     let first = value << (64 - 4 * count);
@@ -89,7 +89,7 @@ pub fn object(out: &mut Vec<u8>, answer: &Answer, names: &mut Names<'_>, module:
         out.extend_from_slice(text);
         return;
     }
-    // Only this part is kept for later: the address and the module are the process's, not the file's.
+    // Only this part is kept for later: the address and the module depend on the process, not on the file.
     let start = out.len();
     rest(out, answer, names);
     names.keep_text(image, &out[start..], (answer.certainty, answer.reason));
@@ -112,8 +112,7 @@ fn rest(out: &mut Vec<u8>, answer: &Answer, names: &mut Names<'_>) {
         number(out, count);
         out.extend_from_slice(b",\"Candidates\":");
         list(out, &answer.candidates, |out, candidate| {
-            // The list then gets commas alone. `has_room` notes damage, and after damage the writer of the answer replaces the
-            // text.
+            // Without room the list gets only commas. `has_room` notes damage, and the writer of the answer then replaces the text.
             if !names.has_room(out.len()) {
                 return;
             }

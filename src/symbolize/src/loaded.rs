@@ -29,7 +29,7 @@ impl Loaded {
     /// True if an address is in no section of the program; false for every address if the file lists no sections.
     pub(crate) fn is_outside(&self, image: u64) -> bool {
         let before = &self.sections[..self.sections.partition_point(|&(start, _)| start <= image)];
-        // All sections that begin before, not only the last one: sections may overlap.
+        // All sections that begin before the address are checked, not only the last one: sections may overlap.
         !self.sections.is_empty() && !before.iter().any(|&(_, end)| image < end)
     }
 }

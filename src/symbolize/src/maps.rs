@@ -58,7 +58,7 @@ fn entry(line: &str) -> Option<MapsEntry> {
     };
     let (range, mode, offset, device, inode) = (word(), word(), word(), word(), word());
     let (start, end) = range.split_once('-')?;
-    // `from_str_radix` takes a plus sign.
+    // `from_str_radix` accepts a plus sign, but no line of `maps` has one.
     let hex = |text: &str| u64::from_str_radix(text, 16).ok().filter(|_| !text.starts_with('+'));
     let (start, end) = (hex(start)?, hex(end)?);
     let (major, minor) = device.split_once(':')?;
@@ -93,7 +93,7 @@ fn unescape(path: &str) -> String {
 /// the mapping; else the module has a note. Without `folder` the files are assumed to be unchanged at their paths.
 pub fn modules_of_process(entries: &[MapsEntry], folder: Option<&Path>) -> Modules {
     let with_program = |(module, entry): (Module, &MapsEntry)| match folder {
-        // First of all: a file that is at the path now is not the mapped one.
+        // Checked first: a file that is at the path now is not the mapped one.
         _ if entry.deleted => module.noted("the file was removed or replaced since the process mapped it"),
         None => module.with_program(Path::new(&entry.path)),
         Some(folder) => match running::program(&entry.path, (entry.device, entry.inode), folder) {
@@ -114,10 +114,10 @@ pub fn modules_of_maps(entries: &[MapsEntry]) -> Modules {
 
 /// The modules, each with a mapping of its file.
 fn files(entries: &[MapsEntry]) -> Vec<(Module, &MapsEntry)> {
-    // Sorted, so that the order of the modules does not depend on a hash.
+    // The map is sorted, so that the order of the modules does not depend on a hash.
     let mut files: BTreeMap<_, Vec<&MapsEntry>> = BTreeMap::new();
     for entry in entries.iter().filter(|entry| !entry.path.is_empty() && entry.inode != 0) {
-        // Not by path alone: a file that replaced another has its path, and both may be mapped.
+        // The path alone is not enough: a file that replaced another has the same path, and both may be mapped.
         files.entry((&entry.path, entry.device, entry.inode)).or_default().push(entry);
     }
     let mut modules = Vec::new();
@@ -130,7 +130,7 @@ fn files(entries: &[MapsEntry]) -> Vec<(Module, &MapsEntry)> {
         let first = parts.first().copied();
         let mut add = |mapping| modules.extend(first.map(|entry| (Module::new(path).mapped(mapping), entry)));
         for part in parts {
-            // A second part at offset 0 that follows the first without a gap belongs to the same load.
+            // Another part at offset 0 that begins where the load ends so far belongs to the same load.
             if part.file_offset == 0
                 && !(load.is_some() && loads.last().is_some_and(|last| last.1 == part.start))
             {

@@ -154,7 +154,7 @@ impl<'a, T> Names<'a, T> {
 
     /// Keeps the text of an answer, unless a name in it is damaged.
     pub(crate) fn keep_text(&mut self, address: u64, text: &[u8], sure: Sure) {
-        // A damaged name reads as empty, so a text with one would hide the damage from later answers.
+        // A damaged name reads as empty, so a kept text with such a name would hide the damage from later answers.
         if let (Some((texts, file)), None) = (&mut self.texts, &self.damaged) {
             texts.insert(*file, address, text, sure);
         }
@@ -208,7 +208,7 @@ impl<T: Deref<Target: AsRef<[u8]>>> Names<'_, T> {
                         Some(Error { section: SectionId::FILES, what: What::Name, offset: id.0.into() });
                     return &self.kept.none.linkage;
                 };
-                // Before the insertion: afterwards it could drop the text that is about to be returned.
+                // Called before the insertion: afterwards it could drop the text that is about to be returned.
                 self.bound();
                 let path = (self.kept.keep)(path);
                 self.kept.size += path.deref().as_ref().len() + 64;

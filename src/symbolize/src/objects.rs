@@ -70,11 +70,11 @@ impl Objects {
         };
         let mut answer = ObjectAnswer { found: Some((found.address, found.vptr)), ..ObjectAnswer::default() };
         let Some(first) = resolved.first_mut() else { return Ok(None) };
-        // The callers have proved the function already, so the object is shown and decides nothing.
+        // The callers have already determined the function, so the object is only shown.
         if first.certainty == Some(Certainty::Exact) {
             return Ok(Some(answer));
         }
-        // A file has link-time addresses.
+        // The file has link-time addresses, and the vtable pointer is a runtime address.
         let vptr = ImageAddr(found.vptr.wrapping_sub(base));
         if !known.tables.contains(&vptr) {
             answer.reason = Some(format!(

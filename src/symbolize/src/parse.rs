@@ -93,7 +93,7 @@ pub fn build_id_and_offset(text: &str) -> Result<(BuildId, u64), ParseError> {
 }
 
 pub(crate) fn form(text: &str, expected: &'static str) -> ParseError {
-    // A line may have any length, and a message should not.
+    // A line may have any length, but the message should be short.
     ParseError::Form { text: text.chars().take(200).collect(), expected }
 }
 

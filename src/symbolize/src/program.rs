@@ -187,7 +187,7 @@ fn of_identity(
 ) -> Result<Option<SymbolMap>, LoadError> {
     let options = &conversion.options;
     let id = BuildId::new(&identity.build_id).ok();
-    // A program without a build id gets one derived from its code, so that it has a place in the cache, too.
+    // A program without a build id gets one that is derived from its code, so that it also has a place in the cache.
     let derived = if identity.build_id.is_empty() { text_id(&identity.text) } else { None };
     let own = id.as_ref().or(derived.as_ref());
     let fits = match wanted {
@@ -232,9 +232,9 @@ fn into_cache(
     (whole, cache): (&Cache, &LocalStore),
     options: &Options,
 ) -> Result<SymbolMap, LoadError> {
-    // Before the conversion: an input that changes meanwhile must not count as the one that was read.
+    // Computed before the conversion: an input that changes meanwhile must not count as the one that was read.
     let cause = cause(program, options);
-    // First without the lock: a reader needs none, and a conversion in another process may hold it for long.
+    // The first look takes no lock: a reader needs none, and a conversion in another process may hold it for long.
     if let Some(map) = kept(cache, id, derived.is_some(), &cause) {
         return Ok(map);
     }
@@ -251,11 +251,11 @@ fn into_cache(
     info.name = program.file_name().and_then(|name| name.to_str()).map(str::to_owned);
     info.converter = Some(concat!("foldsym ", env!("CARGO_PKG_VERSION")).to_owned());
     info.derived_id = derived;
-    // An entry may be there that `kept` refused.
+    // There may be an entry that `kept` refused.
     info.replace = true;
     // Converted outside of the cache first, since `info` needs the report of the conversion.
     let made = Made::of(program, options);
-    // A full disk says nothing about the program.
+    // A failed write, for example on a full disk, does not mean that the program is malformed.
     if let Err(LoadError::Convert(error)) = &made
         && !matches!(error, ConvertError::Write { .. })
     {
@@ -271,7 +271,8 @@ fn into_cache(
         "converter": CONVERTER,
     }));
     let kept = lock.publish(&info, |to| -> Result<(), StoreError> {
-        // Copied, since a rename cannot move a file to another file system.
+        // Copied and not moved: the temporary file may be on another file system, and it is opened below if the cache cannot keep the
+        // copy.
         std::fs::copy(&made.path, to).map(|_| ()).map_err(|error| at(to, "write", error))
     });
     let map = kept.and_then(|_| cache.get(id));
@@ -303,7 +304,7 @@ fn kept(cache: &LocalStore, id: &BuildId, is_derived: bool, cause: &str) -> Opti
         return Some(map);
     }
     let asked = conversion["asked"].as_u64().unwrap_or(0);
-    // The absolute difference, since the clock may have been set back.
+    // The clock may have been set back, so the difference is absolute.
     let is_recent = is_whole || now().abs_diff(asked) < LACKING_FOR;
     (conversion["cause"] == cause && is_recent).then_some(map)
 }
@@ -372,7 +373,7 @@ fn cause(program: &Path, options: &Options) -> Arc<str> {
     };
     let (size, time) = stamp(program).unwrap_or_default();
     let own = program.parent().unwrap_or(Path::new(""));
-    // The parent of a bare name is the empty path, which no system call takes for the current folder.
+    // The parent of a bare name is the empty path, which system calls do not take for the current folder.
     let own = if own.as_os_str().is_empty() { Path::new(".") } else { own };
     let mut hash = DefaultHasher::new();
     (stamp(own), stamp(&own.join(".debug"))).hash(&mut hash);

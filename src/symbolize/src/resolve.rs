@@ -38,7 +38,7 @@ impl Resolver {
         resolved: Option<(Resolved, u32)>,
         answer: &mut Answer,
     ) -> Result<bool, Error> {
-        // Anew for each answer: the bound is of one answer, not of a stack.
+        // The bound applies to one answer, not to a stack, so it is set for each answer.
         self.left = file.records().bytes().len().saturating_add(MIN_ITEMS);
         let Lookup::Found(found) = file.lookup(image, &mut self.frames)? else { return Ok(false) };
         answer.certainty = Some(found.certainty.into());

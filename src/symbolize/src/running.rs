@@ -22,7 +22,7 @@ pub(crate) fn program(path: &str, mapped: MappedFile, folder: &Path) -> Result<P
         let is_file = path.metadata().map(|there| there.is_file());
         match is_file.and_then(|is_file| Ok(is_file.then_some(File::open(&path)?))) {
             Ok(Some(file)) if is_mapped(&file, mapped, folder) => return Ok(path),
-            // Replaces an earlier reason: another file at the path says more than a path without one.
+            // This reason replaces an error of the first path, and no error replaces it: a wrong file says more than a missing one.
             Ok(_) => {
                 why = Some(format!(
                     "{}: the file at this path is not the one that the process mapped",
@@ -39,7 +39,7 @@ pub(crate) fn program(path: &str, mapped: MappedFile, folder: &Path) -> Result<P
 fn is_mapped(file: &File, mapped: MappedFile, folder: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
     let Ok(there) = file.metadata() else { return false };
-    // First what `stat` gives: most file systems need no more.
+    // The numbers that `stat` gives come first: for most file systems they suffice.
     (numbers(there.dev()), there.ino()) == mapped
         || as_listed(file, folder)
             .is_some_and(|(device, inode)| (device, inode.unwrap_or(there.ino())) == mapped)

@@ -197,7 +197,7 @@ impl Called {
             self.by_id.entry(id.clone()).or_insert(index);
         }
         let file_name = module.file_name();
-        // Not by `entry`, which would allocate the name even if it is there already.
+        // `entry` would allocate the name even if it is already there.
         if !self.by_name.contains_key(file_name) {
             self.by_name.insert(file_name.into(), index);
         }
@@ -230,7 +230,8 @@ fn range(mapping: Mapping) -> Option<(u64, Option<u64>)> {
     };
     match size {
         Some(0) => None,
-        // By its last address: a module may end at the end of the address space, where the address after it does not fit.
+        // The last address is kept, not the end: a module may end at the end of the address space, and then its end does not fit 64
+        // bits.
         Some(size) => Some((start, Some(start.saturating_add(size - 1)))),
         None => Some((start, None)),
     }
@@ -265,7 +266,7 @@ impl Modules {
         if let Mapping::Everywhere { .. } = module.mapping {
             inner.everywhere.get_or_insert(index);
         }
-        // Only if it was made already. The first search makes it from all modules.
+        // The first search makes this index from all modules, so it is extended only if it already exists.
         if let Some(called) = inner.called.get_mut() {
             called.add(index, &module);
         }
@@ -309,7 +310,7 @@ impl Modules {
 
     /// True if an address of the process is in a range of a module.
     pub(crate) fn has(&self, module: usize, address: u64) -> bool {
-        // Not by `Cover`, which gives an overlapped address to another module.
+        // `Cover` is not used: it may give an address in overlapping ranges to another module.
         let ranges = self.inner.modules.get(module).into_iter().flat_map(Module::ranges);
         ranges.into_iter().any(|(start, last)| start <= address && last.is_none_or(|last| address <= last))
     }
@@ -342,7 +343,7 @@ pub(crate) fn in_file_part(address: u64, back: u64, module: &Module, map: &Symbo
         };
         format!("{name}: mapped by file offset, but {path} has {has} to convert the offset into an address")
     })?;
-    // The byte before a return address is in a segment, and the return address itself may be after the end.
+    // The byte before a return address is in a segment, but the return address itself may be after its end.
     let offset = address.wrapping_sub(back).wrapping_sub(start).wrapping_add(file_offset);
     let found = segments.address_of(offset);
     let found = found.ok_or_else(|| format!("{name}: no segment of {path} has file offset {offset:#x}"))?;

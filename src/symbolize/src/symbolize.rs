@@ -27,13 +27,13 @@ impl Symbolizer {
         let mut answers = vec![Vec::new(); stacks.len()];
         let available = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
         let threads = if self.threads == 0 { available() } else { self.threads };
-        // No thread without a part: each makes a worker.
+        // Each thread makes a worker, so there are no more threads than parts.
         let threads = threads.min(stacks.len().div_ceil(PART));
         let parts = Mutex::new(stacks.chunks(PART).zip(answers.chunks_mut(PART)));
         let work = || {
             let mut worker = self.worker();
             loop {
-                // The lock is free again while the part is answered.
+                // The lock is released before the part is answered.
                 let part = parts.lock().unwrap_or_else(PoisonError::into_inner).next();
                 let Some((stacks, answers)) = part else { break };
                 for (stack, frames) in stacks.iter().zip(answers) {

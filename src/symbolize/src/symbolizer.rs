@@ -254,9 +254,9 @@ impl Symbolizer {
         if let Some(file) = &module.file {
             return (Ok(file.0.clone()), None);
         }
-        // What a search depends on. The mapping plays no part: several processes share a file.
+        // The key has everything that a search depends on. It does not have the mapping, so several processes share a file.
         let key = (module.id.clone(), module.file_name().to_owned(), module.program.clone());
-        // This lock is held for the slot alone. A search may convert a program, and holds only a lock of its slot.
+        // This lock is held only to find the slot. A search may convert a program, and holds only a lock of its slot.
         let slot = {
             let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
             opened.get_or_insert(key, Arc::<Slot>::default).clone()
@@ -291,7 +291,7 @@ impl Symbolizer {
         }
         let new = self.finder.find(module.id.as_ref(), module.file_name(), module.program.as_deref());
         if let Ok((map, _)) = &new {
-            // Only counters: no other memory depends on them, so no order is needed.
+            // These are only counters. No other memory depends on them, so no ordering is needed.
             self.files_opened.fetch_add(1, Ordering::Relaxed);
             self.bytes_opened.fetch_add(map.bytes().len() as u64, Ordering::Relaxed);
         }

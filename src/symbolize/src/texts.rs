@@ -88,14 +88,14 @@ impl Texts {
 
     /// Drops all answers.
     pub(crate) fn clear(&mut self) {
-        // New values, since `clear` would keep the memory.
+        // The values are replaced, since `clear` would keep their memory.
         (self.known, self.bytes) = (HashMap::default(), Vec::new());
     }
 
     /// True if there is room for one more answer and this many bytes of text, possibly after raising the limit or dropping all answers.
     fn make_room(&mut self, text: usize) -> bool {
         let need = text + ENTRY;
-        // A text of this size would take more than half of the room.
+        // The text would take more than half of the room.
         if need > self.limit / 2 {
             return false;
         }
@@ -105,7 +105,7 @@ impl Texts {
                 true => self.limit.saturating_mul(2).min(self.most),
                 false => (self.limit / 2).max(LEAST.min(self.most)),
             };
-            // Counted anew, so that the limit follows the recent stacks.
+            // The counts restart, so that the limit follows recent stacks.
             (self.found, self.kept) = (0, 0);
             if is_full(self) {
                 self.clear();

@@ -167,7 +167,7 @@ impl<'s> Worker<'s> {
         query: Query<'_>,
         mut each: impl FnMut(&Answer, &mut Names<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
-        // Before the texts are taken out: `make_room` drops the texts with their files. A file's number is an address, which
+        // Called before the texts are taken out: `make_room` drops the texts with their files. A file's number is an address, which
         // another file may have later.
         self.make_room();
         let mut texts = std::mem::take(&mut self.texts);
@@ -246,7 +246,7 @@ impl<'s> Worker<'s> {
                 }
                 Some(file) => {
                     let loaded = &mut self.files[file];
-                    // The object belongs to this frame, so a text that other frames share cannot have it.
+                    // The object belongs to this frame, so a text that frames share cannot include it.
                     let earlier = texts.as_deref_mut().zip(answer.image_address);
                     if let Some((texts, image)) = earlier
                         && object.is_none()
@@ -517,7 +517,7 @@ impl<'s> Worker<'s> {
             Innermost::State(_) => None,
         };
         let (file, bias) = (placed.first()?.file?, placed.first()?.bias.unwrap_or(0));
-        // `resolve` leaves out stacks of one frame.
+        // `resolve` does nothing for a stack of one frame.
         if self.resolved.is_empty() {
             let map = &self.files[file].map;
             match map.file().resolve_one(placed[0].address, None) {

@@ -43,14 +43,15 @@ pub(crate) fn evaluate(
     process: &mut impl Process,
 ) -> Result<u64, Stop> {
     let mut stack = Stack { values: [0; DEPTH], len: 0 };
-    // The frame address, for rules of registers; expressions of the frame address itself begin without (DWARF 5 6.4.2).
+    // An expression of a register's rule starts with the frame address on the stack. The expression of the frame address itself starts
+    // with an empty stack (DWARF 5 6.4.2).
     if let Some(value) = initial {
         stack.push(value).ok_or(Stop::Expression)?;
     }
     let mut at = 0usize;
     let mut steps = 0u32;
     while at < code.len() {
-        // A branch may go back forever.
+        // A branch may go back, so the number of steps is bounded.
         steps = steps.wrapping_add(1);
         if steps > STEPS {
             return Err(Stop::Expression);
@@ -152,13 +153,13 @@ fn plain(op: u8, code: &[u8], at: usize, stack: &mut Stack) -> Option<usize> {
 
 fn binary(op: u8, left: u64, right: u64) -> Option<u64> {
     let (a, b) = (left.cast_signed(), right.cast_signed());
-    // Saturates: cut to its low bits, a count of 2^32 would be a shift by 0.
+    // The count saturates: the low 32 bits of 2^32 would give a shift by 0.
     let shift = u32::try_from(right).unwrap_or(u32::MAX);
     Some(match op {
         0x1a => left & right,
         0x1b => a.checked_div(b)?.cast_unsigned(),
         0x1c => left.wrapping_sub(right),
-        // Generic values: division and comparisons count as signed, only this does not (DWARF 5 2.5.1.4).
+        // `DW_OP_div` is signed (DWARF 5 2.5.1.4), and so are comparisons (2.5.1.5). `DW_OP_mod` is unsigned here.
         0x1d => left.checked_rem(right)?,
         0x1e => left.wrapping_mul(right),
         0x21 => left | right,

@@ -76,15 +76,16 @@ impl Frame {
         };
         // A register without a rule was not changed, or need not be kept (schema, section 11).
         let mut next = *here;
-        // The frame address is the caller's stack pointer at its call (DWARF 5 6.4). This comes before the rules, so that a rule
-        // of the stack pointer itself, as a signal frame has one, replaces it.
+        // The frame address is usually the caller's stack pointer at the call (DWARF 5 6.4). It is set before the rules are applied, so
+        // that a rule of the stack pointer replaces it. A signal frame has such a rule.
         next.set(sp, cfa);
         // The program counter is the caller's value of the return address register, by its rule, or the register itself.
         let mut returned = None;
         let mut lost = false;
         let mut rules = row.rules();
         // No more than there are registers.
-        // Rules are sorted by register, no two alike (schema, section 11), so these have all registers up to the pc.
+        // Rules are sorted by register, and no two have the same register (schema, section 11). So these include all registers up to the
+        // pc.
         for _ in 0..REGISTERS {
             // Nearly every register is in memory.
             let (register, rule) = match rules.next_saved() {
@@ -108,7 +109,7 @@ impl Frame {
                 if is_return {
                     returned = Some(value);
                 }
-                // The return register may be any column, and a processor may lack it.
+                // The return register may be a column that is no register of the processor.
                 if register <= pc {
                     next.put(register, value);
                 }
@@ -120,7 +121,7 @@ impl Frame {
                 None => next.forget(register),
             }
             if is_return {
-                // A return address with the rule `undefined` marks the outermost frame (DWARF 5 6.4.4).
+                // A return address with the rule `undefined` marks the outermost frame (DWARF 5, "Call Frame Calling Address").
                 (returned, lost) = (value, rule == Rule::Undefined);
                 // The value that a rule gives replaces the register's own one, which is stale.
                 if let (None, Rule::Register(other)) = (value, rule) {
@@ -144,9 +145,9 @@ impl Frame {
             return Ok(Step::Outermost);
         }
         next.set(pc, returned);
-        // Before the frame is replaced: after an error it must be as before.
+        // This check comes before the frame is replaced, since an error must leave the frame unchanged.
         self.is_further_out(&next, row.signal)?;
-        // A signal interrupted its caller before the instruction at the pc, so that pc is no return address.
+        // A signal interrupted the caller before the instruction at the pc, so this pc is no return address.
         *self = Frame { registers: next, exact: row.signal };
         Ok(Step::Caller)
     }

@@ -69,7 +69,7 @@ impl Registers {
     #[inline]
     pub fn get(&self, register: u64) -> Option<u64> {
         let at = self.index(register)?;
-        // `index` bounds the register by that of the program counter, so the cast loses nothing and the shift is in range.
+        // `index` accepts no register above the program counter's, so the cast loses nothing and the shift is in range.
         (self.known.wrapping_shr(register as u32) & 1 != 0).then(|| self.values.get(at).copied()).flatten()
     }
 

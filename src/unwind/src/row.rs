@@ -98,7 +98,7 @@ impl<'d> Iterator for Rules<'d> {
     fn next(&mut self) -> Option<Self::Item> {
         let left = self.left.checked_sub(1)?;
         let Some((register, rule, at)) = rule(self.saves, self.at) else {
-            // `left` stays, so that [`Rules::rest`] shows the damage. At the end of the bytes every later read fails, too.
+            // `left` stays unchanged, so that [`Rules::rest`] shows the damage. At the end of the bytes every later read also fails.
             self.at = self.saves.len();
             return None;
         };
@@ -127,8 +127,8 @@ pub(crate) fn saved(data: &[u8], at: usize) -> Option<(u64, i64, usize)> {
         return Some((word >> layout::KIND_BITS & 0xf, offset, at.wrapping_add(2)));
     }
     if word & LONG == layout::OFFSET | 0x80 {
-        // A byte has 7 bits of a number. The kind takes 3 of the first, so 4 bits of the register are there and 7 in the second
-        // byte.
+        // A byte has 7 bits of a number. The kind takes 3 bits of the first byte, so 4 bits of the register are in it and 7 in the
+        // second byte.
         let register = (word >> layout::KIND_BITS & 0xf) | (word >> 4 & 0x7f0);
         return Some((register, varint::unzigzag(word >> 16 & 0x7f), at.wrapping_add(3)));
     }

@@ -62,7 +62,7 @@ impl<'d> Unwind<'d> {
         let (saves, at) = part(at, len(layout::SAVES_LEN)?)?;
         let sequences = u32_at(data, layout::SEQUENCES).ok_or(early(whole))?;
         let sequences_at = (at as u64).wrapping_shl(3);
-        // Two numbers of 32 bits: nothing wraps.
+        // The product of two 32-bit numbers does not wrap.
         let bytes = u64::from(sequences).wrapping_mul(rule_width.into()).div_ceil(8);
         let deltas = bytes.wrapping_add(at as u64);
         // Without the zeros at the end, [`bits::read`] could not load the last deltas.
@@ -71,7 +71,7 @@ impl<'d> Unwind<'d> {
         }
         let starts = Starts::open(starts)?;
         let runs = Table::open(runs, layout::RUN_COLUMNS)?;
-        // A run's start and its record have one index, so later reads need no second check.
+        // A run's start and its record have the same index, so later reads need no second check.
         if starts.len() != runs.len() {
             return Err(FormatError::new(What::Length, layout::RUNS_LEN as u64));
         }
@@ -96,10 +96,10 @@ impl<'d> Unwind<'d> {
     /// # Errors
     /// Damage.
     pub fn row(&self, address: u64) -> Result<Option<Row<'d>>, FormatError> {
-        // An address below the base wraps to one after all runs, and those have no entry.
+        // An address below the base wraps to an address after all runs, where no entry is.
         let key = address.wrapping_sub(self.image_base);
         let Some(found) = self.starts.find(key)? else { return Ok(None) };
-        // After the last run: the starts end with the end of that run (schema, section 11).
+        // Such a key is after the last run: the last start is the end of that run (schema, section 11).
         if key >= found.next {
             return Ok(None);
         }
@@ -121,7 +121,7 @@ impl<'d> Unwind<'d> {
         let at = u64::try_from(sequence).ok().and_then(|at| at.checked_add(nth.into()));
         let at = at.filter(|&at| at < self.sequences.into());
         let at = at.ok_or(FormatError::new(What::NoRecord, sequence.cast_unsigned()))?;
-        // Two numbers of 32 bits: nothing wraps.
+        // The product of two 32-bit numbers does not wrap.
         let bit = at.wrapping_mul(self.rule_width.into()).wrapping_add(self.sequences_at);
         Ok(bits::read(self.data, bit, self.rule_width).ok_or(early(bit >> 3))? as u32)
     }
@@ -198,7 +198,7 @@ pub(crate) struct Deltas<'u, 'd> {
 impl<'u, 'd> Deltas<'u, 'd> {
     pub(crate) fn new(unwind: &'u Unwind<'d>, place: i64) -> Result<Self, FormatError> {
         let bit = unwind.deltas_at.wrapping_add(place.cast_unsigned());
-        // A damaged place would make other parts of the section deltas.
+        // Without this check, a damaged place could have other parts of the section read as deltas.
         if bit < unwind.deltas_at {
             return Err(FormatError::new(What::NoRecord, place.cast_unsigned()));
         }
@@ -249,7 +249,7 @@ impl<'u, 'd> Deltas<'u, 'd> {
             if taken & 1 != 0 {
                 // A number of several groups.
                 shift = shift.wrapping_add(group);
-                // Damage: no distance has more than 64 bits. The shift above must stay below that.
+                // No distance has more than 64 bits, so this is damage. The shift above must stay below 64.
                 if shift >= u64::BITS {
                     return Err(FormatError::new(What::Value, end >> 3));
                 }

@@ -40,7 +40,7 @@ impl<'d> Unwind<'d> {
         &self,
         take: &mut dyn FnMut(u32, [u64; 2]) -> Result<(), FormatError>,
     ) -> Result<u64, FormatError> {
-        // Runs are read in order, so each must begin at the bit at which the one before it ended.
+        // The deltas of each run must begin at the bit at which the deltas of the run before it ended.
         let mut end_bit = self.deltas_at;
         for run in 0..self.runs.len() {
             let wrong = FormatError::new(What::Value, run.into());
@@ -85,13 +85,13 @@ impl<'d> Unwind<'d> {
         let wrong = |rule: u32| FormatError::new(What::Value, rule.into());
         for rule in 0..rules {
             let record: [i64; 3] = self.rules.record(rule)?;
-            // Rule 0 is that of code without an entry, and no other rule is (schema, section 11).
+            // Rule 0 says that no entry covers the code, and no other rule says so (schema, section 11).
             if (record[0] == layout::NO_ENTRY) != (rule == 0) || (rule == 0 && record != [0; 3]) {
                 return Err(wrong(rule));
             }
             let Some(row) = self.row_of(rule, [0, 0])? else { continue };
             let mut registers = row.rules();
-            // A step looks at the first 33 rules alone, which suffices only if they are sorted.
+            // A step looks only at the first 33 rules, which suffices only if they are sorted.
             let mut before = None;
             for (register, _) in registers.by_ref() {
                 if before.is_some_and(|before| before >= register) {
@@ -99,7 +99,7 @@ impl<'d> Unwind<'d> {
                 }
                 before = Some(register);
             }
-            // The iterator also ends at a rule that it cannot read, and then some are left.
+            // The iterator also ends at a rule that it cannot read. Then the number of remaining rules is not 0.
             if registers.rest().1 != 0 {
                 return Err(wrong(rule));
             }
@@ -112,7 +112,7 @@ impl<'d> Unwind<'d> {
         let end = usize::try_from(end_bit.div_ceil(8)).unwrap_or(usize::MAX);
         let tail = self.data.get(end..).ok_or(FormatError::new(What::Truncated, end_bit >> 3))?;
         let used = end_bit & 7;
-        // The bits of the last byte after the deltas must be 0, too.
+        // The bits after the deltas in the last byte must also be 0.
         let last = end.checked_sub(1).and_then(|at| self.data.get(at)).copied().unwrap_or(0);
         if tail.len() != TAIL
             || tail.iter().any(|&byte| byte != 0)

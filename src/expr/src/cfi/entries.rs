@@ -180,7 +180,7 @@ impl<'e> FrameSection<'e> {
         body_at.seek(id_at)?;
         // `.eh_frame` has 4 bytes here also in an entry of the long form.
         let id = body_at.number(if self.eh { 4 } else { offset_size })?;
-        // 0 in `.eh_frame` (LSB Core 10.6.1), all ones in `.debug_frame` (DWARF 5 7.24).
+        // 0 in `.eh_frame` (LSB Core 10.6.1), all ones in `.debug_frame` (DWARF 5, "Call Frame Information").
         let is_cie = match (self.eh, offset_size) {
             (true, _) => id == 0,
             (false, 4) => id == 0xffff_ffff,
@@ -193,11 +193,11 @@ impl<'e> FrameSection<'e> {
         let wrong = |problem| CfiError { entry: offset, problem };
         let truncated = || wrong(CfiProblem::Truncated);
         let head =
-            // An FDE may refer to anything. Another FDE has other fields, and would be read as nonsense.
+            // A damaged FDE may refer to another FDE, which has other fields than a CIE.
             usize::try_from(offset).ok().and_then(|at| self.head(at)).flatten().filter(|head| head.is_cie);
         let mut bytes = head.ok_or(wrong(CfiProblem::NoCie))?.rest;
         let version = bytes.u8().ok_or_else(truncated)?;
-        // DWARF 2 has version 1, DWARF 3 version 3, and DWARF 4 and 5 have version 4. No 2 was ever defined.
+        // DWARF 2 has version 1, DWARF 3 has version 3, and DWARF 4 and 5 have version 4. Version 2 does not exist.
         if !matches!(version, 1 | 3 | 4) {
             return Err(wrong(CfiProblem::Version(version)));
         }
@@ -212,7 +212,7 @@ impl<'e> FrameSection<'e> {
         let code_align = bytes.uleb().ok_or_else(truncated)?;
         let data_align = bytes.sleb().ok_or_else(truncated)?;
         let return_register =
-            // A byte up to DWARF 2, LEB128 since.
+            // A byte in version 1, and LEB128 in later versions.
             if version == 1 { bytes.u8().map(u64::from) } else { bytes.uleb() }.ok_or_else(truncated)?;
         let mut cie = Cie {
             offset,
@@ -232,7 +232,7 @@ impl<'e> FrameSection<'e> {
             // `[vendor:v0.0]` names the extensions in use, and does not change the layout.
             None | Some((b'[', _)) => {}
             Some((b'z', letters)) => self.augmented(&mut cie, letters, &mut bytes).map_err(wrong)?,
-            // Only after a `z` does a length give the end of fields that are not known.
+            // Without a `z` no length gives the end of unknown fields.
             _ => return Err(wrong(CfiProblem::Augmentation)),
         }
         // `DW_CFA_set_loc` may be relative to its own place, so the place of the instructions is kept with them.
@@ -273,7 +273,7 @@ impl<'e> FrameSection<'e> {
         address_size: u8,
         bytes: &mut Bytes<'e>,
     ) -> Result<u64, CfiProblem> {
-        // A relative pointer counts from its own first byte, so this comes before the read.
+        // A relative pointer counts from its own first byte, so its place is taken before the read.
         let place = self.address.wrapping_add(u64::try_from(bytes.position()).unwrap_or(0));
         let size = usize::from(address_size);
         let value = match encoding & 0x0f {
@@ -291,11 +291,11 @@ impl<'e> FrameSection<'e> {
         let value = value.ok_or(CfiProblem::Truncated)?;
         let value = match encoding & 0xf0 {
             0x00 => value,
-            // Other encodings are relative to bases that the section does not give, or (bit 7) need the memory of the program.
             0x10 => value.wrapping_add(place),
+            // Other encodings are aligned, relative to bases that the section does not give, or need the memory of the program (bit 7).
             _ => return Err(CfiProblem::Encoding(encoding)),
         };
-        // A relative pointer is a sum of 64 bits, which in a program of 32 bits wraps earlier.
+        // A relative pointer is added in 64 bits, but addresses of a 32-bit program wrap at 2^32.
         Ok(if address_size < 8 { value & 0xffff_ffff } else { value })
     }
 
@@ -349,8 +349,8 @@ impl<'e> Iterator for Fdes<'e> {
                 self.at = if self.section.eh { self.section.bytes.len() } else { self.at.saturating_add(4) };
                 continue;
             };
-            // Before the entry is read, so that the walk goes on after one that is damaged. An end is after its own head, so the
-            // walk ends.
+            // The walk moves on before it reads the entry, so that it continues after a damaged one. Each entry ends after its own head,
+            // so the walk ends.
             self.at = head.end;
             if !head.is_cie {
                 return Some(self.section.fde(offset, &head));

@@ -145,11 +145,11 @@ fn each<'e, const REGISTERS: usize, const REMEMBERED: usize>(
         let rest = instructions.get(used..).unwrap_or_default();
         let next =
             machine.next_start(rest, from.saturating_add(count(used)), &fde.cie).map_err(at(fde.offset))?;
-        // Code from the entry's end on is another entry's, whatever these instructions say of it.
+        // The entry describes no code from its end on, whatever its instructions say.
         let next = next.filter(|&next| next < end);
         take(&machine.row, next.unwrap_or(end));
         let Some(next) = next else { break };
-        // So that the next turn executes the instruction before which this one stopped.
+        // The next turn executes the instruction before which this one stopped.
         machine.address = next;
         (instructions, from) = (rest, from.saturating_add(count(used)));
     }
@@ -201,7 +201,7 @@ impl<'s, 'e, const REGISTERS: usize, const REMEMBERED: usize> Machine<'s, 'e, RE
             let low = u64::from(code & 0x3f);
             if let Some(next) = self.advanced(code, &mut bytes, at, cie)? {
                 if next > self.address {
-                    // Not after the instruction: `next_start` reads it again.
+                    // The position before the instruction: `next_start` reads it again.
                     return Ok(before);
                 }
                 self.row.start = next;
@@ -242,7 +242,7 @@ impl<'s, 'e, const REGISTERS: usize, const REMEMBERED: usize> Machine<'s, 'e, RE
             _ => return Ok(None),
         };
         let advance = advance.ok_or(CfiProblem::Truncated)?;
-        // Only damage wraps. Then starts do not rise, and the caller of `each_row` must expect it.
+        // Only a damaged entry makes this wrap. Its rows then do not ascend, and the caller of `each_row` must expect that.
         Ok(Some(self.row.start.wrapping_add(advance.wrapping_mul(cie.code_align))))
     }
 
@@ -276,7 +276,7 @@ impl<'s, 'e, const REGISTERS: usize, const REMEMBERED: usize> Machine<'s, 'e, RE
             0x0b => {
                 self.depth = self.depth.checked_sub(1).ok_or(CfiProblem::BadState)?;
                 let row = *self.remembered.get(self.depth).ok_or(CfiProblem::BadState)?;
-                // The stack has rules, with the frame address among them (DWARF 5 6.4.2.4), and no addresses.
+                // The instruction restores rules (DWARF 5 6.4.2.4), not the address at which the row starts.
                 self.row = Row { start: self.row.start, ..row };
             }
             0x0c..=0x0f | 0x12 | 0x13 | 0x30 | 0x31 => self.define(code, bytes)?,
@@ -338,7 +338,7 @@ impl<'s, 'e, const REGISTERS: usize, const REMEMBERED: usize> Machine<'s, 'e, RE
             (0x13, Cfa::Register { register, space, .. }) => {
                 Cfa::Register { register, offset: signed_factored(bytes.sleb(), align)?, space }
             }
-            // They are valid only if the rule is a register and an offset (DWARF 5 6.4.2.2).
+            // Instructions that change a part are valid only if the rule is a register and an offset (DWARF 5 6.4.2.2).
             _ => return Err(CfiProblem::BadState),
         };
         Ok(())

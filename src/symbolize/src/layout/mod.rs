@@ -213,7 +213,7 @@ impl Folders<'_> {
         let sum =
             |functions: &[(u64, u32)]| functions.iter().fold(0u64, |sum, one| sum.saturating_add(one.0));
         ranked.extend(folders.into_iter().map(|(folder, functions)| (sum(&functions), folder, functions)));
-        // By name if sizes are equal, so that the order of the hash map does not show.
+        // Equal sizes are sorted by name, so that the order does not depend on the hash map.
         ranked.sort_by(|one, other| other.0.cmp(&one.0).then_with(|| one.1.cmp(&other.1)));
         let mut parts = Vec::new();
         let rest = ranked.iter().skip(MAX_FOLDERS).fold(0u64, |sum, part| sum.saturating_add(part.0));
@@ -266,7 +266,7 @@ impl Folders<'_> {
         let name = foldsym_demangle::demangle(&bytes);
         let mut name = name.unwrap_or_else(|| String::from_utf8_lossy(&bytes).into_owned());
         if name.len() > MAX_NAME {
-            // A cut within a letter would panic. A letter has at most 4 bytes, so this looks at no more.
+            // A cut within a character would panic. A character has at most 4 bytes, so at most 4 places are tried.
             let end = (0..=MAX_NAME).rev().find(|&at| name.is_char_boundary(at)).unwrap_or(0);
             name.truncate(end);
             name.push('…');
