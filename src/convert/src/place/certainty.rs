@@ -34,9 +34,10 @@
 //! jump, all units of LLVM in the program are taken to merge functions, since a program is mostly built with the same
 //! options throughout. If the code is missing or not read, a small function without a DIE may be such a jump:
 //! `no_code`. gcc without link-time optimization describes what it merged by a DIE without an address, which
-//! [`crate::recover::gcc_icf`] places. If it cannot place one, and no symbol has its name, any function of the unit
-//! may be it: `merged_without_trace`. Code that no unit describes may come from any compiler: `undescribed_object`,
-//! or `merged_without_trace` if its name shows the compiler.
+//! [`crate::recover::gcc_icf`] places. If it cannot place one, and every symbol of its name is the symbol of a
+//! described function ([`crate::recover::described_symbols`]), any function of the unit may be it:
+//! `merged_without_trace`. Code that no unit describes may come from any compiler: `undescribed_object`, or
+//! `merged_without_trace` if its name shows the compiler.
 //!
 //! The check reads units, symbols and code, but not the members that rules add to groups. If a rule drops a
 //! possible second member and no reason above applies, it must set [`Claim::doubt`]. These rules set it: copies of an inline function without
@@ -329,8 +330,8 @@ fn units(
     placing.recovered.numbered().map(of_unit).collect()
 }
 
-/// Units of gcc with a local function that has a DIE without an address, no symbol, and no call that shows where it
-/// is. gcc may have merged it with any function of the unit. (gcc leaves a symbol for a merged function, but tools
+/// Units of gcc with a local function that has a DIE without an address, no symbol that may be its own, and no call
+/// that shows where it is. gcc may have merged it with any function of the unit. (gcc leaves a symbol for a merged function, but tools
 /// may drop it. A function that other units may call has its symbol, or is a function of another unit.)
 fn with_lost(placing: &Placing<'_, '_>, symbols: &Symbols<'_>) -> HashSet<UnitId> {
     let mut by_name: HashMap<NameId, Vec<UnitId>> = HashMap::default();

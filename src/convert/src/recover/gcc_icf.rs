@@ -3,7 +3,8 @@
 //! gcc (`-fipa-icf`) puts `f` in the place of an equal `g`. It keeps the DIE of `g`, without an address, and still
 //! names `g` as the callee wherever the source calls it. So the target of such a call instruction is the address of
 //! `g`: if a call recorded as one of `g` goes to 0x1000, `g` has the code at 0x1000. If no call of `g` is in the
-//! unit, an alias symbol of its name may show the address. An address counts only if another function begins there
+//! unit, an alias symbol of its name may show the address, unless it is the symbol of a described function of that
+//! name ([`super::described_symbols`]). An address counts only if another function begins there
 //! and no function of the same name and declaration does: a compiler also omits the code of a function that another
 //! unit has.
 //!

@@ -116,7 +116,7 @@ struct Finder<'m, 'f> {
     taken: HashSet<Unclaimed>,
     /// How many parts of a function were found at the start of another of its parts: by unit, DIE and address.
     into_own: HashMap<(UnitId, DieOffset, ImageAddr), usize>,
-    /// How many functions that only a symbol together with lines shows were found at a range and have no sequence yet.
+    /// By unit and range: how many functions a symbol placed that need a sequence of the unit there, and have none yet.
     need_lines: HashMap<(UnitId, AddressRange), usize>,
     caps: Caps,
 }
