@@ -31,6 +31,7 @@ mod query;
 mod spelling;
 mod words;
 
+pub use parts::is_operator_at;
 pub use query::Query;
 
 use std::fmt::{self, Write};

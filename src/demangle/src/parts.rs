@@ -109,7 +109,7 @@ impl<'t> Cutter<'t> {
                     self.at = self.text.len() - after.len();
                     self.start = self.at;
                 }
-                b'o' if self.start == self.at && is_operator(self.rest()) => {
+                b'o' if self.start == self.at && is_operator_at(self.text.as_bytes(), self.at) => {
                     self.at += operator_len(self.rest())
                 }
                 b'<' | b'(' => self.bracket(byte)?,
@@ -159,10 +159,22 @@ impl<'t> Cutter<'t> {
     }
 }
 
-/// True if a text begins with an operator's name.
-fn is_operator(text: &str) -> bool {
-    let after = text.strip_prefix("operator").and_then(|rest| rest.bytes().next());
-    after.is_some_and(|byte| !byte.is_ascii_alphanumeric() && byte != b'_')
+/// True if the name of an operator of C++ begins at this byte of a readable name. Words that only contain `operator` are others, and so is
+/// Rust's module of this name, after which `::` comes.
+///
+/// ```
+/// use foldsym_demangle::is_operator_at;
+///
+/// assert!(is_operator_at(b"A::operator<(A)", 3));
+/// assert!(!is_operator_at(b"call_operator()", 5));
+/// assert!(!is_operator_at(b"app::operator::run", 5));
+/// ```
+pub fn is_operator_at(name: &[u8], at: usize) -> bool {
+    let is_of_word = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | 0x80..);
+    let Some((before, rest)) = name.split_at_checked(at) else { return false };
+    let Some(after) = rest.strip_prefix(b"operator") else { return false };
+    !before.last().is_some_and(is_of_word)
+        && !after.first().is_some_and(|byte| is_of_word(byte) || *byte == b':')
 }
 
 /// How long the operator's name is that a text begins with.
@@ -221,16 +233,11 @@ fn bracket_len(text: &str) -> Option<usize> {
             }
         }
         at += 1;
-        // `at` is at least 1 here. At 1 the index wraps, and `get` finds no byte before the text.
-        if byte == b'o' && is_operator(&text[at - 1..]) && !is_word(bytes.get(at.wrapping_sub(2))) {
+        if byte == b'o' && is_operator_at(bytes, at - 1) {
             at += operator_len(&text[at - 1..]) - 1;
         }
     }
     None
-}
-
-fn is_word(byte: Option<&u8>) -> bool {
-    byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
 }
 
 #[cfg(test)]
@@ -277,6 +284,7 @@ mod tests {
                 "<foldsym::Failure as core::fmt::Display>::fmt",
                 "<foldsym::Failure as core::fmt::Display>|| fmt||",
             ),
+            ("app::operator::run::<u8>", "app|| operator|| run|<u8>|"),
             ("app::main::{closure#0}", "app|| main|| {closure#0}||"),
             ("<fn(u8) -> u32 as T>::f", "<fn(u8) -> u32 as T>|| f||"),
         ] {

@@ -12,8 +12,9 @@ use rustc_hash::FxHashMap;
 
 use crate::ExportError;
 
-/// How much a byte of a `.fsym` may give: functions, rows, inlined calls, their ranges, and bytes of names. Each takes at most about 60
-/// bytes of the output. Files of real programs give up to 16 of them, most of them bytes of readable names.
+/// How much a byte of a `.fsym` may give: functions, rows, inlined calls, their ranges, calls of each function, and bytes of names and
+/// paths. Each takes at most about 60 bytes of the output. Files of real programs give up to 16 of them, most of them bytes of readable
+/// names.
 const UNITS_A_BYTE: u64 = 128;
 
 /// How much a `.fsym` of any size may give besides.

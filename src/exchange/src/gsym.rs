@@ -191,6 +191,7 @@ impl<'f> GsymWriter<'f> {
             self.summary.merged += others.len() as u64;
             self.part(out, MERGED, &merged)?;
         }
+        // Each function of a group goes through all calls of the range.
         self.source.spend(calls.len() as u64)?;
         let own = |call: &&Callee| call.caller.is_none_or(|caller| caller == function.id);
         let own: Vec<&Callee> = calls.iter().filter(own).collect();

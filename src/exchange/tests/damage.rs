@@ -81,12 +81,12 @@ fn calls_out_of_order_are_damage() {
 #[test]
 fn a_name_that_cannot_be_decoded_is_damage() {
     // Each table begins with 24 bytes and 4 for each length of a code; then each text has a token of 4 bytes, the high 3 its place.
-    for (id, section, token, name) in
-        [(8, SectionId::NAMES, 24 + 4 * 4 + 4 * 2, 3), (9, SectionId::FILES, 24 + 4 * 2 + 4 * 2, 2)]
+    for (section, token, name) in
+        [(SectionId::NAMES, 24 + 4 * 4 + 4 * 2, 3), (SectionId::FILES, 24 + 4 * 2 + 4 * 2, 2)]
     {
         let contents = contents();
         let mut sections = contents.sections();
-        let table = &mut sections.iter_mut().find(|(number, _)| *number == id).unwrap().1;
+        let table = &mut sections.iter_mut().find(|(id, _)| *id == section.0).unwrap().1;
         table[token + 1..token + 4].fill(0xff);
         both(&contents.assemble(&sections), section, What::Name, name);
     }

@@ -13,7 +13,7 @@
 
 use std::collections::HashSet;
 
-use foldsym_demangle::demangle;
+use foldsym_demangle::{demangle, is_operator_at};
 use foldsym_lookup::{
     Certainty, Error, FileId, Frames, FunctionId, Lookup, NameId, Resolved, StackAddr, SymbolFile,
 };
@@ -231,7 +231,7 @@ fn scope(readable: &str) -> &str {
     for (at, byte) in readable.bytes().enumerate() {
         match byte {
             // An operator's name may have brackets and blanks, and nothing of it belongs to the scope.
-            b'o' if depth == 0 && is_operator(readable, at) => break,
+            b'o' if depth == 0 && is_operator_at(readable.as_bytes(), at) => break,
             // Parameters begin here. A parenthesis at the start of a component belongs to the name: `a::(anonymous namespace)::f`.
             b'(' if depth == 0 && at > start && !readable[..at].ends_with("::") => break,
             b'<' | b'(' | b'[' | b'{' => depth += 1,
@@ -243,16 +243,6 @@ fn scope(readable: &str) -> &str {
         }
     }
     readable.get(start.min(end)..end).unwrap_or_default()
-}
-
-/// Whether the name of an operator of C++ begins at this byte: the word `operator` at the start of a component. Rust has modules of this
-/// name.
-fn is_operator(readable: &str, at: usize) -> bool {
-    let begins = matches!(readable.as_bytes().get(..at), Some([] | [.., b' ' | b':']));
-    let after = readable.get(at..).and_then(|rest| rest.strip_prefix("operator"));
-    let is_other =
-        |rest: &str| rest.starts_with(|next: char| next.is_alphanumeric() || next == '_' || next == ':');
-    begins && after.is_some_and(|rest| !is_other(rest))
 }
 
 /// The words of a readable name.

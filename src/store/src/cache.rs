@@ -54,7 +54,7 @@ impl CachedStore {
         &self.inner.cache
     }
 
-    /// The address of the remote store, without a password and a query.
+    /// The address of the remote store, without `USER:PASSWORD@`, a query and a fragment.
     pub fn location(&self) -> &str {
         &self.inner.location
     }

@@ -175,9 +175,7 @@ impl DebugId {
         key.push_str(&format!("{:x}", self.age));
         key
     }
-}
 
-impl DebugId {
     /// Guid and age as an id of 20 bytes, in whose folder a note about this debug id is kept. `None` for zeros, which are no module's.
     pub(crate) fn note_id(&self) -> Option<BuildId> {
         BuildId::new(&[&self.guid[..], &self.age.to_be_bytes()].concat()).ok()

@@ -213,7 +213,7 @@ fn identity(location: &str, options: &[(String, String)]) -> String {
 mod tests {
     use super::*;
 
-    /// What the store is opened as decides how it counts.
+    /// An `https://` address of S3 can be written to, and the endpoint is a part of its identity.
     #[test]
     fn an_address_of_storage_is_no_http_server() {
         let endpoint = ("aws_endpoint".to_owned(), "https://localhost:9".to_owned());

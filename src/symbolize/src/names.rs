@@ -203,10 +203,12 @@ impl<T: Deref<Target: AsRef<[u8]>>> Names<'_, T> {
         let place = match self.kept.files.place(id.0) {
             Some(place) => place,
             None => {
-                let Some(path) = bytes(file.records().files(), id.0) else {
-                    self.damaged =
-                        Some(Error { section: SectionId::FILES, what: What::Name, offset: id.0.into() });
-                    return &self.kept.none.linkage;
+                let path = match bytes(file.records().files(), SectionId::FILES, id.0) {
+                    Ok(path) => path,
+                    Err(damage) => {
+                        self.damaged = Some(damage);
+                        return &self.kept.none.linkage;
+                    }
                 };
                 // Called before the insertion: afterwards it could drop the text that is about to be returned.
                 self.bound();
@@ -239,10 +241,12 @@ impl<T: Deref<Target: AsRef<[u8]>>> Names<'_, T> {
         let place = match self.kept.names.place(id.0) {
             Some(place) => place,
             None => {
-                let Some(linkage) = bytes(file.records().names(), id.0) else {
-                    self.damaged =
-                        Some(Error { section: SectionId::NAMES, what: What::Name, offset: id.0.into() });
-                    return &self.kept.none;
+                let linkage = match bytes(file.records().names(), SectionId::NAMES, id.0) {
+                    Ok(linkage) => linkage,
+                    Err(damage) => {
+                        self.damaged = Some(damage);
+                        return &self.kept.none;
+                    }
                 };
                 self.bound();
                 let keep = self.kept.keep;
@@ -269,8 +273,17 @@ pub(crate) fn damage(path: &Path, error: Error) -> Unknown {
     Unknown::Damaged(format!("{}: damaged: {error}", path.display()).into())
 }
 
-fn bytes(names: &foldsym_lookup::records::Names<'_>, id: u32) -> Option<Vec<u8>> {
-    let mut name = Vec::new();
-    names.visit(id, |piece| name.extend_from_slice(piece))?;
-    Some(name)
+/// The bytes of a name or a path, which is in this section.
+///
+/// # Errors
+/// It cannot be decoded.
+pub(crate) fn bytes(
+    texts: &foldsym_lookup::records::Names<'_>,
+    section: SectionId,
+    id: u32,
+) -> Result<Vec<u8>, Error> {
+    let mut text = Vec::new();
+    let damaged = Error { section, what: What::Name, offset: id.into() };
+    texts.visit(id, |piece| text.extend_from_slice(piece)).ok_or(damaged)?;
+    Ok(text)
 }

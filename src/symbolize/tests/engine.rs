@@ -4,9 +4,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use foldsym_lookup::SectionId;
 use foldsym_symbolize::{
-    AddressKind, BuildId, Certainty, DebugId, Evidence, Frame, LocalStore, Mapping, Module, ModuleId,
-    Modules, ReportedAddress, Stack, StackFrame, Store, Symbolizer, Unknown,
+    AddressKind, BuildId, Certainty, DebugId, Frame, LocalStore, Mapping, Module, ModuleId, Modules,
+    ReportedAddress, Stack, StackFrame, Store, Symbolizer, Unknown,
 };
 use foldsym_testkit::writer::{Contents, varint};
 
@@ -148,8 +149,9 @@ fn too_many_segments_are_named() {
     let mut many = vec![0];
     varint(&mut many, (1 << 16) + 1);
     many.resize(many.len() + 5 * ((1 << 16) + 1), 0);
-    let at = contents.iter().position(|(id, _)| *id > 34).unwrap();
-    contents.insert(at, (34, many));
+    let segments = SectionId::SEGMENTS.0;
+    let at = contents.iter().position(|(id, _)| *id > segments).unwrap();
+    contents.insert(at, (segments, many));
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("libmany.so.fsym"), Contents::default().assemble(&contents)).unwrap();
     let symbolizer = Symbolizer::builder().search([folder.path()]).build().unwrap();
@@ -179,7 +181,7 @@ fn greedy() -> Vec<u8> {
         ..Contents::default()
     };
     let mut sections = contents.sections();
-    let names = sections.iter_mut().find(|(id, _)| *id == foldsym_lookup::SectionId::NAMES.0).unwrap();
+    let names = sections.iter_mut().find(|(id, _)| *id == SectionId::NAMES.0).unwrap();
     names.1 = foldsym_convert::internal::encode::names::encode(&[b"", &[b'n'; 65_535]]);
     contents.assemble(&sections)
 }
@@ -381,7 +383,7 @@ fn the_name_that_a_call_was_linked_to_says_whom_another_module_called() {
                 continue;
             }
             assert_eq!(callee.certainty, Some(Certainty::Likely));
-            assert_eq!(callee.evidence, Some(Evidence::Relocation));
+            assert_eq!(callee.evidence, Some(foldsym_symbolize::Evidence::Relocation));
             let stack = Stack::new(
                 &modules,
                 vec![exact(folded), exact(folded + 1), StackFrame::returns_to(returns_to)],

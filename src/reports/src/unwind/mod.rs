@@ -46,7 +46,7 @@ const MIN_FRAMES: usize = 1 << 16;
 const MAX_PARTS: usize = 64;
 /// Bytes of a module's first range, and of each further one: a module of a minidump has 32 bits for its size.
 const MAX_RANGE: u64 = u32::MAX as u64;
-/// Most further ranges of all modules above 4 GiB together. A warning names the first module that would have more.
+/// Most further ranges of all modules together. A warning names the first module that would have more.
 const MAX_MORE: usize = 1 << 10;
 /// Most modules that warnings name.
 const MAX_TOLD: usize = 20;

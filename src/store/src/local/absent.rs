@@ -1,7 +1,7 @@
 //! Notes about files that were not found or could not be made, so that the next request does not try again at once.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use super::files::read_small;
@@ -9,6 +9,10 @@ use super::store::LocalStore;
 use crate::error::StoreError;
 use crate::id::{BuildId, DebugId};
 
+/// The note that no file of a build id was found.
+pub(super) const MISSING: &str = "missing";
+/// The note that a program could not be converted, and why.
+pub(super) const MALFORMED: &str = "malformed";
 /// The note that no remote store had a file of a debug id. It differs from the name of the note about a build id, since a build id of 20
 /// bytes may have the same folder.
 pub(super) const MISSING_DEBUG_ID: &str = "missing-debug-id";
@@ -16,7 +20,7 @@ pub(super) const MISSING_DEBUG_ID: &str = "missing-debug-id";
 impl LocalStore {
     /// True if it was noted less than `for_how_long` ago that no file of this build id was found.
     pub fn is_missing(&self, id: &BuildId, for_how_long: Duration) -> bool {
-        age(&self.missing_path(id)).is_some_and(|age| age < for_how_long)
+        is_recent(&self.missing_path(id), for_how_long)
     }
 
     /// Notes that no file of this build id was found anywhere.
@@ -29,8 +33,7 @@ impl LocalStore {
 
     /// As [`LocalStore::is_missing`], for a debug id.
     pub(crate) fn is_missing_debug_id(&self, debug_id: &DebugId, for_how_long: Duration) -> bool {
-        let path = self.missing_debug_path(debug_id);
-        path.and_then(|path| age(&path)).is_some_and(|age| age < for_how_long)
+        self.missing_debug_path(debug_id).is_some_and(|path| is_recent(&path, for_how_long))
     }
 
     /// As [`LocalStore::note_missing`], for a debug id.
@@ -59,7 +62,7 @@ impl LocalStore {
         for_how_long: Duration,
     ) -> Result<Option<String>, StoreError> {
         let path = self.malformed_path(id);
-        if age(&path).is_none_or(|age| age >= for_how_long) {
+        if !is_recent(&path, for_how_long) {
             return Ok(None);
         }
         let text = read_small(&path)?.unwrap_or_default();
@@ -81,7 +84,7 @@ impl LocalStore {
     }
 
     fn missing_path(&self, id: &BuildId) -> PathBuf {
-        self.entry_path(id).join("missing")
+        self.entry_path(id).join(MISSING)
     }
 
     /// The note is in a folder of its own, so it is bounded and collected as the other notes are.
@@ -90,12 +93,17 @@ impl LocalStore {
     }
 
     fn malformed_path(&self, id: &BuildId) -> PathBuf {
-        self.entry_path(id).join("malformed")
+        self.entry_path(id).join(MALFORMED)
     }
 }
 
+/// True if there is a note that was written less than `for_how_long` ago.
+fn is_recent(note: &Path, for_how_long: Duration) -> bool {
+    age(note).is_some_and(|age| age < for_how_long)
+}
+
 /// The time since a file was written; zero for a time in the future.
-pub(super) fn age(path: &std::path::Path) -> Option<Duration> {
+pub(super) fn age(path: &Path) -> Option<Duration> {
     let written = fs::symlink_metadata(path).and_then(|found| found.modified()).ok()?;
     Some(SystemTime::now().duration_since(written).unwrap_or_default())
 }

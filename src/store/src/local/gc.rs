@@ -191,8 +191,7 @@ impl LocalStore {
     /// Removes an entry, whose lock the caller holds. Its index entries by name stay.
     fn remove_locked(&self, entry: &Entry) -> Result<(), StoreError> {
         // The debug id is inside the file, so it must be read first.
-        let debug_id =
-            self.inspect(&entry.id).ok().flatten().map(|map| crate::DebugId::of_file(&entry.id, map.file()));
+        let debug_id = self.debug_id_of(&entry.id);
         let files = read_folder(&entry.path)?;
         // The file is removed first: without it the entry counts as absent.
         let is_file = |file: &&fs::DirEntry| is_versioned(&file.file_name(), "fsym");

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use super::absent::MISSING_DEBUG_ID;
+use super::absent::{MALFORMED, MISSING, MISSING_DEBUG_ID};
 use super::files::{read_folder, read_small};
 use super::store::{LocalStore, file_name};
 use crate::error::StoreError;
@@ -127,10 +127,10 @@ impl LocalStore {
     fn check_index(&self, id: &DebugId) -> Result<(), StoreError> {
         let Some(build_id) = self.build_id_of(id)? else { return Ok(()) };
         // Faults of the file itself are reported for its entry.
-        let Ok(Some(map)) = self.inspect(&build_id) else { return Ok(()) };
-        match DebugId::of_file(&build_id, map.file()) {
-            found if found == *id => Ok(()),
-            found => Err(StoreError::damaged(
+        match self.debug_id_of(&build_id) {
+            None => Ok(()),
+            Some(found) if found == *id => Ok(()),
+            Some(found) => Err(StoreError::damaged(
                 &self.debug_path(id),
                 format!(
                     "leads to build id {build_id}, whose debug id is {found}; add the file of {id} again"
@@ -200,7 +200,7 @@ impl LocalStore {
 
 /// True if a store of this or another version writes a file of this name into an entry.
 pub(super) fn is_known(name: &OsStr) -> bool {
-    let is_note = name == "missing" || name == "malformed" || name == MISSING_DEBUG_ID;
+    let is_note = [MISSING, MISSING_DEBUG_ID, MALFORMED].iter().any(|note| name == *note);
     is_note || is_versioned(name, "fsym") || is_versioned(name, "json")
 }
 

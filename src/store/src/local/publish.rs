@@ -16,6 +16,7 @@ use foldsym_format::header::VERSION;
 use serde_json::{Map, Value, json};
 use tempfile::TempPath;
 
+use super::absent::{MALFORMED, MISSING};
 use super::files::{make_folder, read_small, safe_name, touch};
 use super::lock::EntryLock;
 use super::store::LocalStore;
@@ -271,8 +272,8 @@ impl LocalStore {
         let path = self.file_path(id);
         self.link(made, &path)?;
         // Until the file has its name, the notes are still true.
-        for marker in ["missing", "malformed"] {
-            let _ = fs::remove_file(self.entry_path(id).join(marker));
+        for note in [MISSING, MALFORMED] {
+            let _ = fs::remove_file(self.entry_path(id).join(note));
         }
         sync_folder(path.parent());
         // The entry's folder may be new, and its name is in the folder above.
@@ -317,9 +318,7 @@ impl LocalStore {
 
     /// Whether the text of an index entry is a build id whose file has this debug id.
     fn leads_to(&self, text: &str, debug_id: &DebugId) -> bool {
-        let Ok(id) = BuildId::parse(text.trim_end()) else { return false };
-        let Ok(Some(map)) = self.inspect(&id) else { return false };
-        DebugId::of_file(&id, map.file()) == *debug_id
+        BuildId::parse(text.trim_end()).is_ok_and(|id| self.debug_id_of(&id).as_ref() == Some(debug_id))
     }
 
     fn write_report(&self, id: &BuildId, map: &SymbolMap, info: &EntryInfo) -> Result<(), StoreError> {

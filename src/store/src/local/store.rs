@@ -147,6 +147,12 @@ impl LocalStore {
         }
     }
 
+    /// The debug id of a build id's file. `None` if there is no file, or it cannot be read.
+    pub(super) fn debug_id_of(&self, id: &BuildId) -> Option<DebugId> {
+        let map = self.inspect(id).ok().flatten()?;
+        Some(DebugId::of_file(id, map.file()))
+    }
+
     /// Opens the file of a debug id, by way of the index. `Ok(None)` if the store has none.
     ///
     /// # Errors

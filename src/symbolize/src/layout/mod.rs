@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use foldsym_lookup::records::{Function, Owner};
-use foldsym_lookup::{Error, FunctionId, GroupId, PieceId, SectionId, SymbolFile, What};
+use foldsym_lookup::{Error, FunctionId, GroupId, PieceId, SectionId, SymbolFile};
 use serde_json::{Value, json};
 
 /// A script whose function `treemap(title, note, parts)` makes elements for a page with [`STYLE`]. It needs no other script.
@@ -242,9 +242,7 @@ impl Folders<'_> {
         if let Some(known) = self.by_id.get(&file.0) {
             return Ok(known.clone());
         }
-        let mut path = Vec::new();
-        let found = self.file.records().files().visit(file.0, |piece| path.extend_from_slice(piece));
-        found.ok_or(Error { section: SectionId::FILES, what: What::Name, offset: file.0.into() })?;
+        let path = crate::names::bytes(self.file.records().files(), SectionId::FILES, file.0)?;
         let folder = match path.iter().rposition(|&byte| byte == b'/') {
             Some(0) => "/".to_owned(),
             Some(end) => String::from_utf8_lossy(&path[..end]).into_owned(),
@@ -258,11 +256,10 @@ impl Folders<'_> {
     fn name(&self, function: u32) -> Result<String, Error> {
         let function = self.file.records().function(FunctionId(function))?;
         let origin = self.file.records().origin(function.origin)?;
-        let mut bytes = Vec::new();
-        if let Some(name) = function.name.or(origin.name) {
-            let found = self.file.records().names().visit(name.0, |piece| bytes.extend_from_slice(piece));
-            found.ok_or(Error { section: SectionId::NAMES, what: What::Name, offset: name.0.into() })?;
-        }
+        let bytes = match function.name.or(origin.name) {
+            Some(name) => crate::names::bytes(self.file.records().names(), SectionId::NAMES, name.0)?,
+            None => Vec::new(),
+        };
         let name = foldsym_demangle::demangle(&bytes);
         let mut name = name.unwrap_or_else(|| String::from_utf8_lossy(&bytes).into_owned());
         if name.len() > MAX_NAME {

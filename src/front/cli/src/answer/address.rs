@@ -77,6 +77,12 @@ impl Space {
     }
 }
 
+/// Reads hexadecimal digits without `0x` and without a sign.
+pub(crate) fn hex(digits: &str) -> Option<u64> {
+    // `from_str_radix` takes a plus sign.
+    u64::from_str_radix(digits, 16).ok().filter(|_| !digits.starts_with('+'))
+}
+
 fn no_address(word: &str, text: &str) -> String {
     let expected = "expected 0x and hexadecimal digits, decimal digits, or SECTION:OFFSET";
     // Other tools print addresses without `0x`.

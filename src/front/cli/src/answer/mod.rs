@@ -1,6 +1,7 @@
 //! Answers of the engine, as text, and as lines of a command.
 
 pub(crate) mod address;
+pub(crate) mod address_map;
 pub(crate) mod block;
 pub(crate) mod open;
 pub(crate) mod places;

@@ -9,6 +9,7 @@ use foldsym_symbolize::{
     number, parse_maps,
 };
 
+use crate::answer::address::hex;
 use crate::args::Sources;
 use crate::io::failure::{Failure, quoted};
 
@@ -218,8 +219,7 @@ fn running(maps: &Path) -> Option<PathBuf> {
 
 /// The address of a section: hexadecimal digits, as the kernel and linkers print addresses, with or without `0x`.
 fn section_address(text: &str) -> Option<u64> {
-    let digits = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")).unwrap_or(text);
-    u64::from_str_radix(digits, 16).ok().filter(|_| !digits.starts_with('+'))
+    hex(text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")).unwrap_or(text))
 }
 
 /// Names and addresses of sections: a folder as `/sys/module/NAME/sections`, where each file has the address of the section of its

@@ -12,8 +12,8 @@ use crate::answer::block::{self, Block};
 use crate::answer::open::Loaded;
 use crate::answer::text::{self, TextStyle};
 use crate::args::{Answering, Marks};
-use crate::io::failure::{Failure, complain, exit, shortened, unread};
-use crate::io::input::{Line, Lines, MAX_LINE};
+use crate::io::failure::{Failure, complain, exit, shortened};
+use crate::io::input::{Line, Lines, MAX_LINE, STANDARD_INPUT};
 use crate::io::output::Output;
 
 /// Why one line has no answer. The lines after it still get theirs.
@@ -235,19 +235,9 @@ impl Session {
             self.hint();
             return Ok(code);
         }
-        let mut lines = Lines::new(io::stdin().lock());
+        let mut lines = Lines::new(io::stdin().lock(), STANDARD_INPUT);
         let mut number = 0;
-        // A failure to write is returned by the reader; its message must not name the input.
-        let mut unwritten = false;
-        loop {
-            let out = &mut self.out;
-            let line = lines.next(|| out.flush().inspect_err(|_| unwritten = true));
-            let line = match line {
-                Ok(Some(line)) => line,
-                Ok(None) => break,
-                Err(error) if unwritten => return Err(error.into()),
-                Err(error) => return Err(unread(&error)),
-            };
+        while let Some(line) = lines.next(|| self.out.flush())? {
             number += 1;
             let start = self.out.text.len();
             self.begin_line();

@@ -6,6 +6,7 @@ use foldsym_expr::amdgpu;
 use foldsym_stopped::Machine;
 use serde_json::Value;
 
+use crate::answer::address_map::AddressMap;
 use crate::io::failure::{quoted, shortened};
 use foldsym_symbolize::number;
 
@@ -139,46 +140,20 @@ impl Machine for Stopped {
 
 /// The same memory in blocks that do not overlap. Of several blocks that have an address, the one that begins last gives its byte.
 fn disjoint(given: &Memory) -> Memory {
-    let mut apart = Memory::new();
-    // Blocks of one space that may go on at `at`, by their starts.
-    let mut open: Vec<OpenBlock<'_>> = Vec::new();
-    let mut at = 0;
+    let mut spaces: BTreeMap<u64, AddressMap<&[u8]>> = BTreeMap::new();
+    // In order of address, so that a block replaces the bytes of those that begin before it.
     for (&(space, start), bytes) in given {
-        if open.last().is_some_and(|last| last.space != space) {
-            put_until(u128::MAX, &mut at, &mut open, &mut apart);
-        }
-        put_until(start.into(), &mut at, &mut open, &mut apart);
-        open.push(OpenBlock { space, start, bytes });
-        at = start.into();
+        spaces.entry(space).or_default().add(start, bytes.len() as u64, bytes);
     }
-    put_until(u128::MAX, &mut at, &mut open, &mut apart);
+    let mut apart = Memory::new();
+    for (space, blocks) in &spaces {
+        for (first, last, start, bytes) in blocks.parts() {
+            // Both are less than the length of the whole block.
+            let part = &bytes[(first - start) as usize..=(last - start) as usize];
+            apart.insert((*space, first), part.to_vec());
+        }
+    }
     apart
-}
-
-/// A block that was begun.
-struct OpenBlock<'b> {
-    space: u64,
-    start: u64,
-    bytes: &'b [u8],
-}
-
-/// Puts the bytes from `at` to `end`, each from the last block that has it, and drops the blocks that end before `end`. The address after
-/// the last byte of memory needs more than 64 bits.
-fn put_until(end: u128, at: &mut u128, open: &mut Vec<OpenBlock<'_>>, apart: &mut Memory) {
-    while let Some(&OpenBlock { space, start, bytes }) = open.last() {
-        let start = u128::from(start);
-        let stop = end.min(start + bytes.len() as u128);
-        // A block that begins later is above it and has put its bytes, so `at` is not before `start`.
-        if *at < stop {
-            let part = &bytes[(*at - start) as usize..(stop - start) as usize];
-            apart.insert((space, *at as u64), part.to_vec());
-            *at = stop;
-        }
-        if stop == end {
-            break;
-        }
-        open.pop();
-    }
 }
 
 /// Refuses an object with an unknown key: a misspelled key must not be ignored silently.
@@ -290,6 +265,11 @@ mod tests {
         assert_eq!(stopped.memory(0, 0x10, &mut bytes[..1]), Some(()));
     }
 
+    fn read(stopped: &Stopped, space: u64, at: u64, len: usize) -> Option<Vec<u8>> {
+        let mut bytes = vec![0xff; len];
+        stopped.memory(space, at, &mut bytes).map(|()| bytes)
+    }
+
     #[test]
     fn memory_of_several_blocks() {
         let json = json!({"mem": [
@@ -300,10 +280,7 @@ mod tests {
             {"addr": 0x1b, "hex": "0b"},
         ]});
         let stopped = Stopped::parse(&json, X86_64, false, true).unwrap();
-        let read = |at: u64, len: usize| {
-            let mut bytes = vec![0xff; len];
-            stopped.memory(0, at, &mut bytes).map(|()| bytes)
-        };
+        let read = |at: u64, len: usize| read(&stopped, 0, at, len);
         assert_eq!(read(0x10, 10), Some((0..10).collect()));
         assert_eq!(read(0x13, 3), Some(vec![3, 4, 5]));
         assert_eq!(read(0x19, 2), None);
@@ -325,10 +302,7 @@ mod tests {
             {"addr": u64::MAX, "hex": "fc"},
         ]});
         let stopped = Stopped::parse(&json, X86_64, false, true).unwrap();
-        let read = |space: u64, at: u64, len: usize| {
-            let mut bytes = vec![0xff; len];
-            stopped.memory(space, at, &mut bytes).map(|()| bytes)
-        };
+        let read = |space: u64, at: u64, len: usize| read(&stopped, space, at, len);
         let expected = [0, 1, 0xa2, 0xb3, 0xa4, 0xc5, 0xc6, 0xc7, 0xc8, 9, 10, 11, 12, 13, 14, 0xdf, 0xe0];
         assert_eq!(read(0, 0x10, 17), Some(expected.to_vec()));
         assert_eq!((read(0, 0x10, 18), read(0, 0x30, 1)), (None, None));

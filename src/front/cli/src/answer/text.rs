@@ -304,11 +304,7 @@ fn operator(name: &[u8], at: usize) -> Option<usize> {
         "--", "+=", "-=", "*=", "/=", "%=", "^=", "&=", "|=", "\"\"", "<", ">", "=", "!", "+", "-", "*", "/",
         "%", "^", "&", "|", "~", ",",
     ];
-    let is_of_word = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | 0x80..);
-    let rest = name[at..].strip_prefix(WORD)?;
-    if name[..at].last().is_some_and(is_of_word) || rest.first().is_some_and(is_of_word) {
-        return None;
-    }
+    let rest = name.get(at + WORD.len()..).filter(|_| foldsym_demangle::is_operator_at(name, at))?;
     let symbols = SIGNS.iter().find(|sign| rest.starts_with(sign.as_bytes())).map_or(0, |sign| sign.len());
     // `operator<<int>` is `operator<` with arguments, `operator<<(` is not.
     let is_less = rest.starts_with(b"<<") && !matches!(rest.get(2), None | Some(b'(' | b' ' | b'<' | b'='));

@@ -69,11 +69,6 @@ pub(crate) fn shortened(text: &str) -> &str {
     text.char_indices().nth(SHOWN).map_or(text, |(end, _)| &text[..end])
 }
 
-/// Standard input cannot be read.
-pub(crate) fn unread(error: &io::Error) -> Failure {
-    Failure { message: format!("standard input: {error}"), code: exit::BAD_INPUT }
-}
-
 /// Writing an answer failed. A closed pipe is the reader's choice (`foldsym ... | head`), not a failure.
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {

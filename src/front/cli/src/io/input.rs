@@ -2,6 +2,9 @@
 
 use std::io::{self, Read};
 use std::ops::Range;
+use std::path::Path;
+
+use crate::io::failure::Failure;
 
 /// Longest line of addresses. The rest of a longer line is dropped, and the line is an error. A stack of a process with a million modules
 /// fits. The buffer grows with the lines that are read, so short lines take little memory.
@@ -9,6 +12,9 @@ pub(crate) const MAX_LINE: usize = 128 << 20;
 /// Longer lines of a log contain no frame: they are passed on in parts.
 const MAX_LOG_LINE: usize = 1 << 20;
 const CHUNK: usize = 64 << 10;
+
+/// The name of the stream in messages.
+pub(crate) const STANDARD_INPUT: &str = "standard input";
 
 /// One line of input.
 #[derive(Debug, PartialEq, Eq)]
@@ -34,8 +40,10 @@ enum Piece {
 }
 
 /// Splits a stream into lines.
-pub(crate) struct Lines<R> {
+pub(crate) struct Lines<'n, R> {
     from: R,
+    /// The name of the stream, for messages.
+    name: &'n str,
     /// Longer lines are too long.
     most: usize,
     buffer: Vec<u8>,
@@ -47,29 +55,29 @@ pub(crate) struct Lines<R> {
     ended: bool,
 }
 
-impl<R: Read> Lines<R> {
-    pub(crate) fn new(from: R) -> Self {
-        Self::with(from, MAX_LINE)
+impl<'n, R: Read> Lines<'n, R> {
+    pub(crate) fn new(from: R, name: &'n str) -> Self {
+        Self::with(from, name, MAX_LINE)
     }
 
     /// The lines of a log, for [`Self::next_of_log`].
-    pub(crate) fn of_log(from: R) -> Self {
-        Self::with(from, MAX_LOG_LINE)
+    pub(crate) fn of_log(from: R, name: &'n str) -> Self {
+        Self::with(from, name, MAX_LOG_LINE)
     }
 
-    fn with(from: R, most: usize) -> Self {
-        Self { from, most, buffer: vec![0; CHUNK], start: 0, end: 0, in_long: false, ended: false }
+    fn with(from: R, name: &'n str, most: usize) -> Self {
+        Self { from, name, most, buffer: vec![0; CHUNK], start: 0, end: 0, in_long: false, ended: false }
     }
 
     /// The next line; `None` at the end. `before_read` is called before every read. A read may block, so the answers to the lines so far
     /// must be written by then: the client may be waiting for them.
     ///
     /// # Errors
-    /// Errors of reading, or of `before_read`.
+    /// The stream cannot be read: exit code 3, with its name. An error of `before_read` is one of the output.
     pub(crate) fn next(
         &mut self,
         mut before_read: impl FnMut() -> io::Result<()>,
-    ) -> io::Result<Option<Line<'_>>> {
+    ) -> Result<Option<Line<'_>>, Failure> {
         loop {
             return Ok(match self.piece(&mut before_read)? {
                 None => None,
@@ -87,14 +95,14 @@ impl<R: Read> Lines<R> {
     pub(crate) fn next_of_log(
         &mut self,
         before_read: impl FnMut() -> io::Result<()>,
-    ) -> io::Result<Option<LogLine<'_>>> {
+    ) -> Result<Option<LogLine<'_>>, Failure> {
         Ok(self.piece(before_read)?.map(|piece| match piece {
             Piece::Whole(line) => LogLine::Text(&self.buffer[line]),
             Piece::Part(part, is_last) => LogLine::Part(&self.buffer[part], is_last),
         }))
     }
 
-    fn piece(&mut self, mut before_read: impl FnMut() -> io::Result<()>) -> io::Result<Option<Piece>> {
+    fn piece(&mut self, mut before_read: impl FnMut() -> io::Result<()>) -> Result<Option<Piece>, Failure> {
         // After more bytes are read, the search does not start again at the first byte.
         let mut searched = 0;
         loop {
@@ -117,7 +125,7 @@ impl<R: Read> Lines<R> {
                 return Ok(Some(Piece::Part(part, false)));
             }
             before_read()?;
-            self.fill()?;
+            self.fill().map_err(|error| Failure::input(Path::new(self.name), error))?;
         }
     }
 
@@ -169,7 +177,7 @@ mod tests {
 
     #[test]
     fn flushes_before_it_waits_and_not_between_lines() {
-        let mut lines = Lines::new(Pieces(vec![b"a\nb\nc", b"d\n", b"\nlast"]));
+        let mut lines = Lines::new(Pieces(vec![b"a\nb\nc", b"d\n", b"\nlast"]), "a");
         let mut seen = Vec::new();
         let waits = std::cell::Cell::new(0);
         while let Some(line) = lines
@@ -191,7 +199,7 @@ mod tests {
         let most = 1 << 20;
         let mut input = vec![b'x'; 5 * most];
         input.extend_from_slice(b"\n0x10\n");
-        let mut lines = Lines::with(input.as_slice(), most);
+        let mut lines = Lines::with(input.as_slice(), "a", most);
         assert_eq!(lines.next(|| Ok(())).unwrap(), Some(Line::TooLong));
         assert_eq!(lines.next(|| Ok(())).unwrap(), Some(Line::Text(b"0x10")));
         assert_eq!(lines.next(|| Ok(())).unwrap(), None);
@@ -203,7 +211,7 @@ mod tests {
         let mut input = vec![b'x'; 8 << 20];
         input.extend_from_slice(b"\n");
         input.extend_from_slice(&b"0x10\n".repeat(CHUNK));
-        let mut lines = Lines::new(input.as_slice());
+        let mut lines = Lines::new(input.as_slice(), "a");
         let Some(Line::Text(line)) = lines.next(|| Ok(())).unwrap() else { panic!("too long") };
         assert_eq!(line.len(), 8 << 20);
         while lines.next(|| Ok(())).unwrap().is_some() {}
@@ -215,7 +223,7 @@ mod tests {
         let long = vec![b'x'; 3 * MAX_LOG_LINE + 5];
         for (end, next) in [(&b"\nlast"[..], Some(LogLine::Text(b"last"))), (b"", None), (b"\n", None)] {
             let input = [&long[..], end].concat();
-            let mut lines = Lines::of_log(input.as_slice());
+            let mut lines = Lines::of_log(input.as_slice(), "a");
             let mut read = Vec::new();
             loop {
                 let Some(LogLine::Part(part, is_last)) = lines.next_of_log(|| Ok(())).unwrap() else {

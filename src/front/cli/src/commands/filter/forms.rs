@@ -1,10 +1,11 @@
 //! The forms of lines that are frames: reports of sanitizers, symbolizer markup, `backtrace_symbols`, and the Linux kernel's.
 
-use std::collections::BTreeMap;
-
 use foldsym_reports::sanitizer::Line;
 use foldsym_symbolize::{AddressKind, number};
 use rustc_hash::FxHashMap;
+
+use crate::answer::address::hex;
+use crate::answer::address_map::AddressMap;
 
 /// Which form a line has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,17 +53,14 @@ pub(super) struct Frame {
 pub(super) struct Markup {
     /// Name and build id, by number.
     modules: FxHashMap<u64, (String, String)>,
-    /// By their first address; they do not overlap.
-    mappings: BTreeMap<u64, MappedRange>,
+    mappings: AddressMap<MappedModule>,
 }
 
-/// A part of a module in memory.
+/// What a mapping has at its addresses.
 #[derive(Clone, Copy)]
-struct MappedRange {
-    /// The last address, not the one after it.
-    last: u64,
+struct MappedModule {
     module: u64,
-    /// The link-time address of the first.
+    /// The link-time address of the mapping's first byte.
     relative: u64,
 }
 
@@ -92,45 +90,18 @@ impl Markup {
                     && let (Some(start), Some(size), Some(module), Some(relative)) =
                         (number(start), number(size), number(module), number(relative))
                 {
-                    self.map(start, size, module, relative);
+                    // It replaces others at its addresses: a module may have been loaded where one was unloaded.
+                    self.mappings.add(start, size, MappedModule { module, relative });
                 }
             }
             _ => {}
         }
     }
 
-    /// Adds a mapping. It replaces the parts of others at its addresses: a module may have been loaded where one was unloaded.
-    fn map(&mut self, start: u64, size: u64, module: u64, relative: u64) {
-        let Some(more) = size.checked_sub(1) else { return };
-        let last = start.saturating_add(more);
-        // Of mappings that do not overlap, the last that begins before it is the only one that may extend into it.
-        if let Some((&before, found)) = self.mappings.range_mut(..start).next_back()
-            && found.last >= start
-        {
-            let whole = *found;
-            found.last = start - 1;
-            self.keep_after(last, before, whole);
-        }
-        while let Some((&inside, &whole)) = self.mappings.range(start..=last).next() {
-            self.mappings.remove(&inside);
-            self.keep_after(last, inside, whole);
-        }
-        self.mappings.insert(start, MappedRange { last, module, relative });
-    }
-
-    /// Keeps the part of a mapping that begins at `first` that is after `last`.
-    fn keep_after(&mut self, last: u64, first: u64, whole: MappedRange) {
-        if whole.last > last {
-            let relative = whole.relative.wrapping_add(last + 1 - first);
-            self.mappings.insert(last + 1, MappedRange { relative, ..whole });
-        }
-    }
-
     /// The module of an address, and the link-time address there.
     fn find(&self, address: u64) -> Option<(&(String, String), u64)> {
-        let (start, found) = self.mappings.range(..=address).next_back()?;
-        let module = self.modules.get(&found.module).filter(|_| address <= found.last)?;
-        Some((module, (address - start).wrapping_add(found.relative)))
+        let (offset, found) = self.mappings.find(address)?;
+        Some((self.modules.get(&found.module)?, offset.wrapping_add(found.relative)))
     }
 }
 
@@ -214,11 +185,6 @@ fn backtrace(line: &str) -> Option<Frame> {
         is_doubtful: false,
         kind: None,
     })
-}
-
-/// Digits without a sign.
-fn hex(digits: &str) -> Option<u64> {
-    u64::from_str_radix(digits, 16).ok().filter(|_| !digits.starts_with('+'))
 }
 
 /// The last `FUNCTION+0xOFFSET/0xSIZE` of a line, followed by `[MODULE]` or `[MODULE BUILDID]`.

@@ -19,8 +19,8 @@ use crate::answer::symbols::SymbolNames;
 use crate::answer::text;
 use crate::args::{Answering, Filter, Marks};
 use crate::io::escape::push_escaped;
-use crate::io::failure::{Failure, complain, exit};
-use crate::io::input::{Lines, LogLine};
+use crate::io::failure::{Failure, complain};
+use crate::io::input::{Lines, LogLine, STANDARD_INPUT};
 use crate::io::output::Output;
 
 mod forms;
@@ -87,7 +87,7 @@ struct State<'s> {
 impl State<'_> {
     fn all(&mut self, files: &[PathBuf]) -> Result<(), Failure> {
         if files.is_empty() {
-            self.copy(io::stdin().lock(), "standard input")?;
+            self.copy(io::stdin().lock(), STANDARD_INPUT)?;
         }
         for path in files {
             let file = std::fs::File::open(path).map_err(|error| Failure::input(path, error))?;
@@ -97,20 +97,11 @@ impl State<'_> {
     }
 
     fn copy(&mut self, from: impl io::Read, name: &str) -> Result<(), Failure> {
-        let mut lines = Lines::of_log(from);
-        // A failure to write is returned by the reader; its message must not name the input.
-        let mut unwritten = false;
-        loop {
-            // A stack is printed at its end. Until then, the command may wait for the program that writes the log.
-            let out = &mut self.out;
-            let line = lines.next_of_log(|| out.flush().inspect_err(|_| unwritten = true));
-            let line = line.map_err(|error| match unwritten {
-                true => error.into(),
-                false => Failure { message: format!("{name}: {error}"), code: exit::BAD_INPUT },
-            })?;
+        let mut lines = Lines::of_log(from, name);
+        // A stack is printed at its end. Until then, the command may wait for the program that writes the log.
+        while let Some(line) = lines.next_of_log(|| self.out.flush())? {
             match line {
-                None => break,
-                Some(LogLine::Text(text)) => match std::str::from_utf8(text) {
+                LogLine::Text(text) => match std::str::from_utf8(text) {
                     Ok(line) => {
                         let line = line.to_owned();
                         self.line(&line);
@@ -120,7 +111,7 @@ impl State<'_> {
                         self.other(&text);
                     }
                 },
-                Some(LogLine::Part(part, is_last)) => {
+                LogLine::Part(part, is_last) => {
                     let part = part.to_vec();
                     self.end();
                     self.out.text.extend_from_slice(&part);

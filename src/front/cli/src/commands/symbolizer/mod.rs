@@ -18,8 +18,8 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use crate::commands::tool::Tool;
-use crate::io::failure::{Failure, unread};
-use crate::io::input::{Line, Lines};
+use crate::io::failure::Failure;
+use crate::io::input::{Line, Lines, STANDARD_INPUT};
 use crate::io::output::Output;
 use answer::Answer;
 use modules::Modules;
@@ -197,20 +197,15 @@ impl Requests<'_> {
                 self.out.give()?;
             }
         } else {
-            let mut lines = Lines::new(io::stdin().lock());
-            // A failure to write is returned by the reader; its message must not name the input.
-            let mut unwritten = false;
-            loop {
-                let out = &mut self.out;
-                let line = lines.next(|| out.flush().inspect_err(|_| unwritten = true));
-                match line.map_err(|error| if unwritten { error.into() } else { unread(&error) })? {
-                    Some(Line::Text(text)) => {
+            let mut lines = Lines::new(io::stdin().lock(), STANDARD_INPUT);
+            while let Some(line) = lines.next(|| self.out.flush())? {
+                match line {
+                    Line::Text(text) => {
                         let text = bytes::text_of(text);
                         self.answer(&text);
                     }
                     // Every line must get an answer, or the client would wait for it forever.
-                    Some(Line::TooLong) => self.answer(""),
-                    None => break,
+                    Line::TooLong => self.answer(""),
                 }
                 self.out.give()?;
             }

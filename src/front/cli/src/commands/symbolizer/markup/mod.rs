@@ -17,8 +17,8 @@ use super::modules::Spot;
 use super::options::{FunctionNames, Options};
 use super::words::{build_id, number};
 use super::{Requests, by_build_id, print};
-use crate::io::failure::{Failure, unread};
-use crate::io::input::{Lines, LogLine};
+use crate::io::failure::Failure;
+use crate::io::input::{Lines, LogLine, STANDARD_INPUT};
 use colors::Colors;
 use nodes::{Node, nodes};
 
@@ -80,26 +80,22 @@ impl Requests<'_> {
             line: Vec::new(),
             complaints: Cell::new(0),
         };
-        let mut lines = Lines::of_log(io::stdin().lock());
-        // As in `run`.
-        let mut unwritten = false;
-        loop {
+        let mut lines = Lines::of_log(io::stdin().lock(), STANDARD_INPUT);
+        while let Some(line) = lines.next_of_log(|| self.out.flush())? {
             let out = &mut self.out;
-            let line = lines.next_of_log(|| out.flush().inspect_err(|_| unwritten = true));
-            match line.map_err(|error| if unwritten { error.into() } else { unread(&error) })? {
-                Some(LogLine::Text(text)) => {
+            match line {
+                LogLine::Text(text) => {
                     filter.line.clear();
                     filter.line.extend_from_slice(text);
                     filter.line.push(b'\n');
                 }
-                Some(LogLine::Part(part, is_last)) => {
+                LogLine::Part(part, is_last) => {
                     filter.end_info(&mut out.text);
                     out.text.extend_from_slice(part);
                     out.text.extend(is_last.then_some(b'\n'));
                     out.give()?;
                     continue;
                 }
-                None => break,
             }
             self.filter_line(&mut filter);
             self.out.give()?;
