@@ -22,7 +22,10 @@ type Symbol = (String, u64);
 
 impl Program {
     fn new(name: &str) -> Program {
-        let path = root().join("built").join(name);
+        Program::converted(root().join("built").join(name))
+    }
+
+    fn converted(path: PathBuf) -> Program {
         let folder = tempfile::tempdir().unwrap();
         let output = folder.path().join("out.fsym");
         convert(&path, &output, &Options::default(), &NoProgress).unwrap();
@@ -73,6 +76,30 @@ impl Program {
         let file = SymbolFile::open(&self.fsym).unwrap();
         let owner = |piece| file.records().piece(foldsym_lookup::PieceId(piece)).unwrap().owner;
         (0..file.records().piece_count()).filter(|&piece| matches!(owner(piece), Owner::Group(_))).count()
+    }
+
+    /// By certainty: the recorded calls of functions of groups, each answered at the group's first byte.
+    fn certainties_of_calls(&self) -> BTreeMap<Certainty, usize> {
+        let file = SymbolFile::open(&self.fsym).unwrap();
+        let records = file.records();
+        let mut starts = BTreeMap::new();
+        for piece in
+            (0..records.piece_count()).map(|piece| records.piece(foldsym_lookup::PieceId(piece)).unwrap())
+        {
+            let Owner::Group(group) = piece.owner else { continue };
+            for member in records.members(records.group(group).unwrap()) {
+                starts.insert(member.unwrap().function.0, piece.start);
+            }
+        }
+        let mut certainties = BTreeMap::new();
+        for call in records.calls().map(Result::unwrap) {
+            let Some(start) = starts.get(&call.callee.0) else { continue };
+            let mut resolved = [Resolved::NONE; 2];
+            file.resolve_stack(&[StackAddr::Exact(*start), StackAddr::Return(call.address)], &mut resolved)
+                .unwrap();
+            *certainties.entry(resolved[0].certainty.unwrap()).or_default() += 1;
+        }
+        certainties
     }
 
     /// The number of functions that are the only ones with their code, by reason.
@@ -178,6 +205,29 @@ fn local_symbols_that_a_linker_dropped_may_have_been_of_folded_functions() {
         assert_eq!((certainty, reason), (Certainty::Likely, Some(Reason::Stripped)), "{linker}");
         assert!(!program.reasons().contains_key(&None), "{linker}");
     }
+}
+
+/// mold from 2.2 on drops the symbols of the functions that it folds, so nothing shows that a function is the only one with its code, and
+/// any caller may hide another.
+#[test]
+fn a_linker_that_drops_symbols_leaves_nothing_unique_and_no_call_exact() {
+    let kept = Program::new("fold.clang-mold.set/program");
+    let bytes = std::fs::read(&kept.path).unwrap();
+    let (old, new) = (b"mold 1.10.1", b"mold 2.2.01");
+    let at = bytes.windows(old.len()).position(|window| window == old).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("program");
+    let mut renamed = bytes;
+    renamed[at..at + new.len()].copy_from_slice(new);
+    std::fs::write(&path, renamed).unwrap();
+    let dropped = Program::converted(path);
+    assert!(kept.reasons().contains_key(&None));
+    assert!(!dropped.reasons().contains_key(&None), "{:?}", dropped.reasons());
+    let [kept, dropped] = [kept, dropped].map(|program| program.certainties_of_calls());
+    assert!(kept.get(&Certainty::Exact).is_some_and(|calls| *calls > 10), "{kept:?}");
+    assert!(!dropped.contains_key(&Certainty::Exact), "{dropped:?}");
+    // What the compiler recorded still says which member is likely.
+    assert!(dropped.get(&Certainty::Likely).is_some_and(|calls| *calls > 10), "{dropped:?}");
 }
 
 /// LLVM left a jump in the place of a merged function. With `-gline-tables-only`, neither function has an entry. A function that only calls

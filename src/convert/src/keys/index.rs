@@ -19,6 +19,8 @@ pub(crate) struct Index<'p, 'f> {
     pub(crate) functions: Functions<'p, 'f>,
     /// Any caller may hide a folded function that nothing names, so no call rules a member out.
     pub(crate) has_forgotten_callers: bool,
+    /// As [`crate::place::Placed::drops_symbols`]: a call makes its recorded callee likely, and proves nothing.
+    pub(crate) drops_symbols: bool,
     pub(crate) passing: Passing,
     pub(crate) merged_units: MergedUnits,
     pub(crate) ambiguous_parts: AmbiguousParts,
@@ -46,6 +48,7 @@ impl<'p, 'f> Index<'p, 'f> {
         let callees = (0..program.code.len()).map(of_unit).collect();
         Index {
             has_forgotten_callers: placed.has_forgotten_callers,
+            drops_symbols: placed.drops_symbols,
             passing: Passing::new(program, functions.machine),
             merged_units: MergedUnits::new(program, records, &placed.merging),
             ambiguous_parts: AmbiguousParts::new(&functions),
@@ -55,6 +58,11 @@ impl<'p, 'f> Index<'p, 'f> {
             functions,
             unfollowed: UnfollowedTailCalls::default(),
         }
+    }
+
+    /// True if a function of which the program has no trace may be a method of any class, or may have any code.
+    pub(crate) fn may_lack_functions(&self) -> bool {
+        self.has_forgotten_callers || self.drops_symbols
     }
 
     /// True if a call goes to code that a linker put in the place of the callee.

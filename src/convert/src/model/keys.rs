@@ -29,7 +29,8 @@ pub enum CallHow {
     Unproven = 4,
     /// A call site or a relocation in a unit of which gcc merged functions: it may mean another member of the group.
     Merged = 5,
-    /// A call site without the linkage name of its callee.
+    /// A call site without the linkage name of its callee, or of code that may also be that of a function without a trace. It
+    /// rules nothing out.
     NameAlone = 6,
 }
 

@@ -232,8 +232,10 @@ pub(crate) enum Linker {
     PerhapsOfGo,
     /// It can fold identical functions: lld, which leaves their names, and BOLT.
     MayFold,
-    /// It can fold identical functions, leaves their names, and makes global symbols of a program local: mold.
+    /// It can fold identical functions, leaves their names, and makes global symbols of a program local: mold before 2.2.
     MayFoldAndLocalize,
+    /// As `MayFoldAndLocalize`, but it drops the symbols of all functions that it folds: mold from 2.2 on.
+    MayFoldAndDrop,
     /// It can fold identical functions, and drops the symbols of folded local functions: gold.
     MayFoldAndForget,
     /// It cannot fold: `.comment` has the names of compilers, and of none of these linkers.
@@ -254,7 +256,15 @@ impl Linker {
 
     /// True for a linker that can fold functions, with or without the option that makes it do so.
     pub(crate) fn is_folding(self) -> bool {
-        matches!(self, Linker::MayFold | Linker::MayFoldAndLocalize | Linker::MayFoldAndForget)
+        matches!(
+            self,
+            Linker::MayFold | Linker::MayFoldAndLocalize | Linker::MayFoldAndDrop | Linker::MayFoldAndForget
+        )
+    }
+
+    /// True for a linker that may make any global symbol of a program local.
+    pub(crate) fn localizes(self) -> bool {
+        matches!(self, Linker::MayFoldAndLocalize | Linker::MayFoldAndDrop)
     }
 }
 

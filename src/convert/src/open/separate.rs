@@ -355,6 +355,7 @@ fn join_symbols<'f>(image: &mut Image<'f>, other: Image<'f>) {
     // linker that can fold wins, since the other file's compilers alone look like GNU ld.
     image.linker = match (image.linker, other.linker) {
         (Linker::MayFoldAndForget, _) | (_, Linker::MayFoldAndForget) => Linker::MayFoldAndForget,
+        (Linker::MayFoldAndDrop, _) | (_, Linker::MayFoldAndDrop) => Linker::MayFoldAndDrop,
         (Linker::MayFoldAndLocalize, _) | (_, Linker::MayFoldAndLocalize) => Linker::MayFoldAndLocalize,
         (Linker::MayFold, _) | (_, Linker::MayFold) => Linker::MayFold,
         (Linker::Unknown, theirs) => theirs,

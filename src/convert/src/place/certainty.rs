@@ -13,7 +13,9 @@
 //! `plain_names`. That holds even if all objects have debug information, since a compiler may be told not to describe
 //! a function (`nodebug`), and its symbol is then its only trace. gold drops that symbol too if the function is
 //! local. So if gold folded something else in the program, and the compiler of some unit supports `nodebug`, the
-//! reason is `stripped`.
+//! reason is `stripped`. mold from 2.2 on drops the symbols of all functions that it folds, and a line sequence does not
+//! always show them: gcc puts a method and its thunk into one section, which is folded as a whole, and a `nodebug`
+//! function has no lines. So in a program of such a linker the reason is `stripped` for every function.
 //!
 //! A symbol table has its local symbols if at least one of them is not hidden. (Linkers make hidden symbols local,
 //! and keep them when they drop the local symbols of objects. mold does so with other global symbols too, so its table
@@ -296,9 +298,13 @@ fn is_whole(placing: &Placing<'_, '_>, symbols: &Symbols<'_>, claims: &Claims, m
     !claims.dies.iter().any(&mut lacks_symbol)
 }
 
-/// True if a folded function may leave no trace: gold folded something in this program and drops the symbols of local
-/// functions that it folds, and clang may have been told not to describe some (`nodebug`).
+/// True if a folded function may leave no trace. mold from 2.2 on drops the symbols of all functions that it folds. gold
+/// folded something in this program and drops the symbols of local functions that it folds, and clang may have been told
+/// not to describe some (`nodebug`).
 fn forgets(folding: &FoldingEvidence, placing: &Placing<'_, '_>, claims: &Claims) -> bool {
+    if folding.drops_all_symbols() {
+        return true;
+    }
     folding.linker == Linker::MayFoldAndForget
         && claims.dies.iter().chain(&claims.symbols).any(|claim| claim.members.len() > 1)
         && placing.recovered.all().any(|unit| unit.head.may_merge())

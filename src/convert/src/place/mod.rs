@@ -61,6 +61,9 @@ pub(crate) struct Placed<'f> {
     /// The linker dropped the symbols of local functions that it folded, in objects without debug information. Any
     /// caller may be such a function.
     pub(crate) has_forgotten_callers: bool,
+    /// The linker dropped the symbols of all functions that it folded. Any function may have the code of another one
+    /// that nothing names.
+    pub(crate) drops_symbols: bool,
 }
 
 /// Places the functions of the units and the symbols. The program has no units yet: [`Placed::with_units`] adds them.
@@ -107,6 +110,7 @@ pub(crate) fn place<'f>(
         });
     }
     let has_forgotten_callers = folding.may_hide_functions();
+    let drops_symbols = folding.drops_all_symbols();
     // `pieces` needs neither, and in a large program both are among the largest lists.
     drop((symbols, folding));
     image.release_pages();
@@ -131,7 +135,7 @@ pub(crate) fn place<'f>(
         inlines,
         ..Program::default()
     };
-    Placed { program, names: index, by_die, merging, doubtful_callees, has_forgotten_callers }
+    Placed { program, names: index, by_die, merging, doubtful_callees, has_forgotten_callers, drops_symbols }
 }
 
 /// By unit: the functions that it describes and that have code, by DIE. `numbers`: by function, in the order of the units, its id in

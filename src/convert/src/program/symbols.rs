@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use crate::diagnostics::{Cap, Diagnostics, Kind};
 use crate::model::{AddressRange, ImageAddr, MAX_PIECE, NameId};
-use crate::open::{Binding, CodeMark, Image, Linker, MarkKind, Symbol, SymbolKind};
+use crate::open::{Binding, CodeMark, Image, MarkKind, Symbol, SymbolKind};
 use crate::toolchain::linkers::{SECTION_ENDS, bounded_section};
 use crate::toolchain::suffixes::{is_stub_of_mold, names_part};
 use crate::util::hash::HashSet;
@@ -217,10 +217,8 @@ fn set_ends<'f>(image: &Image<'f>, sorted: &mut [CodeSymbol<'f>], diagnostics: &
 
 fn has_locals(image: &Image<'_>) -> bool {
     // With an option that drops local symbols, mold drops file symbols too.
-    let is_mold = || {
-        image.linker == Linker::MayFoldAndLocalize
-            || image.symbols.iter().any(|symbol| is_stub_of_mold(symbol.name))
-    };
+    let is_mold =
+        || image.linker.localizes() || image.symbols.iter().any(|symbol| is_stub_of_mold(symbol.name));
     image.symbols.iter().any(|symbol| is_kept(symbol) && !is_stub_of_mold(symbol.name))
         && (!image.symbol_files.is_empty() || !is_mold())
 }

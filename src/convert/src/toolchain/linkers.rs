@@ -29,6 +29,10 @@ const MACHO_HEADER: &[u8] = b"_mh_";
 const LLD: &[u8] = b"LLD";
 const MOLD: &[u8] = b"mold";
 
+/// The first version of mold that drops the symbols of all functions that it folds. (Older ones did so with `--gc-sections`
+/// alone.)
+const MOLD_DROPS_SYMBOLS: (u32, u32) = (2, 2);
+
 /// Other linkers have this text in their names (armlink, `IAR ELF Linker`), and some of them fold. GNU ld writes no name.
 const OTHER: &[u8] = b"link";
 
@@ -40,6 +44,24 @@ pub(crate) fn names_lld(comment: &[u8]) -> bool {
 /// True if mold wrote its name to the section `.comment`.
 pub(crate) fn names_mold(comment: &[u8]) -> bool {
     names(comment, MOLD)
+}
+
+/// True if mold, which wrote its name to the section `.comment`, may have dropped the symbols of folded functions: from
+/// [`MOLD_DROPS_SYMBOLS`] on, and where the version cannot be read.
+pub(crate) fn mold_drops_symbols(comment: &[u8]) -> bool {
+    // `mold 1.10.1 (compatible with GNU ld)`
+    let text = comment.to_ascii_lowercase();
+    let mut versions =
+        memchr::memmem::find_iter(&text, MOLD).filter_map(|at| version(&text[at + MOLD.len()..]));
+    versions.next().is_none_or(|version| version >= MOLD_DROPS_SYMBOLS)
+}
+
+/// The first two numbers of a version that follows the name of a tool.
+fn version(text: &[u8]) -> Option<(u32, u32)> {
+    let text = text.strip_prefix(b" ")?;
+    let end = text.iter().position(|byte| !byte.is_ascii_digit() && *byte != b'.').unwrap_or(text.len());
+    let mut numbers = std::str::from_utf8(&text[..end]).ok()?.split('.').map(|number| number.parse().ok());
+    Some((numbers.next()??, numbers.next()??))
 }
 
 fn names(comment: &[u8], linker: &[u8]) -> bool {

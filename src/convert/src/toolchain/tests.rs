@@ -8,8 +8,8 @@ use super::itanium_abi::{
 };
 use super::libraries::{are_library_names, ends_outside};
 use super::linkers::{
-    bounded_section, has_elf_stubs, has_slots, has_stubs, is_macho_header, is_thunk_of_lld, names_linker,
-    names_lld, names_mold,
+    bounded_section, has_elf_stubs, has_slots, has_stubs, is_macho_header, is_thunk_of_lld,
+    mold_drops_symbols, names_linker, names_lld, names_mold,
 };
 use super::producers::Producer;
 
@@ -133,6 +133,17 @@ const QUESTIONS: &[Question] = &[
         names_mold,
         &["GCC: 12\0mold 2.40 (compatible with GNU ld)\0"],
         &["GCC: (Debian 12) 12.2.0\0", "remolded"],
+    ),
+    (
+        "mold_drops_symbols",
+        mold_drops_symbols,
+        &[
+            "mold 2.2.0 (compatible with GNU ld)\0",
+            "GCC: 12\0mold 3.0 (compatible)\0",
+            "mold\0",
+            "mold main\0",
+        ],
+        &["mold 1.10.1 (compatible with GNU ld)\0", "GCC: 12\0mold 2.1.0 (compatible)\0"],
     ),
     (
         "names_linker",

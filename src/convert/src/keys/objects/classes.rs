@@ -345,7 +345,7 @@ impl TableScan<'_, '_, '_> {
     fn add_proven(&mut self, class: usize, line: &[usize], parts: &[TableRange], numbered: bool) {
         let Dispatch { index, classes, members, .. } = self.dispatch;
         // A method that is not known may be the one that ran, so then no member is proven.
-        let lost = index.has_forgotten_callers || classes.is_open(line) || members.lost(classes, line);
+        let lost = index.may_lack_functions() || classes.is_open(line) || members.lost(classes, line);
         // Each with whether others may have run.
         let related = members.of(line);
         let among: HashSet<FuncId> =
@@ -381,7 +381,7 @@ impl TableScan<'_, '_, '_> {
         let undescribed = classes.has_undescribed(line);
         let reached = if numbered { self.dispatch.reached(class, line, parts) } else { Vec::new() };
         for Reached { slot, function, doubtful } in reached {
-            let doubtful = doubtful || index.has_forgotten_callers || undescribed;
+            let doubtful = doubtful || index.may_lack_functions() || undescribed;
             // What is sure of any call is sure of a call through a slot.
             if !doubtful || !sure.contains(&function) {
                 add(function, Some(slot), doubtful);

@@ -22,7 +22,9 @@ use super::magic::not_an_object;
 use super::relocations::KeptRelocations;
 use crate::diagnostics::opening::{OpenDiagnosticKind, OpenDiagnostics};
 use crate::model::{AddressRange, ImageAddr};
-use crate::toolchain::linkers::{OF_BOLT, OF_GO, OF_GOLD, names_linker, names_lld, names_mold};
+use crate::toolchain::linkers::{
+    OF_BOLT, OF_GO, OF_GOLD, mold_drops_symbols, names_linker, names_lld, names_mold,
+};
 use crate::util::text;
 use layout::Layout;
 use sections::{Contents, DebugLayout};
@@ -150,7 +152,10 @@ fn linker(tables: &Tables<'_>) -> Linker {
     };
     match comment.is_empty() {
         true => Linker::Unknown,
-        false if names_mold(comment) => Linker::MayFoldAndLocalize,
+        false if names_mold(comment) => match mold_drops_symbols(comment) {
+            true => Linker::MayFoldAndDrop,
+            false => Linker::MayFoldAndLocalize,
+        },
         false if names_lld(comment) || is_rewritten => Linker::MayFold,
         false if names_linker(comment) => Linker::Unknown,
         // GNU ld leaves the compilers' names alone, and adds none of its own.

@@ -24,7 +24,13 @@ fn linkers_are_known_by_what_they_leave() {
     assert_eq!(of(gcc, None), Linker::NeverFolds);
     assert_eq!(of(b"Debian clang version 22.1.8\0rustc version 1.95.0\0", None), Linker::NeverFolds);
     assert_eq!(of(b"Linker: LLD 22.1.8\0clang version 22.1.8\0", None), Linker::MayFold);
-    assert_eq!(of(b"GCC: 12\0mold 2.40 (compatible with GNU ld)\0", None), Linker::MayFoldAndLocalize);
+    assert_eq!(of(b"GCC: 12\0mold 1.10.1 (compatible with GNU ld)\0", None), Linker::MayFoldAndLocalize);
+    assert_eq!(of(b"mold 2.1.0 (compatible with GNU ld)\0GCC: 12\0", None), Linker::MayFoldAndLocalize);
+    assert_eq!(of(b"GCC: 12\0mold 2.40 (compatible with GNU ld)\0", None), Linker::MayFoldAndDrop);
+    assert_eq!(of(b"mold 3.0.0 (compatible with GNU ld)\0GCC: 16\0", None), Linker::MayFoldAndDrop);
+    // Where no version can be read, the newest is assumed.
+    assert_eq!(of(b"mold\0GCC: 16\0", None), Linker::MayFoldAndDrop);
+    assert_eq!(of(b"mold main (abc123; compatible with GNU ld)\0", None), Linker::MayFoldAndDrop);
     assert_eq!(of(gcc, Some(".note.gnu.gold-version")), Linker::MayFoldAndForget);
     assert_eq!(of(gcc, Some(".note.bolt_info")), Linker::MayFold);
     assert_eq!(of(b"IAR ELF Linker V9.50 for ARM\0", None), Linker::Unknown);
