@@ -4,17 +4,20 @@ mod debian;
 mod fetch;
 mod ripgrep;
 mod rocksdb;
+mod sid;
 
 pub(crate) use debian::build_id;
 
 use crate::sh;
 
-const HELP: &str = "cargo xtask corpus [kernel|libc|ripgrep|rocksdb [VARIANT]...|all]
+const HELP: &str = "cargo xtask corpus [kernel|libc|ripgrep|rocksdb [VARIANT]...|sid [COMMAND [ARG]...]|all]
   kernel   the debug image of the distribution's cloud kernel (590 MB; needs apt-get and dpkg-deb)
   libc     the distribution's stripped C library and its debug file (needs apt-get and dpkg-deb)
   ripgrep  ripgrep by rustc with stmt_sequence: folded, with relocations kept, not folded (needs clang, and lld of version 22)
   rocksdb  RocksDB as a shared library, compiled once to optimised bitcode (a quarter of an hour on two cores);
            each variant is made from the bitcode, in two minutes (needs clang, lld and llvm of version 22)
+  sid      a root of Debian `sid` with clang 23, lld 23, gcc 16 and mold 3.0 (needs root and debootstrap); a COMMAND runs
+           in its folder `work`
   all      kernel, libc and RocksDB's variant `main`
 What exists is kept; delete a file below corpus/ to make it again.";
 
@@ -29,6 +32,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
         Some("libc") => debian::libc(&corpus),
         Some("ripgrep") => ripgrep::build(&corpus.join("ripgrep")),
         Some("rocksdb") => rocksdb::build(&corpus.join("rocksdb"), args.get(1..).unwrap_or_default()),
+        Some("sid") => sid::run(&corpus, args.get(1..).unwrap_or_default()),
         Some("all") => {
             debian::kernel(&corpus)?;
             debian::libc(&corpus)?;

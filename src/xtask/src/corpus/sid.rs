@@ -1,0 +1,69 @@
+//! A root of Debian `sid` in `corpus/sid`, with the newest compilers and linkers, and commands that run in it.
+//!
+//! Nothing of it is installed on this machine: `debootstrap` unpacks packages into the folder, and commands run with `chroot`.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::sh;
+
+/// What is installed in the root: LLVM 23 and gcc 16 are the newest that `sid` has, and so is its mold (3.0).
+const PACKAGES: &[&str] = &["clang-23", "lld-23", "llvm-23", "gcc-16", "g++-16", "mold", "libc6-dev"];
+
+/// The folder of the root in which commands run. A source that is copied here is compiled by its name alone.
+const WORK: &str = "work";
+
+/// Written once all packages are installed.
+const DONE: &str = "foldsym-packages";
+
+/// Makes the root. With arguments, runs them as a command in its folder `work`.
+///
+/// # Errors
+/// Not root, a missing tool, a package that cannot be installed, or a command that fails.
+pub(crate) fn run(corpus: &Path, args: &[String]) -> Result<(), String> {
+    let root = corpus.join("sid");
+    make(&root)?;
+    if args.is_empty() {
+        println!(
+            "{} has {}; cargo xtask corpus sid COMMAND [ARG]... runs a command in {}",
+            root.display(),
+            PACKAGES.join(", "),
+            root.join(WORK).display()
+        );
+        return Ok(());
+    }
+    sh::run(inside(&root, "cd /work && exec \"$0\" \"$@\"").args(args))
+}
+
+fn make(root: &Path) -> Result<(), String> {
+    let done = root.join(DONE);
+    let wanted = PACKAGES.join(" ");
+    if done.exists() && sh::read(&done)? == wanted {
+        return Ok(());
+    }
+    if sh::output(Command::new("id").arg("-u"))?.trim() != "0" {
+        return Err("needs to run as root, as chroot does".to_owned());
+    }
+    if !root.join("usr/bin/apt-get").exists() {
+        sh::create_dir(root)?;
+        let debootstrap = sh::tool("debootstrap", "debootstrap")?;
+        sh::run(Command::new(debootstrap).args(["--variant=minbase", "sid"]).arg(root))?;
+    }
+    sh::create_dir(&root.join(WORK))?;
+    // A mirror may be weeks behind, and its list then past the day up to which it is valid.
+    let install = "apt-get -o Acquire::Check-Valid-Until=false update && apt-get install --yes --no-install-recommends \"$@\"";
+    sh::run(inside(root, install).arg("sh").args(PACKAGES))?;
+    std::fs::write(&done, wanted).map_err(|error| format!("{}: {error}", done.display()))
+}
+
+/// A shell in the root.
+fn inside(root: &Path, script: &str) -> Command {
+    let mut chroot = Command::new("chroot");
+    // The search path of a shell that starts this need not have the root's folders.
+    chroot
+        .env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin")
+        .env("DEBIAN_FRONTEND", "noninteractive")
+        .env("LC_ALL", "C");
+    chroot.arg(root).args(["sh", "-c", script]);
+    chroot
+}
