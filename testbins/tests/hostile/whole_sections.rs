@@ -1,5 +1,6 @@
 //! Sections of several functions that a linker folded as a whole: one line sequence is left of each.
 
+use foldsym_lookup::{Certainty, Frames, ImageAddr, Lookup, Reason, SymbolFile};
 use gimli::{
     DW_AT_comp_dir, DW_AT_decl_file, DW_AT_decl_line, DW_AT_external, DW_AT_high_pc, DW_AT_low_pc,
     DW_AT_name, DW_AT_stmt_list, DW_TAG_subprogram,
@@ -159,5 +160,32 @@ fn a_name_of_an_erased_function_is_no_alias() {
         let symbols = [Symbol::Local(("f", CODE, 0x10)), Symbol::Local(("other", CODE, 0x10))];
         let kept = folded("mold 1.10.1", &[erased], &elsewhere, &symbols);
         assert_eq!(both(&kept)[0], expected, "{erased:?}");
+    }
+}
+
+/// mold before 2.2 drops the symbols of folded functions with `--gc-sections` alone. A symbol of a folded function shows that it was linked
+/// without that option.
+#[test]
+fn a_folded_function_without_a_symbol_leaves_nothing_unique_with_mold() {
+    let lines = sequence(&[(NEXT, 41)], END);
+    let of_all = [
+        Symbol::File("crtstuff.c"),
+        Symbol::Local(("f", CODE, 0x10)),
+        Symbol::Local(("g", NEXT, END - NEXT)),
+        Symbol::Local(("g2", NEXT, END - NEXT)),
+    ];
+    for (linker, symbols, expected) in [
+        ("mold 1.10.1", &of_all[..], (Certainty::Unique, None)),
+        ("mold 1.10.1", &of_all[..3], (Certainty::Likely, Some(Reason::Stripped))),
+        ("mold 3.0.0", &of_all[..], (Certainty::Likely, Some(Reason::Stripped))),
+        (LLD, &of_all[..3], (Certainty::Unique, None)),
+    ] {
+        let kept = folded(linker, &[ERASED[1]], &lines, symbols);
+        assert_eq!(both(&kept)[1].len(), 2, "{linker} {}", symbols.len());
+        let file = SymbolFile::open(&kept.bytes).unwrap();
+        let Lookup::Found(found) = file.lookup(ImageAddr(CODE), &mut Frames::new()).unwrap() else {
+            panic!("{linker}: nothing at f")
+        };
+        assert_eq!((found.certainty, found.reason), expected, "{linker} {}", symbols.len());
     }
 }

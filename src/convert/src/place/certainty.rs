@@ -7,13 +7,13 @@
 //! visible. lld keeps the symbol of a folded function, and all linkers keep the line sequence of a folded function
 //! that has one. So the symbol table must be present with its local symbols, otherwise the reason is `stripped`.
 //! Every object with code must have debug information, otherwise the reason is `undescribed_object`: gold drops the
-//! local symbols of folded functions, mold with `--gc-sections` drops all local symbols, and objects are often
+//! local symbols of folded functions, and objects are often
 //! stripped before they are linked. Start-up code (`crt1.o`, `crtbegin.o`) does not count: every program has it and
 //! nothing in it folds. If the address has several unmangled names, the further names may be of folded functions:
 //! `plain_names`. That holds even if all objects have debug information, since a compiler may be told not to describe
 //! a function (`nodebug`), and its symbol is then its only trace. gold drops that symbol too if the function is
 //! local. So if gold folded something else in the program, and the compiler of some unit supports `nodebug`, the
-//! reason is `stripped`. mold from 2.2 on drops the symbols of all functions that it folds, and a line sequence does not
+//! reason is `stripped`. mold drops the symbols of all functions that it folds ([`drops_symbols`]), and a line sequence does not
 //! always show them: gcc puts a method and its thunk into one section, which is folded as a whole, and a `nodebug`
 //! function has no lines. So in a program of such a linker the reason is `stripped` for every function.
 //!
@@ -72,7 +72,8 @@ use crate::util::hash::{HashMap, HashSet};
 use crate::util::text::base_name;
 
 /// Gives each function of one-member claims its reason. `merging`: the units that may have merged functions. Also
-/// returns why code that has lines and no name is not certain to belong to one function only.
+/// returns why code that has lines and no name is not certain to belong to one function only. `drops_symbols`: of
+/// [`drops_symbols()`].
 pub(crate) fn decide<'f>(
     image: &Image<'f>,
     placing: &Placing<'_, 'f>,
@@ -81,13 +82,15 @@ pub(crate) fn decide<'f>(
     machine: &Machine<'_, 'f>,
     mut claims: Claims,
     merging: &[UnitId],
+    drops_symbols: bool,
 ) -> (Claims, Option<Reason>) {
     // No linker folds functions in an object file (`ET_REL`): lld and gold refuse `--icf` with `-r`.
     let can_fold = folding.linker != Linker::NeverFolds && image.kind != ImageKind::Relocatable;
     let items = symbols.iter().count() + claims.dies.len() + claims.symbols.len();
     let max_compared = certainty_comparisons(items);
     let is_whole = !can_fold
-        || (is_whole(placing, symbols, &claims, max_compared) && !forgets(folding, placing, &claims));
+        || (is_whole(placing, symbols, &claims, max_compared)
+            && !(drops_symbols || forgets(folding, placing, &claims)));
     let lines = lines(placing);
     let check = Check {
         placing,
@@ -298,13 +301,43 @@ fn is_whole(placing: &Placing<'_, '_>, symbols: &Symbols<'_>, claims: &Claims, m
     !claims.dies.iter().any(&mut lacks_symbol)
 }
 
-/// True if a folded function may leave no trace. mold from 2.2 on drops the symbols of all functions that it folds. gold
-/// folded something in this program and drops the symbols of local functions that it folds, and clang may have been told
-/// not to describe some (`nodebug`).
-fn forgets(folding: &FoldingEvidence, placing: &Placing<'_, '_>, claims: &Claims) -> bool {
-    if folding.drops_all_symbols() {
-        return true;
+/// True if the linker may have dropped the symbols of all functions that it folded. mold does so from version 2.2 on, and
+/// before that with `--gc-sections`. Nothing in the file shows that option, but a folded function with a symbol shows that
+/// it was not given.
+pub(crate) fn drops_symbols(
+    folding: &FoldingEvidence,
+    placing: &Placing<'_, '_>,
+    symbols: &Symbols<'_>,
+    claims: &Claims,
+) -> bool {
+    match folding.linker {
+        Linker::MayFoldAndDrop => true,
+        Linker::MayFoldAndLocalize => {
+            let has_symbol =
+                |claim: &&Claim| claim.members.len() > 1 && are_named(placing, symbols, claims, claim);
+            !claims.dies.iter().chain(&claims.symbols).any(|claim| has_symbol(&claim))
+        }
+        _ => false,
     }
+}
+
+/// True if two members of a claim each have a symbol of their own at its start.
+fn are_named(placing: &Placing<'_, '_>, symbols: &Symbols<'_>, claims: &Claims, claim: &Claim) -> bool {
+    let here = symbols.at(claim.start);
+    let names: HashSet<NameId> = claim
+        .members
+        .iter()
+        .map(|member| placing.names.of_function(&claims.functions[member.function.index()]))
+        .collect();
+    // Each symbol is looked up once, and there may be any number of members.
+    let named =
+        here.iter().filter_map(|symbol| placing.names.find(symbol.name)).filter(|name| names.contains(name));
+    named.collect::<HashSet<_>>().len() > 1
+}
+
+/// True if a folded function may leave no trace: gold folded something in this program and drops the symbols of local
+/// functions that it folds, and clang may have been told not to describe some (`nodebug`).
+fn forgets(folding: &FoldingEvidence, placing: &Placing<'_, '_>, claims: &Claims) -> bool {
     folding.linker == Linker::MayFoldAndForget
         && claims.dies.iter().chain(&claims.symbols).any(|claim| claim.members.len() > 1)
         && placing.recovered.all().any(|unit| unit.head.may_merge())

@@ -140,12 +140,6 @@ impl FoldingEvidence {
         self.linker == Linker::MayFoldAndForget
     }
 
-    /// True if the linker drops the symbols of all functions that it folds: any function may have the code of one that
-    /// nothing names.
-    pub(crate) fn drops_all_symbols(&self) -> bool {
-        self.linker == Linker::MayFoldAndDrop
-    }
-
     /// True if the program has objects that no unit describes.
     pub(crate) fn has_undescribed_objects(&self) -> bool {
         self.has_undescribed_objects

@@ -61,7 +61,7 @@ pub(crate) struct Placed<'f> {
     /// The linker dropped the symbols of local functions that it folded, in objects without debug information. Any
     /// caller may be such a function.
     pub(crate) has_forgotten_callers: bool,
-    /// The linker dropped the symbols of all functions that it folded. Any function may have the code of another one
+    /// The linker may have dropped the symbols of all functions that it folded. Any function may have the code of another one
     /// that nothing names.
     pub(crate) drops_symbols: bool,
 }
@@ -86,10 +86,11 @@ pub(crate) fn place<'f>(
     // Names that were compared lie all over the string sections. Their pages are not needed again soon, and the next lists
     // would be added to them at the peak of memory.
     image.release_pages();
+    let drops_symbols = certainty::drops_symbols(&folding, &placing, &symbols, &claims);
     // Whether a function is the only one with its code depends on the groups of the whole program: on whether anything was folded or
     // merged in it. So this comes after all claims.
     let (claims, nameless) =
-        certainty::decide(image, &placing, &symbols, &folding, machine, claims, &merging);
+        certainty::decide(image, &placing, &symbols, &folding, machine, claims, &merging, drops_symbols);
     if placing.names.cut > 0 {
         diagnostics.add(Kind::Cap(Cap::NameBytes), 0, || {
             format!("{} names are longer than {MAX_NAME} bytes: cut", placing.names.cut)
@@ -110,7 +111,6 @@ pub(crate) fn place<'f>(
         });
     }
     let has_forgotten_callers = folding.may_hide_functions();
-    let drops_symbols = folding.drops_all_symbols();
     // `pieces` needs neither, and in a large program both are among the largest lists.
     drop((symbols, folding));
     image.release_pages();
