@@ -1,9 +1,10 @@
 //! Converts hostile programs of every shape at growing sizes, and fails if the cost grows faster than the size.
 //!
-//! `blowup --foldsym PATH [--only SHAPE] [--pairs | --all] [--list]`. Each shape ([`foldsym_benches::shapes`]) is converted at
+//! `blowup --foldsym PATH [--only SHAPE] [--tenth | --pairs | --all] [--list]`. Each shape ([`foldsym_benches::shapes`]) is converted at
 //! two sizes, the second four times the first. Without more, the growth of plain programs is measured, and the bar for each shape
 //! alone, plain and compressed. `--pairs` measures both for all of these, and for a fixed tenth of the pairs of shapes, each pair
-//! in one program; `--all` does so for every pair, plain and compressed.
+//! in one program; `--all` does so for every pair, plain and compressed. `--tenth` measures a fixed tenth of what is measured without
+//! more.
 //!
 //! Two things must hold. *Growth*: four times the size costs at most [`MOST_GROWTH`] times four times as much, in instructions and in peak
 //! memory, beyond the cost of an empty program. *The bar*: a program [`LARGE`] times as large takes at most [`MOST_CPU`] seconds and 40
@@ -31,6 +32,9 @@ const MOST_CPU: f64 = 10.0;
 /// `--pairs` tests one in this many pairs.
 const PAIRS_TAKEN: usize = 10;
 
+/// `--tenth` takes one in this many cases. It is odd, since plain and compressed programs alternate in the list.
+const TENTH: usize = 11;
+
 /// Seconds after which a conversion is ended.
 const TIMEOUT: &str = "120";
 
@@ -54,12 +58,13 @@ fn run(args: &[String]) -> Result<bool> {
     {
         return make(rest).map(|()| true);
     }
-    let (mut foldsym, mut only, mut pairs, mut all) = (None, None, false, false);
+    let (mut foldsym, mut only, mut tenth, mut pairs, mut all) = (None, None, false, false, false);
     let mut rest = args.iter();
     while let Some(arg) = rest.next() {
         match arg.as_str() {
             "--foldsym" => foldsym = rest.next().map(PathBuf::from),
             "--only" => only = rest.next().cloned(),
+            "--tenth" => tenth = true,
             "--pairs" => pairs = true,
             "--all" => all = true,
             "--list" => {
@@ -74,7 +79,11 @@ fn run(args: &[String]) -> Result<bool> {
     std::fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     let bench = Bench { foldsym, counter: Counter::find(), folder };
     println!("instructions by {}", bench.counter.text());
-    let held = bench.all(&cases(only.as_deref(), pairs, all));
+    let mut cases = cases(only.as_deref(), pairs, all);
+    if tenth {
+        cases = cases.into_iter().step_by(TENTH).collect();
+    }
+    let held = bench.all(&cases);
     let _ = std::fs::remove_dir_all(&bench.folder);
     held
 }
