@@ -1,5 +1,6 @@
 //! `cargo xtask ci-diff`: the comparison with the oracles over our own binary with full debug info and the C library's
-//! debug file; with `--all` also over all test programs byte by byte, with columns and places of declaration.
+//! debug file; with `--all` also over all test programs byte by byte, with columns and places of declaration; with `--tenth` over a fixed tenth
+//! of these programs and addresses.
 
 use std::path::{Path, PathBuf};
 
@@ -10,21 +11,26 @@ use crate::sh;
 /// Random addresses in a large program: with both oracles a few minutes on two cores.
 const MANY: usize = 20_000;
 
+/// `--tenth` takes one in this many programs and addresses.
+pub(crate) const TENTH: usize = 10;
+
 /// Test programs with more code than this are compared at random addresses; the tests of testbins compare every address.
 const BYTE_BY_BYTE: u64 = 128 << 10;
 
 pub(crate) fn run(args: &[String]) -> Result<(), String> {
-    let all = match args {
-        [] => false,
-        [all] if all == "--all" => true,
-        _ => return Err("usage: cargo xtask ci-diff [--all]".to_owned()),
+    let (all, tenth) = match args {
+        [] => (false, false),
+        [all] if all == "--all" => (true, false),
+        [tenth] if tenth == "--tenth" => (true, true),
+        _ => return Err("usage: cargo xtask ci-diff [--all | --tenth]".to_owned()),
     };
+    let step = if tenth { TENTH } else { 1 };
     let options = DiffOptions::default();
     let tools = Tools::build(&options)?;
     let mut bad = Vec::new();
     // `cargo test` holds every test program to llvm-symbolizer's stored answers; asking it live adds its columns, its
     // places of declaration and the other oracle.
-    for path in if all { test_programs()? } else { Vec::new() } {
+    for path in if all { test_programs()? } else { Vec::new() }.into_iter().step_by(step) {
         // For a file that the oracles cannot read, testbins/expected has the answers.
         for arch in Program::architectures(&path)? {
             let Some(program) = askable(&path, arch.as_deref())? else { continue };
@@ -45,7 +51,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
     }
     for path in large {
         let program = Program::open(&path, None)?;
-        let options = DiffOptions { addresses: MANY, columns: all, ..DiffOptions::default() };
+        let options = DiffOptions { addresses: MANY / step, columns: all, ..DiffOptions::default() };
         record(&path, compare(&tools, &program, &options), &mut bad);
     }
     if bad.is_empty() {

@@ -16,17 +16,10 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
     if args.iter().any(|arg| arg.starts_with('-') && arg != "--seed") {
         return Err(HELP.to_owned());
     }
-    let mut oracle = sh::cargo();
-    oracle.args([
-        "run",
-        "--quiet",
-        "--release",
-        "--package",
-        "foldsym-testbins",
-        "--bin",
-        "oracle_expr",
-        "--",
-    ]);
+    // `--workspace` chooses the features of dependencies as `cargo test --workspace` does, so that nothing is built again.
+    let build = ["test", "--quiet", "--workspace", "--test", "programs"];
+    sh::run(sh::cargo().args(build).arg("--no-run"))?;
+    let mut oracle = std::process::Command::new(sh::target_dir().join("debug/oracle_expr"));
     oracle.args(args);
     let mut programs: Vec<PathBuf> = Vec::new();
     let mut words = args.iter();
@@ -44,7 +37,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
     sh::run(&mut oracle)?;
     let list: Vec<String> = programs.iter().map(|path| path.to_string_lossy().into_owned()).collect();
     let mut objects = sh::cargo();
-    objects.args(["test", "--quiet", "--release", "--package", "foldsym-testbins", "--test", "programs"]);
+    objects.args(build);
     objects.args(["--", "objects::", "--nocapture"]).env("FOLDSYM_OBJECTS", list.join("\n"));
     sh::run(&mut objects)
 }

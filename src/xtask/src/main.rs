@@ -17,7 +17,9 @@ mod expr;
 mod fold;
 mod fuzz;
 mod json;
+mod nightly;
 mod noicf;
+mod ready;
 mod results;
 mod same;
 mod scale;
@@ -48,6 +50,8 @@ const TASKS: &[Task] = &[
         help: "formatting, packages, clippy and tidy: what must hold before a commit",
         run: check::run,
     },
+    Task { name: "ready", help: ".ci/run in a clean clone of the committed state", run: ready::run },
+    Task { name: "nightly", help: "the long sweeps, of which .ci/run does a tenth", run: nightly::run },
     Task { name: "tidy", help: "the project's own rules on its source and documents", run: tidy::run },
     Task { name: "testbins", help: "build the test programs and refresh their answers", run: testbins::run },
     Task {

@@ -27,6 +27,7 @@ const HELP: &str = "cargo xtask dropins [PROGRAM]... [OPTIONS]
   requests, and compares what they print, their errors and exit codes; fails where a difference has no name
   without a program: programs of testbins/built, a kernel module made of them, the C library, and the list of requests that clients send and get wrong
   --protocol      that list alone
+  --tenth         a fixed tenth of the programs, and the list
   --addresses N   of each program (40)
   --lines N       lines of options drawn for each tool and program, besides the list of each spelling (4)
   --seed S        other addresses and lines (1)
@@ -42,6 +43,7 @@ struct Settings {
     seed: u64,
     foldsym: Option<PathBuf>,
     protocol: bool,
+    tenth: bool,
 }
 
 /// See `HELP`.
@@ -65,6 +67,9 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
         programs.push(kernel_module(&folder)?);
         programs.extend(ci::c_library());
         programs.extend(ci::libc());
+        if settings.tenth {
+            programs = programs.into_iter().step_by(ci::TENTH).collect();
+        }
     }
     let (next, total, failure) = (AtomicUsize::new(0), Mutex::new(tally), Mutex::new(None));
     std::thread::scope(|scope| {
@@ -98,7 +103,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
 
 fn parse(args: &[String]) -> Result<Settings, String> {
     let mut settings =
-        Settings { programs: Vec::new(), addresses: 40, lines: 4, seed: 1, foldsym: None, protocol: false };
+        Settings { programs: Vec::new(), addresses: 40, lines: 4, seed: 1, foldsym: None, protocol: false, tenth: false };
     let mut args = args.iter();
     while let Some(arg) = args.next() {
         let mut number = || args.next().and_then(|number| number.parse::<u64>().ok()).ok_or(HELP);
@@ -107,6 +112,7 @@ fn parse(args: &[String]) -> Result<Settings, String> {
             "--lines" => settings.lines = number()? as usize,
             "--seed" => settings.seed = number()?,
             "--protocol" => settings.protocol = true,
+            "--tenth" => settings.tenth = true,
             "--foldsym" => settings.foldsym = Some(args.next().ok_or(HELP)?.into()),
             other if other.starts_with('-') => return Err(HELP.to_owned()),
             other => settings
