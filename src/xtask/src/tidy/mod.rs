@@ -16,7 +16,7 @@ use std::process::Command;
 
 use tracked::{Finding, Tracked};
 
-use crate::sh;
+use xtask::sh;
 
 type Rule = fn(&[Tracked]) -> Vec<Finding>;
 
