@@ -9,6 +9,7 @@ use crate::fold::Foldsym;
 use serde_json::Value;
 
 use crate::json::Answered;
+use crate::llvm::readelf;
 use xtask::sh;
 
 const HELP: &str = "cargo xtask blocks [PROGRAM] [--foldsym BIN]
@@ -89,11 +90,8 @@ fn stored(foldsym: &Foldsym, fsym: &Path) -> Result<u64, String> {
 
 /// Bytes of the map in the program.
 fn read(program: &Path) -> Result<u64, String> {
-    let text = sh::output(Command::new(sh::llvm("llvm-readelf")?).args(["-S", "-W"]).arg(program))?;
-    // Type, address, offset, size.
-    let sizes =
-        text.lines().filter_map(|line| line.split_once("LLVM_BB_ADDR_MAP")?.1.split_whitespace().nth(2));
-    sizes.map(|size| u64::from_str_radix(size, 16).map_err(|_| format!("llvm-readelf: size {size}"))).sum()
+    let maps = readelf::sections(program)?.into_iter().filter(|section| section.kind == "LLVM_BB_ADDR_MAP");
+    Ok(maps.map(|map| map.size).sum())
 }
 
 fn shown(start: u64, block: &Block) -> String {

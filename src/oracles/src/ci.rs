@@ -150,7 +150,8 @@ pub(crate) fn libc() -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::diff::program::{Code, Symbols};
+    use crate::diff::program::Symbols;
+    use crate::llvm::Code;
 
     #[test]
     fn a_file_that_cannot_be_opened_fails() {

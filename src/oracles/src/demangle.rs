@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::llvm::nm;
 use xtask::sh;
 
 const HELP: &str = "cargo xtask demangle [PROGRAM]... [--all] [--sample] [--write]
@@ -165,19 +166,11 @@ fn cause(name: &str, theirs: &str, ours: &str) -> &'static str {
 
 /// The mangled C++ names of a program, without versions, sorted. Rust's names are left out.
 fn names(program: &Path) -> Result<BTreeSet<String>, String> {
-    let mut names = BTreeSet::new();
-    for table in [&[][..], &["-D"]] {
-        // A program may lack one of its symbol tables.
-        let Ok(listed) = sh::output(Command::new("nm").args(table).arg(program)) else { continue };
-        for line in listed.lines() {
-            let name = line.rsplit(' ').next().unwrap_or_default();
-            let name = name.split('@').next().unwrap_or_default();
-            let hash = name.len().checked_sub(20).and_then(|at| name.get(at..));
-            if name.starts_with("_Z") && !hash.is_some_and(|hash| hash.starts_with("17h")) {
-                names.insert(name.to_owned());
-            }
-        }
-    }
+    let mut names = nm::names(program);
+    names.retain(|name| {
+        let hash = name.len().checked_sub(20).and_then(|at| name.get(at..));
+        name.starts_with("_Z") && !hash.is_some_and(|hash| hash.starts_with("17h"))
+    });
     if names.is_empty() { Err(format!("{}: no C++ names", program.display())) } else { Ok(names) }
 }
 

@@ -13,6 +13,7 @@ mod dropins;
 mod expr;
 mod fold;
 mod json;
+mod llvm;
 mod noicf;
 mod results;
 mod same;

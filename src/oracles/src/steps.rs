@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::json::{self, Answered};
+use crate::llvm::readelf;
 use crate::results;
 use xtask::sh;
 
@@ -86,14 +87,8 @@ fn bytes_of_rows(foldsym: &Path, symbols: &Path) -> Result<u64, String> {
 
 /// Bytes of a program's `.eh_frame`.
 fn bytes_of_eh_frame(program: &Path) -> Result<u64, String> {
-    let printed = sh::output(Command::new("readelf").args(["-S", "-W"]).arg(program))?;
-    size_in(&printed).ok_or_else(|| format!("{}: no .eh_frame", program.display()))
-}
-
-/// The size of `.eh_frame` in the lines of readelf: name, type, address, offset, size.
-fn size_in(printed: &str) -> Option<u64> {
-    let line = printed.lines().find_map(|line| line.split_once("] .eh_frame ")).map(|(_, rest)| rest)?;
-    u64::from_str_radix(line.split_whitespace().nth(3)?, 16).ok()
+    let found = readelf::sections(program)?.into_iter().find(|section| section.name == ".eh_frame");
+    Ok(found.ok_or_else(|| format!("{}: no .eh_frame", program.display()))?.size)
 }
 
 /// Addresses that are stepped from while instructions are counted: a profiler is slow.
@@ -120,17 +115,4 @@ fn instructions(steps: &Path, program: &Path, symbols: &Path) -> Result<String, 
         "\nInstructions a step, by callgrind over {COUNTED} random addresses: foldsym-unwind {mine:.0}, framehop {peer:.0}, {:.2} times.\n",
         mine / peer
     ))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn readelf_says_how_long_the_section_is() {
-        let printed = "  [17] .eh_frame_hdr     PROGBITS        0000 1a1b2c 007414 00   A  0   0  4\n  \
-                       [18] .eh_frame         PROGBITS        00000000001a8f40 1a8f40 0256d0 00   A  0   0  8\n";
-        assert_eq!(size_in(printed), Some(0x256d0));
-        assert_eq!(size_in("  [1] .text PROGBITS 0 0 1"), None);
-    }
 }

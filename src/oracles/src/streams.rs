@@ -8,6 +8,7 @@ use std::process::Command;
 use crate::ci;
 use crate::diff::{DiffOptions, Program, SplitMix, choose};
 use crate::fold::Foldsym;
+use crate::llvm::readelf;
 use crate::results;
 use xtask::sh;
 
@@ -309,10 +310,7 @@ fn base_of(module: usize) -> u64 {
 
 /// The address of a program's first segment.
 fn first_address(program: &Path) -> Result<u64, String> {
-    let text = sh::output(Command::new(sh::llvm("llvm-readelf")?).arg("-lW").arg(program))?;
-    let load = text.lines().find_map(|line| line.trim().strip_prefix("LOAD"));
-    let digits = load.and_then(|line| line.split_whitespace().nth(1)).unwrap_or("0x0");
-    u64::from_str_radix(digits.trim_start_matches("0x"), 16).map_err(|error| format!("{digits}: {error}"))
+    Ok(readelf::first_segment(program)?.unwrap_or(0))
 }
 
 fn shuffle(addresses: &mut [u64]) {

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::fold::Foldsym;
+use crate::llvm::readelf;
 use xtask::sh;
 
 const HELP: &str = "cargo xtask symbols [PROGRAM]... [--foldsym BIN]
@@ -87,22 +88,7 @@ fn compare(foldsym: &Foldsym, program: &Path) -> Result<u64, String> {
 
 /// The names of functions at each address, from the symbol table.
 fn symbols(program: &Path) -> Result<BTreeMap<u64, BTreeSet<String>>, String> {
-    let mut readelf = Command::new(sh::llvm("llvm-readelf")?);
-    let text = sh::output(readelf.args(["--file-header", "--symbols", "--wide"]).arg(program))?;
-    let mut found: BTreeMap<u64, BTreeSet<String>> = BTreeMap::new();
-    // Bit 0 of a function symbol of ARM says that its code is Thumb (AAELF32 5.5.3).
-    let is_arm = text.lines().any(|line| line.split_ascii_whitespace().eq(["Machine:", "ARM"]));
-    for line in text.lines() {
-        // Num: Value Size Type Bind Vis Ndx Name; a version may follow the name.
-        let words: Vec<&str> = line.split_ascii_whitespace().collect();
-        let [_, value, _, "FUNC", _, _, section, name, ..] = words.as_slice() else { continue };
-        if *section != "UND" {
-            let address = u64::from_str_radix(value, 16).map_err(|e| format!("llvm-readelf: {line}: {e}"))?;
-            let address = if is_arm { address & !1 } else { address };
-            let name = name.split('@').next().unwrap_or(name);
-            found.entry(address).or_default().insert(name.to_owned());
-        }
-    }
+    let found = readelf::functions(program)?;
     if found.is_empty() {
         return Err(format!("{}: no symbols of functions", program.display()));
     }

@@ -2,7 +2,8 @@
 //! and the program's symbols, and says in words which side is right. What no cause explains is a defect.
 
 use super::answer::{Answer, Candidate, Difference, Fields, Frame, What, differences};
-use super::program::{Kind, Symbol, Symbols};
+use super::program::Symbols;
+use crate::llvm::{Kind, Symbol};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Oracle {

@@ -207,8 +207,9 @@ impl SplitMix {
 
 #[cfg(test)]
 mod tests {
-    use super::program::{Code, Symbols};
+    use super::program::Symbols;
     use super::*;
+    use crate::llvm::Code;
 
     fn program() -> Program {
         let code = |start, size| Code { name: ".text".into(), start, size };

@@ -4,34 +4,8 @@
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
-use xtask::sh;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// `STT_FUNC` and `STT_GNU_IFUNC`; every symbol of Mach-O, which has no types.
-    Function,
-    /// `STT_NOTYPE`: a label of assembly code.
-    Label,
-    Object,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Symbol {
-    pub(crate) address: u64,
-    pub(crate) size: u64,
-    pub(crate) kind: Kind,
-    pub(crate) name: String,
-    /// The last `STT_FILE` symbol before a local symbol.
-    pub(crate) file: Option<String>,
-}
-
-impl Symbol {
-    pub(crate) fn covers(&self, address: u64) -> bool {
-        self.address <= address && (self.size == 0 || address - self.address < self.size)
-    }
-}
+use crate::llvm::{Code, Symbol, dwarfdump, nm, objdump, readelf};
 
 /// The symbols of one program, in the order by which llvm-symbolizer searches: by address, then size, then table.
 #[derive(Debug, Default)]
@@ -126,14 +100,6 @@ impl Symbols {
     }
 }
 
-/// A section with code, as addresses `start .. start + size`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Code {
-    pub(crate) name: String,
-    pub(crate) start: u64,
-    pub(crate) size: u64,
-}
-
 #[derive(Debug)]
 pub(crate) struct Program {
     /// The converter's input: a file or a dSYM bundle.
@@ -174,8 +140,7 @@ impl Program {
         if container(&file)? != Container::Fat {
             return Ok(vec![None]);
         }
-        let list = sh::output(Command::new(sh::llvm("llvm-lipo")?).arg(&file).arg("-archs"))?;
-        Ok(list.split_whitespace().map(|arch| Some(arch.to_owned())).collect())
+        Ok(objdump::architectures(&file)?.into_iter().map(Some).collect())
     }
 
     /// # Errors
@@ -183,36 +148,24 @@ impl Program {
     pub(crate) fn open(path: &Path, arch: Option<&str>) -> Result<Program, String> {
         let file = companion(path)?.unwrap_or_else(|| inner(path));
         let container = container(&file)?;
-        let mut headers = Command::new(sh::llvm("llvm-objdump")?);
-        headers.arg("--section-headers").args(arch.map(|arch| format!("--arch={arch}"))).arg(&file);
-        let headers = sh::output(&mut headers)?;
         let symbols = match container {
-            Container::Elf { arm, .. } => {
-                let mut readelf = Command::new(sh::llvm("llvm-readelf")?);
-                elf_symbols(&sh::output(readelf.args(["--symbols", "--wide"]).arg(&file))?, arm)
-            }
-            Container::MachO | Container::Fat => {
-                let mut nm = Command::new(sh::llvm("llvm-nm")?);
-                nm.args(["--no-sort", "--defined-only", "--format=posix"]);
-                nm.args(arch.map(|arch| format!("--arch={arch}")));
-                macho_symbols(&sh::output(nm.arg(&file))?)
-            }
+            Container::Elf { arm, .. } => readelf::symbols(&file, arm)?,
+            Container::MachO | Container::Fat => nm::macho_symbols(&file, arch)?,
             Container::Other => return Err(format!("{}: neither ELF nor Mach-O", file.display())),
         };
-        let code = code_sections(&headers);
-        let mut dwarf = Command::new(sh::llvm("llvm-dwarfdump")?);
-        dwarf.arg("--debug-abbrev").args(arch.map(|arch| format!("--arch={arch}")));
-        let implicit_files = has_implicit_files(&sh::output(dwarf.arg(&file))?);
-        let ends = section_ends(&headers);
-        let symbols = Symbols::new(symbols).within(&code).ending(ends).with_implicit_files(implicit_files);
+        let sections = objdump::sections(&file, arch)?;
+        let symbols = Symbols::new(symbols)
+            .within(&sections.code)
+            .ending(sections.ends)
+            .with_implicit_files(dwarfdump::has_implicit_files(&file, arch)?);
         Ok(Program {
             path: path.to_owned(),
             file,
             arch: arch.map(str::to_owned),
             symbols,
-            code,
+            code: sections.code,
             relocatable: matches!(container, Container::Elf { relocatable: true, .. }),
-            legacy_compressed: headers.contains(" .zdebug_"),
+            legacy_compressed: sections.has_zdebug,
         })
     }
 
@@ -271,179 +224,26 @@ fn container(path: &Path) -> Result<Container, String> {
     })
 }
 
-/// Where the sections of all types end, of lines `Idx Name Size VMA [LMA] Type`.
-fn section_ends(text: &str) -> Vec<u64> {
-    let hex = |word: &str| u64::from_str_radix(word, 16).ok();
-    let end = |line: &str| {
-        let mut words = line.split_whitespace().skip(2);
-        let size = hex(words.next()?)?;
-        hex(words.next()?)?.checked_add(size)
-    };
-    text.lines().filter_map(end).filter(|&end| end > 0).collect()
-}
-
-/// The lines `Idx Name Size VMA [LMA] Type` whose type is TEXT.
-fn code_sections(text: &str) -> Vec<Code> {
-    let hex = |word: &str| u64::from_str_radix(word, 16).ok();
-    text.lines()
-        .filter_map(|line| {
-            let (words, types): (Vec<&str>, Vec<&str>) = line
-                .split_whitespace()
-                .partition(|word| !["TEXT", "TEXT,", "BSS", "DATA", "DEBUG"].contains(word));
-            let [_, name, size, start, ..] = words.as_slice() else { return None };
-            let code = Code { name: (*name).to_owned(), start: hex(start)?, size: hex(size)? };
-            (types.iter().any(|word| word.starts_with("TEXT")) && code.size > 0).then_some(code)
-        })
-        .collect()
-}
-
-/// Whether an abbreviation of a subprogram holds the file of the declaration itself.
-fn has_implicit_files(abbreviations: &str) -> bool {
-    let mut subprogram = false;
-    abbreviations.lines().any(|line| {
-        if line.starts_with('[') {
-            subprogram = line.contains("DW_TAG_subprogram");
-        }
-        let line = line.trim_start();
-        subprogram && line.starts_with("DW_AT_decl_file") && line.contains("DW_FORM_implicit_const")
-    })
-}
-
-/// The lines `Num: Value Size Type Bind Vis Ndx Name` of `.symtab`, or of `.dynsym` if there is no other.
-fn elf_symbols(text: &str, arm: bool) -> Vec<Symbol> {
-    let has_symtab = text.contains("Symbol table '.symtab'");
-    let mut symbols = Vec::new();
-    let (mut wanted, mut dynamic) = (false, false);
-    let mut file = None;
-    for line in text.lines() {
-        if line.starts_with("Symbol table ") {
-            dynamic = line.contains(".dynsym");
-            wanted = dynamic != has_symtab;
-            continue;
-        }
-        let mut rest = line;
-        let mut word = || {
-            rest = rest.trim_start();
-            let (word, tail) = rest.split_once(' ').unwrap_or((rest, ""));
-            rest = tail;
-            word
-        };
-        let [number, value, size, kind, bind, _visibility, index] = std::array::from_fn(|_| word());
-        if !wanted || !number.ends_with(':') {
-            continue;
-        }
-        let mut name = rest.trim_end();
-        if kind == "FILE" {
-            file = Some(name.to_owned());
-            continue;
-        }
-        if dynamic {
-            name = name.split('@').next().unwrap_or(name);
-        }
-        let kind = match kind {
-            "FUNC" | "IFUNC" | "GNU_IFUNC" => Kind::Function,
-            "NOTYPE" => Kind::Label,
-            "OBJECT" => Kind::Object,
-            _ => continue,
-        };
-        let parsed = (u64::from_str_radix(value, 16), size.parse::<u64>(), index.parse::<u32>());
-        let (Ok(address), Ok(size), Ok(_)) = parsed else { continue };
-        // RISC-V's assemblers label places to compute differences. LLVM leaves out labels of exactly this name (with a space at its end)
-        // and no others.
-        if name.is_empty() || is_mapping_symbol(name) || rest == ".L0 " {
-            continue;
-        }
-        // The lowest bit of an ARM function symbol says Thumb.
-        let address = if arm && kind == Kind::Function { address & !1 } else { address };
-        let file = if bind == "LOCAL" { file.clone() } else { None };
-        symbols.push(Symbol { address, size, kind, name: name.to_owned(), file });
-    }
-    symbols
-}
-
-/// `$x`, `$d.1` and so on mark code and data for disassemblers (ABI of the ARM architectures).
-fn is_mapping_symbol(name: &str) -> bool {
-    let mut chars = name.chars();
-    chars.next() == Some('$')
-        && chars.next().is_some_and(|c| "adtx".contains(c))
-        && matches!(chars.next(), None | Some('.'))
-}
-
-/// The lines `name type value size` of a Mach-O file; names lose the underscore that the format puts before them.
-fn macho_symbols(text: &str) -> Vec<Symbol> {
-    text.lines()
-        .filter_map(|line| {
-            let mut words = line.rsplitn(4, ' ');
-            let (_size, value, kind, name) = (words.next()?, words.next()?, words.next()?, words.next()?);
-            let address = u64::from_str_radix(value, 16).ok()?;
-            let kind = if kind.eq_ignore_ascii_case("t") { Kind::Function } else { Kind::Object };
-            let name = name.strip_prefix('_').unwrap_or(name).to_owned();
-            Some(Symbol { address, size: 0, kind, name, file: None })
-        })
-        .collect()
-}
-
-/// The functions of a linked Mach-O program with their sizes and source files, of its debug map: the lines `SO`, `FUN` with a
-/// name, `FUN` with a size (of `llvm-nm --debug-syms --no-sort`).
-///
-/// # Errors
-/// A tool of LLVM that is missing or fails.
-pub(crate) fn debug_map(program: &Path) -> Result<Vec<Symbol>, String> {
-    let mut nm = Command::new(sh::llvm("llvm-nm")?);
-    let text = sh::output(nm.args(["--debug-syms", "--no-sort"]).arg(program))?;
-    Ok(stabs(&text))
-}
-
-fn stabs(text: &str) -> Vec<Symbol> {
-    let (mut symbols, mut file): (Vec<Symbol>, Option<String>) = (Vec::new(), None);
-    for line in text.lines() {
-        let mut words = line.split_ascii_whitespace();
-        let value = words.next().and_then(|value| u64::from_str_radix(value, 16).ok());
-        let (Some(value), Some("-")) = (value, words.next()) else { continue };
-        let (kind, name) = (words.nth(2), words.next());
-        match (kind, name) {
-            (Some("SO"), name) => file = name.map(str::to_owned),
-            (Some("FUN"), Some(name)) => symbols.push(Symbol {
-                address: value,
-                size: 0,
-                kind: Kind::Function,
-                name: name.strip_prefix('_').unwrap_or(name).to_owned(),
-                file: file.clone(),
-            }),
-            (Some("FUN"), None) => {
-                if let Some(last) = symbols.last_mut() {
-                    last.size = value;
-                }
-            }
-            _ => {}
-        }
-    }
-    symbols
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const READELF: &str = "
-Symbol table '.dynsym' contains 1 entries:
-   Num:    Value          Size Type    Bind   Vis       Ndx Name
-     1: 0000000000001000    16 FUNC    GLOBAL DEFAULT     2 d@@V1
-
-Symbol table '.symtab' contains 6 entries:
-   Num:    Value          Size Type    Bind   Vis       Ndx Name
-     0: 0000000000000000     0 NOTYPE  LOCAL  DEFAULT   UND 
-     1: 0000000000000000     0 FILE    LOCAL  DEFAULT   ABS a.c
-     2: 0000000000001000    16 FUNC    LOCAL  DEFAULT     2 f
-     3: 0000000000001008     0 NOTYPE  GLOBAL DEFAULT     2 label in f
-     4: 0000000000001000     8 FUNC    GLOBAL DEFAULT     2 g
-     5: 0000000000001008     0 NOTYPE  LOCAL  DEFAULT     2 $x.1
-     6: 0000000000001020     8 OBJECT  GLOBAL DEFAULT     3 o
-";
+    use crate::llvm::Kind;
 
     #[test]
-    fn symbols_are_read_and_chosen_as_llvm_does() {
-        let symbols = Symbols::new(elf_symbols(READELF, false));
+    fn symbols_are_chosen_as_llvm_does() {
+        let symbol = |address, size, kind, name: &str| Symbol {
+            address,
+            size,
+            kind,
+            name: name.to_owned(),
+            file: None,
+        };
+        let symbols = Symbols::new(vec![
+            symbol(0x1000, 16, Kind::Function, "f"),
+            symbol(0x1008, 0, Kind::Label, "label in f"),
+            symbol(0x1000, 8, Kind::Function, "g"),
+            symbol(0x1020, 8, Kind::Object, "o"),
+        ]);
         let choice = |address| symbols.llvm_choice(address).map(|symbol| symbol.name.as_str());
         assert_eq!(choice(0xfff), None);
         assert_eq!(choice(0x1000), Some("f"));
@@ -453,66 +253,5 @@ Symbol table '.symtab' contains 6 entries:
         assert_eq!(symbols.gap(0x1014), Some(16));
         assert_eq!((symbols.gap(0x100f), symbols.gap(0xfff), symbols.gap(0x1030)), (None, None, None));
         assert_eq!(symbols.at(0x1000).len(), 2);
-        assert_eq!(symbols.named("f").next().unwrap().file.as_deref(), Some("a.c"));
-        assert_eq!(symbols.named("g").next().unwrap().file, None);
-    }
-
-    #[test]
-    fn labels_that_llvm_leaves_out_choose_nothing() {
-        let text = "Symbol table '.symtab'\n 1: 0 0 NOTYPE LOCAL DEFAULT 2 .L0 \n 2: 0 0 NOTYPE LOCAL DEFAULT 2 .L01\n \
-                    3: 0 0 NOTYPE LOCAL DEFAULT 2 .L0 \n";
-        let names: Vec<_> = elf_symbols(text, false).into_iter().map(|symbol| symbol.name).collect();
-        assert_eq!(names, [".L01"]);
-    }
-
-    #[test]
-    fn files_in_abbreviations_of_subprograms_are_seen() {
-        let of = |tag: &str, form: &str| {
-            format!("[1] {tag}\tDW_CHILDREN_no\n\tDW_AT_name\tDW_FORM_strp\n\tDW_AT_decl_file\t{form}\n\n")
-        };
-        let implicit = "DW_FORM_implicit_const\t1";
-        assert!(has_implicit_files(&of("DW_TAG_subprogram", implicit)));
-        let others = of("DW_TAG_subprogram", "DW_FORM_data1") + &of("DW_TAG_variable", implicit);
-        assert!(!has_implicit_files(&others));
-    }
-
-    #[test]
-    fn dynamic_symbols_stand_in_for_missing_ones() {
-        let dynamic = READELF.split("Symbol table '.symtab'").next().unwrap();
-        let symbols = elf_symbols(dynamic, false);
-        assert_eq!(symbols.iter().map(|symbol| symbol.name.as_str()).collect::<Vec<_>>(), ["d"]);
-    }
-
-    #[test]
-    fn code_sections_are_found() {
-        let text = "\na:\tfile format elf64-x86-64\nIdx Name Size VMA Type\n  0                 00000000 0000000000000000 \n  \
-                    1 .text         00000010 0000000000001000 TEXT\n  2 .plt 00000008 0000000000002000 TEXT, BSS\n  \
-                    3 .data 00000008 0000000000003000 DATA\n";
-        let found: Vec<_> =
-            code_sections(text).into_iter().map(|code| (code.name, code.start, code.size)).collect();
-        assert_eq!(found, [(".text".to_owned(), 0x1000, 16), (".plt".to_owned(), 0x2000, 8)]);
-        assert_eq!(section_ends(text), [0x1010, 0x2008, 0x3008]);
-    }
-
-    #[test]
-    fn thumb_functions_lose_their_mark() {
-        let text = "Symbol table '.symtab'\n 1: 00001001 4 FUNC GLOBAL DEFAULT 2 t\n";
-        assert_eq!(elf_symbols(text, true)[0].address, 0x1000);
-    }
-
-    #[test]
-    fn functions_of_a_debug_map() {
-        let text = "0000000000000000 - 00 0000    SO /src/f0.cpp
-0000000000000000 - 03 0001   OSO /tmp/f0.o
-0000000100001a60 - 01 0000   FUN __ZL6local8PK4Stepi
-0000000000000090 - 00 0000   FUN 
-0000000000000000 - 01 0000    SO 
-0000000100001a60 t __ZL6local8PK4Stepi";
-        let [symbol] = &stabs(text)[..] else { panic!("{:?}", stabs(text)) };
-        assert_eq!(
-            (symbol.address, symbol.size, symbol.name.as_str()),
-            (0x1_0000_1a60, 0x90, "_ZL6local8PK4Stepi")
-        );
-        assert_eq!(symbol.file.as_deref(), Some("/src/f0.cpp"));
     }
 }

@@ -10,6 +10,7 @@ use std::process::Command;
 
 use crate::ci;
 use crate::fold::Foldsym;
+use crate::llvm::readelf;
 use xtask::sh;
 
 const HELP: &str = "cargo xtask doors [PROGRAM]... [--foldsym BIN] [--count N]
@@ -207,16 +208,12 @@ fn compare(real: &[Frames], ours: &[Frames], columns: bool) -> BTreeMap<&'static
 
 /// Every address of a small program's executable sections, else random ones: the same for each run.
 fn addresses_of(program: &Path, count: usize) -> Result<Vec<u64>, String> {
-    let text = sh::output(Command::new(sh::llvm("llvm-readelf")?).arg("-SW").arg(program))?;
-    let mut sections: Vec<(u64, u64)> = Vec::new();
-    for line in text.lines() {
-        let words: Vec<&str> = line.split(']').nth(1).unwrap_or_default().split_whitespace().collect();
-        let [name, kind, address, _, size, _, flags, ..] = words[..] else { continue };
-        let hex = |text| u64::from_str_radix(text, 16).unwrap_or(0);
-        if flags.contains('X') && matches!(kind, "PROGBITS" | "NOBITS") && !name.starts_with(".plt") {
-            sections.push((hex(address), hex(size)));
-        }
-    }
+    let has_code = |section: &readelf::Section| {
+        let has_addresses = matches!(section.kind.as_str(), "PROGBITS" | "NOBITS");
+        section.is_code && has_addresses && !section.name.starts_with(".plt")
+    };
+    let sections = readelf::sections(program)?.into_iter().filter(has_code);
+    let sections: Vec<(u64, u64)> = sections.map(|section| (section.start, section.size)).collect();
     let total: u64 = sections.iter().map(|section| section.1).sum();
     if total == 0 {
         return Err(format!("{}: no executable section", program.display()));

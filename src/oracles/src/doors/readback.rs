@@ -12,6 +12,7 @@ use crate::fold::Foldsym;
 use serde_json::Value;
 
 use crate::json::{self, Answered};
+use crate::llvm::readelf;
 use xtask::sh;
 
 /// How many differences without a name are printed for each reader.
@@ -204,8 +205,7 @@ impl Exported<'_> {
         let (same, other): (Vec<_>, Vec<_>) = folded.partition(|(own, real)| name(own) == name(real));
         // gold and other linkers keep the address of every function in the debug information, so the function that is found there proves
         // nothing.
-        let mut comment = Command::new(sh::llvm("llvm-readelf")?);
-        let lld = sh::output(comment.args(["-p", ".comment"]).arg(self.program))?.contains("Linker: LLD");
+        let lld = readelf::comment(self.program)?.contains("Linker: LLD");
         println!(
             "  folded code: the outer function is that of the debug information at {} addresses, another at {}{}",
             same.len(),
@@ -280,13 +280,7 @@ fn gsymutil_frames(block: &str) -> Result<Option<(u64, Vec<ReaderFrame>)>, Strin
 
 /// The address of the first segment that is loaded, from which Breakpad counts.
 fn base_of(program: &Path) -> Result<u64, String> {
-    let text = sh::output(Command::new(sh::llvm("llvm-readelf")?).arg("-lW").arg(program))?;
-    let load = text.lines().find_map(|line| line.trim().strip_prefix("LOAD"));
-    let address = load.and_then(|line| line.split_whitespace().nth(1));
-    let digits = address.and_then(|address| address.strip_prefix("0x"));
-    digits
-        .and_then(|digits| u64::from_str_radix(digits, 16).ok())
-        .ok_or_else(|| format!("{}: no segment is loaded", program.display()))
+    readelf::first_segment(program)?.ok_or_else(|| format!("{}: no segment is loaded", program.display()))
 }
 
 #[cfg(test)]

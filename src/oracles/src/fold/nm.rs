@@ -2,32 +2,12 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
-use std::process::Command;
 
 use super::module::Module;
 use crate::diff::Program;
-use crate::diff::program::{Kind, Symbol};
+use crate::llvm::nm::{Placed, functions};
+use crate::llvm::{Kind, Symbol};
 use foldsym_testkit::stacks::{Stack, Truth, same_function};
-use xtask::sh;
-
-/// Address, size, name.
-type Placed = (u64, u64, String);
-
-/// Each function, sorted.
-fn functions(program: &Path) -> Result<Vec<Placed>, String> {
-    let mut nm = Command::new(sh::llvm("llvm-nm")?);
-    let text = sh::output(nm.args(["--defined-only", "--print-size", "--numeric-sort"]).arg(program))?;
-    let mut all = Vec::new();
-    for line in text.lines() {
-        let words: Vec<&str> = line.split_ascii_whitespace().collect();
-        let [address, size, kind, name] = words.as_slice() else { continue };
-        let hex = |word: &str| u64::from_str_radix(word, 16).map_err(|e| format!("llvm-nm: {line}: {e}"));
-        if matches!(*kind, "t" | "T" | "w" | "W") {
-            all.push((hex(address)?, hex(size)?, (*name).to_owned()));
-        }
-    }
-    Ok(all)
-}
 
 /// What is wrong with a stack.
 pub(super) struct Astray {

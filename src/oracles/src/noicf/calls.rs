@@ -3,15 +3,13 @@
 //! that one is above the return address too. If the caller is folded, a second stack also has a return address of the caller's own caller.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{BufRead, BufReader};
-use std::process::{Command, Stdio};
 
 use super::counts::Counts;
 use super::pair::{Group, Programs};
-use super::vtables::{Pointer, pointers};
-use crate::diff::program::Symbol;
 use crate::fold::stacks::{Answer, same_function};
-use xtask::sh;
+use crate::llvm::Symbol;
+use crate::llvm::objdump::{disassemble, transfer};
+use crate::llvm::readelf::{Pointer, pointers};
 
 /// A direct call into a group of the folded program.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -119,17 +117,12 @@ fn list(
     groups: &BTreeMap<u64, Group>,
     counts: &mut Counts,
 ) -> Result<BTreeSet<FoldedCall>, String> {
-    let mut objdump = Command::new(sh::llvm("llvm-objdump")?);
-    objdump.args(["--disassemble", "--no-show-raw-insn"]).arg(&pair.unfolded.program.path);
-    let mut child = objdump.stdout(Stdio::piped()).spawn().map_err(|e| format!("llvm-objdump: {e}"))?;
-    let out = child.stdout.take().ok_or("llvm-objdump: no output")?;
     let pointers = pointers(&pair.unfolded.program.path)?;
     let function_at = |address| pair.unfolded.covering(address).filter(|found| found.address == address);
     let mut direct: Vec<(u64, &Symbol)> = Vec::new();
     let mut jumps: BTreeMap<u64, Vec<&Symbol>> = BTreeMap::new();
-    for line in BufReader::new(out).lines() {
-        let line = line.map_err(|e| format!("llvm-objdump: {e}"))?;
-        let Some(transfer) = transfer(&line) else { continue };
+    disassemble(&pair.unfolded.program.path, |line| {
+        let Some(transfer) = transfer(line) else { return };
         let target = match transfer.symbol.strip_suffix("@plt") {
             _ if transfer.through_pointer => match pointers.get(&transfer.target) {
                 Some(Pointer::Address(address)) => function_at(*address),
@@ -140,7 +133,7 @@ fn list(
             Some(name) => pair.unfolded.named(name).next(),
             None => function_at(transfer.target),
         };
-        let Some(target) = target else { continue };
+        let Some(target) = target else { return };
         match transfer.size {
             Some(size) => direct.push((transfer.at + size, target)),
             None => {
@@ -150,11 +143,7 @@ fn list(
                 }
             }
         }
-    }
-    let status = child.wait().map_err(|e| format!("llvm-objdump: {e}"))?;
-    if !status.success() {
-        return Err(format!("llvm-objdump: {status}"));
-    }
+    })?;
     let mut calls = BTreeSet::new();
     for (return_address, callee) in direct {
         for (at, function) in reached(callee, &jumps).into_iter().enumerate() {
@@ -178,44 +167,6 @@ fn reached<'a>(from: &'a Symbol, jumps: &BTreeMap<u64, Vec<&'a Symbol>>) -> Vec<
         }
     }
     found
-}
-
-/// A call, or a jump that may leave its function.
-#[derive(Debug, PartialEq, Eq)]
-struct Transfer<'l> {
-    at: u64,
-    target: u64,
-    symbol: &'l str,
-    /// The size of a call; `None` of a jump.
-    size: Option<u64>,
-    /// It goes where the word at the target leads, which the loader writes.
-    through_pointer: bool,
-}
-
-/// `  448987: \tcallq\t0x4488f0 <name>`. A jump within a function has `<name+0x10>`. Through a pointer:
-/// `  18d31c: \tcallq\t*0x2c1966(%rip)         # 0x44ec88 <name+0x44ec88>`.
-fn transfer(line: &str) -> Option<Transfer<'_>> {
-    let (address, rest) = line.trim_start().split_once(':')?;
-    let (mnemonic, operand) = rest.trim_start().split_once('\t')?;
-    let size = match mnemonic {
-        "callq" => Some(5),
-        "bl" => Some(4),
-        "b" => None,
-        _ if mnemonic.starts_with('j') || mnemonic.starts_with("b.") => None,
-        _ => return None,
-    };
-    let operand = operand.trim_start();
-    let (place, size, through_pointer) = match operand.strip_prefix('*') {
-        // A prefix of one byte and an operand of one more than a call of an address has.
-        Some(rest) if mnemonic != "bl" => {
-            (rest.split_once("(%rip)")?.1.split_once("# ")?.1, size.map(|_| 6), true)
-        }
-        _ => (operand, size, false),
-    };
-    let (target, symbol) = place.strip_prefix("0x")?.split_once(" <")?;
-    let at = u64::from_str_radix(address, 16).ok()?;
-    let target = u64::from_str_radix(target, 16).ok()?;
-    Some(Transfer { at, target, symbol: symbol.split('>').next()?, size, through_pointer })
 }
 
 fn call(
@@ -256,31 +207,7 @@ fn call(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::diff::program::Kind;
-
-    #[test]
-    fn calls_and_jumps_are_read_from_a_disassembly() {
-        let read = |line| transfer(line).map(|found| (found.at, found.target, found.symbol, found.size));
-        let line = "  448987:      \tcallq\t0x4488f0 <deregister_tm_clones>";
-        assert_eq!(read(line), Some((0x44_8987, 0x44_88f0, "deregister_tm_clones", Some(5))));
-        let plt = "  448982:      \tcallq\t0xb2fe90 <__cxa_finalize@plt>";
-        assert_eq!(read(plt).map(|(_, _, name, _)| name), Some("__cxa_finalize@plt"));
-        let pointer = "  44898c:      \tcallq\t*0x738d9d(%rip)    # 0xb81730 <x+0x8>";
-        assert_eq!(read(pointer), Some((0x44_898c, 0xb8_1730, "x+0x8", Some(6))));
-        assert!(transfer(pointer).unwrap().through_pointer && !transfer(line).unwrap().through_pointer);
-        assert_eq!(read("  44898c:      \tcallq\t*0x8(%rax)"), None);
-        assert_eq!(read("  448a47:      \tjmp\t0x4489fc <f>"), Some((0x44_8a47, 0x44_89fc, "f", None)));
-        assert_eq!(
-            read("100000608:     \tbl\t0x100003ee0 <_p>"),
-            Some((0x1_0000_0608, 0x1_0000_3ee0, "_p", Some(4)))
-        );
-        assert_eq!(
-            read("1000006ec:     \tb\t0x1000006a0 <_q>").map(|(_, _, name, size)| (name, size)),
-            Some(("_q", None))
-        );
-        assert_eq!(read("1000006ec:     \tbr\tx8"), None);
-        assert_eq!(read("0000000000448970 <f>:"), None);
-    }
+    use crate::llvm::Kind;
 
     #[test]
     fn jumps_are_followed() {

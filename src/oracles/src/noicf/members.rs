@@ -6,8 +6,8 @@ use super::counts::Counts;
 use super::pair::{Group, Programs, unnumbered};
 use crate::diff::Oracle;
 use crate::diff::answer::{Answer, Candidate, Frame};
-use crate::diff::program::Symbol;
 use crate::fold::stacks::same_function;
+use crate::llvm::Symbol;
 
 /// What a member's answer at one offset is worth, the best last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

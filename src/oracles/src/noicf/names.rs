@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::counts::Counts;
 use super::pair::{Group, Programs, unnumbered};
 use crate::diff::answer::Candidate;
-use crate::diff::program::Symbol;
+use crate::llvm::Symbol;
 
 /// How a folded function is known to us, the best last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

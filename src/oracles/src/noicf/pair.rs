@@ -3,9 +3,11 @@
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
-use crate::diff::program::{Kind, Symbol, Symbols, debug_map};
+use crate::diff::program::Symbols;
 use crate::diff::{self, Oracle, Program, SplitMix, Tools};
 use crate::fold::Foldsym;
+use crate::llvm::nm::debug_map;
+use crate::llvm::{Kind, Symbol};
 
 /// What to compare, and how much of it.
 pub(super) struct NoicfOptions {

@@ -2,15 +2,14 @@
 //! callee's address with an object's pointer to the same vtable of the folded program must be answered with that callee, without a caller
 //! and with one that calls through that slot.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::io::{BufRead, BufReader};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::process::{Command, Stdio};
 
 use super::counts::Counts;
 use super::pair::{Group, Programs};
 use crate::fold::stacks::{Answer, same_function};
-use xtask::sh;
+use crate::llvm::objdump::{disassemble, indirect_call};
+use crate::llvm::readelf::{self, Pointer, pointers};
 
 /// Bytes of a word of a table.
 const WORD: u64 = 8;
@@ -159,45 +158,12 @@ fn list(
     Ok(slots)
 }
 
-pub(super) enum Pointer {
-    Name(String),
-    Address(u64),
-}
-
-/// What the loader writes into the program's data, by address.
-pub(super) fn pointers(program: &Path) -> Result<HashMap<u64, Pointer>, String> {
-    let text = sh::output(Command::new(sh::llvm("llvm-readelf")?).args(["-r", "-W"]).arg(program))?;
-    let mut pointers = HashMap::new();
-    for line in text.lines() {
-        let words: Vec<&str> = line.split_whitespace().collect();
-        let number = |text: &str| u64::from_str_radix(text, 16).ok();
-        let (Some(at), Some(&kind)) = (words.first().copied().and_then(number), words.get(2)) else {
-            continue;
-        };
-        let pointer = match (kind, words.len()) {
-            ("R_X86_64_RELATIVE", 4) => number(words[3]).map(Pointer::Address),
-            ("R_X86_64_64", 7) if words[6] == "0" => Some(Pointer::Name(words[4].to_owned())),
-            _ => None,
-        };
-        if let Some(pointer) = pointer {
-            pointers.insert(at, pointer);
-        }
-    }
-    Ok(pointers)
-}
-
 /// The tables by name: address and bytes. Those of one name in several units are left out.
 fn tables(program: &Path) -> Result<BTreeMap<String, (u64, u64)>, String> {
-    let text = sh::output(Command::new(sh::llvm("llvm-readelf")?).args(["-s", "-W"]).arg(program))?;
     let mut found: BTreeMap<String, BTreeSet<(u64, u64)>> = BTreeMap::new();
-    for line in text.lines() {
-        let words: Vec<&str> = line.split_whitespace().collect();
-        let [_, address, size, "OBJECT", .., name] = words[..] else { continue };
-        if let (Ok(address), Ok(size)) = (u64::from_str_radix(address, 16), size.parse())
-            && name.starts_with("_ZTV")
-            && address > 0
-        {
-            found.entry(name.to_owned()).or_default().insert((address, size));
+    for (name, address, size) in readelf::objects(program)? {
+        if name.starts_with("_ZTV") && address > 0 {
+            found.entry(name).or_default().insert((address, size));
         }
     }
     let alone = found.into_iter().filter(|(_, places)| places.len() == 1);
@@ -206,64 +172,28 @@ fn tables(program: &Path) -> Result<BTreeMap<String, (u64, u64)>, String> {
 
 /// The return address of a call through each slot in the folded program, if the code of the call is not folded.
 fn callers(pair: &Programs<'_>, groups: &BTreeMap<u64, Group>) -> Result<BTreeMap<u64, u64>, String> {
-    let mut objdump = Command::new(sh::llvm("llvm-objdump")?);
-    objdump.args(["--disassemble", "--no-show-raw-insn"]).arg(&pair.folded.program.path);
-    let mut child = objdump.stdout(Stdio::piped()).spawn().map_err(|e| format!("llvm-objdump: {e}"))?;
-    let out = child.stdout.take().ok_or("llvm-objdump: no output")?;
     let mut callers = BTreeMap::new();
     let mut call = None;
-    for line in BufReader::new(out).lines() {
-        let line = line.map_err(|e| format!("llvm-objdump: {e}"))?;
+    disassemble(&pair.folded.program.path, |line| {
         let Some((address, text)) = line.trim_start().split_once(':') else {
             call = None;
-            continue;
+            return;
         };
-        let Ok(address) = u64::from_str_radix(address, 16) else { continue };
+        let Ok(address) = u64::from_str_radix(address, 16) else { return };
         if let Some(slot) = call.take() {
-            let single = |function: &crate::diff::program::Symbol| !groups.contains_key(&function.address);
+            let single = |function: &crate::llvm::Symbol| !groups.contains_key(&function.address);
             if pair.folded.covering(address - 1).is_some_and(single) {
                 callers.entry(slot).or_insert(address);
             }
         }
-        call = indirect_call(text);
-    }
-    let status = child.wait().map_err(|e| format!("llvm-objdump: {e}"))?;
-    if status.success() { Ok(callers) } else { Err(format!("llvm-objdump: {status}")) }
-}
-
-/// `\tcallq\t*0x18(%rax)`: the word of the table.
-fn indirect_call(text: &str) -> Option<u64> {
-    let operand = text.trim_start().strip_prefix("callq")?.trim_start().strip_prefix('*')?;
-    let (offset, register) = operand.split_once("(%")?;
-    if !register.starts_with('r') || register.starts_with("rip") || register.contains(',') {
-        return None;
-    }
-    let offset = match offset.strip_prefix("0x") {
-        Some(digits) => u64::from_str_radix(digits, 16).ok()?,
-        None if offset.is_empty() => 0,
-        None => return None,
-    };
-    offset.is_multiple_of(WORD).then_some(offset / WORD)
+        call = indirect_call(text).filter(|offset| offset.is_multiple_of(WORD)).map(|offset| offset / WORD);
+    })?;
+    Ok(callers)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn calls_through_tables_are_read_from_a_disassembly() {
-        for (text, slot) in [
-            ("       \tcallq\t*0x18(%rax)", Some(3)),
-            ("       \tcallq\t*(%rax)", Some(0)),
-            ("       \tcallq\t*%rax", None),
-            ("       \tcallq\t*0x738d9d(%rip)    # 0xb81730 <x>", None),
-            ("       \tcallq\t*0x8(%rax,%rcx,8)", None),
-            ("       \tcallq\t*0x1c(%rax)", None),
-            ("       \tjmpq\t*0x18(%rax)", None),
-        ] {
-            assert_eq!(indirect_call(text), slot, "{text}");
-        }
-    }
 
     #[test]
     fn names_of_thunks_and_destructors() {

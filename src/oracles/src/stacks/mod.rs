@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use crate::crashes;
 use crate::json::{self, Answered};
+use crate::llvm::{dwarfdump, nm};
 use crate::results;
 use xtask::sh;
 
@@ -149,24 +150,12 @@ fn all_cases(scratch: &Path, stops: Option<usize>) -> Result<Vec<StoppedProgram>
 
 /// Name, offset and size of functions of a program, in an order that has nothing to do with their addresses.
 fn functions(program: &Path, count: usize) -> Result<Vec<String>, String> {
-    let list = |dynamic: &[&str]| {
-        sh::output(Command::new("nm").args(dynamic).args(["--defined-only", "-S"]).arg(program))
-    };
-    let mut text = list(&[]).unwrap_or_default();
-    if text.trim().is_empty() {
-        text = list(&["-D"])?;
-    }
     let mut found = Vec::new();
-    for line in text.lines() {
-        let words: Vec<&str> = line.split(' ').collect();
-        let [address, size, "t" | "T" | "W" | "i", name, ..] = words.as_slice() else { continue };
-        let number = |text| u64::from_str_radix(text, 16).ok();
-        if let (Some(address), Some(size @ 1..)) = (number(address), number(size)) {
-            let hash = name.bytes().fold(0u64, |hash, byte| {
-                (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3).rotate_left(7)
-            });
-            found.push((hash, format!("{} {address} {size}", program.display())));
-        }
+    for (address, size, name) in nm::functions_by_binutils(program)? {
+        let hash = name
+            .bytes()
+            .fold(0u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3).rotate_left(7));
+        found.push((hash, format!("{} {address:016x} {size:016x}", program.display())));
     }
     found.sort();
     Ok(found.into_iter().take(count).map(|(_, line)| line).collect())
@@ -276,14 +265,7 @@ struct Covered {
 impl Covered {
     fn has(&mut self, path: &str, address: u64) -> Result<bool, String> {
         if !self.by_file.contains_key(path) {
-            let dump = sh::llvm("llvm-dwarfdump")?;
-            let printed = sh::output(Command::new(dump).args(["--eh-frame", path]))?;
-            let number = |text: &str| u64::from_str_radix(text, 16).ok();
-            let range = |line: &str| {
-                let (start, end) = line.split_once(" FDE cie=")?.1.split_once(" pc=")?.1.split_once("...")?;
-                Some((number(start)?, number(end)?))
-            };
-            self.by_file.insert(path.to_owned(), printed.lines().filter_map(range).collect());
+            self.by_file.insert(path.to_owned(), dwarfdump::covered(Path::new(path))?);
         }
         Ok(self.by_file[path].iter().any(|&(start, end)| (start..end).contains(&address)))
     }

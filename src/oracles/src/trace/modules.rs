@@ -6,6 +6,7 @@ use std::process::Command;
 
 use crate::fold::Foldsym;
 use crate::fold::stacks::Answer;
+use crate::llvm::readelf;
 use xtask::sh;
 
 use super::entries::Word;
@@ -47,12 +48,7 @@ pub(super) fn ask(foldsym: &Foldsym, folded: &[&Path], traced: &Traced) -> Resul
 
 /// The link-time address of a module's first segment.
 fn first_segment(module: &Path) -> Result<u64, String> {
-    let mut readelf = Command::new(sh::llvm("llvm-readelf")?);
-    let text = sh::output(readelf.args(["--program-headers", "--wide"]).arg(module))?;
-    let load = text.lines().find_map(|line| line.trim_start().strip_prefix("LOAD"));
-    let address = load.and_then(|line| line.split_ascii_whitespace().nth(1)?.strip_prefix("0x"));
-    let address = address.and_then(|digits| u64::from_str_radix(digits, 16).ok());
-    address.ok_or_else(|| format!("{}: no segment", module.display()))
+    readelf::first_segment(module)?.ok_or_else(|| format!("{}: no segment", module.display()))
 }
 
 /// The function that llvm-symbolizer names at each address.

@@ -16,6 +16,7 @@ use super::entries::{Limits, Run, Word};
 use super::make::{Links, Made};
 use super::symbols::{FunctionSymbols, is_label};
 use super::targets::Target;
+use crate::llvm::nm;
 use xtask::sh;
 
 /// A frame: in the folded program, and in the other.
@@ -52,7 +53,9 @@ pub(super) fn trace(tracer: &Path, target: &Target, made: &Made, limits: Limits)
     let (bases, other) = (bases?, other?);
     let whole = FunctionSymbols::of(modules.iter().map(|links| &links.whole).zip(bases.iter().copied()))?;
     let plain = FunctionSymbols::of(modules.iter().map(|links| &links.plain).zip(other))?;
-    let own = own(&defined(&made.objects)?, &whole, &plain, made.is_merged);
+    let mut defined = nm::defined(&made.objects)?;
+    defined.retain(|name| !is_label(name));
+    let own = own(&defined, &whole, &plain, made.is_merged);
     let run = |program: &Path, entries: &[u64], symbols: &FunctionSymbols| match target.emulator {
         Some(emulated) => emulated::run(emulated, program, entries, symbols, limits),
         None => {
@@ -156,14 +159,6 @@ fn merged<'n>(
     let lengths: BTreeSet<u64> = defined.iter().filter_map(|name| lengths(&name)).collect();
     let has = |name: &&String| plain.size(name).is_some_and(|length| lengths.contains(&length));
     defined.iter().filter(has).map(String::as_str).collect()
-}
-
-/// Names of the functions that objects define.
-fn defined(objects: &[PathBuf]) -> Result<BTreeSet<String>, String> {
-    let mut nm = Command::new(sh::llvm("llvm-nm")?);
-    let text = sh::output(nm.args(["--defined-only", "--format=just-symbols"]).args(objects))?;
-    let names = text.lines().map(|line| line.trim().to_owned());
-    Ok(names.filter(|name| !name.is_empty() && !is_label(name)).collect())
 }
 
 /// Steps one program.

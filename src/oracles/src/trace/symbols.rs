@@ -2,21 +2,20 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
-use std::process::Command;
 
-use xtask::sh;
+use crate::llvm::nm::{self, Placed};
 
 /// Function symbols by address.
 pub(super) struct FunctionSymbols {
     /// Start, size, name; by start.
-    pub(super) all: Vec<(u64, u64, String)>,
+    pub(super) all: Vec<Placed>,
     pub(super) names: BTreeSet<String>,
     sizes: BTreeMap<String, u64>,
 }
 
 impl FunctionSymbols {
     /// Start, size and name of each.
-    pub(super) fn new(mut all: Vec<(u64, u64, String)>) -> FunctionSymbols {
+    pub(super) fn new(mut all: Vec<Placed>) -> FunctionSymbols {
         all.sort();
         let names = all.iter().map(|(.., name)| name.clone()).collect();
         let sizes = all.iter().map(|(_, size, name)| (name.clone(), *size)).collect();
@@ -32,19 +31,8 @@ impl FunctionSymbols {
     ) -> Result<FunctionSymbols, String> {
         let mut all = Vec::new();
         for (path, base) in modules {
-            let mut nm = Command::new(sh::llvm("llvm-nm")?);
-            let text = sh::output(nm.args(["--defined-only", "--print-size"]).arg(path))?;
-            for line in text.lines() {
-                if let [address, size, "t" | "T" | "w" | "W", name] =
-                    line.split_ascii_whitespace().collect::<Vec<_>>()[..]
-                    && !is_label(name)
-                {
-                    let hex = |word| {
-                        u64::from_str_radix(word, 16).map_err(|error| format!("llvm-nm: {line}: {error}"))
-                    };
-                    all.push((base + hex(address)?, hex(size)?, name.to_owned()));
-                }
-            }
+            let functions = nm::functions(path)?.into_iter().filter(|(.., name)| !is_label(name));
+            all.extend(functions.map(|(address, size, name)| (base + address, size, name)));
         }
         Ok(Self::new(all))
     }

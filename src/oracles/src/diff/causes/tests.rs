@@ -1,7 +1,7 @@
 //! Each cause explains the difference for which it is named, and no other.
 
 use super::*;
-use crate::diff::program::Code;
+use crate::llvm::Code;
 
 fn frame(name: &str, file: &str, line: u64) -> Frame {
     Frame { name: name.into(), file: file.into(), line, start_line: line, ..Frame::default() }
