@@ -38,11 +38,6 @@ struct AskedCall<'a> {
 pub(super) fn compare(pair: &Programs<'_>, groups: &BTreeMap<u64, Group>) -> Result<Counts, String> {
     let mut counts = Counts::keeping(pair.options.examples);
     let calls = list(pair, groups, &mut counts)?;
-    if let Some(path) = &pair.options.list {
-        let line = |call: &FoldedCall| format!("{:#x} {:#x} {}\n", call.pc, call.return_address, call.callee);
-        let text: String = calls.iter().map(line).collect();
-        std::fs::write(path, text).map_err(|e| format!("{}: {e}", path.display()))?;
-    }
     let mut outer: BTreeMap<u64, u64> = BTreeMap::new();
     for call in calls.iter().filter(|call| !call.caller_is_folded && !call.through_jumps) {
         outer.entry(call.callee_apart).or_insert(call.return_address);

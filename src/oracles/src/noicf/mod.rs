@@ -34,8 +34,7 @@ const HELP: &str = "cargo xtask noicf [FOLDED UNFOLDED | --macho SEEDS] [OPTIONS
   --no-calls      not the calls
   --no-vtables    not the tables of virtual functions
   --examples N    of each kind (1)
-  --foldsym BIN   another build of foldsym than this checkout's
-  --calls F       writes the list of calls to a file: pc, return address, callee";
+  --foldsym BIN   another build of foldsym than this checkout's";
 
 fn parse(args: &[String]) -> Result<NoicfOptions, String> {
     let mut options = NoicfOptions {
@@ -48,7 +47,6 @@ fn parse(args: &[String]) -> Result<NoicfOptions, String> {
         vtables: true,
         examples: 1,
         foldsym: None,
-        list: None,
         macho: None,
         only: None,
     };
@@ -68,7 +66,6 @@ fn parse(args: &[String]) -> Result<NoicfOptions, String> {
             "--no-vtables" => options.vtables = false,
             "--examples" => options.examples = number(value()?)? as usize,
             "--foldsym" => options.foldsym = Some(value()?.into()),
-            "--calls" => options.list = Some(value()?.into()),
             other if other.starts_with('-') || options.paths.len() == 2 => return Err(HELP.to_owned()),
             other => options.paths.push(PathBuf::from(other)),
         }

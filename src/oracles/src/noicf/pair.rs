@@ -20,7 +20,6 @@ pub(super) struct NoicfOptions {
     pub(super) vtables: bool,
     pub(super) examples: usize,
     pub(super) foldsym: Option<PathBuf>,
-    pub(super) list: Option<PathBuf>,
     pub(super) macho: Option<u64>,
     pub(super) only: Option<String>,
 }
