@@ -90,10 +90,13 @@ fn profile_of(program: &Path) -> Option<String> {
 }
 
 fn help(_: &[String]) -> Result<(), String> {
-    let chores = CHORES.iter().map(|chore| (chore.name, chore.help));
     println!("cargo xtask TASK [ARGS]\n");
-    for (name, help) in chores.chain(ORACLES.iter().map(|task| (task.name, task.help))) {
-        println!("  {name:10} {help}");
+    for chore in CHORES {
+        println!("  {:10} {}", chore.name, chore.help);
+    }
+    println!("\nComparisons with other tools, and with programs that know the answers:\n");
+    for task in ORACLES {
+        println!("  {:10} {}", task.name, task.help);
     }
     Ok(())
 }
