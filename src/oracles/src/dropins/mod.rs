@@ -103,8 +103,15 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
 }
 
 fn parse(args: &[String]) -> Result<Settings, String> {
-    let mut settings =
-        Settings { programs: Vec::new(), addresses: 40, lines: 4, seed: 1, foldsym: None, protocol: false, tenth: false };
+    let mut settings = Settings {
+        programs: Vec::new(),
+        addresses: 40,
+        lines: 4,
+        seed: 1,
+        foldsym: None,
+        protocol: false,
+        tenth: false,
+    };
     let mut args = args.iter();
     while let Some(arg) = args.next() {
         let mut number = || args.next().and_then(|number| number.parse::<u64>().ok()).ok_or(HELP);
