@@ -9,6 +9,7 @@ mod methods;
 mod rust;
 mod shape;
 mod text;
+mod tools;
 mod tracked;
 
 use std::path::Path;
@@ -39,6 +40,7 @@ const RULES: &[Rule] = &[
     files::merged,
     files::binary_sizes,
     manifest::reasons,
+    tools::one_reader,
 ];
 
 /// Checks all rules.
