@@ -1,6 +1,6 @@
 //! Recorded stacks with the functions that were on them, and the rules by which an answer for one is judged.
 //!
-//! It needs nothing but `std`, as `xtask` uses it too.
+//! It needs nothing but `std`, as `oracles` uses it too.
 //!
 //! ```text
 //! stack BIAS VPTR PC RETURN... | WHO...      one line a stack; addresses innermost first, WHO outermost first

@@ -1,6 +1,7 @@
 //! `cargo xtask check`: formatting, packages, lints and our own rules, in the order in which they are quick.
 
-use crate::{sh, tidy};
+use crate::tidy;
+use xtask::sh;
 
 /// Packages outside of the workspace, which `cargo fmt --all` does not see.
 const EXCLUDED: [&str; 5] = [
@@ -12,7 +13,7 @@ const EXCLUDED: [&str; 5] = [
 ];
 
 /// Members of the workspace that are not published.
-const UNPUBLISHED: [&str; 4] = ["xtask", "foldsym-testbins", "foldsym-benches", "foldsym-testkit"];
+const UNPUBLISHED: [&str; 5] = ["xtask", "oracles", "foldsym-testbins", "foldsym-benches", "foldsym-testkit"];
 
 pub(crate) fn run(_: &[String]) -> Result<(), String> {
     tidy::run(&[])?;

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
 
-use crate::sh;
+use xtask::sh;
 
 /// The target, and the longest input that it makes.
 const TARGETS: &[(&str, u32)] = &[

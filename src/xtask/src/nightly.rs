@@ -3,7 +3,7 @@
 use std::process::Command;
 use std::time::Instant;
 
-use crate::sh;
+use xtask::sh;
 
 /// The sweeps, in the order in which they are quick: the arguments of `cargo xtask`. Each prints what it finds.
 const SWEEPS: &[&[&str]] = &[

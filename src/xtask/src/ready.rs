@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use crate::sh;
+use xtask::sh;
 
 const HELP: &str = "cargo xtask ready
   clones the current commit into a folder below target/, runs .ci/run there, and writes the hash of the commit's tree to

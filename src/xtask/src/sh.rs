@@ -8,13 +8,13 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// The root of the repository, determined at run time, so that an old build still works in a moved checkout.
-pub(crate) fn root() -> PathBuf {
+pub fn root() -> PathBuf {
     let here = std::env::var("CARGO_MANIFEST_DIR").unwrap_or_else(|_| env!("CARGO_MANIFEST_DIR").to_owned());
     Path::new(&here).join("../..").canonicalize().unwrap_or_else(|_| PathBuf::from("."))
 }
 
 /// Where cargo puts what it builds.
-pub(crate) fn target_dir() -> PathBuf {
+pub fn target_dir() -> PathBuf {
     match std::env::var_os("CARGO_TARGET_DIR") {
         Some(dir) => root().join(dir),
         None => root().join("target"),
@@ -22,83 +22,26 @@ pub(crate) fn target_dir() -> PathBuf {
 }
 
 /// Our own folder below the target folder, created.
-pub(crate) fn scratch(name: &str) -> Result<PathBuf, String> {
+pub fn scratch(name: &str) -> Result<PathBuf, String> {
     let dir = target_dir().join("xtask").join(name);
     create_dir(&dir)?;
     Ok(dir)
 }
 
-/// The command to measure, with its server: the one that is given, else the workspace's release build.
-pub(crate) fn command_with_server(given: Option<&Path>) -> Result<PathBuf, String> {
-    if let Some(given) = given {
-        return Ok(given.to_owned());
-    }
-    run(cargo().args(["build", "--quiet", "--release", "-p", "foldsym", "--features", "serve"]))?;
-    Ok(target_dir().join("release/foldsym"))
-}
-
-/// What a page of results is called, and what made it.
-pub(crate) struct Page<'p> {
-    pub(crate) name: &'p str,
-    pub(crate) title: &'p str,
-    pub(crate) command: &'p str,
-    pub(crate) tools: &'p [String],
-    /// The command that was given, in place of the workspace's release build.
-    pub(crate) foldsym: Option<&'p Path>,
-}
-
-/// Writes a page of results: the command, the versions, the machine, then the text.
-pub(crate) fn publish(page: &Page<'_>, text: &str) -> Result<(), String> {
-    let Page { name, title, command, tools, foldsym } = page;
-    let date = output(Command::new("date").arg("+%F"))?.trim().to_owned();
-    let rustc = output(Command::new("rustc").arg("--version"))?.trim().to_owned();
-    let cpus = read(Path::new("/proc/cpuinfo"))?;
-    let models = || cpus.lines().filter_map(|line| line.strip_prefix("model name")?.split_once(": "));
-    let model = models().next().map_or("a processor without a name", |(_, name)| name);
-    let load = read(Path::new("/proc/loadavg"))?;
-    let load = load.split(' ').next().unwrap_or("?");
-    let mut versions = vec![foldsym_version(*foldsym)?];
-    versions.extend(tools.iter().cloned());
-    versions.push(rustc);
-    let page = format!(
-        "# {title}\n\n```\n{command}\n```\n\n{date}; {}. {model}, {} processors, load {load} at the end.\n\n{text}",
-        versions.join(", "),
-        models().count()
-    );
-    let path = root().join("benches/results").join(format!("{date}-{name}.md"));
-    std::fs::write(&path, page).map_err(|error| format!("{}: {error}", path.display()))?;
-    println!("{}", path.display());
-    Ok(())
-}
-
-/// The build that was measured: the workspace's release build, or a given command, whose build options are unknown.
-fn foldsym_version(given: Option<&Path>) -> Result<String, String> {
-    let built = target_dir().join("release/foldsym");
-    match given.filter(|given| {
-        !built.canonicalize().is_ok_and(|built| given.canonicalize().is_ok_and(|given| given == built))
-    }) {
-        None => Ok(format!("foldsym {} (release profile)", env!("CARGO_PKG_VERSION"))),
-        Some(path) => {
-            let version = output(Command::new(path).arg("--version"))?;
-            Ok(format!("{} (given by --foldsym, its profile unknown)", version.trim()))
-        }
-    }
-}
-
-pub(crate) fn create_dir(dir: &Path) -> Result<(), String> {
+pub fn create_dir(dir: &Path) -> Result<(), String> {
     std::fs::create_dir_all(dir).map_err(|e| format!("{}: {e}", dir.display()))
 }
 
-pub(crate) fn read(path: &Path) -> Result<String, String> {
+pub fn read(path: &Path) -> Result<String, String> {
     std::fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))
 }
 
-pub(crate) fn rename(from: &Path, to: &Path) -> Result<(), String> {
+pub fn rename(from: &Path, to: &Path) -> Result<(), String> {
     std::fs::rename(from, to).map_err(|e| format!("{} -> {}: {e}", from.display(), to.display()))
 }
 
 /// The cargo that started us, in the folder where it did, so that relative paths among the arguments hold.
-pub(crate) fn cargo() -> Command {
+pub fn cargo() -> Command {
     Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
 }
 
@@ -106,7 +49,7 @@ pub(crate) fn cargo() -> Command {
 ///
 /// # Errors
 /// Names the program and the package that has it.
-pub(crate) fn tool(name: &str, package: &str) -> Result<PathBuf, String> {
+pub fn tool(name: &str, package: &str) -> Result<PathBuf, String> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path)
         .map(|dir| dir.join(name))
@@ -119,7 +62,7 @@ pub(crate) fn tool(name: &str, package: &str) -> Result<PathBuf, String> {
 ///
 /// # Errors
 /// Names the tool and the package that has it.
-pub(crate) fn llvm(name: &str) -> Result<PathBuf, String> {
+pub fn llvm(name: &str) -> Result<PathBuf, String> {
     let package = match name {
         "clang" | "clang++" => "clang-22",
         "ld.lld" => "lld-22",
@@ -145,7 +88,7 @@ fn show(command: &Command) -> String {
 ///
 /// # Errors
 /// It cannot be started or does not succeed.
-pub(crate) fn run(command: &mut Command) -> Result<(), String> {
+pub fn run(command: &mut Command) -> Result<(), String> {
     let status = command.status().map_err(|e| format!("{}: {e}", show(command)))?;
     if status.success() { Ok(()) } else { Err(format!("{status}: {}", show(command))) }
 }
@@ -154,7 +97,7 @@ pub(crate) fn run(command: &mut Command) -> Result<(), String> {
 ///
 /// # Errors
 /// It cannot be started or does not succeed; what it wrote to standard error is in the message.
-pub(crate) fn output(command: &mut Command) -> Result<String, String> {
+pub fn output(command: &mut Command) -> Result<String, String> {
     let out = command.stdin(Stdio::null()).output().map_err(|e| format!("{}: {e}", show(command)))?;
     if !out.status.success() {
         let stderr = String::from_utf8_lossy(&out.stderr);
@@ -168,7 +111,7 @@ pub(crate) fn output(command: &mut Command) -> Result<String, String> {
 ///
 /// # Errors
 /// As [`output`].
-pub(crate) fn filter(command: &mut Command, input: &Path) -> Result<String, String> {
+pub fn filter(command: &mut Command, input: &Path) -> Result<String, String> {
     let file = File::open(input).map_err(|e| format!("{}: {e}", input.display()))?;
     let out = command.stdin(file).output().map_err(|e| format!("{}: {e}", show(command)))?;
     if !out.status.success() {
@@ -182,7 +125,7 @@ pub(crate) fn filter(command: &mut Command, input: &Path) -> Result<String, Stri
 ///
 /// # Errors
 /// The first error of a job.
-pub(crate) fn parallel<T: Sync>(
+pub fn parallel<T: Sync>(
     what: &str,
     items: &[T],
     job: impl Fn(&T) -> Result<(), String> + Sync,
@@ -223,15 +166,6 @@ mod tests {
     fn a_missing_tool_is_named_with_its_package() {
         let error = tool("no-such-tool", "no-such-package").unwrap_err();
         assert_eq!(error, "needs `no-such-tool` (package no-such-package)");
-    }
-
-    /// `true` ignores its arguments.
-    #[test]
-    fn a_given_command_is_not_called_a_release_build() {
-        assert!(foldsym_version(None).unwrap().ends_with("(release profile)"));
-        let given = foldsym_version(Some(Path::new("/bin/true"))).unwrap();
-        assert!(given.ends_with("(given by --foldsym, its profile unknown)"), "{given}");
-        assert!(foldsym_version(Some(Path::new("/nonexistent"))).is_err());
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::sh;
+use xtask::{build_id, sh};
 
 /// A package without content of its own: it depends on the debug package of the current kernel.
 const KERNEL: &str = "linux-image-cloud-amd64-dbg";
@@ -72,13 +72,6 @@ pub(crate) fn libc(corpus: &Path) -> Result<(), String> {
     remove(&fetch)?;
     println!("{} with {}", library.display(), debug.display());
     Ok(())
-}
-
-/// The build id of an ELF file, as hexadecimal digits.
-pub(crate) fn build_id(file: &Path) -> Result<String, String> {
-    let notes = sh::output(Command::new(sh::llvm("llvm-readelf")?).arg("--notes").arg(file))?;
-    let id = notes.lines().find_map(|line| line.trim().strip_prefix("Build ID: "));
-    id.map(str::to_owned).ok_or_else(|| format!("{}: no build id", file.display()))
 }
 
 fn download(package: &str, folder: &Path) -> Result<PathBuf, String> {

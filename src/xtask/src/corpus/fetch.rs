@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::sh;
+use xtask::sh;
 
 /// Fetches the Rust package through cargo, with a project made for it, and keeps the source.
 pub(super) fn package(folder: &Path, package: &str, version: &str) -> Result<(), String> {

@@ -6,9 +6,7 @@ mod ripgrep;
 mod rocksdb;
 mod sid;
 
-pub(crate) use debian::build_id;
-
-use crate::sh;
+use xtask::sh;
 
 const HELP: &str = "cargo xtask corpus [kernel|libc|ripgrep|rocksdb [VARIANT]...|sid [COMMAND [ARG]...]|all]
   kernel   the debug image of the distribution's cloud kernel (590 MB; needs apt-get and dpkg-deb)

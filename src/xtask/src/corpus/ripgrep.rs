@@ -10,7 +10,7 @@
 
 use std::path::Path;
 
-use crate::sh;
+use xtask::sh;
 
 const PACKAGE: &str = "ripgrep";
 const VERSION: &str = "14.1.1";

@@ -12,7 +12,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::sh;
+use xtask::sh;
 
 const PACKAGE: &str = "librocksdb-sys";
 const VERSION: &str = "0.19.0";

@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::sh;
+use xtask::sh;
 
 /// What is installed in the root: LLVM 23 and gcc 16 are the newest that `sid` has, and so is its mold (3.0).
 const PACKAGES: &[&str] = &["clang-23", "lld-23", "llvm-23", "gcc-16", "g++-16", "mold", "libc6-dev"];

@@ -9,6 +9,7 @@ mod methods;
 mod rust;
 mod shape;
 mod text;
+mod tools;
 mod tracked;
 
 use std::path::Path;
@@ -16,7 +17,7 @@ use std::process::Command;
 
 use tracked::{Finding, Tracked};
 
-use crate::sh;
+use xtask::sh;
 
 type Rule = fn(&[Tracked]) -> Vec<Finding>;
 
@@ -39,6 +40,7 @@ const RULES: &[Rule] = &[
     files::merged,
     files::binary_sizes,
     manifest::reasons,
+    tools::one_reader,
 ];
 
 /// Checks all rules.
