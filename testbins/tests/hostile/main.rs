@@ -20,6 +20,7 @@ mod products;
 mod repeated;
 mod rewritten;
 mod shared_texts;
+mod shared_lines;
 mod symbols;
 mod tails;
 mod whole_sections;

@@ -11,6 +11,7 @@ pub(crate) use frames::read_unwind;
 pub(crate) mod limits;
 pub(crate) mod options;
 pub(crate) mod sections;
+pub(crate) mod shared_lines;
 pub(crate) mod shared_tables;
 pub(crate) mod space;
 pub(crate) mod unit;

@@ -23,8 +23,13 @@ impl<E: Endianity> Clone for FileTable<'_, '_, E> {
 impl<E: Endianity> Copy for FileTable<'_, '_, E> {}
 
 impl<'a, 'f, E: Endianity> FileTable<'a, 'f, E> {
-    pub(crate) fn of(dwarf: &'a Dwarf<'f, E>, unit: &'a gimli::Unit<Bytes<'f, E>>) -> Self {
-        FileTable { dwarf, unit, header: unit.line_program.as_ref().map(|program| program.header()) }
+    /// `header`: that of the unit's line program ([`Info::line_header`](crate::read::space::Info::line_header)).
+    pub(crate) fn of(
+        dwarf: &'a Dwarf<'f, E>,
+        unit: &'a gimli::Unit<Bytes<'f, E>>,
+        header: Option<&'a gimli::LineProgramHeader<Bytes<'f, E>>>,
+    ) -> Self {
+        FileTable { dwarf, unit, header }
     }
 
     /// The full path of a file; `None` if the table does not have this file.

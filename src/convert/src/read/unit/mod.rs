@@ -30,7 +30,7 @@ pub(crate) mod memory;
 mod numbering;
 mod open_function;
 pub(crate) mod origins;
-mod ranges;
+pub(crate) mod ranges;
 pub(crate) mod roles;
 mod root;
 mod rows;
@@ -72,9 +72,10 @@ pub(crate) fn read<'f, E: Endianity>(
     let (mut kept, mut counted) = (std::mem::take(memory), std::mem::take(diagnostics));
     // The walk does not read classes.
     let members = std::mem::take(&mut kept.members);
-    let lines = match source.rows.header {
-        Some(header) => line::run(header, source.debug_line, code, &mut counted),
-        None => Lines::default(),
+    let lines = match (source.shared_rows, source.rows.header) {
+        (Some(shared), _) => shared.lines(code, &mut counted),
+        (None, Some(header)) => line::run(header, source.debug_line, code, &mut counted),
+        (None, None) => Lines::default(),
     };
     let mut walk = Walk::new(source, code, options, lines, kept, limits, counted);
     if let Err(error) = all_entries(&mut walk) {

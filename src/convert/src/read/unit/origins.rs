@@ -315,7 +315,10 @@ impl<'a, 'f, E: Endianity> Origins<'a, 'f, E> {
         let path = if self.is_here(place) {
             self.here_files.path(index)
         } else {
-            self.with_unit(place, |unit, info| FileTable::of(&info.dwarf, unit).path(index))
+            self.with_unit(place, |unit, info| {
+                let header = info.line_header(place.unit as usize, unit);
+                FileTable::of(&info.dwarf, unit, header).path(index)
+            })
         };
         let id = self.keep_file(index, path, place, diagnostics);
         self.tables.file_indexes.insert(key, id);

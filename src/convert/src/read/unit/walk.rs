@@ -62,7 +62,7 @@ impl<'a, 'f, E: Endianity> Walk<'a, 'f, E> {
         limits: Limits,
         diagnostics: Diagnostics,
     ) -> Self {
-        let &UnitSource { space, unit, index, abbreviations, files, rows, debug_line: _, listed: _ } = source;
+        let &UnitSource { space, unit, index, abbreviations, files, rows, .. } = source;
         let dwarf = &space.main.dwarf;
         let unit_offset = offset_of(&unit.header);
         let entry_bytes = unit.header.length_including_self();
