@@ -85,6 +85,16 @@ pub(crate) struct Lines {
     pub(crate) large_columns: u64,
     /// 1 if the last sequence has rows but no end; else 0.
     pub(crate) unended: u32,
+    /// Files that the program adds to the table of its header (`DW_LNE_define_file`, DWARF 4 6.2.5.3).
+    pub(crate) defined: Arc<Vec<DefinedFile>>,
+}
+
+/// A file that an opcode of the line program defines.
+#[derive(Clone, Debug)]
+pub(crate) struct DefinedFile {
+    pub(crate) name: Vec<u8>,
+    /// Index in the directory table.
+    pub(crate) directory: u64,
 }
 
 impl Lines {
@@ -423,6 +433,11 @@ fn interpret<'f, E: Endianity>(
                         registers.address = operands.read_address(size)?;
                         registers.op_index = 0;
                         building.set_address.get_or_insert(opcode_offset);
+                    }
+                    gimli::DW_LNE_define_file if header.version() < 5 => {
+                        let name = operands.read_null_terminated_slice()?.slice().to_vec();
+                        let directory = operands.read_uleb128()?;
+                        Arc::make_mut(&mut lines.defined).push(DefinedFile { name, directory });
                     }
                     _ => {}
                 }
