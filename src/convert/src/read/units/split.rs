@@ -75,7 +75,8 @@ pub(crate) fn skeleton<'a, 'f, E: Endianity>(
     }
     let id = unit.dwo_id?.0;
     let mut name = None;
-    let mut has_code = unit.line_program.is_some();
+    let has_lines = unit.line_program.is_some() || info.shared_program(index).is_some();
+    let mut has_code = false;
     let read = root_attributes(&unit.header, abbreviations, |attribute| match attribute.name() {
         gimli::DW_AT_dwo_name | gimli::DW_AT_GNU_dwo_name => {
             name = string(&info.dwarf, unit, attribute.value());
@@ -84,8 +85,14 @@ pub(crate) fn skeleton<'a, 'f, E: Endianity>(
         _ => {}
     });
     read.ok()?;
-    // A skeleton without code and lines refers to a clang module (`-gmodules`), which has only declarations.
-    has_code.then_some(Skeleton { unit, id, name: name.map_or(&[], |name| name.slice()) })
+    let name = name.map_or(&[][..], |name| name.slice());
+    // clang writes no `.dwo` for a unit without described functions (`-g1 -gsplit-dwarf`): its skeleton names none.
+    if name.is_empty() && id == 0 {
+        return None;
+    }
+    // A skeleton without code and lines, or whose file is one of clang's modules (`-gmodules`), refers to declarations only.
+    let is_module = !has_code && (!has_lines || name.ends_with(b".pcm"));
+    (!is_module).then_some(Skeleton { index, unit, id, name })
 }
 
 /// Reads the split unit of a skeleton. If it is not found, this is counted and the result is `None`.
