@@ -4,7 +4,7 @@
 //! lines of a declaration are read only if such a function refers to it. Apart from `verify`, only this module names
 //! `gimli`. Units come out in the order of the file, whatever the number of threads.
 
-mod code;
+pub(crate) mod code;
 mod frames;
 pub(crate) use frames::read_unwind;
 
