@@ -82,7 +82,6 @@ pub(crate) fn divide(lines: Lines, owners: &[(AddressRange, usize)], users: usiz
     let dead = Arc::from(lines.dead());
     for part in &mut divided {
         part.defined = Arc::clone(&lines.defined);
-        part.defined = Arc::clone(&lines.defined);
         part.finish_part(Arc::clone(&dead), lines.capped);
     }
     divided

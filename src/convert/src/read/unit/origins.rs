@@ -383,11 +383,11 @@ impl<'a, 'f, E: Endianity> Origins<'a, 'f, E> {
         match attribute.name {
             // Before DWARF 4 compilers wrote the linkage name in an attribute of MIPS.
             gimli::DW_AT_linkage_name | gimli::DW_AT_MIPS_linkage_name if identity.linkage_name.is_none() => {
-                identity.linkage_name = self.text(place, attribute.value);
+                identity.linkage_name = self.text(place, attribute.value, diagnostics);
             }
             // Not needed if there is a linkage name.
             gimli::DW_AT_name if identity.name.is_none() && identity.linkage_name.is_none() => {
-                identity.name = self.text(place, attribute.value);
+                identity.name = self.text(place, attribute.value, diagnostics);
             }
             gimli::DW_AT_decl_file if identity.file.is_none() => {
                 if let Some(index) = attribute.number() {
@@ -412,9 +412,27 @@ impl<'a, 'f, E: Endianity> Origins<'a, 'f, E> {
     }
 
     /// The name in an attribute. Names of [`NameText::Begins`] are not counted here; `merge` counts them when it finds their end.
-    fn text(&mut self, place: DiePlace, value: gimli::AttributeValue<Bytes<'f, E>>) -> Option<NameText<'f>> {
+    fn text(
+        &mut self,
+        place: DiePlace,
+        value: gimli::AttributeValue<Bytes<'f, E>>,
+        diagnostics: &mut Diagnostics,
+    ) -> Option<NameText<'f>> {
         let begins = self.with_unit(place, |unit, info| info.begins(unit, value));
-        begins.map(NameText::Begins).or_else(|| Some(NameText::Whole(self.name(place, value)?.slice())))
+        if let Some(begins) = begins {
+            return Some(NameText::Begins(begins));
+        }
+        let may_read = self.tables.name_bytes.is_some();
+        let name = self.name(place, value);
+        // A missing supplementary file is reported once, not for each of its strings.
+        let of_file =
+            matches!(value, AttributeValue::DebugStrRef(_) | AttributeValue::DebugStrOffsetsIndex(_));
+        if name.is_none() && may_read && of_file {
+            diagnostics.add(Kind::BadString, place.offset as u64, || {
+                format!("the name of DIE {:#x} of unit {} is not in .debug_str", place.offset, place.unit)
+            });
+        }
+        name.map(|name| NameText::Whole(name.slice()))
     }
 
     /// The string of an attribute; `None` once the unit has read too many bytes of names.

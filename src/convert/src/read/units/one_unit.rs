@@ -86,7 +86,8 @@ fn read_by<'f, E: Endianity>(
         Err(error) => {
             // An empty unit and not `None`, as the queue takes diagnostics only from units.
             bad_unit(&mut diagnostics, offset, error);
-            let unit = empty(offset);
+            let mut unit = empty(offset);
+            unit.head.cut_short = true;
             return Done { unit, diagnostics, ..Done::default() };
         }
     };

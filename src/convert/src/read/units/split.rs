@@ -265,6 +265,8 @@ fn from_sections<'d, 'f: 'd, E: Endianity>(
     };
     let mut own = AbbreviationTable::default();
     let abbreviations = space.main.abbreviations(index, &mut own).map_err(|error| error.to_string())?;
+    let shared = main.shared_program(skeleton.index);
+    let shared_rows = shared.as_ref().map(|shared| shared as &dyn ReadLines);
     let (space, unit, debug_line) = (&space, &unit, main.debug_line());
     // `listed` is empty: the call tables name units by offsets in the program's `.debug_info`.
     let source =
@@ -273,8 +275,6 @@ fn from_sections<'d, 'f: 'd, E: Endianity>(
     steps.own = allowed_entries(held_by_lists(sections)) / headers.len().max(1) as u64;
     let (read, shared) = task.walk(&source, diagnostics);
     steps.shared = shared;
-    let shared = main.shared_program(skeleton.index);
-    let shared_rows = shared.as_ref().map(|shared| shared as &dyn ReadLines);
     Ok(read)
 }
 
