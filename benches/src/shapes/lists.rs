@@ -1,8 +1,8 @@
 //! The shapes: what each repeats.
 
 use super::made::{
-    C, CALL, CODE, CODE_LEN, DECLARED, EMPTY, IMPORT, INLINED, INSTANCE, Made, NAMED, OPEN_FUNCTION, RANGED,
-    RUST, SKELETON, entry, function, number, sequence, set_address, uleb,
+    C, CALL, CODE, CODE_LEN, DECLARED, EMPTY, IMPORT, INLINED, INSTANCE, Made, NAMED, OPEN_FUNCTION,
+    PLACED_ROOT, RANGED, RUST, SKELETON, entry, function, number, sequence, set_address, uleb,
 };
 use super::shape::Shape;
 
@@ -289,7 +289,51 @@ pub const ALL: &[Shape] = &[
         count: 2_000,
         add: files,
     },
+    Shape {
+        name: "shared-lines",
+        repeats: "units of one line program, each with a function, and rows",
+        bound: "the program is decoded once, and each unit gets its own rows",
+        count: 2_000,
+        add: |made, count| shared_lines(made, count, true),
+    },
+    Shape {
+        name: "shared-lines-without-ranges",
+        repeats: "the same, of units that do not say which code they have",
+        bound: "so many of them get all rows as the bytes of line programs allow",
+        count: 1_000,
+        add: |made, count| shared_lines(made, count, false),
+    },
+    Shape {
+        name: "type-units",
+        repeats: "type units that name the line program of one unit",
+        bound: "type units need no rows",
+        count: 4_000,
+        add: |made, count| {
+            let program = made.line_program(&[b"\0unit.c\0\0\0\0\0"], &rows(50_000));
+            (0..count).for_each(|at| made.type_unit(program, at));
+            made.unit_of_program(C, program, |out| function(out, b"f", CODE, CODE_LEN));
+        },
+    },
 ];
+
+fn shared_lines(made: &mut Made, count: u64, placed: bool) {
+    let mut opcodes = Vec::new();
+    (0..count).for_each(|at| sequence(&mut opcodes, place(at, 16), place(at, 16) + 8, at));
+    let program = made.line_program(&[b"\0unit.c\0\0\0\0\0"], &opcodes);
+    for at in 0..count {
+        let start = place(at, 16);
+        if placed {
+            let mut entries = Vec::new();
+            let root = [&program.to_le_bytes()[..], &start.to_le_bytes(), &number(8)];
+            entry(&mut entries, PLACED_ROOT, &root);
+            function(&mut entries, &named("f", at), start, 8);
+            entries.push(0);
+            made.unit(&entries);
+        } else {
+            made.unit_of_program(C, program, |out| function(out, &named("f", at), start, 8));
+        }
+    }
+}
 
 /// An address of the code for the thing of an index.
 fn place(at: u64, step: u64) -> u64 {

@@ -31,6 +31,10 @@ const ABBREVIATIONS: &[u8] = &[
     11, 0x3d, 0, 0x18, 0x10, 0, 0, //
     // DW_TAG_compile_unit: DW_AT_name.
     12, 0x11, 0, 0x03, 0x08, 0, 0, //
+    // DW_TAG_compile_unit: DW_AT_stmt_list, DW_AT_low_pc, DW_AT_high_pc.
+    13, 0x11, 1, 0x10, 0x17, 0x11, 0x01, 0x12, 0x0f, 0, 0, //
+    // DW_TAG_type_unit: DW_AT_stmt_list.
+    14, 0x41, 0, 0x10, 0x17, 0, 0, //
     0,
 ];
 
@@ -47,6 +51,8 @@ pub(super) const DECLARED: u64 = 9;
 pub(super) const SKELETON: u64 = 10;
 pub(super) const IMPORT: u64 = 11;
 pub(super) const NAMED: u64 = 12;
+pub(super) const PLACED_ROOT: u64 = 13;
+pub(super) const TYPES: u64 = 14;
 
 /// DW_LANG_C and DW_LANG_Rust.
 pub(super) const C: u64 = 2;
@@ -132,6 +138,18 @@ impl Made {
         fill(&mut entries);
         entries.push(0);
         self.unit(&entries);
+    }
+
+    /// A type unit of DWARF 5 that names a line program.
+    pub(super) fn type_unit(&mut self, program: u32, signature: u64) {
+        let mut entries = Vec::new();
+        entry(&mut entries, TYPES, &[&program.to_le_bytes()]);
+        self.info.extend((entries.len() as u32 + 20).to_le_bytes());
+        // Version 5, type unit, addresses of 8 bytes; the offset of the type is that of the root.
+        self.info.extend([5, 0, 2, 8, 0, 0, 0, 0]);
+        self.info.extend(signature.to_le_bytes());
+        self.info.extend(24_u32.to_le_bytes());
+        self.info.extend_from_slice(&entries);
     }
 
     /// A line program with these tables of directories and files, and its offset.

@@ -8,10 +8,10 @@ use crate::build::{CODE, CODE_LEN, Info, Symbol, Value, elf_with, two_units};
 use crate::harness::Bench;
 use Value::Text;
 
-const LLD: &str = "Linker: LLD 22";
-const GNU: &str = "GCC: 12";
+pub(crate) const LLD: &str = "Linker: LLD 22";
+pub(crate) const GNU: &str = "GCC: 12";
 
-fn answer(program: &[u8], address: u64) -> (Certainty, Option<Reason>) {
+pub(crate) fn answer(program: &[u8], address: u64) -> (Certainty, Option<Reason>) {
     let kept = Bench::new().kept(program);
     let file = SymbolFile::open(&kept.bytes).unwrap();
     match file.lookup(ImageAddr(address), &mut Frames::new()).unwrap() {
@@ -20,18 +20,18 @@ fn answer(program: &[u8], address: u64) -> (Certainty, Option<Reason>) {
     }
 }
 
-fn comment(text: &str) -> (&'static str, Vec<u8>) {
+pub(crate) fn comment(text: &str) -> (&'static str, Vec<u8>) {
     (".comment", [b"\0", text.as_bytes(), b"\0"].concat())
 }
 
-const UNIQUE: (Certainty, Option<Reason>) = (Certainty::Unique, None);
+pub(crate) const UNIQUE: (Certainty, Option<Reason>) = (Certainty::Unique, None);
 
-fn likely(reason: Reason) -> (Certainty, Option<Reason>) {
+pub(crate) fn likely(reason: Reason) -> (Certainty, Option<Reason>) {
     (Certainty::Likely, Some(reason))
 }
 
 /// Symbols of a program, and a local one of a start-up object, which shows that local symbols were not removed.
-fn whole<'s>(symbols: &[Symbol<'s>]) -> Vec<Symbol<'s>> {
+pub(crate) fn whole<'s>(symbols: &[Symbol<'s>]) -> Vec<Symbol<'s>> {
     [&[File("crtstuff.c"), Label(("local", CODE + CODE_LEN - 0x10, 0))], symbols].concat()
 }
 

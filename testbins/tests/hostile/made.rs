@@ -1,6 +1,6 @@
 //! Programs made to mislead a reader of DWARF: sound parts are kept, and the report counts the others.
 
-use foldsym_convert::report::Kind;
+use foldsym_convert::report::{Kind, WarningKind};
 use gimli::{
     DW_AT_abstract_origin, DW_AT_addr_base, DW_AT_call_file, DW_AT_call_line, DW_AT_decl_file, DW_AT_high_pc,
     DW_AT_low_pc, DW_AT_name, DW_AT_ranges, DW_TAG_inlined_subroutine, DW_TAG_lexical_block,
@@ -89,6 +89,10 @@ fn inlining_has_a_deepest_level() {
     let depth = 100_000;
     let kept = Bench::new().kept(&elf(&inlined(depth), &[]));
     assert_eq!(kept.count(Kind::TooDeep), depth as u64 - 255);
+    let warnings = kept.report.warnings();
+    let limits = warnings.iter().filter(|warning| warning.kind == WarningKind::LimitReached);
+    let messages: Vec<_> = limits.map(|warning| &warning.message).collect();
+    assert!(matches!(messages[..], [deep] if deep.contains("limit too_deep reached")), "{messages:?}");
     let frames = kept.frames(CODE);
     assert_eq!(frames.len(), 256);
     assert_eq!(frames[0], frame("callee", "/made/unit.c", 10));

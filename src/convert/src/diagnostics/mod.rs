@@ -102,6 +102,8 @@ named! {
         Nameless => "nameless",
         /// A file index that the line table does not have.
         BadFileIndex => "bad_file_index",
+        /// A name that cannot be read: its string is outside of `.debug_str` or of `.debug_str_offsets`, or the section is missing.
+        BadString => "bad_string",
         /// An inlined subroutine below the deepest level that is kept: its code counts as its ancestor's.
         TooDeep => "too_deep",
         /// A unit that needs a `.dwo` that was not found: functions from symbols, no inlines.

@@ -199,6 +199,10 @@ pub struct UnitHead<'f> {
     pub c: bool,
     /// True where the unit's `.dwo` is missing: its functions come from symbols, inlines are unknown.
     pub partial: bool,
+    /// The rest of the unit's entries could not be read: there may be more functions than are known.
+    pub cut_short: bool,
+    /// A limit was reached, and functions of the unit lack lines or code.
+    pub capped: bool,
 }
 
 impl UnitHead<'_> {
@@ -218,6 +222,8 @@ impl UnitHead<'_> {
             assembly: self.assembly,
             c: self.c,
             partial: self.partial,
+            cut_short: self.cut_short,
+            capped: self.capped,
         }
     }
 }

@@ -49,6 +49,9 @@
 //! (`undescribed_object`); a line sequence that no function has, since it belongs to another function
 //! (`unclaimed_lines`).
 //!
+//! **The reader.** A unit whose entries end in damage may describe more functions than are known, which may have been folded into
+//! functions of any unit: `undescribed_object`. If a unit reached a limit, its functions may lack lines or code: `cap_reached`.
+//!
 //! Members of groups get no reason: their answers list the other members.
 
 use crate::model::{DieOffset, Function, How, ImageAddr, Member, NameId, Reason, UnitId};
@@ -96,7 +99,9 @@ pub(crate) fn decide<'f>(
         placing,
         symbols,
         folding,
-        has_objects: folding.has_undescribed_objects() || has_mangled(image, placing, &lines, &claims),
+        has_objects: folding.has_undescribed_objects()
+            || placing.recovered.all().any(|unit| unit.head.cut_short)
+            || has_mangled(image, placing, &lines, &claims),
         image,
         can_fold,
         is_whole,
@@ -362,8 +367,11 @@ fn units(
         } else if unit.head.may_merge() && merging.binary_search(&id).is_ok() {
             Some(Reason::MergedWithoutTrace)
         } else {
-            // The missing `.dwo` has the DIEs of functions that the compiler merged.
-            unit.head.partial.then_some(Reason::UndescribedObject)
+            // The missing `.dwo`, or the part of the unit that was not read, has the DIEs of functions that the compiler
+            // merged, and of calls that it inlined.
+            let is_whole = !unit.head.partial && !unit.head.cut_short;
+            let capped = unit.head.capped.then_some(Reason::CapReached);
+            if is_whole { capped } else { Some(Reason::UndescribedObject) }
         }
     };
     placing.recovered.numbered().map(of_unit).collect()

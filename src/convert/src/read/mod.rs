@@ -4,13 +4,14 @@
 //! lines of a declaration are read only if such a function refers to it. Apart from `verify`, only this module names
 //! `gimli`. Units come out in the order of the file, whatever the number of threads.
 
-mod code;
+pub(crate) mod code;
 mod frames;
 pub(crate) use frames::read_unwind;
 
 pub(crate) mod limits;
 pub(crate) mod options;
 pub(crate) mod sections;
+pub(crate) mod shared_lines;
 pub(crate) mod shared_tables;
 pub(crate) mod space;
 pub(crate) mod unit;

@@ -10,7 +10,8 @@ use crate::open::{DebugSection, DebugSections, Files, Image};
 use crate::read::limits::{MAX_ATTRIBUTES, MAX_ROOT_TEXT, UNITS_BETWEEN};
 use crate::read::sections::abbreviations::{AbbreviationTable, Abbreviations};
 use crate::read::sections::bytes::{Bytes, Dwarf, Endianity};
-use crate::read::shared_tables::{PastBudget, Shared, root_code};
+use crate::read::shared_lines::{LinePrograms, Named, PastBudget, SharedUser};
+use crate::read::shared_tables::{Shared, root_code};
 use crate::util::text;
 
 /// The size of a 64-bit `.debug_str_offsets` header: length, version, padding.
@@ -35,6 +36,7 @@ pub(crate) struct Info<'f, E: Endianity> {
     texts: Option<&'f [u8]>,
     pub(crate) headers: Vec<gimli::UnitHeader<Bytes<'f, E>>>,
     shared: Shared,
+    programs: LinePrograms<'f, E>,
     /// For each unit, its parsed form, once another unit referred to it.
     referred: Vec<OnceLock<Referred<'f, E>>>,
     /// The owner of the mapped files, which releases pages.
@@ -104,13 +106,13 @@ impl<'f, E: Endianity> Info<'f, E> {
         // of its unit.
         let wide_strings = dwarf.file_type == gimli::DwarfFileType::Dwo
             && dwarf.debug_str_offsets.reader().slice().starts_with(&[0xff; 4]);
-        let shared = Shared::of(&dwarf, &headers);
+        let (shared, programs) = (Shared::of(&headers), LinePrograms::of(&dwarf, &headers));
         // Units of a `.dwo` are kept longer than the file's bytes, so their names must not borrow from it.
         let strings = dwarf.debug_str.reader().slice();
         let is_shared = dwarf.file_type == gimli::DwarfFileType::Main;
         let texts = (is_shared && strings.last() == Some(&0)).then_some(strings);
         let location_lists = Bytes::new(location_lists, section.endian());
-        Info { dwarf, location_lists, wide_strings, texts, headers, shared, referred, files }
+        Info { dwarf, location_lists, wide_strings, texts, headers, shared, programs, referred, files }
     }
 
     /// The bytes whose pages can be released after the unit at `index` was read. Units are read in order. A long unit is
@@ -228,9 +230,33 @@ impl<'f, E: Endianity> Info<'f, E> {
         index: usize,
         abbreviations: Abbreviations<'_, 'f>,
     ) -> gimli::Result<(gimli::Unit<Bytes<'f, E>>, Option<Without>)> {
-        let of_all = (&self.dwarf, &self.headers[..], self.files);
-        let may_run = |at| self.shared.may_run(of_all, index, at);
-        parse(&self.dwarf, self.headers[index], abbreviations, may_run)
+        let (header, of_all) =
+            (self.headers[index], (&self.dwarf, &self.shared, &self.headers[..], self.files));
+        let is_own = |at| match self.programs.of_unit(of_all, index, at) {
+            Named::Own => Ok(true),
+            Named::Unneeded => Ok(false),
+            Named::Shared(program) => match program.header(&self.dwarf, header.address_size()) {
+                Ok(_) => Ok(false),
+                Err(error) => Err(Without::Damaged(error)),
+            },
+            Named::PastBudget(past_budget) => Err(Without::Lines(past_budget)),
+        };
+        parse(&self.dwarf, header, abbreviations, is_own)
+    }
+
+    /// The header of the line program of the unit at `index`, which may be one that it shares with others.
+    pub(crate) fn line_header<'a>(
+        &'a self,
+        index: usize,
+        unit: &'a gimli::Unit<Bytes<'f, E>>,
+    ) -> Option<&'a gimli::LineProgramHeader<Bytes<'f, E>>> {
+        let own = unit.line_program.as_ref().map(|program| program.header());
+        own.or_else(|| self.programs.shared(index)?.0.parsed())
+    }
+
+    /// The line program that the unit at `index` shares with others. `None` before the unit was parsed.
+    pub(crate) fn shared_program(&self, index: usize) -> Option<SharedUser<'_, 'f, E>> {
+        self.programs.shared(index).map(|(program, number)| SharedUser { info: self, program, number })
     }
 }
 
@@ -298,12 +324,13 @@ pub(crate) fn string_within<'f, E: Endianity>(
 }
 
 /// As `gimli::Unit::new`, with three differences: an error in the line program or in `DW_AT_low_pc` is returned together with
-/// the unit, strings are cut, and the unit does not keep its abbreviations.
-fn parse<'f, E: Endianity>(
+/// the unit, strings are cut, and the unit does not keep its abbreviations. It has its line program only if `is_own` says so of the
+/// program's offset.
+pub(crate) fn parse<'f, E: Endianity>(
     dwarf: &Dwarf<'f, E>,
     header: gimli::UnitHeader<Bytes<'f, E>>,
     abbreviations: Abbreviations<'_, 'f>,
-    may_run: impl FnOnce(usize) -> Result<(), PastBudget>,
+    is_own: impl FnOnce(usize) -> Result<bool, Without>,
 ) -> gimli::Result<(gimli::Unit<Bytes<'f, E>>, Option<Without>)> {
     use gimli::AttributeValue as Value;
     let (encoding, file_type) = (header.encoding(), dwarf.file_type);
@@ -346,8 +373,8 @@ fn parse<'f, E: Endianity>(
     if let Some(offset) = program {
         let size = header.address_size();
         let read = || dwarf.debug_line.program(offset, size, unit.comp_dir, unit.name);
-        match may_run(offset.0).map_err(Without::Lines).and_then(|()| read().map_err(Without::Damaged)) {
-            Ok(program) => unit.line_program = Some(program),
+        match is_own(offset.0).and_then(|is_own| is_own.then(read).transpose().map_err(Without::Damaged)) {
+            Ok(program) => unit.line_program = program,
             Err(what) => without = Some(what),
         }
     }

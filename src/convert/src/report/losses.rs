@@ -55,7 +55,7 @@ pub enum WarningKind {
     LostUnits,
     /// A limit of the conversion was reached; one warning for each limit.
     LimitReached,
-    /// Smaller parts of the debug information are damaged: a range list, a reference, an expression.
+    /// Smaller parts of the debug information are damaged or missing: a range list, a reference, a name, an expression.
     DamagedParts,
     /// Relocations of an unknown type, or of an offset outside of the section.
     UnknownRelocations,
@@ -154,13 +154,13 @@ impl Report {
         let (count, first) = counted(&self.diagnostics, LOST_UNITS);
         let what = "units are lost or incomplete";
         add(WarningKind::LostUnits, count, format!("{count} {what}, the first: {first}"));
-        let is_limit = |kind: &Kind| matches!(kind, Kind::Cap(_) | Kind::SkippedClasses(_));
+        let is_limit = |kind: &Kind| matches!(kind, Kind::Cap(_) | Kind::SkippedClasses(_) | Kind::TooDeep);
         for (limit, seen) in self.diagnostics.iter().filter(|(kind, _)| is_limit(kind)) {
             let message = format!("limit {} reached: {}", limit.name(), seen.example);
             add(WarningKind::LimitReached, seen.count, message);
         }
         let (count, first) = counted(&self.diagnostics, DAMAGED_PARTS);
-        let what = "parts of the debug information are damaged";
+        let what = "parts of the debug information are damaged or missing";
         add(WarningKind::DamagedParts, count, format!("{count} {what}, the first: {first}"));
         let (count, first) = noted(&self.notes, is_relocation);
         let what = "relocations of debug information were not applied";
@@ -212,6 +212,7 @@ const DAMAGED_PARTS: &Ranked = &[
     &[Kind::BadCallTable],
     &[Kind::BadCallSlot],
     &[Kind::BadCallee],
+    &[Kind::BadString],
     &[Kind::BadReference],
     &[Kind::MissingEntry],
     &[Kind::OriginCycle],

@@ -5,6 +5,9 @@
 //! nothing. At all other addresses the frames must be the same: the same number, the same names of inlined functions, the
 //! same lines, and files of the same name. (Readers differ in how they join directories.) The name of the function itself is
 //! not compared: the file has that of the symbol, `addr2line` that of the DIE.
+//!
+//! `addr2line` takes the address of a removed function for code: a function at 0 that is longer than the code is far from 0
+//! seems to be there. No address that such a function or line sequence seems to cover is compared.
 
 use addr2line::gimli;
 use foldsym_lookup::{Frames, SymbolFile, flags};
@@ -13,9 +16,12 @@ use super::found::Answers;
 use super::mismatches::Mismatches;
 use super::words::{Answer, FrameWords, MemberWords};
 use crate::error::ConvertError;
+use crate::model::{AddressRange, ImageAddr};
 use crate::open::{self, DebugSection, Files, Image};
 use crate::options::Options;
+use crate::read::code::CodeSections;
 use crate::read::sections::bytes::Bytes;
+use crate::util::hash::HashSet;
 use crate::util::text::base_name;
 
 /// The most addresses that are looked up. In a larger program only every second, third, ... interval is.
@@ -41,11 +47,11 @@ pub fn verify_by_addr2line(
         let damaged = |problem: String| ConvertError::Fsym { path: fsym.to_owned(), problem };
         let file = SymbolFile::open(files.map(fsym)?).map_err(|error| damaged(error.to_string()))?;
         let image = open::open_image(&files, program, &options.open())?;
-        let context = match sections(&files, &image).and_then(|debug| context(&image, &debug)) {
+        let (context, removed) = match sections(&files, &image).and_then(|debug| context(&image, &debug)) {
             Ok(context) => context,
             Err(reason) => return Ok(Err(reason)),
         };
-        compare(fsym, &file, &image, &context).map(Ok).map_err(|error| damaged(error.to_string()))
+        compare(fsym, &file, &image, &context, &removed).map(Ok).map_err(|error| damaged(error.to_string()))
     })?
 }
 
@@ -57,7 +63,10 @@ fn sections<'f>(files: &'f Files, image: &Image<'f>) -> Result<open::DebugSectio
     }
 }
 
-fn context<'f>(image: &Image<'f>, debug: &open::DebugSections<'f>) -> Result<Context<'f>, String> {
+fn context<'f>(
+    image: &Image<'f>,
+    debug: &open::DebugSections<'f>,
+) -> Result<(Context<'f>, Vec<AddressRange>), String> {
     let endian = if image.arch.big_endian { gimli::RunTimeEndian::Big } else { gimli::RunTimeEndian::Little };
     let load = |debug: &open::DebugSections<'f>, id: gimli::SectionId| {
         let section = id.name().strip_prefix(".debug_").and_then(DebugSection::of_name);
@@ -69,16 +78,24 @@ fn context<'f>(image: &Image<'f>, debug: &open::DebugSections<'f>) -> Result<Con
     if let Some(other) = &image.supplementary {
         dwarf.load_sup(|id| load(other, id)).map_err(|error| error.to_string())?;
     }
+    let mut removed =
+        Removed { code: CodeSections::new(image), ranges: Vec::new(), programs: HashSet::default() };
     let mut units = dwarf.units();
     while let Ok(Some(header)) = units.next() {
         // `addr2line` decides by itself what it makes of damage: only the depth must be known before it runs.
         let Ok(unit) = dwarf.unit(header) else { continue };
         let Ok(mut entries) = unit.entries_raw(None) else { continue };
+        removed.sequences(&unit);
         while !entries.is_empty() {
             if entries.next_depth() > MAX_DEPTH {
                 return Err(format!("entries are nested deeper than {MAX_DEPTH}"));
             }
             match entries.read_abbreviation() {
+                Ok(Some(abbreviation)) if abbreviation.tag() == gimli::DW_TAG_subprogram => {
+                    if removed.function(&dwarf, &unit, &mut entries, abbreviation).is_err() {
+                        break;
+                    }
+                }
                 Ok(Some(abbreviation)) if entries.skip_attributes(abbreviation.attributes()).is_err() => {
                     break;
                 }
@@ -87,7 +104,78 @@ fn context<'f>(image: &Image<'f>, debug: &open::DebugSections<'f>) -> Result<Con
             }
         }
     }
-    Context::from_dwarf(dwarf).map_err(|error| error.to_string())
+    removed.ranges.sort_unstable();
+    removed.ranges.dedup();
+    Ok((Context::from_dwarf(dwarf).map_err(|error| error.to_string())?, removed.ranges))
+}
+
+/// Collects the code that functions and line sequences outside of the code seem to have.
+struct Removed {
+    code: CodeSections,
+    ranges: Vec<AddressRange>,
+    /// The offsets of the line programs that were read.
+    programs: HashSet<usize>,
+}
+
+impl Removed {
+    fn add(&mut self, start: u64, end: u64) {
+        // A tombstone near 2^64 wraps, and covers no code.
+        if start < end && !self.code.contains(start) {
+            self.ranges.push(AddressRange::new(ImageAddr(start), ImageAddr(end)));
+        }
+    }
+
+    /// The sequences of a unit's line program.
+    fn sequences(&mut self, unit: &gimli::Unit<DwarfBytes<'_>>) {
+        let Some(program) = unit.line_program.clone() else { return };
+        if !self.programs.insert(program.header().offset().0) {
+            return;
+        }
+        if let Ok((_, sequences)) = program.sequences() {
+            sequences.iter().for_each(|sequence| self.add(sequence.start, sequence.end));
+        }
+    }
+
+    /// The ranges of a subprogram.
+    ///
+    /// # Errors
+    /// An attribute cannot be read.
+    fn function<'f>(
+        &mut self,
+        dwarf: &gimli::Dwarf<DwarfBytes<'f>>,
+        unit: &gimli::Unit<DwarfBytes<'f>>,
+        entries: &mut gimli::EntriesRaw<'_, DwarfBytes<'f>>,
+        abbreviation: &gimli::Abbreviation,
+    ) -> gimli::Result<()> {
+        let (mut low, mut high, mut list) = (None, None, None);
+        for spec in abbreviation.attributes() {
+            let attribute = entries.read_attribute(*spec)?;
+            match attribute.name() {
+                gimli::DW_AT_low_pc => low = dwarf.attr_address(unit, attribute.value()).ok().flatten(),
+                gimli::DW_AT_high_pc => high = Some(attribute.value()),
+                gimli::DW_AT_ranges => list = Some(attribute.value()),
+                _ => {}
+            }
+        }
+        let end = match (low, high) {
+            (Some(start), Some(high)) => match high.udata_value() {
+                Some(len) => start.checked_add(len),
+                None => dwarf.attr_address(unit, high).ok().flatten(),
+            },
+            _ => None,
+        };
+        if let (Some(start), Some(end)) = (low, end) {
+            self.add(start, end);
+        }
+        let list = list.and_then(|value| dwarf.attr_ranges(unit, value).ok().flatten());
+        if let Some(mut list) = list {
+            // A list that is damaged is read up to the damage, as by `addr2line`.
+            while let Ok(Some(range)) = list.next() {
+                self.add(range.begin, range.end);
+            }
+        }
+        Ok(())
+    }
 }
 
 fn compare(
@@ -95,6 +183,7 @@ fn compare(
     file: &SymbolFile<'_>,
     image: &Image<'_>,
     context: &Context<'_>,
+    removed: &[AddressRange],
 ) -> Result<Mismatches, foldsym_lookup::Error> {
     let mut mismatches = Mismatches::default();
     let found = Answers::new(file)?;
@@ -104,12 +193,25 @@ fn compare(
     found.cuts(&mut cuts)?;
     cuts.sort_unstable();
     cuts.dedup();
+    // Of the ranges up to an address, those that begin there are not enough: an earlier one may be longer.
+    let mut end = ImageAddr(0);
+    let ends: Vec<ImageAddr> = removed
+        .iter()
+        .map(|range| {
+            end = end.max(range.end);
+            end
+        })
+        .collect();
+    let seems_removed = |address: u64| {
+        let after = removed.partition_point(|range| range.start.0 <= address);
+        after.checked_sub(1).is_some_and(|last| address < ends[last].0)
+    };
     let last = |at: usize| cuts.get(at + 1).map_or(cuts[at], |next| next - 1);
     // An interval is asked for twice, at its first and its last address.
     for at in (0..cuts.len()).step_by(1 + 2 * cuts.len() / MAX_ASKED) {
         for address in [cuts[at], last(at)].into_iter().take(1 + usize::from(last(at) != cuts[at])) {
             // In a linked program the addresses of removed functions are 0, too.
-            if address < 16 && !image.zero_is_code {
+            if address < 16 && !image.zero_is_code || seems_removed(address) {
                 continue;
             }
             // `addr2line` refuses a whole unit with a damaged entry, of which the converter keeps what comes before the
@@ -128,8 +230,8 @@ fn compare(
 
 /// A frame of `addr2line`.
 struct Asked {
-    /// Empty if no function is known.
-    name: String,
+    /// Empty if no function is known. Not `str`: a name need not be UTF-8.
+    name: Vec<u8>,
     file: String,
     line: u32,
 }
@@ -139,8 +241,7 @@ fn ask(context: &Context<'_>, address: u64) -> Result<Vec<Asked>, gimli::Error> 
     let mut frames = context.find_frames(address).skip_all_loads()?;
     let mut all = Vec::new();
     while let Some(frame) = frames.next()? {
-        let name =
-            frame.function.as_ref().map_or(Ok(String::new()), |f| f.raw_name().map(|n| n.into_owned()))?;
+        let name = frame.function.as_ref().map_or(Vec::new(), |function| function.name.slice().to_vec());
         let (file, line) = frame.location.map_or((None, None), |location| (location.file, location.line));
         all.push(Asked { name, file: file.unwrap_or_default().to_owned(), line: line.unwrap_or(0) });
     }
@@ -177,21 +278,22 @@ fn difference(expected: &[Asked], found: Option<&Answer<'_>>, renamed: bool) -> 
 fn is_same(expected: &[Asked], member: &MemberWords<'_>, renamed: bool) -> bool {
     let same_line = expected.iter().zip(&member.frames).all(|(ours, theirs)| is_same_line(ours, theirs));
     let inner = expected.len() - 1;
-    let same_name =
-        |(ours, theirs): (&Asked, &FrameWords<'_>)| renamed || ours.name.as_bytes() == theirs.name;
+    let same_name = |(ours, theirs): (&Asked, &FrameWords<'_>)| renamed || ours.name == theirs.name;
     expected.len() == member.frames.len()
         && same_line
         && expected[..inner].iter().zip(&member.frames).all(same_name)
 }
 
-/// Line 0 means that no line is known; files are not compared then.
+/// Line 0 means that no line is known; files are not compared then. `addr2line` gives paths as text only.
 fn is_same_line(ours: &Asked, theirs: &FrameWords<'_>) -> bool {
-    ours.line == theirs.line && (ours.line == 0 || base_name(ours.file.as_bytes()) == base_name(theirs.file))
+    let same_file =
+        || *base_name(ours.file.as_bytes()) == *String::from_utf8_lossy(base_name(theirs.file)).as_bytes();
+    ours.line == theirs.line && (ours.line == 0 || same_file())
 }
 
 fn text(frames: &[Asked]) -> String {
     let one = |frame: &Asked| {
-        let name = if frame.name.is_empty() { "??" } else { &frame.name };
+        let name = if frame.name.is_empty() { "??".into() } else { String::from_utf8_lossy(&frame.name) };
         format!("{name} at {}:{}", frame.file, frame.line)
     };
     frames.iter().map(one).collect::<Vec<_>>().join(" <- ")

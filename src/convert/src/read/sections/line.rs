@@ -4,7 +4,7 @@
 //! first opcode of a sequence, which gimli does not give. And rows of dead sequences need not be stored. gimli reads the
 //! header with the file and directory tables.
 
-use std::cell::OnceCell;
+use std::sync::{Arc, OnceLock};
 
 use gimli::Reader as _;
 
@@ -50,6 +50,7 @@ impl Sequence {
 }
 
 /// A range of addresses, and the sequence that a lookup in it uses.
+#[derive(Clone)]
 struct Cover {
     start: u64,
     end: u64,
@@ -58,7 +59,7 @@ struct Cover {
 }
 
 /// The live sequences of one line program, sorted by start, then by offset in the program.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Lines {
     pub(crate) rows: Vec<LineRow>,
     pub(crate) sequences: Vec<Sequence>,
@@ -68,10 +69,12 @@ pub(crate) struct Lines {
     by_offset: Vec<(u64, u32)>,
     /// `first_opcode` and `set_address` of the dead sequences, in program order, which sorts them.
     dead: Vec<u64>,
+    /// The same of a program that several units name, in place of `dead`.
+    shared_dead: Arc<[u64]>,
     /// Disjoint, sorted by address. If several sequences cover an address, the first one of them has it here.
     cover: Vec<Cover>,
     /// The lengths of the sequences; made when one is first asked for.
-    lens: OnceCell<HashSet<u64>>,
+    lens: OnceLock<HashSet<u64>>,
     /// The number of sequences whose rows were not in order and had to be sorted.
     pub(crate) unordered: u64,
     /// True if rows were dropped because there were too many.
@@ -82,6 +85,16 @@ pub(crate) struct Lines {
     pub(crate) large_columns: u64,
     /// 1 if the last sequence has rows but no end; else 0.
     pub(crate) unended: u32,
+    /// Files that the program adds to the table of its header (`DW_LNE_define_file`, DWARF 4 6.2.5.3).
+    pub(crate) defined: Arc<Vec<DefinedFile>>,
+}
+
+/// A file that an opcode of the line program defines.
+#[derive(Clone, Debug)]
+pub(crate) struct DefinedFile {
+    pub(crate) name: Vec<u8>,
+    /// Index in the directory table.
+    pub(crate) directory: u64,
 }
 
 impl Lines {
@@ -138,7 +151,18 @@ impl Lines {
 
     /// True if a `DW_AT_LLVM_stmt_sequence` value refers to a dead sequence.
     pub(crate) fn is_dead(&self, offset: u64) -> bool {
-        self.dead.binary_search(&offset).is_ok()
+        self.dead.binary_search(&offset).is_ok() || self.shared_dead.binary_search(&offset).is_ok()
+    }
+
+    /// The offsets of the dead sequences.
+    pub(crate) fn dead(&self) -> &[u64] {
+        &self.dead
+    }
+
+    /// Ends the part that one unit has of a program that several units name.
+    pub(crate) fn finish_part(&mut self, dead: Arc<[u64]>, capped: bool) {
+        (self.shared_dead, self.capped) = (dead, capped);
+        self.finish();
     }
 
     /// True if a sequence has this length.
@@ -409,6 +433,11 @@ fn interpret<'f, E: Endianity>(
                         registers.address = operands.read_address(size)?;
                         registers.op_index = 0;
                         building.set_address.get_or_insert(opcode_offset);
+                    }
+                    gimli::DW_LNE_define_file if header.version() < 5 => {
+                        let name = operands.read_null_terminated_slice()?.slice().to_vec();
+                        let directory = operands.read_uleb128()?;
+                        Arc::make_mut(&mut lines.defined).push(DefinedFile { name, directory });
                     }
                     _ => {}
                 }

@@ -6,4 +6,5 @@ pub(crate) mod bytes;
 pub(crate) mod call_tables;
 pub(crate) mod entries;
 pub(crate) mod line;
+pub(crate) mod line_parts;
 pub(crate) mod package;

@@ -114,7 +114,11 @@ pub(crate) fn classes<'f, E: Endianity>(
         here_index: index,
         here_files: files,
         row_files: None,
-        tables: UnitTables::new(unit.header.length_including_self(), std::mem::take(&mut memory.ids)),
+        tables: UnitTables::new(
+            unit.header.length_including_self(),
+            std::mem::take(&mut memory.ids),
+            Default::default(),
+        ),
         entries: Entries::new(unit, abbreviations, IDENTITY, std::mem::take(&mut memory.identities)),
     };
     let entries = Entries::new(unit, abbreviations, MEMBERS, std::mem::take(&mut memory.members));

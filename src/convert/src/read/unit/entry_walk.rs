@@ -76,6 +76,7 @@ pub(crate) fn all_entries<E: Endianity>(walk: &mut Walk<'_, '_, E>) -> gimli::Re
                 walk.ids.diagnostics.add(Kind::Cap(Cap::Attributes), offset, || {
                     format!("an entry has over {MAX_ATTRIBUTES} attributes; the rest of the unit is not read")
                 });
+                walk.out.head.cut_short = true;
                 break Ok(());
             }
             Err(error) => break Err(error),
@@ -209,8 +210,13 @@ fn add_inlined<'f, E: Endianity>(
     let Some(function) = building.last_mut() else { return Ok(None) };
     let TreeNode { origin: caller, depth } = function.tree.nodes[parent as usize];
     if depth >= MAX_INLINED_DEPTH {
-        ids.diagnostics
-            .add(Kind::TooDeep, found.die.0, || format!("inlined more than {MAX_INLINED_DEPTH} deep"));
+        ids.diagnostics.add(Kind::TooDeep, found.die.0, || {
+            format!(
+                "the inlined subroutine at .debug_info+{:#x} is more than {MAX_INLINED_DEPTH} calls deep: its code counts as its \
+                 caller's",
+                found.die.0
+            )
+        });
         // Its code counts as its caller's, and so does everything inlined into it.
         return Ok(Some(OpenKind::Scope { node: parent }));
     }

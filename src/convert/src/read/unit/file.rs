@@ -4,6 +4,7 @@
 //! be missing. Paths are not normalised: `dir/../x.c` stays as the compiler wrote it.
 
 use crate::read::sections::bytes::{Bytes, Dwarf, Endianity};
+use crate::read::sections::line::DefinedFile;
 use crate::read::space::string;
 
 /// The file table of a line program header, with the unit whose strings and directory it uses.
@@ -23,13 +24,26 @@ impl<E: Endianity> Clone for FileTable<'_, '_, E> {
 impl<E: Endianity> Copy for FileTable<'_, '_, E> {}
 
 impl<'a, 'f, E: Endianity> FileTable<'a, 'f, E> {
-    pub(crate) fn of(dwarf: &'a Dwarf<'f, E>, unit: &'a gimli::Unit<Bytes<'f, E>>) -> Self {
-        FileTable { dwarf, unit, header: unit.line_program.as_ref().map(|program| program.header()) }
+    /// `header`: that of the unit's line program ([`Info::line_header`](crate::read::space::Info::line_header)).
+    pub(crate) fn of(
+        dwarf: &'a Dwarf<'f, E>,
+        unit: &'a gimli::Unit<Bytes<'f, E>>,
+        header: Option<&'a gimli::LineProgramHeader<Bytes<'f, E>>>,
+    ) -> Self {
+        FileTable { dwarf, unit, header }
     }
 
     /// The full path of a file; `None` if the table does not have this file.
     pub(crate) fn path(&self, index: u64) -> Option<Vec<u8>> {
         path(self.dwarf, self.unit, self.header?, index)
+    }
+
+    /// The same of a file that the line program adds to the table: of these, in the order of their opcodes.
+    pub(crate) fn defined_path(&self, index: u64, defined: &[DefinedFile]) -> Option<Vec<u8>> {
+        let header = self.header?;
+        let of_header = header.file_names().len() as u64;
+        let file = defined.get(usize::try_from(index.checked_sub(of_header + 1)?).ok()?)?;
+        Some(join(self.dwarf, self.unit, header, &file.name, file.directory))
     }
 }
 
@@ -45,12 +59,22 @@ fn path<'f, E: Endianity>(
         return None;
     }
     let file = header.file(index)?;
-    let text = |value| string(dwarf, unit, value).map(|text| text.slice());
-    let name = text(file.path_name())?;
+    let name = string(dwarf, unit, file.path_name())?.slice();
+    Some(join(dwarf, unit, header, name, file.directory_index()))
+}
+
+/// The full path of a file with this name, in the directory with this index.
+fn join<'f, E: Endianity>(
+    dwarf: &Dwarf<'f, E>,
+    unit: &gimli::Unit<Bytes<'f, E>>,
+    header: &gimli::LineProgramHeader<Bytes<'f, E>>,
+    name: &[u8],
+    directory_index: u64,
+) -> Vec<u8> {
     if is_absolute(name) {
-        return Some(name.to_vec());
+        return name.to_vec();
     }
-    let directory_index = file.directory_index();
+    let text = |value| string(dwarf, unit, value).map(|text| text.slice());
     // Before DWARF 5, directory 0 is the compilation directory and not in the table (DWARF 4 6.2.4). It is put before the
     // path below.
     let directory = if header.version() >= 5 || directory_index != 0 {
@@ -70,7 +94,7 @@ fn path<'f, E: Endianity>(
     }
     append(&mut path, directory);
     append(&mut path, name);
-    Some(path)
+    path
 }
 
 /// Appends a component, with one separator before it. An empty component adds nothing.

@@ -30,7 +30,7 @@ pub(crate) mod memory;
 mod numbering;
 mod open_function;
 pub(crate) mod origins;
-mod ranges;
+pub(crate) mod ranges;
 pub(crate) mod roles;
 mod root;
 mod rows;
@@ -45,7 +45,7 @@ mod walked_unit;
 
 pub(crate) use classes::classes;
 
-use crate::diagnostics::{Diagnostics, Kind};
+use crate::diagnostics::{Cap, Diagnostics, Kind};
 use crate::model::Unit;
 use crate::read::code::CodeSections;
 use crate::read::limits::Limits;
@@ -58,6 +58,16 @@ use crate::read::unit::memory::Memory;
 use crate::read::unit::source::UnitSource;
 use crate::read::unit::table_calls::listed_calls;
 use crate::read::unit::walk::Walk;
+
+/// The limits beyond which functions of a unit have no lines, or no code.
+const CAPS: [Kind; 6] = [
+    Kind::Cap(Cap::LinePrograms),
+    Kind::Cap(Cap::LineRows),
+    Kind::Cap(Cap::RangeEntries),
+    Kind::Cap(Cap::RowSteps),
+    Kind::Cap(Cap::SequenceComparisons),
+    Kind::Cap(Cap::SharedRows),
+];
 
 /// Reads one unit: walks its entries, and gives its functions their rows. Also returns how much the unit used of
 /// [`Limits::of_others`]: entries of range lists, and rows past [`OWN_ROWS`](crate::read::limits::OWN_ROWS).
@@ -72,15 +82,17 @@ pub(crate) fn read<'f, E: Endianity>(
     let (mut kept, mut counted) = (std::mem::take(memory), std::mem::take(diagnostics));
     // The walk does not read classes.
     let members = std::mem::take(&mut kept.members);
-    let lines = match source.rows.header {
-        Some(header) => line::run(header, source.debug_line, code, &mut counted),
-        None => Lines::default(),
+    let lines = match (source.shared_rows, source.rows.header) {
+        (Some(shared), _) => shared.lines(code, &mut counted),
+        (None, Some(header)) => line::run(header, source.debug_line, code, &mut counted),
+        (None, None) => Lines::default(),
     };
     let mut walk = Walk::new(source, code, options, lines, kept, limits, counted);
     if let Err(error) = all_entries(&mut walk) {
         let offset = walk.fixed.unit_offset;
         let message = || format!("unit at .debug_info+{offset:#x}: {error}");
         walk.ids.diagnostics.add(Kind::BadEntries, offset, message);
+        walk.out.head.cut_short = true;
     }
     // From here on all functions of the unit are known.
     walk.assign
@@ -99,6 +111,8 @@ pub(crate) fn read<'f, E: Endianity>(
     walk.assign.code.locations =
         Locations { unit: walk.fixed, ids: &mut walk.ids }.read(std::mem::take(&mut walk.with_locations));
     let of_others = walk.list_entries.visited() + walk.assign.rows_of_others() as u64;
+    walk.out.head.capped =
+        walk.assign.lines.capped || CAPS.iter().any(|&cap| walk.ids.diagnostics.count(cap) > 0);
     let unit;
     (unit, *diagnostics, *memory) = walk.finish();
     memory.members = members;

@@ -4,11 +4,16 @@
 //! (`DW_AT_specification`). The target may be in the same unit, in another unit (LTO) or in a supplementary file (dwz). The
 //! first DIE of the chain that has an attribute gives its value (DWARF 5 2.13.2, 3.3.8).
 
+use std::sync::Arc;
+
+use gimli::AttributeValue;
+
 use crate::diagnostics::{Diagnostics, Kind};
 use crate::model::{CalleePlace, DieOffset, Instance, LocalOrigin, NONE16, UnitName, UnitOrigin};
 use crate::read::limits::{MAX_ATTRIBUTES, MAX_ORIGINS, MAX_PATH_BYTES, MIN_NAME_BYTES, NAME_BYTES};
 use crate::read::sections::bytes::{Bytes, Endianity};
 use crate::read::sections::entries::{Attribute, Entries, Wanted};
+use crate::read::sections::line::DefinedFile;
 use crate::read::space::{Info, Space};
 use crate::read::unit::file::FileTable;
 use crate::util::hash::HashMap;
@@ -105,6 +110,8 @@ pub(crate) struct UnitTables<'f> {
     /// The same for file indexes of the current unit below [`MAX_DENSE`].
     here_files: Vec<Option<u16>>,
     resolved: HashMap<DiePlace, LocalOrigin>,
+    /// The files that the unit's line program defines.
+    pub(crate) defined: Arc<Vec<DefinedFile>>,
     /// True if a file was left out, because there were too many files.
     pub(crate) lacks_files: bool,
     /// True if a file was left out, because its path did not fit.
@@ -117,7 +124,7 @@ pub(crate) struct UnitTables<'f> {
 
 impl<'f> UnitTables<'f> {
     /// Empty tables for a unit of `unit` bytes. `ids` must be empty.
-    pub(crate) fn new(unit: usize, ids: Ids) -> UnitTables<'f> {
+    pub(crate) fn new(unit: usize, ids: Ids, defined: Arc<Vec<DefinedFile>>) -> UnitTables<'f> {
         UnitTables {
             names: Vec::new(),
             files: Vec::new(),
@@ -128,6 +135,7 @@ impl<'f> UnitTables<'f> {
             file_indexes: HashMap::default(),
             here_files: Vec::new(),
             resolved: HashMap::default(),
+            defined,
             lacks_files: false,
             lacks_path_bytes: false,
             path_bytes: MAX_PATH_BYTES,
@@ -300,7 +308,7 @@ impl<'a, 'f, E: Endianity> Origins<'a, 'f, E> {
             if let Some(&Some(id)) = self.tables.here_files.get(at) {
                 return id;
             }
-            let path = self.here_files.path(index);
+            let path = self.here_path(index);
             let id = self.keep_file(index, path, place, diagnostics);
             if self.tables.here_files.len() <= at {
                 self.tables.here_files.resize(at + 1, None);
@@ -313,13 +321,21 @@ impl<'a, 'f, E: Endianity> Origins<'a, 'f, E> {
         }
         // A file index counts in the table of the unit that has the DIE, not of the unit that refers to the DIE.
         let path = if self.is_here(place) {
-            self.here_files.path(index)
+            self.here_path(index)
         } else {
-            self.with_unit(place, |unit, info| FileTable::of(&info.dwarf, unit).path(index))
+            self.with_unit(place, |unit, info| {
+                let header = info.line_header(place.unit as usize, unit);
+                FileTable::of(&info.dwarf, unit, header).path(index)
+            })
         };
         let id = self.keep_file(index, path, place, diagnostics);
         self.tables.file_indexes.insert(key, id);
         id
+    }
+
+    /// The path of a file of the current unit.
+    fn here_path(&self, index: u64) -> Option<Vec<u8>> {
+        self.here_files.path(index).or_else(|| self.here_files.defined_path(index, &self.tables.defined))
     }
 
     /// The local id of the file with this index in a row of the current unit.
@@ -367,11 +383,11 @@ impl<'a, 'f, E: Endianity> Origins<'a, 'f, E> {
         match attribute.name {
             // Before DWARF 4 compilers wrote the linkage name in an attribute of MIPS.
             gimli::DW_AT_linkage_name | gimli::DW_AT_MIPS_linkage_name if identity.linkage_name.is_none() => {
-                identity.linkage_name = self.text(place, attribute.value);
+                identity.linkage_name = self.text(place, attribute.value, diagnostics);
             }
             // Not needed if there is a linkage name.
             gimli::DW_AT_name if identity.name.is_none() && identity.linkage_name.is_none() => {
-                identity.name = self.text(place, attribute.value);
+                identity.name = self.text(place, attribute.value, diagnostics);
             }
             gimli::DW_AT_decl_file if identity.file.is_none() => {
                 if let Some(index) = attribute.number() {
@@ -396,9 +412,27 @@ impl<'a, 'f, E: Endianity> Origins<'a, 'f, E> {
     }
 
     /// The name in an attribute. Names of [`NameText::Begins`] are not counted here; `merge` counts them when it finds their end.
-    fn text(&mut self, place: DiePlace, value: gimli::AttributeValue<Bytes<'f, E>>) -> Option<NameText<'f>> {
+    fn text(
+        &mut self,
+        place: DiePlace,
+        value: gimli::AttributeValue<Bytes<'f, E>>,
+        diagnostics: &mut Diagnostics,
+    ) -> Option<NameText<'f>> {
         let begins = self.with_unit(place, |unit, info| info.begins(unit, value));
-        begins.map(NameText::Begins).or_else(|| Some(NameText::Whole(self.name(place, value)?.slice())))
+        if let Some(begins) = begins {
+            return Some(NameText::Begins(begins));
+        }
+        let may_read = self.tables.name_bytes.is_some();
+        let name = self.name(place, value);
+        // A missing supplementary file is reported once, not for each of its strings.
+        let of_file =
+            matches!(value, AttributeValue::DebugStrRef(_) | AttributeValue::DebugStrOffsetsIndex(_));
+        if name.is_none() && may_read && of_file {
+            diagnostics.add(Kind::BadString, place.offset as u64, || {
+                format!("the name of DIE {:#x} of unit {} is not in .debug_str", place.offset, place.unit)
+            });
+        }
+        name.map(|name| NameText::Whole(name.slice()))
     }
 
     /// The string of an attribute; `None` once the unit has read too many bytes of names.

@@ -238,7 +238,7 @@ pub(crate) fn visit_ranges<'f, E: Endianity>(
 /// # Errors
 /// The first damage. After an entry with an index outside of the address table, the list is read on. After an entry of an
 /// unknown kind, or a base with such an index, the rest of the list cannot be read.
-fn visit_list<'f, E: Endianity>(
+pub(crate) fn visit_list<'f, E: Endianity>(
     dwarf: &Dwarf<'f, E>,
     unit: &gimli::Unit<Bytes<'f, E>>,
     value: gimli::AttributeValue<Bytes<'f, E>>,

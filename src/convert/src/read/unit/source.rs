@@ -3,6 +3,7 @@
 use crate::read::sections::abbreviations::Abbreviations;
 use crate::read::sections::bytes::{Bytes, Endianity};
 use crate::read::sections::call_tables::DirectCall;
+use crate::read::shared_lines::ReadLines;
 use crate::read::space::Space;
 use crate::read::unit::file::FileTable;
 
@@ -18,6 +19,8 @@ pub(crate) struct UnitSource<'a, 'f, E: Endianity> {
     /// The line program of the unit's code, and its section. A split unit uses its skeleton's.
     pub(crate) rows: FileTable<'a, 'f, E>,
     pub(crate) debug_line: Bytes<'f, E>,
+    /// In place of them, if other units have the program too.
+    pub(crate) shared_rows: Option<&'a dyn ReadLines>,
     /// The unit's calls in `.debug_dcall`.
     pub(crate) listed: &'a [DirectCall],
 }

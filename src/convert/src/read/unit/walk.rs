@@ -57,12 +57,12 @@ impl<'a, 'f, E: Endianity> Walk<'a, 'f, E> {
         source: &UnitSource<'a, 'f, E>,
         code: &'a CodeSections,
         options: ReadOptions,
-        lines: Lines,
+        mut lines: Lines,
         memory: Memory,
         limits: Limits,
         diagnostics: Diagnostics,
     ) -> Self {
-        let &UnitSource { space, unit, index, abbreviations, files, rows, debug_line: _, listed: _ } = source;
+        let &UnitSource { space, unit, index, abbreviations, files, rows, .. } = source;
         let dwarf = &space.main.dwarf;
         let unit_offset = offset_of(&unit.header);
         let entry_bytes = unit.header.length_including_self();
@@ -90,7 +90,7 @@ impl<'a, 'f, E: Endianity> Walk<'a, 'f, E> {
             here_index: index,
             here_files: files,
             row_files,
-            tables: UnitTables::new(entry_bytes, memory.ids),
+            tables: UnitTables::new(entry_bytes, memory.ids, std::mem::take(&mut lines.defined)),
             entries: Entries::new(unit, abbreviations, IDENTITY, memory.identities),
         };
         Walk {

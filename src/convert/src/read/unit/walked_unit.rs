@@ -47,7 +47,19 @@ impl<'f, E: Endianity> WalkedUnit<'_, 'f, E> {
                 let word = self.addresses.get(at..)?.first_chunk::<8>()?;
                 Some(self.dwarf.debug_addr.reader().endian().read_u64(word))
             }
+            AttributeValue::Block(bytes) => self.address_with_offset(bytes),
             value => self.dwarf.attr_address(self.unit, value).ok().flatten(),
         }
+    }
+
+    /// The address of a `DW_FORM_LLVM_addrx_offset`: no other form of an address is a block.
+    #[cold]
+    fn address_with_offset(&self, mut bytes: Bytes<'f, E>) -> Option<u64> {
+        let index = gimli::DebugAddrIndex(usize::try_from(bytes.read_uleb128().ok()?).ok()?);
+        let (offset, base) = (bytes.read_u32().ok()?, self.dwarf.address(self.unit, index).ok()?);
+        // A tombstone stays one: the sum would wrap, and could be an address of code.
+        let size = u32::from(self.unit.header.address_size());
+        let last = if size >= 8 { u64::MAX } else { (1 << (8 * size)) - 1 };
+        Some(if base >= last - 1 { base } else { base.wrapping_add(offset.into()) })
     }
 }

@@ -5,6 +5,7 @@ use crate::model::Unit;
 use crate::open::DebugSection;
 use crate::read::sections::abbreviations::AbbreviationTable;
 use crate::read::sections::bytes::{Bytes, Endianity};
+use crate::read::shared_lines::ReadLines;
 use crate::read::space::{Without, bad_unit, offset_of, report_cut_paths};
 use crate::read::unit::file::FileTable;
 use crate::read::unit::source::UnitSource;
@@ -85,12 +86,13 @@ fn read_by<'f, E: Endianity>(
         Err(error) => {
             // An empty unit and not `None`, as the queue takes diagnostics only from units.
             bad_unit(&mut diagnostics, offset, error);
-            let unit = empty(offset);
+            let mut unit = empty(offset);
+            unit.head.cut_short = true;
             return Done { unit, diagnostics, ..Done::default() };
         }
     };
     let starts = starts(&unit);
-    let skeleton = split::skeleton(&main.dwarf, &unit, abbreviations);
+    let skeleton = split::skeleton(main, index, &unit, abbreviations);
     let dwo_id = skeleton.as_ref().map(|skeleton| skeleton.id);
     let mut steps = split::SplitSteps::default();
     if let Some(skeleton) = &skeleton
@@ -100,10 +102,13 @@ fn read_by<'f, E: Endianity>(
         unit.head.offset = offset;
         return Done { unit, dwo_id, steps, diagnostics, starts, ..Done::default() };
     }
-    let files = FileTable::of(&main.dwarf, &unit);
-    let (debug_line, listed) = (main.debug_line(), task.tables.of_unit(offset));
+    let files = FileTable::of(&main.dwarf, &unit, main.line_header(index, &unit));
+    let (debug_line, listed, shared) =
+        (main.debug_line(), task.tables.of_unit(offset), main.shared_program(index));
+    let shared_rows = shared.as_ref().map(|shared| shared as &dyn ReadLines);
     let (space, unit, rows) = (task.space, &unit, files);
-    let source = UnitSource { space, unit, index, abbreviations, files, rows, debug_line, listed };
+    let source =
+        UnitSource { space, unit, index, abbreviations, files, rows, debug_line, shared_rows, listed };
     let (mut read, shared) = task.walk(&source, &mut diagnostics);
     steps.shared = shared;
     // A skeleton with children (`-fsplit-dwarf-inlining`) has all functions and inlined subroutines.

@@ -14,6 +14,7 @@ use crate::read::limits::{allowed_entries, held_by_lists};
 use crate::read::sections::abbreviations::{AbbreviationTable, Abbreviations};
 use crate::read::sections::bytes::{Bytes, Dwarf, Endianity};
 use crate::read::sections::package::Package;
+use crate::read::shared_lines::ReadLines;
 use crate::read::space::{Info, Space, Without, load, offset_of, root_attributes, string};
 use crate::read::unit::file::FileTable;
 use crate::read::unit::source::UnitSource;
@@ -55,6 +56,8 @@ impl SplitSteps {
 
 /// A unit whose entries are in a `.dwo` (DWARF 5 3.1.2; in DWARF 4 a GNU extension).
 pub(crate) struct Skeleton<'a, 'f, E: Endianity> {
+    /// The unit at this index of the program.
+    index: usize,
     unit: &'a gimli::Unit<Bytes<'f, E>>,
     pub(crate) id: u64,
     name: &'f [u8],
@@ -62,7 +65,8 @@ pub(crate) struct Skeleton<'a, 'f, E: Endianity> {
 
 /// The unit as a skeleton; `None` for a unit that has its entries itself.
 pub(crate) fn skeleton<'a, 'f, E: Endianity>(
-    dwarf: &Dwarf<'f, E>,
+    info: &Info<'f, E>,
+    index: usize,
     unit: &'a gimli::Unit<Bytes<'f, E>>,
     abbreviations: Abbreviations<'_, 'f>,
 ) -> Option<Skeleton<'a, 'f, E>> {
@@ -71,17 +75,24 @@ pub(crate) fn skeleton<'a, 'f, E: Endianity>(
     }
     let id = unit.dwo_id?.0;
     let mut name = None;
-    let mut has_code = unit.line_program.is_some();
+    let has_lines = unit.line_program.is_some() || info.shared_program(index).is_some();
+    let mut has_code = false;
     let read = root_attributes(&unit.header, abbreviations, |attribute| match attribute.name() {
         gimli::DW_AT_dwo_name | gimli::DW_AT_GNU_dwo_name => {
-            name = string(dwarf, unit, attribute.value());
+            name = string(&info.dwarf, unit, attribute.value());
         }
         gimli::DW_AT_low_pc | gimli::DW_AT_ranges => has_code = true,
         _ => {}
     });
     read.ok()?;
-    // A skeleton without code and lines refers to a clang module (`-gmodules`), which has only declarations.
-    has_code.then_some(Skeleton { unit, id, name: name.map_or(&[], |name| name.slice()) })
+    let name = name.map_or(&[][..], |name| name.slice());
+    // clang writes no `.dwo` for a unit without described functions (`-g1 -gsplit-dwarf`): its skeleton names none.
+    if name.is_empty() && id == 0 {
+        return None;
+    }
+    // A skeleton without code and lines, or whose file is one of clang's modules (`-gmodules`), refers to declarations only.
+    let is_module = !has_code && (!has_lines || name.ends_with(b".pcm"));
+    (!is_module).then_some(Skeleton { index, unit, id, name })
 }
 
 /// Reads the split unit of a skeleton. If it is not found, this is counted and the result is `None`.
@@ -245,15 +256,21 @@ fn from_sections<'d, 'f: 'd, E: Endianity>(
     unit.copy_relocated_attributes(skeleton.unit);
     // clang does not write it into the `.dwo`. If both have it, the skeleton's counts.
     unit.comp_dir = skeleton.unit.comp_dir.or(unit.comp_dir);
-    let rows = FileTable::of(&main.dwarf, skeleton.unit);
+    let rows = FileTable::of(&main.dwarf, skeleton.unit, main.line_header(skeleton.index, skeleton.unit));
     // gcc writes `.debug_line.dwo`, clang only with type units. Without it, `DW_AT_decl_file` is an index in the
     // skeleton's table.
-    let files = if unit.line_program.is_some() { FileTable::of(&space.main.dwarf, &unit) } else { rows };
+    let files = match space.main.line_header(index, &unit) {
+        Some(header) => FileTable::of(&space.main.dwarf, &unit, Some(header)),
+        None => rows,
+    };
     let mut own = AbbreviationTable::default();
     let abbreviations = space.main.abbreviations(index, &mut own).map_err(|error| error.to_string())?;
+    let shared = main.shared_program(skeleton.index);
+    let shared_rows = shared.as_ref().map(|shared| shared as &dyn ReadLines);
     let (space, unit, debug_line) = (&space, &unit, main.debug_line());
     // `listed` is empty: the call tables name units by offsets in the program's `.debug_info`.
-    let source = UnitSource { space, unit, index, abbreviations, files, rows, debug_line, listed: &[] };
+    let source =
+        UnitSource { space, unit, index, abbreviations, files, rows, debug_line, shared_rows, listed: &[] };
     // Each unit of the file gets an equal part of what its lists allow, so that the order of the units does not count.
     steps.own = allowed_entries(held_by_lists(sections)) / headers.len().max(1) as u64;
     let (read, shared) = task.walk(&source, diagnostics);

@@ -2,6 +2,11 @@
 
 use gimli::{AttributeSpecification, AttributeValue, UnitOffset};
 
+/// `DW_FORM_LLVM_addrx_offset` (clang's `-mllvm -minimize-addr-in-v5=Form`), which gimli does not know: an index into
+/// `.debug_addr` as a LEB128 number, and an offset of four bytes from the address there. The value that [`super::Entries`] gives is a
+/// block of these bytes.
+pub(crate) const ADDRX_OFFSET: gimli::DwForm = gimli::DwForm(0x2001);
+
 /// How to skip a value without a fixed size.
 #[derive(Clone, Copy)]
 pub(crate) enum Past {
@@ -12,6 +17,8 @@ pub(crate) enum Past {
     Block,
     /// A block with its length before it, in this many bytes.
     Sized(u8),
+    /// A LEB128 number, and four bytes.
+    LebAndWord,
     /// A string that ends with a zero byte.
     Text,
     /// Any other form, which `gimli` skips: an index into [`super::plan::Plans::specs`].
@@ -26,6 +33,8 @@ pub(crate) enum Form {
     Leb,
     /// An expression with its length before it, as a LEB128 number.
     Expression,
+    /// [`ADDRX_OFFSET`].
+    AddressOffset,
     /// The value is in the abbreviation: an index into [`super::plan::Plans::specs`].
     Given(u32),
     /// Any other form, which `gimli` reads: an index into [`super::plan::Plans::specs`].
@@ -56,6 +65,7 @@ pub(crate) fn past(form: gimli::DwForm, spec: u32) -> Past {
         gimli::DW_FORM_block4 => Past::Sized(4),
         gimli::DW_FORM_block | gimli::DW_FORM_exprloc => Past::Block,
         gimli::DW_FORM_string => Past::Text,
+        ADDRX_OFFSET => Past::LebAndWord,
         gimli::DW_FORM_udata
         | gimli::DW_FORM_sdata
         | gimli::DW_FORM_ref_udata
@@ -81,6 +91,7 @@ pub(crate) fn take(
         gimli::DW_FORM_implicit_const => return (Form::Given(index), FormClass::Number),
         gimli::DW_FORM_flag_present => return (Form::Given(index), FormClass::Flag),
         gimli::DW_FORM_exprloc => return (Form::Expression, FormClass::Number),
+        ADDRX_OFFSET => return (Form::AddressOffset, FormClass::Address),
         // gimli returns an error for an address of any other size.
         gimli::DW_FORM_addr if matches!(encoding.address_size, 1 | 2 | 4 | 8) => FormClass::Address,
         gimli::DW_FORM_addrx

@@ -297,6 +297,12 @@ impl<'a, 'f, E: Endianity, R: Copy> Entries<'a, 'f, E, R> {
                     let value = AttributeValue::Exprloc(gimli::Expression(bytes));
                     return Ok(Some(Attribute { name, value }));
                 }
+                Form::AddressOffset => {
+                    let start = self.at;
+                    self.at = self.past_long(Past::LebAndWord, start)?;
+                    let value = AttributeValue::Block(Bytes::new(&self.bytes[start..self.at], self.endian));
+                    return Ok(Some(Attribute { name, value }));
+                }
                 Form::Given(spec) => match self.plans.specs[spec as usize].implicit_const_value() {
                     // As gimli gives it: a negative constant must not become a number near 2^64, which `number` would
                     // return.
@@ -369,6 +375,7 @@ impl<'a, 'f, E: Endianity, R: Copy> Entries<'a, 'f, E, R> {
             Past::Nothing | Past::Leb => (0, at),
             Past::Block => self.leb(at)?,
             Past::Sized(bytes) => self.integer(at, bytes)?,
+            Past::LebAndWord => (4, self.leb(at)?.1),
             Past::Text => {
                 let rest = self.bytes.get(at..).ok_or_else(|| self.ended())?;
                 let len = rest.iter().position(|&byte| byte == 0).ok_or_else(|| self.ended())?;

@@ -1,0 +1,364 @@
+//! Decodes a line program that several units name once, and gives each of these units its part of the rows.
+//!
+//! LLVM writes one line program for all units of a module that it emits as assembly, type units name the program of their
+//! compile unit, and dwz's partial units that of the unit that they were taken from. Only units with code need rows, so:
+//!
+//! - Type units need none, and never count.
+//! - A program that several other units name is decoded when the first of them is read. Its sequences are divided
+//!   ([`divide`]) by the ranges in the roots of the units, so that each unit works with its own rows only.
+//! - Programs at different offsets may overlap in a hostile file. Any unit may name a program that is not much longer than the
+//!   average per unit. Longer ones count: together they may have a multiple of the bytes of `.debug_line`. They get
+//!   their share in file order, so the result does not depend on threads.
+//!
+//! Which units share a program is known only after the roots of all units were read. They are read if `.debug_line` has fewer
+//! programs than there are units, or if a unit names a long program.
+
+use std::sync::OnceLock;
+
+use gimli::{Reader as _, Section as _};
+
+use crate::diagnostics::{Cap, Diagnostics, Kind};
+use crate::model::{AddressRange, ImageAddr};
+use crate::open::Files;
+use crate::read::code::CodeSections;
+use crate::read::limits::{MIN_RANGES, UNITS_BETWEEN, allowed_entries, held};
+use crate::read::sections::abbreviations::AbbreviationTable;
+use crate::read::sections::bytes::{Bytes, Dwarf, Endianity};
+use crate::read::sections::line::{self, Lines};
+use crate::read::sections::line_parts::divide;
+use crate::read::shared_tables::Shared;
+use crate::read::space::{Info, offset_of, parse, root_attributes};
+use crate::read::unit::ranges::{RangeEntries, visit_list};
+
+/// Programs that count may have this many times the bytes of `.debug_line` together.
+const LINE_RUNS: u64 = 16;
+/// This many bytes of such programs are always allowed.
+const LINE_FLOOR: u64 = 1 << 24;
+/// A line program is long if it has more than this many times the average bytes per unit.
+const LONG: u64 = 32;
+
+type Header<'f, E> = gimli::UnitHeader<Bytes<'f, E>>;
+type Program<'f, E> = gimli::IncompleteLineProgram<Bytes<'f, E>>;
+
+/// The line programs of one `.debug_info`.
+pub(crate) struct LinePrograms<'f, E: Endianity> {
+    /// Any unit may run a line program of up to this many bytes.
+    short: u64,
+    /// All units together may run this many bytes of longer programs.
+    allowed: u64,
+    /// The number of units that are not type units.
+    units: usize,
+    /// True if `.debug_line` has fewer programs than there are units.
+    are_few: OnceLock<bool>,
+    plan: OnceLock<Plan<'f, E>>,
+}
+
+/// Which units share which program.
+struct Plan<'f, E: Endianity> {
+    programs: Vec<SharedProgram<'f, E>>,
+    /// (index of a unit, its program, its number among the users of the program), sorted.
+    users: Vec<(usize, usize, usize)>,
+    /// The units whose line program is not run, sorted.
+    past_budget: Vec<usize>,
+}
+
+/// A line program that several units name.
+pub(crate) struct SharedProgram<'f, E: Endianity> {
+    /// Offset in `.debug_line`.
+    at: usize,
+    /// The indexes of the units that name it, in file order.
+    users: Vec<usize>,
+    /// If it cannot be divided, so many units run it: its bytes for each of them are `allowed` together.
+    runs: usize,
+    allowed: u64,
+    header: OnceLock<gimli::Result<Program<'f, E>>>,
+    lines: OnceLock<SharedRows>,
+}
+
+/// The rows of a shared program, and its damage.
+struct SharedRows {
+    rows: UsersRows,
+    damage: Diagnostics,
+}
+
+enum UsersRows {
+    /// Those of each user.
+    Parts(Vec<Lines>),
+    /// No user says which code it has.
+    Whole(Lines),
+}
+
+/// Where a unit has its line program.
+pub(crate) enum Named<'a, 'f, E: Endianity> {
+    /// No other unit has it.
+    Own,
+    Shared(&'a SharedProgram<'f, E>),
+    /// The unit has no code.
+    Unneeded,
+    PastBudget(PastBudget),
+}
+
+/// A unit's line program that is not run, because earlier units have used up the limit.
+#[derive(Debug)]
+pub(crate) struct PastBudget {
+    /// Offset in `.debug_line`.
+    at: u64,
+    allowed: u64,
+}
+
+impl PastBudget {
+    /// Counts it as a diagnostic of the unit at this offset.
+    pub(crate) fn report(&self, unit: u64, diagnostics: &mut Diagnostics) {
+        diagnostics.add(Kind::Cap(Cap::LinePrograms), unit, || {
+            format!(
+                "unit at .debug_info+{unit:#x}: its line program at .debug_line+{:#x} is not read, \
+                 units before have {} bytes of them together",
+                self.at, self.allowed
+            )
+        });
+    }
+}
+
+fn is_type_unit<E: Endianity>(header: &Header<'_, E>) -> bool {
+    matches!(header.type_(), gimli::UnitType::Type { .. } | gimli::UnitType::SplitType { .. })
+}
+
+impl<'f, E: Endianity> LinePrograms<'f, E> {
+    pub(crate) fn of(dwarf: &Dwarf<'f, E>, headers: &[Header<'f, E>]) -> LinePrograms<'f, E> {
+        let units = headers.iter().filter(|header| !is_type_unit(header)).count();
+        let lines = dwarf.debug_line.reader().len() as u64;
+        let allowed = lines.saturating_mul(LINE_RUNS).max(LINE_FLOOR);
+        // All units together can then run at most `LONG` times the bytes of `.debug_line` in short programs, or the floor
+        // if that is more. So short programs need not be counted.
+        let short = (lines.saturating_mul(LONG).max(allowed)) / units.max(1) as u64;
+        LinePrograms { short, allowed, units, are_few: OnceLock::new(), plan: OnceLock::new() }
+    }
+
+    /// Decides, before anything of the program at offset `at` is read, how the unit at `index` gets it.
+    pub(crate) fn of_unit(
+        &self,
+        of_all: (&Dwarf<'f, E>, &Shared, &[Header<'f, E>], &Files),
+        index: usize,
+        at: usize,
+    ) -> Named<'_, 'f, E> {
+        let (dwarf, _, headers, files) = of_all;
+        if headers.get(index).is_some_and(is_type_unit) {
+            return Named::Unneeded;
+        }
+        let are_few = || *self.are_few.get_or_init(|| self.are_few(dwarf, files));
+        // If no length can be read, parsing the header fails as well and reports the damage.
+        let is_long = || program_len(dwarf, at).is_some_and(|len| len > self.short);
+        if self.units < 2 || !(are_few() || is_long()) {
+            return Named::Own;
+        }
+        // Made for all units at once: which units are past the limit must not depend on the thread that is first.
+        let plan = self.plan.get_or_init(|| self.plan(of_all));
+        match self.shared(index) {
+            Some((program, _)) => Named::Shared(program),
+            None if plan.past_budget.binary_search(&index).is_ok() => {
+                Named::PastBudget(PastBudget { at: at as u64, allowed: self.allowed })
+            }
+            None => Named::Own,
+        }
+    }
+
+    /// The shared program of a unit, and the unit's number among its users. `None` before [`Self::of_unit`] was asked.
+    pub(crate) fn shared(&self, index: usize) -> Option<(&SharedProgram<'f, E>, usize)> {
+        let plan = self.plan.get()?;
+        let at = plan.users.binary_search_by_key(&index, |user| user.0).ok()?;
+        let (_, program, number) = plan.users[at];
+        Some((&plan.programs[program], number))
+    }
+
+    /// True if `.debug_line` has fewer programs than there are units. Reads the length of each program.
+    fn are_few(&self, dwarf: &Dwarf<'f, E>, files: &Files) -> bool {
+        let section = *dwarf.debug_line.reader();
+        let (mut count, mut at) = (0, 0);
+        while count < self.units {
+            let Some(rest) = section.slice().get(at..).filter(|rest| !rest.is_empty()) else { return true };
+            // The longest length field has 12 bytes (DWARF 5 7.4). Read in place, each would map the pages around it.
+            let mut copy = [0; 12];
+            let field = if files.peek(rest, &mut copy) { &copy[..] } else { rest };
+            let Ok((len, format)) = Bytes::new(field, section.endian()).read_initial_length() else {
+                return false;
+            };
+            let size = len.checked_add(format.initial_length_size().into());
+            let Some(next) = size.and_then(|size| at.checked_add(size)) else { return false };
+            (count, at) = (count + 1, next);
+        }
+        false
+    }
+
+    /// Reads the roots of all units.
+    fn plan(
+        &self,
+        (dwarf, tables, headers, files): (&Dwarf<'f, E>, &Shared, &[Header<'f, E>], &Files),
+    ) -> Plan<'f, E> {
+        let mut named = Vec::new();
+        for (index, header) in headers.iter().enumerate() {
+            // Reading a root maps the pages around it too.
+            if index.is_multiple_of(UNITS_BETWEEN) {
+                for section in [dwarf.debug_info.reader(), dwarf.debug_abbrev.reader()] {
+                    files.release(section.slice());
+                }
+            }
+            if !is_type_unit(header) {
+                named.extend(tables.line_program(dwarf, header).map(|at| (at, index)));
+            }
+        }
+        named.sort_unstable();
+        let mut by_first: Vec<&[(usize, usize)]> = named.chunk_by(|a, b| a.0 == b.0).collect();
+        by_first.sort_unstable_by_key(|named| named[0].1);
+        let mut plan = Plan { programs: Vec::new(), users: Vec::new(), past_budget: Vec::new() };
+        let mut left = self.allowed;
+        for named in by_first {
+            let (at, units) = (named[0].0, named.iter().map(|named| named.1));
+            let len = program_len(dwarf, at).unwrap_or(0);
+            if len > self.short {
+                // A program that does not fit takes nothing, so a shorter one of a later unit may still run.
+                let Some(rest) = left.checked_sub(len) else {
+                    plan.past_budget.extend(units);
+                    continue;
+                };
+                left = rest;
+            }
+            if named.len() > 1 {
+                let program = plan.programs.len();
+                plan.users.extend(units.clone().enumerate().map(|(number, unit)| (unit, program, number)));
+                let (runs, users) = ((self.allowed / len.max(1)) as usize, units.collect());
+                let (header, lines) = (OnceLock::new(), OnceLock::new());
+                plan.programs.push(SharedProgram { at, users, runs, allowed: self.allowed, header, lines });
+            }
+        }
+        plan.users.sort_unstable();
+        plan.past_budget.sort_unstable();
+        plan
+    }
+}
+
+impl<'f, E: Endianity> SharedProgram<'f, E> {
+    /// Its header, parsed on the first call.
+    ///
+    /// # Errors
+    /// The header is damaged.
+    pub(crate) fn header(
+        &self,
+        dwarf: &Dwarf<'f, E>,
+        address_size: u8,
+    ) -> gimli::Result<&gimli::LineProgramHeader<Bytes<'f, E>>> {
+        // `FileTable` knows the folder of each unit, so the program needs none.
+        let parse = || dwarf.debug_line.program(gimli::DebugLineOffset(self.at), address_size, None, None);
+        self.header.get_or_init(parse).as_ref().map(Program::header).map_err(|error| *error)
+    }
+
+    /// Its header, if it was parsed.
+    pub(crate) fn parsed(&self) -> Option<&gimli::LineProgramHeader<Bytes<'f, E>>> {
+        self.header.get()?.as_ref().ok().map(Program::header)
+    }
+}
+
+/// A unit, and the line program that it shares with others.
+pub(crate) struct SharedUser<'a, 'f, E: Endianity> {
+    pub(crate) info: &'a Info<'f, E>,
+    pub(crate) program: &'a SharedProgram<'f, E>,
+    /// Its number among the users of the program.
+    pub(crate) number: usize,
+}
+
+/// Has the rows of a unit. A trait, so that a split unit need not live as long as the program whose rows it has.
+pub(crate) trait ReadLines {
+    /// The rows of the unit. The damage of the program is counted for its first user.
+    fn lines(&self, code: &CodeSections, diagnostics: &mut Diagnostics) -> Lines;
+}
+
+impl<E: Endianity> ReadLines for SharedUser<'_, '_, E> {
+    fn lines(&self, code: &CodeSections, diagnostics: &mut Diagnostics) -> Lines {
+        let &SharedUser { info, program, number } = self;
+        let Some(header) = program.parsed() else { return Lines::default() };
+        let read = || {
+            let mut damage = Diagnostics::default();
+            let lines = line::run(header, info.debug_line(), code, &mut damage);
+            let owners = self.owners(code);
+            let rows = match owners.is_empty() {
+                true => UsersRows::Whole(lines),
+                false => UsersRows::Parts(divide(lines, &owners, program.users.len())),
+            };
+            SharedRows { rows, damage }
+        };
+        let SharedRows { rows, damage } = program.lines.get_or_init(read);
+        if number == 0 {
+            diagnostics.merge(damage.clone());
+        }
+        match rows {
+            UsersRows::Parts(parts) => parts[number].clone(),
+            UsersRows::Whole(lines) if number < program.runs => lines.clone(),
+            UsersRows::Whole(_) => {
+                let unit = offset_of(&info.headers[program.users[number]]);
+                PastBudget { at: program.at as u64, allowed: program.allowed }.report(unit, diagnostics);
+                Lines::default()
+            }
+        }
+    }
+}
+
+impl<E: Endianity> SharedUser<'_, '_, E> {
+    /// The code that the roots of the users name, with the number of the user.
+    fn owners(&self, code: &CodeSections) -> Vec<(AddressRange, usize)> {
+        let ranges = &self.info.dwarf.ranges;
+        let lens = held(ranges.debug_ranges().reader().len(), ranges.debug_rnglists().reader().len());
+        let mut entries = RangeEntries::new(allowed_entries(lens).max(MIN_RANGES));
+        let mut owners = Vec::new();
+        for (number, &unit) in self.program.users.iter().enumerate() {
+            let keep = |range: AddressRange| {
+                if range.start < range.end && code.contains(range.start.0) {
+                    owners.push((range, number));
+                }
+            };
+            // A root that cannot be read is reported with its unit.
+            let _ = root_ranges(self.info, unit, &mut entries, keep);
+        }
+        owners
+    }
+}
+
+/// Visits the ranges of a unit's code, by its root (DWARF 5 3.1.1).
+///
+/// # Errors
+/// The root cannot be read.
+fn root_ranges<'f, E: Endianity>(
+    info: &Info<'f, E>,
+    index: usize,
+    entries: &mut RangeEntries,
+    mut visit: impl FnMut(AddressRange),
+) -> gimli::Result<()> {
+    let (header, mut own) = (info.headers[index], AbbreviationTable::default());
+    let abbreviations = info.abbreviations(index, &mut own)?;
+    let (unit, _) = parse(&info.dwarf, header, abbreviations, |_| Ok(false))?;
+    let (mut low, mut high, mut ranges) = (None, None, None);
+    root_attributes(&header, abbreviations, |attribute| match attribute.name() {
+        gimli::DW_AT_low_pc => low = Some(attribute.value()),
+        gimli::DW_AT_high_pc => high = Some(attribute.value()),
+        gimli::DW_AT_ranges => ranges = Some(attribute.value()),
+        _ => {}
+    })?;
+    if let Some(ranges) = ranges {
+        return visit_list(&info.dwarf, &unit, ranges, entries, visit);
+    }
+    let address = |value| info.dwarf.attr_address(&unit, value);
+    let (Some(start), Some(high)) = (low.map(address).transpose()?.flatten(), high) else { return Ok(()) };
+    let end = match high.udata_value() {
+        Some(len) => start.checked_add(len),
+        None => address(high)?,
+    };
+    visit(AddressRange::new(ImageAddr(start), ImageAddr(end.unwrap_or(start))));
+    Ok(())
+}
+
+/// The length in bytes of the line program at an offset.
+fn program_len<E: Endianity>(dwarf: &Dwarf<'_, E>, at: usize) -> Option<u64> {
+    let mut section = *dwarf.debug_line.reader();
+    section.skip(at).ok()?;
+    let (len, _) = section.read_initial_length().ok()?;
+    // A damaged length may exceed the section, but no more than the section can be run.
+    Some(len.min(section.len()) as u64)
+}
