@@ -79,7 +79,7 @@ pub(crate) enum UsersRows {
     /// Those of each user.
     Parts(Vec<Lines>),
     /// No user says which code it has.
-    Whole(Lines),
+    Whole(Box<Lines>),
 }
 
 /// Where a unit has its line program.

@@ -31,7 +31,7 @@ impl<E: Endianity> ReadLines for SharedUser<'_, '_, E> {
             let lines = line::run(header, info.debug_line(), code, &mut damage);
             let owners = self.owners(code);
             let rows = match owners.is_empty() {
-                true => UsersRows::Whole(lines),
+                true => UsersRows::Whole(Box::new(lines)),
                 false => UsersRows::Parts(divide(lines, &owners, program.users.len())),
             };
             SharedRows { rows, damage }
@@ -42,7 +42,7 @@ impl<E: Endianity> ReadLines for SharedUser<'_, '_, E> {
         }
         match rows {
             UsersRows::Parts(parts) => parts[number].clone(),
-            UsersRows::Whole(lines) if number < program.runs => lines.clone(),
+            UsersRows::Whole(lines) if number < program.runs => Lines::clone(lines),
             UsersRows::Whole(_) => {
                 let unit = offset_of(&info.headers[program.users[number]]);
                 PastBudget { at: program.at as u64, allowed: program.allowed }.report(unit, diagnostics);
