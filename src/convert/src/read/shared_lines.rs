@@ -5,7 +5,7 @@
 //!
 //! - Type units need none, and never count.
 //! - A program that several other units name is decoded when the first of them is read. Its sequences are divided
-//!   ([`divide`]) by the ranges in the roots of the units, so that each unit works with its own rows only.
+//!   (`line_parts`) by the ranges in the roots of the units, so that each unit works with its own rows only.
 //! - Programs at different offsets may overlap in a hostile file. Any unit may name a program that is not much longer than the
 //!   average per unit. Longer ones count: together they may have a multiple of the bytes of `.debug_line`. They get
 //!   their share in file order, so the result does not depend on threads.
@@ -18,17 +18,12 @@ use std::sync::OnceLock;
 use gimli::{Reader as _, Section as _};
 
 use crate::diagnostics::{Cap, Diagnostics, Kind};
-use crate::model::{AddressRange, ImageAddr};
 use crate::open::Files;
 use crate::read::code::CodeSections;
-use crate::read::limits::{MIN_RANGES, UNITS_BETWEEN, allowed_entries, held};
-use crate::read::sections::abbreviations::AbbreviationTable;
+use crate::read::limits::UNITS_BETWEEN;
 use crate::read::sections::bytes::{Bytes, Dwarf, Endianity};
-use crate::read::sections::line::{self, Lines};
-use crate::read::sections::line_parts::divide;
-use crate::read::shared_tables::Shared;
-use crate::read::space::{Info, offset_of, parse, root_attributes};
-use crate::read::unit::ranges::{RangeEntries, visit_list};
+use crate::read::sections::line::Lines;
+use crate::read::shared_tables::{Header, Shared};
 
 /// Programs that count may have this many times the bytes of `.debug_line` together.
 const LINE_RUNS: u64 = 16;
@@ -37,8 +32,7 @@ const LINE_FLOOR: u64 = 1 << 24;
 /// A line program is long if it has more than this many times the average bytes per unit.
 const LONG: u64 = 32;
 
-type Header<'f, E> = gimli::UnitHeader<Bytes<'f, E>>;
-type Program<'f, E> = gimli::IncompleteLineProgram<Bytes<'f, E>>;
+type GimliProgram<'f, E> = gimli::IncompleteLineProgram<Bytes<'f, E>>;
 
 /// The line programs of one `.debug_info`.
 pub(crate) struct LinePrograms<'f, E: Endianity> {
@@ -50,11 +44,11 @@ pub(crate) struct LinePrograms<'f, E: Endianity> {
     units: usize,
     /// True if `.debug_line` has fewer programs than there are units.
     are_few: OnceLock<bool>,
-    plan: OnceLock<Plan<'f, E>>,
+    plan: OnceLock<SharingPlan<'f, E>>,
 }
 
 /// Which units share which program.
-struct Plan<'f, E: Endianity> {
+struct SharingPlan<'f, E: Endianity> {
     programs: Vec<SharedProgram<'f, E>>,
     /// (index of a unit, its program, its number among the users of the program), sorted.
     users: Vec<(usize, usize, usize)>,
@@ -65,27 +59,27 @@ struct Plan<'f, E: Endianity> {
 /// A line program that several units name.
 pub(crate) struct SharedProgram<'f, E: Endianity> {
     /// Offset in `.debug_line`.
-    at: usize,
+    pub(crate) at: usize,
     /// The indexes of the units that name it, in file order.
-    users: Vec<usize>,
+    pub(crate) users: Vec<usize>,
     /// If it cannot be divided, so many units run it: its bytes for each of them are `allowed` together.
-    runs: usize,
-    allowed: u64,
-    header: OnceLock<gimli::Result<Program<'f, E>>>,
-    lines: OnceLock<SharedRows>,
+    pub(crate) runs: usize,
+    pub(crate) allowed: u64,
+    header: OnceLock<gimli::Result<GimliProgram<'f, E>>>,
+    pub(crate) lines: OnceLock<SharedRows>,
 }
 
 /// The rows of a shared program, and its damage.
-struct SharedRows {
-    rows: UsersRows,
-    damage: Diagnostics,
+pub(crate) struct SharedRows {
+    pub(crate) rows: UsersRows,
+    pub(crate) damage: Diagnostics,
 }
 
-enum UsersRows {
+pub(crate) enum UsersRows {
     /// Those of each user.
     Parts(Vec<Lines>),
     /// No user says which code it has.
-    Whole(Lines),
+    Whole(Box<Lines>),
 }
 
 /// Where a unit has its line program.
@@ -102,8 +96,8 @@ pub(crate) enum Named<'a, 'f, E: Endianity> {
 #[derive(Debug)]
 pub(crate) struct PastBudget {
     /// Offset in `.debug_line`.
-    at: u64,
-    allowed: u64,
+    pub(crate) at: u64,
+    pub(crate) allowed: u64,
 }
 
 impl PastBudget {
@@ -193,7 +187,7 @@ impl<'f, E: Endianity> LinePrograms<'f, E> {
     fn plan(
         &self,
         (dwarf, tables, headers, files): (&Dwarf<'f, E>, &Shared, &[Header<'f, E>], &Files),
-    ) -> Plan<'f, E> {
+    ) -> SharingPlan<'f, E> {
         let mut named = Vec::new();
         for (index, header) in headers.iter().enumerate() {
             // Reading a root maps the pages around it too.
@@ -209,7 +203,7 @@ impl<'f, E: Endianity> LinePrograms<'f, E> {
         named.sort_unstable();
         let mut by_first: Vec<&[(usize, usize)]> = named.chunk_by(|a, b| a.0 == b.0).collect();
         by_first.sort_unstable_by_key(|named| named[0].1);
-        let mut plan = Plan { programs: Vec::new(), users: Vec::new(), past_budget: Vec::new() };
+        let mut plan = SharingPlan { programs: Vec::new(), users: Vec::new(), past_budget: Vec::new() };
         let mut left = self.allowed;
         for named in by_first {
             let (at, units) = (named[0].0, named.iter().map(|named| named.1));
@@ -248,110 +242,19 @@ impl<'f, E: Endianity> SharedProgram<'f, E> {
     ) -> gimli::Result<&gimli::LineProgramHeader<Bytes<'f, E>>> {
         // `FileTable` knows the folder of each unit, so the program needs none.
         let parse = || dwarf.debug_line.program(gimli::DebugLineOffset(self.at), address_size, None, None);
-        self.header.get_or_init(parse).as_ref().map(Program::header).map_err(|error| *error)
+        self.header.get_or_init(parse).as_ref().map(GimliProgram::header).map_err(|error| *error)
     }
 
     /// Its header, if it was parsed.
     pub(crate) fn parsed(&self) -> Option<&gimli::LineProgramHeader<Bytes<'f, E>>> {
-        self.header.get()?.as_ref().ok().map(Program::header)
+        self.header.get()?.as_ref().ok().map(GimliProgram::header)
     }
-}
-
-/// A unit, and the line program that it shares with others.
-pub(crate) struct SharedUser<'a, 'f, E: Endianity> {
-    pub(crate) info: &'a Info<'f, E>,
-    pub(crate) program: &'a SharedProgram<'f, E>,
-    /// Its number among the users of the program.
-    pub(crate) number: usize,
 }
 
 /// Has the rows of a unit. A trait, so that a split unit need not live as long as the program whose rows it has.
 pub(crate) trait ReadLines {
     /// The rows of the unit. The damage of the program is counted for its first user.
     fn lines(&self, code: &CodeSections, diagnostics: &mut Diagnostics) -> Lines;
-}
-
-impl<E: Endianity> ReadLines for SharedUser<'_, '_, E> {
-    fn lines(&self, code: &CodeSections, diagnostics: &mut Diagnostics) -> Lines {
-        let &SharedUser { info, program, number } = self;
-        let Some(header) = program.parsed() else { return Lines::default() };
-        let read = || {
-            let mut damage = Diagnostics::default();
-            let lines = line::run(header, info.debug_line(), code, &mut damage);
-            let owners = self.owners(code);
-            let rows = match owners.is_empty() {
-                true => UsersRows::Whole(lines),
-                false => UsersRows::Parts(divide(lines, &owners, program.users.len())),
-            };
-            SharedRows { rows, damage }
-        };
-        let SharedRows { rows, damage } = program.lines.get_or_init(read);
-        if number == 0 {
-            diagnostics.merge(damage.clone());
-        }
-        match rows {
-            UsersRows::Parts(parts) => parts[number].clone(),
-            UsersRows::Whole(lines) if number < program.runs => lines.clone(),
-            UsersRows::Whole(_) => {
-                let unit = offset_of(&info.headers[program.users[number]]);
-                PastBudget { at: program.at as u64, allowed: program.allowed }.report(unit, diagnostics);
-                Lines::default()
-            }
-        }
-    }
-}
-
-impl<E: Endianity> SharedUser<'_, '_, E> {
-    /// The code that the roots of the users name, with the number of the user.
-    fn owners(&self, code: &CodeSections) -> Vec<(AddressRange, usize)> {
-        let ranges = &self.info.dwarf.ranges;
-        let lens = held(ranges.debug_ranges().reader().len(), ranges.debug_rnglists().reader().len());
-        let mut entries = RangeEntries::new(allowed_entries(lens).max(MIN_RANGES));
-        let mut owners = Vec::new();
-        for (number, &unit) in self.program.users.iter().enumerate() {
-            let keep = |range: AddressRange| {
-                if range.start < range.end && code.contains(range.start.0) {
-                    owners.push((range, number));
-                }
-            };
-            // A root that cannot be read is reported with its unit.
-            let _ = root_ranges(self.info, unit, &mut entries, keep);
-        }
-        owners
-    }
-}
-
-/// Visits the ranges of a unit's code, by its root (DWARF 5 3.1.1).
-///
-/// # Errors
-/// The root cannot be read.
-fn root_ranges<'f, E: Endianity>(
-    info: &Info<'f, E>,
-    index: usize,
-    entries: &mut RangeEntries,
-    mut visit: impl FnMut(AddressRange),
-) -> gimli::Result<()> {
-    let (header, mut own) = (info.headers[index], AbbreviationTable::default());
-    let abbreviations = info.abbreviations(index, &mut own)?;
-    let (unit, _) = parse(&info.dwarf, header, abbreviations, |_| Ok(false))?;
-    let (mut low, mut high, mut ranges) = (None, None, None);
-    root_attributes(&header, abbreviations, |attribute| match attribute.name() {
-        gimli::DW_AT_low_pc => low = Some(attribute.value()),
-        gimli::DW_AT_high_pc => high = Some(attribute.value()),
-        gimli::DW_AT_ranges => ranges = Some(attribute.value()),
-        _ => {}
-    })?;
-    if let Some(ranges) = ranges {
-        return visit_list(&info.dwarf, &unit, ranges, entries, visit);
-    }
-    let address = |value| info.dwarf.attr_address(&unit, value);
-    let (Some(start), Some(high)) = (low.map(address).transpose()?.flatten(), high) else { return Ok(()) };
-    let end = match high.udata_value() {
-        Some(len) => start.checked_add(len),
-        None => address(high)?,
-    };
-    visit(AddressRange::new(ImageAddr(start), ImageAddr(end.unwrap_or(start))));
-    Ok(())
 }
 
 /// The length in bytes of the line program at an offset.

@@ -14,7 +14,7 @@ use crate::read::sections::abbreviations;
 use crate::read::sections::abbreviations::{AbbreviationTable, Abbreviations};
 use crate::read::sections::bytes::{Bytes, Dwarf, Endianity};
 
-type Header<'f, E> = gimli::UnitHeader<Bytes<'f, E>>;
+pub(crate) type Header<'f, E> = gimli::UnitHeader<Bytes<'f, E>>;
 
 /// An abbreviation table that one or more units name.
 struct SharedTable {

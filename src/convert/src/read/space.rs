@@ -10,7 +10,7 @@ use crate::open::{DebugSection, DebugSections, Files, Image};
 use crate::read::limits::{MAX_ATTRIBUTES, MAX_ROOT_TEXT, UNITS_BETWEEN};
 use crate::read::sections::abbreviations::{AbbreviationTable, Abbreviations};
 use crate::read::sections::bytes::{Bytes, Dwarf, Endianity};
-use crate::read::shared_lines::{LinePrograms, Named, PastBudget, SharedUser};
+use crate::read::shared_lines::{LinePrograms, Named, PastBudget, SharedProgram};
 use crate::read::shared_tables::{Shared, root_code};
 use crate::util::text;
 
@@ -254,9 +254,9 @@ impl<'f, E: Endianity> Info<'f, E> {
         own.or_else(|| self.programs.shared(index)?.0.parsed())
     }
 
-    /// The line program that the unit at `index` shares with others. `None` before the unit was parsed.
-    pub(crate) fn shared_program(&self, index: usize) -> Option<SharedUser<'_, 'f, E>> {
-        self.programs.shared(index).map(|(program, number)| SharedUser { info: self, program, number })
+    /// The line program that the unit at `index` shares with others, and its number among these. `None` before it was parsed.
+    pub(crate) fn shared_program(&self, index: usize) -> Option<(&SharedProgram<'f, E>, usize)> {
+        self.programs.shared(index)
     }
 }
 

@@ -90,17 +90,16 @@ fn context<'f>(
             if entries.next_depth() > MAX_DEPTH {
                 return Err(format!("entries are nested deeper than {MAX_DEPTH}"));
             }
-            match entries.read_abbreviation() {
+            let read = match entries.read_abbreviation() {
                 Ok(Some(abbreviation)) if abbreviation.tag() == gimli::DW_TAG_subprogram => {
-                    if removed.function(&dwarf, &unit, &mut entries, abbreviation).is_err() {
-                        break;
-                    }
+                    removed.function(&dwarf, &unit, &mut entries, abbreviation)
                 }
-                Ok(Some(abbreviation)) if entries.skip_attributes(abbreviation.attributes()).is_err() => {
-                    break;
-                }
-                Err(_) => break,
-                _ => {}
+                Ok(Some(abbreviation)) => entries.skip_attributes(abbreviation.attributes()),
+                Ok(None) => Ok(()),
+                Err(error) => Err(error),
+            };
+            if read.is_err() {
+                break;
             }
         }
     }

@@ -434,12 +434,7 @@ fn interpret<'f, E: Endianity>(
                         registers.op_index = 0;
                         building.set_address.get_or_insert(opcode_offset);
                     }
-                    gimli::DW_LNE_define_file if header.version() < 5 => {
-                        let name = operands.read_null_terminated_slice()?.slice().to_vec();
-                        let directory = operands.read_uleb128()?;
-                        Arc::make_mut(&mut lines.defined).push(DefinedFile { name, directory });
-                    }
-                    _ => {}
+                    opcode => define_file(opcode, header.version(), operands, lines)?,
                 }
             }
             gimli::DW_LNS_copy => row(lines, &registers, &mut building, code),
@@ -480,6 +475,21 @@ fn interpret<'f, E: Endianity>(
     }
     lines.unended += u32::from(lines.rows.len() > building.first_row);
     lines.rows.truncate(building.first_row);
+    Ok(())
+}
+
+/// Adds the file of a `DW_LNE_define_file`. Other opcodes do nothing; DWARF 5 (6.2.5.3) reserves this one.
+fn define_file<E: Endianity>(
+    opcode: gimli::DwLne,
+    version: u16,
+    mut operands: Bytes<'_, E>,
+    lines: &mut Lines,
+) -> gimli::Result<()> {
+    if opcode == gimli::DW_LNE_define_file && version < 5 {
+        let name = operands.read_null_terminated_slice()?.slice().to_vec();
+        let directory = operands.read_uleb128()?;
+        Arc::make_mut(&mut lines.defined).push(DefinedFile { name, directory });
+    }
     Ok(())
 }
 

@@ -24,7 +24,7 @@ struct Owned {
 }
 
 /// What one unit gets of a sequence.
-struct Part {
+struct CutPart {
     start: u64,
     user: usize,
 }
@@ -32,6 +32,8 @@ struct Part {
 /// The lines of each of `users` units. `owners`: the ranges of their roots.
 pub(crate) fn divide(lines: Lines, owners: &[(AddressRange, usize)], users: usize) -> Vec<Lines> {
     let owned = disjoint(owners);
+    // dwz's partial units come first and have no code.
+    let any = owned.first().map_or(0, |owned| owned.user);
     let budget = Budget::of_part(lines.rows.len() + owned.len());
     let mut order: Vec<usize> = (0..lines.sequences.len()).collect();
     order.sort_unstable_by_key(|&index| lines.sequences[index].first_opcode);
@@ -40,7 +42,7 @@ pub(crate) fn divide(lines: Lines, owners: &[(AddressRange, usize)], users: usiz
         start(index) != start(index + 1)
             && index.checked_sub(1).is_none_or(|before| start(before) != start(index))
     };
-    let parts: Vec<Vec<Part>> =
+    let parts: Vec<Vec<CutPart>> =
         lines.sequences.iter().map(|sequence| parts(sequence, &owned, &budget)).collect();
     // In the order of the program: the owner of the nearest sequence before, and after, whose owner is known.
     let known = |index: usize| is_alone(index).then(|| parts[index].last().map(|part| part.user)).flatten();
@@ -74,7 +76,7 @@ pub(crate) fn divide(lines: Lines, owners: &[(AddressRange, usize)], users: usiz
             let own = owner.filter(|_| survivor == Some(index));
             let beside = || [before[index], after[index]].into_iter().flatten();
             let other = || beside().find(|user| Some(*user) != owner);
-            let user = own.or_else(other).or_else(|| beside().next()).or(owner).unwrap_or(0);
+            let user = own.or_else(other).or_else(|| beside().next()).or(owner).unwrap_or(any);
             let sequence = &lines.sequences[index];
             add(&mut divided[user], &lines.rows[sequence.rows.clone()], None, sequence.clone());
         }
@@ -103,10 +105,10 @@ fn disjoint(owners: &[(AddressRange, usize)]) -> Vec<Owned> {
 
 /// The units with code in a sequence, in the order of addresses, and where the code of each begins. The first one has the code
 /// before it too, and each the code up to the next.
-fn parts(sequence: &Sequence, owned: &[Owned], budget: &Budget) -> Vec<Part> {
+fn parts(sequence: &Sequence, owned: &[Owned], budget: &Budget) -> Vec<CutPart> {
     let first = owned.partition_point(|owned| owned.end <= sequence.start);
     let inside = owned[first..].iter().take_while(|owned| owned.start < sequence.end);
-    let mut parts: Vec<Part> = Vec::new();
+    let mut parts: Vec<CutPart> = Vec::new();
     for &Owned { start, user, .. } in inside {
         // Sequences that overlap could each be cut at the same ranges. Without steps the sequence stays whole.
         if !budget.spend(1) {
@@ -114,14 +116,14 @@ fn parts(sequence: &Sequence, owned: &[Owned], budget: &Budget) -> Vec<Part> {
         }
         if parts.last().is_none_or(|last| last.user != user) {
             let start = if parts.is_empty() { sequence.start } else { start };
-            parts.push(Part { start, user });
+            parts.push(CutPart { start, user });
         }
     }
     parts
 }
 
 /// Gives each unit its part of the rows of a sequence.
-fn cut(lines: &Lines, index: usize, parts: &[Part], divided: &mut [Lines]) {
+fn cut(lines: &Lines, index: usize, parts: &[CutPart], divided: &mut [Lines]) {
     let sequence = &lines.sequences[index];
     for (at, part) in parts.iter().enumerate() {
         let end = parts.get(at + 1).map_or(sequence.end, |next| next.start);

@@ -9,6 +9,7 @@ use crate::read::shared_lines::ReadLines;
 use crate::read::space::{Without, bad_unit, offset_of, report_cut_paths};
 use crate::read::unit::file::FileTable;
 use crate::read::unit::source::UnitSource;
+use crate::read::units::shared_rows::SharedUser;
 use crate::read::units::split;
 use crate::read::units::task::{UnitTask, UnitWalk, empty};
 
@@ -104,7 +105,7 @@ fn read_by<'f, E: Endianity>(
     }
     let files = FileTable::of(&main.dwarf, &unit, main.line_header(index, &unit));
     let (debug_line, listed, shared) =
-        (main.debug_line(), task.tables.of_unit(offset), main.shared_program(index));
+        (main.debug_line(), task.tables.of_unit(offset), SharedUser::of(main, index));
     let shared_rows = shared.as_ref().map(|shared| shared as &dyn ReadLines);
     let (space, unit, rows) = (task.space, &unit, files);
     let source =

@@ -18,6 +18,7 @@ use crate::read::shared_lines::ReadLines;
 use crate::read::space::{Info, Space, Without, load, offset_of, root_attributes, string};
 use crate::read::unit::file::FileTable;
 use crate::read::unit::source::UnitSource;
+use crate::read::units::shared_rows::SharedUser;
 use crate::read::units::split_files::{foreign, note_opened};
 use crate::read::units::task::UnitTask;
 use crate::util::budget::STEPS_PER_BYTE;
@@ -265,7 +266,7 @@ fn from_sections<'d, 'f: 'd, E: Endianity>(
     };
     let mut own = AbbreviationTable::default();
     let abbreviations = space.main.abbreviations(index, &mut own).map_err(|error| error.to_string())?;
-    let shared = main.shared_program(skeleton.index);
+    let shared = SharedUser::of(main, skeleton.index);
     let shared_rows = shared.as_ref().map(|shared| shared as &dyn ReadLines);
     let (space, unit, debug_line) = (&space, &unit, main.debug_line());
     // `listed` is empty: the call tables name units by offsets in the program's `.debug_info`.

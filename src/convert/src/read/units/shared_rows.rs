@@ -1,0 +1,111 @@
+//! Gives a unit its part of the rows of a line program that it shares with other units.
+
+use gimli::{Reader as _, Section as _};
+
+use crate::diagnostics::Diagnostics;
+use crate::model::{AddressRange, ImageAddr};
+use crate::read::code::CodeSections;
+use crate::read::limits::{MIN_RANGES, allowed_entries, held};
+use crate::read::sections::abbreviations::AbbreviationTable;
+use crate::read::sections::bytes::Endianity;
+use crate::read::sections::line::{self, Lines};
+use crate::read::sections::line_parts::divide;
+use crate::read::shared_lines::{PastBudget, ReadLines, SharedProgram, SharedRows, UsersRows};
+use crate::read::space::{Info, offset_of, parse, root_attributes};
+use crate::read::unit::ranges::{RangeEntries, visit_list};
+
+/// A unit, and the line program that it shares with others.
+pub(crate) struct SharedUser<'a, 'f, E: Endianity> {
+    info: &'a Info<'f, E>,
+    program: &'a SharedProgram<'f, E>,
+    /// Its number among the users of the program.
+    number: usize,
+}
+
+impl<E: Endianity> ReadLines for SharedUser<'_, '_, E> {
+    fn lines(&self, code: &CodeSections, diagnostics: &mut Diagnostics) -> Lines {
+        let &SharedUser { info, program, number } = self;
+        let Some(header) = program.parsed() else { return Lines::default() };
+        let read = || {
+            let mut damage = Diagnostics::default();
+            let lines = line::run(header, info.debug_line(), code, &mut damage);
+            let owners = self.owners(code);
+            let rows = match owners.is_empty() {
+                true => UsersRows::Whole(Box::new(lines)),
+                false => UsersRows::Parts(divide(lines, &owners, program.users.len())),
+            };
+            SharedRows { rows, damage }
+        };
+        let SharedRows { rows, damage } = program.lines.get_or_init(read);
+        if number == 0 {
+            diagnostics.merge(damage.clone());
+        }
+        match rows {
+            UsersRows::Parts(parts) => parts[number].clone(),
+            UsersRows::Whole(lines) if number < program.runs => Lines::clone(lines),
+            UsersRows::Whole(_) => {
+                let unit = offset_of(&info.headers[program.users[number]]);
+                PastBudget { at: program.at as u64, allowed: program.allowed }.report(unit, diagnostics);
+                Lines::default()
+            }
+        }
+    }
+}
+
+impl<'a, 'f, E: Endianity> SharedUser<'a, 'f, E> {
+    /// The unit at `index`, which was parsed; `None` if no other unit has its program.
+    pub(crate) fn of(info: &'a Info<'f, E>, index: usize) -> Option<SharedUser<'a, 'f, E>> {
+        info.shared_program(index).map(|(program, number)| SharedUser { info, program, number })
+    }
+
+    /// The code that the roots of the users name, with the number of the user.
+    fn owners(&self, code: &CodeSections) -> Vec<(AddressRange, usize)> {
+        let ranges = &self.info.dwarf.ranges;
+        let lens = held(ranges.debug_ranges().reader().len(), ranges.debug_rnglists().reader().len());
+        let mut entries = RangeEntries::new(allowed_entries(lens).max(MIN_RANGES));
+        let mut owners = Vec::new();
+        for (number, &unit) in self.program.users.iter().enumerate() {
+            let keep = |range: AddressRange| {
+                if range.start < range.end && code.contains(range.start.0) {
+                    owners.push((range, number));
+                }
+            };
+            // A root that cannot be read is reported with its unit.
+            let _ = root_ranges(self.info, unit, &mut entries, keep);
+        }
+        owners
+    }
+}
+
+/// Visits the ranges of a unit's code, by its root (DWARF 5 3.1.1).
+///
+/// # Errors
+/// The root cannot be read.
+fn root_ranges<'f, E: Endianity>(
+    info: &Info<'f, E>,
+    index: usize,
+    entries: &mut RangeEntries,
+    mut visit: impl FnMut(AddressRange),
+) -> gimli::Result<()> {
+    let (header, mut own) = (info.headers[index], AbbreviationTable::default());
+    let abbreviations = info.abbreviations(index, &mut own)?;
+    let (unit, _) = parse(&info.dwarf, header, abbreviations, |_| Ok(false))?;
+    let (mut low, mut high, mut ranges) = (None, None, None);
+    root_attributes(&header, abbreviations, |attribute| match attribute.name() {
+        gimli::DW_AT_low_pc => low = Some(attribute.value()),
+        gimli::DW_AT_high_pc => high = Some(attribute.value()),
+        gimli::DW_AT_ranges => ranges = Some(attribute.value()),
+        _ => {}
+    })?;
+    if let Some(ranges) = ranges {
+        return visit_list(&info.dwarf, &unit, ranges, entries, visit);
+    }
+    let address = |value| info.dwarf.attr_address(&unit, value);
+    let (Some(start), Some(high)) = (low.map(address).transpose()?.flatten(), high) else { return Ok(()) };
+    let end = match high.udata_value() {
+        Some(len) => start.checked_add(len),
+        None => address(high)?,
+    };
+    visit(AddressRange::new(ImageAddr(start), ImageAddr(end.unwrap_or(start))));
+    Ok(())
+}
