@@ -12,7 +12,8 @@ use crate::error::StoreError;
 use crate::id::{BuildId, DebugId, ModuleId};
 use crate::local::{EntryInfo, EntryLock, LocalStore, Made, Published};
 use crate::options::{StoreOptions, default_cache};
-use crate::remote::{Remote, without_secrets};
+use crate::remote::Remote;
+use crate::shown::without_secrets;
 use crate::symbol_map::SymbolMap;
 
 /// A remote store with a local cache. One of many processes fetches a file; the others wait for it and then read it.

@@ -85,6 +85,7 @@ mod mapped;
 mod objects;
 mod options;
 mod remote;
+mod shown;
 mod store;
 mod symbol_map;
 
@@ -96,5 +97,6 @@ pub use local::{
 };
 pub use options::{StoreOptions, debuginfod_cache, default_cache, default_cache_bytes, parse_bytes};
 pub use remote::{Remote, RemoteError};
+pub use shown::{hide_secrets, without_secrets};
 pub use store::{Store, StoreLock};
 pub use symbol_map::SymbolMap;

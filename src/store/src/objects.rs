@@ -19,7 +19,8 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::time::timeout;
 use url::{Position, Url};
 
-use crate::remote::{Remote, RemoteError, without_secrets};
+use crate::remote::{Remote, RemoteError};
+use crate::shown::without_secrets;
 
 /// How often a failed request to an HTTP server is repeated.
 const RETRIES: usize = 2;

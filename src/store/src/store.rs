@@ -7,7 +7,8 @@ use crate::error::StoreError;
 use crate::id::{BuildId, ModuleId};
 use crate::local::{EntryInfo, EntryLock, LocalStore, Published};
 use crate::options::StoreOptions;
-use crate::remote::{Remote, without_secrets};
+use crate::remote::Remote;
+use crate::shown::without_secrets;
 use crate::symbol_map::SymbolMap;
 
 /// A store by its location: a folder, or an address of objects with a local cache.

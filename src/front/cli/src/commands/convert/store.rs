@@ -16,7 +16,6 @@ use crate::io::progress::Bar;
 /// Where converted programs go.
 pub(super) struct Target {
     store: Store,
-    location: String,
     /// Also converts programs that the store has.
     force: bool,
 }
@@ -60,7 +59,7 @@ impl Target {
     /// The store cannot be used.
     pub(super) fn open(location: &str, force: bool) -> Result<Self, Failure> {
         let store = Store::create(location, StoreOptions::default())?;
-        Ok(Self { store, location: location.to_owned(), force })
+        Ok(Self { store, force })
     }
 
     /// Converts a program, unless the store has it. If several processes have the same program, one of them converts it.
@@ -110,7 +109,8 @@ impl Target {
     fn place(&self, id: &BuildId) -> PathBuf {
         match &self.store {
             Store::Local(store) => store.file_path(id),
-            _ => format!("{}/{id}", self.location.trim_end_matches('/')).into(),
+            // The location of a store has no secrets, unlike the address that the user gave.
+            store => format!("{}/{id}", store.location().trim_end_matches('/')).into(),
         }
     }
 }
