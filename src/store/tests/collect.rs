@@ -184,3 +184,87 @@ fn a_cache_covers_the_stores_in_its_folders() {
     );
     assert!(store.gc(&options).unwrap().removed.is_empty());
 }
+
+/// Links and folders that the store did not make. What links lead to is outside of the store.
+#[cfg(unix)]
+#[test]
+fn a_collection_follows_no_link_and_removes_nothing_that_the_store_did_not_write() {
+    use std::os::unix::fs::symlink;
+
+    let (folder, store) = store();
+    let outside = folder.path().join("outside");
+    let put = |path: &Path, text: &str| {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+        age(path, 900_000);
+    };
+    // What would go if it were in the store.
+    let [name, debug] = ["name", "debug"].map(|kind| outside.join(kind));
+    put(&name.join(id(7).to_string()), "");
+    put(&debug.join("cdef0123456789abcdef0123456789abcdef0"), &format!("{}\n", id(7)));
+    put(&outside.join("tmp/new-1"), "");
+    put(&outside.join("entry/v1.fsym"), "symbols");
+    put(&outside.join("shelf/cdef/v1.fsym"), "symbols");
+    put(&outside.join("part/ab/cdef/v1.fsym"), "symbols");
+    put(&outside.join("part/format"), "fsym-store 1\n");
+    put(&outside.join("file.fsym"), "symbols");
+    let before = files(&outside);
+    let root = store.root();
+    for part in ["name", "debugid", "aa", "with", "bb/cdef"] {
+        fs::create_dir_all(root.join(part)).unwrap();
+    }
+    symlink(&name, root.join("name/libfoo.so")).unwrap();
+    symlink(&debug, root.join("debugid/ab")).unwrap();
+    symlink(outside.join("entry"), root.join("aa/bbcc")).unwrap();
+    symlink(outside.join("shelf"), root.join("ab")).unwrap();
+    symlink(outside.join("part"), root.join("with/0123")).unwrap();
+    symlink(outside.join("file.fsym"), root.join("bb/cdef/v1.fsym")).unwrap();
+    // Folders and files that no store makes.
+    for odd in ["bb/ccdd/v2.fsym/x", "name/README", "name/libbar.so/README", "pins/old/1.0", "tmp/notes"] {
+        put(&root.join(odd), "kept");
+    }
+    store.add(&stamped_file(folder.path(), 1), &info("app")).unwrap();
+    fs::remove_dir_all(root.join("tmp")).unwrap();
+    symlink(outside.join("tmp"), root.join("tmp")).unwrap();
+    let mut options = day();
+    (options.max_age, options.max_bytes) = (Some(Duration::ZERO), Some(0));
+    assert_eq!(store.gc(&options).unwrap().removed, [id(1)]);
+    for linked in ["aabbcc", "abcdef"] {
+        assert!(!store.remove(&BuildId::parse(linked).unwrap()).unwrap());
+    }
+    let mut after = files(&outside);
+    // A writer through the link leaves its stamp.
+    after.retain(|file| file != "tmp/swept");
+    assert_eq!(after, before);
+    for odd in ["bb/ccdd/v2.fsym/x", "name/README", "name/libbar.so/README", "pins/old/1.0"] {
+        assert!(root.join(odd).exists(), "{odd}");
+    }
+    let problems = store.check().unwrap().problems;
+    let named = |path: &str| problems.iter().any(|problem| problem.path == root.join(path));
+    assert!(["aa/bbcc", "ab", "bb/ccdd/v2.fsym"].into_iter().all(named), "{problems:?}");
+}
+
+/// A check that runs while files are collected and published again finds sound files, or none.
+#[test]
+fn a_check_beside_a_collection_finds_no_damage() {
+    let (folder, store) = store();
+    let made: Vec<_> = (1..=4).map(|number| stamped_file(folder.path(), number)).collect();
+    let mut options = day();
+    options.max_bytes = Some(0);
+    let done = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for _ in 0..15 {
+                for file in &made {
+                    store.add(file, &info("app")).unwrap();
+                }
+                store.gc(&options).unwrap();
+            }
+            done.store(true, std::sync::atomic::Ordering::Relaxed);
+        });
+        while !done.load(std::sync::atomic::Ordering::Relaxed) {
+            let problems = store.check().unwrap().problems;
+            assert!(problems.is_empty(), "{problems:?}");
+        }
+    });
+}

@@ -4,6 +4,9 @@
 //! publish it. The collector takes the same lock to remove the entry, or an index entry that leads to it, and checks again after it has the
 //! lock. An entry that another process has locked is in use, and stays. A folder is removed by `rmdir`, which fails unless it is empty.
 //!
+//! Only regular files with a name that a store writes are removed. No symbolic link is followed, since it may lead out of the store: what is
+//! behind one, and any other file or folder, stays.
+//!
 //! A cache has stores in its folders. They are collected together, so that one bound holds for all.
 
 use std::collections::BTreeSet;
@@ -13,17 +16,20 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use super::absent::age;
-use super::files::{read_folder, read_small};
-use super::list::{Entry, is_versioned};
+use super::files::{is_file, is_own_folder, read_folder, read_own_folder, read_small};
+use super::list::{Entry, is_known, is_versioned};
 use super::lock::remove_stale;
 use super::store::LocalStore;
 use crate::error::StoreError;
-use crate::id::BuildId;
+use crate::id::{BuildId, DebugId};
 
 /// Temporary files, and index entries without a file, are removed at this age.
 pub(super) const LITTER_AGE: Duration = Duration::from_secs(24 * 3600);
 /// Notes about missing files and failed conversions are removed at this age.
 const NOTE_AGE: Duration = Duration::from_secs(24 * 3600);
+
+/// How the names of temporary files begin.
+pub(super) const TEMPORARY: &str = "new-";
 
 /// The bytes of an entry without a file: the block of its folder.
 const NOTE_BYTES: u64 = 4096;
@@ -172,6 +178,9 @@ impl LocalStore {
     pub fn remove(&self, id: &BuildId) -> Result<bool, StoreError> {
         let lock = self.lock(id)?;
         let entry = Entry { id: lock.id.clone(), path: self.entry_path(id) };
+        if !entry.path.parent().is_some_and(is_own_folder) || !is_own_folder(&entry.path) {
+            return Ok(false);
+        }
         let was_there = weigh(&entry.path)?.is_some();
         self.remove_locked(&entry)?;
         self.remove_markers(id)?;
@@ -194,9 +203,9 @@ impl LocalStore {
         let debug_id = self.debug_id_of(&entry.id);
         let files = read_folder(&entry.path)?;
         // The file is removed first: without it the entry counts as absent.
-        let is_file = |file: &&fs::DirEntry| is_versioned(&file.file_name(), "fsym");
-        let rest = |file: &&fs::DirEntry| !is_file(file) && super::list::is_known(&file.file_name());
-        for file in files.iter().filter(is_file).chain(files.iter().filter(rest)) {
+        let is_symbols = |file: &&fs::DirEntry| is_file(file) && is_versioned(&file.file_name(), "fsym");
+        let rest = |file: &&fs::DirEntry| !is_symbols(file) && is_file(file) && is_known(&file.file_name());
+        for file in files.iter().filter(is_symbols).chain(files.iter().filter(rest)) {
             remove_file(&file.path())?;
         }
         remove_empty(&entry.path);
@@ -213,9 +222,9 @@ impl LocalStore {
 
     /// Removes the index entries by name of one build id. It looks into each folder of `name/`, so a collection does not call it.
     fn remove_markers(&self, id: &BuildId) -> Result<(), StoreError> {
-        for name in read_folder(&self.name_folder())? {
+        for name in read_own_folder(&self.name_folder())? {
             let marker = name.path().join(id.to_string());
-            if marker.symlink_metadata().is_ok() {
+            if is_own_folder(&name.path()) && marker.symlink_metadata().is_ok_and(|found| found.is_file()) {
                 remove_file(&marker)?;
                 remove_empty(&name.path());
             }
@@ -234,7 +243,7 @@ impl LocalStore {
         for file in read_folder(&entry.path)? {
             let name = file.file_name();
             let limit = if is_versioned(&name, "json") { report_age } else { note_age };
-            if super::list::is_known(&name) && age(&file.path()).is_some_and(|age| age >= limit) {
+            if is_file(&file) && is_known(&name) && age(&file.path()).is_some_and(|age| age >= limit) {
                 let Some(_lock) = self.try_lock(&entry.id)? else { continue };
                 // A writer may have finished meanwhile.
                 if weigh(&entry.path)?.is_none() {
@@ -251,16 +260,15 @@ impl LocalStore {
     /// Removes temporary files of killed writers.
     pub(super) fn sweep(&self, litter_age: Duration) -> Result<u64, StoreError> {
         let mut removed = 0;
-        for file in read_folder(&self.tmp())? {
+        for file in read_own_folder(&self.tmp())? {
             let (path, name) = (file.path(), file.file_name());
-            if name == "swept" || name == "written" || age(&path).is_none_or(|age| age < litter_age) {
+            let is_lock = path.extension().is_some_and(|ending| ending == "lock");
+            let is_ours = is_lock || name.as_encoded_bytes().starts_with(TEMPORARY.as_bytes());
+            if !is_ours || !is_file(&file) || age(&path).is_none_or(|age| age < litter_age) {
                 continue;
             }
-            let gone = if path.extension().is_some_and(|ending| ending == "lock") {
+            let gone = if is_lock {
                 remove_stale(&path).map_err(|error| StoreError::io(&path, "remove", error))?
-            } else if path.is_dir() {
-                // A store makes no folders there.
-                false
             } else {
                 remove_file(&path)?;
                 true
@@ -274,15 +282,21 @@ impl LocalStore {
     /// count.
     fn sweep_index(&self, litter_age: Duration, collected: &BTreeSet<&BuildId>) -> Result<u64, StoreError> {
         let mut removed = 0;
-        for (path, _) in self.debug_entries()? {
+        for (path, key) in self.debug_entries()? {
+            if DebugId::parse(&key).is_err() {
+                continue;
+            }
             let leads_to = || {
                 let text = read_small(&path).ok().flatten()?;
                 BuildId::parse(text.trim_end()).ok()
             };
             removed += u64::from(self.sweep_entry(&path, litter_age, &leads_to)?);
         }
-        for name in read_folder(&self.name_folder())? {
-            for marker in read_folder(&name.path())? {
+        for name in read_own_folder(&self.name_folder())? {
+            for marker in read_own_folder(&name.path())? {
+                if !is_file(&marker) {
+                    continue;
+                }
                 let leads_to = || BuildId::parse(&marker.file_name().to_string_lossy()).ok();
                 let is_collected = leads_to().is_some_and(|id| collected.contains(&id));
                 let age = if is_collected { Duration::ZERO } else { litter_age };
@@ -294,24 +308,21 @@ impl LocalStore {
         Ok(removed)
     }
 
-    /// Removes one index entry if it is old and its file does not exist.
+    /// Removes one index entry if it is old and its file does not exist. One that leads to no build id stays: the store did not write it so.
     fn sweep_entry(
         &self,
         path: &Path,
         litter_age: Duration,
         leads_to: &dyn Fn() -> Option<BuildId>,
     ) -> Result<bool, StoreError> {
-        let dangles = |id: &Option<BuildId>| id.as_ref().is_none_or(|id| !self.file_path(id).exists());
-        let id = leads_to();
-        if age(path).is_none_or(|age| age < litter_age) || !dangles(&id) {
+        let Some(id) = leads_to() else { return Ok(false) };
+        let dangles = || !self.file_path(&id).exists();
+        if age(path).is_none_or(|age| age < litter_age) || !dangles() {
             return Ok(false);
         }
-        let lock = match &id {
-            Some(id) => self.try_lock(id)?,
-            None => None,
-        };
+        let lock = self.try_lock(&id)?;
         // A writer that finds an old entry keeps it: it may have published the file meanwhile, or does so now.
-        if id.is_some() && lock.is_none() || leads_to() != id || !dangles(&id) {
+        if lock.is_none() || leads_to().as_ref() != Some(&id) || !dangles() {
             return Ok(false);
         }
         remove_file(path)?;
@@ -334,7 +345,7 @@ fn candidate(store: &LocalStore, entry: Entry) -> Result<Option<Candidate<'_>>, 
 fn weigh(entry: &Path) -> Result<Option<(u64, SystemTime)>, StoreError> {
     let mut total: Option<(u64, SystemTime)> = None;
     for file in read_folder(entry)? {
-        if !is_versioned(&file.file_name(), "fsym") {
+        if !is_file(&file) || !is_versioned(&file.file_name(), "fsym") {
             continue;
         }
         // The file may have been removed meanwhile.

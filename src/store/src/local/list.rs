@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use super::absent::{MALFORMED, MISSING, MISSING_DEBUG_ID};
-use super::files::{read_folder, read_small};
+use super::files::{kind_of, read_folder, read_own_folder, read_small};
 use super::store::{LocalStore, file_name};
 use crate::error::StoreError;
 use crate::id::{BuildId, DebugId};
@@ -108,6 +108,8 @@ impl LocalStore {
                     checked.bytes += size;
                 }
                 Ok(None) => {}
+                // A collection may have removed the file, and with it its index entries, while this looked at them.
+                Err(_) if matches!(self.inspect(&id), Ok(None)) => {}
                 Err(error) => problems.push(problem_of(&path.join(file_name()), &error)),
             }
         }
@@ -162,7 +164,9 @@ impl LocalStore {
             if OWN.iter().any(|name| head == *name) {
                 continue;
             }
-            if head.len() != 2 || !path.is_dir() {
+            // `None`: a collection removed the folder since it was listed.
+            let Some(kind) = kind_of(&outer) else { continue };
+            if head.len() != 2 || !kind.is_dir() {
                 odd(&path, "not a folder of a store");
                 continue;
             }
@@ -170,7 +174,8 @@ impl LocalStore {
                 let key = format!("{}{}", head.to_string_lossy(), inner.file_name().to_string_lossy());
                 // Readers look for the path in lower case, so they never find a folder in upper case.
                 let id = BuildId::parse(&key).ok().filter(|id| id.to_string() == key);
-                match id.filter(|_| inner.path().is_dir()) {
+                let Some(kind) = kind_of(&inner) else { continue };
+                match id.filter(|_| kind.is_dir()) {
                     Some(id) => entries.push(Entry { id, path: inner.path() }),
                     None => odd(&inner.path(), "not a folder named by a build id in lower-case hexadecimal"),
                 }
@@ -182,16 +187,11 @@ impl LocalStore {
     /// The index entries of debug ids: path and key.
     pub(super) fn debug_entries(&self) -> Result<Vec<(PathBuf, String)>, StoreError> {
         let mut found = Vec::new();
-        for outer in read_folder(&self.debug_folder())? {
-            if outer.path().is_dir() {
-                for inner in read_folder(&outer.path())? {
-                    let key = format!(
-                        "{}{}",
-                        outer.file_name().to_string_lossy(),
-                        inner.file_name().to_string_lossy()
-                    );
-                    found.push((inner.path(), key));
-                }
+        for outer in read_own_folder(&self.debug_folder())? {
+            for inner in read_own_folder(&outer.path())? {
+                let key =
+                    format!("{}{}", outer.file_name().to_string_lossy(), inner.file_name().to_string_lossy());
+                found.push((inner.path(), key));
             }
         }
         Ok(found)

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 
-use super::files::{read_folder, read_small, safe_name};
+use super::files::{is_own_folder, read_folder, read_small, safe_name};
 use super::store::LocalStore;
 use crate::error::StoreError;
 use crate::id::BuildId;
@@ -52,6 +52,10 @@ impl LocalStore {
         let mut pins = Vec::new();
         for entry in read_folder(&self.root().join("pins"))? {
             let path = entry.path();
+            // A store makes no folders there, so it is no pin that would go unread.
+            if is_own_folder(&path) {
+                continue;
+            }
             // If there is no file, the pin was removed after the folder was listed.
             let Some(text) = read_small(&path)? else { continue };
             let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));

@@ -152,7 +152,7 @@ impl LocalStore {
     fn temporary(&self) -> Result<TempPath, StoreError> {
         let tmp = self.tmp();
         make_folder(&tmp)?;
-        let made = tempfile::Builder::new().prefix("new-").make_in(&tmp, |path| {
+        let made = tempfile::Builder::new().prefix(super::gc::TEMPORARY).make_in(&tmp, |path| {
             let mut options = File::options();
             options.write(true).create_new(true);
             #[cfg(unix)]
