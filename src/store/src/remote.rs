@@ -1,6 +1,7 @@
 //! The interface of a remote store, as the cache needs it.
 
 use std::io::Write;
+use std::time::SystemTime;
 
 /// Why a remote store did not answer.
 #[derive(Debug, thiserror::Error)]
@@ -20,7 +21,19 @@ impl RemoteError {
     }
 }
 
-/// A store of objects by key, such as `ab/cdef.../v2.fsym`. The keys are the paths of a store's folder. Objects are never listed.
+/// An object as a list of objects has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Object {
+    /// The key, below the address of the store.
+    pub key: String,
+    /// Its bytes.
+    pub size: u64,
+    /// When it was written.
+    pub modified: SystemTime,
+}
+
+/// A store of objects by key, such as `ab/cdef.../v2.fsym`. The keys are the paths of a store's folder. Objects are listed only to
+/// administer the store.
 pub trait Remote: Send + Sync {
     /// Writes an object to `out`. `Ok(false)` if there is none; then nothing was written.
     ///
@@ -45,6 +58,24 @@ pub trait Remote: Send + Sync {
     /// # Errors
     /// As [`Remote::create`].
     fn replace(&self, key: &str, bytes: &[u8]) -> Result<(), RemoteError>;
+
+    /// Gives each object whose key begins with the folder `prefix`; all objects if it is empty.
+    ///
+    /// # Errors
+    /// The store could not be reached, refused, or cannot list objects, as some cannot.
+    fn list(&self, prefix: &str, each: &mut dyn FnMut(Object)) -> Result<(), RemoteError> {
+        let _ = (prefix, each);
+        Err(RemoteError::new(self.location(), "cannot list its files"))
+    }
+
+    /// Removes an object. Success if there is none.
+    ///
+    /// # Errors
+    /// The store could not be reached, refused, or cannot remove objects.
+    fn remove(&self, key: &str) -> Result<(), RemoteError> {
+        let _ = key;
+        Err(RemoteError::new(self.location(), "cannot remove files"))
+    }
 
     /// The address, for messages.
     fn location(&self) -> &str;

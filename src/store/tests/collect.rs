@@ -7,7 +7,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use common::{age, day, demo, files, id, info, stamped, stamped_file, store};
-use foldsym_store::{BuildId, DebugId, EntryInfo, LocalStore, StoreError};
+use foldsym_format::header::VERSION;
+use foldsym_store::{BuildId, DebugId, EntryInfo, LocalStore, Release, StoreError};
 
 #[test]
 fn garbage_goes_by_age_and_size_and_pins_stay() {
@@ -267,4 +268,87 @@ fn a_check_beside_a_collection_finds_no_damage() {
             assert!(problems.is_empty(), "{problems:?}");
         }
     });
+}
+
+/// The releases of a product are counted by the time of their last program.
+#[test]
+fn the_newest_releases_of_each_product_stay() {
+    let (folder, store) = store();
+    let release = |product: &str, version: &str, published: u64| {
+        let mut release = Release::now(product, Some(version), Some("8f3c2a"));
+        release.published = published;
+        release
+    };
+    let add = |number: u32, releases: &[Release]| {
+        let mut info = info("app");
+        info.releases = releases.to_vec();
+        store.add(&stamped_file(folder.path(), number), &info).unwrap();
+    };
+    add(1, &[release("mail", "1.0", 10)]);
+    add(2, &[release("mail", "2.0", 20)]);
+    add(3, &[release("mail", "3.0", 30)]);
+    add(4, &[release("chat", "1.0", 1)]);
+    add(5, &[]);
+    add(6, &[release("mail", "1.0", 10)]);
+    // A program of the first release that the third has unchanged.
+    add(6, &[release("mail", "3.0", 31)]);
+    let report: serde_json::Value = serde_json::from_str(&store.report(&id(6)).unwrap().unwrap()).unwrap();
+    let versions = Release::of_report(&report).into_iter().filter_map(|release| release.version);
+    assert_eq!(versions.collect::<Vec<_>>(), ["1.0", "3.0"]);
+    store.add_to_pin("lts", &[id(1)]).unwrap();
+    let mut options = day();
+    (options.keep_releases, options.older_than) = (Some(1), Some(Duration::from_secs(3600)));
+    assert!(store.gc(&options).unwrap().removed.is_empty());
+    options.older_than = None;
+    let done = store.gc(&options).unwrap();
+    assert_eq!((done.removed.as_slice(), done.pinned), (&[id(2)][..], 4));
+    // A bound in bytes takes what is of no release, and leaves the others.
+    options.max_bytes = Some(0);
+    assert_eq!(store.gc(&options).unwrap().removed, [id(5)]);
+    assert_eq!(store.list().unwrap().len(), 4);
+    // The time of publication counts, though the file was just used.
+    let mut options = day();
+    options.older_than = Some(Duration::from_secs(3600));
+    let key = id(4).to_string();
+    age(&store.root().join(&key[..2]).join(&key[2..]).join(format!("v{VERSION}.json")), 7200);
+    assert_eq!(store.gc(&options).unwrap().removed, [id(4)]);
+}
+
+/// Pins are changed by many processes at once, and hold files until they are gone.
+#[test]
+fn pins_are_added_to_and_taken_from() {
+    let (folder, store) = store();
+    for number in 1..=3 {
+        store.add(&stamped_file(folder.path(), number), &info("app")).unwrap();
+    }
+    std::thread::scope(|scope| {
+        for number in 1..=3 {
+            let store = &store;
+            scope.spawn(move || store.add_to_pin("1.0", &[id(number)]).unwrap());
+        }
+    });
+    assert_eq!(store.pins().unwrap()[0].ids.len(), 3);
+    let mut options = day();
+    options.max_bytes = Some(0);
+    assert_eq!(store.gc(&options).unwrap().pinned, 3);
+    assert!(store.remove_from_pin("1.0", &[id(1)]).unwrap());
+    assert!(!store.remove_from_pin("1.0", &[id(1)]).unwrap());
+    assert_eq!(store.gc(&options).unwrap().removed, [id(1)]);
+    assert!(store.remove_from_pin("1.0", &[id(2), id(3)]).unwrap() && store.pins().unwrap().is_empty());
+    assert!(!store.remove_from_pin("none", &[id(2)]).unwrap());
+    assert!(store.add_to_pin("../x", &[id(2)]).is_err());
+}
+
+/// The builds of a name are those whose files are there.
+#[test]
+fn the_builds_of_a_name_are_found() {
+    let (folder, store) = store();
+    for number in 1..=2 {
+        store.add(&stamped_file(folder.path(), number), &info("libfoo.so")).unwrap();
+    }
+    let found = |name: &str| store.builds_of(name).unwrap().into_iter().map(|listed| listed.id);
+    assert_eq!(found("libfoo.so").collect::<Vec<_>>(), [id(1), id(2)]);
+    fs::remove_file(store.file_path(&id(1))).unwrap();
+    assert_eq!(found("libfoo.so").collect::<Vec<_>>(), [id(2)]);
+    assert_eq!(found("../name/libfoo.so").count() + found("libbar.so").count(), 0);
 }

@@ -22,6 +22,8 @@ use super::lock::remove_stale;
 use super::store::LocalStore;
 use crate::error::StoreError;
 use crate::id::{BuildId, DebugId};
+use crate::policy::{Facts, Fate, Policy};
+use crate::release::Release;
 
 /// Temporary files, and index entries without a file, are removed at this age.
 pub(super) const LITTER_AGE: Duration = Duration::from_secs(24 * 3600);
@@ -42,6 +44,11 @@ const PIECE: u64 = 64 << 10;
 pub struct GcOptions {
     /// Files that were not used for this long are removed.
     pub max_age: Option<Duration>,
+    /// Files that were published longer ago than this are removed, whether or not they were used since.
+    pub older_than: Option<Duration>,
+    /// The files of so many newest releases of each product stay, as if they were pinned. Those of its older releases are removed: at once,
+    /// or with [`GcOptions::max_age`] or [`GcOptions::older_than`] at that age. Files of no release are not concerned.
+    pub keep_releases: Option<usize>,
     /// Then the least recently used files are removed, until the rest has at most this many bytes.
     pub max_bytes: Option<u64>,
     /// Temporary files and index entries without a file are removed at this age. The default is a day.
@@ -52,7 +59,15 @@ pub struct GcOptions {
 
 impl Default for GcOptions {
     fn default() -> Self {
-        Self { max_age: None, max_bytes: None, litter_age: LITTER_AGE, dry_run: false }
+        let litter_age = LITTER_AGE;
+        Self {
+            max_age: None,
+            older_than: None,
+            keep_releases: None,
+            max_bytes: None,
+            litter_age,
+            dry_run: false,
+        }
     }
 }
 
@@ -68,7 +83,7 @@ pub struct GcReport {
     pub kept: u64,
     /// Their bytes.
     pub kept_bytes: u64,
-    /// Files that stay only because they are pinned.
+    /// Files that stay only because they are pinned, or of a release that is kept.
     pub pinned: u64,
     /// Temporary files, notes and index entries without a file that were removed.
     pub litter: u64,
@@ -81,6 +96,9 @@ struct Candidate<'s> {
     /// Bytes of the files of all versions.
     size: u64,
     used: SystemTime,
+    published: SystemTime,
+    /// Read only if a limit counts releases.
+    releases: Vec<Release>,
     /// Nothing but notes.
     is_bare: bool,
 }
@@ -92,6 +110,8 @@ impl LocalStore {
     /// A pin cannot be read, so that it is unknown which files it keeps; or the store cannot be listed or written.
     pub fn gc(&self, options: &GcOptions) -> Result<GcReport, StoreError> {
         let mut report = GcReport::default();
+        // A pin is not made while it is decided what goes.
+        let _pins = (!options.dry_run).then(|| self.lock_pins()).transpose()?;
         let mut stores = vec![self.clone()];
         stores.extend(self.parts()?.into_iter().filter(|part| part.check_format().is_ok()));
         let (mut pinned, mut candidates) = (BTreeSet::<BuildId>::new(), Vec::new());
@@ -102,18 +122,18 @@ impl LocalStore {
                 if !options.dry_run && weigh(&entry.path)?.is_none() {
                     report.litter += store.clear_notes(&entry, options.litter_age, NOTE_AGE)?;
                 }
-                candidates.extend(candidate(store, entry)?);
+                candidates.extend(candidate(store, entry, options)?);
             }
         }
         // The least recently used entry comes first. Times may be equal, and the id makes the order the same each time.
         candidates.sort_by(|a, b| (a.used, &a.entry.id).cmp(&(b.used, &b.entry.id)));
         let mut left: u64 = candidates.iter().map(|candidate| candidate.size).sum();
         let now = SystemTime::now();
-        for Candidate { store, entry, size, used, is_bare } in candidates {
-            let idle = now.duration_since(used).unwrap_or_default();
-            let old = options.max_age.is_some_and(|max| idle >= max);
-            let many = options.max_bytes.is_some_and(|max| left > max);
+        let policy =
+            Policy::new(options, pinned, candidates.iter().flat_map(|candidate| &candidate.releases));
+        for Candidate { store, entry, size, used, published, releases, is_bare } in candidates {
             if is_bare {
+                let many = options.max_bytes.is_some_and(|max| left > max);
                 if many {
                     left -= size;
                 }
@@ -122,16 +142,17 @@ impl LocalStore {
                 }
                 continue;
             }
-            let is_pinned = pinned.contains(&entry.id);
-            let goes = (old || many) && !is_pinned && (options.dry_run || store.collect(&entry, used)?);
-            if goes {
+            let since = |time| now.duration_since(time).unwrap_or_default();
+            let (idle, age) = (since(used), since(published));
+            let fate = policy.fate(&Facts { id: &entry.id, releases: &releases, idle, age, left });
+            if fate == Fate::Goes && (options.dry_run || store.collect(&entry, used)?) {
                 left -= size;
                 report.removed_bytes += size;
                 report.removed.push(entry.id);
             } else {
                 report.kept += 1;
                 report.kept_bytes += size;
-                report.pinned += u64::from((old || many) && is_pinned);
+                report.pinned += u64::from(fate == Fate::Kept);
             }
         }
         if !options.dry_run {
@@ -332,13 +353,29 @@ impl LocalStore {
 }
 
 /// A candidate for removal; `None` if the entry is gone.
-fn candidate(store: &LocalStore, entry: Entry) -> Result<Option<Candidate<'_>>, StoreError> {
+fn candidate<'s>(
+    store: &'s LocalStore,
+    entry: Entry,
+    options: &GcOptions,
+) -> Result<Option<Candidate<'s>>, StoreError> {
+    let releases = Vec::new();
     if let Some((size, used)) = weigh(&entry.path)? {
-        return Ok(Some(Candidate { store, entry, size, used, is_bare: false }));
+        let published = store.published(&entry.id).unwrap_or(used);
+        let mut found = Candidate { store, entry, size, used, published, releases, is_bare: false };
+        if options.keep_releases.is_some() {
+            // A damaged report counts as one without releases.
+            let report = store.report(&found.entry.id).ok().flatten().unwrap_or_default();
+            found.releases = Release::of_report(&serde_json::from_str(&report).unwrap_or_default());
+        }
+        return Ok(Some(found));
     }
     // The time of an entry without a file is that of its folder, which each new note changes.
     let noted = entry.path.metadata().and_then(|found| found.modified()).ok();
-    Ok(noted.map(|used| Candidate { store, entry, size: NOTE_BYTES, used, is_bare: true }))
+    let bare = |used| {
+        let published = used;
+        Candidate { store, entry, size: NOTE_BYTES, used, published, releases, is_bare: true }
+    };
+    Ok(noted.map(bare))
 }
 
 /// The bytes of an entry's files of all versions, and the time when one of them was last used; `None` if there are no files.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use super::absent::{MALFORMED, MISSING, MISSING_DEBUG_ID};
-use super::files::{kind_of, read_folder, read_own_folder, read_small};
+use super::files::{kind_of, read_folder, read_own_folder, read_small, safe_name};
 use super::store::{LocalStore, file_name};
 use crate::error::StoreError;
 use crate::id::{BuildId, DebugId};
@@ -23,8 +23,10 @@ pub struct Listed {
     pub path: PathBuf,
     /// Its bytes.
     pub size: u64,
-    /// When it was last used, to the hour. For a file that was not used yet, when it was published.
+    /// When it was last used, to the hour. For a file that was not used yet, and in a remote store, when it was published.
     pub used: SystemTime,
+    /// When it was published, or added to a further release.
+    pub published: SystemTime,
 }
 
 /// A problem in a store.
@@ -68,10 +70,37 @@ impl LocalStore {
             // The file was removed meanwhile, or never published.
             let Ok(found) = path.symlink_metadata() else { continue };
             if let (true, Ok(used)) = (found.is_file(), found.modified()) {
-                listed.push(Listed { id: entry.id, path, size: found.len(), used });
+                let published = self.published(&entry.id).unwrap_or(used);
+                listed.push(Listed { id: entry.id, path, size: found.len(), used, published });
             }
         }
         Ok(listed)
+    }
+
+    /// When a file was published. `None` if it has no report.
+    pub(super) fn published(&self, id: &BuildId) -> Option<SystemTime> {
+        // A use changes the time of the file, and not that of its report.
+        self.report_path(id).symlink_metadata().and_then(|found| found.modified()).ok()
+    }
+
+    /// The files of this name, which the store lists for people, by build id: the builds of one program.
+    ///
+    /// # Errors
+    /// A folder of the store cannot be listed.
+    pub fn builds_of(&self, name: &str) -> Result<Vec<Listed>, StoreError> {
+        let Some(name) = safe_name(name) else { return Ok(Vec::new()) };
+        let mut builds = Vec::new();
+        for marker in read_own_folder(&self.name_folder().join(name))? {
+            let Ok(id) = BuildId::parse(&marker.file_name().to_string_lossy()) else { continue };
+            let path = self.file_path(&id);
+            // The index by name is swept after a collection, so a file may be gone.
+            let Ok(found) = path.symlink_metadata() else { continue };
+            if let (true, Ok(used)) = (found.is_file(), found.modified()) {
+                let published = self.published(&id).unwrap_or(used);
+                builds.push(Listed { id, path, size: found.len(), used, published });
+            }
+        }
+        Ok(builds)
     }
 
     /// Reads every file and every index entry of the store, and returns their faults. Stores in folders of a cache are checked too.
@@ -205,7 +234,7 @@ pub(super) fn is_known(name: &OsStr) -> bool {
 }
 
 /// True for names such as `v1.fsym`, if `ending` is `fsym`.
-pub(super) fn is_versioned(name: &OsStr, ending: &str) -> bool {
+pub(crate) fn is_versioned(name: &OsStr, ending: &str) -> bool {
     let version =
         name.to_str().and_then(|name| name.strip_prefix('v')?.strip_suffix(ending)?.strip_suffix('.'));
     version.is_some_and(|version| !version.is_empty() && version.bytes().all(|byte| byte.is_ascii_digit()))
