@@ -46,6 +46,7 @@
 mod address;
 mod answer;
 mod batch;
+mod by_name;
 mod cache;
 mod certainty;
 mod cover;
