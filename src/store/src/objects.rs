@@ -21,7 +21,7 @@ use url::{Position, Url};
 
 use crate::remote::{Object, Remote, RemoteError};
 use crate::remote_setup::{check, hint};
-use crate::shown::without_secrets;
+use crate::shown::{hide_secrets, without_secrets};
 
 /// How often a failed request to an HTTP server is repeated.
 const RETRIES: usize = 2;
@@ -38,8 +38,8 @@ pub(crate) struct Objects {
     prefix: Path,
     /// The address, without secrets.
     location: String,
-    /// `USER:PASSWORD@` of the address, which errors of the crates may contain; often empty.
-    userinfo: String,
+    /// The address as the crates have it, whose errors may contain its secrets.
+    address: String,
     identity: String,
     /// What to look at if a request fails; often empty.
     hint: String,
@@ -71,9 +71,9 @@ impl Objects {
         let location = location.trim_end_matches('/');
         let shown = without_secrets(location);
         let url = Url::parse(location).map_err(|error| RemoteError::new(&*shown, error))?;
-        let userinfo = url[Position::BeforeUsername..Position::BeforeHost].to_owned();
+        let address = url.to_string();
         let failed =
-            |problem: &dyn ToString| RemoteError::new(&*shown, hide(&problem.to_string(), &userinfo));
+            |problem: &dyn ToString| RemoteError::new(&*shown, hide_secrets(&problem.to_string(), &address));
         if url.query().is_some() || url.fragment().is_some() {
             return Err(failed(&"expected an address without a query (`?`) and a fragment (`#`)"));
         }
@@ -112,7 +112,7 @@ impl Objects {
         // A thread of the runtime serves the connections while callers wait.
         let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build();
         let runtime = runtime.map_err(|error| failed(&error))?;
-        Ok(Self { store, prefix, location: shown, userinfo, identity, hint, runtime, read_only, patience })
+        Ok(Self { store, prefix, location: shown, address, identity, hint, runtime, read_only, patience })
     }
 
     /// The whole path of a key.
@@ -125,7 +125,7 @@ impl Objects {
     }
 
     fn failed(&self, key: &str, problem: impl ToString) -> RemoteError {
-        let problem = format!("{}{}", hide(&problem.to_string(), &self.userinfo), self.hint);
+        let problem = format!("{}{}", hide_secrets(&problem.to_string(), &self.address), self.hint);
         RemoteError::new(format!("{}/{key}", self.location), problem)
     }
 }
@@ -245,11 +245,6 @@ impl Objects {
             Err(_) => Err(self.failed(key, format!("no answer within {most:?}"))),
         }
     }
-}
-
-/// A message without a user's name and password.
-fn hide(message: &str, userinfo: &str) -> String {
-    if userinfo.is_empty() { message.to_owned() } else { message.replace(userinfo, "") }
 }
 
 /// The address, with the variables that lead it elsewhere: `s3://symbols` of two endpoints is two stores.

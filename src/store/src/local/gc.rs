@@ -109,9 +109,14 @@ impl LocalStore {
     /// # Errors
     /// A pin cannot be read, so that it is unknown which files it keeps; or the store cannot be listed or written.
     pub fn gc(&self, options: &GcOptions) -> Result<GcReport, StoreError> {
-        let mut report = GcReport::default();
         // A pin is not made while it is decided what goes.
         let _pins = (!options.dry_run).then(|| self.lock_pins()).transpose()?;
+        self.gc_locked(options)
+    }
+
+    /// As [`Self::gc`]; the caller holds the lock of the pins.
+    fn gc_locked(&self, options: &GcOptions) -> Result<GcReport, StoreError> {
+        let mut report = GcReport::default();
         let mut stores = vec![self.clone()];
         stores.extend(self.parts()?.into_iter().filter(|part| part.check_format().is_ok()));
         let (mut pinned, mut candidates) = (BTreeSet::<BuildId>::new(), Vec::new());
@@ -189,7 +194,9 @@ impl LocalStore {
         }
         // The count begins anew before the collection: bytes that others write meanwhile count for the next one.
         remove_file(&path)?;
-        self.gc(&GcOptions { max_bytes: Some(most), ..GcOptions::default() }).map(|_| ())
+        // Where another process collects now, it makes room for this one too.
+        let Some(_pins) = self.try_lock_pins()? else { return Ok(()) };
+        self.gc_locked(&GcOptions { max_bytes: Some(most), ..GcOptions::default() }).map(|_| ())
     }
 
     /// Removes the file of a build id, with its index entries. `Ok(false)` if there is none. A pin does not keep it.

@@ -52,6 +52,11 @@ impl LocalStore {
         self.wait_for(self.tmp().join("pins.lock"))
     }
 
+    /// As [`Self::lock_pins`], if the lock is free.
+    pub(super) fn try_lock_pins(&self) -> Result<Option<Locked>, StoreError> {
+        self.take(&self.tmp().join("pins.lock"), try_to_lock)
+    }
+
     fn wait_for(&self, path: PathBuf) -> Result<Locked, StoreError> {
         let taken = self.take(&path, |file| FileExt::lock(file).map(|()| true))?;
         taken.ok_or_else(|| StoreError::io(&path, "lock", io::ErrorKind::WouldBlock.into()))
@@ -59,11 +64,7 @@ impl LocalStore {
 
     /// Takes the lock of a build id if it is free.
     pub(super) fn try_lock(&self, id: &BuildId) -> Result<Option<EntryLock<'_>>, StoreError> {
-        let taken = self.take(&self.lock_path(id), |file| match FileExt::try_lock(file) {
-            Ok(()) => Ok(true),
-            Err(fs4::TryLockError::WouldBlock) => Ok(false),
-            Err(fs4::TryLockError::Error(error)) => Err(error),
-        })?;
+        let taken = self.take(&self.lock_path(id), try_to_lock)?;
         Ok(taken.map(|file| EntryLock { store: self, id: id.clone(), _file: file }))
     }
 
@@ -102,6 +103,14 @@ impl Drop for Locked {
         if cfg!(unix) {
             let _ = fs::remove_file(&self.path);
         }
+    }
+}
+
+fn try_to_lock(file: &File) -> io::Result<bool> {
+    match FileExt::try_lock(file) {
+        Ok(()) => Ok(true),
+        Err(fs4::TryLockError::WouldBlock) => Ok(false),
+        Err(fs4::TryLockError::Error(error)) => Err(error),
     }
 }
 

@@ -338,7 +338,12 @@ impl LocalStore {
     /// Adds releases to the report of a build id, whose lock the caller holds.
     pub(crate) fn note_releases(&self, id: &BuildId, releases: &[Release]) -> Result<(), StoreError> {
         match self.report(id)?.and_then(|report| adding(&report, releases)) {
-            Some(report) => self.place_text(&self.report_path(id), &report, true),
+            Some(report) => {
+                self.place_text(&self.report_path(id), &report, true)?;
+                // A collection that has read the old report already then does not remove the file.
+                let _ = touch(&self.file_path(id));
+                Ok(())
+            }
             None => Ok(()),
         }
     }

@@ -40,7 +40,7 @@ be read or written, or a folder without a program; 4 some of several inputs fail
 #[derive(Subcommand)]
 pub(crate) enum Command {
     /// Converts programs with debug information into .fsym files
-    Convert(Convert),
+    Convert(Box<Convert>),
     /// Prints function, file and line of each address, with inlined frames
     Lookup(Lookup),
     /// Symbolizes whole stacks, and names the folded functions that ran
