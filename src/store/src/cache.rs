@@ -12,7 +12,9 @@ use crate::error::StoreError;
 use crate::id::{BuildId, DebugId, ModuleId};
 use crate::local::{EntryInfo, EntryLock, LocalStore, Made, Published};
 use crate::options::{StoreOptions, default_cache};
-use crate::remote::{Remote, without_secrets};
+use crate::release::{Release, adding};
+use crate::remote::{Object, Remote};
+use crate::shown::without_secrets;
 use crate::symbol_map::SymbolMap;
 
 /// A remote store with a local cache. One of many processes fetches a file; the others wait for it and then read it.
@@ -198,7 +200,11 @@ impl CachedStore {
         self.remote(remote.create(&debug_key(&DebugId::of_file(&id, map.file())), line.as_bytes()))?;
         let replace = || {
             // A reader takes a file without a build id only with its report, so the report goes first.
-            self.remote(remote.replace(&report, made.report(info).as_bytes()))?;
+            // What replaces a file is of the same releases.
+            let old = self.reports(std::slice::from_ref(&id))?.remove(0);
+            let text = made.report(info);
+            let text = adding(&text, &Release::of_report(&old)).unwrap_or(text);
+            self.remote(remote.replace(&report, text.as_bytes()))?;
             self.remote(remote.replace(&file, map.bytes()))
         };
         if info.replace {
@@ -215,7 +221,7 @@ impl CachedStore {
                 let (there, new) = (there.bytes().len() as u64, map.bytes().len() as u64);
                 Err(StoreError::Differs { path: self.address(&id).into(), there, new })
             }
-            Ok(_) => Ok(Published::Existing(id)),
+            Ok(_) => self.note_releases(&id, &info.releases).map(|()| Published::Existing(id)),
             // A damaged file is replaced, as in a folder.
             Err(error) if error.is_damage() => replace().map(|()| Published::Replaced(id)),
             Err(error) => Err(error),
@@ -283,6 +289,32 @@ impl CachedStore {
         let _ = self.inner.root.hold_bound(bytes, self.inner.options.cache_bytes);
     }
 
+    /// The most bytes that a file may have.
+    pub(crate) fn most_bytes(&self) -> u64 {
+        self.inner.options.cache_bytes
+    }
+
+    /// Writes an object to `out`. `Ok(false)` if there is none.
+    pub(crate) fn fetch_object(&self, key: &str, out: &mut dyn Write) -> Result<bool, StoreError> {
+        self.remote(self.inner.remote.get(key, out))
+    }
+
+    pub(crate) fn object_size(&self, key: &str) -> Result<Option<u64>, StoreError> {
+        self.remote(self.inner.remote.size(key))
+    }
+
+    pub(crate) fn list_objects(&self, prefix: &str, each: &mut dyn FnMut(Object)) -> Result<(), StoreError> {
+        self.remote(self.inner.remote.list(prefix, each))
+    }
+
+    pub(crate) fn replace_object(&self, key: &str, bytes: &[u8]) -> Result<(), StoreError> {
+        self.remote(self.inner.remote.replace(key, bytes))
+    }
+
+    pub(crate) fn remove_object(&self, key: &str) -> Result<(), StoreError> {
+        self.remote(self.inner.remote.remove(key))
+    }
+
     fn remote<T>(&self, result: Result<T, crate::remote::RemoteError>) -> Result<T, StoreError> {
         result.map_err(|error| StoreError::Remote { location: error.location, problem: error.problem })
     }
@@ -298,17 +330,17 @@ impl fmt::Debug for CachedStore {
 }
 
 /// Index entries and reports are small; a larger file is neither.
-const MAX_SMALL: u64 = 16 << 20;
+pub(crate) const MAX_SMALL: u64 = 16 << 20;
 
 /// A writer that takes a limited number of bytes, since a server may send without end.
-struct Bounded<'w> {
+pub(crate) struct Bounded<'w> {
     to: &'w mut dyn Write,
     left: u64,
     most: u64,
 }
 
 impl<'w> Bounded<'w> {
-    fn of(to: &'w mut dyn Write, most: u64) -> Self {
+    pub(crate) fn of(to: &'w mut dyn Write, most: u64) -> Self {
         Self { to, left: most, most }
     }
 }
@@ -329,13 +361,13 @@ impl Write for Bounded<'_> {
 }
 
 /// The key of an object of an entry.
-fn entry_key(id: &BuildId, ending: &str) -> String {
+pub(crate) fn entry_key(id: &BuildId, ending: &str) -> String {
     let key = id.to_string();
     format!("{}/{}/v{VERSION}.{ending}", &key[..2], &key[2..])
 }
 
 /// The key of an index entry.
-fn debug_key(debug_id: &DebugId) -> String {
+pub(crate) fn debug_key(debug_id: &DebugId) -> String {
     let key = debug_id.key();
     format!("debugid/{}/{}", &key[..2], &key[2..])
 }

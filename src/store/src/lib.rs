@@ -20,7 +20,7 @@
 //! ```text
 //! ROOT/format                   the text "fsym-store 1"
 //! ROOT/ab/cdef0123.../v2.fsym   build id abcdef0123... in lower-case hexadecimal; 2 is the version of the .fsym format
-//!                     v2.json   report: size, checksum, debug id, file name, converter
+//!                     v2.json   report: size, checksum, debug id, file name, converter, releases
 //!                     missing   no remote store had the module at the time of this file
 //!                     malformed a program of this identity could not be converted, and why
 //! ROOT/ab/cdef0123.../missing-debug-id
@@ -42,10 +42,15 @@
 //!
 //! With the feature `remote`, [`Store::open`] takes addresses of S3, Google and Azure storage, and of HTTP servers, which are only
 //! read. An `https://` address of Amazon, Cloudflare or Azure is one of storage. An address has no query and no fragment. Messages show
-//! an address without `USER:PASSWORD@`. Objects have the same keys as files, without `format`, `name/`, `pins/` and `tmp/`. What was
+//! an address without `USER:PASSWORD@`. Objects have the same keys as files, without `format`, `name/` and `tmp/`. What was
 //! fetched is kept in a local store, so that all promises above hold for it. It is in the folder of the cache, one for each remote
-//! store. That folder is bounded (`FOLDSYM_CACHE_BYTES`, [`StoreOptions::cache_bytes`]). foldsym removes no objects from remote
-//! storage: use its lifecycle rules.
+//! store. That folder is bounded (`FOLDSYM_CACHE_BYTES`, [`StoreOptions::cache_bytes`]).
+//!
+//! Credentials and endpoints come from the environment (`AWS_*`, `GOOGLE_*`, `AZURE_*`; `foldsym store --help` lists them). Without
+//! credentials a store is not opened: the metadata service of the machine is asked only if a variable gives its address.
+//!
+//! Storage is listed, checked, pinned and collected as a folder is. It has no locks between machines and records no use: run one
+//! collection at a time, and limit by age of publication, by release or by size. Plain HTTP cannot list or change files.
 //!
 //! # What the crate does not do
 //!
@@ -84,7 +89,13 @@ mod mapped;
 #[cfg(feature = "remote")]
 mod objects;
 mod options;
+mod policy;
+mod release;
 mod remote;
+mod remote_admin;
+#[cfg(feature = "remote")]
+mod remote_setup;
+mod shown;
 mod store;
 mod symbol_map;
 
@@ -95,6 +106,8 @@ pub use local::{
     Checked, EntryInfo, EntryLock, GcOptions, GcReport, Listed, LocalStore, Pin, Problem, Published,
 };
 pub use options::{StoreOptions, debuginfod_cache, default_cache, default_cache_bytes, parse_bytes};
-pub use remote::{Remote, RemoteError};
+pub use release::Release;
+pub use remote::{Object, Remote, RemoteError};
+pub use shown::{hide_secrets, without_secrets};
 pub use store::{Store, StoreLock};
 pub use symbol_map::SymbolMap;

@@ -19,7 +19,9 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::time::timeout;
 use url::{Position, Url};
 
-use crate::remote::{Remote, RemoteError, without_secrets};
+use crate::remote::{Object, Remote, RemoteError};
+use crate::remote_setup::{check, hint};
+use crate::shown::{hide_secrets, without_secrets};
 
 /// How often a failed request to an HTTP server is repeated.
 const RETRIES: usize = 2;
@@ -36,9 +38,11 @@ pub(crate) struct Objects {
     prefix: Path,
     /// The address, without secrets.
     location: String,
-    /// `USER:PASSWORD@` of the address, which errors of the crates may contain; often empty.
-    userinfo: String,
+    /// The address as the crates have it, whose errors may contain its secrets.
+    address: String,
     identity: String,
+    /// What to look at if a request fails; often empty.
+    hint: String,
     runtime: Runtime,
     read_only: bool,
     patience: Duration,
@@ -49,7 +53,7 @@ impl Objects {
     ///
     /// Later calls fail if the store is silent for longer than `patience`.
     pub(crate) fn open(location: &str, patience: Duration) -> Result<Self, RemoteError> {
-        let ours = ["aws_", "google_", "azure_"];
+        let ours = ["aws_", "google_", "azure_", "gce_"];
         let options = std::env::vars_os().filter_map(|(key, value)| {
             let key = key.into_string().ok()?.to_ascii_lowercase();
             ours.iter().any(|prefix| key.starts_with(prefix)).then_some((key, value.into_string().ok()?))
@@ -67,13 +71,20 @@ impl Objects {
         let location = location.trim_end_matches('/');
         let shown = without_secrets(location);
         let url = Url::parse(location).map_err(|error| RemoteError::new(&*shown, error))?;
-        let userinfo = url[Position::BeforeUsername..Position::BeforeHost].to_owned();
+        let address = url.to_string();
         let failed =
-            |problem: &dyn ToString| RemoteError::new(&*shown, hide(&problem.to_string(), &userinfo));
+            |problem: &dyn ToString| RemoteError::new(&*shown, hide_secrets(&problem.to_string(), &address));
         if url.query().is_some() || url.fragment().is_some() {
             return Err(failed(&"expected an address without a query (`?`) and a fragment (`#`)"));
         }
         let scheme = ObjectStoreScheme::parse(&url);
+        let hint = match &scheme {
+            Ok((scheme, _)) => {
+                check(scheme, &options).map_err(|problem| failed(&problem))?;
+                hint(scheme, &options)
+            }
+            Err(_) => String::new(),
+        };
         // The crate takes `https://` addresses of Amazon, Cloudflare and Azure for their storage, not for HTTP servers.
         let read_only = matches!(scheme, Ok((ObjectStoreScheme::Http, _)));
         let identity = if read_only { location.to_owned() } else { identity(location, &options) };
@@ -92,12 +103,16 @@ impl Objects {
                 let store = builder.build().map_err(|error| failed(&error))?;
                 (Box::new(store) as Box<dyn ObjectStore>, Path::parse(path).map_err(|error| failed(&error))?)
             }
-            _ => object_store::parse_url_opts(&url, options).map_err(|error| failed(&error))?,
+            _ => object_store::parse_url_opts(
+                &url,
+                options.into_iter().filter(|(key, _)| !key.starts_with("gce_")),
+            )
+            .map_err(|error| failed(&error))?,
         };
         // A thread of the runtime serves the connections while callers wait.
         let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build();
         let runtime = runtime.map_err(|error| failed(&error))?;
-        Ok(Self { store, prefix, location: shown, userinfo, identity, runtime, read_only, patience })
+        Ok(Self { store, prefix, location: shown, address, identity, hint, runtime, read_only, patience })
     }
 
     /// The whole path of a key.
@@ -110,7 +125,8 @@ impl Objects {
     }
 
     fn failed(&self, key: &str, problem: impl ToString) -> RemoteError {
-        RemoteError::new(format!("{}/{key}", self.location), hide(&problem.to_string(), &self.userinfo))
+        let problem = format!("{}{}", hide_secrets(&problem.to_string(), &self.address), self.hint);
+        RemoteError::new(format!("{}/{key}", self.location), problem)
     }
 }
 
@@ -165,6 +181,43 @@ impl Remote for Objects {
         self.put(key, bytes, PutMode::Overwrite).map(|_| ())
     }
 
+    fn list(&self, prefix: &str, each: &mut dyn FnMut(Object)) -> Result<(), RemoteError> {
+        if self.read_only {
+            let problem =
+                "plain HTTP cannot list files: run this where the folder or storage behind the server is";
+            return Err(RemoteError::new(&*self.location, problem));
+        }
+        let path = self.path(prefix);
+        let below = self.prefix.parts().count();
+        self.runtime.block_on(async {
+            let mut objects = self.store.list(Some(&path));
+            // Some thousand objects arrive in one answer.
+            while let Some(object) =
+                timeout(self.patience, objects.next()).await.map_err(|_| self.silent(prefix))?
+            {
+                let object = object.map_err(|error| self.failed(prefix, error))?;
+                let parts: Vec<_> = object.location.parts().skip(below).collect();
+                let key = parts.iter().map(|part| part.as_ref()).collect::<Vec<_>>().join("/");
+                each(Object { key, size: object.size, modified: object.last_modified.into() });
+            }
+            Ok(())
+        })
+    }
+
+    fn remove(&self, key: &str) -> Result<(), RemoteError> {
+        if self.read_only {
+            let problem =
+                "plain HTTP cannot remove files: run this where the folder or storage behind the server is";
+            return Err(RemoteError::new(&*self.location, problem));
+        }
+        let path = self.path(key);
+        match self.runtime.block_on(async { timeout(self.patience, self.store.delete(&path)).await }) {
+            Ok(Ok(()) | Err(object_store::Error::NotFound { .. })) => Ok(()),
+            Ok(Err(error)) => Err(self.failed(key, error)),
+            Err(_) => Err(self.silent(key)),
+        }
+    }
+
     fn location(&self) -> &str {
         &self.location
     }
@@ -194,11 +247,6 @@ impl Objects {
     }
 }
 
-/// A message without a user's name and password.
-fn hide(message: &str, userinfo: &str) -> String {
-    if userinfo.is_empty() { message.to_owned() } else { message.replace(userinfo, "") }
-}
-
 /// The address, with the variables that lead it elsewhere: `s3://symbols` of two endpoints is two stores.
 fn identity(location: &str, options: &[(String, String)]) -> String {
     let leads = |key: &str| key.contains("endpoint") || key.ends_with("account_name");
@@ -218,7 +266,8 @@ mod tests {
     fn an_address_of_storage_is_no_http_server() {
         let endpoint = ("aws_endpoint".to_owned(), "https://localhost:9".to_owned());
         let open = |location: &str| {
-            Objects::open_with(location, Duration::from_secs(1), vec![endpoint.clone()]).unwrap()
+            let anybody = ("aws_skip_signature".to_owned(), "true".to_owned());
+            Objects::open_with(location, Duration::from_secs(1), vec![endpoint.clone(), anybody]).unwrap()
         };
         for location in ["https://symbols.s3.us-east-1.amazonaws.com/all", "s3://symbols/all"] {
             let objects = open(location);

@@ -1,6 +1,7 @@
 //! The interface of a remote store, as the cache needs it.
 
 use std::io::Write;
+use std::time::SystemTime;
 
 /// Why a remote store did not answer.
 #[derive(Debug, thiserror::Error)]
@@ -20,24 +21,19 @@ impl RemoteError {
     }
 }
 
-/// An address as people may read it: without `USER:PASSWORD@` before the host, and without a query and a fragment, which may be a token.
-pub(crate) fn without_secrets(location: &str) -> String {
-    let Some((scheme, rest)) = location.split_once("://") else { return location.to_owned() };
-    let (authority, path) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
-    // A port has only digits. Other text after a colon is the start of a password, which contains one of the three characters.
-    let is_number = |port: &str| !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
-    let is_port =
-        authority.starts_with('[') || authority.split_once(':').is_none_or(|(_, port)| is_number(port));
-    let (host, path) = match rest.rsplit_once('@') {
-        Some((_, host)) if !is_port && !authority.contains('@') => (host, ""),
-        // A password may contain `@`, so the host begins after the last one.
-        _ => (authority.rsplit('@').next().unwrap_or(authority), path),
-    };
-    let path = path.split(['?', '#']).next().unwrap_or_default();
-    format!("{scheme}://{host}{path}")
+/// An object as a list of objects has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Object {
+    /// The key, below the address of the store.
+    pub key: String,
+    /// Its bytes.
+    pub size: u64,
+    /// When it was written.
+    pub modified: SystemTime,
 }
 
-/// A store of objects by key, such as `ab/cdef.../v2.fsym`. The keys are the paths of a store's folder. Objects are never listed.
+/// A store of objects by key, such as `ab/cdef.../v2.fsym`. The keys are the paths of a store's folder. Objects are listed only to
+/// administer the store.
 pub trait Remote: Send + Sync {
     /// Writes an object to `out`. `Ok(false)` if there is none; then nothing was written.
     ///
@@ -63,6 +59,24 @@ pub trait Remote: Send + Sync {
     /// As [`Remote::create`].
     fn replace(&self, key: &str, bytes: &[u8]) -> Result<(), RemoteError>;
 
+    /// Gives each object whose key begins with the folder `prefix`; all objects if it is empty.
+    ///
+    /// # Errors
+    /// The store could not be reached, refused, or cannot list objects, as some cannot.
+    fn list(&self, prefix: &str, each: &mut dyn FnMut(Object)) -> Result<(), RemoteError> {
+        let _ = (prefix, each);
+        Err(RemoteError::new(self.location(), "cannot list its files"))
+    }
+
+    /// Removes an object. Success if there is none.
+    ///
+    /// # Errors
+    /// The store could not be reached, refused, or cannot remove objects.
+    fn remove(&self, key: &str) -> Result<(), RemoteError> {
+        let _ = key;
+        Err(RemoteError::new(self.location(), "cannot remove files"))
+    }
+
     /// The address, for messages.
     fn location(&self) -> &str;
 
@@ -70,31 +84,5 @@ pub trait Remote: Send + Sync {
     /// separate caches.
     fn identity(&self) -> String {
         self.location().to_owned()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::without_secrets;
-
-    #[test]
-    fn an_address_is_shown_without_secrets() {
-        let cases = [
-            ("https://host:80/a@b", "https://host:80/a@b"),
-            ("https://user:word@host:80/a@b", "https://host:80/a@b"),
-            ("https://user:wo@rd@host", "https://host"),
-            ("https://host/a?token=word#word", "https://host/a"),
-            // These are no addresses, and the error must not have the password.
-            ("https://user:wo/rd@host/a", "https://host/a"),
-            ("https://user:wo?rd@host/a", "https://host/a"),
-            ("https://user:/word@host/a", "https://host/a"),
-            ("https://user:wo:12/rd@host/a", "https://host/a"),
-            ("https://[::1]:80/a@b", "https://[::1]:80/a@b"),
-            ("s3://bucket/a", "s3://bucket/a"),
-            ("folder", "folder"),
-        ];
-        for (location, shown) in cases {
-            assert_eq!(without_secrets(location), shown, "{location}");
-        }
     }
 }

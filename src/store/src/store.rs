@@ -2,12 +2,16 @@
 
 use std::path::Path;
 
+use serde_json::Value;
+
 use crate::cache::CachedStore;
 use crate::error::StoreError;
 use crate::id::{BuildId, ModuleId};
-use crate::local::{EntryInfo, EntryLock, LocalStore, Published};
+use crate::local::{Checked, EntryInfo, EntryLock, GcOptions, GcReport, Listed, LocalStore, Pin, Published};
 use crate::options::StoreOptions;
-use crate::remote::{Remote, without_secrets};
+use crate::release::Release;
+use crate::remote::Remote;
+use crate::shown::without_secrets;
 use crate::symbol_map::SymbolMap;
 
 /// A store by its location: a folder, or an address of objects with a local cache.
@@ -90,6 +94,111 @@ impl Store {
             Self::Cached(store) => store.publish(info, make),
         }
     }
+
+    /// The files of this version of the format, by build id.
+    ///
+    /// # Errors
+    /// As [`LocalStore::list`] and [`CachedStore::list`].
+    pub fn list(&self) -> Result<Vec<Listed>, StoreError> {
+        match self {
+            Self::Local(store) => store.list(),
+            Self::Cached(store) => store.list(),
+        }
+    }
+
+    /// The reports of files, in the order of `ids`. A report that is missing or damaged is null.
+    ///
+    /// # Errors
+    /// A report cannot be read.
+    pub fn reports(&self, ids: &[BuildId]) -> Result<Vec<Value>, StoreError> {
+        match self {
+            Self::Local(store) => {
+                let parsed = |text: Option<String>| serde_json::from_str(&text.unwrap_or_default());
+                ids.iter().map(|id| Ok(parsed(store.report(id)?).unwrap_or_default())).collect()
+            }
+            Self::Cached(store) => store.reports(ids),
+        }
+    }
+
+    /// Checks all files.
+    ///
+    /// # Errors
+    /// As [`LocalStore::check`] and [`CachedStore::check`].
+    pub fn check(&self) -> Result<Checked, StoreError> {
+        match self {
+            Self::Local(store) => store.check(),
+            Self::Cached(store) => store.check(),
+        }
+    }
+
+    /// Removes files by age, release and size.
+    ///
+    /// # Errors
+    /// As [`LocalStore::gc`] and [`CachedStore::gc`].
+    pub fn gc(&self, options: &GcOptions) -> Result<GcReport, StoreError> {
+        match self {
+            Self::Local(store) => store.gc(options),
+            Self::Cached(store) => store.gc(options),
+        }
+    }
+
+    /// Removes the file of a build id. `Ok(false)` if there is none.
+    ///
+    /// # Errors
+    /// As [`LocalStore::remove`] and [`CachedStore::remove`].
+    pub fn remove(&self, id: &BuildId) -> Result<bool, StoreError> {
+        match self {
+            Self::Local(store) => store.remove(id),
+            Self::Cached(store) => store.remove(id),
+        }
+    }
+
+    /// The build id of an identity: by the index, for a debug id. `Ok(None)` if the index has none.
+    ///
+    /// # Errors
+    /// As [`LocalStore::build_id_of`] and [`CachedStore::build_id_of`].
+    pub fn build_id_of(&self, id: &ModuleId) -> Result<Option<BuildId>, StoreError> {
+        match (self, id) {
+            (_, ModuleId::Build(id)) => Ok(Some(id.clone())),
+            (Self::Local(store), ModuleId::Debug(id)) => store.build_id_of(id),
+            (Self::Cached(store), ModuleId::Debug(id)) => store.build_id_of(id),
+        }
+    }
+
+    /// All pins, by name.
+    ///
+    /// # Errors
+    /// As [`LocalStore::pins`] and [`CachedStore::pins`].
+    pub fn pins(&self) -> Result<Vec<Pin>, StoreError> {
+        match self {
+            Self::Local(store) => store.pins(),
+            Self::Cached(store) => store.pins(),
+        }
+    }
+
+    /// Adds build ids to a pin, which is made if there is none of the name.
+    ///
+    /// # Errors
+    /// As [`LocalStore::add_to_pin`] and [`CachedStore::add_to_pin`].
+    pub fn add_to_pin(&self, name: &str, ids: &[BuildId]) -> Result<(), StoreError> {
+        match self {
+            Self::Local(store) => store.add_to_pin(name, ids),
+            Self::Cached(store) => store.add_to_pin(name, ids),
+        }
+    }
+
+    /// Removes build ids from a pin, or without any the whole pin. `Ok(false)` if there is nothing to remove.
+    ///
+    /// # Errors
+    /// As [`LocalStore::remove_from_pin`] and [`CachedStore::remove_from_pin`].
+    pub fn unpin(&self, name: &str, ids: &[BuildId]) -> Result<bool, StoreError> {
+        match self {
+            Self::Local(store) if ids.is_empty() => store.unpin(name),
+            Self::Local(store) => store.remove_from_pin(name, ids),
+            Self::Cached(store) if ids.is_empty() => store.unpin(name),
+            Self::Cached(store) => store.remove_from_pin(name, ids),
+        }
+    }
 }
 
 /// The right to convert or replace the file of one build id. Ends when it is dropped.
@@ -108,6 +217,17 @@ impl StoreLock<'_> {
         match self.store {
             Store::Local(store) => store.get(self.entry.id()),
             Store::Cached(store) => store.current(&self.entry),
+        }
+    }
+
+    /// Adds releases to those of the file that is there.
+    ///
+    /// # Errors
+    /// The report of the file cannot be read or written.
+    pub fn note_releases(&self, releases: &[Release]) -> Result<(), StoreError> {
+        match self.store {
+            Store::Local(store) => store.note_releases(self.entry.id(), releases),
+            Store::Cached(store) => store.note_releases(self.entry.id(), releases),
         }
     }
 

@@ -60,6 +60,14 @@ impl SymbolMap {
         Ok(Some(Self { path: path.to_owned(), cell }))
     }
 
+    /// Compares the checksum of each section, which opening a file does not. Reads the whole file.
+    ///
+    /// # Errors
+    /// A section is damaged.
+    pub fn check(&self) -> Result<(), StoreError> {
+        self.file().verify_checksums().map_err(|error| StoreError::damaged(&self.path, error))
+    }
+
     /// The opened file.
     pub fn file(&self) -> &SymbolFile<'_> {
         self.cell.borrow_dependent()

@@ -7,7 +7,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use common::{age, day, demo, files, id, info, stamped, stamped_file, store};
-use foldsym_store::{BuildId, DebugId, EntryInfo, LocalStore, StoreError};
+use foldsym_format::header::VERSION;
+use foldsym_store::{BuildId, DebugId, EntryInfo, LocalStore, Release, StoreError};
 
 #[test]
 fn garbage_goes_by_age_and_size_and_pins_stay() {
@@ -183,4 +184,171 @@ fn a_cache_covers_the_stores_in_its_folders() {
         "{problems:?}"
     );
     assert!(store.gc(&options).unwrap().removed.is_empty());
+}
+
+/// Links and folders that the store did not make. What links lead to is outside of the store.
+#[cfg(unix)]
+#[test]
+fn a_collection_follows_no_link_and_removes_nothing_that_the_store_did_not_write() {
+    use std::os::unix::fs::symlink;
+
+    let (folder, store) = store();
+    let outside = folder.path().join("outside");
+    let put = |path: &Path, text: &str| {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+        age(path, 900_000);
+    };
+    // What would go if it were in the store.
+    let [name, debug] = ["name", "debug"].map(|kind| outside.join(kind));
+    put(&name.join(id(7).to_string()), "");
+    put(&debug.join("cdef0123456789abcdef0123456789abcdef0"), &format!("{}\n", id(7)));
+    put(&outside.join("tmp/new-1"), "");
+    put(&outside.join("entry/v1.fsym"), "symbols");
+    put(&outside.join("shelf/cdef/v1.fsym"), "symbols");
+    put(&outside.join("part/ab/cdef/v1.fsym"), "symbols");
+    put(&outside.join("part/format"), "fsym-store 1\n");
+    put(&outside.join("file.fsym"), "symbols");
+    let before = files(&outside);
+    let root = store.root();
+    for part in ["name", "debugid", "aa", "with", "bb/cdef"] {
+        fs::create_dir_all(root.join(part)).unwrap();
+    }
+    symlink(&name, root.join("name/libfoo.so")).unwrap();
+    symlink(&debug, root.join("debugid/ab")).unwrap();
+    symlink(outside.join("entry"), root.join("aa/bbcc")).unwrap();
+    symlink(outside.join("shelf"), root.join("ab")).unwrap();
+    symlink(outside.join("part"), root.join("with/0123")).unwrap();
+    symlink(outside.join("file.fsym"), root.join("bb/cdef/v1.fsym")).unwrap();
+    // Folders and files that no store makes.
+    for odd in ["bb/ccdd/v2.fsym/x", "name/README", "name/libbar.so/README", "pins/old/1.0", "tmp/notes"] {
+        put(&root.join(odd), "kept");
+    }
+    store.add(&stamped_file(folder.path(), 1), &info("app")).unwrap();
+    fs::remove_dir_all(root.join("tmp")).unwrap();
+    symlink(outside.join("tmp"), root.join("tmp")).unwrap();
+    let mut options = day();
+    (options.max_age, options.max_bytes) = (Some(Duration::ZERO), Some(0));
+    assert_eq!(store.gc(&options).unwrap().removed, [id(1)]);
+    for linked in ["aabbcc", "abcdef"] {
+        assert!(!store.remove(&BuildId::parse(linked).unwrap()).unwrap());
+    }
+    let mut after = files(&outside);
+    // A writer through the link leaves its stamp.
+    after.retain(|file| file != "tmp/swept");
+    assert_eq!(after, before);
+    for odd in ["bb/ccdd/v2.fsym/x", "name/README", "name/libbar.so/README", "pins/old/1.0"] {
+        assert!(root.join(odd).exists(), "{odd}");
+    }
+    let problems = store.check().unwrap().problems;
+    let named = |path: &str| problems.iter().any(|problem| problem.path == root.join(path));
+    assert!(["aa/bbcc", "ab", "bb/ccdd/v2.fsym"].into_iter().all(named), "{problems:?}");
+}
+
+/// A check that runs while files are collected and published again finds sound files, or none.
+#[test]
+fn a_check_beside_a_collection_finds_no_damage() {
+    let (folder, store) = store();
+    let made: Vec<_> = (1..=4).map(|number| stamped_file(folder.path(), number)).collect();
+    let mut options = day();
+    options.max_bytes = Some(0);
+    let done = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for _ in 0..15 {
+                for file in &made {
+                    store.add(file, &info("app")).unwrap();
+                }
+                store.gc(&options).unwrap();
+            }
+            done.store(true, std::sync::atomic::Ordering::Relaxed);
+        });
+        while !done.load(std::sync::atomic::Ordering::Relaxed) {
+            let problems = store.check().unwrap().problems;
+            assert!(problems.is_empty(), "{problems:?}");
+        }
+    });
+}
+
+/// The releases of a product are counted by the time of their last program.
+#[test]
+fn the_newest_releases_of_each_product_stay() {
+    let (folder, store) = store();
+    let release = |product: &str, version: &str, published: u64| {
+        let mut release = Release::now(product, Some(version), Some("8f3c2a"));
+        release.published = published;
+        release
+    };
+    let add = |number: u32, releases: &[Release]| {
+        let mut info = info("app");
+        info.releases = releases.to_vec();
+        store.add(&stamped_file(folder.path(), number), &info).unwrap();
+    };
+    add(1, &[release("mail", "1.0", 10)]);
+    add(2, &[release("mail", "2.0", 20)]);
+    add(3, &[release("mail", "3.0", 30)]);
+    add(4, &[release("chat", "1.0", 1)]);
+    add(5, &[]);
+    add(6, &[release("mail", "1.0", 10)]);
+    // A program of the first release that the third has unchanged.
+    add(6, &[release("mail", "3.0", 31)]);
+    let report: serde_json::Value = serde_json::from_str(&store.report(&id(6)).unwrap().unwrap()).unwrap();
+    let versions = Release::of_report(&report).into_iter().filter_map(|release| release.version);
+    assert_eq!(versions.collect::<Vec<_>>(), ["1.0", "3.0"]);
+    store.add_to_pin("lts", &[id(1)]).unwrap();
+    let mut options = day();
+    (options.keep_releases, options.older_than) = (Some(1), Some(Duration::from_secs(3600)));
+    assert!(store.gc(&options).unwrap().removed.is_empty());
+    options.older_than = None;
+    let done = store.gc(&options).unwrap();
+    assert_eq!((done.removed.as_slice(), done.pinned), (&[id(2)][..], 4));
+    // A bound in bytes takes what is of no release, and leaves the others.
+    options.max_bytes = Some(0);
+    assert_eq!(store.gc(&options).unwrap().removed, [id(5)]);
+    assert_eq!(store.list().unwrap().len(), 4);
+    // The time of publication counts, though the file was just used.
+    let mut options = day();
+    options.older_than = Some(Duration::from_secs(3600));
+    let key = id(4).to_string();
+    age(&store.root().join(&key[..2]).join(&key[2..]).join(format!("v{VERSION}.json")), 7200);
+    assert_eq!(store.gc(&options).unwrap().removed, [id(4)]);
+}
+
+/// Pins are changed by many processes at once, and hold files until they are gone.
+#[test]
+fn pins_are_added_to_and_taken_from() {
+    let (folder, store) = store();
+    for number in 1..=3 {
+        store.add(&stamped_file(folder.path(), number), &info("app")).unwrap();
+    }
+    std::thread::scope(|scope| {
+        for number in 1..=3 {
+            let store = &store;
+            scope.spawn(move || store.add_to_pin("1.0", &[id(number)]).unwrap());
+        }
+    });
+    assert_eq!(store.pins().unwrap()[0].ids.len(), 3);
+    let mut options = day();
+    options.max_bytes = Some(0);
+    assert_eq!(store.gc(&options).unwrap().pinned, 3);
+    assert!(store.remove_from_pin("1.0", &[id(1)]).unwrap());
+    assert!(!store.remove_from_pin("1.0", &[id(1)]).unwrap());
+    assert_eq!(store.gc(&options).unwrap().removed, [id(1)]);
+    assert!(store.remove_from_pin("1.0", &[id(2), id(3)]).unwrap() && store.pins().unwrap().is_empty());
+    assert!(!store.remove_from_pin("none", &[id(2)]).unwrap());
+    assert!(store.add_to_pin("../x", &[id(2)]).is_err());
+}
+
+/// The builds of a name are those whose files are there.
+#[test]
+fn the_builds_of_a_name_are_found() {
+    let (folder, store) = store();
+    for number in 1..=2 {
+        store.add(&stamped_file(folder.path(), number), &info("libfoo.so")).unwrap();
+    }
+    let found = |name: &str| store.builds_of(name).unwrap().into_iter().map(|listed| listed.id);
+    assert_eq!(found("libfoo.so").collect::<Vec<_>>(), [id(1), id(2)]);
+    fs::remove_file(store.file_path(&id(1))).unwrap();
+    assert_eq!(found("libfoo.so").collect::<Vec<_>>(), [id(2)]);
+    assert_eq!(found("../name/libfoo.so").count() + found("libbar.so").count(), 0);
 }

@@ -14,7 +14,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use common::{id, stamped};
-use foldsym_store::{DebugId, EntryInfo, LocalStore, ModuleId, Published, Store, StoreError, StoreOptions};
+use foldsym_store::{
+    DebugId, EntryInfo, GcOptions, LocalStore, ModuleId, Published, Release, Store, StoreError, StoreOptions,
+};
 
 /// Ends with the test.
 struct Server(Child);
@@ -66,24 +68,124 @@ fn options(cache: &Path) -> StoreOptions {
     options
 }
 
-/// The environment of the process belongs to the test: so this one runs itself again with it.
+/// The port of an S3 server with a bucket `symbols`, in a process whose environment leads to it. The environment belongs to the whole process:
+/// so a test runs itself again with it, and the first run gets `None` when the second one is done.
+fn in_s3(test: &str) -> Option<String> {
+    if let Ok(port) = std::env::var("FOLDSYM_MOTO_PORT") {
+        return Some(port);
+    }
+    let (_server, port) = server()?;
+    let made = request(port, "PUT /symbols");
+    assert!(made.starts_with("HTTP/1.1 200"), "{made}");
+    let mut child = Command::new(std::env::current_exe().unwrap());
+    child.args(["--exact", test, "--nocapture"]);
+    child.env("FOLDSYM_MOTO_PORT", port.to_string()).env("AWS_ENDPOINT", format!("http://127.0.0.1:{port}"));
+    child.env("AWS_ALLOW_HTTP", "true").env("AWS_REGION", "us-east-1");
+    // Words of no account: moto takes any.
+    child.env("AWS_ACCESS_KEY_ID", "nobody").env("AWS_SECRET_ACCESS_KEY", "nothing");
+    assert!(child.status().unwrap().success());
+    None
+}
+
+/// A remote store is listed, checked, pinned and collected as a folder is.
+#[test]
+fn a_remote_store_is_administered() {
+    let Some(_port) = in_s3("a_remote_store_is_administered") else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::create("s3://symbols/all", options(&folder.path().join("cache"))).unwrap();
+    let publish = |number: u32, version: &str| {
+        let mut info = common::info("app");
+        let mut release = Release::now("mail", Some(version), None);
+        release.published = number.into();
+        info.releases = vec![release];
+        let write = |path: &Path| -> Result<(), StoreError> {
+            std::fs::write(path, stamped(id(number).as_bytes())).unwrap();
+            Ok(())
+        };
+        store.publish(&info, write).unwrap()
+    };
+    for (number, version) in [(1, "1.0"), (2, "2.0"), (3, "3.0"), (4, "4.0")] {
+        publish(number, version);
+    }
+    // The program did not change.
+    assert_eq!(publish(2, "4.0"), Published::Existing(id(2)));
+    let ids = |store: &Store| store.list().unwrap().into_iter().map(|listed| listed.id).collect::<Vec<_>>();
+    let size = stamped(id(1).as_bytes()).len() as u64;
+    let listed = store.list().unwrap();
+    assert_eq!(ids(&store), [1, 2, 3, 4].map(id));
+    assert!(listed[0].path.to_str().unwrap().starts_with("s3://symbols/all/"), "{listed:?}");
+    assert_eq!(listed[0].size, size);
+    let reports = store.reports(&[id(2), id(99)]).unwrap();
+    assert_eq!((Release::of_report(&reports[0]).len(), reports[1].is_null()), (2, true));
+    let checked = store.check().unwrap();
+    assert_eq!((checked.files, checked.problems.as_slice()), (4, &[][..]));
+
+    store.add_to_pin("lts", &[id(1)]).unwrap();
+    assert_eq!(store.pins().unwrap()[0].ids.len(), 1);
+    let mut limits = GcOptions::default();
+    (limits.keep_releases, limits.dry_run) = (Some(1), true);
+    let planned = store.gc(&limits).unwrap();
+    assert_eq!((planned.removed.as_slice(), planned.pinned, planned.kept), (&[id(3)][..], 3, 3));
+    assert_eq!(ids(&store).len(), 4);
+    limits.dry_run = false;
+    assert_eq!(store.gc(&limits).unwrap().removed, [id(3)]);
+    assert_eq!(ids(&store), [1, 2, 4].map(id));
+    // Neither the remote store nor the cache has it.
+    assert!(store.get_module(&ModuleId::from(id(3))).unwrap().is_none());
+    assert!(store.get_module(&ModuleId::from(DebugId::of_elf(&id(3), false))).unwrap().is_none());
+    assert!(store.remove(&id(4)).unwrap() && !store.remove(&id(4)).unwrap());
+    assert!(store.unpin("lts", &[id(1)]).unwrap() && store.pins().unwrap().is_empty());
+    let mut limits = GcOptions::default();
+    limits.max_bytes = Some(0);
+    assert_eq!(store.gc(&limits).unwrap().removed, [id(1), id(2)]);
+    assert!(ids(&store).is_empty() && store.check().unwrap().problems.is_empty());
+}
+
+/// Plain HTTP reads, and cannot administer.
+#[test]
+fn a_folder_behind_http_says_that_it_cannot_be_administered() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().join("symbols");
+    LocalStore::create(&root).unwrap();
+    let address = format!("http://user:secret@127.0.0.1:{}", serve(&root));
+    let store = Store::open(&address, options(&folder.path().join("cache"))).unwrap();
+    for error in [
+        store.list().map(|_| ()).unwrap_err(),
+        store.check().map(|_| ()).unwrap_err(),
+        store.gc(&GcOptions::default()).map(|_| ()).unwrap_err(),
+        store.remove(&id(1)).map(|_| ()).unwrap_err(),
+        store.pins().map(|_| ()).unwrap_err(),
+    ] {
+        let text = error.to_string();
+        assert!(text.contains("plain HTTP cannot") && !text.contains("secret"), "{text}");
+    }
+    let error = store.add_to_pin("lts", &[id(1)]).unwrap_err().to_string();
+    assert!(error.contains("only read"), "{error}");
+}
+
+/// A wrong endpoint, and keys that are refused: the message says which variables.
+#[test]
+fn a_wrong_endpoint_is_named() {
+    let name = "a_wrong_endpoint_is_named";
+    if std::env::var_os("AWS_ENDPOINT").is_none() {
+        let mut child = Command::new(std::env::current_exe().unwrap());
+        child.args(["--exact", name, "--nocapture"]).env("AWS_ENDPOINT", "http://user:secret@127.0.0.1:1");
+        child.env("AWS_ALLOW_HTTP", "true").env("AWS_ACCESS_KEY_ID", "nobody");
+        assert!(child.env("AWS_SECRET_ACCESS_KEY", "nothing").status().unwrap().success());
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let mut options = options(folder.path());
+    options.patience = Duration::from_secs(1);
+    let store = Store::open("s3://symbols/all", options).unwrap();
+    let error = store.get_module(&ModuleId::from(id(1))).map(|_| ()).unwrap_err().to_string();
+    assert!(error.contains("http://127.0.0.1:1 (AWS_ENDPOINT)"), "{error}");
+    assert!(error.contains("AWS_ACCESS_KEY_ID") && !error.contains("secret"), "{error}");
+}
+
 #[test]
 fn objects_are_published_once_and_read_by_all() {
-    let Some(port) = std::env::var("FOLDSYM_MOTO_PORT").ok() else {
-        let Some((_server, port)) = server() else { return };
-        let made = request(port, "PUT /symbols");
-        assert!(made.starts_with("HTTP/1.1 200"), "{made}");
-        let mut child = Command::new(std::env::current_exe().unwrap());
-        child.args(["--exact", "objects_are_published_once_and_read_by_all", "--nocapture"]);
-        child
-            .env("FOLDSYM_MOTO_PORT", port.to_string())
-            .env("AWS_ENDPOINT", format!("http://127.0.0.1:{port}"));
-        child.env("AWS_ALLOW_HTTP", "true").env("AWS_REGION", "us-east-1");
-        // Words of no account: moto takes any.
-        child.env("AWS_ACCESS_KEY_ID", "nobody").env("AWS_SECRET_ACCESS_KEY", "nothing");
-        assert!(child.status().unwrap().success());
-        return;
-    };
+    let Some(port) = in_s3("objects_are_published_once_and_read_by_all") else { return };
     let folder = tempfile::tempdir().unwrap();
     let writer = Store::create("s3://symbols/all/", options(&folder.path().join("writer"))).unwrap();
     let write = |number: u32| {

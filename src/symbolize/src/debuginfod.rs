@@ -4,13 +4,15 @@
 //! file means that no server had it at the last request. Protocol and cache are those of elfutils 0.188, so gdb and this crate share the
 //! fetched files. This crate removes no file from the cache; elfutils' client removes unused files.
 
+use std::fmt;
 use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use foldsym_store::{BuildId, debuginfod_cache};
-use ureq::Agent;
+use foldsym_store::{BuildId, debuginfod_cache, hide_secrets, without_secrets};
+use ureq::http::{Response, Uri};
+use ureq::{Agent, Body};
 
 use crate::program::build_id_in;
 
@@ -18,17 +20,34 @@ use crate::program::build_id_in;
 const MAX_BYTES: u64 = 16 << 30;
 /// How long an absent file is remembered, in seconds, before the servers are searched again, unless the cache sets another number.
 const MISSING_FOR: u64 = 600;
+/// A server must send this many bytes within `DEBUGINFOD_TIMEOUT`, as elfutils' client asks of it.
+const LEAST: u64 = 100 << 10;
+/// How many redirects a request follows.
+const REDIRECTS: u32 = 10;
 
 /// Debuginfod servers, and the folder that keeps the fetched files.
 ///
 /// No server is contacted unless [`Builder::debuginfod`](crate::Builder::debuginfod) is called. Calls block.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Debuginfod {
     servers: Vec<String>,
     cache: PathBuf,
     headers: Vec<(String, String)>,
     max_bytes: u64,
+    timeout: Duration,
+    /// Bounds a whole answer, with all redirects.
+    whole: Option<Duration>,
     agent: Agent,
+}
+
+impl fmt::Debug for Debuginfod {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Without the headers, which may have a password.
+        f.debug_struct("Debuginfod")
+            .field("servers", &self.location())
+            .field("cache", &self.cache)
+            .finish_non_exhaustive()
+    }
 }
 
 /// Why a server did not answer.
@@ -72,8 +91,9 @@ impl Debuginfod {
     /// the variable has no server, or no folder for a cache is known. Words such as `ima:enforcing` are skipped: signatures are not checked,
     /// but each file must have the requested build id.
     ///
-    /// The variables are `DEBUGINFOD_CACHE_PATH`, `DEBUGINFOD_TIMEOUT` (seconds until an answer begins; 90 by default),
-    /// `DEBUGINFOD_MAXTIME` (seconds for a whole answer), `DEBUGINFOD_MAXSIZE` (bytes) and `DEBUGINFOD_HEADERS_FILE` (one header per line).
+    /// The variables are `DEBUGINFOD_CACHE_PATH`, `DEBUGINFOD_TIMEOUT` (seconds until an answer begins, and for each 100 KiB of
+    /// it; 90 by default), `DEBUGINFOD_MAXTIME` (seconds for a whole answer), `DEBUGINFOD_MAXSIZE` (bytes) and `DEBUGINFOD_HEADERS_FILE` (one
+    /// header per line, which a redirect to another host does not get).
     pub fn from_env() -> Option<Self> {
         let urls = std::env::var("DEBUGINFOD_URLS").ok()?;
         let servers = servers(&urls);
@@ -96,7 +116,7 @@ impl Debuginfod {
     }
 
     /// Servers by their URL prefixes, which are tried in order, and the folder for the files that they send. `timeout` bounds the wait until
-    /// an answer begins (`None`: 90 seconds), `whole` the time for the whole answer.
+    /// an answer begins, and for each 100 KiB of it (`None`: 90 seconds), `whole` the time for the whole answer.
     pub fn new(
         servers: Vec<String>,
         cache: impl Into<PathBuf>,
@@ -107,11 +127,22 @@ impl Debuginfod {
         let config = Agent::config_builder()
             .timeout_connect(Some(timeout))
             .timeout_recv_response(Some(timeout))
-            .timeout_global(whole)
+            // The body too: a server may stop in the middle of it.
+            .timeout_per_read(Some(timeout))
+            // `request` follows redirects. The crate would send `headers` along, to whatever host.
+            .max_redirects(0)
             .user_agent(concat!("foldsym/", env!("CARGO_PKG_VERSION")))
             .build();
         let agent = Agent::new_with_config(config);
-        Self { servers, cache: cache.into(), headers: Vec::new(), max_bytes: MAX_BYTES, agent }
+        Self {
+            servers,
+            cache: cache.into(),
+            headers: Vec::new(),
+            max_bytes: MAX_BYTES,
+            timeout,
+            whole,
+            agent,
+        }
     }
 
     /// The folder of the cache.
@@ -133,9 +164,16 @@ impl Debuginfod {
         Ok(program.or(debug).map(|path| Fetched { path, has_failed }))
     }
 
-    /// The servers, for messages.
+    /// Headers of each request to the servers, by name and value. They are not sent to another host to which a server redirects.
+    #[must_use]
+    pub fn with_headers(mut self, headers: impl IntoIterator<Item = (String, String)>) -> Self {
+        self.headers = headers.into_iter().collect();
+        self
+    }
+
+    /// The servers, for messages: without `USER:PASSWORD@` and queries.
     pub(crate) fn location(&self) -> String {
-        self.servers.join(" ")
+        self.servers.iter().map(|server| without_secrets(server)).collect::<Vec<_>>().join(" ")
     }
 
     fn get(&self, id: &BuildId, artifact: Artifact) -> Result<Option<PathBuf>, FetchError> {
@@ -171,7 +209,10 @@ impl Debuginfod {
                 }
                 Ok(false) => {}
                 // The next server may have the file, so the error is not returned yet.
-                Err(problem) => _ = failed.get_or_insert(FetchError { url, problem }),
+                Err(problem) => {
+                    let problem = hide_secrets(&problem, &url);
+                    failed.get_or_insert(FetchError { url: without_secrets(&url), problem });
+                }
             }
         }
         match failed {
@@ -186,17 +227,38 @@ impl Debuginfod {
         }
     }
 
+    /// The answer of a server, or of the host to which it redirects. `Ok(None)` if the server does not have the file.
+    fn request(&self, url: &str, start: Instant) -> Result<Option<Response<Body>>, String> {
+        let first: Uri = url.parse().map_err(|_| "not an address".to_owned())?;
+        let mut uri = first.clone();
+        for _ in 0..=REDIRECTS {
+            let mut request = self.agent.get(&uri);
+            for (name, value) in self.headers.iter().filter(|_| is_same_host(&first, &uri)) {
+                request = request.header(name, value);
+            }
+            let left = self.whole.map(|whole| whole.saturating_sub(start.elapsed()));
+            // Zero would mean that there is no bound.
+            let left = left.map(|left| left.max(Duration::from_millis(1)));
+            let answer = match request.config().timeout_global(left).build().call() {
+                Ok(answer) => answer,
+                Err(ureq::Error::StatusCode(404)) => return Ok(None),
+                Err(error) => return Err(hide_secrets(&error.to_string(), &uri.to_string())),
+            };
+            if !answer.status().is_redirection() {
+                return Ok(Some(answer));
+            }
+            let location = answer.headers().get("location").and_then(|location| location.to_str().ok());
+            let next = location.and_then(|location| redirected(&uri, location));
+            let problem = || format!("{} without an address to go on to", answer.status());
+            uri = next.ok_or_else(problem)?;
+        }
+        Err(format!("more than {REDIRECTS} redirects"))
+    }
+
     /// Writes the file of a server to `out`. `Ok(false)` if the server does not have it.
     fn fetch(&self, url: &str, out: &mut File) -> Result<bool, String> {
-        let mut request = self.agent.get(url);
-        for (name, value) in &self.headers {
-            request = request.header(name, value);
-        }
-        let answer = match request.call() {
-            Ok(answer) => answer,
-            Err(ureq::Error::StatusCode(404)) => return Ok(false),
-            Err(error) => return Err(error.to_string()),
-        };
+        let start = Instant::now();
+        let Some(answer) = self.request(url, start)? else { return Ok(false) };
         let length = answer
             .headers()
             .get("content-length")
@@ -213,7 +275,13 @@ impl Debuginfod {
         let mut body = answer.into_body().into_with_config().limit(self.max_bytes.saturating_add(1)).reader();
         let mut written = 0u64;
         let mut buffer = vec![0; 64 << 10];
+        let begun = Instant::now();
         loop {
+            // A server that sends a byte now and then never makes a read time out.
+            let pieces = u32::try_from(written / LEAST).unwrap_or(u32::MAX).saturating_add(1);
+            if begun.elapsed() > self.timeout.saturating_mul(pieces) {
+                return Err(format!("too slow: {written} bytes in {:.1?}", begun.elapsed()));
+            }
             let count = body.read(&mut buffer).map_err(|error| error.to_string())?;
             if count == 0 {
                 break;
@@ -236,6 +304,40 @@ impl Debuginfod {
         let text = fs::read_to_string(self.cache.join("cache_miss_s"));
         text.ok().and_then(|text| text.trim().parse().ok()).unwrap_or(MISSING_FOR)
     }
+}
+
+/// Whether two addresses have the same scheme, host and port.
+fn is_same_host(one: &Uri, other: &Uri) -> bool {
+    let origin = |uri: &Uri| {
+        let host = uri.host().map(str::to_ascii_lowercase);
+        let default = if uri.scheme_str() == Some("https") { 443 } else { 80 };
+        (uri.scheme_str().map(str::to_owned), host, uri.port_u16().unwrap_or(default))
+    };
+    origin(one) == origin(other)
+}
+
+/// The address to which an answer from `from` redirects (RFC 9110 10.2.2). `USER:PASSWORD@` of `from` goes along to the same host alone.
+fn redirected(from: &Uri, location: &str) -> Option<Uri> {
+    let (scheme, authority) = (from.scheme_str()?, from.authority()?.as_str());
+    // A fragment is not sent.
+    let location = location.split('#').next()?;
+    let text = if location.starts_with("//") {
+        format!("{scheme}:{location}")
+    } else if location.contains("://") {
+        location.to_owned()
+    } else if location.starts_with('/') {
+        format!("{scheme}://{authority}{location}")
+    } else {
+        let folder = from.path().rsplit_once('/').map_or("", |(folder, _)| folder);
+        format!("{scheme}://{authority}{folder}/{location}")
+    };
+    let to: Uri = text.parse().ok()?;
+    let has_user = |authority: &str| authority.contains('@');
+    if !is_same_host(from, &to) || has_user(to.authority()?.as_str()) || !has_user(authority) {
+        return Some(to);
+    }
+    let path = to.path_and_query().map_or("/", |path| path.as_str());
+    format!("{scheme}://{authority}{path}").parse().ok()
 }
 
 /// Checks that the file that a server sent has the requested build id. Only then it is kept, since a kept file is never fetched again.

@@ -7,7 +7,8 @@
 //!
 //! # What the crate promises
 //!
-//! - **A file of another build is never used.** If a module has an identity, the file must have the same one inside.
+//! - **A file of another build is never used.** If a module has an identity, the file must have the same one inside. A module without an
+//!   identity takes a file by its name: in the search paths, or from a store in a folder that has one build of that name.
 //! - **A missing answer has a reason.** A frame without a function says whether the file is absent, damaged, or could not be read
 //!   ([`Unknown`]), with the module's name and the places where it was searched for.
 //! - **A call from another module is evidence only by its name.** A caller's file records callees as addresses of its own module, which
@@ -46,6 +47,7 @@
 mod address;
 mod answer;
 mod batch;
+mod by_name;
 mod cache;
 mod certainty;
 mod cover;

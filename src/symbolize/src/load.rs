@@ -38,10 +38,14 @@ impl Symbolizer {
                 _ => first.to_vec(),
             };
             file.read_to_end(&mut bytes).map_err(failed)?;
-            return Ok(Arc::new(SymbolMap::of_bytes(path, bytes)?));
+            let map = SymbolMap::of_bytes(path, bytes)?;
+            self.check(&map)?;
+            return Ok(Arc::new(map));
         }
         if whole.is_ok() && first == MAGIC {
-            return Ok(Arc::new(SymbolMap::open(path)?));
+            let map = SymbolMap::open(path)?;
+            self.check(&map)?;
+            return Ok(Arc::new(map));
         }
         let converted = convert(path, None, &self.finder.conversion, self.finder.cache.as_ref())?;
         converted.map(Arc::new).ok_or_else(|| failed(std::io::Error::from(std::io::ErrorKind::NotFound)))

@@ -290,6 +290,112 @@ fn a_server_that_sends_another_build_is_not_believed() {
     }
 }
 
+/// The answer of an engine that waits for two seconds only, and how long it took.
+fn ask_in_haste(url: String, headers: &[(&str, &str)]) -> (String, Duration) {
+    let cache = tempfile::tempdir().unwrap();
+    let servers = Debuginfod::new(vec![url], cache.path(), Some(Duration::from_secs(2)), None);
+    let headers = headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+    let builder = Symbolizer::builder().debuginfod(servers.with_headers(headers));
+    let module = Module::new("stripped").with_id(id());
+    let place = ReportedAddress::Image { module: 0, address: OUTER };
+    let stack = Stack::new(&Modules::new(vec![module]), vec![StackFrame { place, kind: AddressKind::Exact }]);
+    let start = Instant::now();
+    let frame = builder.build().unwrap().symbolize(&stack).remove(0);
+    (failure(&frame), start.elapsed())
+}
+
+/// A server that stops in the body, and one that sends a byte now and then.
+#[test]
+fn a_body_that_stalls_is_bounded_by_the_timeout() {
+    for pause in [Duration::from_secs(3600), Duration::from_millis(300)] {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                let mut stream = stream.unwrap();
+                std::thread::spawn(move || {
+                    let _ = stream.write_all(&http("200 OK", 1 << 20, b"\x7fELF"));
+                    while stream.write_all(b"x").is_ok() {
+                        std::thread::sleep(pause);
+                    }
+                });
+            }
+        });
+        let (why, took) = ask_in_haste(url.clone(), &[]);
+        assert!(why.starts_with(&url), "{why}");
+        assert!(took < Duration::from_secs(20), "{took:?}: {why}");
+    }
+}
+
+/// A server that keeps the heads of requests, and answers by their first line.
+fn recording(
+    answer: impl Fn(&str) -> Vec<u8> + Send + 'static,
+) -> (String, Arc<std::sync::Mutex<Vec<String>>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let heads = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let kept = heads.clone();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let mut head = String::new();
+            let mut reader = BufReader::new(stream.try_clone().unwrap());
+            while reader.read_line(&mut head).is_ok_and(|count| count > 2) {}
+            kept.lock().unwrap().push(head.to_ascii_lowercase());
+            let _ = stream.write_all(&answer(&head));
+        }
+    });
+    (url, heads)
+}
+
+#[test]
+fn headers_and_passwords_do_not_follow_a_redirect_to_another_host() {
+    let (other, others) = recording(|_| http("404 Not Found", 0, b""));
+    let redirect = |location: &str| {
+        let head = "HTTP/1.1 302 Found\r\nContent-Length: 0\r\nConnection: close\r\nLocation: ";
+        format!("{head}{location}\r\n\r\n").into_bytes()
+    };
+    let first = format!("{other}/found");
+    let (url, own) = recording(move |head| match () {
+        () if head.starts_with("GET /buildid") => redirect("/second"),
+        () => redirect(&first),
+    });
+    let url = url.replace("http://", "http://user:secret@");
+    let (why, _) = ask_in_haste(url, &[("X-Token", "word"), ("Authorization", "Bearer word")]);
+    assert!(why.contains("not at http://127.0.0.1") && !why.contains("secret"), "{why}");
+    let (own, others) = (own.lock().unwrap().clone(), others.lock().unwrap().clone());
+    assert!(own.len() == 4 && others.len() == 2, "{own:?} {others:?}");
+    assert!(own.iter().all(|head| head.contains("x-token: word") && head.contains("bearer word")), "{own:?}");
+    assert!(
+        !others.iter().any(|head| head.contains("token") || head.contains("authorization")),
+        "{others:?}"
+    );
+    // A redirect to the first host keeps the user of the address.
+    let (url, own) = recording(move |head| match () {
+        () if head.starts_with("GET /buildid") => redirect("/second"),
+        () => http("404 Not Found", 0, b""),
+    });
+    ask_in_haste(url.replace("http://", "http://user:secret@"), &[]);
+    let own = own.lock().unwrap().clone();
+    assert!(own.len() == 4 && own.iter().all(|head| head.contains("authorization: basic")), "{own:?}");
+}
+
+/// Messages and `Debug` show a server without the secrets of its address.
+#[test]
+fn no_answer_has_the_password_of_a_server() {
+    let refused = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let (missing, _) = canned(http("404 Not Found", 0, b""));
+    let (broken, _) = canned(http("500 Internal Server Error", 0, b""));
+    let (page, _) = canned(http("200 OK", 13, b"<html></html>"));
+    for url in [format!("http://{refused}"), missing, broken, page, "http://a b".to_owned()] {
+        let url = format!("{}/?key=secret", url.replace("http://", "http://somebody:secret@"));
+        let servers = Debuginfod::new(vec![url.clone()], "cache", None, None);
+        let servers = servers.with_headers([("Authorization".to_owned(), "secret".to_owned())]);
+        let text = format!("{servers:?} {}", ask_in_haste(url, &[]).0);
+        assert!(!text.contains("secret") && !text.contains("somebody"), "{text}");
+    }
+}
+
 /// Ends with the test.
 struct Server(Child);
 

@@ -72,6 +72,26 @@ pub(super) fn read_folder(path: &Path) -> Result<Vec<fs::DirEntry>, StoreError> 
     }
 }
 
+/// As [`read_folder`], for a folder that the store made: a symbolic link to one is not followed, and has no entries.
+pub(super) fn read_own_folder(path: &Path) -> Result<Vec<fs::DirEntry>, StoreError> {
+    if is_own_folder(path) { read_folder(path) } else { Ok(Vec::new()) }
+}
+
+/// True for a folder, and false for a symbolic link to one: a store makes no links, and what one leads to may be outside of the store.
+pub(super) fn is_own_folder(path: &Path) -> bool {
+    path.symlink_metadata().is_ok_and(|found| found.is_dir())
+}
+
+/// The kind of a listed file, of a link and not of its target. `None` if it was removed since it was listed.
+pub(super) fn kind_of(entry: &fs::DirEntry) -> Option<fs::FileType> {
+    entry.file_type().ok()
+}
+
+/// True for a listed regular file, which is the only kind that a store writes.
+pub(super) fn is_file(entry: &fs::DirEntry) -> bool {
+    kind_of(entry).is_some_and(|kind| kind.is_file())
+}
+
 /// The name, if it can be the name of a file in any folder; otherwise `None`.
 pub(super) fn safe_name(name: &str) -> Option<&str> {
     let good = |c: char| !c.is_control() && c != '/' && c != '\\';

@@ -4,6 +4,9 @@
 //! publish it. The collector takes the same lock to remove the entry, or an index entry that leads to it, and checks again after it has the
 //! lock. An entry that another process has locked is in use, and stays. A folder is removed by `rmdir`, which fails unless it is empty.
 //!
+//! Only regular files with a name that a store writes are removed. No symbolic link is followed, since it may lead out of the store: what is
+//! behind one, and any other file or folder, stays.
+//!
 //! A cache has stores in its folders. They are collected together, so that one bound holds for all.
 
 use std::collections::BTreeSet;
@@ -13,17 +16,22 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use super::absent::age;
-use super::files::{read_folder, read_small};
-use super::list::{Entry, is_versioned};
+use super::files::{is_file, is_own_folder, read_folder, read_own_folder, read_small};
+use super::list::{Entry, is_known, is_versioned};
 use super::lock::remove_stale;
 use super::store::LocalStore;
 use crate::error::StoreError;
-use crate::id::BuildId;
+use crate::id::{BuildId, DebugId};
+use crate::policy::{Facts, Fate, Policy};
+use crate::release::Release;
 
 /// Temporary files, and index entries without a file, are removed at this age.
 pub(super) const LITTER_AGE: Duration = Duration::from_secs(24 * 3600);
 /// Notes about missing files and failed conversions are removed at this age.
 const NOTE_AGE: Duration = Duration::from_secs(24 * 3600);
+
+/// How the names of temporary files begin.
+pub(super) const TEMPORARY: &str = "new-";
 
 /// The bytes of an entry without a file: the block of its folder.
 const NOTE_BYTES: u64 = 4096;
@@ -36,6 +44,11 @@ const PIECE: u64 = 64 << 10;
 pub struct GcOptions {
     /// Files that were not used for this long are removed.
     pub max_age: Option<Duration>,
+    /// Files that were published longer ago than this are removed, whether or not they were used since.
+    pub older_than: Option<Duration>,
+    /// The files of so many newest releases of each product stay, as if they were pinned. Those of its older releases are removed: at once,
+    /// or with [`GcOptions::max_age`] or [`GcOptions::older_than`] at that age. Files of no release are not concerned.
+    pub keep_releases: Option<usize>,
     /// Then the least recently used files are removed, until the rest has at most this many bytes.
     pub max_bytes: Option<u64>,
     /// Temporary files and index entries without a file are removed at this age. The default is a day.
@@ -46,7 +59,15 @@ pub struct GcOptions {
 
 impl Default for GcOptions {
     fn default() -> Self {
-        Self { max_age: None, max_bytes: None, litter_age: LITTER_AGE, dry_run: false }
+        let litter_age = LITTER_AGE;
+        Self {
+            max_age: None,
+            older_than: None,
+            keep_releases: None,
+            max_bytes: None,
+            litter_age,
+            dry_run: false,
+        }
     }
 }
 
@@ -62,7 +83,7 @@ pub struct GcReport {
     pub kept: u64,
     /// Their bytes.
     pub kept_bytes: u64,
-    /// Files that stay only because they are pinned.
+    /// Files that stay only because they are pinned, or of a release that is kept.
     pub pinned: u64,
     /// Temporary files, notes and index entries without a file that were removed.
     pub litter: u64,
@@ -75,6 +96,9 @@ struct Candidate<'s> {
     /// Bytes of the files of all versions.
     size: u64,
     used: SystemTime,
+    published: SystemTime,
+    /// Read only if a limit counts releases.
+    releases: Vec<Release>,
     /// Nothing but notes.
     is_bare: bool,
 }
@@ -85,6 +109,13 @@ impl LocalStore {
     /// # Errors
     /// A pin cannot be read, so that it is unknown which files it keeps; or the store cannot be listed or written.
     pub fn gc(&self, options: &GcOptions) -> Result<GcReport, StoreError> {
+        // A pin is not made while it is decided what goes.
+        let _pins = (!options.dry_run).then(|| self.lock_pins()).transpose()?;
+        self.gc_locked(options)
+    }
+
+    /// As [`Self::gc`]; the caller holds the lock of the pins.
+    fn gc_locked(&self, options: &GcOptions) -> Result<GcReport, StoreError> {
         let mut report = GcReport::default();
         let mut stores = vec![self.clone()];
         stores.extend(self.parts()?.into_iter().filter(|part| part.check_format().is_ok()));
@@ -96,18 +127,18 @@ impl LocalStore {
                 if !options.dry_run && weigh(&entry.path)?.is_none() {
                     report.litter += store.clear_notes(&entry, options.litter_age, NOTE_AGE)?;
                 }
-                candidates.extend(candidate(store, entry)?);
+                candidates.extend(candidate(store, entry, options)?);
             }
         }
         // The least recently used entry comes first. Times may be equal, and the id makes the order the same each time.
         candidates.sort_by(|a, b| (a.used, &a.entry.id).cmp(&(b.used, &b.entry.id)));
         let mut left: u64 = candidates.iter().map(|candidate| candidate.size).sum();
         let now = SystemTime::now();
-        for Candidate { store, entry, size, used, is_bare } in candidates {
-            let idle = now.duration_since(used).unwrap_or_default();
-            let old = options.max_age.is_some_and(|max| idle >= max);
-            let many = options.max_bytes.is_some_and(|max| left > max);
+        let policy =
+            Policy::new(options, pinned, candidates.iter().flat_map(|candidate| &candidate.releases));
+        for Candidate { store, entry, size, used, published, releases, is_bare } in candidates {
             if is_bare {
+                let many = options.max_bytes.is_some_and(|max| left > max);
                 if many {
                     left -= size;
                 }
@@ -116,16 +147,17 @@ impl LocalStore {
                 }
                 continue;
             }
-            let is_pinned = pinned.contains(&entry.id);
-            let goes = (old || many) && !is_pinned && (options.dry_run || store.collect(&entry, used)?);
-            if goes {
+            let since = |time| now.duration_since(time).unwrap_or_default();
+            let (idle, age) = (since(used), since(published));
+            let fate = policy.fate(&Facts { id: &entry.id, releases: &releases, idle, age, left });
+            if fate == Fate::Goes && (options.dry_run || store.collect(&entry, used)?) {
                 left -= size;
                 report.removed_bytes += size;
                 report.removed.push(entry.id);
             } else {
                 report.kept += 1;
                 report.kept_bytes += size;
-                report.pinned += u64::from((old || many) && is_pinned);
+                report.pinned += u64::from(fate == Fate::Kept);
             }
         }
         if !options.dry_run {
@@ -162,7 +194,9 @@ impl LocalStore {
         }
         // The count begins anew before the collection: bytes that others write meanwhile count for the next one.
         remove_file(&path)?;
-        self.gc(&GcOptions { max_bytes: Some(most), ..GcOptions::default() }).map(|_| ())
+        // Where another process collects now, it makes room for this one too.
+        let Some(_pins) = self.try_lock_pins()? else { return Ok(()) };
+        self.gc_locked(&GcOptions { max_bytes: Some(most), ..GcOptions::default() }).map(|_| ())
     }
 
     /// Removes the file of a build id, with its index entries. `Ok(false)` if there is none. A pin does not keep it.
@@ -172,6 +206,9 @@ impl LocalStore {
     pub fn remove(&self, id: &BuildId) -> Result<bool, StoreError> {
         let lock = self.lock(id)?;
         let entry = Entry { id: lock.id.clone(), path: self.entry_path(id) };
+        if !entry.path.parent().is_some_and(is_own_folder) || !is_own_folder(&entry.path) {
+            return Ok(false);
+        }
         let was_there = weigh(&entry.path)?.is_some();
         self.remove_locked(&entry)?;
         self.remove_markers(id)?;
@@ -194,9 +231,9 @@ impl LocalStore {
         let debug_id = self.debug_id_of(&entry.id);
         let files = read_folder(&entry.path)?;
         // The file is removed first: without it the entry counts as absent.
-        let is_file = |file: &&fs::DirEntry| is_versioned(&file.file_name(), "fsym");
-        let rest = |file: &&fs::DirEntry| !is_file(file) && super::list::is_known(&file.file_name());
-        for file in files.iter().filter(is_file).chain(files.iter().filter(rest)) {
+        let is_symbols = |file: &&fs::DirEntry| is_file(file) && is_versioned(&file.file_name(), "fsym");
+        let rest = |file: &&fs::DirEntry| !is_symbols(file) && is_file(file) && is_known(&file.file_name());
+        for file in files.iter().filter(is_symbols).chain(files.iter().filter(rest)) {
             remove_file(&file.path())?;
         }
         remove_empty(&entry.path);
@@ -213,9 +250,9 @@ impl LocalStore {
 
     /// Removes the index entries by name of one build id. It looks into each folder of `name/`, so a collection does not call it.
     fn remove_markers(&self, id: &BuildId) -> Result<(), StoreError> {
-        for name in read_folder(&self.name_folder())? {
+        for name in read_own_folder(&self.name_folder())? {
             let marker = name.path().join(id.to_string());
-            if marker.symlink_metadata().is_ok() {
+            if is_own_folder(&name.path()) && marker.symlink_metadata().is_ok_and(|found| found.is_file()) {
                 remove_file(&marker)?;
                 remove_empty(&name.path());
             }
@@ -234,7 +271,7 @@ impl LocalStore {
         for file in read_folder(&entry.path)? {
             let name = file.file_name();
             let limit = if is_versioned(&name, "json") { report_age } else { note_age };
-            if super::list::is_known(&name) && age(&file.path()).is_some_and(|age| age >= limit) {
+            if is_file(&file) && is_known(&name) && age(&file.path()).is_some_and(|age| age >= limit) {
                 let Some(_lock) = self.try_lock(&entry.id)? else { continue };
                 // A writer may have finished meanwhile.
                 if weigh(&entry.path)?.is_none() {
@@ -251,16 +288,15 @@ impl LocalStore {
     /// Removes temporary files of killed writers.
     pub(super) fn sweep(&self, litter_age: Duration) -> Result<u64, StoreError> {
         let mut removed = 0;
-        for file in read_folder(&self.tmp())? {
+        for file in read_own_folder(&self.tmp())? {
             let (path, name) = (file.path(), file.file_name());
-            if name == "swept" || name == "written" || age(&path).is_none_or(|age| age < litter_age) {
+            let is_lock = path.extension().is_some_and(|ending| ending == "lock");
+            let is_ours = is_lock || name.as_encoded_bytes().starts_with(TEMPORARY.as_bytes());
+            if !is_ours || !is_file(&file) || age(&path).is_none_or(|age| age < litter_age) {
                 continue;
             }
-            let gone = if path.extension().is_some_and(|ending| ending == "lock") {
+            let gone = if is_lock {
                 remove_stale(&path).map_err(|error| StoreError::io(&path, "remove", error))?
-            } else if path.is_dir() {
-                // A store makes no folders there.
-                false
             } else {
                 remove_file(&path)?;
                 true
@@ -274,15 +310,21 @@ impl LocalStore {
     /// count.
     fn sweep_index(&self, litter_age: Duration, collected: &BTreeSet<&BuildId>) -> Result<u64, StoreError> {
         let mut removed = 0;
-        for (path, _) in self.debug_entries()? {
+        for (path, key) in self.debug_entries()? {
+            if DebugId::parse(&key).is_err() {
+                continue;
+            }
             let leads_to = || {
                 let text = read_small(&path).ok().flatten()?;
                 BuildId::parse(text.trim_end()).ok()
             };
             removed += u64::from(self.sweep_entry(&path, litter_age, &leads_to)?);
         }
-        for name in read_folder(&self.name_folder())? {
-            for marker in read_folder(&name.path())? {
+        for name in read_own_folder(&self.name_folder())? {
+            for marker in read_own_folder(&name.path())? {
+                if !is_file(&marker) {
+                    continue;
+                }
                 let leads_to = || BuildId::parse(&marker.file_name().to_string_lossy()).ok();
                 let is_collected = leads_to().is_some_and(|id| collected.contains(&id));
                 let age = if is_collected { Duration::ZERO } else { litter_age };
@@ -294,24 +336,21 @@ impl LocalStore {
         Ok(removed)
     }
 
-    /// Removes one index entry if it is old and its file does not exist.
+    /// Removes one index entry if it is old and its file does not exist. One that leads to no build id stays: the store did not write it so.
     fn sweep_entry(
         &self,
         path: &Path,
         litter_age: Duration,
         leads_to: &dyn Fn() -> Option<BuildId>,
     ) -> Result<bool, StoreError> {
-        let dangles = |id: &Option<BuildId>| id.as_ref().is_none_or(|id| !self.file_path(id).exists());
-        let id = leads_to();
-        if age(path).is_none_or(|age| age < litter_age) || !dangles(&id) {
+        let Some(id) = leads_to() else { return Ok(false) };
+        let dangles = || !self.file_path(&id).exists();
+        if age(path).is_none_or(|age| age < litter_age) || !dangles() {
             return Ok(false);
         }
-        let lock = match &id {
-            Some(id) => self.try_lock(id)?,
-            None => None,
-        };
+        let lock = self.try_lock(&id)?;
         // A writer that finds an old entry keeps it: it may have published the file meanwhile, or does so now.
-        if id.is_some() && lock.is_none() || leads_to() != id || !dangles(&id) {
+        if lock.is_none() || leads_to().as_ref() != Some(&id) || !dangles() {
             return Ok(false);
         }
         remove_file(path)?;
@@ -321,20 +360,36 @@ impl LocalStore {
 }
 
 /// A candidate for removal; `None` if the entry is gone.
-fn candidate(store: &LocalStore, entry: Entry) -> Result<Option<Candidate<'_>>, StoreError> {
+fn candidate<'s>(
+    store: &'s LocalStore,
+    entry: Entry,
+    options: &GcOptions,
+) -> Result<Option<Candidate<'s>>, StoreError> {
+    let releases = Vec::new();
     if let Some((size, used)) = weigh(&entry.path)? {
-        return Ok(Some(Candidate { store, entry, size, used, is_bare: false }));
+        let published = store.published(&entry.id).unwrap_or(used);
+        let mut found = Candidate { store, entry, size, used, published, releases, is_bare: false };
+        if options.keep_releases.is_some() {
+            // A damaged report counts as one without releases.
+            let report = store.report(&found.entry.id).ok().flatten().unwrap_or_default();
+            found.releases = Release::of_report(&serde_json::from_str(&report).unwrap_or_default());
+        }
+        return Ok(Some(found));
     }
     // The time of an entry without a file is that of its folder, which each new note changes.
     let noted = entry.path.metadata().and_then(|found| found.modified()).ok();
-    Ok(noted.map(|used| Candidate { store, entry, size: NOTE_BYTES, used, is_bare: true }))
+    let bare = |used| {
+        let published = used;
+        Candidate { store, entry, size: NOTE_BYTES, used, published, releases, is_bare: true }
+    };
+    Ok(noted.map(bare))
 }
 
 /// The bytes of an entry's files of all versions, and the time when one of them was last used; `None` if there are no files.
 fn weigh(entry: &Path) -> Result<Option<(u64, SystemTime)>, StoreError> {
     let mut total: Option<(u64, SystemTime)> = None;
     for file in read_folder(entry)? {
-        if !is_versioned(&file.file_name(), "fsym") {
+        if !is_file(&file) || !is_versioned(&file.file_name(), "fsym") {
             continue;
         }
         // The file may have been removed meanwhile.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use super::absent::{MALFORMED, MISSING, MISSING_DEBUG_ID};
-use super::files::{read_folder, read_small};
+use super::files::{kind_of, read_folder, read_own_folder, read_small, safe_name};
 use super::store::{LocalStore, file_name};
 use crate::error::StoreError;
 use crate::id::{BuildId, DebugId};
@@ -23,8 +23,10 @@ pub struct Listed {
     pub path: PathBuf,
     /// Its bytes.
     pub size: u64,
-    /// When it was last used, to the hour. For a file that was not used yet, when it was published.
+    /// When it was last used, to the hour. For a file that was not used yet, and in a remote store, when it was published.
     pub used: SystemTime,
+    /// When it was published, or added to a further release.
+    pub published: SystemTime,
 }
 
 /// A problem in a store.
@@ -68,10 +70,37 @@ impl LocalStore {
             // The file was removed meanwhile, or never published.
             let Ok(found) = path.symlink_metadata() else { continue };
             if let (true, Ok(used)) = (found.is_file(), found.modified()) {
-                listed.push(Listed { id: entry.id, path, size: found.len(), used });
+                let published = self.published(&entry.id).unwrap_or(used);
+                listed.push(Listed { id: entry.id, path, size: found.len(), used, published });
             }
         }
         Ok(listed)
+    }
+
+    /// When a file was published. `None` if it has no report.
+    pub(super) fn published(&self, id: &BuildId) -> Option<SystemTime> {
+        // A use changes the time of the file, and not that of its report.
+        self.report_path(id).symlink_metadata().and_then(|found| found.modified()).ok()
+    }
+
+    /// The files of this name, which the store lists for people, by build id: the builds of one program.
+    ///
+    /// # Errors
+    /// A folder of the store cannot be listed.
+    pub fn builds_of(&self, name: &str) -> Result<Vec<Listed>, StoreError> {
+        let Some(name) = safe_name(name) else { return Ok(Vec::new()) };
+        let mut builds = Vec::new();
+        for marker in read_own_folder(&self.name_folder().join(name))? {
+            let Ok(id) = BuildId::parse(&marker.file_name().to_string_lossy()) else { continue };
+            let path = self.file_path(&id);
+            // The index by name is swept after a collection, so a file may be gone.
+            let Ok(found) = path.symlink_metadata() else { continue };
+            if let (true, Ok(used)) = (found.is_file(), found.modified()) {
+                let published = self.published(&id).unwrap_or(used);
+                builds.push(Listed { id, path, size: found.len(), used, published });
+            }
+        }
+        Ok(builds)
     }
 
     /// Reads every file and every index entry of the store, and returns their faults. Stores in folders of a cache are checked too.
@@ -108,6 +137,8 @@ impl LocalStore {
                     checked.bytes += size;
                 }
                 Ok(None) => {}
+                // A collection may have removed the file, and with it its index entries, while this looked at them.
+                Err(_) if matches!(self.inspect(&id), Ok(None)) => {}
                 Err(error) => problems.push(problem_of(&path.join(file_name()), &error)),
             }
         }
@@ -162,7 +193,9 @@ impl LocalStore {
             if OWN.iter().any(|name| head == *name) {
                 continue;
             }
-            if head.len() != 2 || !path.is_dir() {
+            // `None`: a collection removed the folder since it was listed.
+            let Some(kind) = kind_of(&outer) else { continue };
+            if head.len() != 2 || !kind.is_dir() {
                 odd(&path, "not a folder of a store");
                 continue;
             }
@@ -170,7 +203,8 @@ impl LocalStore {
                 let key = format!("{}{}", head.to_string_lossy(), inner.file_name().to_string_lossy());
                 // Readers look for the path in lower case, so they never find a folder in upper case.
                 let id = BuildId::parse(&key).ok().filter(|id| id.to_string() == key);
-                match id.filter(|_| inner.path().is_dir()) {
+                let Some(kind) = kind_of(&inner) else { continue };
+                match id.filter(|_| kind.is_dir()) {
                     Some(id) => entries.push(Entry { id, path: inner.path() }),
                     None => odd(&inner.path(), "not a folder named by a build id in lower-case hexadecimal"),
                 }
@@ -182,16 +216,11 @@ impl LocalStore {
     /// The index entries of debug ids: path and key.
     pub(super) fn debug_entries(&self) -> Result<Vec<(PathBuf, String)>, StoreError> {
         let mut found = Vec::new();
-        for outer in read_folder(&self.debug_folder())? {
-            if outer.path().is_dir() {
-                for inner in read_folder(&outer.path())? {
-                    let key = format!(
-                        "{}{}",
-                        outer.file_name().to_string_lossy(),
-                        inner.file_name().to_string_lossy()
-                    );
-                    found.push((inner.path(), key));
-                }
+        for outer in read_own_folder(&self.debug_folder())? {
+            for inner in read_own_folder(&outer.path())? {
+                let key =
+                    format!("{}{}", outer.file_name().to_string_lossy(), inner.file_name().to_string_lossy());
+                found.push((inner.path(), key));
             }
         }
         Ok(found)
@@ -205,7 +234,7 @@ pub(super) fn is_known(name: &OsStr) -> bool {
 }
 
 /// True for names such as `v1.fsym`, if `ending` is `fsym`.
-pub(super) fn is_versioned(name: &OsStr, ending: &str) -> bool {
+pub(crate) fn is_versioned(name: &OsStr, ending: &str) -> bool {
     let version =
         name.to_str().and_then(|name| name.strip_prefix('v')?.strip_suffix(ending)?.strip_suffix('.'));
     version.is_some_and(|version| !version.is_empty() && version.bytes().all(|byte| byte.is_ascii_digit()))

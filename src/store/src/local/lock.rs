@@ -19,8 +19,13 @@ use crate::id::BuildId;
 pub struct EntryLock<'s> {
     pub(super) store: &'s LocalStore,
     pub(super) id: BuildId,
+    _file: Locked,
+}
+
+/// A file in `tmp/` that is locked. Dropping it releases the lock.
+#[derive(Debug)]
+pub(super) struct Locked {
     path: PathBuf,
-    /// The file that is locked.
     _file: File,
 }
 
@@ -38,17 +43,29 @@ impl LocalStore {
     /// # Errors
     /// The store cannot be written, or its file system has no locks.
     pub fn lock(&self, id: &BuildId) -> Result<EntryLock<'_>, StoreError> {
-        let taken = self.take(id, |file| FileExt::lock(file).map(|()| true))?;
-        taken.ok_or_else(|| StoreError::io(&self.lock_path(id), "lock", io::ErrorKind::WouldBlock.into()))
+        let file = self.wait_for(self.lock_path(id))?;
+        Ok(EntryLock { store: self, id: id.clone(), _file: file })
+    }
+
+    /// Waits until no other process or thread changes pins, or decides by them what to remove.
+    pub(super) fn lock_pins(&self) -> Result<Locked, StoreError> {
+        self.wait_for(self.tmp().join("pins.lock"))
+    }
+
+    /// As [`Self::lock_pins`], if the lock is free.
+    pub(super) fn try_lock_pins(&self) -> Result<Option<Locked>, StoreError> {
+        self.take(&self.tmp().join("pins.lock"), try_to_lock)
+    }
+
+    fn wait_for(&self, path: PathBuf) -> Result<Locked, StoreError> {
+        let taken = self.take(&path, |file| FileExt::lock(file).map(|()| true))?;
+        taken.ok_or_else(|| StoreError::io(&path, "lock", io::ErrorKind::WouldBlock.into()))
     }
 
     /// Takes the lock of a build id if it is free.
     pub(super) fn try_lock(&self, id: &BuildId) -> Result<Option<EntryLock<'_>>, StoreError> {
-        self.take(id, |file| match FileExt::try_lock(file) {
-            Ok(()) => Ok(true),
-            Err(fs4::TryLockError::WouldBlock) => Ok(false),
-            Err(fs4::TryLockError::Error(error)) => Err(error),
-        })
+        let taken = self.take(&self.lock_path(id), try_to_lock)?;
+        Ok(taken.map(|file| EntryLock { store: self, id: id.clone(), _file: file }))
     }
 
     fn lock_path(&self, id: &BuildId) -> PathBuf {
@@ -58,14 +75,13 @@ impl LocalStore {
     /// `Ok(None)` where `lock` says that it did not get the lock.
     fn take(
         &self,
-        id: &BuildId,
+        path: &Path,
         lock: impl Fn(&File) -> io::Result<bool>,
-    ) -> Result<Option<EntryLock<'_>>, StoreError> {
-        let path = self.lock_path(id);
-        let failed = |error| StoreError::io(&path, "lock", error);
+    ) -> Result<Option<Locked>, StoreError> {
+        let failed = |error| StoreError::io(path, "lock", error);
         loop {
             make_folder(&self.tmp())?;
-            let file = match open(&path) {
+            let file = match open(path) {
                 // Another process removed the folder after it was made.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 other => other.map_err(failed)?,
@@ -73,20 +89,28 @@ impl LocalStore {
             if !lock(&file).map_err(failed)? {
                 return Ok(None);
             }
-            if has_name(&file, &path).map_err(failed)? {
-                return Ok(Some(EntryLock { store: self, id: id.clone(), path, _file: file }));
+            if has_name(&file, path).map_err(failed)? {
+                return Ok(Some(Locked { path: path.to_owned(), _file: file }));
             }
         }
     }
 }
 
-impl Drop for EntryLock<'_> {
+impl Drop for Locked {
     fn drop(&mut self) {
         // The file is removed while it is locked: after the release it could be the file that the next holder has locked.
         // Other systems do not let a process remove an open file; there garbage collection removes it.
         if cfg!(unix) {
             let _ = fs::remove_file(&self.path);
         }
+    }
+}
+
+fn try_to_lock(file: &File) -> io::Result<bool> {
+    match FileExt::try_lock(file) {
+        Ok(()) => Ok(true),
+        Err(fs4::TryLockError::WouldBlock) => Ok(false),
+        Err(fs4::TryLockError::Error(error)) => Err(error),
     }
 }
 

@@ -10,9 +10,11 @@ mod publish;
 mod store;
 
 pub use gc::{GcOptions, GcReport};
+pub(crate) use list::is_versioned;
 pub use list::{Checked, Listed, Problem};
 pub use lock::EntryLock;
 pub use pins::Pin;
+pub(crate) use pins::{pin_name, read_pin};
 pub(crate) use publish::Made;
 pub use publish::{EntryInfo, Published};
 pub use store::LocalStore;

@@ -23,6 +23,7 @@ use super::store::LocalStore;
 use crate::error::StoreError;
 use crate::id::{BuildId, DebugId};
 use crate::mapped::kind_text;
+use crate::release::{Release, adding, to_json};
 use crate::symbol_map::SymbolMap;
 
 /// How often the folder of an entry may vanish while a file is linked into it: garbage collection removes empty folders.
@@ -40,6 +41,8 @@ pub struct EntryInfo {
     pub converter: Option<String>,
     /// The identity of a program without a build id, see [`text_id`](crate::text_id). It does not count if the file has a build id.
     pub derived_id: Option<BuildId>,
+    /// Releases that the program belongs to. They are added to those that the store's entry has.
+    pub releases: Vec<Release>,
     /// Further data for the report, under the key `conversion`.
     pub conversion: Option<Value>,
     /// Replace a file with other bytes, and the report that is there.
@@ -152,7 +155,7 @@ impl LocalStore {
     fn temporary(&self) -> Result<TempPath, StoreError> {
         let tmp = self.tmp();
         make_folder(&tmp)?;
-        let made = tempfile::Builder::new().prefix("new-").make_in(&tmp, |path| {
+        let made = tempfile::Builder::new().prefix(super::gc::TEMPORARY).make_in(&tmp, |path| {
             let mut options = File::options();
             options.write(true).create_new(true);
             #[cfg(unix)]
@@ -224,6 +227,8 @@ impl LocalStore {
                 self.write_index(id, map, info)?;
                 if info.replace || self.report(id)?.is_none() {
                     self.write_report(id, map, info)?;
+                } else {
+                    self.note_releases(id, &info.releases)?;
                 }
                 // A garbage collection that has listed the file already then does not remove it.
                 let _ = touch(&path);
@@ -322,7 +327,25 @@ impl LocalStore {
     }
 
     fn write_report(&self, id: &BuildId, map: &SymbolMap, info: &EntryInfo) -> Result<(), StoreError> {
-        self.place_text(&self.report_path(id), &report(id, map, info), true)
+        let mut text = report(id, map, info);
+        // What replaces a file is of the same releases.
+        let old = self.report(id).ok().flatten().and_then(|old| serde_json::from_str(&old).ok());
+        let old = Release::of_report(&old.unwrap_or_default());
+        text = adding(&text, &old).unwrap_or(text);
+        self.place_text(&self.report_path(id), &text, true)
+    }
+
+    /// Adds releases to the report of a build id, whose lock the caller holds.
+    pub(crate) fn note_releases(&self, id: &BuildId, releases: &[Release]) -> Result<(), StoreError> {
+        match self.report(id)?.and_then(|report| adding(&report, releases)) {
+            Some(report) => {
+                self.place_text(&self.report_path(id), &report, true)?;
+                // A collection that has read the old report already then does not remove the file.
+                let _ = touch(&self.file_path(id));
+                Ok(())
+            }
+            None => Ok(()),
+        }
     }
 
     /// Writes a small file, whole or not at all. Without `replace`, a file that is there already stays.
@@ -412,6 +435,9 @@ fn report(id: &BuildId, map: &SymbolMap, info: &EntryInfo) -> String {
     report.insert("converter".into(), json!(info.converter));
     report.insert("functions".into(), json!(map.file().records().function_count()));
     report.insert("groups".into(), json!(map.file().records().group_count()));
+    if !info.releases.is_empty() {
+        report.insert("releases".into(), to_json(&info.releases));
+    }
     if let Some(conversion) = &info.conversion {
         report.insert("conversion".into(), conversion.clone());
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use foldsym_format::header::VERSION;
 use serde_json::Value;
 
-use super::files::{make_folder, read_folder, read_small, touch};
+use super::files::{is_own_folder, make_folder, read_folder, read_own_folder, read_small, touch};
 use crate::error::StoreError;
 use crate::id::{BuildId, DebugId, ModuleId};
 use crate::mapped::kind_text;
@@ -99,9 +99,9 @@ impl LocalStore {
     pub(super) fn parts(&self) -> Result<Vec<Self>, StoreError> {
         let mut parts = Vec::new();
         for kind in PARTS {
-            let folders = read_folder(&self.root.join(kind))?;
+            let folders = read_own_folder(&self.root.join(kind))?;
             let stores = folders.iter().map(|folder| Self { root: folder.path() });
-            parts.extend(stores.filter(|store| store.format_path().exists()));
+            parts.extend(stores.filter(|store| is_own_folder(&store.root) && store.format_path().exists()));
         }
         Ok(parts)
     }

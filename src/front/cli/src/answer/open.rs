@@ -67,7 +67,7 @@ pub(crate) fn symbolizer(args: &Answering, sources: &Sources) -> Result<Symboliz
     }
     let builder =
         // Each candidate costs a lookup, so candidates are requested only if the output shows them.
-        Symbolizer::builder().candidates(args.is_json() || args.candidates).demangle(!args.no_demangle);
+        Symbolizer::builder().candidates(args.is_json() || args.candidates).demangle(!args.no_demangle).check(args.check);
     let mut builder = match &sources.cache {
         Some(folder) => builder.cache(folder),
         // The user did not name this folder, so an unusable one is not an error.

@@ -45,6 +45,11 @@ pub(crate) struct Answering {
     /// File names without their folders
     #[arg(short = 's', long, conflicts_with = "json")]
     pub(crate) basenames: bool,
+    /// Compares the checksums of a file before its first answer (`symbolize`, `filter` and `serve` always do): a damaged file may
+    /// give wrong answers without
+    // It reads the whole file, which takes longer than the first answer.
+    #[arg(long)]
+    pub(crate) check: bool,
     /// Load bias: load address minus link-time address
     #[arg(long, value_name = "A", value_parser = number_argument, default_value = "0", hide_default_value = true)]
     pub(crate) base: u64,

@@ -40,7 +40,7 @@ be read or written, or a folder without a program; 4 some of several inputs fail
 #[derive(Subcommand)]
 pub(crate) enum Command {
     /// Converts programs with debug information into .fsym files
-    Convert(Convert),
+    Convert(Box<Convert>),
     /// Prints function, file and line of each address, with inlined frames
     Lookup(Lookup),
     /// Symbolizes whole stacks, and names the folded functions that ran
@@ -74,7 +74,7 @@ Examples:
     Cfi(Cfi),
     /// Prints the program counter of each lane of a stopped GPU wave
     Wave(Wave),
-    /// Keeps .fsym files by build id: list, check, gc, add, remove
+    /// Keeps .fsym files by build id: list, check, gc, add, remove, pin, unpin
     Store(store::StoreArgs),
     /// Writes a .fsym as a GSYM file or a Breakpad symbol file
     Export(Export),
@@ -189,6 +189,7 @@ pub(crate) struct Reading {
 }
 
 #[derive(Args)]
+#[command(disable_version_flag = true)] // --version is the program's
 #[command(after_help = "\
 A separate debug file is searched for in each --debug-dir, in /usr/lib/debug, by the program's debug link, next to the \
 program (NAME.debug), and in debuginfod's cache ($DEBUGINFOD_CACHE_PATH); its build id must be the program's.
@@ -201,6 +202,7 @@ Examples:
   foldsym convert build/ --out-dir symbols --include '*.so' --report r.jsonl --strict
   find / -name '*.so' -print0 | foldsym convert @- --out-dir symbols
   foldsym convert build/ --store /srv/symbols           publishes each program under its build id
+  foldsym convert build/ --store /srv/symbols --product mail --version 4.2 --revision 8f3c2a
   foldsym convert app -o app.fsym --remap-path /build/=/src/
   foldsym convert bundle -o gpu.fsym --target gfx90a    one device program of a container")]
 pub(crate) struct Convert {
@@ -214,7 +216,7 @@ pub(crate) struct Convert {
     /// Folder to write NAME.fsym into, for each input
     #[arg(long, value_name = "DIR")]
     pub(crate) out_dir: Option<PathBuf>,
-    /// Folder or address of a store: publishes each program there under its build id. A program that the store has is converted
+    /// Folder or address of a store (see `foldsym store --help`): publishes each program there under its build id. A program that the store has is converted
     /// again only if its file lacks something that --unwind, --columns or --name-index ask for
     // The store names the file, and its place is known only after the program is identified.
     #[arg(long, value_name = "STORE", conflicts_with_all = ["output", "out_dir", "dry_run"])]
@@ -222,6 +224,15 @@ pub(crate) struct Convert {
     /// Also converts programs that the store has, and replaces their files
     #[arg(long, requires = "store")]
     pub(crate) force: bool,
+    /// Notes in the store that the programs belong to a release of this product; `store gc --keep-releases` counts releases
+    #[arg(long, value_name = "P", requires = "store")]
+    pub(crate) product: Option<String>,
+    /// Version of the product
+    #[arg(long, value_name = "V", requires = "product")]
+    pub(crate) version: Option<String>,
+    /// Revision of the sources
+    #[arg(long, value_name = "R", requires = "product")]
+    pub(crate) revision: Option<String>,
     /// Converts only those files of a folder that match the pattern: by name, or, if it has a /, by path below the folder
     #[arg(long, value_name = "GLOB", value_parser = glob)]
     pub(crate) include: Vec<Glob>,
@@ -272,8 +283,9 @@ pub(crate) struct Convert {
 The text, and the options -a, -p, -f, -C, -i and -s, are those of llvm-symbolizer.
 
 With the options for many modules, ADDR is an address of the process of --maps, MODULE+OFFSET or BUILDID:OFFSET, and a line of \
-standard input may also be FILE ADDRESS (with --open-paths). Offsets are link-time addresses. For an address that is not \
-found, the answer is ?? and the reason.
+standard input may also be FILE ADDRESS (with --open-paths). Offsets are link-time addresses. MODULE alone is enough if a \
+--store folder has one build of that name; of several, the answer lists the ids. For an address that is not found, the answer \
+is ?? and the reason.
 
 Examples:
   foldsym lookup app.fsym 0x201180 0x2011c4
@@ -281,7 +293,8 @@ Examples:
   foldsym lookup foo.o.fsym .text.bar:0x10
   foldsym lookup app.fsym --json < addresses.txt
   foldsym lookup --maps /proc/1234/maps 0x7f12a4c5e3b0
-  foldsym lookup --store /srv/symbols libfoo.so+0x1234 8f3c2a:0x5678")]
+  foldsym lookup --store /srv/symbols libfoo.so+0x1234
+  foldsym lookup --store /srv/symbols 8f3c2a90d1b7e05c:0x5678    by build id")]
 pub(crate) struct Lookup {
     /// A .fsym file, or a program (converted on the fly, with columns). Cannot be combined with the options under "Many modules"
     #[arg(value_name = "FILE", required_unless_present_any = SOURCES, required_unless_present = "exe")]

@@ -15,7 +15,8 @@ Examples:
   foldsym serve --search build/ --listen 127.0.0.1:0          programs are converted when a stack names them
   curl --data-binary @stacks.jsonl http://127.0.0.1:3977/symbolicate")]
 pub(crate) struct Serve {
-    /// Folder or address of a store of .fsym files; several are searched in order
+    /// Folder or address of a store of .fsym files (`foldsym store --help` lists kinds of addresses, and the environment variables
+    /// for their credentials); several are searched in order
     #[arg(long, value_name = "STORE", required_unless_present = "search")]
     pub(crate) store: Vec<String>,
     /// Folder of .fsym files, programs and debug files, or one file: modules are found there by build id and name

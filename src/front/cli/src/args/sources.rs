@@ -10,7 +10,8 @@ use super::Marks;
 #[derive(Args, Default)]
 #[command(next_help_heading = "Many modules")]
 pub(crate) struct Sources {
-    /// Folder or address of a store of .fsym files; may be repeated, searched in order
+    /// Folder or address of a store of .fsym files (`foldsym store --help` lists kinds of addresses, and the environment variables
+    /// for their credentials); may be repeated, searched in order
     #[arg(long, value_name = "STORE")]
     pub(crate) store: Vec<String>,
     /// Folder of .fsym files, programs and debug files, or a single file, where modules are searched by build id and name

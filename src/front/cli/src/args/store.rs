@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 
 #[derive(Args)]
+#[command(after_help = REMOTE)]
 pub(crate) struct StoreArgs {
     #[command(subcommand)]
     pub(crate) command: Task,
@@ -17,17 +18,41 @@ pub(crate) enum Task {
     List(Folder),
     /// Verifies every file of a store; exit code 1 if one is damaged or misplaced
     Check(Folder),
-    /// Removes files by age and size, and leftovers of killed writers
+    /// Removes files by age, release and size, and leftovers of killed writers
+    #[command(after_help = "\
+Examples:
+  foldsym store gc /srv/symbols --keep-releases 10 --older-than 90d --dry-run
+  foldsym store gc s3://bucket/symbols --max-bytes 500G")]
     Gc(Gc),
     /// Publishes .fsym files under the build ids inside them; creates the store if missing
     Add(Add),
     /// Removes files by build id or debug id; exit code 1 if one is missing
     Remove(Remove),
+    /// Keeps files from `gc`, for example those of a release, until `unpin`; lists all pins if only the store is given
+    #[command(after_help = "\
+Examples:
+  foldsym store pin /srv/symbols 2026.11 8f3c2a90d1 41b7e05c22
+  foldsym store pin /srv/symbols lts --product mail --version 4.2     all files of that release
+  foldsym store pin /srv/symbols                                      lists the pins")]
+    Pin(Pin),
+    /// Removes a pin, or files from it; exit code 1 if there is none
+    Unpin(Unpin),
 }
+
+/// How remote stores are reached.
+pub(crate) const REMOTE: &str = "\
+A store is a folder, or in a build with the feature `remote` an address:
+  s3://BUCKET/PREFIX     AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_REGION; AWS_ENDPOINT for storage of
+                         others (MinIO), with AWS_ALLOW_HTTP=true if it begins with http://; AWS_SKIP_SIGNATURE=true if anybody
+                         may read it; AWS_METADATA_ENDPOINT=http://169.254.169.254 takes the credentials of the machine (EC2)
+  gs://BUCKET/PREFIX     GOOGLE_APPLICATION_CREDENTIALS or GOOGLE_SERVICE_ACCOUNT: a file
+  az://CONTAINER/PREFIX  AZURE_STORAGE_ACCOUNT_NAME, and AZURE_STORAGE_ACCOUNT_KEY or AZURE_STORAGE_SAS_TOKEN
+  https://HOST/PATH      a folder behind an HTTP server, or http://: is only read, and cannot be listed or changed
+FOLDSYM_CACHE is the folder for what is fetched, FOLDSYM_CACHE_BYTES its bound.";
 
 #[derive(Args)]
 pub(crate) struct Folder {
-    /// Folder of the store
+    /// Folder or address of the store
     pub(crate) store: PathBuf,
     /// Prints JSON
     #[arg(long)]
@@ -41,6 +66,13 @@ pub(crate) struct Gc {
     /// Removes files that were not used for this long (`30d`, `12h`, `90m`, `45s`)
     #[arg(long, value_name = "AGE", value_parser = duration)]
     pub(crate) max_age: Option<Duration>,
+    /// Removes files that were published longer ago than this, whether or not they were used
+    #[arg(long, value_name = "AGE", value_parser = duration)]
+    pub(crate) older_than: Option<Duration>,
+    /// Keeps the files of the N newest releases of each product (convert --product --version), and removes those of its older
+    /// releases: at once, or with --max-age or --older-than at that age. Files of no release are not concerned
+    #[arg(long, value_name = "N")]
+    pub(crate) keep_releases: Option<usize>,
     /// Then removes the least recently used files until at most N bytes are left (`500M`, `10G`)
     #[arg(long, value_name = "N", value_parser = bytes)]
     pub(crate) max_bytes: Option<u64>,
@@ -65,8 +97,43 @@ pub(crate) struct Add {
 }
 
 #[derive(Args)]
+#[command(disable_version_flag = true)]
+pub(crate) struct Pin {
+    /// Folder or address of the store
+    pub(crate) store: PathBuf,
+    /// Name of the pin
+    pub(crate) name: Option<String>,
+    /// Build ids or debug ids
+    #[arg(value_name = "ID")]
+    pub(crate) ids: Vec<String>,
+    /// Pins the files of this product too
+    #[arg(long, value_name = "P", requires = "name")]
+    pub(crate) product: Option<String>,
+    /// Only those of this version
+    #[arg(long, value_name = "V", requires = "product")]
+    pub(crate) version: Option<String>,
+    /// Prints JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct Unpin {
+    /// Folder or address of the store
+    pub(crate) store: PathBuf,
+    /// Name of the pin
+    pub(crate) name: String,
+    /// Build ids or debug ids; without any, the whole pin
+    #[arg(value_name = "ID")]
+    pub(crate) ids: Vec<String>,
+    /// Prints JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args)]
 pub(crate) struct Remove {
-    /// Folder of the store
+    /// Folder or address of the store
     pub(crate) store: PathBuf,
     /// Build ids or debug ids
     #[arg(required = true, value_name = "ID")]

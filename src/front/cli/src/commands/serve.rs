@@ -4,7 +4,7 @@ use std::io::Write;
 use std::time::Duration;
 
 use foldsym_server::{Bound, Config, serve};
-use foldsym_store::default_cache;
+use foldsym_store::{default_cache, without_secrets};
 use foldsym_symbolize::Symbolizer;
 
 use crate::answer::open::store;
@@ -19,11 +19,12 @@ pub(crate) fn run(args: &Serve) -> Result<u8, Failure> {
     if let (true, None, Some(remote)) = (args.read_only, &args.cache, args.store.iter().find(is_remote)) {
         let what =
             "--read-only with a remote store needs --cache DIR, a folder for the files that are fetched";
-        return Err(Failure::usage(format!("{remote}: {what}")));
+        return Err(Failure::usage(format!("{}: {what}", without_secrets(remote))));
     }
     let open = |location: &String| store(location, args.cache.as_deref());
     let stores = args.store.iter().map(open).collect::<Result<Vec<_>, _>>()?;
-    let mut builder = Symbolizer::builder().search(&args.search).convert_programs(!args.read_only);
+    let mut builder =
+        Symbolizer::builder().search(&args.search).convert_programs(!args.read_only).check(true);
     for store in &stores {
         builder = builder.store(store.clone());
     }

@@ -1,18 +1,18 @@
-//! `foldsym store`: lists, checks and changes a folder of `.fsym` files by build id.
+//! `foldsym store`: lists, checks and changes a store of `.fsym` files by build id.
 
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
-use std::time::UNIX_EPOCH;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use foldsym_store::{
-    BuildId, EntryInfo, GcOptions, IdError, LocalStore, ModuleId, Published, Store, StoreError, StoreOptions,
+    BuildId, EntryInfo, GcOptions, LocalStore, ModuleId, Published, Release, Store, StoreError, StoreOptions,
     SymbolMap,
 };
 use serde_json::Value;
 
 use crate::answer::open::{MAX_MAGIC, not_a_symbol_file};
-use crate::args::store::{Add, Folder, Gc, Remove, StoreArgs, Task};
+use crate::args::store::{Add, Folder, Gc, Pin, Remove, StoreArgs, Task, Unpin};
 use crate::io::escape::push_escaped;
 use crate::io::failure::{Failure, complain, exit};
 use crate::io::output::Output;
@@ -34,6 +34,8 @@ pub(crate) fn run(args: &StoreArgs) -> Result<u8, Failure> {
         Task::Gc(args) => gc(args, &mut out),
         Task::Add(args) => add(args, &mut out),
         Task::Remove(args) => remove(args, &mut out),
+        Task::Pin(args) => pin(args, &mut out),
+        Task::Unpin(args) => unpin(args, &mut out),
     };
     // Also before an error: what was changed until then is printed.
     let written = out.flush();
@@ -43,11 +45,14 @@ pub(crate) fn run(args: &StoreArgs) -> Result<u8, Failure> {
 }
 
 fn list_files(args: &Folder, out: &mut Output) -> Result<u8, Failure> {
-    let store = LocalStore::open(&args.store)?;
-    for listed in store.list()? {
-        let report = store.report(&listed.id)?.and_then(|text| serde_json::from_str::<Value>(&text).ok());
-        let report = report.unwrap_or_default();
-        let used = listed.used.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+    let store = open(&args.store)?;
+    let (all, pins) = (store.list()?, store.pins()?);
+    let ids: Vec<BuildId> = all.iter().map(|listed| listed.id.clone()).collect();
+    for (listed, report) in all.into_iter().zip(store.reports(&ids)?) {
+        let releases = Release::of_report(&report);
+        // A program that did not change belongs to several.
+        let latest = releases.iter().max_by_key(|release| release.published);
+        let pinned = pins.iter().filter(|pin| pin.ids.contains(&listed.id)).map(|pin| pin.name.as_str());
         if args.json {
             object(
                 &mut out.text,
@@ -55,14 +60,31 @@ fn list_files(args: &Folder, out: &mut Output) -> Result<u8, Failure> {
                     ("BuildId", listed.id.to_string().into()),
                     ("DebugId", report["debug_id"].clone()),
                     ("Name", report["name"].clone()),
+                    ("Product", latest.map(|release| release.product.as_str()).into()),
+                    ("Version", latest.and_then(|release| release.version.as_deref()).into()),
+                    ("Revision", latest.and_then(|release| release.revision.as_deref()).into()),
+                    ("Releases", releases.iter().map(release_json).collect()),
                     ("Size", listed.size.into()),
-                    ("Used", used.into()),
+                    ("Published", seconds(listed.published)),
+                    ("Used", seconds(listed.used)),
+                    ("Pins", pinned.collect()),
                     ("Path", text_of(&listed.path)),
                 ],
             );
         } else {
             out.text.extend_from_slice(format!("{} {:>12} ", listed.id, listed.size).as_bytes());
             push_escaped(&mut out.text, report["name"].as_str().unwrap_or("?").as_bytes());
+            if let Some(Release { product, version, revision, .. }) = latest {
+                for word in [Some(product), version.as_ref(), revision.as_ref()].into_iter().flatten() {
+                    out.text.push(b' ');
+                    push_escaped(&mut out.text, word.as_bytes());
+                }
+            }
+            for name in pinned {
+                out.text.extend_from_slice(b" [pinned: ");
+                push_escaped(&mut out.text, name.as_bytes());
+                out.text.push(b']');
+            }
         }
         out.text.push(b'\n');
         out.give()?;
@@ -71,7 +93,7 @@ fn list_files(args: &Folder, out: &mut Output) -> Result<u8, Failure> {
 }
 
 fn check(args: &Folder, out: &mut Output) -> Result<u8, Failure> {
-    let checked = LocalStore::open(&args.store)?.check()?;
+    let checked = open(&args.store)?.check()?;
     if args.json {
         let problem = |problem: &foldsym_store::Problem| {
             let mut text = Vec::new();
@@ -104,7 +126,8 @@ fn check(args: &Folder, out: &mut Output) -> Result<u8, Failure> {
 fn gc(args: &Gc, out: &mut Output) -> Result<u8, Failure> {
     let mut options = GcOptions::default();
     (options.max_age, options.max_bytes, options.dry_run) = (args.max_age, args.max_bytes, args.dry_run);
-    let report = LocalStore::open(&args.folder.store)?.gc(&options)?;
+    (options.older_than, options.keep_releases) = (args.older_than, args.keep_releases);
+    let report = open(&args.folder.store)?.gc(&options)?;
     if args.folder.json {
         let removed: Vec<Value> = report.removed.iter().map(|id| id.to_string().into()).collect();
         object(
@@ -123,7 +146,7 @@ fn gc(args: &Gc, out: &mut Output) -> Result<u8, Failure> {
     } else {
         let (verb, removed) = (if args.dry_run { "would remove" } else { "removed" }, report.removed.len());
         let text = format!(
-            "{verb} {removed} files, {} bytes; kept {} files, {} bytes, {} of the files only by a pin\n",
+            "{verb} {removed} files, {} bytes; kept {} files, {} bytes, {} of the files only by a pin or release\n",
             report.removed_bytes, report.kept, report.kept_bytes, report.pinned
         );
         out.text.extend_from_slice(text.as_bytes());
@@ -192,18 +215,13 @@ fn publish(store: &Store, path: &Path, info: &EntryInfo) -> Result<(Published, S
 }
 
 fn remove(args: &Remove, out: &mut Output) -> Result<u8, Failure> {
-    let store = LocalStore::open(&args.store)?;
     // All are read before the first is removed: a command line that cannot be understood changes nothing.
-    let ids: Result<Vec<_>, IdError> =
-        args.ids.iter().map(|text| Ok((text, ModuleId::parse(text)?))).collect();
+    let ids = module_ids(&args.ids)?;
+    let store = open(&args.store)?;
     let mut code = 0;
-    for (text, id) in ids.map_err(|error| Failure::usage(error.to_string()))? {
-        let id = match id {
-            ModuleId::Build(id) => Some(id),
-            // The store names files by build id.
-            ModuleId::Debug(id) => store.build_id_of(&id)?,
-            _ => None,
-        };
+    for (text, id) in args.ids.iter().zip(ids) {
+        // The store names files by build id.
+        let id = store.build_id_of(&id)?;
         let removed = id.as_ref().map_or(Ok(false), |id: &BuildId| store.remove(id))?;
         if !removed {
             code = exit::NOTHING;
@@ -217,6 +235,112 @@ fn remove(args: &Remove, out: &mut Output) -> Result<u8, Failure> {
         out.text.push(b'\n');
     }
     Ok(code)
+}
+
+/// Pins files by their ids, and those of a release; or lists the pins.
+fn pin(args: &Pin, out: &mut Output) -> Result<u8, Failure> {
+    let ids = module_ids(&args.ids)?;
+    let store = open(&args.store)?;
+    let Some(name) = &args.name else { return list_pins(args, &store, out) };
+    if ids.is_empty() && args.product.is_none() {
+        return Err(Failure::usage("expected ids of files, or --product"));
+    }
+    let mut pinned = Vec::new();
+    for (text, id) in args.ids.iter().zip(&ids) {
+        let id = store.build_id_of(id)?;
+        let id =
+            id.ok_or_else(|| Failure { message: format!("{text}: not in the store"), code: exit::NOTHING })?;
+        pinned.push(id);
+    }
+    let there: Vec<BuildId> = store.list()?.into_iter().map(|listed| listed.id).collect();
+    if let Some(product) = &args.product {
+        let is_of = |release: &Release| {
+            release.product == *product && (args.version.is_none() || release.version == args.version)
+        };
+        let reports = there.iter().zip(store.reports(&there)?);
+        let of = reports.filter(|(_, report)| Release::of_report(report).iter().any(is_of));
+        let before = pinned.len();
+        pinned.extend(of.map(|(id, _)| id.clone()));
+        if pinned.len() == before {
+            let message =
+                format!("{product} {}: no file of it in the store", args.version.as_deref().unwrap_or("*"));
+            return Err(Failure { message, code: exit::NOTHING });
+        }
+    }
+    store.add_to_pin(name, &pinned)?;
+    for id in &pinned {
+        if !there.contains(id) {
+            // A pin may come before the file.
+            complain(&format!("warning: {id}: pinned, but not in the store"));
+        }
+        if args.json {
+            object(&mut out.text, &[("Pin", name.as_str().into()), ("BuildId", id.to_string().into())]);
+            out.text.push(b'\n');
+        } else {
+            out.text.extend_from_slice(format!("{id} pinned\n").as_bytes());
+        }
+    }
+    Ok(0)
+}
+
+fn list_pins(args: &Pin, store: &Store, out: &mut Output) -> Result<u8, Failure> {
+    for pin in store.pins()? {
+        for id in &pin.ids {
+            if args.json {
+                let keys = [("Pin", pin.name.as_str().into()), ("BuildId", id.to_string().into())];
+                object(&mut out.text, &keys);
+            } else {
+                push_escaped(&mut out.text, pin.name.as_bytes());
+                out.text.extend_from_slice(format!(" {id}").as_bytes());
+            }
+            out.text.push(b'\n');
+        }
+    }
+    Ok(0)
+}
+
+fn unpin(args: &Unpin, out: &mut Output) -> Result<u8, Failure> {
+    let ids = module_ids(&args.ids)?;
+    let store = open(&args.store)?;
+    let mut builds = Vec::new();
+    for (text, id) in args.ids.iter().zip(&ids) {
+        let id = store.build_id_of(id)?;
+        builds.push(
+            id.ok_or_else(|| Failure { message: format!("{text}: not in the store"), code: exit::NOTHING })?,
+        );
+    }
+    let removed = store.unpin(&args.name, &builds)?;
+    if args.json {
+        object(&mut out.text, &[("Pin", args.name.as_str().into()), ("Removed", removed.into())]);
+    } else {
+        push_escaped(&mut out.text, args.name.as_bytes());
+        out.text.extend_from_slice(if removed { b" removed" } else { b" not in the store" });
+    }
+    out.text.push(b'\n');
+    Ok(if removed { 0 } else { exit::NOTHING })
+}
+
+/// Opens a store that exists.
+fn open(location: &Path) -> Result<Store, StoreError> {
+    match location.to_str() {
+        Some(location) => Store::open(location, StoreOptions::default()),
+        None => LocalStore::open(location).map(Store::Local),
+    }
+}
+
+fn module_ids(texts: &[String]) -> Result<Vec<ModuleId>, Failure> {
+    let ids = texts.iter().map(|text| ModuleId::parse(text)).collect::<Result<_, _>>();
+    ids.map_err(|error| Failure::usage(error.to_string()))
+}
+
+fn release_json(release: &Release) -> Value {
+    let Release { product, version, revision, published, .. } = release;
+    serde_json::json!({ "Product": product, "Version": version, "Revision": revision, "Published": published })
+}
+
+/// Seconds since 1970.
+fn seconds(time: SystemTime) -> Value {
+    time.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs().into()
 }
 
 /// Puts an object with its keys in this order.

@@ -29,7 +29,9 @@ fn a_store_from_its_making_to_its_end() {
     assert_eq!(run(&["add", store, "/dev/null"]).code, 3);
 
     let listed = run(&["list", store, "--json"]);
-    assert_eq!(keys(listed.out.trim()), ["BuildId", "DebugId", "Name", "Size", "Used", "Path"]);
+    let listed_keys = ["BuildId", "DebugId", "Name", "Product", "Version", "Revision", "Releases", "Size"];
+    let more_keys = ["Published", "Used", "Pins", "Path"];
+    assert_eq!(keys(listed.out.trim()), [&listed_keys[..], &more_keys].concat());
     assert_eq!(
         (&listed.json()[0]["BuildId"], &listed.json()[0]["Name"]),
         (&Value::from(id), &Value::from("demo.elf"))
@@ -85,8 +87,10 @@ fn every_key_is_documented() {
     let store = fsym.folder.path().join("symbols");
     let store = store.to_str().unwrap();
     let id = "0123456789abcdef";
-    let tasks: [&[&str]; 5] = [
+    let tasks: [&[&str]; 7] = [
         &["add", store, fsym.str(), "/dev/null", "--json"],
+        &["pin", store, "1.0", id, "--json"],
+        &["unpin", store, "1.0", "--json"],
         &["list", store, "--json"],
         &["check", store, "--json"],
         &["gc", store, "--json"],
@@ -102,6 +106,105 @@ fn every_key_is_documented() {
         }
     }
     assert!(count > 20, "{count}");
+}
+
+#[test]
+fn files_belong_to_releases_and_are_pinned() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = folder.path().join("symbols");
+    let store = store.to_str().unwrap();
+    let run = |args: &[&str]| foldsym(&[&["store"], args].concat());
+    let convert = |program: &str, more: &[&str]| {
+        let program = common::program(program);
+        let args = ["convert", program.to_str().unwrap(), "--store", store];
+        let ran = foldsym(&[&args[..], more].concat());
+        assert_eq!(ran.code, 0, "{ran:?}");
+    };
+    let first = ["--product", "mail", "--version", "4.1", "--revision", "8f3c2a"];
+    convert("demo.elf", &first);
+    convert("fold.clang-lld.set/program", &first);
+    // Times of releases count in seconds.
+    std::thread::sleep(std::time::Duration::from_millis(1100));
+    convert("demo.elf", &["--product", "mail", "--version", "4.2"]);
+    let listed = run(&["list", store, "--json"]).json();
+    let of = |name: &str| listed.iter().find(|line| line["Name"] == name).unwrap().clone();
+    let (both, old) = (of("demo.elf"), of("program"));
+    assert_eq!(
+        (&both["Product"], &both["Version"], &both["Revision"]),
+        (&"mail".into(), &"4.2".into(), &Value::Null)
+    );
+    assert_eq!((both["Releases"].as_array().unwrap().len(), &old["Revision"]), (2, &"8f3c2a".into()));
+    assert!(run(&["list", store]).out.contains(" program mail 4.1 8f3c2a\n"), "{listed:?}");
+    let old = old["BuildId"].as_str().unwrap();
+    let collect = ["gc", store, "--keep-releases", "1", "--dry-run", "--json"];
+    assert_eq!(run(&collect).json()[0]["Removed"], serde_json::json!([old]));
+
+    assert_eq!(run(&["pin", store, "lts", "--product", "mail", "--version", "4.1"]).out.lines().count(), 2);
+    assert_eq!(run(&["pin", store, "lts", "--product", "chat"]).code, 1);
+    assert_eq!(run(&["pin", store, "lts"]).code, 2);
+    assert!(run(&["pin", store]).out.contains(&format!("lts {old}\n")));
+    assert!(run(&["list", store]).out.contains("[pinned: lts]"));
+    let kept = run(&collect).json();
+    assert_eq!((&kept[0]["Removed"], &kept[0]["Pinned"]), (&serde_json::json!([]), &2.into()));
+    assert_eq!(run(&["unpin", store, "lts", old]).code, 0);
+    assert_eq!(run(&["unpin", store, "none"]).code, 1);
+    let ran = run(&["gc", store, "--keep-releases", "1"]);
+    assert!(ran.out.starts_with("removed 1 files"), "{ran:?}");
+    assert_eq!(run(&["gc", store, "--older-than", "1d", "--json"]).json()[0]["Kept"], 1);
+    let ran = foldsym(&["convert", "x", "--version", "1"]);
+    assert!(ran.code == 2 && ran.err.contains("--product"), "{ran:?}");
+}
+
+/// A store's address may have a password, which no message repeats.
+#[test]
+fn no_message_has_the_password_of_a_store() {
+    let store = "http://somebody:secret@127.0.0.1:1/all";
+    for args in [
+        &["store", "list", store][..],
+        &["store", "gc", store],
+        &["store", "remove", store, "0123456789abcdef"],
+        &["lookup", "--store", store, "0123456789abcdef:0x10"],
+    ] {
+        let ran = foldsym(args);
+        let text = format!("{}{}", ran.out, ran.err);
+        assert!(!text.contains("secret") && !text.contains("somebody"), "{args:?}: {text}");
+    }
+}
+
+/// The examples of `lookup --help` and the hint of the server's page.
+#[test]
+fn a_name_and_an_offset_find_the_build() {
+    let fsym = Fsym::of("demo.elf", &[]);
+    let store = fsym.folder.path().join("symbols");
+    let store = store.to_str().unwrap();
+    let added = foldsym(&["store", "add", store, fsym.str(), "--json"]).json();
+    let id = added[0]["BuildId"].as_str().unwrap();
+    let by_name = foldsym(&["lookup", "--store", store, "demo.elf+0x2012b0"]);
+    let by_id = foldsym(&["lookup", "--store", store, &format!("{id}:0x2012b0")]);
+    assert!(by_name.code == 0 && !by_name.out.starts_with("??"), "{by_name:?}");
+    assert_eq!(by_name.out, by_id.out);
+    let absent = foldsym(&["lookup", "--store", store, "libfoo.so+0x1234"]);
+    assert!(format!("{}{}", absent.out, absent.err).contains("no build of this name in"), "{absent:?}");
+}
+
+/// A file with a flipped byte answers wrongly, or with an error; with the check it is said to be damaged.
+#[test]
+fn a_damaged_file_is_refused_where_it_is_checked() {
+    let fsym = Fsym::of("demo.elf", &[]);
+    let mut bytes = std::fs::read(fsym.str()).unwrap();
+    let last = bytes.len() - 40;
+    bytes[last] ^= 0x10;
+    let path = fsym.folder.path().join("bad.fsym");
+    std::fs::write(&path, bytes).unwrap();
+    let path = path.to_str().unwrap();
+    let ran = foldsym(&["lookup", path, "0x2012b0", "--check"]);
+    assert!(ran.code == 3 && ran.err.contains("bad.fsym: damaged: section"), "{ran:?}");
+    assert_eq!(foldsym(&["lookup", fsym.str(), "0x2012b0", "--check"]).code, 0);
+    let request = r#"{"modules": [{"name": "bad", "base": "0x0"}], "frames": ["0x2012b0"]}"#;
+    let log = fsym.folder.path().join("stacks.jsonl");
+    std::fs::write(&log, request).unwrap();
+    let ran = foldsym(&["symbolize", "--search", path, log.to_str().unwrap(), "--json"]);
+    assert!(ran.out.contains("damaged"), "{ran:?}");
 }
 
 #[test]

@@ -31,7 +31,7 @@ pub(crate) fn run(args: &Convert) -> Result<u8, Failure> {
     }
     // With a store, `join` removes the jobs of debug files whose programs are inputs, so it runs before the jobs are counted.
     plan.companions = companions::join(&mut plan.jobs, args.store.is_some());
-    let store = args.store.as_deref().map(|store| store::Target::open(store, args.force)).transpose()?;
+    let store = args.store.as_deref().map(|store| store::Target::open(store, args)).transpose()?;
     let bar = Bar::new(plan.jobs.len(), args.quiet);
     let options = options(&args.reading).with(|options| {
         options.columns = args.columns;

@@ -6,19 +6,21 @@ use std::path::PathBuf;
 use foldsym_convert::{Options, Report};
 use foldsym_lookup::{SectionId, SymbolFile, features};
 use foldsym_store::{
-    BuildId, EntryInfo, Store, StoreError, StoreLock, StoreOptions, SymbolMap, id_of_program,
+    BuildId, EntryInfo, Release, Store, StoreError, StoreLock, StoreOptions, SymbolMap, id_of_program,
 };
 
 use super::plan::Job;
+use crate::args::Convert;
 use crate::io::failure::{Failure, exit};
 use crate::io::progress::Bar;
 
 /// Where converted programs go.
 pub(super) struct Target {
     store: Store,
-    location: String,
     /// Also converts programs that the store has.
     force: bool,
+    /// The release that the programs belong to, or none.
+    releases: Vec<Release>,
 }
 
 /// The result for a program.
@@ -58,9 +60,11 @@ impl Target {
     ///
     /// # Errors
     /// The store cannot be used.
-    pub(super) fn open(location: &str, force: bool) -> Result<Self, Failure> {
+    pub(super) fn open(location: &str, args: &Convert) -> Result<Self, Failure> {
         let store = Store::create(location, StoreOptions::default())?;
-        Ok(Self { store, location: location.to_owned(), force })
+        let release =
+            |product: &String| Release::now(product, args.version.as_deref(), args.revision.as_deref());
+        Ok(Self { store, force: args.force, releases: args.product.iter().map(release).collect() })
     }
 
     /// Converts a program, unless the store has it. If several processes have the same program, one of them converts it.
@@ -77,6 +81,7 @@ impl Target {
         info.name = job.input.file_name().and_then(|name| name.to_str()).map(str::to_owned);
         info.converter = Some(concat!("foldsym ", env!("CARGO_PKG_VERSION")).to_owned());
         (info.derived_id, info.replace) = (derived, self.force);
+        info.releases.clone_from(&self.releases);
         // Held until the file is there.
         let lock = self.store.lock(&id)?;
         let mut lacked = Vec::new();
@@ -92,6 +97,7 @@ impl Target {
                 lacked.push("debug information");
             }
             if lacked.is_empty() {
+                lock.note_releases(&self.releases)?;
                 return Ok(Stored { report: None, lacked, output: self.place(&id), identity: id });
             }
             // Without `replace`, the store would keep its file.
@@ -110,7 +116,8 @@ impl Target {
     fn place(&self, id: &BuildId) -> PathBuf {
         match &self.store {
             Store::Local(store) => store.file_path(id),
-            _ => format!("{}/{id}", self.location.trim_end_matches('/')).into(),
+            // The location of a store has no secrets, unlike the address that the user gave.
+            store => format!("{}/{id}", store.location().trim_end_matches('/')).into(),
         }
     }
 }

@@ -36,7 +36,7 @@ const MAX_STACK_BYTES: usize = 16 << 20;
 /// Copies standard input, or files in order.
 #[inline(never)] // see `perform`
 pub(crate) fn run(args: &Filter) -> Result<u8, Failure> {
-    let answering = Answering { no_demangle: args.no_demangle, ..Answering::default() };
+    let answering = Answering { no_demangle: args.no_demangle, check: true, ..Answering::default() };
     let symbolizer = crate::answer::open::symbolizer(&answering, &args.sources)?;
     let mut filter = State {
         process: Process::new(&args.sources)?,

@@ -37,8 +37,12 @@ pub(crate) fn run(args: &Symbolize) -> Result<u8, Failure> {
     let wants_candidates = args.json || args.output.is_some();
     #[cfg(not(feature = "parquet"))]
     let wants_candidates = args.json;
-    let answering =
-        Answering { json: wants_candidates, no_demangle: args.no_demangle, ..Answering::default() };
+    let answering = Answering {
+        json: wants_candidates,
+        no_demangle: args.no_demangle,
+        check: true,
+        ..Answering::default()
+    };
     let symbolizer = crate::answer::open::symbolizer(&answering, &args.sources)?;
     let mut options = Options::default();
     options.format = args.format;
@@ -149,11 +153,11 @@ fn rewrite(args: &Symbolize, out: &Path, symbolizer: &Symbolizer, options: &Opti
         written.frames,
         written.locations_added
     ));
-    // A store finds files only by id.
+    // By a name alone a store finds a file only if it has one build of that name.
     let nameless = profile.modules_without_id();
     if written.named < written.frames && nameless > 0 {
         complain(&format!(
-            "{}: {nameless} of its modules have no build id (gperftools writes none), so that no store has them: give their programs, --search PROGRAM",
+            "{}: {nameless} of its modules have no build id (gperftools writes none), so that a store finds them only by a name that one build has: give their programs, --search PROGRAM",
             input.display()
         ));
     }

@@ -20,7 +20,8 @@ const MAGIC: &[u8] = b"PAR1";
 pub(super) fn run(args: &Symbolize, input: &Path, output: &Path) -> Result<u8, Failure> {
     may_be_written(output)?;
     // Candidates are part of the table, as they are of JSON.
-    let answering = Answering { json: true, no_demangle: args.no_demangle, ..Answering::default() };
+    let answering =
+        Answering { json: true, no_demangle: args.no_demangle, check: true, ..Answering::default() };
     let symbolizer = crate::answer::open::symbolizer(&answering, &args.sources)?;
     let result = into_file(output, |file| symbolize_file(&symbolizer, input, file).map(drop))?;
     result.map_err(|error| match error {
