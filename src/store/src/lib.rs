@@ -84,6 +84,7 @@ mod mapped;
 #[cfg(feature = "remote")]
 mod objects;
 mod options;
+mod regular;
 mod remote;
 mod store;
 mod symbol_map;
@@ -95,6 +96,7 @@ pub use local::{
     Checked, EntryInfo, EntryLock, GcOptions, GcReport, Listed, LocalStore, Pin, Problem, Published,
 };
 pub use options::{StoreOptions, debuginfod_cache, default_cache, default_cache_bytes, parse_bytes};
+pub use regular::open_regular;
 pub use remote::{Remote, RemoteError};
 pub use store::{Store, StoreLock};
 pub use symbol_map::SymbolMap;

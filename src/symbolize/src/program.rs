@@ -11,7 +11,9 @@ pub(crate) use foldsym_convert::Options;
 use foldsym_convert::report::DebugInfo;
 use foldsym_convert::{ConvertError, Identity, NoProgress, Report};
 use foldsym_format::header::MAGIC;
-use foldsym_store::{BuildId, DebugId, EntryInfo, LocalStore, ModuleId, StoreError, SymbolMap, text_id};
+use foldsym_store::{
+    BuildId, DebugId, EntryInfo, LocalStore, ModuleId, StoreError, SymbolMap, open_regular, text_id,
+};
 use tempfile::TempDir;
 
 use crate::cache::Cache;
@@ -162,7 +164,7 @@ pub(crate) fn of_module(
 
 fn begins_like_fsym(path: &Path) -> bool {
     let mut first = [0; MAGIC.len()];
-    let read = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut first));
+    let read = open_regular(path).and_then(|mut file| file.read_exact(&mut first));
     read.is_ok() && first == MAGIC
 }
 

@@ -29,6 +29,7 @@ mod markup;
 mod messages;
 mod objects;
 mod process;
+mod regular;
 mod relocatable;
 mod stack;
 mod store;
