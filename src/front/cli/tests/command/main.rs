@@ -32,6 +32,7 @@ mod objects;
 mod process;
 mod regular;
 mod relocatable;
+mod search;
 mod stack;
 mod store;
 mod symbolize;

@@ -101,6 +101,7 @@ pub(crate) fn run(args: &Symbolize) -> Result<u8, Failure> {
         collapsed.put(&mut printer.out.text);
         printer.out.flush()?;
     }
+    crate::answer::open::tell_unused(&symbolizer);
     Ok(match failed {
         0 => 0,
         // If no report could be read, the code is the same as for a single one.
@@ -149,6 +150,7 @@ fn rewrite(args: &Symbolize, out: &Path, symbolizer: &Symbolizer, options: &Opti
         written.frames,
         written.locations_added
     ));
+    crate::answer::open::tell_unused(symbolizer);
     // A store finds files only by id.
     let nameless = profile.modules_without_id();
     if written.named < written.frames && nameless > 0 {
