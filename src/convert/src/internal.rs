@@ -18,10 +18,11 @@ pub mod model {
 }
 
 /// Files and their parts: the command lists the programs in an archive, a fat file or a GPU bundle, finds out which of
-/// several files holds the debug information, and shows call frame information as it is in the program.
+/// several files holds the debug information, looks for files in folders, and shows call frame information as it is in the program.
 pub mod open {
     pub use crate::open::{
-        DeviceCode, Files, FrameBytes, Holdings, Part, device_code, frame_sections, holdings, parts,
+        DeviceCode, Files, FrameBytes, Holdings, Part, Peeked, device_code, frame_sections, holdings,
+        is_compressed, parts, peek,
     };
 }
 

@@ -91,6 +91,7 @@ mod objects;
 mod options;
 mod policy;
 mod release;
+mod regular;
 mod remote;
 mod remote_admin;
 #[cfg(feature = "remote")]
@@ -106,6 +107,7 @@ pub use local::{
     Checked, EntryInfo, EntryLock, GcOptions, GcReport, Listed, LocalStore, Pin, Problem, Published,
 };
 pub use options::{StoreOptions, debuginfod_cache, default_cache, default_cache_bytes, parse_bytes};
+pub use regular::open_regular;
 pub use release::Release;
 pub use remote::{Object, Remote, RemoteError};
 pub use shown::{hide_secrets, without_secrets};

@@ -1,11 +1,12 @@
 //! Maps a file into memory. This is the only module of the crate with unsafe code.
 
-use std::fs::{File, FileType};
+use std::fs::FileType;
 use std::io;
 use std::ops::Deref;
 use std::path::Path;
 
 use crate::error::StoreError;
+use crate::regular::open_regular;
 
 /// The bytes of a regular file, mapped read-only.
 pub(crate) struct Mapped {
@@ -48,7 +49,7 @@ impl Mapped {
     }
 
     fn map(path: &Path) -> io::Result<Self> {
-        let file = File::open(path)?;
+        let file = open_regular(path)?;
         if file.metadata()?.len() == 0 {
             return Ok(Self::of_bytes(Vec::new()));
         }

@@ -1,6 +1,8 @@
 //! Finds the file of a module: first in the search paths, then in stores. Programs come last, since they must be converted.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
+#[cfg(feature = "convert")]
+use std::path::PathBuf;
 
 #[cfg(not(feature = "convert"))]
 use foldsym_store::LocalStore;
@@ -9,12 +11,16 @@ use foldsym_store::{ModuleId, Store, StoreError, SymbolMap};
 use crate::cache::Cache;
 #[cfg(feature = "convert")]
 use crate::program::{Conversion, of_cache, of_module};
+#[cfg(feature = "convert")]
+use crate::search::programs::{Attempt, attempts};
+use crate::search::{Given, Outcomes};
 use crate::unknown::{Unknown, of_error};
 
 /// The places where files are searched.
 #[derive(Debug, Default)]
 pub(crate) struct Finder {
-    pub(crate) search: Vec<PathBuf>,
+    pub(crate) search: Vec<Given>,
+    pub(crate) outcomes: Outcomes,
     pub(crate) stores: Vec<Store>,
     pub(crate) cache: Option<Cache>,
     /// Programs are skipped.
@@ -33,13 +39,22 @@ struct Seen {
     absent: Vec<String>,
     /// The first damage or failure.
     trouble: Option<Unknown>,
-    /// The cached file of a program that was converted without some of its debug information. It is used if no other place has a file.
+    /// The first file without lines, or with some of its debug information missing. It is used if no other place has a better one.
     lacking: Option<SymbolMap>,
 }
 
 impl Seen {
     fn error(&mut self, error: &StoreError) {
         self.trouble.get_or_insert(of_error(error));
+    }
+
+    /// Keeps a file with symbols alone for later; returns any other.
+    fn whole(&mut self, map: SymbolMap) -> Option<SymbolMap> {
+        if !map.file().records().files().is_empty() {
+            return Some(map);
+        }
+        self.lacking.get_or_insert(map);
+        None
     }
 }
 
@@ -64,63 +79,36 @@ impl Finder {
         let id = id.or(own.as_ref());
         // A name that leads out of the folder, or is not a file name, is not used; only the identity is.
         let name = Some(name).filter(|name| !matches!(*name, "" | "." | "..") && !name.contains('\0'));
-        for path in &self.search {
-            if let Some(map) = search(path, id, name, &mut seen) {
-                return Ok((map, false));
-            }
+        self.outcomes.asked();
+        if let Some(map) = self.symbol_file(id, name, &mut seen) {
+            return Ok((map, false));
         }
-        if let Some(id) = id {
-            // A file that a build published may have more than one that was converted here from its program, such as rows or readable
-            // names. A local folder costs no more to search than the cache.
-            let (folders, others): (Vec<&Store>, Vec<&Store>) =
-                self.stores.iter().partition(|store| matches!(store, Store::Local(_)));
-            if let Some(map) = of_stores(&folders, id, &mut seen) {
-                return Ok((map, false));
-            }
-            // The cache comes before remote stores, which cost a request.
-            match self.cache.as_ref().and_then(Cache::to_read).map(|cache| of_cache(cache, id)) {
-                Some(Ok(Some((map, true)))) => return Ok((map, false)),
-                Some(Ok(Some((map, false)))) => seen.lacking = Some(map),
-                Some(Err(error)) => seen.error(&error),
-                Some(Ok(None)) | None => {}
-            }
-            if let Some(map) = of_stores(&others, id, &mut seen) {
-                return Ok((map, false));
-            }
+        if let Some(id) = id
+            && let Some(map) = self.published(id, program, &mut seen)
+        {
+            return Ok((map, false));
         }
-        #[cfg(feature = "convert")]
-        if !self.files_alone {
-            let mut programs: Vec<PathBuf> = Vec::new();
-            for path in &self.search {
-                programs.extend(candidates(path, id, name));
-            }
-            // A program that the module gives by path may have another name.
-            programs.extend(program.map(Path::to_owned));
-            for program in programs {
-                match of_module(&program, id, &self.conversion, self.cache.as_ref()) {
-                    Ok(Some(map)) => return Ok((map, false)),
-                    Ok(None) => seen.absent.push(format!("{}: another build", program.display())),
-                    Err(unknown) => _ = seen.trouble.get_or_insert(unknown),
-                }
-            }
+        if let Some(id) = id
+            && let Some(map) = self.symbol_file_of(id, &mut seen)
+        {
+            return Ok((map, false));
         }
-        #[cfg(not(feature = "convert"))]
-        if !self.files_alone {
-            let named =
-                self.search.iter().filter(|path| path.is_dir()).filter_map(|path| Some(path.join(name?)));
-            let programs = named.chain(program.map(Path::to_owned)).filter(|path| path.is_file());
-            seen.absent.extend(programs.map(|path| {
-                format!("{}: this build takes no programs (it lacks the feature `convert`)", path.display())
-            }));
+        if !self.files_alone
+            && let Some(map) = self.converted(id, name, program, &mut seen)
+        {
+            return Ok((map, false));
         }
         #[cfg(feature = "debuginfod")]
-        if let Some(found) = self.fetched(id, &mut seen) {
-            return Ok(found);
+        if let Some((map, may_change)) = self.fetched(id, &mut seen)
+            && let Some(map) = seen.whole(map)
+        {
+            return Ok((map, may_change));
         }
         // This file comes after all places that may have a complete one.
         if let Some(map) = seen.lacking {
             return Ok((map, true));
         }
+        self.outcomes.missing(name, id);
         Err(seen.trouble.unwrap_or_else(|| {
             let id = id.map_or("no identity".to_owned(), |id| format!("id {id}"));
             let places = match seen.absent.is_empty() {
@@ -130,6 +118,179 @@ impl Finder {
             };
             Unknown::Absent(format!("{} ({id}): {places}", name.unwrap_or("?")).into())
         }))
+    }
+
+    /// The symbol file of a module's name in the search paths, or one that the user named.
+    fn symbol_file(&self, id: Option<&ModuleId>, name: Option<&str>, seen: &mut Seen) -> Option<SymbolMap> {
+        for given in &self.search {
+            if let Some(map) = search(given, id, name, seen) {
+                given.use_it();
+                return Some(map);
+            }
+        }
+        None
+    }
+
+    /// The symbol file with an identity in the search folders, whatever it is called.
+    fn symbol_file_of(&self, id: &ModuleId, seen: &mut Seen) -> Option<SymbolMap> {
+        for given in &self.search {
+            for path in given.symbol_files_of(id) {
+                match SymbolMap::open(&path) {
+                    Ok(map) if is_of(&map, Some(id)) => {
+                        given.use_it();
+                        return Some(map);
+                    }
+                    Ok(_) => {}
+                    Err(error) => seen.error(&error),
+                }
+            }
+        }
+        None
+    }
+
+    /// The file of an identity in the stores and the cache.
+    fn published(&self, id: &ModuleId, program: Option<&Path>, seen: &mut Seen) -> Option<SymbolMap> {
+        // A file that a build published may have more than one that was converted here from its program, such as rows or readable
+        // names. A local folder costs no more to search than the cache.
+        let (folders, others): (Vec<&Store>, Vec<&Store>) =
+            self.stores.iter().partition(|store| matches!(store, Store::Local(_)));
+        let is_last = self.search.is_empty() && program.is_none() && !self.has_servers();
+        // A store's file with symbols alone does not end the search, if there is another place.
+        let taken = |map: SymbolMap, seen: &mut Seen| if is_last { Some(map) } else { seen.whole(map) };
+        if let Some(map) = self.of_stores(&folders, id, seen).and_then(|map| taken(map, seen)) {
+            return Some(map);
+        }
+        // The cache comes before remote stores, which cost a request.
+        match self.cache.as_ref().and_then(Cache::to_read).map(|cache| of_cache(cache, id)) {
+            Some(Ok(Some((map, true)))) => {
+                // It was made from a program of the search paths at an earlier run.
+                self.search.iter().filter(|given| given.may_have(id)).for_each(Given::use_it);
+                return Some(map);
+            }
+            Some(Ok(Some((map, false)))) => _ = seen.lacking.get_or_insert(map),
+            Some(Err(error)) => seen.error(&error),
+            Some(Ok(None)) | None => {}
+        }
+        self.of_stores(&others, id, seen).and_then(|map| taken(map, seen))
+    }
+
+    /// The file of an identity in the first store that has it.
+    fn of_stores(&self, stores: &[&Store], id: &ModuleId, seen: &mut Seen) -> Option<SymbolMap> {
+        for store in stores {
+            match store.get_module(id) {
+                Ok(Some(map)) => {
+                    self.outcomes.was_in(&store.location());
+                    return Some(map);
+                }
+                Ok(None) => seen.absent.push(format!("not in {}", store.location())),
+                Err(error) => seen.error(&error),
+            }
+        }
+        None
+    }
+
+    fn has_servers(&self) -> bool {
+        #[cfg(feature = "debuginfod")]
+        return self.debuginfod.is_some();
+        #[cfg(not(feature = "debuginfod"))]
+        false
+    }
+
+    /// Converts a program of the search paths, or the one at the module's path: first those where the module's name says, then those
+    /// that have its identity.
+    #[cfg(feature = "convert")]
+    fn converted(
+        &self,
+        id: Option<&ModuleId>,
+        name: Option<&str>,
+        program: Option<&Path>,
+        seen: &mut Seen,
+    ) -> Option<SymbolMap> {
+        let mut paths = self.programs(id, name, program, &mut seen.absent);
+        if let Some(map) = self.convert_first(paths.clone(), id, seen) {
+            return Some(map);
+        }
+        let before = paths.len();
+        for path in id.into_iter().flat_map(|id| self.search.iter().flat_map(|given| given.programs_of(id))) {
+            if !paths.contains(&path) {
+                paths.push(path);
+            }
+        }
+        // All of them once more: a stripped program of the name may have its debug file among these.
+        if paths.len() > before { self.convert_first(paths, id, seen) } else { None }
+    }
+
+    /// The files that may be a module's program or debug file, by its name and the usual places of its build id.
+    #[cfg(feature = "convert")]
+    pub(crate) fn programs(
+        &self,
+        id: Option<&ModuleId>,
+        name: Option<&str>,
+        program: Option<&Path>,
+        absent: &mut Vec<String>,
+    ) -> Vec<PathBuf> {
+        let mut paths: Vec<PathBuf> = Vec::new();
+        for given in &self.search {
+            paths.extend(given.programs(id, name, absent));
+        }
+        // A program that the module gives by path may have another name.
+        paths.extend(program.map(Path::to_owned));
+        paths
+    }
+
+    /// Converts the best of several programs.
+    #[cfg(feature = "convert")]
+    fn convert_first(
+        &self,
+        paths: Vec<PathBuf>,
+        id: Option<&ModuleId>,
+        seen: &mut Seen,
+    ) -> Option<SymbolMap> {
+        let (attempts, others) = attempts(paths, id);
+        let mut differ = |path: &Path| {
+            let text = format!("{}: another build", path.display());
+            if !seen.absent.contains(&text) {
+                seen.absent.push(text);
+            }
+        };
+        others.iter().for_each(|path| differ(path));
+        for Attempt { program, debug_file } in attempts {
+            let made =
+                of_module((&program, debug_file.as_deref()), id, &self.conversion, self.cache.as_ref());
+            match made {
+                Ok(Some(map)) => {
+                    let of_attempt = |given: &&Given| {
+                        program.starts_with(&given.path)
+                            || debug_file.as_ref().is_some_and(|file| file.starts_with(&given.path))
+                    };
+                    self.search.iter().filter(of_attempt).for_each(Given::use_it);
+                    if let Some(map) = seen.whole(map) {
+                        return Some(map);
+                    }
+                }
+                Ok(None) => seen.absent.push(format!("{}: another build", program.display())),
+                Err(unknown) => _ = seen.trouble.get_or_insert(unknown),
+            }
+        }
+        None
+    }
+
+    /// Says which programs would be converted, if this build could.
+    #[cfg(not(feature = "convert"))]
+    fn converted(
+        &self,
+        _: Option<&ModuleId>,
+        name: Option<&str>,
+        program: Option<&Path>,
+        seen: &mut Seen,
+    ) -> Option<SymbolMap> {
+        let folders = self.search.iter().filter(|given| given.path.is_dir());
+        let named = folders.filter_map(|given| Some(given.path.join(name?)));
+        let programs = named.chain(program.map(Path::to_owned)).filter(|path| path.is_file());
+        seen.absent.extend(programs.map(|path| {
+            format!("{}: this build takes no programs (it lacks the feature `convert`)", path.display())
+        }));
+        None
     }
 }
 
@@ -144,7 +305,7 @@ impl Finder {
             // If a server failed, only a debug file may have come, and the result is not kept in the cache.
             Ok(Some(found)) => {
                 match of_module(
-                    &found.path,
+                    (&found.path, None),
                     Some(wanted),
                     &self.conversion,
                     self.cache.as_ref().filter(|_| !found.has_failed),
@@ -170,75 +331,71 @@ fn of_cache(cache: &LocalStore, id: &ModuleId) -> Result<Option<(SymbolMap, bool
     Ok(cache.get_module(id)?.map(|map| (map, true)))
 }
 
-/// The file of an identity in the first store that has it.
-fn of_stores(stores: &[&Store], id: &ModuleId, seen: &mut Seen) -> Option<SymbolMap> {
-    for store in stores {
-        match store.get_module(id) {
-            Ok(Some(map)) => return Some(map),
-            Ok(None) => seen.absent.push(format!("not in {}", store.location())),
-            Err(error) => seen.error(&error),
+/// Looks for a `.fsym` at a search path, which is a folder of `NAME.fsym` files, or one file.
+fn search(given: &Given, id: Option<&ModuleId>, name: Option<&str>, seen: &mut Seen) -> Option<SymbolMap> {
+    let path = &given.path;
+    if !path.is_dir() {
+        if !given.is_fsym() {
+            return None;
+        }
+        return open(path, id, name.is_some_and(|name| given.is_called(name)), seen);
+    }
+    let direct = path.join(format!("{}.fsym", name?));
+    if direct.exists() {
+        return open(&direct, id, true, seen);
+    }
+    let mut found: Vec<SymbolMap> = Vec::new();
+    let below = given.symbol_files(name?);
+    let is_empty = below.is_empty();
+    for path in below {
+        found.extend(open(&path, id, true, seen));
+        // Files of one identity have one content.
+        if id.is_some() && !found.is_empty() {
+            return found.pop();
         }
     }
-    None
+    if is_empty {
+        seen.absent.push(format!("no {}", direct.display()));
+    }
+    let build = |map: &SymbolMap| map.file().build_id().to_vec();
+    if let Some(other) = found.iter().find(|map| build(map) != build(&found[0])) {
+        let (one, other) = (found[0].path().display(), other.path().display());
+        seen.absent.push(format!("several builds are called so, name one of them: {one}, {other}"));
+        return None;
+    }
+    found.into_iter().next()
 }
 
-/// Looks for a `.fsym` at a search path, which is a folder of `NAME.fsym` files, or one file.
-fn search(path: &Path, id: Option<&ModuleId>, name: Option<&str>, seen: &mut Seen) -> Option<SymbolMap> {
-    let (file, named) = if path.is_dir() {
-        (path.join(format!("{}.fsym", name?)), true)
-    } else if is_fsym(path) {
-        let is_named = name.is_some_and(|name| path.file_stem().is_some_and(|stem| stem == name));
-        (path.to_owned(), is_named)
-    } else {
-        return None;
-    };
+/// Opens a `.fsym`, if it is of the module.
+fn open(file: &Path, id: Option<&ModuleId>, is_named: bool, seen: &mut Seen) -> Option<SymbolMap> {
     // A file of another name counts only if its build id proves that it fits.
-    if !named && id.is_none() {
+    if !is_named && id.is_none() {
         return None;
     }
-    if !file.exists() {
-        seen.absent.push(format!("no {}", file.display()));
-        return None;
-    }
-    let map = match SymbolMap::open(&file) {
+    let map = match SymbolMap::open(file) {
         Ok(map) => map,
         Err(error) => {
             seen.error(&error);
             return None;
         }
     };
-    let fits = match id {
-        None => true,
-        Some(ModuleId::Build(id)) => map.build_id().as_ref() == Some(id),
-        Some(ModuleId::Debug(id)) => map.debug_id().as_ref() == Some(id),
-        Some(_) => false,
-    };
+    let fits = is_of(&map, id);
     // A file of another name that does not fit belongs to another module, so the message does not list it.
-    if !fits && named {
+    if !fits && is_named {
         let inside = map.build_id().map_or("no build id".to_owned(), |id| format!("build id {id}"));
         seen.absent.push(format!("{} holds {inside}", file.display()));
     }
     fits.then_some(map)
 }
 
-#[cfg(feature = "convert")]
-/// The files at a search path that may be a module's program or its debug file.
-fn candidates(path: &Path, id: Option<&ModuleId>, name: Option<&str>) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    if path.is_dir() {
-        if let Some(ModuleId::Build(id)) = id {
-            let key = id.to_string();
-            // The path at which gdb looks for debug files, and distributions install them.
-            found.push(path.join(".build-id").join(&key[..2]).join(format!("{}.debug", &key[2..])));
-        }
-        found.extend(name.filter(|name| !is_fsym(name.as_ref())).map(|name| path.join(name)));
-    } else if !is_fsym(path)
-        && (id.is_some() || name.is_some_and(|name| path.file_name().is_some_and(|file| file == name)))
-    {
-        found.push(path.to_owned());
+/// Whether a file is of an identity; without one, any is.
+pub(crate) fn is_of(map: &SymbolMap, id: Option<&ModuleId>) -> bool {
+    match id {
+        None => true,
+        Some(ModuleId::Build(id)) => map.build_id().as_ref() == Some(id),
+        Some(ModuleId::Debug(id)) => map.debug_id().as_ref() == Some(id),
+        Some(_) => false,
     }
-    found.retain(|path| path.is_file());
-    found
 }
 
 /// True if the name ends in `.fsym`; the contents are checked when the file is opened.

@@ -74,6 +74,7 @@ mod request;
 mod request_error;
 mod resolve;
 mod running;
+mod search;
 mod stack;
 mod symbolize;
 mod symbolizer;
@@ -89,7 +90,7 @@ pub use certainty::{Certainty, Evidence, Reason};
 #[cfg(feature = "debuginfod")]
 pub use debuginfod::Debuginfod;
 pub use foldsym_lookup::NameId;
-pub use foldsym_store::{BuildId, DebugId, LocalStore, ModuleId, Store, StoreError, SymbolMap};
+pub use foldsym_store::{BuildId, DebugId, LocalStore, ModuleId, Store, StoreError, SymbolMap, open_regular};
 pub use frame::{Candidate, Frame, Location};
 pub use given::{GivenStack, JsonError};
 pub use given_frames::MAX_FRAMES;

@@ -1,11 +1,11 @@
 //! Opens a file that the user gives by path, and takes the user's options for converting programs.
 
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
 
 use foldsym_format::header::MAGIC;
-use foldsym_store::SymbolMap;
+use foldsym_store::{SymbolMap, open_regular};
 
 use crate::program::{Conversion, LoadError, Options, convert};
 use crate::symbolizer::{Builder, Symbolizer};
@@ -18,36 +18,56 @@ impl Builder {
     }
 }
 
+/// A `.fsym` from a pipe is not larger.
+const MAX_PIPE: u64 = 4 << 30;
+
 impl Symbolizer {
-    /// Opens a file that the user gives by path: a `.fsym`, or a program, which is converted and kept in the cache.
+    /// Opens a file that the user gives by path: a `.fsym`, also from a pipe, or a program, which is converted and kept in the cache.
     ///
     /// # Errors
     /// The file cannot be read, is damaged, or is not a program that can be converted.
     pub fn load(&self, path: &Path) -> Result<Arc<SymbolMap>, LoadError> {
         let failed = |error| LoadError::Read(path.to_owned(), error);
-        let mut first = [0; MAGIC.len()];
-        let mut file = std::fs::File::open(path).map_err(failed)?;
-        let is_file = file.metadata().map_err(failed)?.is_file();
-        // For a directory the read gives the error. A file that is not regular, such as a pipe, can be read only once.
-        let whole = file.read_exact(&mut first);
-        // A dSYM is a folder, and the converter finds the program's debug file in it.
-        let is_bundle = path.is_dir() && path.extension().is_some_and(|ending| ending == "dSYM");
-        if !is_file && !is_bundle {
-            let mut bytes = match whole {
-                Err(error) if error.kind() != std::io::ErrorKind::UnexpectedEof => return Err(failed(error)),
-                _ => first.to_vec(),
-            };
-            file.read_to_end(&mut bytes).map_err(failed)?;
-            let map = SymbolMap::of_bytes(path, bytes)?;
-            self.check(&map)?;
-            return Ok(Arc::new(map));
+        let found = path.metadata().map_err(failed)?;
+        if found.is_file() || found.is_dir() {
+            return self.load_regular(path);
         }
-        if whole.is_ok() && first == MAGIC {
-            let map = SymbolMap::open(path)?;
-            self.check(&map)?;
-            return Ok(Arc::new(map));
+        // It can be read only once.
+        let mut file = std::fs::File::open(path).map_err(failed)?;
+        let mut bytes = Vec::new();
+        file.by_ref().take(MAGIC.len() as u64).read_to_end(&mut bytes).map_err(failed)?;
+        // Devices such as `/dev/zero` never end, so only a symbol file is read on.
+        if bytes == MAGIC {
+            file.take(MAX_PIPE).read_to_end(&mut bytes).map_err(failed)?;
+        }
+        let map = SymbolMap::of_bytes(path, bytes)?;
+        self.check(&map)?;
+        Ok(Arc::new(map))
+    }
+
+    /// As [`Symbolizer::load`], of a path that the user did not choose, such as one in a request: only a regular file, or a dSYM bundle, is
+    /// opened.
+    ///
+    /// # Errors
+    /// As [`Symbolizer::load`].
+    pub fn load_regular(&self, path: &Path) -> Result<Arc<SymbolMap>, LoadError> {
+        let failed = |error| LoadError::Read(path.to_owned(), error);
+        // A dSYM is a folder, and the converter finds the program's debug file in it.
+        let is_bundle = path.extension().is_some_and(|ending| ending == "dSYM") && path.is_dir();
+        if !is_bundle {
+            let mut first = [0; MAGIC.len()];
+            let whole = open_regular(path).map_err(failed)?.read_exact(&mut first);
+            match whole {
+                Ok(()) if first == MAGIC => {
+                    let map = SymbolMap::open(path)?;
+                    self.check(&map)?;
+                    return Ok(Arc::new(map));
+                }
+                Err(error) if error.kind() != io::ErrorKind::UnexpectedEof => return Err(failed(error)),
+                _ => {}
+            }
         }
         let converted = convert(path, None, &self.finder.conversion, self.finder.cache.as_ref())?;
-        converted.map(Arc::new).ok_or_else(|| failed(std::io::Error::from(std::io::ErrorKind::NotFound)))
+        converted.map(Arc::new).ok_or_else(|| failed(io::ErrorKind::NotFound.into()))
     }
 }

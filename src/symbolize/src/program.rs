@@ -11,10 +11,13 @@ pub(crate) use foldsym_convert::Options;
 use foldsym_convert::report::DebugInfo;
 use foldsym_convert::{ConvertError, Identity, NoProgress, Report};
 use foldsym_format::header::MAGIC;
-use foldsym_store::{BuildId, DebugId, EntryInfo, LocalStore, ModuleId, StoreError, SymbolMap, text_id};
+use foldsym_store::{
+    BuildId, DebugId, EntryInfo, LocalStore, ModuleId, StoreError, SymbolMap, open_regular, text_id,
+};
 use tempfile::TempDir;
 
 use crate::cache::Cache;
+use crate::find::is_of;
 use crate::unknown::{Unknown, of_error};
 
 /// A program that could not be converted is tried again after so long.
@@ -139,30 +142,29 @@ impl Conversion {
     }
 }
 
-/// Converts the program of a module, or opens it if it is a `.fsym`. A conversion is taken from the cache or kept there. `Ok(None)` if the
+/// Converts the program of a module, with the file that has its debug information if that is known, or opens it if it is a `.fsym`. A conversion is taken from the cache or kept there. `Ok(None)` if the
 /// program is not of the build `wanted`.
 pub(crate) fn of_module(
-    program: &Path,
+    (program, debug_file): (&Path, Option<&Path>),
     wanted: Option<&ModuleId>,
     conversion: &Conversion,
     cache: Option<&Cache>,
 ) -> Result<Option<SymbolMap>, Unknown> {
     if !begins_like_fsym(program) {
+        let with_debug_file = debug_file.map(|file| Conversion {
+            options: conversion.options.clone().with(|options| options.debug_file = Some(file.to_owned())),
+            key: conversion.key.clone(),
+        });
+        let conversion = with_debug_file.as_ref().unwrap_or(conversion);
         return convert(program, wanted, conversion, cache).map_err(LoadError::unknown);
     }
     let map = SymbolMap::open(program).map_err(|error| of_error(&error))?;
-    let fits = match wanted {
-        None => true,
-        Some(ModuleId::Build(id)) => map.build_id().as_ref() == Some(id),
-        Some(ModuleId::Debug(id)) => map.debug_id().as_ref() == Some(id),
-        Some(_) => false,
-    };
-    Ok(fits.then_some(map))
+    Ok(is_of(&map, wanted).then_some(map))
 }
 
 fn begins_like_fsym(path: &Path) -> bool {
     let mut first = [0; MAGIC.len()];
-    let read = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut first));
+    let read = open_regular(path).and_then(|mut file| file.read_exact(&mut first));
     read.is_ok() && first == MAGIC
 }
 

@@ -6,6 +6,8 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
+use foldsym_store::open_regular;
+
 /// A file as a line of `maps` identifies it: major and minor number of its device, and its inode.
 pub(crate) type MappedFile = ((u32, u32), u64);
 
@@ -18,10 +20,8 @@ pub(crate) fn program(path: &str, mapped: MappedFile, folder: &Path) -> Result<P
     let theirs = folder.join("root").join(own.strip_prefix("/").unwrap_or(&own));
     let mut why = None;
     for path in [own, theirs] {
-        // A pipe would wait for its writer.
-        let is_file = path.metadata().map(|there| there.is_file());
-        match is_file.and_then(|is_file| Ok(is_file.then_some(File::open(&path)?))) {
-            Ok(Some(file)) if is_mapped(&file, mapped, folder) => return Ok(path),
+        match open_regular(&path) {
+            Ok(file) if is_mapped(&file, mapped, folder) => return Ok(path),
             // This reason replaces an error of the first path, and no error replaces it: a wrong file says more than a missing one.
             Ok(_) => {
                 why = Some(format!(

@@ -11,7 +11,10 @@ use foldsym_store::{ModuleId, Store, StoreError, SymbolMap};
 use lru::LruCache;
 
 use crate::cache::Cache;
-use crate::find::{Finder, is_fsym};
+use crate::find::Finder;
+use crate::search::Given;
+#[cfg(feature = "convert")]
+use crate::search::is_known_as;
 use crate::stack::Module;
 use crate::unknown::{Unknown, of_error};
 
@@ -132,12 +135,13 @@ impl Builder {
         Self { cache: folder, cache_must: false, ..self }
     }
 
-    /// Looks files up at these paths, before the stores. A path is one file, or a folder in which a module named `libfoo.so` has the file
-    /// `libfoo.so.fsym` (with the feature `convert` also the program `libfoo.so`, or a debug file in `.build-id`).
+    /// Looks files up at these paths, before the stores. A path is one file, or a folder: a module named `libfoo.so` has the file
+    /// `libfoo.so.fsym` in it or below it (with the feature `convert` also the program `libfoo.so`, `libfoo.so.debug`, or any file of its
+    /// build id). A folder is listed once, up to a million files, and again after a minute at the earliest.
     ///
     /// A file does not count if its build id is not that of the module. A module without an identity takes a file by its name.
     pub fn search<P: Into<PathBuf>>(mut self, paths: impl IntoIterator<Item = P>) -> Self {
-        self.finder.search.extend(paths.into_iter().map(Into::into));
+        self.finder.search.extend(paths.into_iter().map(|path| Given::from(path.into())));
         self
     }
 
@@ -195,9 +199,9 @@ impl Builder {
     /// A search path does not exist, or the cache cannot be used.
     pub fn build(self) -> Result<Symbolizer, BuildError> {
         let mut finder = self.finder;
-        for path in &finder.search {
-            if let Err(error) = path.metadata() {
-                return Err(BuildError::Search(path.clone(), error));
+        for given in &finder.search {
+            if let Err(error) = given.path.metadata() {
+                return Err(BuildError::Search(given.path.clone(), error));
             }
         }
         let cache = self.cache.map(|folder| {
@@ -345,27 +349,38 @@ impl Symbolizer {
     /// The files that may be a module's program: files of its name and build id in the search paths, and the path that the module gives
     /// itself. The caller must check that a file is of the module's build.
     pub fn programs(&self, module: &Module) -> Vec<PathBuf> {
-        let name = module.file_name();
-        let is_name = !matches!(name, "" | "." | "..") && !name.contains('\0');
-        let mut found = Vec::new();
-        for path in &self.finder.search {
-            if !path.is_dir() {
-                // A file that the user gave by path may have another name.
-                found.extend((!is_fsym(path)).then(|| path.clone()));
-                continue;
+        let name = Some(module.file_name());
+        let name = name.filter(|name| !matches!(*name, "" | "." | "..") && !name.contains('\0'));
+        #[cfg(feature = "convert")]
+        {
+            let id = module.id.as_ref();
+            let mut found = self.finder.programs(id, name, module.program.as_deref(), &mut Vec::new());
+            // All files of a folder are looked at only if none is where it is expected.
+            if let Some(id) = id.filter(|id| !found.iter().any(|path| is_known_as(path, id))) {
+                found.extend(self.finder.search.iter().flat_map(|given| given.programs_of(id)));
             }
-            found.extend(is_name.then(|| path.join(name)));
-            if let Some(ModuleId::Build(id)) = &module.id {
-                let key = id.to_string();
-                if let Some((first, rest)) = key.split_at_checked(2).filter(|(_, rest)| !rest.is_empty()) {
-                    let folder = path.join(".build-id").join(first);
-                    found.extend([folder.join(rest), folder.join(format!("{rest}.debug"))]);
-                }
-            }
+            found.retain(|path| path.is_file());
+            found
         }
-        found.extend(module.program.as_deref().map(Path::to_owned));
-        found.retain(|path| path.is_file());
-        found
+        #[cfg(not(feature = "convert"))]
+        {
+            let named = self.finder.search.iter().filter_map(|given| match given.path.is_dir() {
+                true => Some(given.path.join(name?)),
+                false => (!given.is_fsym()).then(|| given.path.clone()),
+            });
+            named.chain(module.program.as_deref().map(Path::to_owned)).filter(|path| path.is_file()).collect()
+        }
+    }
+
+    /// Says of each search path of which nothing was used why, and where the search of a folder ended early. To be called after the last
+    /// answer.
+    pub fn search_messages(&self) -> Vec<String> {
+        self.finder.outcomes.messages(&self.finder.search)
+    }
+
+    /// Says of each store that had no file for a module that needed one. To be called after the last answer.
+    pub fn store_messages(&self) -> Vec<String> {
+        self.finder.outcomes.of_stores(&self.finder.stores)
     }
 }
 

@@ -180,6 +180,27 @@ fn a_debug_file_alone_answers_until_the_program_is_there() {
     assert_eq!(failing.1.load(Ordering::Relaxed), 2);
 }
 
+/// A program without debug information in a search folder answers only if no server has more.
+#[test]
+fn a_stripped_program_does_not_end_the_search() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::copy(programs().join("stripped"), folder.path().join("stripped")).unwrap();
+    let [program, debug] =
+        ["stripped", "stripped.debug"].map(|name| fs::read(programs().join(name)).unwrap());
+    let (url, count) = answering(move |line| match line.contains("/executable") {
+        true => http("200 OK", program.len(), &program),
+        false => http("200 OK", debug.len(), &debug),
+    });
+    let cache = tempfile::tempdir().unwrap();
+    let ask =
+        |url: String, cache: &Path| ask_with(Symbolizer::builder().search([folder.path()]), &[url], cache);
+    assert_answered(&ask(url, cache.path()));
+    assert_eq!(count.load(Ordering::Relaxed), 2);
+    let (none, _) = canned(http("404 Not Found", 0, b""));
+    let frame = ask(none, tempfile::tempdir().unwrap().path());
+    assert_eq!(frame.unknown, Some(Unknown::NoFunction), "{frame:?}");
+}
+
 /// What is made of a debug file alone serves until the program is there, and no longer.
 #[test]
 fn an_engine_asks_again_for_a_program() {

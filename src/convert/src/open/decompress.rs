@@ -35,14 +35,22 @@ pub(super) fn append(
     }
 }
 
+/// A decoder of an xz stream, under a limit of memory.
+///
+/// # Errors
+/// There is no memory.
+pub(super) fn xz_decoder(input: &[u8]) -> Result<liblzma::bufread::XzDecoder<&[u8]>, String> {
+    let stream =
+        liblzma::stream::Stream::new_stream_decoder(XZ_MEMORY, 0).map_err(|error| error.to_string())?;
+    Ok(liblzma::bufread::XzDecoder::new_stream(input, stream))
+}
+
 /// Decompresses an xz stream of unknown size.
 ///
 /// # Errors
 /// The stream is damaged, or holds more than `limit` bytes. The text says which.
 pub(super) fn xz(input: &[u8], limit: u64) -> Result<Vec<u8>, String> {
-    let stream =
-        liblzma::stream::Stream::new_stream_decoder(XZ_MEMORY, 0).map_err(|error| error.to_string())?;
-    let mut decoder = liblzma::bufread::XzDecoder::new_stream(input, stream);
+    let mut decoder = xz_decoder(input)?;
     let mut out = Vec::new();
     decoder
         .by_ref()

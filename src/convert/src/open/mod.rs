@@ -5,6 +5,7 @@
 
 mod arch;
 mod archive;
+mod compressed;
 mod decompress;
 mod elf;
 mod elf_tables;
@@ -16,6 +17,7 @@ mod image;
 mod macho;
 mod magic;
 mod options;
+mod peek;
 mod program;
 mod relocate_check;
 mod relocations;
@@ -25,6 +27,7 @@ mod split;
 mod tests;
 
 pub use archive::{Part, parts};
+pub use compressed::is_compressed;
 pub use elf::{Holdings, holdings};
 pub use error::OpenError;
 pub use files::Files;
@@ -35,6 +38,7 @@ pub(crate) use image::{
     LoadedSegment, MarkKind, Restored, Symbol, SymbolKind,
 };
 pub(crate) use options::OpenOptions;
+pub use peek::{Peeked, peek};
 pub(crate) use program::{ProgramSource, open_image, open_program};
 pub(crate) use relocate_check::{needs_relocation, relocated_by_object};
 pub(crate) use relocations::{KeptRelocation, KeptSection, RelocationSymbol};

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::arch::{is_arch, is_known};
 use super::archive;
+use super::compressed::map_program;
 use super::elf::{self, Links};
 use super::error::OpenError;
 use super::files::Files;
@@ -60,7 +61,7 @@ pub(crate) fn open_image<'f>(
 ) -> Result<Image<'f>, OpenError> {
     // A dSYM bundle is a folder, and `map` takes regular files only.
     let path = &macho::bundle::resolve(path)?;
-    let data = files.map(path)?;
+    let data = map_program(files, path)?;
     let mut opened = open_alone(files, path, data, options)?;
     if options.separate {
         match &mut opened {

@@ -6,6 +6,7 @@
 use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 
+use super::compressed::map_program;
 use super::decompress;
 use super::elf::{self, Links};
 use super::error::OpenError;
@@ -150,7 +151,7 @@ fn open_debug_file<'f>(
     path: &Path,
     proof: Proof,
 ) -> Result<Result<(Image<'f>, Links<'f>), String>, OpenError> {
-    let data = files.map(path)?;
+    let data = map_program(files, path)?;
     // The build id is compared before anything is decompressed.
     let theirs = elf::build_id(path, data)?;
     let ours = image.build_id;

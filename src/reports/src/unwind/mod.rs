@@ -360,8 +360,13 @@ impl<'w> Walker<'w> {
         let without = lock(&self.without_rows);
         for module in without.iter().take(MAX_TOLD).filter_map(|index| self.process.modules.get(*index)) {
             let name = cut(&module.name, MAX_NAME);
+            // A module whose file is missing, or is of another build, needs that first.
+            let why = match self.symbolizer.file_of(module) {
+                Ok(_) => "convert it with --unwind".to_owned(),
+                Err(why) => why.to_string(),
+            };
             warnings.push(format!(
-                "no call frame information for {name}, so callers of its frames are guessed: convert it with --unwind"
+                "no call frame information for {name}, so callers of its frames are guessed: {why}"
             ));
         }
         if without.len() > MAX_TOLD {

@@ -1,11 +1,10 @@
 //! The call frame information of a program on this machine.
 
-use std::fs::File;
 use std::path::Path;
 
 use foldsym_expr::cfi::{Cfa, Fde, FrameSection, Row, Rule};
 use foldsym_expr::{Buffers, Context, Entry, Evaluation, Settings, Want};
-use foldsym_symbolize::{BuildId, DebugId, ModuleId};
+use foldsym_symbolize::{BuildId, DebugId, ModuleId, open_regular};
 use object::{Object, ObjectSection, ObjectSegment, ReadCache};
 
 /// Larger sections are not read.
@@ -48,7 +47,7 @@ impl Program {
     /// Opens a program of this identity. `None` if its identity differs, or it has no call frame information.
     pub(crate) fn open(path: &Path, id: Option<&ModuleId>) -> Option<Self> {
         // A program may have gigabytes of debug information. The cache reads only the parts that are used.
-        let cache = ReadCache::new(File::open(path).ok()?);
+        let cache = ReadCache::new(open_regular(path).ok()?);
         let file = object::File::parse(&cache).ok()?;
         let own = file.build_id().ok().flatten().and_then(|id| BuildId::new(id).ok());
         let fits = match id {

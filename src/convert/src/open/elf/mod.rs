@@ -12,6 +12,7 @@ use std::path::Path;
 
 use object::elf;
 
+use super::compressed::map_program;
 pub(super) use super::elf_tables::{ElfSection, Tables};
 use super::error::OpenError;
 use super::files::Files;
@@ -183,7 +184,7 @@ pub struct Holdings {
 /// The file cannot be read, is no ELF file, or its tables are damaged.
 pub fn holdings(path: &Path) -> Result<Holdings, OpenError> {
     let files = Files::default();
-    let data = files.map(path)?;
+    let data = map_program(&files, path)?;
     let build_id = build_id(path, data)?.to_vec();
     let tables = Tables::parse(path, data)?;
     // A separate debug file has section headers of code too, of type `SHT_NOBITS`.

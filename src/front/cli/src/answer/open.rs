@@ -12,7 +12,7 @@ use foldsym_symbolize::{SymbolMap, Symbolizer, number};
 
 use crate::answer::address::Section;
 use crate::args::{Answering, Sources};
-use crate::io::failure::{Failure, exit};
+use crate::io::failure::{Failure, complain, exit};
 use crate::io::limits::{self, Named};
 use crate::io::mapped::Mapped;
 
@@ -84,6 +84,13 @@ pub(crate) fn symbolizer(args: &Answering, sources: &Sources) -> Result<Symboliz
         builder = builder.debuginfod(servers);
     }
     builder.build().map_err(|error| Failure { message: error.to_string(), code: exit::BAD_INPUT })
+}
+
+/// Says on standard error, after the last answer, which of the given search paths were of no use, and why.
+pub(crate) fn tell_unused(symbolizer: &Symbolizer) {
+    for message in symbolizer.search_messages() {
+        complain(&message);
+    }
 }
 
 /// Opens a store. `cache` is the folder for what comes from another machine.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use foldsym_symbolize::{
     AddressKind, GivenStack, MAX_FRAMES, Module, ModuleId, Modules, ReportedAddress, Request, RequestError,
     Requests, StackFrame, build_id_and_offset, module_and_offset, modules_of_maps, modules_of_process,
-    number, parse_maps,
+    number, open_regular, parse_maps,
 };
 
 use crate::answer::address::hex;
@@ -238,7 +238,7 @@ fn read_sections(path: &Path) -> Result<Vec<(String, u64)>, Failure> {
     if path.is_dir() {
         for entry in std::fs::read_dir(path).map_err(|error| Failure::input(path, error))? {
             let entry = entry.map_err(|error| Failure::input(path, error))?;
-            add(&entry.path(), &entry.file_name().to_string_lossy(), read(&entry.path())?.trim())?;
+            add(&entry.path(), &entry.file_name().to_string_lossy(), read_entry(&entry.path())?.trim())?;
         }
     } else {
         for line in read(path)?.lines().filter(|line| !line.trim().is_empty()) {
@@ -274,11 +274,21 @@ fn no_address(word: &str) -> String {
 }
 
 fn read(path: &Path) -> Result<String, Failure> {
+    let failed = |error: std::io::Error| Failure::input(path, error);
+    let file = std::fs::File::open(path).map_err(failed)?;
+    text_of(file, path)
+}
+
+/// As [`read`], of an entry of a folder: nobody named it, so it may be of any kind.
+fn read_entry(path: &Path) -> Result<String, Failure> {
+    text_of(open_regular(path).map_err(|error| Failure::input(path, error))?, path)
+}
+
+fn text_of(file: std::fs::File, path: &Path) -> Result<String, Failure> {
     use std::io::Read;
     let failed = |error: std::io::Error| Failure::input(path, error);
     let mut bytes = Vec::new();
     // The kernel's files have no size.
-    let file = std::fs::File::open(path).map_err(failed)?;
     file.take(MAX_MAPS + 1).read_to_end(&mut bytes).map_err(failed)?;
     if bytes.len() as u64 > MAX_MAPS {
         return Err(Failure::input(path, format!("more than {MAX_MAPS} bytes")));

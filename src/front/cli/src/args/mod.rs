@@ -206,8 +206,8 @@ Examples:
   foldsym convert app -o app.fsym --remap-path /build/=/src/
   foldsym convert bundle -o gpu.fsym --target gfx90a    one device program of a container")]
 pub(crate) struct Convert {
-    /// Programs, libraries, object files, archives, dSYM bundles, or folders of them; @FILE lists some, one a line
-    /// (@- on standard input)
+    /// Programs, libraries, object files, archives, dSYM bundles; folders, of which programs, libraries, debug files and dSYM
+    /// bundles are taken; @FILE lists some, one a line (@- on standard input)
     #[arg(required = true, value_name = "INPUT")]
     pub(crate) inputs: Vec<PathBuf>,
     /// File to write, of a single input (default: INPUT.fsym); - is standard output
@@ -239,6 +239,9 @@ pub(crate) struct Convert {
     /// Leaves out files and folders that match the pattern
     #[arg(long, value_name = "GLOB", value_parser = glob)]
     pub(crate) exclude: Vec<Glob>,
+    /// Converts the object files and archives of a folder too. Their code is that of the folder's programs
+    #[arg(long)]
+    pub(crate) objects: bool,
     /// Prints what would be converted into what, and writes nothing
     #[arg(long)]
     pub(crate) dry_run: bool,

@@ -14,7 +14,8 @@ pub(crate) struct Sources {
     /// for their credentials); may be repeated, searched in order
     #[arg(long, value_name = "STORE")]
     pub(crate) store: Vec<String>,
-    /// Folder of .fsym files, programs and debug files, or a single file, where modules are searched by build id and name
+    /// Folder of .fsym files, programs and debug files, with all folders below it, or a single file, where modules are searched by
+    /// name and build id
     #[arg(long, value_name = "PATH")]
     pub(crate) search: Vec<PathBuf>,
     /// The modules of a process: its /proc/PID/maps, or a copy

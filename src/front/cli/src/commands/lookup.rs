@@ -15,10 +15,12 @@ use crate::io::failure::{Failure, complain};
 pub(crate) fn run(args: &Lookup) -> Result<u8, Failure> {
     let symbolizer = crate::answer::open::symbolizer(&args.answering, &args.sources)?;
     let words = args.words();
-    match words.file {
+    let code = match words.file {
         Some(path) => of_file(args, &symbolizer, path, words.addresses),
         None => of_process(args, &symbolizer, words.addresses),
-    }
+    }?;
+    crate::answer::open::tell_unused(&symbolizer);
+    Ok(code)
 }
 
 /// Answers addresses of many modules.

@@ -55,10 +55,12 @@ pub(crate) fn run(args: &Stack) -> Result<u8, Failure> {
     let symbolizer = crate::answer::open::symbolizer(&args.answering, &args.sources)?;
     let words = args.words();
     let given = if words.addresses.is_empty() { Vec::new() } else { vec![words.addresses.join(" ")] };
-    match words.file {
+    let code = match words.file {
         Some(path) => of_file(args, &symbolizer, path, given),
         None => of_process(args, &symbolizer, given),
-    }
+    }?;
+    crate::answer::open::tell_unused(&symbolizer);
+    Ok(code)
 }
 
 /// Answers stacks over many modules.

@@ -1,13 +1,12 @@
 //! `foldsym store`: lists, checks and changes a store of `.fsym` files by build id.
 
-use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use foldsym_store::{
     BuildId, EntryInfo, GcOptions, LocalStore, ModuleId, Published, Release, Store, StoreError, StoreOptions,
-    SymbolMap,
+    SymbolMap, open_regular,
 };
 use serde_json::Value;
 
@@ -199,7 +198,7 @@ fn message(error: StoreError) -> String {
     let StoreError::NotASymbolFile { path } = &error else { return error.to_string() };
     let mut first = Vec::new();
     // A file that can be read no longer is not called a program.
-    let _ = File::open(path).and_then(|file| file.take(MAX_MAGIC).read_to_end(&mut first));
+    let _ = open_regular(path).and_then(|file| file.take(MAX_MAGIC).read_to_end(&mut first));
     not_a_symbol_file(path, &first).message
 }
 

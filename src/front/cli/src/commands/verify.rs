@@ -37,6 +37,7 @@ pub(crate) fn run(args: &Verify) -> Result<u8, Failure> {
 /// the steps after reading. `addr2line` comes second: it finds faults of that reader.
 #[cfg(feature = "convert")]
 fn against(args: &Verify, program: &std::path::Path) -> Result<u8, Failure> {
+    crate::commands::convert::find_folders(&args.reading)?;
     let options = crate::commands::convert::options(&args.reading);
     let own = verify_against(&args.file, program, &options)?;
     let other = verify_by_addr2line(&args.file, program, &options)?;

@@ -37,7 +37,13 @@ fn each_form_of_stack_is_answered() {
     assert_eq!(filter(&out), out);
     // A frame with another build id is not answered from a file of that name.
     let other = format!("    #0 {INLINED}  (/opt/demo.elf+{INLINED}) (BuildId: 0123456789)\n");
-    assert_eq!(filter(&other), other);
+    let ran = foldsym_with(&["filter", "--search", built, "--cache", cache], &other);
+    assert_eq!(ran.out, other);
+    assert!(
+        ran.err.ends_with(" is of demo.elf (id 0123456789)\n") && ran.err.lines().count() == 1,
+        "{}",
+        ran.err
+    );
 
     let out = filter(&format!("a\n/opt/demo.elf(+{INLINED}) [0x5555]\n/lib/libc.so.6(qsort+0x1) [0x1]\n"));
     assert_eq!(

@@ -290,7 +290,7 @@ fn what_collides_does_not_stop_a_folder() {
     copies(folder.path(), &[("demo.elf", "in/app"), ("demo.gcc", "in/lib.a.x_y.o")]);
     file(&folder.path().join("in"), "lib.a", &archive(&[("x y.o", &object), ("z.o", &object)]));
     let (tree, dir) = (folder.path().join("in"), folder.path().join("out"));
-    let ran = foldsym(&["convert", text(&tree), "--out-dir", text(&dir)]);
+    let ran = foldsym(&["convert", text(&tree), "--objects", "--out-dir", text(&dir)]);
     assert_eq!(ran.code, 4, "{ran:?}");
     assert_eq!(ran.err.matches(" would both become ").count(), 2, "{}", ran.err);
     assert_eq!(files(&dir), ["app.fsym", "lib.a.z.o.fsym"]);
@@ -347,7 +347,7 @@ fn members_of_archives_are_programs() {
     std::fs::create_dir(&tree).unwrap();
     file(&tree, "none.a", &archive(&members[1..2]));
     copies(&tree, &[("demo.elf", "app")]);
-    let ran = foldsym(&["convert", text(&tree), "--out-dir", text(&dir)]);
+    let ran = foldsym(&["convert", text(&tree), "--objects", "--out-dir", text(&dir)]);
     assert!(ran.code == 0 && ran.out.ends_with("1 converted, 0 failed, 1 other files skipped\n"), "{ran:?}");
     for (name, bytes) in [
         ("thin.a", &b"!<thin>\na.o/            0           0     0     644     4         `\n"[..]),

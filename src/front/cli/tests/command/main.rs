@@ -5,6 +5,7 @@ mod common;
 
 mod bad_store;
 mod blocks;
+mod build_trees;
 mod cfi;
 mod clients;
 mod companions;
@@ -29,7 +30,9 @@ mod markup;
 mod messages;
 mod objects;
 mod process;
+mod regular;
 mod relocatable;
+mod search;
 mod stack;
 mod store;
 mod symbolize;

@@ -5,8 +5,10 @@ use std::fs::{DirEntry, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use foldsym_store::open_regular;
 use glob::{MatchOptions, Pattern};
 
+use super::probes::is_probe;
 use crate::io::failure::Failure;
 
 /// Most bytes of a response file: a list of a million paths.
@@ -86,6 +88,10 @@ fn any(patterns: &[Pattern], below: &Path) -> bool {
 pub(super) enum Found {
     /// A program, and the path of its folder below the searched one.
     Program { path: PathBuf, name: OsString, below: PathBuf },
+    /// An object file or an archive: programs have its code.
+    Object { path: PathBuf, name: OsString, below: PathBuf },
+    /// A program, or a folder of them, that a build system made to try the compiler.
+    Probe,
     /// A file that is not a program.
     Other,
     /// A file or folder that could not be read.
@@ -114,6 +120,10 @@ pub(super) fn walk(folder: &Path, filter: InputFilter<'_>, mut found: impl FnMut
                 continue;
             }
         };
+        if is_probe(&place) {
+            found(Found::Probe);
+            continue;
+        }
         // A bundle is one input, so the walk does not enter it.
         let is_bundle = kind.is_dir() && is_bundle(&path);
         if kind.is_dir() && !is_bundle {
@@ -130,9 +140,10 @@ pub(super) fn walk(folder: &Path, filter: InputFilter<'_>, mut found: impl FnMut
         } else if is_bundle {
             found(Found::Program { path, name, below });
         } else if kind.is_file() {
-            match is_program(&path) {
-                Ok(true) => found(Found::Program { path, name, below }),
-                Ok(false) => found(Found::Other),
+            match kind_of(&path) {
+                Ok(Kind::Program) => found(Found::Program { path, name, below }),
+                Ok(Kind::Object) => found(Found::Object { path, name, below }),
+                Ok(Kind::Other) => found(Found::Other),
                 Err(error) => found(Found::Unreadable(path, error)),
             }
         } else {
@@ -168,45 +179,76 @@ pub(super) fn is_archive(path: &Path) -> bool {
     begins_with(path, b"!<arch>\n")
 }
 
-/// Opens only a regular file: opening a FIFO would wait for its writer.
 fn begins_with<const N: usize>(path: &Path, magic: &[u8; N]) -> bool {
     let mut head = [0; N];
-    let is_file = std::fs::metadata(path).is_ok_and(|found| found.is_file());
     // An unreadable file is not reported here: its conversion fails and reports it.
-    is_file && File::open(path).and_then(|mut file| file.read_exact(&mut head)).is_ok() && head == *magic
+    open_regular(path).and_then(|mut file| file.read_exact(&mut head)).is_ok() && head == *magic
 }
 
-/// True for the files that a folder is searched for: ELF programs, libraries and objects, Mach-O files, archives, and containers of GPU
-/// code, by their first bytes. Parts of other programs (`.dwo`, `.dwp`) and core dumps are not converted by themselves.
-fn is_program(path: &Path) -> io::Result<bool> {
+/// What a file of a folder is to a conversion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Program,
+    /// An object file, or an archive.
+    Object,
+    Other,
+}
+
+/// Says by name and first bytes what a file is: ELF programs, libraries, debug files and kernel modules, Mach-O files, and containers of GPU
+/// code are programs. Parts of other programs (`.dwo`, `.dwp`) and core dumps are not converted by themselves.
+fn kind_of(path: &Path) -> io::Result<Kind> {
     if path.extension().is_some_and(|extension| extension == "dwo" || extension == "dwp") {
-        return Ok(false);
+        return Ok(Kind::Other);
     }
     let mut head = [0; 20];
-    let mut file = File::open(path)?;
+    let mut file = open_regular(path)?;
     let mut filled = 0;
     while filled < head.len() {
         match file.read(&mut head[filled..])? {
-            0 => return Ok(false),
+            0 => return Ok(Kind::Other),
             read => filled += read,
         }
     }
-    Ok(looks_like_a_program(&head))
+    Ok(match kind_of_head(&head) {
+        // A kernel module is an object file for the linker, and a program for who has its address.
+        Kind::Object if is_kernel_module(path) && head.starts_with(b"\x7fELF") => Kind::Program,
+        Kind::Other if is_kernel_module(path) && foldsym_convert::internal::open::is_compressed(&head) => {
+            Kind::Program
+        }
+        kind => kind,
+    })
 }
 
-fn looks_like_a_program(head: &[u8; 20]) -> bool {
+/// `NAME.ko`, its debug file, and the compressed forms in which distributions install it.
+fn is_kernel_module(path: &Path) -> bool {
+    let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
+    let name = [".xz", ".zst", ".gz"].iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(name);
+    name.strip_suffix(".debug").unwrap_or(name).ends_with(".ko")
+}
+
+fn kind_of_head(head: &[u8; 20]) -> Kind {
+    const ET_REL: u8 = 1;
     const ET_CORE: u8 = 4;
+    const MH_OBJECT: [u8; 4] = [0, 0, 0, 1];
+    let of_mach_o = |kind: [u8; 4]| if kind == MH_OBJECT { Kind::Object } else { Kind::Program };
     match head {
         [0x7f, b'E', b'L', b'F', _, encoding, ..] => {
             // `e_type` is in the byte order that `EI_DATA` names (2: big-endian).
-            let kind = if *encoding == 2 { [head[17], head[16]] } else { [head[16], head[17]] };
-            kind != [ET_CORE, 0]
+            match if *encoding == 2 { [head[17], head[16]] } else { [head[16], head[17]] } {
+                [ET_REL, 0] => Kind::Object,
+                [ET_CORE, 0] => Kind::Other,
+                _ => Kind::Program,
+            }
         }
-        [0xfe, 0xed, 0xfa, 0xce | 0xcf, ..] | [0xce | 0xcf, 0xfa, 0xed, 0xfe, ..] => true,
+        // `filetype` of a Mach-O header, in the byte order of its magic.
+        [0xfe, 0xed, 0xfa, 0xce | 0xcf, ..] => of_mach_o([head[12], head[13], head[14], head[15]]),
+        [0xce | 0xcf, 0xfa, 0xed, 0xfe, ..] => of_mach_o([head[15], head[14], head[13], head[12]]),
         // Fat files share their magic with Java classes, whose next number is a version from 45 up.
-        [0xca, 0xfe, 0xba, 0xbe | 0xbf, 0, 0, 0, count, ..] => *count < 45,
-        [b'C', b'C', b'O', b'B', 1..=3, 0, ..] | [0x10, 0xff, 0x10, 0xad, ..] => true,
-        _ => head.starts_with(b"__CLANG_OFFLOAD_BUN") || head.starts_with(b"!<arch>\n"),
+        [0xca, 0xfe, 0xba, 0xbe | 0xbf, 0, 0, 0, count, ..] if *count < 45 => Kind::Program,
+        [b'C', b'C', b'O', b'B', 1..=3, 0, ..] | [0x10, 0xff, 0x10, 0xad, ..] => Kind::Program,
+        _ if head.starts_with(b"__CLANG_OFFLOAD_BUN") => Kind::Program,
+        _ if head.starts_with(b"!<arch>\n") || head.starts_with(b"!<thin>\n") => Kind::Object,
+        _ => Kind::Other,
     }
 }
 
@@ -224,19 +266,42 @@ mod tests {
     }
 
     #[test]
-    fn programs_by_their_first_bytes() {
-        assert!(looks_like_a_program(&head(b"\x7fELF\x02\x01", [3, 0])));
-        assert!(looks_like_a_program(&head(b"\x7fELF\x01\x02", [0, 1])));
-        assert!(!looks_like_a_program(&head(b"\x7fELF\x02\x01", [4, 0])));
-        assert!(!looks_like_a_program(&head(b"\x7fELF\x02\x02", [0, 4])));
-        assert!(looks_like_a_program(&head(b"\xcf\xfa\xed\xfe", [0, 0])));
-        assert!(looks_like_a_program(&head(b"\xca\xfe\xba\xbe\0\0\0\x02", [0, 0])));
-        assert!(!looks_like_a_program(&head(b"\xca\xfe\xba\xbe\0\0\0\x34", [0, 0])));
-        assert!(looks_like_a_program(&head(b"__CLANG_OFFLOAD_BUND", [0, 0])));
-        assert!(looks_like_a_program(&head(b"CCOB\x03\0\x01\0", [0, 0])));
-        assert!(looks_like_a_program(&head(b"\x10\xff\x10\xad\x01", [0, 0])));
-        assert!(looks_like_a_program(&head(b"!<arch>\nx", [0, 0])));
-        assert!(!looks_like_a_program(&head(b"#!/bin/sh\n", [0, 0])));
+    fn files_by_their_first_bytes() {
+        let macho = |magic: &[u8; 4], kind: [u8; 4]| {
+            let mut head = head(magic, [0, 0]);
+            head[12..16].copy_from_slice(&kind);
+            head
+        };
+        for (head, kind) in [
+            (head(b"\x7fELF\x02\x01", [3, 0]), Kind::Program),
+            (head(b"\x7fELF\x02\x01", [2, 0]), Kind::Program),
+            (head(b"\x7fELF\x02\x01", [1, 0]), Kind::Object),
+            (head(b"\x7fELF\x01\x02", [0, 1]), Kind::Object),
+            (head(b"\x7fELF\x02\x01", [4, 0]), Kind::Other),
+            (head(b"\x7fELF\x02\x02", [0, 4]), Kind::Other),
+            (macho(b"\xcf\xfa\xed\xfe", [2, 0, 0, 0]), Kind::Program),
+            (macho(b"\xcf\xfa\xed\xfe", [1, 0, 0, 0]), Kind::Object),
+            (macho(b"\xfe\xed\xfa\xce", [0, 0, 0, 1]), Kind::Object),
+            (head(b"\xca\xfe\xba\xbe\0\0\0\x02", [0, 0]), Kind::Program),
+            (head(b"\xca\xfe\xba\xbe\0\0\0\x34", [0, 0]), Kind::Other),
+            (head(b"__CLANG_OFFLOAD_BUND", [0, 0]), Kind::Program),
+            (head(b"CCOB\x03\0\x01\0", [0, 0]), Kind::Program),
+            (head(b"\x10\xff\x10\xad\x01", [0, 0]), Kind::Program),
+            (head(b"!<arch>\nx", [0, 0]), Kind::Object),
+            (head(b"#!/bin/sh\n", [0, 0]), Kind::Other),
+        ] {
+            assert_eq!(kind_of_head(&head), kind, "{head:?}");
+        }
+        for (name, is_module) in [
+            ("a.ko", true),
+            ("a.ko.xz", true),
+            ("a.ko.debug", true),
+            ("a.o", false),
+            ("a.xz", false),
+            ("ko", false),
+        ] {
+            assert_eq!(is_kernel_module(Path::new(name)), is_module, "{name}");
+        }
     }
 
     #[test]

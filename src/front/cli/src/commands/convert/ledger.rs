@@ -9,7 +9,7 @@ use foldsym_convert::Report;
 use foldsym_convert::report::DebugInfo;
 use serde_json::{Value, json};
 
-use super::plan::{Companion, Job, Plan, Refused, is_stdout};
+use super::plan::{Companion, Job, PassedOver, Plan, Refused, is_stdout};
 use super::run::Done;
 use super::store::Stored;
 use crate::args::Convert;
@@ -44,7 +44,7 @@ pub(super) struct Ledger<'a> {
     joined: u64,
     failed: u64,
     unreadable: u64,
-    passed_over: u64,
+    passed_over: PassedOver,
     without_debug_info: u64,
     with_losses: u64,
     /// The exit code of the first failure, and whether an output of the command itself could not be written.
@@ -260,8 +260,8 @@ impl<'a> Ledger<'a> {
         if self.unreadable > 0 {
             text += &format!(", {} could not be read", self.unreadable);
         }
-        if self.passed_over > 0 {
-            text += &format!(", {} other files skipped", self.passed_over);
+        for words in self.passed_over.words() {
+            text += &format!(", {words}");
         }
         text + "\n"
     }

@@ -4,6 +4,7 @@ mod companions;
 mod inputs;
 mod ledger;
 mod plan;
+mod probes;
 mod run;
 mod store;
 
@@ -25,6 +26,7 @@ use plan::{Plan, is_stdout};
 #[inline(never)] // see `perform`
 pub(crate) fn run(args: &Convert) -> Result<u8, Failure> {
     refuse_stdout(args)?;
+    find_folders(&args.reading)?;
     let mut plan = Plan::new(args)?;
     if args.dry_run {
         return dry_run(&plan);
@@ -49,6 +51,23 @@ pub(crate) fn run(args: &Convert) -> Result<u8, Failure> {
     run::all(&plan.jobs, (&options, store.as_ref()), &bar, &|job, result| lock().done(job, result));
     bar.clear();
     Ok(ledger.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner).end())
+}
+
+/// Fails if a folder that an option names is not there: its files would only seem to be missing.
+///
+/// # Errors
+/// Which folder, and why it cannot be searched.
+pub(crate) fn find_folders(reading: &Reading) -> Result<(), Failure> {
+    for (option, folders) in [("--dwo-dir", &reading.dwo_dir), ("--debug-dir", &reading.debug_dir)] {
+        for folder in folders {
+            match folder.metadata() {
+                Ok(found) if found.is_dir() => {}
+                Ok(_) => return Err(Failure::input(folder, format!("not a folder, for {option}"))),
+                Err(error) => return Err(Failure::input(folder, format!("folder of {option}: {error}"))),
+            }
+        }
+    }
+    Ok(())
 }
 
 /// The options that `verify --against` has as well.

@@ -101,8 +101,42 @@ pub(crate) struct Plan {
     pub(crate) several: bool,
     /// The only input is a folder without a program.
     pub(crate) is_empty: bool,
-    /// Files of folders that are not programs, or that the patterns exclude.
-    pub(crate) passed_over: u64,
+    pub(crate) passed_over: PassedOver,
+}
+
+/// What was not converted in folders, by the reason.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct PassedOver {
+    /// Object files and archives.
+    pub(crate) objects: u64,
+    /// Compiler probes of build systems.
+    pub(crate) probes: u64,
+    /// Files that are not programs, or that the patterns exclude.
+    pub(crate) others: u64,
+}
+
+impl PassedOver {
+    /// The counts, and how to include what they count.
+    pub(super) fn words(&self) -> Vec<String> {
+        [
+            (self.others, "other files skipped"),
+            (self.objects, "object files and archives passed over (--objects converts them)"),
+            (self.probes, "compiler probes of build systems passed over (to convert one, name it)"),
+        ]
+        .into_iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, what)| format!("{count} {what}"))
+        .collect()
+    }
+
+    /// What these are beside the ones counted before.
+    fn since(self, before: Self) -> Self {
+        Self {
+            objects: self.objects - before.objects,
+            probes: self.probes - before.probes,
+            others: self.others - before.others,
+        }
+    }
 }
 
 /// Standard output as an output.
@@ -154,7 +188,12 @@ impl Plan {
                 Found::Program { path, name, below } => {
                     self.add(args, path, &out_dir.join(below), name, (argument, true));
                 }
-                Found::Other => self.passed_over += 1,
+                Found::Object { path, name, below } if args.objects => {
+                    self.add(args, path, &out_dir.join(below), name, (argument, true));
+                }
+                Found::Object { .. } => self.passed_over.objects += 1,
+                Found::Probe => self.passed_over.probes += 1,
+                Found::Other => self.passed_over.others += 1,
                 Found::Unreadable(path, error) => {
                     let failure = Failure::input(&path, error);
                     self.refused.push(Refused { input: path, failure, unreadable: true });
@@ -162,9 +201,15 @@ impl Plan {
             });
             // Each folder without a program is an error: its path may be wrong.
             if (self.jobs.len(), self.refused.len()) == (before.0, before.1) {
-                let what = match self.passed_over - before.2 {
-                    0 => "an empty folder, expected programs in it".to_owned(),
-                    others => format!("no program in this folder, only {others} other files"),
+                let passed_over = self.passed_over.since(before.2);
+                let what = match passed_over.words().as_slice() {
+                    [] => "an empty folder, expected programs in it".to_owned(),
+                    _ if passed_over
+                        == (PassedOver { others: passed_over.others, ..PassedOver::default() }) =>
+                    {
+                        format!("no program in this folder, only {} other files", passed_over.others)
+                    }
+                    words => format!("no program in this folder: {}", words.join(", ")),
                 };
                 let failure = Failure::input(input, what);
                 self.refused.push(Refused { input: input.clone(), failure, unreadable: false });
@@ -231,7 +276,7 @@ impl Plan {
         }
         if in_folder && is_archive(&input) {
             // An archive without object files is not an input.
-            self.passed_over += 1;
+            self.passed_over.others += 1;
             return;
         }
         let host = begins_like_elf(&input);

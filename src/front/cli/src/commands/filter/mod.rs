@@ -53,6 +53,9 @@ pub(crate) fn run(args: &Filter) -> Result<u8, Failure> {
     // Also before an error: a log loses nothing of what was read.
     filter.end();
     filter.out.flush()?;
+    crate::answer::open::tell_unused(&symbolizer);
+    // Lines without an answer are copied, so nothing else says that a store was of no use.
+    symbolizer.store_messages().iter().for_each(|message| complain(message));
     copied.map(|()| 0)
 }
 

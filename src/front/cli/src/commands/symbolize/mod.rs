@@ -105,6 +105,7 @@ pub(crate) fn run(args: &Symbolize) -> Result<u8, Failure> {
         collapsed.put(&mut printer.out.text);
         printer.out.flush()?;
     }
+    crate::answer::open::tell_unused(&symbolizer);
     Ok(match failed {
         0 => 0,
         // If no report could be read, the code is the same as for a single one.
@@ -153,6 +154,7 @@ fn rewrite(args: &Symbolize, out: &Path, symbolizer: &Symbolizer, options: &Opti
         written.frames,
         written.locations_added
     ));
+    crate::answer::open::tell_unused(symbolizer);
     // By a name alone a store finds a file only if it has one build of that name.
     let nameless = profile.modules_without_id();
     if written.named < written.frames && nameless > 0 {

@@ -30,6 +30,7 @@ pub(super) fn run(args: &Symbolize, input: &Path, output: &Path) -> Result<u8, F
         TableError::Io { error, .. } => Failure::input(input, error),
         error => Failure::input(input, error),
     })?;
+    crate::answer::open::tell_unused(&symbolizer);
     Ok(0)
 }
 
@@ -71,6 +72,7 @@ pub(super) fn reports(
         table.finish().map_err(|error| unwritable(output, error))
     })?;
     result?;
+    crate::answer::open::tell_unused(symbolizer);
     Ok(if failed > 0 { exit::SOME_FAILED } else { 0 })
 }
 

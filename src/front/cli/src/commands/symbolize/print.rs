@@ -95,7 +95,7 @@ pub(super) fn text_frame(
         from(out, answer, modules);
         // For the other reasons the module name, which `from` has printed, is enough.
         if let Some(why) = &answer.unknown
-            && matches!(why, Unknown::Damaged(_) | Unknown::Failed(_) | Unknown::NoMapping(_))
+            && !matches!(why, Unknown::NoAddress | Unknown::NoModule | Unknown::NoFunction)
         {
             out.extend_from_slice(b" [");
             push_escaped(out, why.to_string().as_bytes());

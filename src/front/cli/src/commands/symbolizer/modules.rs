@@ -180,7 +180,7 @@ impl<'s> Modules<'s> {
 
     fn read(&self, path: &Path) -> Result<Module<'s>, String> {
         let load = |path: &Path, of_arch: Option<&'s Symbolizer>| {
-            let first = match self.symbolizer.load(path) {
+            let first = match self.symbolizer.load_regular(path) {
                 Ok(map) => return Ok((map, self.symbolizer)),
                 Err(error) => error,
             };
@@ -188,7 +188,7 @@ impl<'s> Modules<'s> {
             let is_fat =
                 matches!(&first, LoadError::Convert(ConvertError::Open(OpenError::ChooseArch { .. })));
             let Some(engine) = of_arch.filter(|_| is_fat) else { return Err(text_of(&first)) };
-            engine.load(path).map(|map| (map, engine)).map_err(|error| text_of(&error))
+            engine.load_regular(path).map(|map| (map, engine)).map_err(|error| text_of(&error))
         };
         let text = bytes::of_path(path);
         // A file whose name ends so comes before the name of an architecture. GNU's tool knows no such names.

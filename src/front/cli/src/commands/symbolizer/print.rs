@@ -281,10 +281,10 @@ const MAX_SOURCE: u64 = 64 << 20;
 fn source_text(path: &str) -> Option<Vec<u8>> {
     use std::io::Read;
 
-    // Checked before it is opened: opening a pipe waits for its writer.
-    std::fs::metadata(path).ok().filter(|data| data.is_file() && data.len() <= MAX_SOURCE)?;
     let mut text = Vec::new();
-    std::fs::File::open(path).ok()?.take(MAX_SOURCE + 1).read_to_end(&mut text).ok()?;
+    let file = foldsym_symbolize::open_regular(path.as_ref()).ok()?;
+    file.metadata().ok().filter(|data| data.len() <= MAX_SOURCE)?;
+    file.take(MAX_SOURCE + 1).read_to_end(&mut text).ok()?;
     (text.len() as u64 <= MAX_SOURCE).then_some(text)
 }
 

@@ -1,0 +1,244 @@
+//! `--search` finds what is there, by name and by build id; and says what was given and not used.
+
+#![cfg(feature = "convert")]
+
+use crate::common;
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use common::{Ran, command, foldsym_with, program};
+use object::{Object, ObjectSection, ObjectSymbol};
+
+fn text(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+/// A function of `demo.elf`.
+const CRASH: &str = "_ZN4demo5crashEv";
+const STRIPPED: &str = "split.gcc-dwarf4.set/stripped";
+const DEBUG: &str = "split.gcc-dwarf4.set/stripped.debug";
+
+/// A folder with copies of test programs, and a cache of its own.
+struct Place(tempfile::TempDir);
+
+impl Place {
+    fn new(copies: &[(&str, &str)]) -> Place {
+        let place = Place(tempfile::tempdir().unwrap());
+        for (from, to) in copies {
+            place.write(to, &std::fs::read(program(from)).unwrap());
+        }
+        place
+    }
+
+    fn at(&self, name: &str) -> PathBuf {
+        self.0.path().join("tree").join(name)
+    }
+
+    fn write(&self, name: &str, bytes: &[u8]) {
+        let path = self.at(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, bytes).unwrap();
+    }
+
+    fn run(&self, args: &[&str]) -> Ran {
+        let mut command = command();
+        command.env("FOLDSYM_CACHE", self.0.path().join("cache")).args(args);
+        let ran = command.output().unwrap();
+        let lossy = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        Ran { code: ran.status.code().unwrap_or(-1), out: lossy(&ran.stdout), err: lossy(&ran.stderr) }
+    }
+
+    /// The answer for a word, with a search path.
+    fn lookup(&self, search: &Path, word: &str) -> Ran {
+        self.run(&["lookup", "--search", text(search), word])
+    }
+}
+
+fn build_id(name: &str) -> String {
+    let bytes = std::fs::read(program(name)).unwrap();
+    let object = object::File::parse(bytes.as_slice()).unwrap();
+    object.build_id().unwrap().unwrap().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// An address of a function with lines.
+fn address(name: &str, function: &str) -> u64 {
+    let bytes = std::fs::read(program(name)).unwrap();
+    let object = object::File::parse(bytes.as_slice()).unwrap();
+    let found = object.symbols().find(|symbol| symbol.name() == Ok(function)).unwrap();
+    found.address()
+}
+
+/// The program with the name of a section replaced by one that is not longer.
+fn renamed(name: &str, from: &str, to: &str) -> Vec<u8> {
+    let mut bytes = std::fs::read(program(name)).unwrap();
+    let table = {
+        let object = object::File::parse(bytes.as_slice()).unwrap();
+        let table = object.section_by_name(".shstrtab").unwrap();
+        table.file_range().unwrap()
+    };
+    let range = table.0 as usize..(table.0 + table.1) as usize;
+    let at =
+        bytes[range.clone()].windows(from.len() + 1).position(|text| text == format!("{from}\0").as_bytes());
+    let at = range.start + at.unwrap();
+    bytes[at..at + from.len()].fill(0);
+    bytes[at..at + to.len()].copy_from_slice(to.as_bytes());
+    bytes
+}
+
+#[test]
+fn folders_are_searched_to_their_ends() {
+    let main = address("demo.elf", CRASH);
+    let word = format!("libx.so+{main:#x}");
+    for at in ["libx.so", "build/lib/libx.so", "a/b/c/libx.so.debug", "debug/usr/lib/libx.so.debug"] {
+        let place = Place::new(&[("demo.elf", at), ("demo.gcc", "build/lib/liby.so")]);
+        let ran = place.lookup(&place.at(""), &word);
+        assert!(ran.code == 0 && ran.out.contains("demo::crash()\n") && ran.err.is_empty(), "{at}: {ran:?}");
+    }
+    // libtool has a script in the place of the program.
+    let place = Place::new(&[("demo.elf", ".libs/libx.so")]);
+    place.write("libx.so", b"#!/bin/sh\nexec .libs/libx.so\n");
+    let ran = place.lookup(&place.at(""), &word);
+    assert!(ran.code == 0 && ran.out.contains("demo::crash()\n") && ran.err.is_empty(), "{ran:?}");
+    // By build id, whatever the file is called.
+    let place = Place::new(&[("demo.elf", "build/lib/any.name"), ("demo.gcc", "build/lib/other.name")]);
+    let ran = place.lookup(&place.at(""), &format!("{}:{main:#x}", build_id("demo.elf")));
+    assert!(ran.code == 0 && ran.out.contains("demo::crash()\n") && ran.err.is_empty(), "{ran:?}");
+    // Symbol files too.
+    let fsym = common::Fsym::of("demo.elf", &[]);
+    let bytes = std::fs::read(&fsym.path).unwrap();
+    for (at, word) in
+        [("deep/er/libx.so.fsym", word), ("deep/er/n.fsym", format!("{}:{main:#x}", build_id("demo.elf")))]
+    {
+        let place = Place::new(&[]);
+        place.write(at, &bytes);
+        let ran = place.lookup(&place.at(""), &word);
+        assert!(ran.code == 0 && ran.out.contains("demo::crash()\n"), "{ran:?}");
+    }
+}
+
+#[test]
+fn a_name_of_several_builds_does_not_choose() {
+    let word = format!("libx.so+{:#x}", address("demo.elf", CRASH));
+    let place = Place::new(&[("demo.elf", "release/libx.so"), ("symbols.clang", "debug/libx.so")]);
+    let ran = place.lookup(&place.at(""), &word);
+    assert!(
+        !ran.out.contains("demo::crash()\n") && ran.out.contains("several builds are called libx.so"),
+        "{ran:?}"
+    );
+    let ran = place.lookup(&place.at("release"), &word);
+    assert!(ran.out.contains("demo::crash()\n"), "{ran:?}");
+}
+
+#[test]
+fn a_named_file_is_used_for_what_it_is() {
+    let main = address("demo.elf", CRASH);
+    // A kernel exports its symbols in a section that no other program has.
+    let place = Place::new(&[("demo.elf", "vmlinux-6.1.0-18-amd64")]);
+    place.write("boot/image", &renamed("demo.elf", ".shstrtab", "__ksymtab"));
+    for name in ["vmlinux-6.1.0-18-amd64", "boot/image"] {
+        let ran = place.lookup(&place.at(name), &format!("vmlinux+{main:#x}"));
+        assert!(
+            ran.code == 0 && ran.out.contains("demo::crash()\n") && ran.err.is_empty(),
+            "{name}: {ran:?}"
+        );
+    }
+    let log = "[   12.345678]  _ZN4demo5crashEv+0x1/0x1000\n";
+    let ran = foldsym_with(&["filter", "--search", text(&place.at("vmlinux-6.1.0-18-amd64"))], log);
+    assert_eq!(ran.err, "", "{ran:?}");
+    // What is of another module is not used, and said once.
+    let ran = place.lookup(&place.at("vmlinux-6.1.0-18-amd64"), "libx.so+0x10");
+    let says =
+        format!("not used: no module has its id {}; there is no file for libx.so", build_id("demo.elf"));
+    assert!(ran.err.contains(&says) && ran.err.lines().count() == 1, "{ran:?}");
+    place.write("notes", b"no program at all, but some text");
+    let ran = place.lookup(&place.at("notes"), "libx.so+0x10");
+    assert!(ran.err.contains("notes: not used: it is no program, and no .fsym file"), "{ran:?}");
+}
+
+#[test]
+fn a_folder_without_the_modules_is_told() {
+    let place = Place::new(&[("demo.elf", "bin/app")]);
+    let log = "/opt/lib/liba.so(+0x1234) [0x7f0000001234]\n/opt/lib/liba.so(+0x1236) [0x7f0000001236]\n";
+    let ran = foldsym_with(&["filter", "--search", text(&place.at(""))], log);
+    assert_eq!((ran.code, ran.out.as_str()), (0, log));
+    let says = "not used: none of the 1 files below it that may be programs is of liba.so\n";
+    assert!(ran.err.ends_with(says) && ran.err.lines().count() == 1, "{}", ran.err);
+    let store = place.0.path().join("store");
+    assert_eq!(place.run(&["convert", text(&place.at("bin/app")), "--store", text(&store)]).code, 0);
+    let ran = foldsym_with(&["filter", "--store", text(&store)], log);
+    assert!(ran.out == log && ran.err.ends_with("store: not used: it has no file of liba.so\n"), "{ran:?}");
+    // A log without stacks needs nothing.
+    let ran = foldsym_with(&["filter", "--search", text(&place.at(""))], "hello\n");
+    assert_eq!((ran.out.as_str(), ran.err.as_str()), ("hello\n", ""));
+}
+
+#[test]
+fn compressed_kernel_modules() {
+    let object = std::fs::read(program("inline.clang-sections.o")).unwrap();
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    gzip.write_all(&object).unwrap();
+    let gzip = gzip.finish().unwrap();
+    let place = Place::new(&[]);
+    place.write("modules/6.1/kernel/fs/my-fs.ko", &object);
+    let plain = place.lookup(&place.at("modules"), "my_fs.ko+0x4");
+    std::fs::remove_file(place.at("modules/6.1/kernel/fs/my-fs.ko")).unwrap();
+    place.write("modules/6.1/kernel/fs/my-fs.ko.gz", &gzip);
+    let packed = place.lookup(&place.at("modules"), "my_fs.ko+0x4");
+    assert!(!plain.out.starts_with("??") && plain.err.is_empty(), "{plain:?}");
+    assert_eq!(plain.out, packed.out, "{packed:?}");
+}
+
+#[test]
+fn a_stripped_program_does_not_end_the_search() {
+    let id = build_id(STRIPPED);
+    let main = address(DEBUG, "_Z5outeri");
+    let has_lines =
+        |ran: &Ran| ran.out.contains(".c:") || ran.out.contains(".cc:") || ran.out.contains(".cpp:");
+    // Its debug file is elsewhere in the folder, called anything.
+    let place = Place::new(&[(STRIPPED, "bin/app"), (DEBUG, "symbols/any")]);
+    for word in [format!("app+{main:#x}"), format!("{id}:{main:#x}")] {
+        let by_id = word.starts_with(&id);
+        let ran = place.lookup(&place.at(""), &word);
+        assert!(ran.code == 0 && (has_lines(&ran) || !by_id), "{ran:?}");
+    }
+    // At its path, and the debug file below --search; or the whole program in the store.
+    let (app, symbols) = (place.at("bin/app"), place.at("symbols"));
+    let line = format!("{} {main:#x}\n", app.display());
+    let ran = foldsym_with(&["lookup", "--open-paths", "--search", text(&symbols)], &line);
+    assert!(has_lines(&ran) && ran.err.is_empty(), "{ran:?}");
+    let store = place.0.path().join("store");
+    let ran = place.run(&[
+        "convert",
+        text(&app),
+        "--debug-file",
+        text(&place.at("symbols/any")),
+        "--store",
+        text(&store),
+    ]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let bin = place.at("bin");
+    let ran =
+        foldsym_with(&["lookup", "--open-paths", "--search", text(&bin), "--store", text(&store)], &line);
+    assert!(has_lines(&ran), "{ran:?}");
+}
+
+#[test]
+fn text_has_the_reason_that_json_has() {
+    let place = Place::new(&[("demo.gcc", "bin/app")]);
+    let report = place.0.path().join("report.json");
+    let id = "0123456789abcdef0123456789abcdef01234567";
+    let modules = format!("[{{\"name\":\"app\",\"id\":\"{id}\",\"base\":\"0x400000\"}}]");
+    std::fs::write(&report, format!("{{\"modules\":{modules},\"frames\":[\"0x401010\"]}}\n")).unwrap();
+    for search in [place.at("bin"), place.at("bin/app")] {
+        let args = ["symbolize", "--search", text(&search), text(&report)];
+        let ran = place.run(&args);
+        assert!(
+            ran.out.contains("?? from app [app (id 0123") && ran.out.contains("another build"),
+            "{ran:?}"
+        );
+        assert!(!ran.out.contains("--unwind"), "{ran:?}");
+        let json = place.run(&[&args[..], &["--json"]].concat());
+        assert!(json.out.contains("another build"), "{json:?}");
+    }
+}
