@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use crate::cache::CachedStore;
+use crate::completeness::Completeness;
 use crate::error::StoreError;
 use crate::id::{BuildId, ModuleId};
 use crate::local::{EntryInfo, EntryLock, LocalStore, Published};
@@ -109,6 +110,18 @@ impl StoreLock<'_> {
             Store::Local(store) => store.get(self.entry.id()),
             Store::Cached(store) => store.current(&self.entry),
         }
+    }
+
+    /// How complete a file that [`StoreLock::get`] gave is, by its report. `Ok(None)` if no report of these bytes says so.
+    ///
+    /// # Errors
+    /// The report cannot be read.
+    pub fn completeness(&self, map: &SymbolMap) -> Result<Option<Completeness>, StoreError> {
+        let store = match self.store {
+            Store::Local(store) => store,
+            Store::Cached(store) => store.cache(),
+        };
+        store.completeness_of(self.entry.id(), map)
     }
 
     /// Publishes the file of the build id, as [`Store::publish`] does.

@@ -12,15 +12,20 @@ use fs4::FileExt;
 use super::files::make_folder;
 use super::store::LocalStore;
 use crate::error::StoreError;
-use crate::id::BuildId;
+use crate::id::{BuildId, DebugId};
 
 /// The right to convert, fetch or remove the file of one build id. Dropping it releases the lock.
 #[derive(Debug)]
 pub struct EntryLock<'s> {
     pub(super) store: &'s LocalStore,
     pub(super) id: BuildId,
+    _held: Held,
+}
+
+/// A lock file that is locked. Dropping it releases the lock.
+#[derive(Debug)]
+pub(super) struct Held {
     path: PathBuf,
-    /// The file that is locked.
     _file: File,
 }
 
@@ -38,17 +43,29 @@ impl LocalStore {
     /// # Errors
     /// The store cannot be written, or its file system has no locks.
     pub fn lock(&self, id: &BuildId) -> Result<EntryLock<'_>, StoreError> {
-        let taken = self.take(id, |file| FileExt::lock(file).map(|()| true))?;
-        taken.ok_or_else(|| StoreError::io(&self.lock_path(id), "lock", io::ErrorKind::WouldBlock.into()))
+        let held = self.wait(&self.lock_path(id))?;
+        Ok(EntryLock { store: self, id: id.clone(), _held: held })
+    }
+
+    /// Waits for the lock to change the index entry of a debug id. Several entries may have one. Whoever holds the lock of an entry may
+    /// take it; its holder takes no other lock.
+    pub(super) fn lock_index(&self, debug_id: &DebugId) -> Result<Held, StoreError> {
+        self.wait(&self.tmp().join(format!("debugid-{}.lock", debug_id.key())))
+    }
+
+    fn wait(&self, path: &Path) -> Result<Held, StoreError> {
+        let taken = self.take(path, |file| FileExt::lock(file).map(|()| true))?;
+        taken.ok_or_else(|| StoreError::io(path, "lock", io::ErrorKind::WouldBlock.into()))
     }
 
     /// Takes the lock of a build id if it is free.
     pub(super) fn try_lock(&self, id: &BuildId) -> Result<Option<EntryLock<'_>>, StoreError> {
-        self.take(id, |file| match FileExt::try_lock(file) {
+        let held = self.take(&self.lock_path(id), |file| match FileExt::try_lock(file) {
             Ok(()) => Ok(true),
             Err(fs4::TryLockError::WouldBlock) => Ok(false),
             Err(fs4::TryLockError::Error(error)) => Err(error),
-        })
+        })?;
+        Ok(held.map(|held| EntryLock { store: self, id: id.clone(), _held: held }))
     }
 
     fn lock_path(&self, id: &BuildId) -> PathBuf {
@@ -58,14 +75,13 @@ impl LocalStore {
     /// `Ok(None)` where `lock` says that it did not get the lock.
     fn take(
         &self,
-        id: &BuildId,
+        path: &Path,
         lock: impl Fn(&File) -> io::Result<bool>,
-    ) -> Result<Option<EntryLock<'_>>, StoreError> {
-        let path = self.lock_path(id);
-        let failed = |error| StoreError::io(&path, "lock", error);
+    ) -> Result<Option<Held>, StoreError> {
+        let failed = |error| StoreError::io(path, "lock", error);
         loop {
             make_folder(&self.tmp())?;
-            let file = match open(&path) {
+            let file = match open(path) {
                 // Another process removed the folder after it was made.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 other => other.map_err(failed)?,
@@ -73,14 +89,14 @@ impl LocalStore {
             if !lock(&file).map_err(failed)? {
                 return Ok(None);
             }
-            if has_name(&file, &path).map_err(failed)? {
-                return Ok(Some(EntryLock { store: self, id: id.clone(), path, _file: file }));
+            if has_name(&file, path).map_err(failed)? {
+                return Ok(Some(Held { path: path.to_owned(), _file: file }));
             }
         }
     }
 }
 
-impl Drop for EntryLock<'_> {
+impl Drop for Held {
     fn drop(&mut self) {
         // The file is removed while it is locked: after the release it could be the file that the next holder has locked.
         // Other systems do not let a process remove an open file; there garbage collection removes it.

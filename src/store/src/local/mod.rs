@@ -16,3 +16,4 @@ pub use pins::Pin;
 pub(crate) use publish::Made;
 pub use publish::{EntryInfo, Published};
 pub use store::LocalStore;
+pub(crate) use store::builds_in;

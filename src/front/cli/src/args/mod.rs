@@ -219,7 +219,7 @@ pub(crate) struct Convert {
     // The store names the file, and its place is known only after the program is identified.
     #[arg(long, value_name = "STORE", conflicts_with_all = ["output", "out_dir", "dry_run"])]
     pub(crate) store: Option<String>,
-    /// Also converts programs that the store has, and replaces their files
+    /// Also converts programs that the store has all of, and replaces their files, unless the new ones have less
     #[arg(long, requires = "store")]
     pub(crate) force: bool,
     /// Converts only those files of a folder that match the pattern: by name, or, if it has a /, by path below the folder

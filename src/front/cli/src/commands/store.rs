@@ -5,9 +5,10 @@ use std::io::Read;
 use std::path::Path;
 use std::time::UNIX_EPOCH;
 
+use foldsym_format::DebugInfo;
 use foldsym_store::{
-    BuildId, EntryInfo, GcOptions, IdError, LocalStore, ModuleId, Published, Store, StoreError, StoreOptions,
-    SymbolMap,
+    BuildId, Completeness, EntryInfo, GcOptions, IdError, LocalStore, ModuleId, Published, Store, StoreError,
+    StoreOptions, SymbolMap,
 };
 use serde_json::Value;
 
@@ -55,6 +56,8 @@ fn list_files(args: &Folder, out: &mut Output) -> Result<u8, Failure> {
                     ("BuildId", listed.id.to_string().into()),
                     ("DebugId", report["debug_id"].clone()),
                     ("Name", report["name"].clone()),
+                    ("Level", report["level"].clone()),
+                    ("Lost", report["lost"].clone()),
                     ("Size", listed.size.into()),
                     ("Used", used.into()),
                     ("Path", text_of(&listed.path)),
@@ -63,6 +66,11 @@ fn list_files(args: &Folder, out: &mut Output) -> Result<u8, Failure> {
         } else {
             out.text.extend_from_slice(format!("{} {:>12} ", listed.id, listed.size).as_bytes());
             push_escaped(&mut out.text, report["name"].as_str().unwrap_or("?").as_bytes());
+            // Whoever looks for what is missing finds it, and a store of complete files has lines without a word too many.
+            let level = Completeness::of_report(&report).filter(|found| found.level != DebugInfo::Full);
+            if let Some(level) = level {
+                push_escaped(&mut out.text, format!(", {}", level.words()).as_bytes());
+            }
         }
         out.text.push(b'\n');
         out.give()?;
@@ -183,7 +191,14 @@ fn message(error: StoreError) -> String {
 /// Publishes one file; gives its debug id too.
 fn publish(store: &Store, path: &Path, info: &EntryInfo) -> Result<(Published, String), StoreError> {
     // The file is opened first: one with a damaged head is not copied.
-    let debug_id = SymbolMap::open(path)?.debug_id().map(|id| id.to_string()).unwrap_or_default();
+    let map = SymbolMap::open(path)?;
+    let debug_id = map.debug_id().map(|id| id.to_string()).unwrap_or_default();
+    #[cfg(feature = "convert")]
+    let info = &{
+        let mut info = info.clone();
+        info.completeness = Some(foldsym_symbolize::into_store::completeness_of(&map));
+        info
+    };
     let published = store.publish(info, |to| {
         let copied = std::fs::copy(path, to);
         copied.map(|_| ()).map_err(|error| StoreError::Io { path: path.to_owned(), doing: "copy", error })

@@ -29,7 +29,10 @@ fn a_store_from_its_making_to_its_end() {
     assert_eq!(run(&["add", store, "/dev/null"]).code, 3);
 
     let listed = run(&["list", store, "--json"]);
-    assert_eq!(keys(listed.out.trim()), ["BuildId", "DebugId", "Name", "Size", "Used", "Path"]);
+    assert_eq!(
+        keys(listed.out.trim()),
+        ["BuildId", "DebugId", "Name", "Level", "Lost", "Size", "Used", "Path"]
+    );
     assert_eq!(
         (&listed.json()[0]["BuildId"], &listed.json()[0]["Name"]),
         (&Value::from(id), &Value::from("demo.elf"))
