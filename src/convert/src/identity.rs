@@ -2,12 +2,16 @@
 
 use std::path::Path;
 
+use sha2::{Digest, Sha256};
+
 use crate::error::ConvertError;
-use crate::open::{Files, Format, open_image};
+use crate::open::{DebugSection, Files, Format, Image, open_image};
 use crate::options::Options;
 
 /// The bytes of `.text` that Breakpad makes an identity of.
 const PAGE: usize = 4096;
+/// The bytes of a hash that count: as many as a linker's build id has.
+const CONTENT: usize = 20;
 
 /// What names a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,6 +19,9 @@ const PAGE: usize = 4096;
 pub struct Identity {
     /// The build id, or for Mach-O the UUID; empty where the program has none.
     pub build_id: Vec<u8>,
+    /// A hash of all that a symbol file is made of: loaded contents, symbols and debug information. Two programs that differ in any of
+    /// these have different ones. Empty where there is a build id, which says the same and costs nothing.
+    pub content: Vec<u8>,
     /// The first page of `.text`, of which crash reporters make an identity where there is no build id; empty without such a section.
     pub text: Vec<u8>,
     /// The program is big-endian.
@@ -48,12 +55,48 @@ pub fn identify(input: &Path, options: &Options) -> Result<Identity, ConvertErro
         let (_, bytes) = image.code.iter().find(|(start, _)| *start == section.range.start.0)?;
         Some(bytes[..bytes.len().min(PAGE)].to_vec())
     });
+    let content = if image.build_id.is_empty() { content(&image) } else { Vec::new() };
     Ok(Identity {
         build_id: image.build_id.to_vec(),
+        content,
         text: text.unwrap_or_default(),
         big_endian: image.arch.big_endian,
         mach_o: image.format == Format::MachO,
     })
+}
+
+/// The hash of a program's contents. Each part is preceded by its length, so that bytes cannot move from one part to the next.
+fn content(image: &Image<'_>) -> Vec<u8> {
+    let mut hash = Sha256::new();
+    let mut part = |bytes: &[u8]| {
+        hash.update((bytes.len() as u64).to_le_bytes());
+        hash.update(bytes);
+    };
+    let arch = image.arch;
+    part(format!("{:?} {:?} {} {}", image.format, image.kind, arch.machine, arch.address_size).as_bytes());
+    part(&[u8::from(arch.big_endian)]);
+    for section in &image.sections {
+        part(section.name.as_bytes());
+        let range = section.range;
+        part(&[range.start.0.to_le_bytes(), range.end.0.to_le_bytes()].concat());
+    }
+    for (address, bytes) in image.code.iter().chain(&image.data) {
+        part(&address.to_le_bytes());
+        part(bytes);
+    }
+    for symbol in &image.symbols {
+        part(symbol.name);
+        part(&[symbol.address.to_le_bytes(), symbol.size.to_le_bytes()].concat());
+        // Local symbols of one name belong to files.
+        let file = symbol.file.and_then(|file| image.symbol_files.get(file as usize));
+        part(file.copied().unwrap_or_default());
+        part(&[symbol.kind as u8, symbol.binding as u8]);
+    }
+    for (name, section) in DebugSection::all() {
+        part(name);
+        part(image.debug.get(section));
+    }
+    hash.finalize()[..CONTENT].to_vec()
 }
 
 #[cfg(test)]
@@ -66,7 +109,9 @@ mod tests {
         let identity = |name: &str| identify(&built.join(name), &Options::default()).unwrap();
         let demo = identity("demo.elf");
         assert_eq!((demo.build_id.len(), demo.big_endian, demo.mach_o), (20, false, false));
-        assert!(!demo.text.is_empty() && demo.text.len() <= PAGE);
+        assert!(!demo.text.is_empty() && demo.text.len() <= PAGE && demo.content.is_empty());
+        let objects = ["inline.clang.o", "inline.clang-sections.o"].map(|name| identity(name).content);
+        assert!(objects[0].len() == CONTENT && objects[0] != objects[1]);
         assert!(identity("inline.mips-be").big_endian);
         let macho = identity("macho.arm64");
         assert_eq!((macho.build_id.len(), macho.mach_o), (16, true));

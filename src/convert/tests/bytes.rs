@@ -43,6 +43,36 @@ fn no_other_file_is_opened() {
     assert_eq!(alone.debug_info(), DebugInfo::None);
 }
 
+/// A store compares files by the record in them.
+#[test]
+fn the_record_says_what_the_report_says_of_losses() {
+    let options = Options::default();
+    let programs = [
+        "demo.elf",
+        "split.clang-dwarf5.set/split",
+        "split.clang-dwarf5.set/stripped",
+        "inline.clang-only-keep-debug",
+        "inline.clang-symbols-only",
+        "call_tables.damaged",
+        "dwz.c-dwarf5.set/program",
+    ];
+    let mut levels = Vec::new();
+    for input in programs.map(built).iter().filter(|path| path.exists()) {
+        let bytes = std::fs::read(input).unwrap();
+        for report in [
+            convert_to(input, &mut io::sink(), &options, &NoProgress).unwrap(),
+            convert_bytes(input, &bytes, &mut io::sink(), &options, &NoProgress).unwrap(),
+        ] {
+            let record = report.record();
+            assert_eq!(record.lost(), report.lost(), "{}", input.display());
+            assert_eq!(record.debug_info(), report.debug_info());
+            assert_eq!(record.has_code(), report.warnings().iter().all(|of| of.kind != WarningKind::NoCode));
+            levels.push(report.debug_info());
+        }
+    }
+    assert!(DebugInfo::ALL.iter().all(|level| levels.contains(level)), "{levels:?}");
+}
+
 /// Wants the result until a step has begun.
 struct Until(&'static str, Mutex<Vec<&'static str>>);
 

@@ -21,6 +21,7 @@
 pub mod bits;
 pub mod certainty;
 pub mod checksum;
+pub mod debug_info;
 pub mod error;
 pub mod features;
 pub mod header;
@@ -33,6 +34,7 @@ pub mod table;
 pub mod varint;
 
 pub use certainty::Reason;
+pub use debug_info::DebugInfo;
 pub use error::{FormatError, What};
 pub use header::{DirectoryEntry, Header};
 pub use sections::SectionId;

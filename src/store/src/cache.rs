@@ -8,9 +8,10 @@ use std::sync::Arc;
 
 use foldsym_format::header::VERSION;
 
+use crate::completeness::Completeness;
 use crate::error::StoreError;
 use crate::id::{BuildId, DebugId, ModuleId};
-use crate::local::{EntryInfo, EntryLock, LocalStore, Made, Published};
+use crate::local::{EntryInfo, EntryLock, LocalStore, Made, Published, builds_in};
 use crate::options::{StoreOptions, default_cache};
 use crate::release::{Release, adding};
 use crate::remote::{Object, Remote};
@@ -142,21 +143,58 @@ impl CachedStore {
             return Ok(None);
         }
         let location = format!("{}/{key}", self.location());
-        let found = BuildId::parse(String::from_utf8_lossy(&line).trim_end());
-        let found = found.map_err(|error| StoreError::damaged(Path::new(&location), error))?;
-        let Some(map) = self.get(&found)? else { return Ok(None) };
-        // The remote store's index is not trusted: the file says which debug id it has.
-        let actual = DebugId::of_file(&found, map.file());
-        if actual != *debug_id {
-            let (expected, found) = (debug_id.to_string(), actual.to_string());
-            return Err(StoreError::WrongId { path: location.into(), expected, found });
+        let ids = builds_in(&String::from_utf8_lossy(&line));
+        let ids = ids.map_err(|error| StoreError::damaged(Path::new(&location), error))?;
+        let mut found = Vec::new();
+        let mut wrong = None;
+        for id in ids.into_iter().take(MOST_PROGRAMS) {
+            let Some(map) = self.get(&id)? else { continue };
+            // The remote store's index is not trusted: the file says which debug id it has.
+            let actual = cache.debug_id_in(&id, &map);
+            if actual != *debug_id {
+                wrong = Some(actual);
+                continue;
+            }
+            // The file may have been there with an index entry that was damaged, is missing, or leads to another program.
+            if !cache.builds_of(debug_id).is_ok_and(|ids| ids.contains(&id)) {
+                let _lock = cache.lock(&id)?;
+                let info = EntryInfo { debug_id: Some(actual), ..EntryInfo::default() };
+                cache.write_index(&id, &map, &info)?;
+            }
+            found.push((id, map));
         }
-        // The file may have been there with an index entry that was damaged, is missing, or leads to another program.
-        if !cache.build_id_of(debug_id).is_ok_and(|id| id.as_ref() == Some(&found)) {
-            let _lock = cache.lock(&found)?;
-            cache.write_index(&found, &map, &EntryInfo::default())?;
+        if found.len() > 1 {
+            let ids: Vec<BuildId> = found.into_iter().map(|(id, _)| id).collect();
+            return Err(cache.several(debug_id, &ids));
         }
-        Ok(Some(map))
+        match (found.pop(), wrong) {
+            (Some((_, map)), _) => Ok(Some(map)),
+            (None, None) => Ok(None),
+            (None, Some(actual)) => {
+                let (expected, found) = (debug_id.to_string(), actual.to_string());
+                Err(StoreError::WrongId { path: location.into(), expected, found })
+            }
+        }
+    }
+
+    /// Has the remote store's index entry of a debug id lead to a build id too. Without a lock on the remote store a writer that does the
+    /// same at this moment may be lost; the next publication of its program repairs that.
+    fn put_index(&self, debug_id: &DebugId, id: &BuildId) -> Result<(), StoreError> {
+        let (remote, key) = (&self.inner.remote, debug_key(debug_id));
+        if self.remote(remote.create(&key, format!("{id}\n").as_bytes()))? {
+            return Ok(());
+        }
+        let mut there = Vec::new();
+        self.remote(remote.get(&key, &mut Bounded::of(&mut there, MAX_SMALL)))?;
+        // A damaged entry is replaced.
+        let mut ids = builds_in(&String::from_utf8_lossy(&there)).unwrap_or_default();
+        if ids.contains(id) {
+            return Ok(());
+        }
+        ids.push(id.clone());
+        ids.sort();
+        let text: String = ids.iter().map(|id| format!("{id}\n")).collect();
+        self.remote(remote.replace(&key, text.as_bytes()))
     }
 
     /// Publishes a `.fsym`: to the remote store, and to the cache. If the remote store already has a file of the same build id, that file
@@ -196,8 +234,7 @@ impl CachedStore {
         let remote = &self.inner.remote;
         let (id, map) = (made.id.clone(), &made.map);
         let (report, file) = (entry_key(&id, "json"), entry_key(&id, "fsym"));
-        let line = format!("{id}\n");
-        self.remote(remote.create(&debug_key(&DebugId::of_file(&id, map.file())), line.as_bytes()))?;
+        self.put_index(&info.debug_id_of(&id, map), &id)?;
         let replace = || {
             // A reader takes a file without a build id only with its report, so the report goes first.
             // What replaces a file is of the same releases.
@@ -247,9 +284,11 @@ impl CachedStore {
             let report = serde_json::from_slice::<serde_json::Value>(&report).unwrap_or_default();
             if report["derived_id"] == true && report["build_id"] == id.to_string() {
                 info.derived_id = Some(id.clone());
+                info.debug_id = report["debug_id"].as_str().and_then(|text| DebugId::parse(text).ok());
             }
             // The name comes from the remote store. `write_index` checks that it can be the name of a file.
             info.name = report["name"].as_str().map(str::to_owned);
+            info.completeness = Completeness::of_report(&report);
             info.converter = report["converter"].as_str().map(str::to_owned);
         }
         let fetched = lock.publish(&info, |path| {
@@ -329,6 +368,8 @@ impl fmt::Debug for CachedStore {
     }
 }
 
+/// The programs of one debug id that are fetched to find out whether several have it.
+const MOST_PROGRAMS: usize = 16;
 /// Index entries and reports are small; a larger file is neither.
 pub(crate) const MAX_SMALL: u64 = 16 << 20;
 

@@ -80,8 +80,16 @@ pub enum StoreError {
         /// Bytes of the file that was to be published.
         new: u64,
     },
+    /// Several programs of the store have this debug id: those without a build id whose code begins alike.
+    #[error("several programs have this id {id}: {}; ask for one of them by its own id", programs.join(", "))]
+    Several {
+        /// The debug id.
+        id: String,
+        /// The name and the id of each.
+        programs: Vec<String>,
+    },
     /// The file has no identity under which it could be published.
-    #[error("{}: has no build id: convert the program through the store, which derives one from its code", path.display())]
+    #[error("{}: has no build id: convert the program through the store, which derives one from its contents", path.display())]
     NoId {
         /// The file.
         path: PathBuf,

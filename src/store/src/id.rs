@@ -245,7 +245,8 @@ impl From<DebugId> for ModuleId {
 }
 
 /// The identity that Breakpad gives to an ELF program without a build id: the exclusive or of the 16-byte pieces of the first page of
-/// `.text`. `None` if `text` is empty or the result is zero.
+/// `.text`. `None` if `text` is empty or the result is zero. Several programs may have it: a store keeps each under a hash of its
+/// contents, and finds them by this id too.
 ///
 /// If `.text` is shorter than a page and its length is not a multiple of 16, Breakpad reads past its end. This function does not, and
 /// neither does Sentry's `symbolic`. For such a program the ids differ.
@@ -256,20 +257,6 @@ pub fn text_id(text: &[u8]) -> Option<BuildId> {
         id[index % 16] ^= byte;
     }
     BuildId::new(&id).ok()
-}
-
-/// The id under which a store keeps a program, and that id once more for [`EntryInfo::derived_id`] if it is derived: the build id, else
-/// the [`text_id`] of the program's code. `Ok(None)` if the program has neither.
-///
-/// # Errors
-/// The build id is longer than a store takes.
-///
-/// [`EntryInfo::derived_id`]: crate::EntryInfo::derived_id
-pub fn id_of_program(build_id: &[u8], text: &[u8]) -> Result<Option<(BuildId, Option<BuildId>)>, IdError> {
-    if build_id.is_empty() {
-        return Ok(text_id(text).map(|id| (id.clone(), Some(id))));
-    }
-    BuildId::new(build_id).map(|id| Some((id, None)))
 }
 
 /// The first 16 bytes of an id, padded with zeros.
@@ -396,10 +383,5 @@ mod tests {
         assert_eq!(text_id(&text), None);
         text[17] = 0;
         assert_eq!(text_id(&text).unwrap().to_string(), "005a0000000000000000000000000000");
-        let (own, derived) = (BuildId::new(&[7; 20]).unwrap(), text_id(&text).unwrap());
-        assert_eq!(id_of_program(&[7; 20], &text), Ok(Some((own, None))));
-        assert_eq!(id_of_program(&[], &text), Ok(Some((derived.clone(), Some(derived)))));
-        assert_eq!(id_of_program(&[], &[]), Ok(None));
-        assert!(id_of_program(&[7; 1 << 20], &text).is_err());
     }
 }

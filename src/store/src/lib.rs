@@ -20,12 +20,12 @@
 //! ```text
 //! ROOT/format                   the text "fsym-store 1"
 //! ROOT/ab/cdef0123.../v2.fsym   build id abcdef0123... in lower-case hexadecimal; 2 is the version of the .fsym format
-//!                     v2.json   report: size, checksum, debug id, file name, converter, releases
+//!                     v2.json   report: size, checksum, debug id, file name, converter, releases, level
 //!                     missing   no remote store had the module at the time of this file
 //!                     malformed a program of this identity could not be converted, and why
 //! ROOT/ab/cdef0123.../missing-debug-id
 //!                               the same note as `missing`, about a debug id: abcdef0123... is it, with 8 digits for its age
-//! ROOT/debugid/ab/cdef...       one line: the build id
+//! ROOT/debugid/ab/cdef...       the build id; several, one a line, where several programs have this debug id
 //! ROOT/name/libfoo.so/abcdef... an empty file, for people: the builds of libfoo.so in this store
 //! ROOT/pins/RELEASE             build ids, one per line, that garbage collection keeps
 //! ROOT/tmp/                     files being written, and locks
@@ -82,6 +82,7 @@
 #![warn(missing_docs)]
 
 mod cache;
+mod completeness;
 mod error;
 mod id;
 mod local;
@@ -90,8 +91,8 @@ mod mapped;
 mod objects;
 mod options;
 mod policy;
-mod release;
 mod regular;
+mod release;
 mod remote;
 mod remote_admin;
 #[cfg(feature = "remote")]
@@ -101,8 +102,9 @@ mod store;
 mod symbol_map;
 
 pub use cache::CachedStore;
+pub use completeness::Completeness;
 pub use error::StoreError;
-pub use id::{BuildId, DebugId, IdError, ModuleId, id_of_program, text_id};
+pub use id::{BuildId, DebugId, IdError, ModuleId, text_id};
 pub use local::{
     Checked, EntryInfo, EntryLock, GcOptions, GcReport, Listed, LocalStore, Pin, Problem, Published,
 };

@@ -5,6 +5,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::cache::CachedStore;
+use crate::completeness::Completeness;
 use crate::error::StoreError;
 use crate::id::{BuildId, ModuleId};
 use crate::local::{Checked, EntryInfo, EntryLock, GcOptions, GcReport, Listed, LocalStore, Pin, Published};
@@ -229,6 +230,18 @@ impl StoreLock<'_> {
             Store::Local(store) => store.note_releases(self.entry.id(), releases),
             Store::Cached(store) => store.note_releases(self.entry.id(), releases),
         }
+    }
+
+    /// How complete a file that [`StoreLock::get`] gave is, by its report. `Ok(None)` if no report of these bytes says so.
+    ///
+    /// # Errors
+    /// The report cannot be read.
+    pub fn completeness(&self, map: &SymbolMap) -> Result<Option<Completeness>, StoreError> {
+        let store = match self.store {
+            Store::Local(store) => store,
+            Store::Cached(store) => store.cache(),
+        };
+        store.completeness_of(self.entry.id(), map)
     }
 
     /// Publishes the file of the build id, as [`Store::publish`] does.

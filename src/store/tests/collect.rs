@@ -346,7 +346,7 @@ fn the_builds_of_a_name_are_found() {
     for number in 1..=2 {
         store.add(&stamped_file(folder.path(), number), &info("libfoo.so")).unwrap();
     }
-    let found = |name: &str| store.builds_of(name).unwrap().into_iter().map(|listed| listed.id);
+    let found = |name: &str| store.builds_named(name).unwrap().into_iter().map(|listed| listed.id);
     assert_eq!(found("libfoo.so").collect::<Vec<_>>(), [id(1), id(2)]);
     fs::remove_file(store.file_path(&id(1))).unwrap();
     assert_eq!(found("libfoo.so").collect::<Vec<_>>(), [id(2)]);

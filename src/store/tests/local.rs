@@ -457,3 +457,42 @@ fn strange_things_in_a_store_are_named_by_the_check() {
     store.gc(&options).unwrap();
     assert!(root.join("notes.txt").exists() && root.join("ab/CDEF").exists());
 }
+
+/// Breakpad's id of a program without a build id is that of its first page of code, which other programs may have too.
+#[test]
+fn a_debug_id_of_several_programs_names_them() {
+    let (folder, store) = store();
+    let debug_id = DebugId::of_elf(&foldsym_store::text_id(b"the code of both").unwrap(), false);
+    let publish = |number: u32| {
+        let file = folder.path().join(format!("program{number}.fsym"));
+        fs::write(&file, stamped(&[])).unwrap();
+        let mut info = EntryInfo::default();
+        (info.derived_id, info.debug_id) = (Some(id(number)), Some(debug_id));
+        info.name = Some(format!("program{number}"));
+        store.add(&file, &info).unwrap()
+    };
+    assert_eq!(publish(1), Published::New(id(1)));
+    assert!(store.get_by_debug_id(&debug_id).unwrap().is_some());
+    assert_eq!(store.build_id_of(&debug_id).unwrap(), Some(id(1)));
+    // All at once, as builds do.
+    let publish = &publish;
+    std::thread::scope(|scope| (2..6).for_each(|number| drop(scope.spawn(move || publish(number)))));
+    let error = store.get_by_debug_id(&debug_id).unwrap_err();
+    assert!(!error.is_damage() && matches!(error, StoreError::Several { .. }), "{error}");
+    for number in 1..6 {
+        let named = format!("program{number} ({})", id(number));
+        assert!(error.to_string().contains(&named), "{error}");
+        assert!(store.get(&id(number)).unwrap().is_some());
+    }
+    assert_eq!(store.check().unwrap().problems, []);
+    // An index entry that lost a file without the index: collected by age.
+    for number in 1..5 {
+        assert!(store.remove(&id(number)).unwrap());
+    }
+    assert_eq!(store.build_id_of(&debug_id).unwrap(), Some(id(5)));
+    fs::remove_file(store.file_path(&id(5))).unwrap();
+    let mut options = foldsym_store::GcOptions::default();
+    options.litter_age = std::time::Duration::ZERO;
+    store.gc(&options).unwrap();
+    assert_eq!(store.build_id_of(&debug_id).unwrap(), None);
+}

@@ -45,7 +45,7 @@ fn one_of(stores: &[Store], name: &str) -> Result<Named, StoreError> {
             absent.push(format!("{} is not searched by name: give the build id", store.location()));
             continue;
         };
-        let found = local.builds_of(name)?;
+        let found = local.builds_named(name)?;
         if found.is_empty() {
             absent.push(format!("no build of this name in {}", store.location()));
         }

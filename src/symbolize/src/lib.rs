@@ -57,6 +57,8 @@ mod find;
 mod frame;
 mod given;
 mod given_frames;
+#[cfg(feature = "convert")]
+pub mod into_store;
 pub mod json;
 pub mod layout;
 #[cfg(feature = "convert")]

@@ -18,6 +18,7 @@ use tempfile::TempDir;
 
 use crate::cache::Cache;
 use crate::find::is_of;
+use crate::into_store::entry_of;
 use crate::unknown::{Unknown, of_error};
 
 /// A program that could not be converted is tried again after so long.
@@ -189,12 +190,17 @@ fn of_identity(
 ) -> Result<Option<SymbolMap>, LoadError> {
     let options = &conversion.options;
     let id = BuildId::new(&identity.build_id).ok();
-    // A program without a build id gets one that is derived from its code, so that it also has a place in the cache.
-    let derived = if identity.build_id.is_empty() { text_id(&identity.text) } else { None };
-    let own = id.as_ref().or(derived.as_ref());
+    // A program without a build id gets one that is derived from its contents, so that it also has a place in the cache.
+    let entry = entry_of(identity).ok();
+    let own = entry.as_ref().map(|(id, _)| id);
+    let info = entry.as_ref().map(|(_, info)| info.clone()).unwrap_or_default();
     let fits = match wanted {
         None => true,
-        Some(ModuleId::Build(wanted)) => own == Some(wanted),
+        // The id that crash reporters derive from the code may be given as a build id too.
+        Some(ModuleId::Build(wanted)) => {
+            own == Some(wanted) || id.is_none() && text_id(&identity.text).as_ref() == Some(wanted)
+        }
+        Some(ModuleId::Debug(wanted)) if info.debug_id.is_some() => info.debug_id.as_ref() == Some(wanted),
         Some(ModuleId::Debug(wanted)) => own.is_some_and(|own| {
             let own = if identity.mach_o {
                 DebugId::of_mach_o(own)
@@ -213,7 +219,7 @@ fn of_identity(
     if let (Some(cache), Some(own)) = (cache, own)
         && let Some(store) = cache.to_write()
     {
-        match into_cache(program, own, derived.clone(), (cache, store), options) {
+        match into_cache(program, own, info, (cache, store), options) {
             // A fault of the program itself is reported.
             Err(LoadError::Store(StoreError::Damaged { path, problem })) if path == program => {
                 return Err(StoreError::Damaged { path, problem }.into());
@@ -230,29 +236,27 @@ fn of_identity(
 fn into_cache(
     program: &Path,
     id: &BuildId,
-    derived: Option<BuildId>,
+    mut info: EntryInfo,
     (whole, cache): (&Cache, &LocalStore),
     options: &Options,
 ) -> Result<SymbolMap, LoadError> {
     // Computed before the conversion: an input that changes meanwhile must not count as the one that was read.
     let cause = cause(program, options);
     // The first look takes no lock: a reader needs none, and a conversion in another process may hold it for long.
-    if let Some(map) = kept(cache, id, derived.is_some(), &cause) {
+    if let Some(map) = kept(cache, id, info.derived_id.is_some(), &cause) {
         return Ok(map);
     }
     let lock = cache.lock(id)?;
     // Another process may have converted it while this one waited.
-    if let Some(map) = kept(cache, id, derived.is_some(), &cause) {
+    if let Some(map) = kept(cache, id, info.derived_id.is_some(), &cause) {
         return Ok(map);
     }
     if let Some(why) = cache.malformed(id, &cause, MALFORMED_FOR)? {
         let problem = format!("{why} (noted at an earlier attempt)");
         return Err(StoreError::Damaged { path: program.to_owned(), problem }.into());
     }
-    let mut info = EntryInfo::default();
     info.name = program.file_name().and_then(|name| name.to_str()).map(str::to_owned);
     info.converter = Some(concat!("foldsym ", env!("CARGO_PKG_VERSION")).to_owned());
-    info.derived_id = derived;
     // There may be an entry that `kept` refused.
     info.replace = true;
     // Converted outside of the cache first, since `info` needs the report of the conversion.
@@ -291,8 +295,7 @@ fn into_cache(
 
 /// The cached file of an identity, if it may be used for this program.
 ///
-/// A stripped program and its debug file share a build id. Programs that differ only in their debug information share an identity that
-/// is derived from code. So an entry is used for all files of its build id only if nothing was missing when it was made.
+/// A stripped program and its debug file share a build id. So an entry is used for all files of its build id only if nothing was missing when it was made.
 /// Otherwise it is used only for the file that it was made from, and only until the missing part may have appeared. An
 /// entry of another converter is not used.
 fn kept(cache: &LocalStore, id: &BuildId, is_derived: bool, cause: &str) -> Option<SymbolMap> {

@@ -176,7 +176,7 @@ const DEBUG_SECTION_NAMES: [(&[u8], DebugSection); DebugSection::Vcall as usize 
 
 impl DebugSection {
     /// All sections, with their names.
-    pub(super) fn all() -> impl Iterator<Item = (&'static [u8], DebugSection)> {
+    pub(crate) fn all() -> impl Iterator<Item = (&'static [u8], DebugSection)> {
         DEBUG_SECTION_NAMES.iter().copied()
     }
 

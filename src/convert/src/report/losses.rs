@@ -3,33 +3,9 @@
 
 use crate::diagnostics::opening::{OpenDiagnostic, OpenDiagnosticKind};
 use crate::diagnostics::{Diagnostics, Kind};
-use crate::report::Report;
+use crate::report::{ConversionRecord, Counts, Report};
 
-/// How much debug information a conversion found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum DebugInfo {
-    /// All debug information that the program has or refers to.
-    Full,
-    /// A part of it is missing or damaged: the warnings say which.
-    Partial,
-    /// Units with line tables, but without a description of any function: assembly code, or a program whose `.dwo` files are missing.
-    Lines,
-    /// No unit: functions are known by their symbols only.
-    None,
-}
-
-impl DebugInfo {
-    /// The word that the report uses.
-    pub fn text(self) -> &'static str {
-        match self {
-            Self::Full => "full",
-            Self::Partial => "partial",
-            Self::Lines => "lines",
-            Self::None => "none",
-        }
-    }
-}
+pub use foldsym_format::DebugInfo;
 
 /// What a [`Warning`] is about. The name is what the report prints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -111,15 +87,17 @@ pub struct Warning {
 impl Report {
     /// How much debug information the conversion found.
     pub fn debug_info(&self) -> DebugInfo {
-        if self.counts.units == 0 {
-            DebugInfo::None
-        } else if self.counts.functions == 0 {
-            DebugInfo::Lines
-        } else if self.warnings().iter().any(|warning| warning.kind.is_loss()) {
-            DebugInfo::Partial
-        } else {
-            DebugInfo::Full
-        }
+        level(&self.counts, self.lost().is_empty())
+    }
+
+    /// The kinds of debug information that the program has or refers to and the file lacks, in the order of [`WarningKind`].
+    pub fn lost(&self) -> Vec<WarningKind> {
+        let warnings = self.warnings();
+        let mut lost: Vec<_> =
+            warnings.iter().map(|warning| warning.kind).filter(|kind| kind.is_loss()).collect();
+        // Several limits are several warnings of one kind.
+        lost.dedup();
+        lost
     }
 
     /// What a user must know, in the order of [`WarningKind`].
@@ -181,13 +159,7 @@ impl Report {
 
     /// Why there is no debug information. A debug file that was found but is of no use counts before one that was not found.
     fn no_debug_info(&self) -> (WarningKind, String) {
-        use OpenDiagnosticKind as Open;
-        let tried = [
-            (Open::DebugFileMismatch, WarningKind::WrongDebugFile, "the debug file is of another build"),
-            (Open::DebugFileUnreadable, WarningKind::UnreadableDebugFile, "the debug file cannot be read"),
-            (Open::DebugFileNotFound, WarningKind::MissingDebugFile, "the debug file was not found"),
-        ];
-        for (note, kind, what) in tried {
+        for (note, kind, what) in TRIED_DEBUG_FILES {
             let (count, first) = noted(&self.notes, |kind| kind == note);
             if count > 0 {
                 return (kind, format!("no debug information, {what}: {first}"));
@@ -195,6 +167,93 @@ impl Report {
         }
         (WarningKind::NoDebugInfo, "no debug information, symbols alone".to_owned())
     }
+}
+
+impl ConversionRecord {
+    /// As [`Report::debug_info`], from what the file keeps of the report.
+    pub fn debug_info(&self) -> DebugInfo {
+        level(&self.counts, self.lost().is_empty())
+    }
+
+    /// As [`Report::lost`], from what the file keeps of the report.
+    pub fn lost(&self) -> Vec<WarningKind> {
+        use OpenDiagnosticKind as Open;
+        use WarningKind as Lost;
+        let has = |kinds: &[Kind]| kinds.iter().any(|kind| self.diagnostics.contains_key(kind.name()));
+        let any = |ranked: &Ranked| ranked.iter().any(|kinds| has(kinds));
+        let limits = ["cap_", "skipped_class"];
+        let is_limit = |name: &String| limits.iter().any(|prefix| name.starts_with(prefix));
+        let noted =
+            |wanted: &dyn Fn(Open) -> bool| self.notes.iter().filter_map(|note| kind_of(note)).any(wanted);
+        let tried = TRIED_DEBUG_FILES.iter().find(|(note, ..)| noted(&|kind| kind == *note));
+        let debug_file = tried.filter(|_| self.counts.units == 0).map(|(_, lost, _)| *lost);
+        let package = noted(&|kind| kind == Open::PackageUnreadable);
+        let others = [
+            (Lost::MissingSupplementary, noted(&|kind| kind == Open::SupplementaryNotFound)),
+            (Lost::MissingDwo, has(&[Kind::MissingDwo])),
+            (Lost::WrongDwo, has(&[Kind::DwoMismatch])),
+            (Lost::BadPackage, package || has(&[Kind::BadPackage, Kind::BadPackageUnit])),
+            (Lost::LostUnits, any(LOST_UNITS)),
+            (Lost::LimitReached, self.diagnostics.keys().any(is_limit)),
+            (Lost::DamagedParts, any(DAMAGED_PARTS)),
+            (Lost::UnknownRelocations, noted(&is_relocation)),
+            (Lost::LostSections, noted(&is_section)),
+        ];
+        let others = others.into_iter().filter(|(_, is_lost)| *is_lost).map(|(kind, _)| kind);
+        debug_file.into_iter().chain(others).collect()
+    }
+
+    /// False if the file was made from a debug file without the code of the program, so that its answers are less sure.
+    pub fn has_code(&self) -> bool {
+        !self.notes.iter().any(|note| kind_of(note) == Some(OpenDiagnosticKind::NoCode))
+    }
+}
+
+fn level(counts: &Counts, is_whole: bool) -> DebugInfo {
+    match (counts.units, counts.functions) {
+        (0, _) => DebugInfo::None,
+        (_, 0) => DebugInfo::Lines,
+        _ if is_whole => DebugInfo::Full,
+        _ => DebugInfo::Partial,
+    }
+}
+
+/// What the note of a debug file that gave nothing is called as a warning. The first that was noted counts.
+const TRIED_DEBUG_FILES: [(OpenDiagnosticKind, WarningKind, &str); 3] = [
+    (
+        OpenDiagnosticKind::DebugFileMismatch,
+        WarningKind::WrongDebugFile,
+        "the debug file is of another build",
+    ),
+    (
+        OpenDiagnosticKind::DebugFileUnreadable,
+        WarningKind::UnreadableDebugFile,
+        "the debug file cannot be read",
+    ),
+    (OpenDiagnosticKind::DebugFileNotFound, WarningKind::MissingDebugFile, "the debug file was not found"),
+];
+
+/// The kind of a line of [`ConversionRecord::notes`], which begins with its name. `None` for kinds that no loss depends on.
+fn kind_of(note: &str) -> Option<OpenDiagnosticKind> {
+    use OpenDiagnosticKind as Open;
+    let kinds = [
+        // The numbers are in the rest of the line, and do not decide.
+        Open::UnknownRelocation { machine: 0, kind: 0 },
+        Open::BadRelocation,
+        Open::UnknownCompression,
+        Open::TruncatedSection,
+        Open::BadSectionName,
+        Open::BadMiniDebugInfo,
+        Open::BadBlockMap,
+        Open::DebugFileNotFound,
+        Open::DebugFileMismatch,
+        Open::DebugFileUnreadable,
+        Open::PackageUnreadable,
+        Open::SupplementaryNotFound,
+        Open::NoCode,
+    ];
+    let name = |text: &str| text.split(' ').next().map(str::to_owned);
+    kinds.into_iter().find(|kind| name(&kind.to_string()) == name(note))
 }
 
 /// The kinds of a warning, a row for each rank: the warning shows a case of the first row that has one. Of several kinds in

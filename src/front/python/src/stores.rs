@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use foldsym_convert::{ConvertError, NoProgress, Options};
-use foldsym_store::{EntryInfo, ModuleId, StoreError, StoreOptions, id_of_program};
+use foldsym_convert::{NoProgress, Options};
+use foldsym_store::{EntryInfo, ModuleId, StoreError, StoreOptions};
+use foldsym_symbolize::into_store::{IntoStoreError, convert_into, entry_of};
 use foldsym_symbolize::{GivenStack, Requests, Stack};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -60,8 +61,8 @@ impl Store {
         Ok(added.map_err(failed)?.id().to_string())
     }
 
-    /// Converts a program into the store, unless the store has its file, and gives the build id. A program without a build id gets
-    /// the one that `foldsym convert --store` derives from its code.
+    /// Converts a program into the store, unless the store has all of it, and gives the build id. A file that has more of the program
+    /// stays. A program without a build id gets the one that `foldsym convert --store` derives from its contents.
     ///
     /// >>> store = foldsym.Store("symbols", create=True)
     /// >>> store.get(store.convert("demo.elf")).info()["BuildId"] == store.add("demo.fsym")
@@ -73,68 +74,15 @@ impl Store {
 }
 
 impl Store {
-    fn converted(&self, program: &Path, threads: usize) -> Result<String, Trouble> {
+    fn converted(&self, program: &Path, threads: usize) -> Result<String, IntoStoreError> {
         let options = Options::default().with(|options| options.threads = threads);
-        // A program that is already in the store is only identified, not converted again.
         let identity = foldsym_convert::identify(program, &options)?;
-        let found = id_of_program(&identity.build_id, &identity.text)
-            .map_err(|error| Trouble::Other(format!("{}: {error}", program.display())))?;
-        let Some((id, derived)) = found else { return Err(Trouble::NoIdentity(program.to_owned())) };
-        // Of several processes with one program one converts it. A damaged file is converted again.
-        let lock = self.inner.lock(&id)?;
-        match lock.get() {
-            Ok(Some(_)) => return Ok(id.to_string()),
-            Ok(None) => {}
-            Err(error) if error.is_damage() => {}
-            Err(error) => return Err(error.into()),
-        }
-        let mut info = EntryInfo::default();
+        let (id, mut info) = entry_of(&identity).map_err(StoreError::from)?;
         info.name = program.file_name().and_then(|name| name.to_str()).map(str::to_owned);
         info.converter = Some(concat!("foldsym ", env!("CARGO_PKG_VERSION")).to_owned());
-        info.derived_id = derived;
-        let make = |to: &Path| {
-            foldsym_convert::convert(program, to, &options, &NoProgress).map(drop).map_err(Trouble::from)
-        };
-        lock.publish(&info, make)?;
+        // A program of which the store has everything is only identified. Of two files the better one stays.
+        convert_into(&self.inner, (program, &id), info, (&options, false), &NoProgress)?;
         Ok(id.to_string())
-    }
-}
-
-/// Why a program is not in the store.
-#[derive(Debug)]
-enum Trouble {
-    Store(StoreError),
-    Convert(ConvertError),
-    NoIdentity(PathBuf),
-    Other(String),
-}
-
-impl From<StoreError> for Trouble {
-    fn from(error: StoreError) -> Self {
-        Self::Store(error)
-    }
-}
-
-impl From<ConvertError> for Trouble {
-    fn from(error: ConvertError) -> Self {
-        Self::Convert(error)
-    }
-}
-
-impl std::fmt::Display for Trouble {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Store(error) => error.fmt(f),
-            Self::Convert(error) => error.fmt(f),
-            Self::NoIdentity(program) => {
-                write!(
-                    f,
-                    "{}: has neither a build id nor code in .text to derive one from",
-                    program.display()
-                )
-            }
-            Self::Other(message) => f.write_str(message),
-        }
     }
 }
 

@@ -237,15 +237,47 @@ impl LocalStore {
             remove_file(&file.path())?;
         }
         remove_empty(&entry.path);
-        if let Some(debug_id) = debug_id
-            // Another build id with the same first 16 bytes may have the index entry.
-            && self.build_id_of(&debug_id).is_ok_and(|id| id.as_ref() == Some(&entry.id))
-        {
-            remove_file(&self.debug_path(&debug_id))?;
-            self.debug_path(&debug_id).parent().map(remove_empty);
+        if let Some(debug_id) = debug_id {
+            self.forget_builds(&debug_id, &[&entry.id])?;
         }
         entry.path.parent().map(remove_empty);
         Ok(())
+    }
+
+    /// Removes build ids from the index entry of a debug id, which other programs may have too.
+    fn forget_builds(&self, debug_id: &DebugId, gone: &[&BuildId]) -> Result<(), StoreError> {
+        let _lock = self.lock_index(debug_id)?;
+        // A damaged index entry is for `check` to report.
+        let Ok(there) = self.builds_of(debug_id) else { return Ok(()) };
+        let rest: Vec<BuildId> = there.iter().filter(|id| !gone.contains(id)).cloned().collect();
+        if rest.is_empty() {
+            remove_file(&self.debug_path(debug_id))?;
+            self.debug_path(debug_id).parent().map(remove_empty);
+        } else if rest.len() < there.len() {
+            self.place_index(debug_id, rest)?;
+        }
+        Ok(())
+    }
+
+    /// Removes from an old index entry of a debug id the build ids without a file. Counts the entry if nothing of it is left.
+    fn sweep_debug_entry(&self, path: &Path, key: &str, litter_age: Duration) -> Result<bool, StoreError> {
+        let dangles = |id: &BuildId| !self.file_path(id).exists();
+        let old = |path: &Path| age(path).is_some_and(|age| age >= litter_age);
+        let ids = DebugId::parse(key).ok().map(|debug_id| (debug_id, self.builds_of(&debug_id)));
+        let Some((debug_id, Ok(ids))) = ids else {
+            return self.sweep_entry(path, litter_age, &|| None);
+        };
+        if !old(path) {
+            return Ok(false);
+        }
+        for id in ids.iter().filter(|id| dangles(id)) {
+            let Some(_lock) = self.try_lock(id)? else { continue };
+            // A writer may have published the file meanwhile, or another program has the index entry since.
+            if dangles(id) && old(path) {
+                self.forget_builds(&debug_id, &[id])?;
+            }
+        }
+        Ok(!path.exists())
     }
 
     /// Removes the index entries by name of one build id. It looks into each folder of `name/`, so a collection does not call it.
@@ -311,14 +343,7 @@ impl LocalStore {
     fn sweep_index(&self, litter_age: Duration, collected: &BTreeSet<&BuildId>) -> Result<u64, StoreError> {
         let mut removed = 0;
         for (path, key) in self.debug_entries()? {
-            if DebugId::parse(&key).is_err() {
-                continue;
-            }
-            let leads_to = || {
-                let text = read_small(&path).ok().flatten()?;
-                BuildId::parse(text.trim_end()).ok()
-            };
-            removed += u64::from(self.sweep_entry(&path, litter_age, &leads_to)?);
+            removed += u64::from(self.sweep_debug_entry(&path, &key, litter_age)?);
         }
         for name in read_own_folder(&self.name_folder())? {
             for marker in read_own_folder(&name.path())? {

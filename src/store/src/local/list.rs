@@ -87,7 +87,7 @@ impl LocalStore {
     ///
     /// # Errors
     /// A folder of the store cannot be listed.
-    pub fn builds_of(&self, name: &str) -> Result<Vec<Listed>, StoreError> {
+    pub fn builds_named(&self, name: &str) -> Result<Vec<Listed>, StoreError> {
         let Some(name) = safe_name(name) else { return Ok(Vec::new()) };
         let mut builds = Vec::new();
         for marker in read_own_folder(&self.name_folder().join(name))? {
@@ -156,25 +156,26 @@ impl LocalStore {
 
     /// An index entry must lead to a program of its debug id, or to a missing one.
     fn check_index(&self, id: &DebugId) -> Result<(), StoreError> {
-        let Some(build_id) = self.build_id_of(id)? else { return Ok(()) };
-        // Faults of the file itself are reported for its entry.
-        match self.debug_id_of(&build_id) {
-            None => Ok(()),
-            Some(found) if found == *id => Ok(()),
-            Some(found) => Err(StoreError::damaged(
-                &self.debug_path(id),
-                format!(
-                    "leads to build id {build_id}, whose debug id is {found}; add the file of {id} again"
-                ),
-            )),
+        for build_id in self.builds_of(id)? {
+            // Faults of the file itself are reported for its entry.
+            match self.debug_id_of(&build_id) {
+                Some(found) if found != *id => {
+                    let problem = format!(
+                        "leads to build id {build_id}, whose debug id is {found}; add the file of {id} again"
+                    );
+                    return Err(StoreError::damaged(&self.debug_path(id), problem));
+                }
+                _ => {}
+            }
         }
+        Ok(())
     }
 
     /// Checks a file and returns its size; `Ok(None)` if there is no file.
     fn check_file(&self, id: &BuildId) -> Result<Option<u64>, StoreError> {
         let Some(map) = self.inspect(id)? else { return Ok(None) };
         map.file().verify().map_err(|error| StoreError::damaged(map.path(), error))?;
-        let debug_id = DebugId::of_file(id, map.file());
+        let debug_id = self.debug_id_in(id, &map);
         let path = self.debug_path(&debug_id);
         match read_small(&path)? {
             None => {

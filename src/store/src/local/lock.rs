@@ -12,7 +12,7 @@ use fs4::FileExt;
 use super::files::make_folder;
 use super::store::LocalStore;
 use crate::error::StoreError;
-use crate::id::BuildId;
+use crate::id::{BuildId, DebugId};
 
 /// The right to convert, fetch or remove the file of one build id. Dropping it releases the lock.
 #[derive(Debug)]
@@ -22,7 +22,7 @@ pub struct EntryLock<'s> {
     _file: Locked,
 }
 
-/// A file in `tmp/` that is locked. Dropping it releases the lock.
+/// A lock file in `tmp/` that is locked. Dropping it releases the lock.
 #[derive(Debug)]
 pub(super) struct Locked {
     path: PathBuf,
@@ -55,6 +55,12 @@ impl LocalStore {
     /// As [`Self::lock_pins`], if the lock is free.
     pub(super) fn try_lock_pins(&self) -> Result<Option<Locked>, StoreError> {
         self.take(&self.tmp().join("pins.lock"), try_to_lock)
+    }
+
+    /// Waits for the lock to change the index entry of a debug id. Several entries may have one. Whoever holds the lock of an entry may
+    /// take it; its holder takes no other lock.
+    pub(super) fn lock_index(&self, debug_id: &DebugId) -> Result<Locked, StoreError> {
+        self.wait_for(self.tmp().join(format!("debugid-{}.lock", debug_id.key())))
     }
 
     fn wait_for(&self, path: PathBuf) -> Result<Locked, StoreError> {

@@ -17,9 +17,10 @@ use serde_json::{Map, Value, json};
 use tempfile::TempPath;
 
 use super::absent::{MALFORMED, MISSING};
-use super::files::{make_folder, read_small, safe_name, touch};
+use super::files::{make_folder, safe_name, touch};
 use super::lock::EntryLock;
 use super::store::LocalStore;
+use crate::completeness::Completeness;
 use crate::error::StoreError;
 use crate::id::{BuildId, DebugId};
 use crate::mapped::kind_text;
@@ -39,14 +40,27 @@ pub struct EntryInfo {
     pub name: Option<String>,
     /// The name and version of the converter.
     pub converter: Option<String>,
-    /// The identity of a program without a build id, see [`text_id`](crate::text_id). It does not count if the file has a build id.
+    /// The identity of a program without a build id: a hash of its contents. It does not count if the file has a build id.
     pub derived_id: Option<BuildId>,
     /// Releases that the program belongs to. They are added to those that the store's entry has.
     pub releases: Vec<Release>,
+    /// The debug id by which crash reporters know such a program, see [`text_id`](crate::text_id). If it is `None`, the debug id follows
+    /// from the derived id.
+    pub debug_id: Option<DebugId>,
+    /// How complete the file is. The report has it, so that it is known without the file.
+    pub completeness: Option<Completeness>,
     /// Further data for the report, under the key `conversion`.
     pub conversion: Option<Value>,
     /// Replace a file with other bytes, and the report that is there.
     pub replace: bool,
+}
+
+impl EntryInfo {
+    /// The debug id of a file that is published under this id.
+    pub(crate) fn debug_id_of(&self, id: &BuildId, map: &SymbolMap) -> DebugId {
+        let given = self.debug_id.filter(|_| map.file().build_id().is_empty());
+        given.unwrap_or_else(|| DebugId::of_file(id, map.file()))
+    }
 }
 
 /// The result of publishing.
@@ -302,18 +316,22 @@ impl LocalStore {
         map: &SymbolMap,
         info: &EntryInfo,
     ) -> Result<(), StoreError> {
-        let debug_id = DebugId::of_file(id, map.file());
-        let path = self.debug_path(&debug_id);
-        let line = format!("{id}\n");
-        match read_small(&path) {
-            Ok(Some(text)) if text == line => {}
-            // Another build id has the same first 16 bytes. If it has a file, it keeps the index entry.
-            Ok(Some(text)) if self.leads_to(&text, &debug_id) => {}
-            Ok(None) => self.place_text(&path, &line, false)?,
-            Ok(Some(_)) => self.place_text(&path, &line, true)?,
-            Err(error) if error.is_damage() => self.place_text(&path, &line, true)?,
-            Err(error) => return Err(error),
+        let debug_id = info.debug_id_of(id, map);
+        let lock = self.lock_index(&debug_id)?;
+        let there = match self.builds_of(&debug_id) {
+            Err(error) if error.is_damage() => Vec::new(),
+            other => other?,
+        };
+        if !there.contains(id) {
+            // Another program may have this debug id. One without a file may be about to be published.
+            let mut ids: Vec<BuildId> = there
+                .into_iter()
+                .filter(|other| self.debug_id_of(other).is_none_or(|of| of == debug_id))
+                .collect();
+            ids.push(id.clone());
+            self.place_index(&debug_id, ids)?;
         }
+        drop(lock);
         self.forget_missing_debug_id(&debug_id);
         if let Some(name) = info.name.as_deref().and_then(safe_name) {
             self.place_text(&self.name_folder().join(name).join(id.to_string()), "", false)?;
@@ -321,9 +339,12 @@ impl LocalStore {
         Ok(())
     }
 
-    /// Whether the text of an index entry is a build id whose file has this debug id.
-    fn leads_to(&self, text: &str, debug_id: &DebugId) -> bool {
-        BuildId::parse(text.trim_end()).is_ok_and(|id| self.debug_id_of(&id).as_ref() == Some(debug_id))
+    /// Writes the index entry of a debug id, whose lock the caller holds.
+    pub(super) fn place_index(&self, debug_id: &DebugId, mut ids: Vec<BuildId>) -> Result<(), StoreError> {
+        // In one order, whatever the order of the writers.
+        ids.sort();
+        let text: String = ids.iter().map(|id| format!("{id}\n")).collect();
+        self.place_text(&self.debug_path(debug_id), &text, true)
     }
 
     fn write_report(&self, id: &BuildId, map: &SymbolMap, info: &EntryInfo) -> Result<(), StoreError> {
@@ -428,7 +449,7 @@ fn report(id: &BuildId, map: &SymbolMap, info: &EntryInfo) -> String {
     report.insert("format".into(), json!(VERSION));
     report.insert("build_id".into(), json!(id.to_string()));
     report.insert("derived_id".into(), json!(map.file().build_id().is_empty()));
-    report.insert("debug_id".into(), json!(DebugId::of_file(id, map.file()).to_string()));
+    report.insert("debug_id".into(), json!(info.debug_id_of(id, map).to_string()));
     report.insert("size".into(), json!(map.bytes().len()));
     report.insert("checksum".into(), json!(map.checksum()));
     report.insert("name".into(), json!(info.name));
@@ -437,6 +458,9 @@ fn report(id: &BuildId, map: &SymbolMap, info: &EntryInfo) -> String {
     report.insert("groups".into(), json!(map.file().records().group_count()));
     if !info.releases.is_empty() {
         report.insert("releases".into(), to_json(&info.releases));
+    }
+    if let Some(completeness) = &info.completeness {
+        completeness.put(&mut report);
     }
     if let Some(conversion) = &info.conversion {
         report.insert("conversion".into(), conversion.clone());

@@ -8,8 +8,9 @@ use foldsym_format::header::VERSION;
 use serde_json::Value;
 
 use super::files::{is_own_folder, make_folder, read_folder, read_own_folder, read_small, touch};
+use crate::completeness::Completeness;
 use crate::error::StoreError;
-use crate::id::{BuildId, DebugId, ModuleId};
+use crate::id::{BuildId, DebugId, IdError, ModuleId};
 use crate::mapped::kind_text;
 use crate::symbol_map::SymbolMap;
 
@@ -150,17 +151,29 @@ impl LocalStore {
     /// The debug id of a build id's file. `None` if there is no file, or it cannot be read.
     pub(super) fn debug_id_of(&self, id: &BuildId) -> Option<DebugId> {
         let map = self.inspect(id).ok().flatten()?;
-        Some(DebugId::of_file(id, map.file()))
+        Some(self.debug_id_in(id, &map))
+    }
+
+    /// The debug id of a file: it follows from the build id inside. For a program without one the report has it.
+    pub(crate) fn debug_id_in(&self, id: &BuildId, map: &SymbolMap) -> DebugId {
+        let reported = || {
+            let report = self.report(id).ok().flatten()?;
+            let report = serde_json::from_str::<Value>(&report).ok()?;
+            DebugId::parse(report["debug_id"].as_str()?).ok()
+        };
+        let reported = if map.file().build_id().is_empty() { reported() } else { None };
+        reported.unwrap_or_else(|| DebugId::of_file(id, map.file()))
     }
 
     /// Opens the file of a debug id, by way of the index. `Ok(None)` if the store has none.
     ///
     /// # Errors
-    /// As [`LocalStore::get`]; or the index entry is damaged, or refers to a program with another debug id.
+    /// As [`LocalStore::get`]; or the index entry is damaged, or refers to a program with another debug id; or several programs have this
+    /// debug id.
     pub fn get_by_debug_id(&self, debug_id: &DebugId) -> Result<Option<SymbolMap>, StoreError> {
         let Some(id) = self.build_id_of(debug_id)? else { return Ok(None) };
         let Some(map) = self.get(&id)? else { return Ok(None) };
-        let found = DebugId::of_file(&id, map.file());
+        let found = self.debug_id_in(&id, &map);
         if found != *debug_id {
             let (expected, found) = (debug_id.to_string(), found.to_string());
             return Err(StoreError::WrongId { path: self.debug_path(debug_id), expected, found });
@@ -182,11 +195,43 @@ impl LocalStore {
     /// The build id that the index has for a debug id. `Ok(None)` if it has none. The file of the build id may not exist any more.
     ///
     /// # Errors
-    /// The index entry cannot be read, or has no build id.
+    /// The index entry cannot be read, or has no build id; or several programs with files have this debug id.
     pub fn build_id_of(&self, debug_id: &DebugId) -> Result<Option<BuildId>, StoreError> {
+        let mut ids = self.builds_of(debug_id)?;
+        if ids.len() > 1 {
+            // Those without a file were removed, or are about to be published.
+            let with_file = |id: &&BuildId| self.debug_id_of(id).as_ref() == Some(debug_id);
+            let with_file: Vec<BuildId> = ids.iter().filter(with_file).cloned().collect();
+            if with_file.len() > 1 {
+                return Err(self.several(debug_id, &with_file));
+            }
+            ids = if with_file.is_empty() { ids } else { with_file };
+        }
+        Ok(ids.into_iter().next())
+    }
+
+    /// All build ids that the index has for a debug id, with or without files.
+    pub(crate) fn builds_of(&self, debug_id: &DebugId) -> Result<Vec<BuildId>, StoreError> {
         let path = self.debug_path(debug_id);
-        let Some(text) = read_small(&path)? else { return Ok(None) };
-        BuildId::parse(text.trim_end()).map(Some).map_err(|error| StoreError::damaged(&path, error))
+        let Some(text) = read_small(&path)? else { return Ok(Vec::new()) };
+        builds_in(&text).map_err(|error| StoreError::damaged(&path, error))
+    }
+
+    /// The error that names the programs of one debug id.
+    pub(crate) fn several(&self, debug_id: &DebugId, ids: &[BuildId]) -> StoreError {
+        // A message has room for a few names.
+        const SHOWN: usize = 8;
+        let named = |id: &BuildId| {
+            let report = self.report(id).ok().flatten();
+            let report =
+                report.and_then(|text| serde_json::from_str::<Value>(&text).ok()).unwrap_or_default();
+            format!("{} ({id})", report["name"].as_str().unwrap_or("?"))
+        };
+        let mut programs: Vec<String> = ids.iter().take(SHOWN).map(named).collect();
+        if ids.len() > SHOWN {
+            programs.push(format!("{} more", ids.len() - SHOWN));
+        }
+        StoreError::Several { id: debug_id.to_string(), programs }
     }
 
     /// The report that was published with a file: the text of a JSON object. `Ok(None)` if there is none.
@@ -195,6 +240,26 @@ impl LocalStore {
     /// The report cannot be read.
     pub fn report(&self, id: &BuildId) -> Result<Option<String>, StoreError> {
         read_small(&self.report_path(id))
+    }
+
+    /// How complete the file of a build id is, by its report alone. `Ok(None)` if there is no report, or the file was published without
+    /// it.
+    ///
+    /// # Errors
+    /// As [`LocalStore::report`].
+    pub fn completeness(&self, id: &BuildId) -> Result<Option<Completeness>, StoreError> {
+        let report = self.report(id)?.and_then(|text| serde_json::from_str::<Value>(&text).ok());
+        Ok(report.as_ref().and_then(Completeness::of_report))
+    }
+
+    /// As [`LocalStore::completeness`], but `None` if the report is not of these very bytes, as after a writer was killed.
+    pub(crate) fn completeness_of(
+        &self,
+        id: &BuildId,
+        map: &SymbolMap,
+    ) -> Result<Option<Completeness>, StoreError> {
+        let report = self.report(id)?.and_then(|text| serde_json::from_str::<Value>(&text).ok());
+        Ok(report.filter(|report| is_of(report, map)).as_ref().and_then(Completeness::of_report))
     }
 
     /// The path of a build id's file, whether or not it exists.
@@ -238,9 +303,8 @@ impl LocalStore {
     fn derived(&self, map: &SymbolMap, id: &BuildId) -> Result<bool, StoreError> {
         let Some(text) = self.report(id)? else { return Ok(false) };
         let Ok(report) = serde_json::from_str::<Value>(&text) else { return Ok(false) };
-        let is_of = |bytes: &Value| bytes["checksum"] == map.checksum() && bytes["size"] == map.bytes().len();
-        let is_file = report["derived_id"] == true && is_of(&report);
-        Ok(report["build_id"] == id.to_string() && (is_file || is_of(&report["next"])))
+        let is_file = report["derived_id"] == true && is_of(&report, map);
+        Ok(report["build_id"] == id.to_string() && (is_file || is_of(&report["next"], map)))
     }
 
     pub(super) fn check_format(&self) -> Result<(), StoreError> {
@@ -268,6 +332,16 @@ impl LocalStore {
         }
         self.place_text(&self.format_path(), FORMAT, false)
     }
+}
+
+/// True if a report, or the part of it about the next file, is about these bytes.
+fn is_of(report: &Value, map: &SymbolMap) -> bool {
+    report["checksum"] == map.checksum() && report["size"] == map.bytes().len()
+}
+
+/// The build ids of an index entry, one a line; at least one.
+pub(crate) fn builds_in(text: &str) -> Result<Vec<BuildId>, IdError> {
+    text.trim_end().split('\n').map(BuildId::parse).collect()
 }
 
 /// The name of a file of this version of the format. Another version has another name.

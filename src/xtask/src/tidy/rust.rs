@@ -125,7 +125,7 @@ const AROUND: &[(&str, &str, &[&str])] = &[
     ("src/store/src", "object_store", &["objects.rs"]),
     ("src/store/src", "tokio", &["objects.rs"]),
     ("src/store/src", "foldsym_convert", &[]),
-    ("src/symbolize/src", "foldsym_convert", &["program.rs"]),
+    ("src/symbolize/src", "foldsym_convert", &["into_store.rs", "program.rs"]),
     ("src/symbolize/src", "memmap2", &[]),
     ("src/symbolize/src", "gimli", &[]),
     ("src/symbolize/src", "object", &[]),

@@ -221,7 +221,7 @@ pub(crate) struct Convert {
     // The store names the file, and its place is known only after the program is identified.
     #[arg(long, value_name = "STORE", conflicts_with_all = ["output", "out_dir", "dry_run"])]
     pub(crate) store: Option<String>,
-    /// Also converts programs that the store has, and replaces their files
+    /// Also converts programs that the store has all of, and replaces their files, unless the new ones have less
     #[arg(long, requires = "store")]
     pub(crate) force: bool,
     /// Notes in the store that the programs belong to a release of this product; `store gc --keep-releases` counts releases

@@ -188,7 +188,11 @@ fn record(file: &SymbolFile<'_>, mapped: &Mapped) -> Result<Value, Failure> {
     let Some(bytes) = file.records().section_bytes(SectionId::RECORD) else { return Ok(Value::Null) };
     let record = ConversionRecord::decode(bytes)
         .map_err(|error| Failure::input(mapped.path(), format!("damaged: section RECORD: {error}")))?;
-    Ok(record.to_json())
+    let mut json = record.to_json();
+    // What follows from the record, so that nobody needs to know which kinds of cases are losses.
+    json["debug_info"] = record.debug_info().text().into();
+    json["lost"] = record.lost().iter().map(|kind| Value::from(kind.name())).collect();
+    Ok(json)
 }
 
 /// Only the converter can decode its record.

@@ -4,9 +4,10 @@ use std::io::Read;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use foldsym_format::DebugInfo;
 use foldsym_store::{
-    BuildId, EntryInfo, GcOptions, LocalStore, ModuleId, Published, Release, Store, StoreError, StoreOptions,
-    SymbolMap, open_regular,
+    BuildId, Completeness, EntryInfo, GcOptions, LocalStore, ModuleId, Published, Release, Store, StoreError,
+    StoreOptions, SymbolMap, open_regular,
 };
 use serde_json::Value;
 
@@ -63,6 +64,8 @@ fn list_files(args: &Folder, out: &mut Output) -> Result<u8, Failure> {
                     ("Version", latest.and_then(|release| release.version.as_deref()).into()),
                     ("Revision", latest.and_then(|release| release.revision.as_deref()).into()),
                     ("Releases", releases.iter().map(release_json).collect()),
+                    ("Level", report["level"].clone()),
+                    ("Lost", report["lost"].clone()),
                     ("Size", listed.size.into()),
                     ("Published", seconds(listed.published)),
                     ("Used", seconds(listed.used)),
@@ -78,6 +81,11 @@ fn list_files(args: &Folder, out: &mut Output) -> Result<u8, Failure> {
                     out.text.push(b' ');
                     push_escaped(&mut out.text, word.as_bytes());
                 }
+            }
+            // Whoever looks for what is missing finds it, and a store of complete files has lines without a word too many.
+            let level = Completeness::of_report(&report).filter(|found| found.level != DebugInfo::Full);
+            if let Some(level) = level {
+                push_escaped(&mut out.text, format!(", {}", level.words()).as_bytes());
             }
             for name in pinned {
                 out.text.extend_from_slice(b" [pinned: ");
@@ -205,7 +213,14 @@ fn message(error: StoreError) -> String {
 /// Publishes one file; gives its debug id too.
 fn publish(store: &Store, path: &Path, info: &EntryInfo) -> Result<(Published, String), StoreError> {
     // The file is opened first: one with a damaged head is not copied.
-    let debug_id = SymbolMap::open(path)?.debug_id().map(|id| id.to_string()).unwrap_or_default();
+    let map = SymbolMap::open(path)?;
+    let debug_id = map.debug_id().map(|id| id.to_string()).unwrap_or_default();
+    #[cfg(feature = "convert")]
+    let info = &{
+        let mut info = info.clone();
+        info.completeness = Some(foldsym_symbolize::into_store::completeness_of(&map));
+        info
+    };
     let published = store.publish(info, |to| {
         let copied = std::fs::copy(path, to);
         copied.map(|_| ()).map_err(|error| StoreError::Io { path: path.to_owned(), doing: "copy", error })

@@ -92,10 +92,9 @@ fn every_warning_of_a_report_is_documented() {
             continue;
         };
         words += 1;
-        let is_value = ["full", "partial", "lines", "none"].contains(&word);
-        assert!(is_value || documented.contains(word), "schema/report.md does not say what {word} is");
+        assert!(documented.contains(word), "schema/report.md does not say what {word} is");
     }
-    assert!(words > 15, "{words}");
+    assert!(words > 14, "{words}");
 }
 
 #[test]

@@ -24,6 +24,7 @@ mod greedy;
 mod groups;
 mod inputs;
 mod keys;
+mod levels;
 mod lookup;
 mod losses;
 mod markup;

@@ -29,8 +29,8 @@ fn a_store_from_its_making_to_its_end() {
     assert_eq!(run(&["add", store, "/dev/null"]).code, 3);
 
     let listed = run(&["list", store, "--json"]);
-    let listed_keys = ["BuildId", "DebugId", "Name", "Product", "Version", "Revision", "Releases", "Size"];
-    let more_keys = ["Published", "Used", "Pins", "Path"];
+    let listed_keys = ["BuildId", "DebugId", "Name", "Product", "Version", "Revision", "Releases"];
+    let more_keys = ["Level", "Lost", "Size", "Published", "Used", "Pins", "Path"];
     assert_eq!(keys(listed.out.trim()), [&listed_keys[..], &more_keys].concat());
     assert_eq!(
         (&listed.json()[0]["BuildId"], &listed.json()[0]["Name"]),

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use foldsym_convert::Report;
 use foldsym_convert::report::DebugInfo;
+use foldsym_symbolize::into_store::{Improvement, Outcome};
 use serde_json::{Value, json};
 
 use super::plan::{Companion, Job, PassedOver, Plan, Refused, is_stdout};
@@ -47,6 +48,9 @@ pub(super) struct Ledger<'a> {
     passed_over: PassedOver,
     without_debug_info: u64,
     with_losses: u64,
+    /// The same of programs that the store had already.
+    existing_without_debug_info: u64,
+    existing_with_losses: u64,
     /// The exit code of the first failure, and whether an output of the command itself could not be written.
     first_failure: Option<u8>,
     unwritten: bool,
@@ -100,6 +104,8 @@ impl<'a> Ledger<'a> {
             passed_over: plan.passed_over,
             without_debug_info: 0,
             with_losses: 0,
+            existing_without_debug_info: 0,
+            existing_with_losses: 0,
             first_failure: None,
             unwritten: false,
             is_empty: plan.is_empty,
@@ -138,15 +144,17 @@ impl<'a> Ledger<'a> {
     pub(super) fn done(&mut self, job: &Job, result: Result<Done, Failure>) {
         let is_converted = match &result {
             Ok(Done::Written(_)) => true,
-            Ok(Done::Stored(stored)) => stored.report.is_some(),
+            Ok(Done::Stored(stored)) => stored.is_new(),
             Err(_) => false,
         };
         self.joined(job, is_converted);
         match result {
             Ok(Done::Written(report)) => self.converted(job, &report, (&job.output, None)),
             Ok(Done::Stored(stored)) => match &stored.report {
-                Some(report) => self.converted(job, report, (&stored.output, Some(&stored))),
-                None => self.existing(job, &stored),
+                Some(report) if stored.is_new() => {
+                    self.converted(job, report, (&stored.output, Some(&stored)));
+                }
+                _ => self.existing(job, &stored),
             },
             Err(failure) => {
                 self.failed += 1;
@@ -159,7 +167,7 @@ impl<'a> Ledger<'a> {
         }
     }
 
-    /// A program that the store had already.
+    /// A program of which the store has a file already that is as good or better.
     fn existing(&mut self, job: &Job, stored: &Stored) {
         self.existing += 1;
         let mut entry = json!({
@@ -167,15 +175,39 @@ impl<'a> Ledger<'a> {
             "output": stored.output.to_string_lossy(),
             "identity": stored.identity.to_string(),
             "existing": true,
+            "debug_info": stored.stands.level.text(),
+            "lost": stored.stands.lost,
         });
+        if let Outcome::Kept(_) = &stored.outcome {
+            entry["kept"] = json!(true);
+        }
         if let Some(part) = job.which.name() {
             entry["part"] = json!(part);
         }
         self.manifest(&entry);
         let mut line = Vec::new();
         push_escaped(&mut line, stored.output.as_os_str().as_encoded_bytes());
-        line.extend_from_slice(b": already in the store\n");
+        let stands = &stored.stands;
+        let text = match &stored.outcome {
+            Outcome::Kept(new) => format!(": kept, it has {}; {} has {new}\n", stands.words(), job.named()),
+            _ if stands.level == DebugInfo::Full => ": already in the store\n".to_owned(),
+            _ => format!(": already in the store, with {}\n", stands.words()),
+        };
+        push_escaped(&mut line, text.trim_end().as_bytes());
+        line.push(b'\n');
         self.print(&line);
+        let (has_losses, has_none) = (!stands.lost.is_empty(), stands.level == DebugInfo::None);
+        self.existing_without_debug_info += u64::from(has_none);
+        self.existing_with_losses += u64::from(has_losses);
+        if self.is_refused(has_losses, has_none) {
+            let message = format!("{}: warning: the store has {}", job.named(), stands.words());
+            self.bar.suspend(|| complain(&message));
+        }
+    }
+
+    /// True if the options refuse a file that lost debug information, or has none.
+    fn is_refused(&self, has_losses: bool, has_none: bool) -> bool {
+        self.args.strict && has_losses || self.args.require_debug_info && has_none
     }
 
     fn converted(&mut self, job: &Job, report: &Report, (output, stored): (&Path, Option<&Stored>)) {
@@ -188,10 +220,19 @@ impl<'a> Ledger<'a> {
         let mut entry = report.to_json();
         entry["input"] = json!(job.input.to_string_lossy());
         entry["output"] = json!(output.to_string_lossy());
-        // Only conversions into a store check what an earlier file lacked.
-        let lacked = stored.map_or(&[][..], |stored| &stored.lacked);
+        // Only conversions into a store compare with an earlier file.
+        let improvement = stored.and_then(|stored| match &stored.outcome {
+            Outcome::Replaced(improvement) => Some(improvement),
+            _ => None,
+        });
+        let lacked = match improvement {
+            Some(Improvement::Options(words)) => &words[..],
+            Some(Improvement::Level(_)) => &["debug information"],
+            _ => &[],
+        };
         if let Some(stored) = stored {
             entry["identity"] = json!(stored.identity.to_string());
+            entry["lost"] = json!(stored.stands.lost);
         }
         if !lacked.is_empty() {
             entry["lacked"] = json!(lacked);
@@ -203,12 +244,19 @@ impl<'a> Ledger<'a> {
         // The report already has the printed values.
         let mut line = Vec::new();
         push_escaped(&mut line, output.as_os_str().as_encoded_bytes());
-        if !lacked.is_empty() {
-            line.extend_from_slice(format!(": replaces one without {}", lacked.join(", ")).as_bytes());
+        match improvement {
+            Some(Improvement::Level(was)) => {
+                line.extend_from_slice(format!(": replaces one that has {was}").as_bytes());
+            }
+            Some(Improvement::Options(lacked)) if !lacked.is_empty() => {
+                line.extend_from_slice(format!(": replaces one without {}", lacked.join(", ")).as_bytes());
+            }
+            Some(Improvement::More) => line.extend_from_slice(b": replaces one that has less"),
+            _ => {}
         }
         line.extend_from_slice(format!(": {}\n", report.summary()).as_bytes());
         self.print(&line);
-        let refused = self.args.strict && has_losses || self.args.require_debug_info && has_none;
+        let refused = self.is_refused(has_losses, has_none);
         // If a check fails, the user needs its reason, even with `--quiet`.
         if !self.args.quiet || refused {
             let named = job.named();
@@ -226,8 +274,9 @@ impl<'a> Ledger<'a> {
             let total = self.total();
             self.print(total.as_bytes());
         }
-        let lost = self.args.strict && self.with_losses > 0;
-        let without = self.args.require_debug_info && self.without_debug_info > 0;
+        let lost = self.args.strict && self.with_losses + self.existing_with_losses > 0;
+        let without = self.without_debug_info + self.existing_without_debug_info;
+        let without = self.args.require_debug_info && without > 0;
         match self.first_failure {
             _ if self.unwritten => exit::BAD_INPUT,
             // A single folder without a program is one bad input.
@@ -240,18 +289,10 @@ impl<'a> Ledger<'a> {
 
     fn total(&self) -> String {
         let mut text = format!("{} converted", self.converted);
-        let mut of_these = Vec::new();
-        if self.without_debug_info > 0 {
-            of_these.push(format!("{} without debug information", self.without_debug_info));
-        }
-        if self.with_losses > 0 {
-            of_these.push(format!("{} with losses", self.with_losses));
-        }
-        if !of_these.is_empty() {
-            text += &format!(" (of these {})", of_these.join(", "));
-        }
+        text += &of_these(self.without_debug_info, self.with_losses);
         if self.existing > 0 {
             text += &format!(", {} already in the store", self.existing);
+            text += &of_these(self.existing_without_debug_info, self.existing_with_losses);
         }
         if self.joined > 0 {
             text += &format!(", {} debug files converted with their programs", self.joined);
@@ -304,6 +345,18 @@ impl<'a> Ledger<'a> {
             }
         }
     }
+}
+
+/// How many of some programs have no debug information, or lost a part of it.
+fn of_these(without: u64, with_losses: u64) -> String {
+    let mut parts = Vec::new();
+    if without > 0 {
+        parts.push(format!("{without} without debug information"));
+    }
+    if with_losses > 0 {
+        parts.push(format!("{with_losses} with losses"));
+    }
+    if parts.is_empty() { String::new() } else { format!(" (of these {})", parts.join(", ")) }
 }
 
 /// The entry of an input that was not converted.

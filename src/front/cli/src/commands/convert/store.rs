@@ -1,13 +1,11 @@
-//! `convert --store`: publishes each program under its identity. A program that is already there is not converted again, unless its file
-//! lacks something that the options request.
+//! `convert --store`: publishes each program under its identity. A program is not converted again if the store's file is complete and has
+//! what the options request; else the better of the two files stays.
 
 use std::path::PathBuf;
 
 use foldsym_convert::{Options, Report};
-use foldsym_lookup::{SectionId, SymbolFile, features};
-use foldsym_store::{
-    BuildId, EntryInfo, Release, Store, StoreError, StoreLock, StoreOptions, SymbolMap, id_of_program,
-};
+use foldsym_store::{BuildId, Completeness, Release, Store, StoreOptions};
+use foldsym_symbolize::into_store::{IntoStoreError, Outcome, convert_into, entry_of};
 
 use super::plan::Job;
 use crate::args::Convert;
@@ -25,32 +23,30 @@ pub(super) struct Target {
 
 /// The result for a program.
 pub(super) struct Stored {
-    /// `None` if the store already has the file.
+    /// `None` if the program was not converted.
     pub(super) report: Option<Report>,
-    /// The contents that the store's file lacked.
-    pub(super) lacked: Vec<&'static str>,
+    /// Which file the store has now, and why.
+    pub(super) outcome: Outcome,
+    /// What the store has now.
+    pub(super) stands: Completeness,
     pub(super) identity: BuildId,
     /// The file, or its address.
     pub(super) output: PathBuf,
 }
 
-/// Either side may fail while a file is published.
-enum Trouble {
-    Store(StoreError),
-    Convert(foldsym_convert::ConvertError),
-}
-
-impl From<StoreError> for Trouble {
-    fn from(error: StoreError) -> Self {
-        Self::Store(error)
+impl Stored {
+    /// True if the store has a new file.
+    pub(super) fn is_new(&self) -> bool {
+        matches!(self.outcome, Outcome::New | Outcome::Replaced(_))
     }
 }
 
-impl From<Trouble> for Failure {
-    fn from(trouble: Trouble) -> Self {
-        match trouble {
-            Trouble::Store(error) => error.into(),
-            Trouble::Convert(error) => error.into(),
+impl From<IntoStoreError> for Failure {
+    fn from(error: IntoStoreError) -> Self {
+        match error {
+            IntoStoreError::Store(error) => error.into(),
+            IntoStoreError::Convert(error) => error.into(),
+            other => Self { message: other.to_string(), code: exit::BAD_INPUT },
         }
     }
 }
@@ -67,50 +63,21 @@ impl Target {
         Ok(Self { store, force: args.force, releases: args.product.iter().map(release).collect() })
     }
 
-    /// Converts a program, unless the store has it. If several processes have the same program, one of them converts it.
+    /// Converts a program, unless the store has all of it. If several processes have the same program, they do so one after the other.
     pub(super) fn convert(&self, job: &Job, options: &Options, bar: &Bar) -> Result<Stored, Failure> {
         let identity = foldsym_convert::identify(&job.input, options)?;
-        let found = id_of_program(&identity.build_id, &identity.text)
-            .map_err(|error| Failure::input(&job.input, error))?;
-        let Some((id, derived)) = found else {
-            let message =
-                format!("{}: has neither a build id nor code in .text to derive one from", job.named());
-            return Err(Failure { message, code: exit::BAD_INPUT });
-        };
-        let mut info = EntryInfo::default();
+        let (id, mut info) = entry_of(&identity).map_err(|error| Failure::input(&job.input, error))?;
         info.name = job.input.file_name().and_then(|name| name.to_str()).map(str::to_owned);
         info.converter = Some(concat!("foldsym ", env!("CARGO_PKG_VERSION")).to_owned());
-        (info.derived_id, info.replace) = (derived, self.force);
         info.releases.clone_from(&self.releases);
-        // Held until the file is there.
-        let lock = self.store.lock(&id)?;
-        let mut lacked = Vec::new();
-        // Each program needs its own copy: `complete` adds the options of its existing file.
-        let mut options = options.clone();
-        if !self.force
-            && let Some(there) = sound(&lock)?
-        {
-            lacked = complete(&mut options, there.file());
-            // The file may have been made before the debug file was there.
-            if job.debug_file.is_some() && !has_lines(there.file()) {
-                // `complete` compares only options. Here the debug file that was found makes the difference.
-                lacked.push("debug information");
-            }
-            if lacked.is_empty() {
-                lock.note_releases(&self.releases)?;
-                return Ok(Stored { report: None, lacked, output: self.place(&id), identity: id });
-            }
-            // Without `replace`, the store would keep its file.
-            info.replace = true;
-        }
-        let mut report = None;
-        let make = |to: &std::path::Path| {
-            let converted = foldsym_convert::convert(&job.input, to, &options, bar);
-            report = Some(converted.map_err(Trouble::Convert)?);
-            Ok(())
-        };
-        lock.publish(&info, make).map_err(|trouble: Trouble| Failure::from(trouble))?;
-        Ok(Stored { report, lacked, output: self.place(&id), identity: id })
+        let stored = convert_into(&self.store, (&job.input, &id), info, (options, self.force), bar)?;
+        Ok(Stored {
+            report: stored.report,
+            outcome: stored.outcome,
+            stands: stored.stands,
+            output: self.place(&id),
+            identity: id,
+        })
     }
 
     fn place(&self, id: &BuildId) -> PathBuf {
@@ -120,41 +87,4 @@ impl Target {
             store => format!("{}/{id}", store.location().trim_end_matches('/')).into(),
         }
     }
-}
-
-/// The file that the store has. One that is damaged is converted again.
-fn sound(lock: &StoreLock<'_>) -> Result<Option<SymbolMap>, Failure> {
-    match lock.get() {
-        Ok(found) => Ok(found),
-        Err(error) if error.is_damage() => Ok(None),
-        Err(error) => Err(error.into()),
-    }
-}
-
-/// Whether any function has rows. If none has, section ROWS has only the byte of offset 0 and its tail.
-fn has_lines(file: &SymbolFile<'_>) -> bool {
-    file.records()
-        .section_bytes(SectionId::ROWS)
-        .is_some_and(|rows| rows.len() > 1 + foldsym_format::bits::TAIL)
-}
-
-/// Returns what the options request that a file lacks. Adds to the options what the file has, so that the file that replaces it has both. A
-/// file without locations or imports is not incomplete: the program may have none.
-fn complete(options: &mut Options, there: &SymbolFile<'_>) -> Vec<&'static str> {
-    let has = |id| there.records().section_bytes(id).is_some();
-    let columns = there.header().features & features::COLUMNS != 0;
-    let mut lacked = Vec::new();
-    for (option, has, name) in [
-        (&mut options.columns, columns, "columns"),
-        (&mut options.unwind, has(SectionId::UNWIND), "rows for unwinding"),
-        (&mut options.name_index, has(SectionId::NAME_INDEX), "an index of names"),
-    ] {
-        if *option && !has {
-            lacked.push(name);
-        }
-        *option |= has;
-    }
-    options.locations |= has(SectionId::LOCATED);
-    options.imports |= has(SectionId::IMPORTS) && !options.readable_names;
-    lacked
 }
