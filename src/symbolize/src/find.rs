@@ -9,6 +9,7 @@ use foldsym_store::LocalStore;
 use foldsym_store::{ModuleId, Store, StoreError, SymbolMap};
 
 use crate::cache::Cache;
+use crate::fits::is_of;
 #[cfg(feature = "convert")]
 use crate::program::{Conversion, of_cache, of_module};
 #[cfg(feature = "convert")]
@@ -386,19 +387,4 @@ fn open(file: &Path, id: Option<&ModuleId>, is_named: bool, seen: &mut Seen) -> 
         seen.absent.push(format!("{} holds {inside}", file.display()));
     }
     fits.then_some(map)
-}
-
-/// Whether a file is of an identity; without one, any is.
-pub(crate) fn is_of(map: &SymbolMap, id: Option<&ModuleId>) -> bool {
-    match id {
-        None => true,
-        Some(ModuleId::Build(id)) => map.build_id().as_ref() == Some(id),
-        Some(ModuleId::Debug(id)) => map.debug_id().as_ref() == Some(id),
-        Some(_) => false,
-    }
-}
-
-/// True if the name ends in `.fsym`; the contents are checked when the file is opened.
-pub(crate) fn is_fsym(path: &Path) -> bool {
-    path.extension().is_some_and(|ending| ending == "fsym")
 }

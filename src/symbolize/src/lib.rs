@@ -54,6 +54,7 @@ mod cover;
 #[cfg(feature = "debuginfod")]
 mod debuginfod;
 mod find;
+mod fits;
 mod frame;
 mod given;
 mod given_frames;

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 pub(crate) use foldsym_convert::Options;
+pub(crate) use foldsym_convert::internal::open::{Peeked, peek};
 use foldsym_convert::report::DebugInfo;
 use foldsym_convert::{ConvertError, Identity, NoProgress, Report};
 use foldsym_format::header::MAGIC;
@@ -17,7 +18,7 @@ use foldsym_store::{
 use tempfile::TempDir;
 
 use crate::cache::Cache;
-use crate::find::is_of;
+use crate::fits::is_of;
 use crate::into_store::entry_of;
 use crate::unknown::{Unknown, of_error};
 

@@ -6,11 +6,19 @@ use std::path::Path;
 use super::decompress::xz_decoder;
 use super::error::OpenError;
 use super::files::Files;
-use super::macho;
 
 const GZIP: &[u8] = b"\x1f\x8b\x08";
 const ZSTD: &[u8] = b"\x28\xb5\x2f\xfd";
 const XZ: &[u8] = b"\xfd7zXZ\0";
+
+/// ELF; Mach-O of both sizes and byte orders.
+const PROGRAMS: [[u8; 4]; 5] = [
+    *b"\x7fELF",
+    [0xfe, 0xed, 0xfa, 0xce],
+    [0xfe, 0xed, 0xfa, 0xcf],
+    [0xce, 0xfa, 0xed, 0xfe],
+    [0xcf, 0xfa, 0xed, 0xfe],
+];
 
 /// The place in messages.
 const PLACE: &str = "compressed file";
@@ -66,7 +74,7 @@ fn program_in(mut decoder: impl Read, limit: u64) -> Option<Result<Vec<u8>, Stri
     if let Err(problem) = read(4, &mut bytes) {
         return Some(Err(problem));
     }
-    if !bytes.starts_with(b"\x7fELF") && !macho::is_macho(&bytes) {
+    if !PROGRAMS.iter().any(|magic| bytes == magic) {
         return None;
     }
     // One byte more than the limit shows that there is more.

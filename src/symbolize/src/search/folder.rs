@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use foldsym_store::{ModuleId, SymbolMap};
 
 use super::name::{key_of, may_be_program};
-use crate::find::is_fsym;
+use crate::fits::is_fsym;
 
 /// Entries of folders that are listed, at most: some 100 MiB of memory, and some seconds.
 const MAX_ENTRIES: usize = 1 << 20;
@@ -179,7 +179,7 @@ pub(super) fn ids_of(path: &Path) -> Vec<ModuleId> {
         return map.build_id().map(ModuleId::from).into_iter().chain(debug).collect();
     }
     #[cfg(feature = "convert")]
-    if let Some(peeked) = foldsym_convert::internal::open::peek(path) {
+    if let Some(peeked) = crate::program::peek(path) {
         return super::programs::ids(&peeked);
     }
     Vec::new()

@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use foldsym_format::header::MAGIC;
 use foldsym_store::{ModuleId, Store, open_regular};
 
-use crate::find::is_fsym;
+use crate::fits::is_fsym;
 use folder::{Bounds, Folder, ids_of};
 use name::{is_version_of, key_of};
 
@@ -76,7 +76,7 @@ impl Given {
                 _ => ids_of(&self.path),
             };
             #[cfg(feature = "convert")]
-            if let Some(peeked) = foldsym_convert::internal::open::peek(&self.path) {
+            if let Some(peeked) = crate::program::peek(&self.path) {
                 file.is_program = true;
                 file.names.extend(peeked.names.iter().map(|name| key_of(name).into_owned()));
             }

@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
-use foldsym_convert::internal::open::{Peeked, peek};
 use foldsym_store::{BuildId, DebugId, ModuleId};
+
+use crate::program::{Peeked, peek};
 
 /// A program to convert, and the file with its debug information where that is another one.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -141,9 +141,9 @@ pub(super) fn walk(folder: &Path, filter: InputFilter<'_>, mut found: impl FnMut
             found(Found::Program { path, name, below });
         } else if kind.is_file() {
             match kind_of(&path) {
-                Ok(Kind::Program) => found(Found::Program { path, name, below }),
-                Ok(Kind::Object) => found(Found::Object { path, name, below }),
-                Ok(Kind::Other) => found(Found::Other),
+                Ok(FolderFile::Program) => found(Found::Program { path, name, below }),
+                Ok(FolderFile::Object) => found(Found::Object { path, name, below }),
+                Ok(FolderFile::Other) => found(Found::Other),
                 Err(error) => found(Found::Unreadable(path, error)),
             }
         } else {
@@ -187,7 +187,7 @@ fn begins_with<const N: usize>(path: &Path, magic: &[u8; N]) -> bool {
 
 /// What a file of a folder is to a conversion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum FolderFile {
     Program,
     /// An object file, or an archive.
     Object,
@@ -196,24 +196,26 @@ enum Kind {
 
 /// Says by name and first bytes what a file is: ELF programs, libraries, debug files and kernel modules, Mach-O files, and containers of GPU
 /// code are programs. Parts of other programs (`.dwo`, `.dwp`) and core dumps are not converted by themselves.
-fn kind_of(path: &Path) -> io::Result<Kind> {
+fn kind_of(path: &Path) -> io::Result<FolderFile> {
     if path.extension().is_some_and(|extension| extension == "dwo" || extension == "dwp") {
-        return Ok(Kind::Other);
+        return Ok(FolderFile::Other);
     }
     let mut head = [0; 20];
     let mut file = open_regular(path)?;
     let mut filled = 0;
     while filled < head.len() {
         match file.read(&mut head[filled..])? {
-            0 => return Ok(Kind::Other),
+            0 => return Ok(FolderFile::Other),
             read => filled += read,
         }
     }
     Ok(match kind_of_head(&head) {
         // A kernel module is an object file for the linker, and a program for who has its address.
-        Kind::Object if is_kernel_module(path) && head.starts_with(b"\x7fELF") => Kind::Program,
-        Kind::Other if is_kernel_module(path) && foldsym_convert::internal::open::is_compressed(&head) => {
-            Kind::Program
+        FolderFile::Object if is_kernel_module(path) && head.starts_with(b"\x7fELF") => FolderFile::Program,
+        FolderFile::Other
+            if is_kernel_module(path) && foldsym_convert::internal::open::is_compressed(&head) =>
+        {
+            FolderFile::Program
         }
         kind => kind,
     })
@@ -226,29 +228,29 @@ fn is_kernel_module(path: &Path) -> bool {
     name.strip_suffix(".debug").unwrap_or(name).ends_with(".ko")
 }
 
-fn kind_of_head(head: &[u8; 20]) -> Kind {
+fn kind_of_head(head: &[u8; 20]) -> FolderFile {
     const ET_REL: u8 = 1;
     const ET_CORE: u8 = 4;
     const MH_OBJECT: [u8; 4] = [0, 0, 0, 1];
-    let of_mach_o = |kind: [u8; 4]| if kind == MH_OBJECT { Kind::Object } else { Kind::Program };
+    let of_mach_o = |kind: [u8; 4]| if kind == MH_OBJECT { FolderFile::Object } else { FolderFile::Program };
     match head {
         [0x7f, b'E', b'L', b'F', _, encoding, ..] => {
             // `e_type` is in the byte order that `EI_DATA` names (2: big-endian).
             match if *encoding == 2 { [head[17], head[16]] } else { [head[16], head[17]] } {
-                [ET_REL, 0] => Kind::Object,
-                [ET_CORE, 0] => Kind::Other,
-                _ => Kind::Program,
+                [ET_REL, 0] => FolderFile::Object,
+                [ET_CORE, 0] => FolderFile::Other,
+                _ => FolderFile::Program,
             }
         }
         // `filetype` of a Mach-O header, in the byte order of its magic.
         [0xfe, 0xed, 0xfa, 0xce | 0xcf, ..] => of_mach_o([head[12], head[13], head[14], head[15]]),
         [0xce | 0xcf, 0xfa, 0xed, 0xfe, ..] => of_mach_o([head[15], head[14], head[13], head[12]]),
         // Fat files share their magic with Java classes, whose next number is a version from 45 up.
-        [0xca, 0xfe, 0xba, 0xbe | 0xbf, 0, 0, 0, count, ..] if *count < 45 => Kind::Program,
-        [b'C', b'C', b'O', b'B', 1..=3, 0, ..] | [0x10, 0xff, 0x10, 0xad, ..] => Kind::Program,
-        _ if head.starts_with(b"__CLANG_OFFLOAD_BUN") => Kind::Program,
-        _ if head.starts_with(b"!<arch>\n") || head.starts_with(b"!<thin>\n") => Kind::Object,
-        _ => Kind::Other,
+        [0xca, 0xfe, 0xba, 0xbe | 0xbf, 0, 0, 0, count, ..] if *count < 45 => FolderFile::Program,
+        [b'C', b'C', b'O', b'B', 1..=3, 0, ..] | [0x10, 0xff, 0x10, 0xad, ..] => FolderFile::Program,
+        _ if head.starts_with(b"__CLANG_OFFLOAD_BUN") => FolderFile::Program,
+        _ if head.starts_with(b"!<arch>\n") || head.starts_with(b"!<thin>\n") => FolderFile::Object,
+        _ => FolderFile::Other,
     }
 }
 
@@ -273,22 +275,22 @@ mod tests {
             head
         };
         for (head, kind) in [
-            (head(b"\x7fELF\x02\x01", [3, 0]), Kind::Program),
-            (head(b"\x7fELF\x02\x01", [2, 0]), Kind::Program),
-            (head(b"\x7fELF\x02\x01", [1, 0]), Kind::Object),
-            (head(b"\x7fELF\x01\x02", [0, 1]), Kind::Object),
-            (head(b"\x7fELF\x02\x01", [4, 0]), Kind::Other),
-            (head(b"\x7fELF\x02\x02", [0, 4]), Kind::Other),
-            (macho(b"\xcf\xfa\xed\xfe", [2, 0, 0, 0]), Kind::Program),
-            (macho(b"\xcf\xfa\xed\xfe", [1, 0, 0, 0]), Kind::Object),
-            (macho(b"\xfe\xed\xfa\xce", [0, 0, 0, 1]), Kind::Object),
-            (head(b"\xca\xfe\xba\xbe\0\0\0\x02", [0, 0]), Kind::Program),
-            (head(b"\xca\xfe\xba\xbe\0\0\0\x34", [0, 0]), Kind::Other),
-            (head(b"__CLANG_OFFLOAD_BUND", [0, 0]), Kind::Program),
-            (head(b"CCOB\x03\0\x01\0", [0, 0]), Kind::Program),
-            (head(b"\x10\xff\x10\xad\x01", [0, 0]), Kind::Program),
-            (head(b"!<arch>\nx", [0, 0]), Kind::Object),
-            (head(b"#!/bin/sh\n", [0, 0]), Kind::Other),
+            (head(b"\x7fELF\x02\x01", [3, 0]), FolderFile::Program),
+            (head(b"\x7fELF\x02\x01", [2, 0]), FolderFile::Program),
+            (head(b"\x7fELF\x02\x01", [1, 0]), FolderFile::Object),
+            (head(b"\x7fELF\x01\x02", [0, 1]), FolderFile::Object),
+            (head(b"\x7fELF\x02\x01", [4, 0]), FolderFile::Other),
+            (head(b"\x7fELF\x02\x02", [0, 4]), FolderFile::Other),
+            (macho(b"\xcf\xfa\xed\xfe", [2, 0, 0, 0]), FolderFile::Program),
+            (macho(b"\xcf\xfa\xed\xfe", [1, 0, 0, 0]), FolderFile::Object),
+            (macho(b"\xfe\xed\xfa\xce", [0, 0, 0, 1]), FolderFile::Object),
+            (head(b"\xca\xfe\xba\xbe\0\0\0\x02", [0, 0]), FolderFile::Program),
+            (head(b"\xca\xfe\xba\xbe\0\0\0\x34", [0, 0]), FolderFile::Other),
+            (head(b"__CLANG_OFFLOAD_BUND", [0, 0]), FolderFile::Program),
+            (head(b"CCOB\x03\0\x01\0", [0, 0]), FolderFile::Program),
+            (head(b"\x10\xff\x10\xad\x01", [0, 0]), FolderFile::Program),
+            (head(b"!<arch>\nx", [0, 0]), FolderFile::Object),
+            (head(b"#!/bin/sh\n", [0, 0]), FolderFile::Other),
         ] {
             assert_eq!(kind_of_head(&head), kind, "{head:?}");
         }
