@@ -31,6 +31,7 @@ pub mod starts;
 pub mod steps;
 pub mod table;
 pub mod varint;
+mod version;
 
 pub use certainty::Reason;
 pub use error::{FormatError, What};
