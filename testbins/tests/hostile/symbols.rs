@@ -216,7 +216,7 @@ fn the_name_that_other_modules_see_is_shown() {
     // A part of the function is not the function.
     assert_eq!(with(local("kept"), Global(("begin", CODE, 4))), named("kept", "begin"));
     // Folded functions keep the names that they were found by.
-    let folded = kept(LLD, true, &[File("unit.c"), local("kept"), global("other")]);
+    let folded = kept(LLD, false, &[File("unit.c"), File("other.s"), global("kept"), global("other")]);
     assert_eq!(names(&folded, CODE), ["kept", "other"]);
 }
 
