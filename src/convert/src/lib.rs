@@ -71,6 +71,6 @@ pub use error::ConvertError;
 pub use identity::{Identity, identify};
 // The type of `Options::device`.
 pub use open::DevicePlace;
-pub use options::{NoProgress, Options, Progress};
+pub use options::{Naming, NoProgress, Options, Progress};
 pub use report::Report;
 pub use verify::{Mismatches, verify_against};

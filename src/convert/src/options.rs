@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::encode::Demangle;
 use crate::error::ConvertError;
 use crate::open::{DevicePlace, OpenOptions};
+pub use crate::place::Naming;
 
 /// What to convert and how. The default keeps no columns and writes no name index. Fields may be added, so other
 /// crates begin with the default and set the fields that they need.
@@ -59,6 +60,8 @@ pub struct Options {
     pub name_index: bool,
     /// Give the index readable names.
     pub demangle: Option<Demangle>,
+    /// Which of the names of a function answers show.
+    pub naming: Naming,
     /// Store readable names without parameters in place of linkage names, for readers that cannot demangle.
     pub readable_names: bool,
 }

@@ -122,7 +122,8 @@ pub(crate) fn load<'a, 'f>(
 
     begin(progress, source.name(), "place", 0)?;
     let began = Instant::now();
-    let placed = place::place(&image, linker, &machine, names, recovered, symbols, &mut diagnostics);
+    let chosen = (linker, options.naming);
+    let placed = place::place(&image, chosen, &machine, names, recovered, symbols, &mut diagnostics);
     let mut placed = placed.with_units(units, blocks, unwind);
     match (options.imports, options.readable_names) {
         (false, _) => {}

@@ -12,9 +12,11 @@ use crate::words::THREAD_LOCAL;
 pub(crate) fn append(name: &[u8], options: &DemangleOptions, out: &mut String) -> fmt::Result {
     // The text that compilers add after a dot is not part of the mangling (`.isra.0`, `.cold`).
     let (own, suffix) = memchr(b'.', name).map_or((name, &[][..]), |dot| name.split_at(dot));
-    let mended = constructor_with_return(own).or_else(|| without_default_arguments(own));
+    let spread = with_spread_packs(own);
+    let own_or_spread = spread.as_deref().unwrap_or(own);
+    let mended = constructor_with_return(own_or_spread).or_else(|| without_default_arguments(own_or_spread));
     let start = out.len();
-    spell(mended.as_deref().unwrap_or(own), options, out)?;
+    spell(mended.as_deref().unwrap_or(own_or_spread), options, out)?;
     // Mach-O symbols carry one more underscore.
     let scheme = own.strip_prefix(b"__").or_else(|| own.strip_prefix(b"_"));
     for (theirs, llvm) in THREAD_LOCAL {
@@ -52,6 +54,28 @@ fn constructor_with_return(name: &[u8]) -> Option<Vec<u8>> {
     let ends = (at + 2..=name.len()).filter(|end| name[..*end].ends_with(b"EE"));
     let end = ends.take(MAX_TRIED).find(|end| parses(&name[..*end]))?;
     Some([&name[..end], b"v", &name[end..]].concat())
+}
+
+/// The name with each pack of values that is an argument by itself written as a pack of types: `DpT_` in place of `XspT_E`. Of the
+/// latter, `cpp_demangle` writes `(0ul)...`, and of the former `0ul` and what else is in the pack, as LLVM does. `None` for other names.
+fn with_spread_packs(name: &[u8]) -> Option<Vec<u8>> {
+    let mut spread = Vec::new();
+    let mut from = 0;
+    for at in memchr_iter(b'X', name) {
+        let Some(parameter) = name[at..].strip_prefix(b"XspT") else { continue };
+        // A template parameter is `T_`, `T0_`, `T1_`, ... with a number in base 36.
+        let digits = parameter.iter().take_while(|byte| byte.is_ascii_digit() || byte.is_ascii_uppercase());
+        let length = digits.count();
+        if at >= from && parameter[length..].starts_with(b"_E") {
+            spread.extend_from_slice(&name[from..at]);
+            spread.extend_from_slice(b"DpT");
+            spread.extend_from_slice(&parameter[..=length]);
+            from = at + b"XspT".len() + length + b"_E".len();
+        }
+    }
+    spread.extend_from_slice(&name[from..]);
+    // An identifier may hold these letters too: without them it is shorter than the name says.
+    (from > 0 && parses(&spread)).then_some(spread)
 }
 
 /// The name without the words that make something local to a default argument of a function (`d_`, `d0_`, ... after the function). With

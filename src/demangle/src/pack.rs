@@ -28,6 +28,10 @@ impl Pattern {
 
     /// Appends a type of a pack, which may have some of the pattern already.
     pub(crate) fn put(self, one: &str, out: &mut String) {
+        // A value is no type.
+        if one.starts_with(|first: char| first.is_ascii_digit() || first == '-') {
+            return out.push_str(one);
+        }
         if one.ends_with([']', ')']) {
             // The reference is inside: `char const (&) [8]`.
             return out.push_str(one);

@@ -2,6 +2,8 @@
 
 use core::fmt;
 
+use crate::version::VERSION;
+
 /// The kind of damage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -70,7 +72,7 @@ pub struct FormatError {
     /// record; of names, starts and blocks that are out of order it is the number of the name, start, bucket or block; of a list of code
     /// lengths it is the length. In all other cases it is a byte offset from the start of the section (of the file, for header and
     /// directory): also for both kinds in the header, in the directory, in the first fields of a section, and in sections without records
-    /// of one size.
+    /// of one size. For [`What::Version`] it is the version that the file has.
     pub offset: u64,
 }
 
@@ -83,7 +85,14 @@ impl FormatError {
 
 impl fmt::Display for FormatError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} at {:#x}", self.what.text(), self.offset)
+        match self.what {
+            What::Version => write!(
+                f,
+                "is of version {} of the format, and this reader of version {VERSION}: convert the program again",
+                self.offset
+            ),
+            what => write!(f, "{} at {:#x}", what.text(), self.offset),
+        }
     }
 }
 

@@ -5,11 +5,10 @@ use crate::checksum::Crc32;
 use crate::error::{FormatError, What};
 use crate::features;
 use crate::sections::SectionId;
+pub use crate::version::VERSION;
 
 /// The first bytes of every file.
 pub const MAGIC: [u8; 8] = *b"\x7ffsym\r\n\x1a";
-/// The version of the format.
-pub const VERSION: u32 = 2;
 /// Bytes of the header.
 pub const HEADER_LEN: usize = 64;
 /// Bytes of a directory entry.
@@ -142,8 +141,9 @@ impl Header {
         let u64_of = |at| word(bytes, at).ok_or(early);
         let u8_of = |at| u8_at(bytes, at).ok_or(early);
         // The version is checked before the checksum, since another version may compute its checksum in another way.
-        if u32_of(field::VERSION)? != VERSION {
-            return Err(wrong(What::Version, field::VERSION));
+        let version = u32_of(field::VERSION)?;
+        if version != VERSION {
+            return Err(FormatError::new(What::Version, version.into()));
         }
         let header = Self {
             file_len: u64_of(field::FILE_LEN)?,

@@ -32,6 +32,7 @@ pub mod starts;
 pub mod steps;
 pub mod table;
 pub mod varint;
+mod version;
 
 pub use certainty::Reason;
 pub use debug_info::DebugInfo;

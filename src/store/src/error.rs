@@ -59,7 +59,15 @@ pub enum StoreError {
         /// The file.
         path: PathBuf,
     },
-    /// The file is damaged, or a `.fsym` of another version.
+    /// The file is a `.fsym` of another version of the format.
+    #[error("{}: {problem}", path.display())]
+    OtherVersion {
+        /// The file.
+        path: PathBuf,
+        /// Both versions, and what to do.
+        problem: String,
+    },
+    /// The file is damaged.
     #[error("{}: damaged: {problem}", path.display())]
     Damaged {
         /// The file.
@@ -130,7 +138,11 @@ impl StoreError {
     pub fn is_damage(&self) -> bool {
         matches!(
             self,
-            Self::NotASymbolFile { .. } | Self::Damaged { .. } | Self::WrongId { .. } | Self::NotAFile { .. }
+            Self::NotASymbolFile { .. }
+                | Self::OtherVersion { .. }
+                | Self::Damaged { .. }
+                | Self::WrongId { .. }
+                | Self::NotAFile { .. }
         )
     }
 
@@ -146,6 +158,7 @@ impl StoreError {
     pub(crate) fn unreadable(path: &Path, error: foldsym_lookup::Error) -> Self {
         match error.what {
             What::Magic => Self::NotASymbolFile { path: path.to_owned() },
+            What::Version => Self::OtherVersion { path: path.to_owned(), problem: error.to_string() },
             _ => Self::damaged(path, error),
         }
     }

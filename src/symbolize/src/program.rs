@@ -69,8 +69,8 @@ impl LoadError {
 const LACKING_FOR: u64 = 600;
 
 /// The converter that made an entry of the cache: its version, and a number that grows when files converted with the default options get
-/// more contents. An entry of another converter is made again.
-const CONVERTER: &str = concat!(env!("CARGO_PKG_VERSION"), " 2");
+/// other contents. An entry of another converter is made again.
+const CONVERTER: &str = concat!(env!("CARGO_PKG_VERSION"), " 3");
 
 /// How programs are converted.
 #[derive(Debug)]

@@ -2,6 +2,7 @@
 //! at start-up, of Mach-O.
 
 use foldsym_convert::report::Kind;
+use foldsym_lookup::{Frames, ImageAddr, Lookup, SymbolFile};
 use gimli::{
     DW_AT_call_origin, DW_AT_call_return_pc, DW_AT_declaration, DW_AT_external, DW_AT_high_pc, DW_AT_low_pc,
     DW_AT_name, DW_AT_stmt_list, DW_TAG_call_site, DW_TAG_subprogram,
@@ -181,4 +182,49 @@ fn a_local_symbol_may_stand_behind_the_file_of_another_object() {
     assert_eq!(with(&[File("other.c")]), both("symbol", 21));
     // The unit's object has a file, and this is another's.
     assert_eq!(with(&[File("gone.s"), File("other.c")]), both("symbol_only", 0));
+}
+
+/// glibc's `abort` is `__GI_abort` in its debug information.
+#[test]
+fn the_name_that_other_modules_see_is_shown() {
+    let with = |own: Symbol<'static>, other: Symbol<'static>| {
+        let shown = kept(GNU, false, &[File("unit.c"), own, other]);
+        let frame = shown.frame(CODE).0;
+        let bytes = SymbolFile::open(&shown.bytes).unwrap();
+        let answer = bytes.lookup(ImageAddr(CODE), &mut Frames::new()).unwrap();
+        let Lookup::Found(answer) = answer else { panic!("{answer:?}") };
+        let function = bytes.records().function(answer.function).unwrap();
+        let mut text = [0; 64];
+        let mut name = |id| {
+            String::from_utf8({
+                let len = bytes.write_name(id, &mut text).unwrap();
+                text[..len].to_vec()
+            })
+            .unwrap()
+        };
+        let others: Vec<String> =
+            bytes.records().aliases(&function).map(|alias| name(alias.unwrap())).collect();
+        (frame, others)
+    };
+    let named = |shown: &str, other: &str| (shown.to_owned(), vec![other.to_owned()]);
+    let local = |name| Local((name, CODE, 0x10));
+    let global = |name| Global((name, CODE, 0x10));
+    assert_eq!(with(local("kept"), global("seen")), named("seen", "kept"));
+    assert_eq!(with(global("kept"), local("hidden")), named("kept", "hidden"));
+    // Of equals the last of the table, as llvm-symbolizer chooses.
+    assert_eq!(with(global("kept"), global("seen")), named("seen", "kept"));
+    // A part of the function is not the function.
+    assert_eq!(with(local("kept"), Global(("begin", CODE, 4))), named("kept", "begin"));
+    // Folded functions keep the names that they were found by.
+    let folded = kept(LLD, false, &[File("unit.c"), File("other.s"), global("kept"), global("other")]);
+    assert_eq!(names(&folded, CODE), ["kept", "other"]);
+}
+
+/// Only the file's tables of versions say what a version is: without them, `@` is a letter of the name.
+#[test]
+fn names_with_an_at_stay_whole() {
+    for name in ["step@first.kind", "*Type@Base#method<Int32>:Nil", "f@@V2", "@"] {
+        let shown = kept(GNU, false, &[File("unit.c"), Global((name, CODE + 0x80, 0x10))]);
+        assert_eq!(shown.frame(CODE + 0x80).0, name);
+    }
 }

@@ -19,7 +19,11 @@ pub(crate) fn renamed(mut program: Program<'_>) -> Program<'_> {
     });
     let names = &program.names;
     let same = |a: NameId, b: NameId| names[a.index()] == names[b.index()];
-    for function in &mut program.functions {
+    for at in 0..program.functions.len() {
+        let function = &program.functions[at];
+        let (shown, others) = (program.shown_name(function), program.other_names(function).collect());
+        let function = &mut program.functions[at];
+        (function.symbol, function.aliases, function.primary) = (Some(shown), others, None);
         let origin = program.origins[function.origin.index()].name;
         function.symbol = function.symbol.filter(|&symbol| !same(symbol, origin));
         let own = function.symbol.unwrap_or(origin);

@@ -181,7 +181,7 @@ impl RecordTables<'_> {
             let origin = &self.program.origins[function.origin.index()];
             // The difference is small: most symbols are like `foo.isra.0`, whose rank follows that of `foo`.
             let own = i64::from(self.plan.name(origin.name));
-            let name = function.symbol.map_or(0, |symbol| i64::from(self.plan.name(symbol)) - own);
+            let name = i64::from(self.plan.name(self.program.shown_name(function))) - own;
             [
                 i64::from(self.plan.origin_ranks[function.origin.index()]),
                 scopes[i] as i64,
@@ -198,8 +198,9 @@ impl RecordTables<'_> {
         let mut aliases = Vec::new();
         let first = |id: &FuncId| {
             // Sorted by rank, which is the order of the names' bytes, so that the model's order does not matter.
+            let function = &self.program.functions[id.index()];
             let mut names: Vec<u32> =
-                self.program.functions[id.index()].aliases.iter().map(|&name| self.plan.name(name)).collect();
+                self.program.other_names(function).map(|name| self.plan.name(name)).collect();
             names.sort_unstable();
             names.dedup();
             let first = aliases.len() as u32 + 1;

@@ -172,6 +172,17 @@ impl<'f> Names<'f> {
         self.first_origins.get(name.index()).is_some_and(Option::is_some)
     }
 
+    /// By path, the ids of all source files.
+    pub(crate) fn files_by_path(&self) -> HashMap<Vec<u8>, FileId> {
+        self.files.iter().cloned().zip((0..).map(FileId::new)).collect()
+    }
+
+    /// Adds a source file that is not in the list.
+    pub(crate) fn add_file(&mut self, path: &[u8]) -> FileId {
+        self.files.push(path.to_vec());
+        FileId::new(self.files.len() as u32 - 1)
+    }
+
     /// The path of a source file.
     pub(crate) fn file(&self, id: FileId) -> &[u8] {
         &self.files[id.index()]

@@ -64,6 +64,8 @@ pub struct Function {
     pub symbol: Option<NameId>,
     /// Other names of the same function, sorted by bytes.
     pub aliases: ThinVec<NameId>,
+    /// The name that answers show, if it is not that of `symbol` or of the origin: one of its other names. No step decides by it.
+    pub primary: Option<NameId>,
     /// `None` for a function known by its symbol alone.
     pub source: Option<Source>,
     pub how: How,
@@ -157,6 +159,18 @@ impl<'f> Program<'f> {
     /// The name of a function: its symbol's, else that of its entry.
     pub fn name_of(&self, function: &Function) -> NameId {
         function.symbol.unwrap_or(self.origins[function.origin.index()].name)
+    }
+
+    /// The name of a function that answers show.
+    pub fn shown_name(&self, function: &Function) -> NameId {
+        function.primary.unwrap_or_else(|| self.name_of(function))
+    }
+
+    /// The other names of a function, beside the shown one; in no order, and one may occur twice.
+    pub fn other_names(&self, function: &Function) -> impl Iterator<Item = NameId> {
+        let shown = function.primary;
+        let hidden = shown.map(|_| self.name_of(function));
+        function.aliases.iter().copied().filter(move |name| Some(*name) != shown).chain(hidden)
     }
 
     /// The program's origin that a unit's is.

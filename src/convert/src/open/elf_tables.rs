@@ -9,7 +9,7 @@ use object::read::elf::{FileHeader, NoteIterator, ProgramHeader, SectionHeader, 
 
 use crate::diagnostics::opening::{OpenDiagnosticKind, OpenDiagnostics};
 use crate::open::error::OpenError;
-use crate::util::hash::HashMap;
+use crate::util::hash::{HashMap, HashSet};
 use crate::util::text;
 
 /// One row of the section header table.
@@ -268,6 +268,53 @@ impl<'f> Tables<'f> {
             (elf::SHT_CREL, _) => RelocationRows::Crel(bytes),
             _ => return None,
         })
+    }
+
+    /// The names of the versions that the file defines for its own symbols or needs of other files (`SHT_GNU_VERDEF`, `SHT_GNU_VERNEED`;
+    /// LSB core, symbol versioning). In a separate debug file these sections have no bytes.
+    pub(in crate::open) fn versions(&self) -> HashSet<&'f [u8]> {
+        let mut versions = HashSet::default();
+        for section in &self.sections {
+            // The places of the fields in an entry: its list of names, the next entry; in that list: the name, the next.
+            let (list, next, name, next_name) = match elf::SectionType(section.kind) {
+                elf::SHT_GNU_VERDEF => (12, 16, 0, 4),
+                elf::SHT_GNU_VERNEED => (8, 12, 8, 12),
+                _ => continue,
+            };
+            let bytes = self.bytes(section);
+            let strings = self.sections.get(section.link).map_or(&[][..], |strings| self.bytes(strings));
+            // Every list is at least as long as one of its names. A damaged file may chain them without end.
+            let mut steps = bytes.len() / 8;
+            let mut entry = 0_usize;
+            while let (Some(first), Some(further)) =
+                (self.word(bytes, entry.saturating_add(list)), self.word(bytes, entry.saturating_add(next)))
+            {
+                let mut at = entry.saturating_add(first as usize);
+                while let (Some(text), Some(more)) = (
+                    self.word(bytes, at.saturating_add(name)),
+                    self.word(bytes, at.saturating_add(next_name)),
+                ) {
+                    versions.extend(text_at(strings, text));
+                    steps = steps.saturating_sub(1);
+                    at = at.saturating_add(more as usize);
+                    if more == 0 || steps == 0 {
+                        break;
+                    }
+                }
+                steps = steps.saturating_sub(1);
+                entry = entry.saturating_add(further as usize);
+                if further == 0 || steps == 0 {
+                    break;
+                }
+            }
+        }
+        versions
+    }
+
+    /// The 4-byte number at an offset of a section.
+    fn word(&self, bytes: &[u8], at: usize) -> Option<u32> {
+        let word = *bytes.get(at..)?.first_chunk()?;
+        Some(if self.is_big_endian() { u32::from_be_bytes(word) } else { u32::from_le_bytes(word) })
     }
 
     /// Descriptor of the `NT_GNU_BUILD_ID` note; empty if there is none.

@@ -4,6 +4,7 @@ use super::files::Files;
 use super::relocations::{KeptRelocations, KeptSection};
 use crate::diagnostics::opening::OpenDiagnostic;
 use crate::model::{AddressRange, ImageAddr};
+use crate::util::hash::HashSet;
 
 /// ELF's number of AMD's GPUs.
 const EM_AMDGPU: u16 = 224;
@@ -333,6 +334,11 @@ pub(crate) struct Image<'f> {
     pub loader: KeptRelocations<'f>,
     /// The symbols of `.symtab`, then those that only `.dynsym` has; in table order.
     pub symbols: Vec<Symbol<'f>>,
+    /// The names of the versions that the file's tables have for symbols.
+    pub versions: HashSet<&'f [u8]>,
+    /// Of a program without a `.symtab` whose symbols were joined with those of another file: address and name of its own, in table
+    /// order. Otherwise empty.
+    pub own_symbols: Vec<(u64, &'f [u8])>,
     /// Where data and code begin in executable sections, in table order.
     pub code_marks: Vec<CodeMark>,
     /// Names of `STT_FILE` symbols.

@@ -15,7 +15,9 @@ use super::image::{DebugSections, Image, ImageKind, Linker, Symbol};
 use super::options::OpenOptions;
 use crate::diagnostics::opening::{OpenDiagnosticKind, OpenDiagnostics};
 use crate::model::ImageAddr;
+use crate::toolchain::suffixes::without_version;
 use crate::util::hash::HashSet;
+use crate::util::text::shown;
 
 /// What must hold before a candidate is used as the program's debug file.
 #[derive(Clone, Copy)]
@@ -103,7 +105,7 @@ fn find_debug_file<'f>(
                 candidates.extend(paths.into_iter().map(|path| (path, Proof::Checksum(checksum))));
             }
             None => diagnostics.note(OpenDiagnosticKind::PathRefused, || {
-                format!("debug link \"{}\" is not a file name", name.escape_ascii())
+                format!("debug link \"{}\" is not a file name", shown(name))
             }),
         }
     }
@@ -138,7 +140,7 @@ fn find_debug_file<'f>(
     }
     if let Some((name, _)) = links.debuglink {
         diagnostics.note(OpenDiagnosticKind::DebugFileNotFound, || {
-            format!("{} (build id {})", name.escape_ascii(), hex(image.build_id))
+            format!("{} (build id {})", shown(name), hex(image.build_id))
         });
     }
     None
@@ -258,7 +260,7 @@ fn find_supplementary<'f>(
         if allowed.as_ref().is_some_and(|roots| !roots.iter().any(|root| real.starts_with(root))) {
             // The message gives the name in the program only. It does not reveal what the link leads to.
             diagnostics.note(OpenDiagnosticKind::PathRefused, || {
-                format!("link to \"{}\" leaves the given folders", name.escape_ascii())
+                format!("link to \"{}\" leaves the given folders", shown(name))
             });
             continue;
         }
@@ -281,7 +283,7 @@ fn find_supplementary<'f>(
         }
     }
     diagnostics.note(OpenDiagnosticKind::SupplementaryNotFound, || {
-        format!("{} (build id {})", name.escape_ascii(), hex(id))
+        format!("{} (build id {})", shown(name), hex(id))
     });
     None
 }
@@ -335,10 +337,15 @@ fn join_symbols<'f>(image: &mut Image<'f>, other: Image<'f>) {
         .collect();
     let placed = |mut symbol: Symbol<'f>| {
         let position = positions.get(symbol.section as usize).copied().flatten();
+        // The tables of versions of a debug file have no bytes.
+        symbol.name = without_version(symbol.name, |version| image.versions.contains(version));
         symbol.section = position.or_else(|| image.section_at(ImageAddr(symbol.address)))? as u32;
         Some(symbol)
     };
     let mut symbols: Vec<Symbol<'f>> = other.symbols.into_iter().filter_map(placed).collect();
+    if image.own_symbols.is_empty() && image.symbols.iter().all(|symbol| symbol.dynamic) {
+        image.own_symbols = image.symbols.iter().map(|symbol| (symbol.address, symbol.name)).collect();
+    }
     let known: HashSet<(u64, &[u8])> = symbols.iter().map(|symbol| (symbol.address, symbol.name)).collect();
     let shift = other.symbol_files.len() as u32;
     let ours = image.symbols.iter().filter(|symbol| !known.contains(&(symbol.address, symbol.name)));

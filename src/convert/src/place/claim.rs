@@ -87,6 +87,7 @@ fn symbol_function(functions: &mut Vec<Function>, origin: OriginId) -> FuncId {
         origin,
         symbol: None,
         aliases: ThinVec::new(),
+        primary: None,
         source: None,
         how: How::SymbolOnly,
         partial: false,

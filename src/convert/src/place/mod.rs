@@ -22,6 +22,7 @@ mod namesakes;
 mod part_owners;
 pub(crate) mod pieces;
 mod placing;
+mod primary;
 mod shared_range;
 mod subprograms;
 mod surplus;
@@ -41,6 +42,7 @@ use crate::model::{
 };
 use crate::open::{Image, Linker};
 use crate::place::placing::Placing;
+pub use crate::place::primary::Naming;
 use crate::program::machine::Machine;
 use crate::program::symbols::Symbols;
 use crate::recover::recovered::Recovered;
@@ -69,7 +71,7 @@ pub(crate) struct Placed<'f> {
 /// Places the functions of the units and the symbols. The program has no units yet: [`Placed::with_units`] adds them.
 pub(crate) fn place<'f>(
     image: &Image<'f>,
-    linker: Linker,
+    (linker, naming): (Linker, Naming),
     machine: &Machine<'_, 'f>,
     names: Names<'f>,
     recovered: Recovered<'_, 'f>,
@@ -89,8 +91,10 @@ pub(crate) fn place<'f>(
     let drops_symbols = certainty::drops_symbols(&folding, &placing, &symbols, &claims);
     // Whether a function is the only one with its code depends on the groups of the whole program: on whether anything was folded or
     // merged in it. So this comes after all claims.
-    let (claims, nameless) =
+    let (mut claims, nameless) =
         certainty::decide(image, &placing, &symbols, &folding, machine, claims, &merging, drops_symbols);
+    // After every decision: which name of a function is shown is evidence of nothing.
+    primary::choose(naming, image, &mut placing, &symbols, &mut claims);
     if placing.names.cut > 0 {
         diagnostics.add(Kind::Cap(Cap::NameBytes), 0, || {
             format!("{} names are longer than {MAX_NAME} bytes: cut", placing.names.cut)

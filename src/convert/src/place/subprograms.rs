@@ -58,6 +58,7 @@ pub(crate) fn by_address(placing: &Placing<'_, '_>) -> (Vec<Function>, Vec<DiePi
                 origin,
                 symbol: None,
                 aliases: ThinVec::new(),
+                primary: None,
                 source: Some(Source { unit: id, function: LocalFunc(index as u32) }),
                 how: function.how,
                 partial: unit.head.partial,

@@ -29,6 +29,8 @@ pub(crate) struct CodeSymbol<'f> {
     /// The file gives the size.
     pub(crate) sized: bool,
     pub(crate) local: bool,
+    /// Other modules do not see it: it is local, or its visibility is not the default.
+    pub(crate) hidden: bool,
     /// A linker's own name for a place: the beginning of a section (`__start_X`), the end of the code.
     pub(crate) of_linker: bool,
     /// The source file that the symbol table gives for a local symbol; empty if it gives none.
@@ -168,6 +170,7 @@ fn code_symbol<'f>(
         indirect: symbol.kind == SymbolKind::Indirect,
         sized: symbol.size > 0,
         local: symbol.binding == Binding::Local,
+        hidden: symbol.binding == Binding::Local || symbol.hidden,
         // A function of the program may have such a name too, but then it has a type or a size.
         of_linker: !typed && symbol.size == 0 && is_of_linker(symbol.name, sections),
         file: symbol

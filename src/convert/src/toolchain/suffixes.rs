@@ -126,10 +126,18 @@ pub(crate) fn is_stub_of_mold(symbol: &[u8]) -> bool {
     without_ending(symbol, Ending::StubOfMold).is_some()
 }
 
-/// The name of an ELF symbol without its version.
-pub(crate) fn without_version(name: &[u8]) -> &[u8] {
-    // A name that begins with `@` stays whole, since nothing would be left of it.
-    memchr::memchr(VERSION, name).filter(|at| *at > 0).map_or(name, |at| &name[..at])
+/// The name of an ELF symbol without its version, which is one of those that the file's tables define. Other names have an `@` of their
+/// own: Crystal's methods (`*Type@Base#method`), Zig's, and those that a tool renamed.
+pub(crate) fn without_version<'n>(name: &'n [u8], is_version: impl Fn(&[u8]) -> bool) -> &'n [u8] {
+    // The version is the last part of the name, so it is found from the end.
+    let Some(at) = memchr::memrchr(VERSION, name).filter(|at| is_version(&name[at + 1..])) else {
+        return name;
+    };
+    match name[..at].strip_suffix(&[VERSION]).unwrap_or(&name[..at]) {
+        // Nothing would be left of the name.
+        [] => name,
+        plain => plain,
+    }
 }
 
 #[cfg(test)]
@@ -225,8 +233,20 @@ mod tests {
 
     #[test]
     fn versions_of_names() {
-        for (name, expected) in [("f@V1", "f"), ("f@@V2", "f"), ("f", "f"), ("@V1", "@V1"), ("f@", "f")] {
-            assert_eq!(without_version(name.as_bytes()), expected.as_bytes(), "{name}");
+        for (name, expected) in [
+            ("f@V1", "f"),
+            ("f@@V2", "f"),
+            ("f", "f"),
+            ("@V1", "@V1"),
+            ("@@V1", "@@V1"),
+            ("f@", "f@"),
+            // No version of this file: a part of the name.
+            ("step@first.kind", "step@first.kind"),
+            ("*Type@Base#method<Int32>:Nil", "*Type@Base#method<Int32>:Nil"),
+            ("*Type@Base#method@V1", "*Type@Base#method"),
+        ] {
+            let found = without_version(name.as_bytes(), |text| matches!(text, b"V1" | b"V2"));
+            assert_eq!(found, expected.as_bytes(), "{name}");
         }
     }
 }

@@ -41,6 +41,26 @@ pub(crate) fn soon<'t>(texts: impl Iterator<Item = &'t [u8]>) {
     texts.for_each(|text| bits::touch(text, 0, 0..2));
 }
 
+/// The most bytes of a text of the input that a message repeats.
+const SHOWN: usize = 200;
+
+/// A text of the input, for a message: its beginning, in ASCII.
+pub(crate) fn shown(text: &[u8]) -> String {
+    beginning(text, |text| text.escape_ascii().to_string())
+}
+
+/// A path of the input, for a message: its beginning, in UTF-8.
+pub(crate) fn shown_path(path: &[u8]) -> String {
+    beginning(path, |path| String::from_utf8_lossy(path).into_owned())
+}
+
+fn beginning(text: &[u8], spelled: impl Fn(&[u8]) -> String) -> String {
+    match text.get(..SHOWN).filter(|_| text.len() > SHOWN) {
+        Some(beginning) => format!("{}... ({} bytes)", spelled(beginning), text.len()),
+        None => spelled(text),
+    }
+}
+
 /// The last component of a path.
 pub(crate) fn base_name(path: &[u8]) -> &[u8] {
     path.rsplit(|byte| *byte == b'/').next().unwrap_or(path)
@@ -93,6 +113,13 @@ mod tests {
         ] {
             assert_eq!(is_same_path(one.as_bytes(), other.as_bytes()), same, "{one} {other}");
         }
+    }
+
+    #[test]
+    fn a_message_repeats_the_beginning_of_a_text() {
+        assert_eq!(shown(b"a\x1b[2J"), "a\\x1b[2J");
+        assert_eq!(shown(&[b'n'; SHOWN]), "n".repeat(SHOWN));
+        assert_eq!(shown(&[b'n'; 200_000]), format!("{}... (200000 bytes)", "n".repeat(SHOWN)));
     }
 
     #[test]

@@ -79,7 +79,9 @@ impl<'a, 'f> Expected<'a, 'f> {
     ) -> MemberWords<'a> {
         let function = &self.program.functions[id.index()];
         let mut frames = self.frames(id, rows, offset);
-        if let (Some(frame), Some(name)) = (frames.last_mut(), symbol.or(function.symbol)) {
+        if let (Some(frame), Some(name)) =
+            (frames.last_mut(), symbol.or(function.primary).or(function.symbol))
+        {
             frame.name = self.name(name);
         }
         if padding {
@@ -87,7 +89,8 @@ impl<'a, 'f> Expected<'a, 'f> {
             frames.truncate(1);
             frames[0] = FrameWords { name: b"", start_file: b"", start_line: 0, ..frames[0].clone() };
         }
-        let mut aliases: Vec<&[u8]> = function.aliases.iter().map(|&name| self.name(name)).collect();
+        let mut aliases: Vec<&[u8]> =
+            self.program.other_names(function).map(|name| self.name(name)).collect();
         aliases.sort_unstable();
         aliases.dedup();
         MemberWords {

@@ -104,7 +104,7 @@ extern "C" {
 #define FOLDSYM_DAMAGE_OTHER 0u
 #define FOLDSYM_DAMAGE_TRUNCATED 1u
 #define FOLDSYM_DAMAGE_MAGIC 2u
-#define FOLDSYM_DAMAGE_VERSION 3u
+#define FOLDSYM_DAMAGE_VERSION 3u /* the offset is the version that the file has */
 #define FOLDSYM_DAMAGE_FEATURES 4u
 #define FOLDSYM_DAMAGE_RESERVED 5u
 #define FOLDSYM_DAMAGE_LENGTH 6u

@@ -136,7 +136,7 @@ constants! {
     FOLDSYM_DAMAGE_TRUNCATED: u32 = 1;
     /// Damage: No `.fsym`.
     FOLDSYM_DAMAGE_MAGIC: u32 = 2;
-    /// Damage: another version of the format.
+    /// Damage: another version of the format; the offset is that version.
     FOLDSYM_DAMAGE_VERSION: u32 = 3;
     /// Damage: a feature that this reader does not know.
     FOLDSYM_DAMAGE_FEATURES: u32 = 4;

@@ -56,8 +56,32 @@ fn run() -> ExitCode {
         let what = "this build lacks the feature `serve`: build foldsym with --features serve";
         return exit_code(Err(Failure::usage(what)));
     }
+    #[cfg(not(feature = "parquet"))]
+    // The same for the options of a command.
+    if let Some(option) = parquet_option(std::env::args_os()) {
+        let what = format!(
+            "symbolize {option}: this build lacks the feature `parquet`: build foldsym with --features parquet"
+        );
+        return exit_code(Err(Failure::usage(what)));
+    }
     // Usage errors, `--help` and `--version` end here, with the exit codes of the contract (2, 0, 0).
     exit_code(perform(&Cli::parse().command))
+}
+
+/// The option of `symbolize` that reads or writes Parquet, if the command line has one.
+#[cfg(not(feature = "parquet"))]
+fn parquet_option(args: impl Iterator<Item = std::ffi::OsString>) -> Option<&'static str> {
+    let mut args = args.skip(1);
+    args.next().filter(|command| command == "symbolize")?;
+    let named = |arg: std::ffi::OsString| {
+        let bytes = arg.as_encoded_bytes();
+        let is = |option: &str| {
+            bytes.strip_prefix(option.as_bytes()).is_some_and(|rest| rest.is_empty() || rest[0] == b'=')
+        };
+        ["--parquet", "--output", "-o"].into_iter().find(|option| is(option))
+    };
+    // What follows `--` is the name of a report.
+    args.take_while(|arg| arg != "--").find_map(named)
 }
 
 /// Runs a command. Each is a function of its own in the machine code too (`inline(never)`): the frame of a function with all of

@@ -25,7 +25,7 @@ const GNU_EMPTY: &str = "GNU addr2line prints the empty name of a file";
 pub(super) const GNU_READS_NOT: &str =
     "GNU addr2line cannot read the debug information, and says so (all answers of a run)";
 const APPROXIMATE: &str =
-    "--skip-line-zero: ours says line 0, the tool the line before and that it is approximate";
+    "--skip-line-zero: the line before is in another function: ours says line 0, the tool that line";
 const PART_START: &str = "where a function with several ranges starts: ours is the start of the range";
 const DEMANGLER: &str =
     "a readable name that our demangler spells otherwise (src/demangle/README.md); linkage names are equal";

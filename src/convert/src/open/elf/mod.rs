@@ -26,7 +26,7 @@ use crate::model::{AddressRange, ImageAddr};
 use crate::toolchain::linkers::{
     OF_BOLT, OF_GO, OF_GOLD, mold_drops_symbols, names_linker, names_lld, names_mold,
 };
-use crate::util::text;
+use crate::util::text::{self, shown};
 use layout::Layout;
 use sections::{Contents, DebugLayout};
 
@@ -77,7 +77,7 @@ pub(super) fn read<'f>(
     let block_maps = sections::block_maps(&contents, &layout, &mut diagnostics);
 
     let descriptors = symbols::Descriptors::read(&contents, &layout, &mut diagnostics)?;
-    let symbols::SymbolTables { symbols, files: symbol_files, marks } =
+    let symbols::SymbolTables { symbols, files: symbol_files, marks, versions } =
         symbols::read(&tables, &layout, &descriptors, &mut diagnostics);
     let relocations =
         if tables.is_relocatable() { KeptRelocations::default() } else { KeptRelocations::find(&tables) };
@@ -123,6 +123,8 @@ pub(super) fn read<'f>(
             KeptRelocations::for_loader(&tables)
         },
         symbols,
+        versions,
+        own_symbols: Vec::new(),
         code_marks: marks,
         symbol_files,
         linker,
@@ -378,20 +380,20 @@ fn layout(path: &Path, tables: &Tables<'_>, diagnostics: &mut OpenDiagnostics) -
             let placed = next.checked_next_multiple_of(align);
             let end = placed.and_then(|start| start.checked_add(section.size)).filter(|&end| end <= highest);
             let (Some(placed), Some(end)) = (placed, end) else {
-                let place = format!("section {} {}", section.index, section.name.escape_ascii());
+                let place = format!("section {} {}", section.index, shown(section.name));
                 return Err(OpenError::malformed(path, place, "sections do not fit into one address space"));
             };
             (start, next) = (placed, end);
             bias[section.index] = placed;
         }
         let end = start.checked_add(section.size).filter(|&end| end <= highest).unwrap_or_else(|| {
-            diagnostics.note(OpenDiagnosticKind::SectionWraps, || section.name.escape_ascii().to_string());
+            diagnostics.note(OpenDiagnosticKind::SectionWraps, || shown(section.name));
             highest
         });
         let mut name = section.name;
         if !name_room.spend(name.len()) && name.len() > SHORT_NAME {
             name = &name[..SHORT_NAME];
-            let first = || format!("section {} {}...", section.index, name.escape_ascii());
+            let first = || format!("section {} {}...", section.index, shown(name));
             diagnostics.note(OpenDiagnosticKind::LongSectionName, first);
         }
         sections.push(CodeSection {

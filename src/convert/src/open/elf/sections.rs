@@ -21,6 +21,7 @@ use crate::open::elf_tables::{ElfSection, Tables};
 use crate::open::error::OpenError;
 use crate::open::files::Files;
 use crate::open::image::{BlockMapSection, DebugSection, DebugSections};
+use crate::util::text::shown;
 
 /// One file's tables, with the owner of new buffers and the path for messages.
 pub(super) struct Contents<'a, 'f> {
@@ -57,7 +58,7 @@ impl<'f> Contents<'_, 'f> {
 
     fn place(&self, section: usize) -> String {
         let section = &self.tables.sections[section];
-        format!("section {} {}, offset {:#x}", section.index, section.name.escape_ascii(), section.offset)
+        format!("section {} {}, offset {:#x}", section.index, shown(section.name), section.offset)
     }
 }
 

@@ -15,9 +15,9 @@ use crate::open::image::{Binding, CodeMark, MarkKind, Symbol, SymbolKind};
 use crate::toolchain::assemblers::is_local_label;
 use crate::toolchain::itanium_abi::is_vtable;
 use crate::toolchain::suffixes::without_version;
-use crate::util::hash::hash;
+use crate::util::hash::{HashSet, hash};
 use crate::util::text;
-use crate::util::text::{TOGETHER, soon};
+use crate::util::text::{TOGETHER, shown, soon};
 
 /// Function descriptors of PPC64 ELFv1 (`.opd`). There a function symbol has the address of a descriptor, and the
 /// descriptor's first word is the address of the code.
@@ -74,6 +74,8 @@ pub(super) struct SymbolTables<'f> {
     /// Names of `STT_FILE` symbols.
     pub(super) files: Vec<&'f [u8]>,
     pub(super) marks: Vec<CodeMark>,
+    /// As [`Tables::versions`].
+    pub(super) versions: HashSet<&'f [u8]>,
 }
 
 /// Reads `.symtab`, then adds the symbols that only `.dynsym` has.
@@ -83,8 +85,10 @@ pub(super) fn read<'f>(
     descriptors: &Descriptors,
     diagnostics: &mut OpenDiagnostics,
 ) -> SymbolTables<'f> {
+    let versions = tables.versions();
     let read = |kind: u32, dynamic: bool| {
         let mut reader = SymbolReader {
+            versions: &versions,
             machine: elf::Machine(tables.machine),
             layout,
             descriptors,
@@ -117,7 +121,7 @@ pub(super) fn read<'f>(
     );
     files.extend(dynamic.files);
     marks.extend(dynamic.marks);
-    SymbolTables { symbols, files, marks }
+    SymbolTables { symbols, files, marks, versions }
 }
 
 /// The least number of symbols that one parallel task looks up in the other table.
@@ -166,6 +170,7 @@ struct DescribedCode {
 
 struct SymbolReader<'a, 'f> {
     machine: elf::Machine,
+    versions: &'a HashSet<&'f [u8]>,
     layout: &'a Layout,
     descriptors: &'a Descriptors,
     diagnostics: OpenDiagnostics,
@@ -289,7 +294,7 @@ impl<'f> SymbolReader<'_, 'f> {
         let inside = section.range.contains(place) || (function && place == section.range.end);
         if !inside {
             if kind != SymbolKind::Label {
-                let first = || format!("{} at {address:#x}", name.escape_ascii());
+                let first = || format!("{} at {address:#x}", shown(name));
                 self.diagnostics.note(OpenDiagnosticKind::SymbolOutsideSection, first);
             }
             return None;
@@ -300,7 +305,7 @@ impl<'f> SymbolReader<'_, 'f> {
             // Also `STB_GNU_UNIQUE`, which gcc gives to static data of inline functions and templates.
             _ => Binding::Global,
         };
-        let name = without_version(name);
+        let name = without_version(name, |version| self.versions.contains(version));
         Some(Symbol {
             name,
             address,
@@ -329,7 +334,7 @@ impl<'f> SymbolReader<'_, 'f> {
             is_inside.then_some(DescribedCode { address, position: (after - 1) as u32 })
         });
         if found.is_none() {
-            let first = || format!("{} at {address:#x}", name.escape_ascii());
+            let first = || format!("{} at {address:#x}", shown(name));
             self.diagnostics.note(OpenDiagnosticKind::BadDescriptor, first);
         }
         found

@@ -29,7 +29,8 @@ use crate::model::{AddressRange, ImageAddr};
 use crate::toolchain::assemblers::is_section_label;
 use crate::toolchain::itanium_abi::is_vtable;
 use crate::toolchain::linkers::is_macho_header;
-use crate::util::text;
+use crate::util::hash::HashSet;
+use crate::util::text::{self, shown};
 use relocate::Relocations;
 
 /// True if the data begins with the magic of a thin Mach-O file.
@@ -213,6 +214,8 @@ impl<'a, 'f, Mach: MachHeader<Endian = Endianness>> MachReader<'a, 'f, Mach> {
             data: Vec::new(),
             loader: KeptRelocations::default(),
             symbols,
+            versions: HashSet::default(),
+            own_symbols: Vec::new(),
             code_marks: Vec::new(),
             symbol_files: Vec::new(),
             // `LC_BUILD_VERSION` may name the linker, but that decides nothing: both ld64 and ld64.lld can fold, and keep the symbols of
@@ -332,7 +335,7 @@ impl<'a, 'f, Mach: MachHeader<Endian = Endianness>> MachReader<'a, 'f, Mach> {
             };
             let address: u64 = raw.n_value(self.endian).into();
             if !section.range.contains(ImageAddr(address)) {
-                let first = || format!("{} at {address:#x}", name.escape_ascii());
+                let first = || format!("{} at {address:#x}", shown(name));
                 self.diagnostics.note(OpenDiagnosticKind::SymbolOutsideSection, first);
                 continue;
             }
@@ -366,7 +369,7 @@ impl<'a, 'f, Mach: MachHeader<Endian = Endianness>> MachReader<'a, 'f, Mach> {
         for (index, section) in self.sections.iter().enumerate() {
             let name = section.header.name();
             let Some((id, z_name)) = debug_section_of(name) else { continue };
-            let place = || format!("section {} {}", index + 1, name.escape_ascii());
+            let place = || format!("section {} {}", index + 1, shown(name));
             if section.cut {
                 self.diagnostics.note(OpenDiagnosticKind::TruncatedSection, place);
             }

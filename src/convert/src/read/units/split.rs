@@ -22,6 +22,7 @@ use crate::read::units::shared_rows::SharedUser;
 use crate::read::units::split_files::{foreign, note_opened};
 use crate::read::units::task::UnitTask;
 use crate::util::budget::STEPS_PER_BYTE;
+use crate::util::text::shown_path;
 
 /// The steps for opening a file, and for each unit header in it: about the number of bytes that are read.
 const OPEN_STEPS: u64 = 1 << 12;
@@ -160,13 +161,17 @@ pub(crate) fn read<'f, E: Endianity>(
             Err(problem) => missed.other_build(format!("{}: {problem}", path.display())),
         }
     }
-    let name = String::from_utf8_lossy(skeleton.name);
+    let name = shown_path(skeleton.name);
     // A file of another build is reported as a mismatch even if other places have no file: the user can act on that.
     let kind = if missed.other_build { Kind::DwoMismatch } else { Kind::MissingDwo };
     let reason = missed.reason.unwrap_or_else(|| match (candidates.refused(), candidates.irregular()) {
-        (Some(path), _) => format!("{} is outside the given directories", path.display()),
-        (None, Some(path)) => format!("{} is not a regular file", path.display()),
-        (None, None) => format!("not found, compiled in {}", String::from_utf8_lossy(comp_dir)),
+        (Some(path), _) => {
+            format!("{} is outside the given directories", shown_path(path.as_os_str().as_encoded_bytes()))
+        }
+        (None, Some(path)) => {
+            format!("{} is not a regular file", shown_path(path.as_os_str().as_encoded_bytes()))
+        }
+        (None, None) => format!("not found, compiled in {}", shown_path(comp_dir)),
     });
     diagnostics.add(kind, die_off, || {
         format!("unit at .debug_info+{die_off:#x} needs {name} (dwo id {:#018x}): {reason}", skeleton.id)

@@ -33,7 +33,8 @@ Examples:
   foldsym stack app.fsym 0x201180 0x201234 0x2012f0    a whole stack, innermost first
   foldsym lookup app.fsym --json < addresses.txt       one JSON object for each line
 
-Exit codes: 0 done; 1 nothing found, or a difference; 2 wrong usage, or a line that does not parse; 3 a file that cannot \
+Exit codes: 0 done, also where lookup, stack or symbolize answer ??; 1 find, dump, blocks or cfi found nothing, or verify \
+a difference; 2 wrong usage, or a line that does not parse; 3 a file that cannot \
 be read or written, or a folder without a program; 4 some of several inputs failed, or a check of --strict or \
 --require-debug-info failed.";
 
@@ -275,7 +276,7 @@ pub(crate) struct Convert {
     /// Exit code 4 if a program has no debug information; files are written anyway
     #[arg(long)]
     pub(crate) require_debug_info: bool,
-    /// No progress bar, no summary, no warnings
+    /// No progress bar and no summary; warnings are printed
     #[arg(long, short)]
     pub(crate) quiet: bool,
 }

@@ -198,6 +198,13 @@ fn request(line: &str, session: &mut Session, header: &Header) -> Result<Parsed,
 /// # Errors
 /// The fault of the object, for the user.
 fn parse_object(json: &Value, space: &Space, header: &Header) -> Result<Parsed, String> {
+    if json.get("modules").is_some() {
+        return Err(
+            "\"modules\" is of a stack over many modules: leave out FILE, and say by --store, --search or \
+                    --open-paths where their files are"
+                .to_owned(),
+        );
+    }
     // Without this check, a misspelled `regs` would silently make the answer less certain.
     refuse_unknown(json, &KEYS)?;
     let entries =
@@ -260,6 +267,7 @@ mod tests {
         let stack = parse(r#"{"pcs": ["0x10", "vptr=0x20"]}"#).unwrap();
         assert!(stack.vptr == Some(ReportedAddress::Memory(32)) && stack.stopped.is_none());
         for (text, says) in [
+            (r#"{"modules": [], "frames": []}"#, "--store"),
             ("{", "EOF"),
             ("{}", "\"pcs\""),
             (r#"{"pcs": []}"#, "needs an address"),

@@ -167,6 +167,19 @@ fn as_in_c(frames: &Frames) -> String {
     frames.iter().map(|(name, place)| format!("{name}@{place}")).collect::<Vec<_>>().join(" ")
 }
 
+/// A tool's answer without what only these tools give: the file of a symbol without a line, and GNU's choice among the names of a function.
+fn of_tool(tool: &str, mut frames: Frames, own: &Frames) -> Frames {
+    for (_, place) in &mut frames {
+        if place.ends_with(":0") && !place.contains('/') {
+            ":0".clone_into(place);
+        }
+    }
+    if let (Some(outermost), Some(own)) = (frames.last_mut(), own.last().filter(|_| tool == "addr2line")) {
+        outermost.0.clone_from(&own.0);
+    }
+    frames
+}
+
 #[test]
 fn every_door_gives_one_answer() {
     for name in ["demo.elf", "inline.clang-dwarf5-o1", "fold.clang-lld.set/program", "objects.gcc-o2"] {
@@ -194,9 +207,13 @@ fn every_door_gives_one_answer() {
         };
         same("JSON", &in_json(&ask(&["lookup", "--json", file_text])));
         same("Rust", &in_rust(&file, &asked));
-        same("llvm-symbolizer", &in_text(&ask(&["llvm-symbolizer", "--obj", copy_text])));
-        same("llvm-addr2line", &in_addr2line(&ask(&["llvm-addr2line", "-afiC", "-e", copy_text])));
-        same("addr2line", &in_addr2line(&ask(&["addr2line", "-afiC", "-e", copy_text])));
+        let tool = |name: &str, answers: Vec<Frames>| {
+            let answers = answers.into_iter().zip(&text);
+            same(name, &answers.map(|(frames, own)| of_tool(name, frames, own)).collect::<Vec<_>>());
+        };
+        tool("llvm-symbolizer", in_text(&ask(&["llvm-symbolizer", "--obj", copy_text])));
+        tool("llvm-addr2line", in_addr2line(&ask(&["llvm-addr2line", "-afiC", "-e", copy_text])));
+        tool("addr2line", in_addr2line(&ask(&["addr2line", "-afiC", "-e", copy_text])));
         // `foldsym_symbolize` gives linkage names, and `foldsym_demangle` makes them readable; a GSYM file holds linkage names.
         let linkage = in_text(&ask(&["lookup", "--no-demangle", file_text]));
         if let Some(in_c_program) = program_in_c(folder.path()) {

@@ -14,8 +14,13 @@ fn inputs() -> (TempDir, impl Fn(&str) -> String) {
     std::fs::write(at("notes.txt"), "hello\n").unwrap();
     std::fs::write(at("app"), &elf).unwrap();
     std::fs::write(at("cut"), &elf[..300]).unwrap();
+    std::fs::write(at("app.exe"), b"MZ\x90\0").unwrap();
+    std::fs::write(at("app.wasm"), b"\0asm\x01\0\0\0").unwrap();
     let fsym = Fsym::of("demo.elf", &[]);
     std::fs::copy(&fsym.path, at("app.fsym")).unwrap();
+    let mut later = std::fs::read(&fsym.path).unwrap();
+    later[8] = 9;
+    std::fs::write(at("later.fsym"), later).unwrap();
     (folder, at)
 }
 
@@ -48,6 +53,24 @@ fn one_line_says_what_was_found_and_what_was_expected() {
             format!("foldsym: {app}: a program for x86_64, expected one for arm64"),
         ),
         (&["convert", notes], 3, format!("foldsym: {notes}: {elf_text}")),
+        (
+            &["convert", &at("app.exe")],
+            3,
+            format!("foldsym: {}: a PE file (a program for Windows), expected an ELF or Mach-O file", at("app.exe")),
+        ),
+        (
+            &["convert", &at("app.wasm")],
+            3,
+            format!("foldsym: {}: a WebAssembly module, expected an ELF or Mach-O file", at("app.wasm")),
+        ),
+        (
+            &["lookup", &at("later.fsym"), "0x1"],
+            3,
+            format!(
+                "foldsym: {}: is of version 9 of the format, and this reader of version 2: convert the program again",
+                at("later.fsym")
+            ),
+        ),
         (&["cfi", notes, "0x1"], 3, format!("foldsym: {notes}: {elf_text}")),
         (&["convert", app, "-o", &out, "--debug-file", notes], 3, format!("foldsym: {notes}: {elf_text}")),
         (
@@ -133,4 +156,27 @@ fn an_id_that_no_file_of_a_store_has() {
     assert_eq!(foldsym(&["store", "add", &store, &at("app.fsym")]).code, 0);
     let ran = foldsym(&["store", "remove", &store, "00112233"]);
     assert_eq!((ran.code, ran.out.as_str()), (1, "00112233 not in the store\n"), "{ran:?}");
+}
+
+/// `serve` and Parquet need features that a build may lack.
+#[test]
+#[cfg(not(feature = "parquet"))]
+fn a_feature_that_the_build_lacks_is_named() {
+    for args in [
+        &["symbolize", "--parquet", "in.parquet", "-o", "out.parquet"][..],
+        &["symbolize", "--output=out", "x"],
+    ] {
+        let ran = foldsym(args);
+        assert_eq!(ran.code, 2);
+        assert!(ran.err.contains("this build lacks the feature `parquet`"), "{}", ran.err);
+    }
+}
+
+/// A JSON stack over many modules is no stack of one file.
+#[test]
+fn a_stack_of_many_modules_names_the_options_that_find_them() {
+    let fsym = Fsym::of("demo.elf", &[]);
+    let ran = foldsym(&["stack", fsym.path.to_str().unwrap(), r#"{"modules": [], "frames": []}"#]);
+    assert_eq!(ran.code, 2);
+    assert!(ran.err.contains("leave out FILE, and say by --store, --search or --open-paths"), "{}", ran.err);
 }

@@ -329,3 +329,32 @@ fn build_ids_are_answered_from_a_store() {
     let (_, err) = run(&["llvm-symbolizer", &request], true);
     assert!(err.contains("FOLDSYM_STORE: ") && err.contains("store"), "{err}");
 }
+
+/// A function that only a local symbol shows has the file of that symbol, and no line.
+#[test]
+fn the_file_of_a_symbol_without_a_line() {
+    use foldsym_testkit::dwarf::{CODE, Symbol, elf_with};
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("app");
+    let symbols = [
+        Symbol::File("crtstuff.c"),
+        Symbol::Local(("quiet", CODE, 0x10)),
+        Symbol::Global(("seen", CODE + 0x10, 0x10)),
+    ];
+    let elf = elf_with(CODE, &[], &symbols);
+    std::fs::write(&path, &elf).unwrap();
+    let addresses = [format!("{CODE:#x}"), format!("{:#x}", CODE + 0x10)];
+    let run = |tool: &str, args: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_foldsym"));
+        command.arg(tool).args(args).args(&addresses).env("FOLDSYM_CACHE", folder.path());
+        let input = std::fs::File::open(&path).unwrap();
+        String::from_utf8(command.stdin(input).output().unwrap().stdout).unwrap()
+    };
+    let llvm = "quiet\ncrtstuff.c:0:0\n\nseen\n??:0:0\n\n";
+    let named = path.to_str().unwrap();
+    assert_eq!(run("llvm-symbolizer", &["-e", named]), llvm);
+    assert_eq!(run("llvm-addr2line", &["-fe", named]), "quiet\ncrtstuff.c:0\nseen\n??:0\n");
+    assert_eq!(run("addr2line", &["-fe", named]), "quiet\ncrtstuff.c:?\nseen\n??:?\n");
+    // LLVM's name of the program on standard input.
+    assert_eq!(run("llvm-symbolizer", &["--obj=-"]), llvm);
+}

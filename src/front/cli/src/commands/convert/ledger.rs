@@ -256,16 +256,13 @@ impl<'a> Ledger<'a> {
         }
         line.extend_from_slice(format!(": {}\n", report.summary()).as_bytes());
         self.print(&line);
-        let refused = self.is_refused(has_losses, has_none);
-        // If a check fails, the user needs its reason, even with `--quiet`.
-        if !self.args.quiet || refused {
-            let named = job.named();
-            self.bar.suspend(|| {
-                for warning in &warnings {
-                    complain(&format!("{named}: warning: {}", warning.message));
-                }
-            });
-        }
+        // With `--quiet` too: it hides progress, and not what is lost.
+        let named = job.named();
+        self.bar.suspend(|| {
+            for warning in &warnings {
+                complain(&format!("{named}: warning: {}", warning.message));
+            }
+        });
     }
 
     /// Prints the total and gives the exit code.

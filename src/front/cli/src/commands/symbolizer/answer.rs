@@ -14,6 +14,8 @@ pub(super) struct AnsweredLine {
     /// Where the function is declared.
     pub(super) start_file: Vec<u8>,
     pub(super) start_line: u32,
+    /// The line is that of an earlier address (`--skip-line-zero`).
+    pub(super) is_approximate: bool,
     /// The address at which the function starts; not of a function that was inlined.
     pub(super) start: Option<u64>,
 }
@@ -31,6 +33,10 @@ pub(super) struct Answer {
 impl Answer {
     pub(super) fn lines(&self) -> &[AnsweredLine] {
         &self.lines[..self.len]
+    }
+
+    pub(super) fn lines_mut(&mut self) -> &mut [AnsweredLine] {
+        &mut self.lines[..self.len]
     }
 
     pub(super) fn clear(&mut self) {

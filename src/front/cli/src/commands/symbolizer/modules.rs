@@ -5,8 +5,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use foldsym_convert::ConvertError;
 use foldsym_convert::error::OpenError;
+use foldsym_convert::{ConvertError, Naming, NoProgress};
 use foldsym_lookup::{Frames, ImageAddr, Lookup, flags};
 use foldsym_store::{BuildId, Store, StoreOptions, default_cache};
 use foldsym_symbolize::{
@@ -16,7 +16,7 @@ use foldsym_symbolize::{
 use rustc_hash::FxHashMap;
 
 use super::NO_BUILD_ID;
-use super::answer::Answer;
+use super::answer::{Answer, AnsweredLine};
 use super::bytes;
 use super::options::{FunctionNames, Options};
 use super::words::with_arch;
@@ -27,6 +27,12 @@ use crate::commands::tool::Tool;
 
 /// The variable that names a store, which has the files of build ids: the tools have no option for it.
 pub(super) const STORE: &str = "FOLDSYM_STORE";
+
+/// The name of the module on standard input.
+const INPUT: &str = "-";
+
+/// Bytes of a program that are read from standard input, at most.
+const MAX_INPUT: u64 = 4 << 30;
 
 /// A module that was opened, with cached data for its answers.
 pub(super) struct Module<'s> {
@@ -64,14 +70,9 @@ impl Spot {
 /// # Errors
 /// The options are unusable: the text is the engine's.
 pub(super) fn engine(options: &Options, arch: Option<&String>) -> Result<Symbolizer, String> {
-    let conversion = foldsym_convert::Options::default().with(|conversion| {
-        conversion.columns = true;
-        conversion.arch = arch.cloned();
-        conversion.dwp = options.dwp.clone();
-        conversion.debug_dirs = options.debug_dirs.clone();
-    });
     // A short name is cut out of a readable one.
     let demangle = options.demangle || options.functions == FunctionNames::Short;
+    let conversion = conversion(options, arch);
     let mut builder = Symbolizer::builder().candidates(false).demangle(demangle).conversion(conversion);
     if let Some(location) = std::env::var_os(STORE).filter(|location| !location.is_empty()) {
         let location = location.to_string_lossy();
@@ -82,6 +83,20 @@ pub(super) fn engine(options: &Options, arch: Option<&String>) -> Result<Symboli
     builder.cache_if_usable(default_cache()).build().map_err(|error| error.to_string())
 }
 
+/// The conversion of a program for these options.
+fn conversion(options: &Options, arch: Option<&String>) -> foldsym_convert::Options {
+    foldsym_convert::Options::default().with(|conversion| {
+        conversion.columns = true;
+        conversion.naming = match options.tool {
+            Tool::GnuAddr2line => Naming::Gnu,
+            _ => Naming::Llvm,
+        };
+        conversion.arch = arch.cloned();
+        conversion.dwp = options.dwp.clone();
+        conversion.debug_dirs = options.debug_dirs.clone();
+    })
+}
+
 /// The engines of the architectures that requests named.
 #[derive(Default)]
 pub(super) struct Engines {
@@ -90,6 +105,9 @@ pub(super) struct Engines {
 }
 
 const MAX_ENGINES: usize = 16;
+
+/// Bytes of code without a line that are passed over for the line before. Compilers leave a few instructions without one.
+const MAX_LINE_ZERO: u64 = 1 << 14;
 
 impl Engines {
     /// The engine that reads an architecture's slice of a file.
@@ -178,7 +196,24 @@ impl<'s> Modules<'s> {
         }
     }
 
+    /// The program on standard input, which LLVM's tools call `-`. It is read to its end: no request can follow it there.
+    fn read_input(&self) -> Result<Module<'s>, String> {
+        let path = Path::new(INPUT);
+        let mut bytes = Vec::new();
+        let mut out = Vec::new();
+        io::Read::read_to_end(&mut io::Read::take(io::stdin().lock(), MAX_INPUT), &mut bytes)
+            .map_err(|error| error.to_string())?;
+        let conversion = conversion(self.options, self.options.arch.as_ref());
+        foldsym_convert::convert_bytes(path, &bytes, &mut out, &conversion, &NoProgress)
+            .map_err(|error| text_of(&LoadError::Convert(error)))?;
+        let map = SymbolMap::of_bytes(path, out).map_err(|error| error.to_string())?;
+        Ok(Module::new(Arc::new(map), self.symbolizer, INPUT))
+    }
+
     fn read(&self, path: &Path) -> Result<Module<'s>, String> {
+        if self.options.tool != Tool::GnuAddr2line && path == Path::new(INPUT) {
+            return self.read_input();
+        }
         let load = |path: &Path, of_arch: Option<&'s Symbolizer>| {
             let first = match self.symbolizer.load_regular(path) {
                 Ok(map) => return Ok((map, self.symbolizer)),
@@ -258,7 +293,56 @@ impl Module<'_> {
         options: &Options,
         answer: &mut Answer,
     ) -> Result<(), String> {
-        let place = ReportedAddress::Image { module: 0, address: spot.base.wrapping_add(spot.address) };
+        let image = spot.base.wrapping_add(spot.address);
+        let first = answer.lines().len();
+        self.answer_at(image, spot.base, options, answer)?;
+        // The line of code that no line of the source has (line 0) is the one before, if there is one in the function.
+        let is_unknown = |line: &AnsweredLine| line.line == 0 && !line.file.is_empty();
+        if options.skip_line_zero
+            && answer.lines().get(first).is_some_and(is_unknown)
+            && let Some(before) = self.line_before(image)?
+        {
+            let mut earlier = Answer::default();
+            self.answer_at(before, spot.base, options, &mut earlier)?;
+            if let (Some(line), Some(earlier)) = (answer.lines_mut().get_mut(first), earlier.lines().first())
+            {
+                line.file.clone_from(&earlier.file);
+                (line.line, line.column, line.is_approximate) = (earlier.line, earlier.column, true);
+            }
+        }
+        Ok(())
+    }
+
+    /// The last address before this one whose code has a line, in the same function.
+    fn line_before(&self, image: u64) -> Result<Option<u64>, String> {
+        let file = self.map.file();
+        let mut frames = Frames::new();
+        for before in 1..=MAX_LINE_ZERO.min(image) {
+            let at = image - before;
+            let found =
+                file.lookup(ImageAddr(at), &mut frames).map_err(|error| format!("damaged: {error}"))?;
+            let Lookup::Found(answer) = found else { return Ok(None) };
+            let innermost = file.frames(&frames).next().transpose();
+            let innermost = innermost.map_err(|error| format!("damaged: {error}"))?;
+            if innermost.is_some_and(|frame| frame.line > 0) {
+                return Ok(Some(at));
+            }
+            if at <= answer.piece_start.0 {
+                break;
+            }
+        }
+        Ok(None)
+    }
+
+    /// Adds the answer for an address of the symbol file.
+    fn answer_at(
+        &mut self,
+        image: u64,
+        base: u64,
+        options: &Options,
+        answer: &mut Answer,
+    ) -> Result<(), String> {
+        let place = ReportedAddress::Image { module: 0, address: image };
         let frames = [StackFrame { place, kind: AddressKind::Exact }];
         let query = Query { modules: &self.modules, frames: &frames, innermost: Innermost::Nothing };
         self.worker.answer(query, Form::Plain, |found, names| {
@@ -286,8 +370,15 @@ impl Module<'_> {
                 put(&mut line.file, names.path(frame.file));
                 put(&mut line.start_file, names.path(frame.start_file));
                 (line.line, line.column, line.start_line) = (frame.line, frame.column, frame.start_line);
-                line.start =
-                    found.start.filter(|_| frame.is_outermost).map(|start| start.wrapping_sub(spot.base));
+                line.start = found.start.filter(|_| frame.is_outermost).map(|start| start.wrapping_sub(base));
+                line.is_approximate = false;
+                // The tools give a function without a description the file of its symbol.
+                if frame.is_outermost && frame.start_line == 0 {
+                    let of_symbol = std::mem::take(&mut line.start_file);
+                    if line.file.is_empty() && line.line == 0 {
+                        line.file = of_symbol;
+                    }
+                }
             }
             let certainty = found.certainty.filter(|_| found.candidate_count.is_some());
             answer.folded = certainty.map(|certainty| (certainty.text(), found.candidate_count.unwrap_or(1)));

@@ -43,6 +43,8 @@ pub(super) struct Options {
     pub(super) adjust_vma: u64,
     /// Prints only the file name of a path.
     pub(super) basenames: bool,
+    /// An address at line 0 is answered with the last line before it in the function.
+    pub(super) skip_line_zero: bool,
     /// Lines of the source file that are printed around the line.
     pub(super) context: u64,
     /// The section that addresses are offsets in (GNU's `-j`).
@@ -97,7 +99,6 @@ const IGNORED: &[&str] = &[
     "no-debuginfod",
     "relative-address",
     "relativenames",
-    "skip-line-zero",
     "use-native-pdb-reader",
     "cache-size",
     "dsym-hint",
@@ -148,6 +149,7 @@ impl Options {
             verbose: false,
             adjust_vma: 0,
             basenames: false,
+            skip_line_zero: false,
             context: 0,
             section: None,
             dwp: None,
@@ -331,6 +333,7 @@ impl Options {
             ("no-inlines", _) => self.inlines = false,
             ("verbose", _) => self.verbose = true,
             ("no-untag-addresses", _) => {}
+            ("skip-line-zero", _) => self.skip_line_zero = true,
             ("filter-markup", _) => self.filter_markup = true,
             (name, _) if IGNORED.contains(&name) => {}
             _ => unknown.push(arg.to_owned()),
@@ -449,7 +452,7 @@ pub(super) fn usage(tool: Tool) -> String {
              --basenames -s, --build-id=ID, --color[=always|auto|never], --debug-file-directory=DIR, --default-arch=A, --demangle -C, --no-demangle,\n  \
              --dwp=FILE, --fallback-debug-path=DIR, --filter-markup, --functions[=none|short|linkage] -f, --inlines -i, --no-inlines,\n  \
              --obj=FILE -e FILE, --output-style=LLVM|GNU|JSON, --pretty-print -p, --print-source-context-lines=N,\n  \
-             --verbose, --version -v, --help -h\n\nAccepted without an effect: --{}.\n{from}\n",
+             --skip-line-zero, --verbose, --version -v, --help -h\n\nAccepted without an effect: --{}.\n{from}\n",
             IGNORED.join(", --")
         ),
     }

@@ -141,6 +141,9 @@ impl<'o> Printer<'o> {
             out.push(b':');
             foldsym_symbolize::json::number(out, line.column);
         }
+        if line.is_approximate {
+            out.extend_from_slice(b" (approximate)");
+        }
         out.push(b'\n');
         if options.context > 0 {
             out.extend_from_slice(self.source(line).as_bytes());
@@ -163,6 +166,9 @@ impl<'o> Printer<'o> {
         }
         field("  Line: ", line.line.to_string().as_bytes());
         field("  Column: ", line.column.to_string().as_bytes());
+        if line.is_approximate {
+            field("  Approximate: ", b"true");
+        }
     }
 
     fn path<'p>(&self, path: &'p [u8]) -> &'p [u8] {
@@ -231,6 +237,9 @@ impl<'o> Printer<'o> {
             "StartFileName": text(self.path(&line.start_file)),
             "StartLine": line.start_line,
         });
+        if line.is_approximate {
+            frame["Approximate"] = true.into();
+        }
         let source = self.source(line);
         if !source.is_empty() {
             frame["Source"] = source.into();
