@@ -32,6 +32,7 @@ fn main_with_f() -> Program<'static> {
     let function = Function {
         origin: OriginId(0),
         symbol: None,
+        primary: None,
         aliases: Default::default(),
         source: Some(Source { unit: UnitId::new(0), function: LocalFunc(0) }),
         how: How::LiveRange,

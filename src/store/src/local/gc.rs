@@ -16,7 +16,7 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use super::absent::age;
-use super::files::{is_file, is_own_folder, read_folder, read_own_folder, read_small};
+use super::files::{is_file, is_own_folder, read_folder, read_own_folder};
 use super::list::{Entry, is_known, is_versioned};
 use super::lock::remove_stale;
 use super::store::LocalStore;

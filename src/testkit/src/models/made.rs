@@ -216,6 +216,7 @@ fn add_function(
     program.functions.push(Function {
         origin: OriginId(origin),
         symbol: choices.one_in(5).then(|| some_name(program, choices)),
+        primary: None,
         aliases: aliases.map(|_| some_name(program, choices)).collect(),
         source: Some(Source { unit: id, function }),
         how: How::LiveRange,
