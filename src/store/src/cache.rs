@@ -4,9 +4,11 @@ use std::fmt;
 use std::fs::File;
 use std::io::Write;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 use foldsym_format::header::VERSION;
+use serde_json::Value;
 
 use crate::completeness::Completeness;
 use crate::error::StoreError;
@@ -17,6 +19,9 @@ use crate::release::{Release, adding};
 use crate::remote::{Object, Remote};
 use crate::shown::without_secrets;
 use crate::symbol_map::SymbolMap;
+
+/// How many small objects are requested at a time.
+const REQUESTS: usize = 16;
 
 /// A remote store with a local cache. One of many processes fetches a file; the others wait for it and then read it.
 #[derive(Clone)]
@@ -326,6 +331,61 @@ impl CachedStore {
     fn hold_bound(&self, written: Option<&SymbolMap>) {
         let bytes = written.map_or(1, |map| map.bytes().len() as u64);
         let _ = self.inner.root.hold_bound(bytes, self.inner.options.cache_bytes);
+    }
+
+    /// The reports of files, in the order of `ids`. A report that is missing or damaged is null.
+    ///
+    /// # Errors
+    /// The remote store cannot be reached.
+    pub fn reports(&self, ids: &[BuildId]) -> Result<Vec<Value>, StoreError> {
+        let found = Mutex::new(vec![Value::Null; ids.len()]);
+        let failed = Mutex::new(None);
+        let next = AtomicUsize::new(0);
+        // Each request waits for the network.
+        std::thread::scope(|scope| {
+            for _ in 0..REQUESTS.min(ids.len()) {
+                scope.spawn(|| {
+                    while let (index, Ok(None)) =
+                        (next.fetch_add(1, Ordering::Relaxed), failed.lock().as_deref())
+                        && let Some(id) = ids.get(index)
+                    {
+                        match self.small(&entry_key(id, "json")) {
+                            Ok(text) => {
+                                let report = serde_json::from_slice(&text.unwrap_or_default());
+                                let mut found = found.lock().unwrap_or_else(|error| error.into_inner());
+                                found[index] = report.unwrap_or_default();
+                            }
+                            Err(error) => {
+                                *failed.lock().unwrap_or_else(|error| error.into_inner()) = Some(error);
+                            }
+                        }
+                    }
+                });
+            }
+        });
+        match failed.into_inner().unwrap_or_else(|error| error.into_inner()) {
+            Some(error) => Err(error),
+            None => Ok(found.into_inner().unwrap_or_else(|error| error.into_inner())),
+        }
+    }
+
+    /// Adds releases to the report of a file.
+    pub(crate) fn note_releases(&self, id: &BuildId, releases: &[Release]) -> Result<(), StoreError> {
+        let key = entry_key(id, "json");
+        if releases.is_empty() {
+            return Ok(());
+        }
+        let Some(report) = self.small(&key)? else { return Ok(()) };
+        match adding(&String::from_utf8_lossy(&report), releases) {
+            Some(report) => self.replace_object(&key, report.as_bytes()),
+            None => Ok(()),
+        }
+    }
+
+    /// The bytes of a small object. `Ok(None)` if there is none.
+    pub(crate) fn small(&self, key: &str) -> Result<Option<Vec<u8>>, StoreError> {
+        let mut bytes = Vec::new();
+        Ok(self.fetch_object(key, &mut Bounded::of(&mut bytes, MAX_SMALL))?.then_some(bytes))
     }
 
     /// The most bytes that a file may have.

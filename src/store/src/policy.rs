@@ -4,8 +4,43 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use crate::id::BuildId;
-use crate::local::GcOptions;
 use crate::release::Release;
+
+/// Temporary files, and index entries without a file, are removed at this age.
+pub(crate) const LITTER_AGE: Duration = Duration::from_secs(24 * 3600);
+
+/// Limits of a garbage collection.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct GcOptions {
+    /// Files that were not used for this long are removed.
+    pub max_age: Option<Duration>,
+    /// Files that were published longer ago than this are removed, whether or not they were used since.
+    pub older_than: Option<Duration>,
+    /// The files of so many newest releases of each product stay, as if they were pinned. Those of its older releases are removed: at once,
+    /// or with [`GcOptions::max_age`] or [`GcOptions::older_than`] at that age. Files of no release are not concerned.
+    pub keep_releases: Option<usize>,
+    /// Then the least recently used files are removed, until the rest has at most this many bytes.
+    pub max_bytes: Option<u64>,
+    /// Temporary files and index entries without a file are removed at this age. The default is a day.
+    pub litter_age: Duration,
+    /// Counts the files that would be removed, and removes nothing.
+    pub dry_run: bool,
+}
+
+impl Default for GcOptions {
+    fn default() -> Self {
+        let litter_age = LITTER_AGE;
+        Self {
+            max_age: None,
+            older_than: None,
+            keep_releases: None,
+            max_bytes: None,
+            litter_age,
+            dry_run: false,
+        }
+    }
+}
 
 /// The facts about an entry on which its fate depends.
 pub(crate) struct Facts<'e> {

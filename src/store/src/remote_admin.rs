@@ -4,31 +4,24 @@
 //! one collects may lose its index entry if it is the same build: run one collection at a time.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::SystemTime;
 
-use serde_json::Value;
-
-use crate::cache::{Bounded, CachedStore, MAX_SMALL, debug_key, entry_key};
+use crate::cache::{Bounded, CachedStore, debug_key, entry_key};
 use crate::error::StoreError;
 use crate::id::{BuildId, DebugId};
-use crate::local::{Checked, GcOptions, GcReport, Listed, Pin, Problem, is_versioned, pin_name, read_pin};
-use crate::policy::{Facts, Fate, Policy};
-use crate::release::{Release, adding};
+use crate::local::{Checked, GcReport, Listed, Pin, Problem, is_versioned, pin_name, read_pin};
+use crate::policy::{Facts, Fate, GcOptions, Policy};
+use crate::release::Release;
 use crate::remote::Object;
 use crate::symbol_map::SymbolMap;
 
-/// How many small objects are requested at a time.
-const REQUESTS: usize = 16;
-
 /// The objects of one build id.
 #[derive(Default)]
-struct Entry {
+struct RemoteEntry {
     objects: Vec<Object>,
 }
 
-impl Entry {
+impl RemoteEntry {
     /// Symbol files, of all versions of the format.
     fn files(&self) -> impl Iterator<Item = &Object> {
         self.objects.iter().filter(|object| is_versioned(file_of(&object.key).as_ref(), "fsym"))
@@ -47,7 +40,7 @@ impl Entry {
 /// All objects of a remote store that a store writes.
 #[derive(Default)]
 struct Contents {
-    entries: BTreeMap<BuildId, Entry>,
+    entries: BTreeMap<BuildId, RemoteEntry>,
     /// Index entries of debug ids.
     debug: Vec<(DebugId, Object)>,
     /// Keys that no store writes.
@@ -70,42 +63,6 @@ impl CachedStore {
             }
         }
         Ok(listed)
-    }
-
-    /// The reports of files, in the order of `ids`. A report that is missing or damaged is null.
-    ///
-    /// # Errors
-    /// The remote store cannot be reached.
-    pub fn reports(&self, ids: &[BuildId]) -> Result<Vec<Value>, StoreError> {
-        let found = Mutex::new(vec![Value::Null; ids.len()]);
-        let failed = Mutex::new(None);
-        let next = AtomicUsize::new(0);
-        // Each request waits for the network.
-        std::thread::scope(|scope| {
-            for _ in 0..REQUESTS.min(ids.len()) {
-                scope.spawn(|| {
-                    while let (index, Ok(None)) =
-                        (next.fetch_add(1, Ordering::Relaxed), failed.lock().as_deref())
-                        && let Some(id) = ids.get(index)
-                    {
-                        match self.small(&entry_key(id, "json")) {
-                            Ok(text) => {
-                                let report = serde_json::from_slice(&text.unwrap_or_default());
-                                let mut found = found.lock().unwrap_or_else(|error| error.into_inner());
-                                found[index] = report.unwrap_or_default();
-                            }
-                            Err(error) => {
-                                *failed.lock().unwrap_or_else(|error| error.into_inner()) = Some(error);
-                            }
-                        }
-                    }
-                });
-            }
-        });
-        match failed.into_inner().unwrap_or_else(|error| error.into_inner()) {
-            Some(error) => Err(error),
-            None => Ok(found.into_inner().unwrap_or_else(|error| error.into_inner())),
-        }
     }
 
     /// Fetches every file, and returns the faults of files and index entries.
@@ -187,7 +144,7 @@ impl CachedStore {
         };
         let now = SystemTime::now();
         let since = |time| now.duration_since(time).unwrap_or_default();
-        let mut candidates: Vec<(SystemTime, BuildId, Entry, Vec<Release>)> = files
+        let mut candidates: Vec<(SystemTime, BuildId, RemoteEntry, Vec<Release>)> = files
             .into_iter()
             .zip(releases)
             .filter_map(|((id, entry), releases)| Some((entry.published()?, id, entry, releases)))
@@ -236,7 +193,7 @@ impl CachedStore {
         let keys = ["fsym", "json"].map(|ending| entry_key(id, ending));
         let is_there = self.object_size(&keys[0])?.is_some();
         let object = |key: String| Object { key, size: 0, modified: SystemTime::UNIX_EPOCH };
-        self.remove_entry(id, &Entry { objects: keys.map(object).into() })?;
+        self.remove_entry(id, &RemoteEntry { objects: keys.map(object).into() })?;
         Ok(is_there)
     }
 
@@ -322,20 +279,7 @@ impl CachedStore {
         self.replace_object(&pin_key(name)?, text.as_bytes())
     }
 
-    /// Adds releases to the report of a file.
-    pub(crate) fn note_releases(&self, id: &BuildId, releases: &[Release]) -> Result<(), StoreError> {
-        let key = entry_key(id, "json");
-        if releases.is_empty() {
-            return Ok(());
-        }
-        let Some(report) = self.small(&key)? else { return Ok(()) };
-        match adding(&String::from_utf8_lossy(&report), releases) {
-            Some(report) => self.replace_object(&key, report.as_bytes()),
-            None => Ok(()),
-        }
-    }
-
-    fn remove_entry(&self, id: &BuildId, entry: &Entry) -> Result<(), StoreError> {
+    fn remove_entry(&self, id: &BuildId, entry: &RemoteEntry) -> Result<(), StoreError> {
         // The file is removed first: without it the entry counts as absent.
         let (files, rest): (Vec<_>, Vec<_>) =
             entry.objects.iter().partition(|object| is_versioned(file_of(&object.key).as_ref(), "fsym"));
@@ -378,12 +322,6 @@ impl CachedStore {
             }
         })?;
         Ok(contents)
-    }
-
-    /// The bytes of a small object. `Ok(None)` if there is none.
-    fn small(&self, key: &str) -> Result<Option<Vec<u8>>, StoreError> {
-        let mut bytes = Vec::new();
-        Ok(self.fetch_object(key, &mut Bounded::of(&mut bytes, MAX_SMALL))?.then_some(bytes))
     }
 }
 

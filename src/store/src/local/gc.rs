@@ -22,11 +22,9 @@ use super::lock::remove_stale;
 use super::store::LocalStore;
 use crate::error::StoreError;
 use crate::id::{BuildId, DebugId};
-use crate::policy::{Facts, Fate, Policy};
+use crate::policy::{Facts, Fate, GcOptions, Policy};
 use crate::release::Release;
 
-/// Temporary files, and index entries without a file, are removed at this age.
-pub(super) const LITTER_AGE: Duration = Duration::from_secs(24 * 3600);
 /// Notes about missing files and failed conversions are removed at this age.
 const NOTE_AGE: Duration = Duration::from_secs(24 * 3600);
 
@@ -37,39 +35,6 @@ pub(super) const TEMPORARY: &str = "new-";
 const NOTE_BYTES: u64 = 4096;
 /// Bytes that are written into a cache are counted in pieces of this size.
 const PIECE: u64 = 64 << 10;
-
-/// Limits of a garbage collection.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct GcOptions {
-    /// Files that were not used for this long are removed.
-    pub max_age: Option<Duration>,
-    /// Files that were published longer ago than this are removed, whether or not they were used since.
-    pub older_than: Option<Duration>,
-    /// The files of so many newest releases of each product stay, as if they were pinned. Those of its older releases are removed: at once,
-    /// or with [`GcOptions::max_age`] or [`GcOptions::older_than`] at that age. Files of no release are not concerned.
-    pub keep_releases: Option<usize>,
-    /// Then the least recently used files are removed, until the rest has at most this many bytes.
-    pub max_bytes: Option<u64>,
-    /// Temporary files and index entries without a file are removed at this age. The default is a day.
-    pub litter_age: Duration,
-    /// Counts the files that would be removed, and removes nothing.
-    pub dry_run: bool,
-}
-
-impl Default for GcOptions {
-    fn default() -> Self {
-        let litter_age = LITTER_AGE;
-        Self {
-            max_age: None,
-            older_than: None,
-            keep_releases: None,
-            max_bytes: None,
-            litter_age,
-            dry_run: false,
-        }
-    }
-}
 
 /// The result of garbage collection.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

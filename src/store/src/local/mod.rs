@@ -9,7 +9,7 @@ mod pins;
 mod publish;
 mod store;
 
-pub use gc::{GcOptions, GcReport};
+pub use gc::GcReport;
 pub(crate) use list::is_versioned;
 pub use list::{Checked, Listed, Problem};
 pub use lock::EntryLock;

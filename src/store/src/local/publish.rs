@@ -439,7 +439,7 @@ impl LocalStore {
             // Errors are ignored here: if the store cannot be written, the publication fails next.
             // The stamp is written first, so that other writers do not sweep at the same time.
             let _ = make_folder(&self.tmp()).map(|()| fs::write(&stamp, ""));
-            let _ = self.sweep(super::gc::LITTER_AGE);
+            let _ = self.sweep(crate::policy::LITTER_AGE);
         }
     }
 }

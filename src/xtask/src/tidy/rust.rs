@@ -122,7 +122,7 @@ pub(super) fn no_unsafe(files: &[Tracked]) -> Vec<Finding> {
 /// Who may name what in the crates around the core: (crate, what, the modules that may).
 const AROUND: &[(&str, &str, &[&str])] = &[
     ("src/store/src", "memmap2", &["mapped.rs"]),
-    ("src/store/src", "object_store", &["objects.rs"]),
+    ("src/store/src", "object_store", &["objects.rs", "remote_setup.rs"]),
     ("src/store/src", "tokio", &["objects.rs"]),
     ("src/store/src", "foldsym_convert", &[]),
     ("src/symbolize/src", "foldsym_convert", &["into_store.rs", "program.rs"]),

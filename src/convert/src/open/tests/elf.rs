@@ -105,7 +105,7 @@ fn symbols_that_name_code_are_kept_and_others_are_not() {
         sym("label", 0x1008, 0, 1, 1),
         sym(".Ltmp", 0x1008, 0, 0, 1),
         sym("etext", 0x1040, 0, 1, 1),
-        sym("weak@@VERS_1", 0x100c, 2, 2, 1),
+        sym("weak", 0x100c, 2, 2, 1),
         sym("ifunc", 0x1010, 10, 1, 1),
         sym("_ZTV1A", 0x2000, 1, 2, 2),
         sym("object", 0x2008, 1, 1, 2),

@@ -205,9 +205,10 @@ mod tests {
             (6, 0x60..0x70),
         ];
         let parts = divided(&sequences, &owners);
-        // The second one is the survivor's. Those after it are of the unit of the last sequence whose unit is known.
-        assert_eq!(parts[0], [(0x10, 0x20, 1), (0x20, 0x30, 1), (0x20, 0x30, 1)]);
-        assert_eq!((parts[1].len(), parts[2].len()), (2, 1));
+        // The second one is beside another one of the unit whose code this is, so it is the survivor's. The others are of the unit
+        // before them, or after them where the survivor's is before.
+        assert_eq!(parts[0], [(0x10, 0x20, 1), (0x20, 0x30, 1)]);
+        assert_eq!((parts[1].len(), parts[2].len()), (3, 1));
         // A sequence outside of all ranges.
         assert_eq!(divided(&[(1, 0x10..0x20), (2, 0x80..0x90)], &owners)[0].len(), 2);
         assert_eq!(divided(&[(1, 0x80..0x90)], &owners)[0].len(), 1);
