@@ -16,6 +16,7 @@ use super::options::OpenOptions;
 use super::separate;
 use super::split::{SplitFile, open_package};
 use crate::diagnostics::opening::{OpenDiagnostic, OpenDiagnosticKind};
+use crate::toolchain::suffixes::{may_be_version, without_version};
 
 /// The source of a program.
 #[derive(Clone, Copy)]
@@ -111,6 +112,12 @@ impl<'f> Opened<'f> {
             Self::Elf(mut image, links) => {
                 // Last, since a debug file that was joined may have brought the `.symtab` of which `.gnu_debugdata` is a part.
                 separate::add_mini_symbols(files, &mut image, &links);
+                // The tables of versions of a debug file have no bytes, and the program that has them is not there.
+                if image.kind == ImageKind::DebugOnly && links.has_versions {
+                    for symbol in &mut image.symbols {
+                        symbol.name = without_version(symbol.name, may_be_version);
+                    }
+                }
                 image
             }
             Self::MachO(image, _) => image,

@@ -140,6 +140,12 @@ pub(crate) fn without_version<'n>(name: &'n [u8], is_version: impl Fn(&[u8]) -> 
     }
 }
 
+/// True if a text may be the name of a version, as linkers' scripts define them (`GLIBC_2.2.5`). It is asked only where the tables of versions
+/// have no bytes.
+pub(crate) fn may_be_version(text: &[u8]) -> bool {
+    !text.is_empty() && text.iter().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.'))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -247,6 +253,11 @@ mod tests {
         ] {
             let found = without_version(name.as_bytes(), |text| matches!(text, b"V1" | b"V2"));
             assert_eq!(found, expected.as_bytes(), "{name}");
+        }
+        for (text, expected) in
+            [("GLIBC_2.2.5", true), ("libz.so.1", true), ("", false), ("Base#method<Int32>", false)]
+        {
+            assert_eq!(may_be_version(text.as_bytes()), expected, "{text}");
         }
     }
 }

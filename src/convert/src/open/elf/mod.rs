@@ -47,6 +47,8 @@ pub(super) struct Links<'f> {
     pub minidebug: Option<&'f [u8]>,
     /// True if the file has a `.symtab`.
     pub symtab: bool,
+    /// True if the file has tables of versions, also without their bytes.
+    pub has_versions: bool,
 }
 
 /// Reads an ELF file. Opens no other file.
@@ -93,6 +95,9 @@ pub(super) fn read<'f>(
         altlink: contents.altlink(),
         minidebug: tables.section(b".gnu_debugdata").map(|section| tables.bytes(section)),
         symtab: symbol_table.is_some(),
+        has_versions: [&b".gnu.version_d"[..], b".gnu.version_r"]
+            .iter()
+            .any(|name| tables.section(name).is_some()),
     };
     // In the order of `Layout::sections`, which is that of addresses: `Machine` finds a section by binary search.
     let contents_of = |executable: bool| {
