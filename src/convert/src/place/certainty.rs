@@ -84,8 +84,7 @@ pub(crate) fn decide<'f>(
     folding: &FoldingEvidence,
     machine: &Machine<'_, 'f>,
     mut claims: Claims,
-    merging: &[UnitId],
-    drops_symbols: bool,
+    (merging, drops_symbols): (&[UnitId], bool),
 ) -> (Claims, Option<Reason>) {
     // No linker folds functions in an object file (`ET_REL`): lld and gold refuse `--icf` with `-r`.
     let can_fold = folding.linker != Linker::NeverFolds && image.kind != ImageKind::Relocatable;

@@ -92,7 +92,7 @@ pub(crate) fn place<'f>(
     // Whether a function is the only one with its code depends on the groups of the whole program: on whether anything was folded or
     // merged in it. So this comes after all claims.
     let (mut claims, nameless) =
-        certainty::decide(image, &placing, &symbols, &folding, machine, claims, &merging, drops_symbols);
+        certainty::decide(image, &placing, &symbols, &folding, machine, claims, (&merging, drops_symbols));
     // After every decision: which name of a function is shown is evidence of nothing.
     primary::choose(naming, image, &mut placing, &symbols, &mut claims);
     if placing.names.cut > 0 {

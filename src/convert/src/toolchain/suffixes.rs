@@ -128,7 +128,7 @@ pub(crate) fn is_stub_of_mold(symbol: &[u8]) -> bool {
 
 /// The name of an ELF symbol without its version, which is one of those that the file's tables define. Other names have an `@` of their
 /// own: Crystal's methods (`*Type@Base#method`), Zig's, and those that a tool renamed.
-pub(crate) fn without_version<'n>(name: &'n [u8], is_version: impl Fn(&[u8]) -> bool) -> &'n [u8] {
+pub(crate) fn without_version(name: &[u8], is_version: impl Fn(&[u8]) -> bool) -> &[u8] {
     // The version is the last part of the name, so it is found from the end.
     let Some(at) = memchr::memrchr(VERSION, name).filter(|at| is_version(&name[at + 1..])) else {
         return name;
