@@ -108,7 +108,10 @@ impl CachedStore {
         let Inner { remote, cache, .. } = &*self.inner;
         let Some(size) = self.remote(remote.size(&entry_key(lock.id(), "fsym")))? else { return Ok(None) };
         match cache.get(lock.id()) {
-            Ok(Some(map)) if map.bytes().len() as u64 == size => return Ok(Some(map)),
+            // A damaged copy would make a worse file look better than the one that is there.
+            Ok(Some(map)) if map.bytes().len() as u64 == size && map.file().verify().is_ok() => {
+                return Ok(Some(map));
+            }
             Err(error) if !error.is_damage() => return Err(error),
             _ => {}
         }
@@ -341,14 +344,17 @@ impl CachedStore {
         let found = Mutex::new(vec![Value::Null; ids.len()]);
         let failed = Mutex::new(None);
         let next = AtomicUsize::new(0);
+        // A lock is held for a moment only: not while a request is under way.
+        let task = || {
+            let has_failed = failed.lock().unwrap_or_else(|error| error.into_inner()).is_some();
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            ids.get(index).filter(|_| !has_failed).map(|id| (index, id))
+        };
         // Each request waits for the network.
         std::thread::scope(|scope| {
             for _ in 0..REQUESTS.min(ids.len()) {
                 scope.spawn(|| {
-                    while let (index, Ok(None)) =
-                        (next.fetch_add(1, Ordering::Relaxed), failed.lock().as_deref())
-                        && let Some(id) = ids.get(index)
-                    {
+                    while let Some((index, id)) = task() {
                         match self.small(&entry_key(id, "json")) {
                             Ok(text) => {
                                 let report = serde_json::from_slice(&text.unwrap_or_default());

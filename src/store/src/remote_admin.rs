@@ -9,7 +9,7 @@ use std::time::SystemTime;
 use crate::cache::{Bounded, CachedStore, debug_key, entry_key};
 use crate::error::StoreError;
 use crate::id::{BuildId, DebugId};
-use crate::local::{Checked, GcReport, Listed, Pin, Problem, is_versioned, pin_name, read_pin};
+use crate::local::{Checked, GcReport, Listed, Pin, Problem, builds_in, is_versioned, pin_name, read_pin};
 use crate::policy::{Facts, Fate, GcOptions, Policy};
 use crate::release::Release;
 use crate::remote::Object;
@@ -112,14 +112,17 @@ impl CachedStore {
         let map = SymbolMap::of_bytes(path.as_ref(), bytes)?;
         map.file().verify().map_err(|error| StoreError::damaged(map.path(), error))?;
         let inside = map.file().build_id();
-        let is_derived = || -> Result<bool, StoreError> {
+        let mut debug_id = DebugId::of_file(id, map.file());
+        if inside != id.as_bytes() {
             let report = self.reports(std::slice::from_ref(id))?.remove(0);
-            Ok(report["derived_id"] == true && report["build_id"] == id.to_string())
-        };
-        if inside != id.as_bytes() && !(inside.is_empty() && is_derived()?) {
-            return Err(StoreError::wrong_id(map.path(), id, inside));
+            let is_derived = report["derived_id"] == true && report["build_id"] == id.to_string();
+            if !(inside.is_empty() && is_derived) {
+                return Err(StoreError::wrong_id(map.path(), id, inside));
+            }
+            // Crash reporters derive it from the code, and the report has it.
+            debug_id = report["debug_id"].as_str().and_then(|id| DebugId::parse(id).ok()).unwrap_or(debug_id);
         }
-        let debug_key = debug_key(&DebugId::of_file(id, map.file()));
+        let debug_key = debug_key(&debug_id);
         if self.small(&debug_key)?.is_none() {
             let what = format!("{debug_key} is missing, expected a line {id}; add the file again");
             return Err(StoreError::damaged(map.path(), what));
@@ -152,7 +155,7 @@ impl CachedStore {
         candidates.sort_by(|a, b| (a.0, &a.1).cmp(&(b.0, &b.1)));
         let mut left: u64 = candidates.iter().map(|(_, _, entry, _)| entry.size()).sum();
         let policy = Policy::new(options, pinned, candidates.iter().flat_map(|(.., releases)| releases));
-        let mut kept = BTreeSet::new();
+        let (mut kept, mut kept_ids) = (BTreeSet::new(), BTreeSet::new());
         for (published, id, entry, releases) in &candidates {
             let (age, size) = (since(*published), entry.size());
             match policy.fate(&Facts { id, releases, idle: age, age, left }) {
@@ -169,6 +172,7 @@ impl CachedStore {
                     report.kept_bytes += size;
                     report.pinned += u64::from(fate == Fate::Kept);
                     kept.extend(debug_ids(id));
+                    kept_ids.insert(id.clone());
                 }
             }
         }
@@ -176,7 +180,17 @@ impl CachedStore {
         let dangling = debug.iter().filter(|(id, _)| !kept.contains(id)).map(|(_, object)| object);
         let reports = bare.iter().flat_map(|(_, entry)| &entry.objects);
         if !options.dry_run {
-            for object in reports.chain(dangling).filter(|object| is_litter(object)) {
+            let mut litter: Vec<&Object> = reports.filter(|object| is_litter(object)).collect();
+            for object in dangling.filter(|object| is_litter(object)) {
+                // The debug id of a program without a build id does not follow from its identity, and several programs may have it.
+                let text = self.small(&object.key)?.unwrap_or_default();
+                if builds_in(&String::from_utf8_lossy(&text))
+                    .is_ok_and(|ids| ids.iter().all(|id| !kept_ids.contains(id)))
+                {
+                    litter.push(object);
+                }
+            }
+            for object in litter {
                 self.remove_object(&object.key)?;
                 report.litter += 1;
             }
@@ -204,10 +218,15 @@ impl CachedStore {
     pub fn build_id_of(&self, debug_id: &DebugId) -> Result<Option<BuildId>, StoreError> {
         let key = debug_key(debug_id);
         let Some(line) = self.small(&key)? else { return Ok(None) };
-        let found = BuildId::parse(String::from_utf8_lossy(&line).trim_end());
-        found
-            .map(Some)
-            .map_err(|error| StoreError::damaged(format!("{}/{key}", self.location()).as_ref(), error))
+        let found = builds_in(&String::from_utf8_lossy(&line))
+            .map_err(|error| StoreError::damaged(format!("{}/{key}", self.location()).as_ref(), error))?;
+        match &found[..] {
+            [id] => Ok(Some(id.clone())),
+            several => {
+                let programs = several.iter().map(BuildId::to_string).collect();
+                Err(StoreError::Several { id: debug_id.to_string(), programs })
+            }
+        }
     }
 
     /// All pins, by name.

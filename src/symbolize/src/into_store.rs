@@ -83,7 +83,7 @@ pub fn convert_into(
 ) -> Result<Stored, IntoStoreError> {
     // Held until the better file is there.
     let lock = store.lock(id)?;
-    let there = there(&lock)?;
+    let (there, is_damaged) = there(&lock)?;
     let asked = Extras::asked(options);
     if let Some(there) = &there
         && !force
@@ -119,8 +119,9 @@ pub fn convert_into(
         return Ok(Stored { outcome, report: Some(report), stands });
     }
     info.completeness = Some(new.completeness());
-    // The comparison has decided. If the bytes are those of the store's file, this writes its report alone.
-    info.replace = true;
+    // The comparison has decided. If the bytes are those of the store's file, this writes its report alone. A new file replaces nothing:
+    // another machine may have put a better one into a remote store since.
+    info.replace = there.is_some() || is_damaged || force;
     let publish = |to: &Path| std::fs::copy(&path, to).map(drop).map_err(|error| at(to, "write", error));
     lock.publish(&info, publish)?;
     Ok(Stored { outcome, report: Some(report), stands: new.completeness() })
@@ -163,10 +164,12 @@ fn outcome(there: &There, (new, made): (&Standing, &SymbolMap), order: Ordering,
         }
         Ordering::Greater => Outcome::Replaced(Improvement::More),
         Ordering::Equal if !gained.is_empty() || force => Outcome::Replaced(Improvement::Options(gained)),
-        // Another version of the converter knows better, the present one.
-        Ordering::Equal if new.quality.tool != there.quality.tool => Outcome::Replaced(Improvement::More),
+        // A later version of the converter knows better. An earlier one does not take turns with it.
+        Ordering::Equal if new.quality.tool > there.quality.tool => Outcome::Replaced(Improvement::More),
         // Two programs with one build id and equally much in them: which of them stays must not depend on the order either.
-        Ordering::Equal if rank(made) > rank(&there.map) => Outcome::Replaced(Improvement::More),
+        Ordering::Equal if new.quality.tool == there.quality.tool && rank(made) > rank(&there.map) => {
+            Outcome::Replaced(Improvement::More)
+        }
         Ordering::Equal => Outcome::Kept(new.completeness().words()),
     }
 }
@@ -188,12 +191,12 @@ impl std::ops::Deref for There {
     }
 }
 
-/// The file that the store has. A damaged one counts as absent, and is replaced.
-fn there(lock: &StoreLock<'_>) -> Result<Option<There>, StoreError> {
+/// The file that the store has. A damaged one counts as absent, and is replaced: the flag is true then.
+fn there(lock: &StoreLock<'_>) -> Result<(Option<There>, bool), StoreError> {
     let map = match lock.get() {
         Ok(Some(map)) if map.file().verify().is_ok() => map,
-        Ok(_) => return Ok(None),
-        Err(error) if error.is_damage() => return Ok(None),
+        Ok(found) => return Ok((None, found.is_some())),
+        Err(error) if error.is_damage() => return Ok((None, true)),
         Err(error) => return Err(error),
     };
     // A section that the program has nothing for is absent, so the file alone does not show which options were given.
@@ -201,7 +204,7 @@ fn there(lock: &StoreLock<'_>) -> Result<Option<There>, StoreError> {
     let known =
         OPTIONS.iter().map(|option| option.name).filter(|name| asked.iter().any(|asked| asked == name));
     let standing = Standing::of(&map, known.collect());
-    Ok(Some(There { map, standing }))
+    Ok((Some(There { map, standing }), false))
 }
 
 /// What is compared of two files of one program.
@@ -277,8 +280,8 @@ impl Quality {
     fn against(&self, other: &Self) -> Ordering {
         let parts = |of: &Self| (of.level, of.has_code, of.has_symbols);
         let order = parts(self).cmp(&parts(other));
-        // Another version may count otherwise, and of two complete files none has more.
-        if order != Ordering::Equal || self.tool != other.tool || self.is_complete() {
+        // Of two complete files none has more.
+        if order != Ordering::Equal || self.is_complete() {
             return order;
         }
         let rows = |of: &Self| if self.has_columns == other.has_columns { of.rows } else { 0 };

@@ -7,6 +7,7 @@ use xtask::sh;
 
 /// The sweeps, in the order in which they are quick: the arguments of `cargo xtask`. Each prints what it finds.
 const SWEEPS: &[&[&str]] = &[
+    &["cfi"],
     &["dropins"],
     &["ci-diff", "--all"],
     &["expr"],
@@ -18,6 +19,9 @@ const SWEEPS: &[&[&str]] = &[
     &["soak-store", "600"],
     &["fuzz", "--seconds", "600"],
 ];
+
+/// The Python wheel's tests that take long.
+const SLOW: &str = "slow";
 
 const HELP: &str = "cargo xtask nightly [NAME]...
   runs the long sweeps one after another (some hours), each also after one that failed; with names, only the sweeps
@@ -31,6 +35,10 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
     if args.iter().any(|arg| arg.starts_with('-')) {
         println!("{HELP}");
         return Ok(());
+    }
+    let known = |name: &String| name == SLOW || SWEEPS.iter().any(|words| words[0] == name);
+    if let Some(name) = args.iter().find(|name| !known(name)) {
+        return Err(format!("no sweep `{name}`; cargo xtask nightly --help"));
     }
     let wanted = |name: &str| args.is_empty() || args.iter().any(|arg| arg == name);
     let mut failed = Vec::new();
@@ -46,9 +54,9 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
     for words in SWEEPS.iter().filter(|words| wanted(words[0])) {
         sweep(words.join(" "), sh::cargo().arg("xtask").args(*words).current_dir(sh::root()));
     }
-    if wanted("slow") {
+    if wanted(SLOW) {
         let script = sh::root().join("src/front/python/test.sh");
-        sweep("test.sh slow".to_owned(), Command::new(script).arg("slow"));
+        sweep("test.sh slow".to_owned(), Command::new(script).arg(SLOW));
     }
     if failed.is_empty() { Ok(()) } else { Err(format!("failed: {}", failed.join("; "))) }
 }

@@ -39,7 +39,7 @@ impl Index<'_, '_> {
             // The weakest evidence: further doubt takes nothing from it.
             (_, CalleeSource::NameAlone) => Some(CallHow::NameAlone),
             // The caller's code may be that of a folded function without a trace, which calls another member.
-            (Doubt::None | Doubt::Named, _) if self.drops_symbols => Some(CallHow::NameAlone),
+            _ if self.drops_symbols => Some(CallHow::NameAlone),
             (Doubt::None, CalleeSource::Record) => Some(CallHow::CallSite),
             (Doubt::None, CalleeSource::Relocation) => Some(CallHow::Relocation),
             (Doubt::Merged, _) => Some(CallHow::Merged),

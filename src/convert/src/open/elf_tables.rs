@@ -12,6 +12,9 @@ use crate::open::error::OpenError;
 use crate::util::hash::{HashMap, HashSet};
 use crate::util::text;
 
+/// The bytes of names of versions that are read; glibc's have 700.
+const MAX_VERSION_BYTES: usize = 1 << 20;
+
 /// One row of the section header table.
 pub(in crate::open) struct ElfSection<'f> {
     /// Empty if the name is not in the string table.
@@ -274,6 +277,8 @@ impl<'f> Tables<'f> {
     /// LSB core, symbol versioning). In a separate debug file these sections have no bytes.
     pub(in crate::open) fn versions(&self) -> HashSet<&'f [u8]> {
         let mut versions = HashSet::default();
+        // Any number of sections may have the same bytes, and any number of entries may have one long name.
+        let (mut seen, mut left) = (Vec::new(), MAX_VERSION_BYTES);
         for section in &self.sections {
             // The places of the fields in an entry: its list of names, the next entry; in that list: the name, the next.
             let (list, next, name, next_name) = match elf::SectionType(section.kind) {
@@ -281,6 +286,10 @@ impl<'f> Tables<'f> {
                 elf::SHT_GNU_VERNEED => (8, 12, 8, 12),
                 _ => continue,
             };
+            if seen.contains(&section.kind) {
+                continue;
+            }
+            seen.push(section.kind);
             let bytes = self.bytes(section);
             let strings = self.sections.get(section.link).map_or(&[][..], |strings| self.bytes(strings));
             // Every list is at least as long as one of its names. A damaged file may chain them without end.
@@ -294,7 +303,12 @@ impl<'f> Tables<'f> {
                     self.word(bytes, at.saturating_add(name)),
                     self.word(bytes, at.saturating_add(next_name)),
                 ) {
-                    versions.extend(text_at(strings, text));
+                    let text = text_at(strings, text);
+                    left = left.saturating_sub(text.map_or(0, <[u8]>::len));
+                    if left == 0 {
+                        return versions;
+                    }
+                    versions.extend(text);
                     steps = steps.saturating_sub(1);
                     at = at.saturating_add(more as usize);
                     if more == 0 || steps == 0 {

@@ -325,8 +325,13 @@ pub(crate) fn drops_symbols(
     }
 }
 
-/// True if two members of a claim each have a symbol of their own at its start.
+/// True if two members of a claim each have a symbol of their own at its start, and the linker erased one of them. (gcc leaves the symbols
+/// of functions that it merges itself.)
 fn are_named(placing: &Placing<'_, '_>, symbols: &Symbols<'_>, claims: &Claims, claim: &Claim) -> bool {
+    let by_linker = |member: &Member| !matches!(member.how, How::LiveRange | How::CallSite | How::SymbolOnly);
+    if !claim.members.iter().any(by_linker) {
+        return false;
+    }
     let here = symbols.at(claim.start);
     let names: HashSet<NameId> = claim
         .members

@@ -64,6 +64,8 @@ pub(crate) const ROW_COPIES: usize = 32;
 /// have no code.
 pub(crate) const MAX_RANGES: u64 = 1 << 22;
 pub(crate) const MIN_RANGES: u64 = 1 << 16;
+/// The ranges of its root that each unit may have where a line program is divided among units.
+pub(crate) const MIN_OWNERS: u64 = 64;
 
 /// The deepest inlining that is kept; the format's `max_depth` is at most this. Code of deeper calls counts as that of the caller.
 pub(crate) const MAX_INLINED_DEPTH: u16 = 255;

@@ -205,6 +205,9 @@ impl<'f, E: Endianity> LinePrograms<'f, E> {
         by_first.sort_unstable_by_key(|named| named[0].1);
         let mut plan = SharingPlan { programs: Vec::new(), users: Vec::new(), past_budget: Vec::new() };
         let mut left = self.allowed;
+        // The bytes of programs that may still be copied whole, where no root says which rows are whose.
+        let mut copied = self.allowed;
+        let are_few = *self.are_few.get_or_init(|| self.are_few(dwarf, files));
         for named in by_first {
             let (at, units) = (named[0].0, named.iter().map(|named| named.1));
             let len = program_len(dwarf, at).unwrap_or(0);
@@ -216,10 +219,13 @@ impl<'f, E: Endianity> LinePrograms<'f, E> {
                 };
                 left = rest;
             }
-            if named.len() > 1 {
+            // As `of_unit` decides: a unit whose program is its own must not be a user of a shared one.
+            if named.len() > 1 && (are_few || len > self.short) {
                 let program = plan.programs.len();
                 plan.users.extend(units.clone().enumerate().map(|(number, unit)| (unit, program, number)));
-                let (runs, users) = ((self.allowed / len.max(1)) as usize, units.collect());
+                let (runs, users) = ((copied / len.max(1)).min(named.len() as u64), units.collect());
+                copied -= runs * len;
+                let runs = runs as usize;
                 let (header, lines) = (OnceLock::new(), OnceLock::new());
                 plan.programs.push(SharedProgram { at, users, runs, allowed: self.allowed, header, lines });
             }

@@ -235,10 +235,13 @@ impl<'f, E: Endianity> Info<'f, E> {
         let is_own = |at| match self.programs.of_unit(of_all, index, at) {
             Named::Own => Ok(true),
             Named::Unneeded => Ok(false),
-            Named::Shared(program) => match program.header(&self.dwarf, header.address_size()) {
-                Ok(_) => Ok(false),
-                Err(error) => Err(Without::Damaged(error)),
-            },
+            // Before DWARF 5 units give the size of addresses: the first one's counts for all, whichever is read first.
+            Named::Shared(program) => {
+                match program.header(&self.dwarf, self.headers[program.users[0]].address_size()) {
+                    Ok(_) => Ok(false),
+                    Err(error) => Err(Without::Damaged(error)),
+                }
+            }
             Named::PastBudget(past_budget) => Err(Without::Lines(past_budget)),
         };
         parse(&self.dwarf, header, abbreviations, is_own)

@@ -182,7 +182,9 @@ impl ConversionRecord {
         let has = |kinds: &[Kind]| kinds.iter().any(|kind| self.diagnostics.contains_key(kind.name()));
         let any = |ranked: &Ranked| ranked.iter().any(|kinds| has(kinds));
         let limits = ["cap_", "skipped_class"];
-        let is_limit = |name: &String| limits.iter().any(|prefix| name.starts_with(prefix));
+        let is_limit = |name: &String| {
+            limits.iter().any(|prefix| name.starts_with(prefix)) || name == Kind::TooDeep.name()
+        };
         let noted =
             |wanted: &dyn Fn(Open) -> bool| self.notes.iter().filter_map(|note| kind_of(note)).any(wanted);
         let tried = TRIED_DEBUG_FILES.iter().find(|(note, ..)| noted(&|kind| kind == *note));

@@ -51,9 +51,15 @@ pub(crate) fn names_mold(comment: &[u8]) -> bool {
 pub(crate) fn mold_drops_symbols(comment: &[u8]) -> bool {
     // `mold 1.10.1 (compatible with GNU ld)`
     let text = comment.to_ascii_lowercase();
-    let mut versions =
-        memchr::memmem::find_iter(&text, MOLD).filter_map(|at| version(&text[at + MOLD.len()..]));
-    versions.next().is_none_or(|version| version >= MOLD_DROPS_SYMBOLS)
+    // Objects that an older mold joined (`-r`) keep its name beside that of the last one.
+    let mut names = memchr::memmem::find_iter(&text, MOLD).map(|at| (&text[..at], &text[at + MOLD.len()..]));
+    let is_word = |before: &[u8], after: &[u8]| {
+        !before.last().is_some_and(u8::is_ascii_alphanumeric)
+            && !after.first().is_some_and(u8::is_ascii_alphanumeric)
+    };
+    names.any(|(before, after)| {
+        is_word(before, after) && version(after).is_none_or(|version| version >= MOLD_DROPS_SYMBOLS)
+    })
 }
 
 /// The first two numbers of a version that follows the name of a tool.

@@ -143,7 +143,7 @@ const QUESTIONS: &[Question] = &[
             "mold\0",
             "mold main\0",
         ],
-        &["mold 1.10.1 (compatible with GNU ld)\0", "GCC: 12\0mold 2.1.0 (compatible)\0"],
+        &["mold 1.10.1 (compatible with GNU ld)\0", "GCC: 12\0mold 2.1.0 (compatible)\0", "remolded"],
     ),
     (
         "names_linker",

@@ -20,6 +20,8 @@ use name::{is_version_of, key_of};
 
 /// Modules without a file that are remembered, and those that a message names.
 const MAX_MISSING: usize = 1 << 10;
+/// The characters of a name that a message shows.
+const MAX_SHOWN: usize = 200;
 const MAX_TOLD: usize = 4;
 
 /// A path that the user gave: one file, or a folder.
@@ -250,8 +252,9 @@ impl Outcomes {
     pub(crate) fn missing(&self, name: Option<&str>, id: Option<&ModuleId>) {
         let mut missing = lock(&self.missing);
         if missing.len() < MAX_MISSING {
-            let name = name.unwrap_or("?");
-            missing.insert(id.map_or_else(|| name.to_owned(), |id| format!("{name} (id {id})")));
+            // It stays for as long as the process runs, and a request may have a name of any length.
+            let name: String = name.unwrap_or("?").chars().take(MAX_SHOWN).collect();
+            missing.insert(id.map_or_else(|| name.clone(), |id| format!("{name} (id {id})")));
         }
     }
 

@@ -434,7 +434,7 @@ fn interpret<'f, E: Endianity>(
                         registers.op_index = 0;
                         building.set_address.get_or_insert(opcode_offset);
                     }
-                    opcode => define_file(opcode, header.version(), operands, lines)?,
+                    opcode => define_file(opcode, header.version(), operands, lines),
                 }
             }
             gimli::DW_LNS_copy => row(lines, &registers, &mut building, code),
@@ -478,19 +478,22 @@ fn interpret<'f, E: Endianity>(
     Ok(())
 }
 
-/// Adds the file of a `DW_LNE_define_file`. Other opcodes do nothing; DWARF 5 (6.2.5.3) reserves this one.
+/// Adds the file of a `DW_LNE_define_file`. Other opcodes do nothing; DWARF 5 (6.2.5.3) reserves this one. Damaged operands define
+/// nothing: they have a length of their own, so the program goes on after them.
 fn define_file<E: Endianity>(
     opcode: gimli::DwLne,
     version: u16,
     mut operands: Bytes<'_, E>,
     lines: &mut Lines,
-) -> gimli::Result<()> {
-    if opcode == gimli::DW_LNE_define_file && version < 5 {
-        let name = operands.read_null_terminated_slice()?.slice().to_vec();
-        let directory = operands.read_uleb128()?;
+) {
+    if opcode == gimli::DW_LNE_define_file
+        && version < 5
+        && let Ok(name) = operands.read_null_terminated_slice()
+        && let Ok(directory) = operands.read_uleb128()
+    {
+        let name = name.slice().to_vec();
         Arc::make_mut(&mut lines.defined).push(DefinedFile { name, directory });
     }
-    Ok(())
 }
 
 fn start_sequence(lines: &Lines, first_opcode: u64) -> OpenSequence {

@@ -60,13 +60,16 @@ use crate::read::unit::table_calls::listed_calls;
 use crate::read::unit::walk::Walk;
 
 /// The limits beyond which functions of a unit have no lines, or no code.
-const CAPS: [Kind; 6] = [
+const CAPS: [Kind; 9] = [
     Kind::Cap(Cap::LinePrograms),
     Kind::Cap(Cap::LineRows),
     Kind::Cap(Cap::RangeEntries),
     Kind::Cap(Cap::RowSteps),
     Kind::Cap(Cap::SequenceComparisons),
     Kind::Cap(Cap::SharedRows),
+    Kind::Cap(Cap::FunctionsTogether),
+    Kind::Cap(Cap::SequencesTogether),
+    Kind::Cap(Cap::RangeBytes),
 ];
 
 /// Reads one unit: walks its entries, and gives its functions their rows. Also returns how much the unit used of

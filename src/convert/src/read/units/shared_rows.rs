@@ -5,7 +5,7 @@ use gimli::{Reader as _, Section as _};
 use crate::diagnostics::Diagnostics;
 use crate::model::{AddressRange, ImageAddr};
 use crate::read::code::CodeSections;
-use crate::read::limits::{MIN_RANGES, allowed_entries, held};
+use crate::read::limits::{MAX_RANGES, MIN_OWNERS, allowed_entries, held};
 use crate::read::sections::abbreviations::AbbreviationTable;
 use crate::read::sections::bytes::Endianity;
 use crate::read::sections::line::{self, Lines};
@@ -29,10 +29,9 @@ impl<E: Endianity> ReadLines for SharedUser<'_, '_, E> {
         let read = || {
             let mut damage = Diagnostics::default();
             let lines = line::run(header, info.debug_line(), code, &mut damage);
-            let owners = self.owners(code);
-            let rows = match owners.is_empty() {
-                true => UsersRows::Whole(Box::new(lines)),
-                false => UsersRows::Parts(divide(lines, &owners, program.users.len())),
+            let rows = match self.owners(code) {
+                Some(owners) => UsersRows::Parts(divide(lines, &owners, program.users.len())),
+                None => UsersRows::Whole(Box::new(lines)),
             };
             SharedRows { rows, damage }
         };
@@ -58,11 +57,15 @@ impl<'a, 'f, E: Endianity> SharedUser<'a, 'f, E> {
         info.shared_program(index).map(|(program, number)| SharedUser { info, program, number })
     }
 
-    /// The code that the roots of the users name, with the number of the user.
-    fn owners(&self, code: &CodeSections) -> Vec<(AddressRange, usize)> {
+    /// The code that the roots of the users name, with the number of the user. `None` if they name none, or more ranges than are read:
+    /// then the rows cannot be divided.
+    fn owners(&self, code: &CodeSections) -> Option<Vec<(AddressRange, usize)>> {
         let ranges = &self.info.dwarf.ranges;
         let lens = held(ranges.debug_ranges().reader().len(), ranges.debug_rnglists().reader().len());
-        let mut entries = RangeEntries::new(allowed_entries(lens).max(MIN_RANGES));
+        // Any number of programs and units may name one list, so each program has a part of the entries, by its users.
+        let part = self.program.users.len() as u64;
+        let most = allowed_entries(lens) / (self.info.headers.len() as u64).max(1) * part;
+        let mut entries = RangeEntries::new(most.clamp(MIN_OWNERS * part, MAX_RANGES.max(MIN_OWNERS * part)));
         let mut owners = Vec::new();
         for (number, &unit) in self.program.users.iter().enumerate() {
             let keep = |range: AddressRange| {
@@ -72,8 +75,11 @@ impl<'a, 'f, E: Endianity> SharedUser<'a, 'f, E> {
             };
             // A root that cannot be read is reported with its unit.
             let _ = root_ranges(self.info, unit, &mut entries, keep);
+            if !entries.spend() {
+                return None;
+            }
         }
-        owners
+        Some(owners).filter(|owners| !owners.is_empty())
     }
 }
 
