@@ -217,8 +217,8 @@ pub(crate) struct Convert {
     /// Folder to write NAME.fsym into, for each input
     #[arg(long, value_name = "DIR")]
     pub(crate) out_dir: Option<PathBuf>,
-    /// Folder or address of a store (see `foldsym store --help`): publishes each program there under its build id. A program that the store has is converted
-    /// again only if its file lacks something that --unwind, --columns or --name-index ask for
+    /// Folder or address of a store (see `foldsym store --help`): publishes each program there under its build id. A program is converted again
+    /// unless the store's file is complete and has what the options ask for; then the better of the two files stays
     // The store names the file, and its place is known only after the program is identified.
     #[arg(long, value_name = "STORE", conflicts_with_all = ["output", "out_dir", "dry_run"])]
     pub(crate) store: Option<String>,
