@@ -1,7 +1,7 @@
 //! Converts a program into a store in which an entry never gets worse: of the file that is there and the new one, the better one stays.
 //!
 //! Which is the better follows from the contents of the two files, so that the order of conversions does not matter. First counts how
-//! much of the program a file has ([`Quality`]): the stripped copy of a program never replaces the file of the whole one, whatever its
+//! much of the program a file has (`Quality`): the stripped copy of a program never replaces the file of the whole one, whatever its
 //! options. Of two files of one quality the one with more options is better. So a program of the same quality as the entry is
 //! converted with the options of both, and a program of better quality with its own alone: what a poorer file had besides would
 //! otherwise depend on which of them came first.
