@@ -158,12 +158,7 @@ impl Chooser<'_, '_, '_> {
         described: NameId,
     ) -> Option<NameId> {
         let has_own = at_start.iter().any(|symbol| self.position(symbol).is_some());
-        let source = function.source.filter(|_| !has_own && !self.own.is_empty())?;
-        // An assembler describes each of several names of one piece of code. The tool takes the last description.
-        let is_assembly = self.placing.recovered.unit(source.unit).head.assembly;
-        let last = at_start.iter().rev().filter(|_| is_assembly);
-        let mut last = last.filter_map(|symbol| self.name_of(symbol, function, described));
-        Some(last.find(|name| self.placing.names.is_described(*name)).unwrap_or(described))
+        (function.source.is_some() && !has_own && !self.own.is_empty()).then_some(described)
     }
 
     /// The name of a symbol, if it is one of the function's.
