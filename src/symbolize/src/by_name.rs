@@ -13,14 +13,14 @@ use crate::unknown::{Unknown, of_error};
 /// A message lists so many builds.
 const LISTED: usize = 20;
 
-/// The file of a module that is known by name alone. `why` is the reason why the search paths have none. The flag is as in `Finder::find`.
-pub(crate) fn find(stores: &[Store], name: &str, why: Unknown) -> Result<(SymbolMap, bool), Unknown> {
+/// The file of a module that is known by name alone, and the store that has it. `why` is the reason why the search paths have none.
+pub(crate) fn find(stores: &[Store], name: &str, why: Unknown) -> Result<(SymbolMap, String), Unknown> {
     let Unknown::Absent(searched) = &why else { return Err(why) };
-    if stores.is_empty() || matches!(name, "" | "." | "..") {
+    if stores.is_empty() {
         return Err(why);
     }
     match one_of(stores, name) {
-        Ok(Named::One(map)) => Ok((map, false)),
+        Ok(Named::One(map, location)) => Ok((map, location)),
         Ok(Named::Several(text)) => Err(Unknown::Absent(text.into())),
         Ok(Named::None(text)) => Err(Unknown::Absent(format!("{searched}; {text}").into())),
         Err(error) => Err(of_error(&error)),
@@ -29,7 +29,8 @@ pub(crate) fn find(stores: &[Store], name: &str, why: Unknown) -> Result<(Symbol
 
 /// The builds of a name.
 enum Named {
-    One(SymbolMap),
+    /// Its file, and the store that has it.
+    One(SymbolMap, String),
     /// The text names them.
     Several(String),
     /// The text says where there is none.
@@ -57,7 +58,8 @@ fn one_of(stores: &[Store], name: &str) -> Result<Named, StoreError> {
     if let [(id, (store, _))] = &builds[..] {
         // A collection may have removed it since it was listed.
         let gone = || Named::None(format!("{id} is no longer in {}", store.root().display()));
-        return Ok(store.get(id)?.map_or_else(gone, Named::One));
+        let location = store.root().display().to_string();
+        return Ok(store.get(id)?.map_or_else(gone, |map| Named::One(map, location)));
     }
     if builds.is_empty() {
         return Ok(Named::None(absent.join("; ")));

@@ -26,6 +26,8 @@ pub(crate) struct Finder {
     pub(crate) cache: Option<Cache>,
     /// Programs are skipped.
     pub(crate) files_alone: bool,
+    /// The checksums of a file are compared when it is opened. A damaged file counts as one that cannot be opened.
+    pub(crate) checks: bool,
     /// How programs are converted.
     #[cfg(feature = "convert")]
     pub(crate) conversion: Conversion,
@@ -42,11 +44,29 @@ struct Seen {
     trouble: Option<Unknown>,
     /// The first file without lines, or with some of its debug information missing. It is used if no other place has a better one.
     lacking: Option<SymbolMap>,
+    /// As [`Finder::checks`].
+    checks: bool,
 }
 
 impl Seen {
+    /// The file, unless it is damaged: then the search goes on.
+    fn sound(&mut self, map: SymbolMap) -> Option<SymbolMap> {
+        match if self.checks { map.check() } else { Ok(()) } {
+            Ok(()) => Some(map),
+            Err(error) => {
+                self.error(&error);
+                None
+            }
+        }
+    }
+
     fn error(&mut self, error: &StoreError) {
         self.trouble.get_or_insert(of_error(error));
+    }
+
+    /// The first damage or failure, once there is one.
+    fn damage(&mut self) -> Unknown {
+        self.trouble.take().unwrap_or_else(|| Unknown::Failed("the file is damaged".into()))
     }
 
     /// Keeps a file with symbols alone for later; returns any other.
@@ -68,7 +88,8 @@ impl Finder {
         name: &str,
         program: Option<&Path>,
     ) -> Result<(SymbolMap, bool), Unknown> {
-        let mut seen = Seen::default();
+        let mut seen = Seen { checks: self.checks, ..Seen::default() };
+        let has_name_alone = id.is_none() && program.is_none();
         #[cfg(feature = "convert")]
         // The report's identity comes first, since the program that is at the path now may be another build. Without one, the identity
         // of this program is used.
@@ -109,8 +130,7 @@ impl Finder {
         if let Some(map) = seen.lacking {
             return Ok((map, true));
         }
-        self.outcomes.missing(name, id);
-        Err(seen.trouble.unwrap_or_else(|| {
+        let why = seen.trouble.take().unwrap_or_else(|| {
             let id = id.map_or("no identity".to_owned(), |id| format!("id {id}"));
             let places = match seen.absent.is_empty() {
                 true if self.search.is_empty() => "no search path is given".to_owned(),
@@ -118,13 +138,25 @@ impl Finder {
                 false => seen.absent.join("; "),
             };
             Unknown::Absent(format!("{} ({id}): {places}", name.unwrap_or("?")).into())
-        }))
+        });
+        let why = match (has_name_alone, name) {
+            (true, Some(name)) => match crate::by_name::find(&self.stores, name, why) {
+                Ok((map, location)) => {
+                    self.outcomes.was_in(&location);
+                    return seen.sound(map).map(|map| (map, false)).ok_or_else(|| seen.damage());
+                }
+                Err(why) => why,
+            },
+            _ => why,
+        };
+        self.outcomes.missing(name, id);
+        Err(why)
     }
 
     /// The symbol file of a module's name in the search paths, or one that the user named.
     fn symbol_file(&self, id: Option<&ModuleId>, name: Option<&str>, seen: &mut Seen) -> Option<SymbolMap> {
         for given in &self.search {
-            if let Some(map) = search(given, id, name, seen) {
+            if let Some(map) = search(given, id, name, seen).and_then(|map| seen.sound(map)) {
                 given.use_it();
                 return Some(map);
             }
@@ -138,8 +170,10 @@ impl Finder {
             for path in given.symbol_files_of(id) {
                 match SymbolMap::open(&path) {
                     Ok(map) if is_of(&map, Some(id)) => {
-                        given.use_it();
-                        return Some(map);
+                        if let Some(map) = seen.sound(map) {
+                            given.use_it();
+                            return Some(map);
+                        }
                     }
                     Ok(_) => {}
                     Err(error) => seen.error(&error),
@@ -163,12 +197,15 @@ impl Finder {
         }
         // The cache comes before remote stores, which cost a request.
         match self.cache.as_ref().and_then(Cache::to_read).map(|cache| of_cache(cache, id)) {
-            Some(Ok(Some((map, true)))) => {
-                // It was made from a program of the search paths at an earlier run.
-                self.search.iter().filter(|given| given.may_have(id)).for_each(Given::use_it);
-                return Some(map);
-            }
-            Some(Ok(Some((map, false)))) => _ = seen.lacking.get_or_insert(map),
+            Some(Ok(Some((map, is_whole)))) => match seen.sound(map) {
+                Some(map) if is_whole => {
+                    // It was made from a program of the search paths at an earlier run.
+                    self.search.iter().filter(|given| given.may_have(id)).for_each(Given::use_it);
+                    return Some(map);
+                }
+                Some(map) => _ = seen.lacking.get_or_insert(map),
+                None => {}
+            },
             Some(Err(error)) => seen.error(&error),
             Some(Ok(None)) | None => {}
         }
@@ -180,8 +217,10 @@ impl Finder {
         for store in stores {
             match store.get_module(id) {
                 Ok(Some(map)) => {
-                    self.outcomes.was_in(&store.location());
-                    return Some(map);
+                    if let Some(map) = seen.sound(map) {
+                        self.outcomes.was_in(&store.location());
+                        return Some(map);
+                    }
                 }
                 Ok(None) => seen.absent.push(format!("not in {}", store.location())),
                 Err(error) => seen.error(&error),
@@ -260,6 +299,7 @@ impl Finder {
                 of_module((&program, debug_file.as_deref()), id, &self.conversion, self.cache.as_ref());
             match made {
                 Ok(Some(map)) => {
+                    let Some(map) = seen.sound(map) else { continue };
                     let of_attempt = |given: &&Given| {
                         program.starts_with(&given.path)
                             || debug_file.as_ref().is_some_and(|file| file.starts_with(&given.path))
@@ -311,7 +351,7 @@ impl Finder {
                     &self.conversion,
                     self.cache.as_ref().filter(|_| !found.has_failed),
                 ) {
-                    Ok(Some(map)) => return Some((map, found.has_failed)),
+                    Ok(Some(map)) => return seen.sound(map).map(|map| (map, found.has_failed)),
                     Ok(None) => {
                         let wrong = format!("{} sent another build", debuginfod.location());
                         _ = seen.trouble.get_or_insert(Unknown::Damaged(wrong.into()));

@@ -40,9 +40,7 @@ impl Symbolizer {
         if bytes == MAGIC {
             file.take(MAX_PIPE).read_to_end(&mut bytes).map_err(failed)?;
         }
-        let map = SymbolMap::of_bytes(path, bytes)?;
-        self.check(&map)?;
-        Ok(Arc::new(map))
+        self.checked(SymbolMap::of_bytes(path, bytes)?)
     }
 
     /// As [`Symbolizer::load`], of a path that the user did not choose, such as one in a request: only a regular file, or a dSYM bundle, is
@@ -58,16 +56,18 @@ impl Symbolizer {
             let mut first = [0; MAGIC.len()];
             let whole = open_regular(path).map_err(failed)?.read_exact(&mut first);
             match whole {
-                Ok(()) if first == MAGIC => {
-                    let map = SymbolMap::open(path)?;
-                    self.check(&map)?;
-                    return Ok(Arc::new(map));
-                }
+                Ok(()) if first == MAGIC => return self.checked(SymbolMap::open(path)?),
                 Err(error) if error.kind() != io::ErrorKind::UnexpectedEof => return Err(failed(error)),
                 _ => {}
             }
         }
         let converted = convert(path, None, &self.finder.conversion, self.finder.cache.as_ref())?;
-        converted.map(Arc::new).ok_or_else(|| failed(io::ErrorKind::NotFound.into()))
+        // It may be a file of the cache.
+        self.checked(converted.ok_or_else(|| failed(io::ErrorKind::NotFound.into()))?)
+    }
+
+    fn checked(&self, map: SymbolMap) -> Result<Arc<SymbolMap>, LoadError> {
+        self.check(&map)?;
+        Ok(Arc::new(map))
     }
 }

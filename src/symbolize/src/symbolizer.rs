@@ -16,7 +16,7 @@ use crate::search::Given;
 #[cfg(feature = "convert")]
 use crate::search::is_known_as;
 use crate::stack::Module;
-use crate::unknown::{Unknown, of_error};
+use crate::unknown::Unknown;
 
 /// Answers stacks. See the [crate's documentation](crate).
 pub struct Symbolizer {
@@ -29,7 +29,6 @@ pub struct Symbolizer {
     pub(crate) threads: usize,
     pub(crate) candidates: bool,
     pub(crate) demangle: bool,
-    checks: bool,
 }
 
 /// The files that a [`Symbolizer`] has opened so far. A file that was closed and opened again counts twice.
@@ -81,7 +80,6 @@ pub struct Builder {
     threads: usize,
     candidates: bool,
     demangle: bool,
-    checks: bool,
 }
 
 /// Why a [`Symbolizer`] could not be made.
@@ -178,12 +176,13 @@ impl Builder {
         Self { demangle: wanted, ..self }
     }
 
-    /// Whether the checksums of a file are checked when it is opened; the default is false. A damaged file is then
-    /// [`Unknown::Damaged`]; without the check, flipped bytes may give wrong answers. The check reads the whole file once, with 4 instructions
+    /// Whether the checksums of a file are checked when it is opened; the default is false. A damaged file is then passed over; if no other
+    /// place has the module, it is [`Unknown::Damaged`]. Without the check, flipped bytes may give wrong answers. The check reads the whole file once, with 4 instructions
     /// for each byte: 26 million for a file of 7 MB, where `foldsym lookup` takes 4 million for its start and its first answer. An address
     /// leads through nearly all sections, so checking each of them at its first use would cost the same.
-    pub fn check(self, wanted: bool) -> Self {
-        Self { checks: wanted, ..self }
+    pub fn check(mut self, wanted: bool) -> Self {
+        self.finder.checks = wanted;
+        self
     }
 
     /// Fetches modules that have a build id and are found nowhere else from these servers, and converts the programs that they send.
@@ -227,7 +226,6 @@ impl Builder {
             threads: self.threads,
             candidates: self.candidates,
             demangle: self.demangle,
-            checks: self.checks,
         })
     }
 }
@@ -245,7 +243,6 @@ impl Symbolizer {
             threads: 0,
             candidates: true,
             demangle: true,
-            checks: false,
         }
     }
 
@@ -306,16 +303,6 @@ impl Symbolizer {
             return found;
         }
         let new = self.finder.find(module.id.as_ref(), module.file_name(), module.program.as_deref());
-        let new = match new {
-            Err(why) if module.id.is_none() && module.program.is_none() => {
-                crate::by_name::find(&self.finder.stores, module.file_name(), why)
-            }
-            new => new,
-        };
-        let new = new.and_then(|(map, is_lacking)| match self.check(&map) {
-            Ok(()) => Ok((map, is_lacking)),
-            Err(error) => Err(of_error(&error)),
-        });
         if let Ok((map, _)) = &new {
             // These are only counters. No other memory depends on them, so no ordering is needed.
             self.files_opened.fetch_add(1, Ordering::Relaxed);
@@ -336,7 +323,7 @@ impl Symbolizer {
 
     /// Checks a file that was opened, if [`Builder::check`] says so.
     pub(crate) fn check(&self, map: &SymbolMap) -> Result<(), StoreError> {
-        if self.checks { map.check() } else { Ok(()) }
+        if self.finder.checks { map.check() } else { Ok(()) }
     }
 
     /// True if a file that is missing or incomplete is due for another search.

@@ -78,3 +78,21 @@ fn a_damaged_file_is_said_if_files_are_checked() {
     }
     assert!(silent > 0, "no damage went unseen without the check");
 }
+
+/// The search goes on after a damaged file, as it does after one that cannot be opened.
+#[test]
+fn a_damaged_file_does_not_end_the_search() {
+    let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+    let paths = folders.each_ref().map(|folder| folder.path().join("app.fsym"));
+    let whole = fs::read(demo()).unwrap();
+    let mut bytes = whole.clone();
+    let last = bytes.len() - 40;
+    bytes[last] ^= 0x10;
+    fs::write(&paths[0], bytes).unwrap();
+    fs::write(&paths[1], whole).unwrap();
+    let engine =
+        |paths: &[&std::path::PathBuf]| Symbolizer::builder().search(paths).check(true).build().unwrap();
+    assert!(matches!(ask(&engine(&[&paths[0]]), "app").unknown, Some(Unknown::Damaged(_))));
+    let frame = ask(&engine(&[&paths[0], &paths[1]]), "app");
+    assert!(frame.unknown.is_none() && !frame.functions.is_empty(), "{:?}", frame.unknown);
+}
