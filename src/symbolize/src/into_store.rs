@@ -91,6 +91,13 @@ pub fn convert_into(
         && asked.0.is_subset(&there.extras.0)
     {
         let stands = there.completeness();
+        // A writer that was killed between the file and its report left the report of the file before.
+        if lock.completeness(&there.map)?.is_none() {
+            (info.completeness, info.replace) = (Some(stands.clone()), true);
+            let same =
+                |to: &Path| std::fs::write(to, there.map.bytes()).map_err(|error| at(to, "write", error));
+            lock.publish(&info, same)?;
+        }
         lock.note_releases(&info.releases)?;
         return Ok(Stored { outcome: Outcome::Existing, report: None, stands });
     }

@@ -100,6 +100,23 @@ fn bytes_of(entry: &Value) -> Vec<u8> {
     std::fs::read(entry["Path"].as_str().unwrap()).unwrap()
 }
 
+/// A writer may be killed after it put a better file in place, and before it wrote its report.
+#[test]
+fn a_report_of_another_file_is_written_again() {
+    let place = Place::new();
+    let (whole, poor) = (place.file("whole/app", &demo()), place.file("poor/app", &stripped(&demo())));
+    let report = |entry: &Value| PathBuf::from(entry["Path"].as_str().unwrap()).with_extension("json");
+    assert_eq!(place.convert(&[&poor], &[]).code, 0);
+    let old = std::fs::read(report(&place.only())).unwrap();
+    assert_eq!(place.convert(&[&whole], &["--product", "mail"]).code, 0);
+    let file = bytes_of(&place.only());
+    std::fs::write(report(&place.only()), old).unwrap();
+    assert_eq!(place.only()["Level"], "none");
+    assert_eq!(place.convert(&[&whole], &[]).code, 0);
+    assert_eq!(place.only()["Level"], "full");
+    assert_eq!(bytes_of(&place.only()), file);
+}
+
 #[test]
 fn a_worse_file_does_not_replace_a_better_one() {
     let place = Place::new();
