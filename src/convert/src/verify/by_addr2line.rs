@@ -210,7 +210,11 @@ fn compare(
     for at in (0..cuts.len()).step_by(1 + 2 * cuts.len() / MAX_ASKED) {
         for address in [cuts[at], last(at)].into_iter().take(1 + usize::from(last(at) != cuts[at])) {
             // In a linked program the addresses of removed functions are 0, too.
-            if address < 16 && !image.zero_is_code || seems_removed(address) {
+            if address < 16 && !image.zero_is_code {
+                continue;
+            }
+            if seems_removed(address) {
+                mismatches.left_out += 1;
                 continue;
             }
             // `addr2line` refuses a whole unit with a damaged entry, of which the converter keeps what comes before the

@@ -49,7 +49,13 @@ fn against(args: &Verify, program: &std::path::Path) -> Result<u8, Failure> {
     }
     text.extend_from_slice(format!("{} addresses compared, {} differ\n", own.asked, own.count).as_bytes());
     let line = match &other {
-        Ok(other) => format!("{} addresses compared with addr2line, {} differ", other.asked, other.count),
+        Ok(other) => {
+            let left_out = match other.left_out {
+                0 => String::new(),
+                count => format!(", {count} not compared, which removed functions seem to cover"),
+            };
+            format!("{} addresses compared with addr2line, {} differ{left_out}", other.asked, other.count)
+        }
         Err(reason) => format!("not compared with addr2line: {reason}"),
     };
     crate::io::escape::push_escaped(&mut text, line.as_bytes());
