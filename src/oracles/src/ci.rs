@@ -5,6 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::diff::{DiffOptions, DiffTally, Program, Tools, compare};
+use crate::ours;
 use xtask::build_id;
 use xtask::sh;
 
@@ -115,11 +116,13 @@ fn name_of(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// The command itself, with full debug information. It is built in a target folder of its own, so that the other build
-/// stays, unless the environment asks for full debug information in every release build.
+/// The command itself: the program that `FOLDSYM_BUILT` has, else one with full debug information, which is built in a target folder
+/// of its own, so that the other build stays.
 fn own_binary() -> Result<PathBuf, String> {
-    let all_have_it = std::env::var("CARGO_PROFILE_RELEASE_DEBUG").is_ok_and(|level| level == "full");
-    let target = if all_have_it { sh::target_dir() } else { sh::target_dir().join("full-debug") };
+    if let Some(folder) = ours::built(&["foldsym"])? {
+        return Ok(folder.join("foldsym"));
+    }
+    let target = sh::target_dir().join("full-debug");
     let mut build = sh::cargo();
     build.args(["build", "--quiet", "--release", "--package", "foldsym"]);
     build.args(["--config", "profile.release.debug=2", "--config", "profile.release.strip=false"]);

@@ -14,7 +14,9 @@ mod expr;
 mod fold;
 mod json;
 mod llvm;
+mod names;
 mod noicf;
+mod ours;
 mod results;
 mod same;
 mod scale;
@@ -41,6 +43,7 @@ const TASKS: &[(&str, RunTask)] = &[
     ("steps", steps::run),
     ("streams", streams::run),
     ("demangle", demangle::run),
+    ("names", names::run),
     ("ci-diff", ci::run),
     ("doors", doors::run),
     ("dropins", dropins::run),

@@ -59,13 +59,19 @@ fn main() -> ExitCode {
     }
 }
 
-/// Builds the oracles in the profile of this program and runs one of their tasks, which says itself why it fails.
+/// Runs a task of the oracles, which says itself why it fails. The oracles are built in the profile of this program.
 fn oracle(name: &str, args: &[String]) -> ExitCode {
-    let profile = std::env::current_exe().ok().and_then(|program| profile_of(&program));
-    let mut cargo = sh::cargo();
-    cargo.args(["run", "--quiet", "--package", "oracles"]);
-    cargo.args(profile.iter().flat_map(|profile| ["--profile", profile])).arg("--").arg(name).args(args);
-    match run(&mut cargo) {
+    let mut oracles = match std::env::var_os(sh::BUILT) {
+        Some(folder) => Command::new(Path::new(&folder).join("oracles")),
+        None => {
+            let profile = std::env::current_exe().ok().and_then(|program| profile_of(&program));
+            let mut cargo = sh::cargo();
+            cargo.args(["run", "--quiet", "--package", "oracles"]);
+            cargo.args(profile.iter().flat_map(|profile| ["--profile", profile])).arg("--");
+            cargo
+        }
+    };
+    match run(oracles.arg(name).args(args)) {
         Ok(code) => code,
         Err(error) => {
             eprintln!("{name}: {error}");
@@ -76,7 +82,8 @@ fn oracle(name: &str, args: &[String]) -> ExitCode {
 
 /// Runs a command to its end and ends as it does.
 fn run(command: &mut Command) -> Result<ExitCode, String> {
-    let status = command.status().map_err(|error| format!("cargo: {error}"))?;
+    let program = command.get_program().to_string_lossy().into_owned();
+    let status = command.status().map_err(|error| format!("{program}: {error}"))?;
     let code = status.code().and_then(|code| u8::try_from(code).ok());
     Ok(code.map_or(ExitCode::FAILURE, ExitCode::from))
 }

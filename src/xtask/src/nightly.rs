@@ -12,6 +12,7 @@ const SWEEPS: &[&[&str]] = &[
     &["ci-diff", "--all"],
     &["expr"],
     &["demangle"],
+    &["names"],
     &["doors"],
     &["blowup", "--pairs"],
     &["fold", "--seeds", "3"],

@@ -13,6 +13,9 @@ pub fn root() -> PathBuf {
     Path::new(&here).join("../..").canonicalize().unwrap_or_else(|_| PathBuf::from("."))
 }
 
+/// The variable that names a folder of programs of this workspace. Where it is set, tasks run these and build none themselves.
+pub const BUILT: &str = "FOLDSYM_BUILT";
+
 /// Where cargo puts what it builds.
 pub fn target_dir() -> PathBuf {
     match std::env::var_os("CARGO_TARGET_DIR") {

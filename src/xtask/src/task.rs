@@ -26,6 +26,7 @@ pub const ORACLES: &[Task] = &[
     },
     Task { name: "demangle", help: "readable names of whole programs against llvm-cxxfilt's" },
     Task { name: "ci-diff", help: "diff over all test programs, our own binary and the C library" },
+    Task { name: "names", help: "which of a function's names is shown, beside llvm-symbolizer's" },
     Task {
         name: "doors",
         help: "one answer by every door: the drop-ins, lookup and the GSYM file, beside llvm-symbolizer",

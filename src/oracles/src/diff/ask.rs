@@ -9,7 +9,7 @@ use super::options::DiffOptions;
 use super::program::Program;
 use serde_json::Value;
 
-use crate::json;
+use crate::{json, ours};
 use xtask::sh;
 
 /// The programs of this workspace that take part.
@@ -24,20 +24,20 @@ impl Tools {
     /// # Errors
     /// A build that fails.
     pub(crate) fn build(options: &DiffOptions) -> Result<Tools, String> {
-        let release = sh::target_dir().join("release");
         let foldsym = match &options.foldsym {
             Some(other) => other.clone(),
-            None => {
-                sh::run(sh::cargo().args(["build", "--quiet", "--release", "--package", "foldsym"]))?;
-                release.join("foldsym")
-            }
+            None => ours::build("foldsym", &["foldsym"])?.join("foldsym"),
         };
-        if options.oracles.contains(&Oracle::Addr2line) {
-            let mut build = sh::cargo();
-            build.args(["build", "--quiet", "--release", "--package", "foldsym-testbins"]);
-            sh::run(build.args(["--bin", "oracle_addr2line"]))?;
-        }
-        Ok(Tools { foldsym, addr2line: release.join("oracle_addr2line") })
+        let addr2line = match options.oracles.contains(&Oracle::Addr2line) {
+            true => ours::build("foldsym-testbins", &["oracle_addr2line"])?.join("oracle_addr2line"),
+            false => PathBuf::new(),
+        };
+        Ok(Tools { foldsym, addr2line })
+    }
+
+    /// Our command.
+    pub(crate) fn foldsym(&self) -> &Path {
+        &self.foldsym
     }
 
     /// Converts a program to `out`.

@@ -8,6 +8,7 @@ use foldsym_testkit::stacks::{Answer, Candidate, Stack, same_function};
 use serde_json::Value;
 
 use crate::json::{self, Answered};
+use crate::ours;
 use xtask::sh;
 
 /// Runs the converter and the reader that were built.
@@ -24,8 +25,7 @@ impl Foldsym {
         if let Some(program) = other {
             return Ok(Foldsym { program });
         }
-        sh::run(sh::cargo().args(["build", "--quiet", "--release", "--package", "foldsym"]))?;
-        Ok(Foldsym { program: sh::target_dir().join("release/foldsym") })
+        Ok(Foldsym { program: ours::build("foldsym", &["foldsym"])?.join("foldsym") })
     }
 
     /// The command.

@@ -1,0 +1,200 @@
+//! `cargo xtask names`: the outermost name at random addresses of libraries, by `foldsym lookup` and by the stand-in for
+//! `llvm-symbolizer`, beside the name that `llvm-symbolizer` prints.
+//!
+//! A library has several names for one function, and which of them is shown is a choice. So the shares are printed by cause, and
+//! only a name that is none of the function's, nor of another function with its code, fails.
+
+use std::collections::BTreeMap;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::diff::answer::Answer;
+use crate::diff::{DiffOptions, Oracle, Program, Tools, choose};
+use xtask::sh;
+
+const HELP: &str = "cargo xtask names [PROGRAM]... [--addresses N] [--seed S] [--examples N] [--foldsym BIN]
+  asks llvm-symbolizer, foldsym lookup and foldsym's stand-in for llvm-symbolizer for the outermost name at N random addresses
+  of each PROGRAM (libc, libm and libstdc++ of this system; 20,000), and prints which share is equal, and why the others differ;
+  fails for a name without a cause
+  --examples N   of each cause (3)";
+
+/// Why a name differs from llvm-symbolizer's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Cause {
+    Equal,
+    /// The tool prints `??`. It reads no symbols of a separate debug file.
+    Nameless,
+    /// Ours is the symbol of a clone or a part (`f.part.0`), the tool's the name in DWARF (`f`).
+    Clone,
+    /// Both are names of the function.
+    OtherName,
+    /// The tool's is the name of another function with the same code.
+    OtherMember,
+    None,
+}
+
+impl Cause {
+    const ALL: [Cause; 6] =
+        [Cause::Equal, Cause::Nameless, Cause::Clone, Cause::OtherName, Cause::OtherMember, Cause::None];
+
+    fn words(self) -> &'static str {
+        match self {
+            Cause::Equal => "equal",
+            Cause::Nameless => "llvm-symbolizer has no name",
+            Cause::Clone => "ours is the symbol of a clone or a part, llvm-symbolizer's the name in DWARF",
+            Cause::OtherName => "two names of one function",
+            Cause::OtherMember => "two functions with equal code",
+            Cause::None => "no cause",
+        }
+    }
+
+    /// `known` is the answer of `lookup`, which has all names of the address.
+    fn of(ours: &str, theirs: &str, known: &Answer) -> Cause {
+        let is_clone = ours.strip_prefix(theirs).is_some_and(|ending| ending.starts_with('.'));
+        let has = |aliases: &[String]| aliases.iter().any(|alias| alias == theirs);
+        let shown = known.frames.last().is_some_and(|frame| frame.name == theirs);
+        let mut members = known.candidates.iter();
+        match () {
+            () if ours == theirs => Cause::Equal,
+            () if theirs.is_empty() => Cause::Nameless,
+            () if is_clone => Cause::Clone,
+            () if shown || has(&known.aliases) => Cause::OtherName,
+            () if members.any(|member| {
+                has(&member.aliases) || member.frames.last().is_some_and(|frame| frame.name == theirs)
+            }) =>
+            {
+                Cause::OtherMember
+            }
+            () => Cause::None,
+        }
+    }
+}
+
+/// See `HELP`.
+///
+/// # Errors
+/// A usage error, a tool that fails, a name without a cause.
+pub(crate) fn run(args: &[String]) -> Result<(), String> {
+    let (mut programs, mut options) =
+        (Vec::new(), DiffOptions { oracles: vec![Oracle::Llvm], ..DiffOptions::default() });
+    options.examples = 3;
+    let mut args = args.iter();
+    while let Some(arg) = args.next() {
+        let mut number = || args.next().and_then(|number| number.parse::<u64>().ok()).ok_or(HELP);
+        match arg.as_str() {
+            "--addresses" => options.addresses = number()? as usize,
+            "--seed" => options.seed = number()?,
+            "--examples" => options.examples = number()? as usize,
+            "--foldsym" => options.foldsym = Some(PathBuf::from(args.next().ok_or(HELP)?)),
+            other if other.starts_with('-') => return Err(HELP.to_owned()),
+            other => programs.push(PathBuf::from(other)),
+        }
+    }
+    if programs.is_empty() {
+        let c = crate::ci::c_library().ok_or("needs the C library")?;
+        let folder = c.parent().unwrap_or(Path::new("/")).to_owned();
+        programs = ["libc.so.6", "libm.so.6", "libstdc++.so.6"].map(|name| folder.join(name)).to_vec();
+    }
+    let tools = Tools::build(&options)?;
+    let mut without = 0;
+    for program in &programs {
+        let program = program.canonicalize().map_err(|error| format!("{}: {error}", program.display()))?;
+        without += compare(&tools, &Program::open(&program, None)?, &options)?;
+    }
+    if without == 0 { Ok(()) } else { Err(format!("{without} names differ without a cause")) }
+}
+
+/// Prints the shares of a program, and returns how many names have no cause.
+fn compare(tools: &Tools, program: &Program, options: &DiffOptions) -> Result<usize, String> {
+    let scratch = sh::scratch("names")?;
+    let fsym = scratch.join("program.fsym");
+    tools.convert(program, &fsym, &[])?;
+    let addresses = choose(program, options)?;
+    let known = tools.ours(program, &fsym, &addresses, &scratch)?;
+    let theirs = tools.theirs(Oracle::Llvm, program, &addresses, &scratch)?;
+    let stand_in = stand_in(tools, program, &addresses, &scratch)?;
+    let name = |answer: &Answer| answer.frames.last().map(|frame| frame.name.clone()).unwrap_or_default();
+    let mut without = 0;
+    for (door, ours) in [("lookup", &known), ("stand-in", &stand_in)] {
+        let mut by_cause: BTreeMap<Cause, (usize, Vec<String>)> = BTreeMap::new();
+        for (index, address) in addresses.iter().enumerate() {
+            let (ours, theirs) = (name(&ours[index]), name(&theirs[index]));
+            let (count, examples) = by_cause.entry(Cause::of(&ours, &theirs, &known[index])).or_default();
+            *count += 1;
+            if examples.len() < options.examples {
+                examples.push(format!("{address:#x}: `{ours}`, llvm-symbolizer `{theirs}`"));
+            }
+        }
+        println!("{}, {door}, {} addresses", program.file.display(), addresses.len());
+        for cause in Cause::ALL {
+            let Some((count, examples)) = by_cause.get(&cause) else { continue };
+            println!("  {:6.2} %  {}", 100.0 * *count as f64 / addresses.len() as f64, cause.words());
+            let shown = examples.iter().filter(|_| cause != Cause::Equal);
+            shown.for_each(|example| println!("            {example}"));
+        }
+        without += by_cause.get(&Cause::None).map_or(0, |(count, _)| *count);
+    }
+    Ok(without)
+}
+
+/// The answers of foldsym, started as `llvm-symbolizer`.
+fn stand_in(
+    tools: &Tools,
+    program: &Program,
+    addresses: &[u64],
+    scratch: &Path,
+) -> Result<Vec<Answer>, String> {
+    let input = scratch.join("stand-in.txt");
+    let text: String = addresses.iter().map(|address| format!("{address:#x}\n")).collect();
+    std::fs::write(&input, text).map_err(|error| format!("{}: {error}", input.display()))?;
+    let mut command = Command::new(tools.foldsym());
+    command.arg0("llvm-symbolizer").arg(format!("--obj={}", program.file.display()));
+    command.args([
+        "--output-style=JSON",
+        "--no-demangle",
+        "--inlines",
+        "--functions=linkage",
+        "--no-debuginfod",
+    ]);
+    let said = sh::filter(command.env("FOLDSYM_CACHE", scratch.join("cache")), &input)?;
+    let answer = |line: &str| {
+        let json: Value = serde_json::from_str(line).map_err(|error| format!("stand-in: {error}: {line}"))?;
+        Answer::llvm(&json)
+    };
+    let answers: Vec<Answer> = said.lines().map(answer).collect::<Result<_, String>>()?;
+    match answers.len() == addresses.len() {
+        true => Ok(answers),
+        false => Err(format!("stand-in: {} answers for {} addresses", answers.len(), addresses.len())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diff::answer::{Candidate, Frame};
+
+    #[test]
+    fn each_difference_has_its_cause() {
+        let frame = |name: &str| Frame { name: name.to_owned(), ..Frame::default() };
+        let known = Answer {
+            frames: vec![frame("abort")],
+            aliases: vec!["__GI_abort".to_owned()],
+            candidates: vec![Candidate { frames: vec![frame("exit")], ..Candidate::default() }],
+            ..Answer::default()
+        };
+        for (ours, theirs, cause) in [
+            ("abort", "abort", Cause::Equal),
+            ("abort", "", Cause::Nameless),
+            ("abort.part.0", "abort", Cause::Clone),
+            ("abort", "__GI_abort", Cause::OtherName),
+            ("__GI_abort", "abort", Cause::OtherName),
+            ("abort", "exit", Cause::OtherMember),
+            ("abort", "raise", Cause::None),
+        ] {
+            assert_eq!(Cause::of(ours, theirs, &known), cause, "{ours} {theirs}");
+        }
+    }
+}
