@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::completeness::Completeness;
 use crate::error::StoreError;
 use crate::id::{BuildId, DebugId, ModuleId};
-use crate::local::{EntryInfo, EntryLock, LocalStore, Made, Published, builds_in};
+use crate::local::{EntryInfo, EntryLock, LocalStore, Made, Published, builds_in, is_of};
 use crate::options::{StoreOptions, default_cache};
 use crate::release::{Release, adding};
 use crate::remote::{Object, Remote};
@@ -131,12 +131,17 @@ impl CachedStore {
         };
         let Inner { cache, options, .. } = &*self.inner;
         match cache.get_by_debug_id(debug_id) {
-            Ok(Some(map)) => return Ok(Some(map)),
-            Ok(None) if cache.is_missing_debug_id(debug_id, options.missing_for) => return Ok(None),
-            Err(error) if !error.is_damage() => return Err(error),
-            _ => {}
+            // Of a program without a build id the remote store may have several of this debug id. Where it does not answer, what was
+            // fetched before does.
+            Ok(Some(map)) if map.file().build_id().is_empty() => match self.search(debug_id) {
+                Err(StoreError::Remote { .. }) => Ok(Some(map)),
+                found => found,
+            },
+            Ok(Some(map)) => Ok(Some(map)),
+            Ok(None) if cache.is_missing_debug_id(debug_id, options.missing_for) => Ok(None),
+            Err(error) if !error.is_damage() => Err(error),
+            _ => self.search(debug_id),
         }
-        self.search(debug_id)
     }
 
     /// Opens the file to which the remote store's index entry of a debug id leads, and has the cache's index entry lead there too.
@@ -286,26 +291,31 @@ impl CachedStore {
         let mut is_there = true;
         // The cache follows the remote store, where another writer may have replaced the file.
         let mut info = EntryInfo { replace: true, ..EntryInfo::default() };
-        let mut report = Vec::new();
-        if self.remote(remote.get(&entry_key(id, "json"), &mut Bounded::of(&mut report, MAX_SMALL)))? {
-            // A damaged report counts as one without keys. Only a file without a build id needs its report, and is then refused.
-            let report = serde_json::from_slice::<serde_json::Value>(&report).unwrap_or_default();
+        // A damaged report counts as one without keys. Only a file without a build id needs its report, and is then refused.
+        let report = self.small(&entry_key(id, "json"))?;
+        let report = report.and_then(|text| serde_json::from_slice::<Value>(&text).ok()).unwrap_or_default();
+        if !report.is_null() {
             if report["derived_id"] == true && report["build_id"] == id.to_string() {
                 info.derived_id = Some(id.clone());
                 info.debug_id = report["debug_id"].as_str().and_then(|text| DebugId::parse(text).ok());
             }
             // The name comes from the remote store. `write_index` checks that it can be the name of a file.
             info.name = report["name"].as_str().map(str::to_owned);
-            info.completeness = Completeness::of_report(&report);
             info.converter = report["converter"].as_str().map(str::to_owned);
         }
-        let fetched = lock.publish(&info, |path| {
+        let fetched = cache.make(&info, |path| {
             // `make` has made the file, with the mode that a published file gets.
             let out = File::options().write(true).truncate(true).open(path);
             let mut out = out.map_err(|error| StoreError::io(path, "write", error))?;
             let mut out = Bounded::of(&mut out, self.inner.options.cache_bytes);
             is_there = self.remote(remote.get(&entry_key(id, "fsym"), &mut out))?;
             if is_there { Ok(()) } else { Err(self.absent(id)) }
+        });
+        let fetched = fetched.and_then(|made| {
+            // Another writer may have replaced the file since the report was read.
+            info.completeness =
+                Some(&report).filter(|report| is_of(report, &made.map)).and_then(Completeness::of_report);
+            lock.commit(&made, &info)
         });
         match fetched {
             Err(_) if !is_there => cache.note_missing(id).map(|()| None),

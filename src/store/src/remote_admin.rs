@@ -299,20 +299,39 @@ impl CachedStore {
     }
 
     fn remove_entry(&self, id: &BuildId, entry: &RemoteEntry) -> Result<(), StoreError> {
+        // Of a program without a build id the report alone has the debug id.
+        let report = self.reports(std::slice::from_ref(id))?.remove(0);
+        let derived = report["debug_id"].as_str().filter(|_| report["derived_id"] == true);
+        let derived = derived.and_then(|id| DebugId::parse(id).ok());
         // The file is removed first: without it the entry counts as absent.
         let (files, rest): (Vec<_>, Vec<_>) =
             entry.objects.iter().partition(|object| is_versioned(file_of(&object.key).as_ref(), "fsym"));
         for object in files.into_iter().chain(rest) {
             self.remove_object(&object.key)?;
         }
-        for debug_id in debug_ids(id) {
-            // Another build id with the same first 16 bytes may have the index entry.
-            if matches!(self.build_id_of(&debug_id), Ok(Some(found)) if found == *id) {
-                self.remove_object(&debug_key(&debug_id))?;
-            }
+        for debug_id in debug_ids(id).into_iter().chain(derived) {
+            self.drop_from_index(&debug_id, id)?;
         }
         self.cache().remove(id)?;
         Ok(())
+    }
+
+    /// Has the index entry of a debug id no longer lead to a build id. Other programs may have the same debug id.
+    fn drop_from_index(&self, debug_id: &DebugId, id: &BuildId) -> Result<(), StoreError> {
+        let key = debug_key(debug_id);
+        let Some(text) = self.small(&key)? else { return Ok(()) };
+        // `check` reports a damaged entry.
+        let Ok(mut ids) = builds_in(&String::from_utf8_lossy(&text)) else { return Ok(()) };
+        let before = ids.len();
+        ids.retain(|listed| listed != id);
+        match ids.len() {
+            0 => self.remove_object(&key),
+            now if now < before => {
+                let left: String = ids.iter().map(|id| format!("{id}\n")).collect();
+                self.replace_object(&key, left.as_bytes())
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Lists all objects, and sorts them out.

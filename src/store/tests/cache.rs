@@ -80,6 +80,11 @@ impl Remote for Memory {
         Ok(())
     }
 
+    fn remove(&self, key: &str) -> Result<(), RemoteError> {
+        self.objects.lock().unwrap().remove(key);
+        Ok(())
+    }
+
     fn location(&self) -> &str {
         self.location.unwrap_or("mem:/")
     }
@@ -436,6 +441,36 @@ fn debug_ids_and_derived_ids_go_through_the_remote_store() {
         assert_eq!(found.build_id(), Some(id(1)));
     }
     assert!(reader.get_module(&ModuleId::from(DebugId::of_elf(&id(2), false))).unwrap().is_none());
+}
+
+#[test]
+fn two_programs_of_one_debug_id_are_told_apart_at_any_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let (memory, writer) = cached(&folder.path().join("writer"), |_| {});
+    let code = foldsym_store::text_id(b"the code of two programs").unwrap();
+    let debug_id = DebugId::of_elf(&code, false);
+    let publish = |derived: BuildId, bytes: Vec<u8>| {
+        let mut info = EntryInfo::default();
+        (info.derived_id, info.debug_id) = (Some(derived), Some(debug_id));
+        writer.publish(&info, write(bytes)).unwrap();
+    };
+    let mut other = stamped(&[]);
+    common::change(&mut other);
+    let mut options = StoreOptions::default();
+    options.cache = Some(folder.path().join("reader"));
+    let reader = CachedStore::new(Box::new(memory.clone()), options).unwrap();
+    publish(id(1), stamped(&[]));
+    assert!(reader.get_module(&ModuleId::from(debug_id)).unwrap().is_some());
+    // The reader has fetched the first program when the second one comes.
+    publish(id(2), other);
+    let error = reader.get_module(&ModuleId::from(debug_id)).unwrap_err();
+    assert!(matches!(error, StoreError::Several { .. }), "{error}");
+    // Removing one leaves the index entry of the other.
+    assert!(writer.remove(&id(1)).unwrap());
+    assert_eq!(writer.build_id_of(&debug_id).unwrap(), Some(id(2)));
+    assert!(writer.remove(&id(2)).unwrap());
+    assert_eq!(writer.build_id_of(&debug_id).unwrap(), None);
+    assert!(memory.objects.lock().unwrap().is_empty());
 }
 
 #[test]

@@ -18,4 +18,4 @@ pub(crate) use pins::{pin_name, read_pin};
 pub(crate) use publish::Made;
 pub use publish::{EntryInfo, Published};
 pub use store::LocalStore;
-pub(crate) use store::builds_in;
+pub(crate) use store::{builds_in, is_of};

@@ -335,7 +335,7 @@ impl LocalStore {
 }
 
 /// True if a report, or the part of it about the next file, is about these bytes.
-fn is_of(report: &Value, map: &SymbolMap) -> bool {
+pub(crate) fn is_of(report: &Value, map: &SymbolMap) -> bool {
     report["checksum"] == map.checksum() && report["size"] == map.bytes().len()
 }
 
