@@ -88,7 +88,7 @@ class File:
              f"{count} sections in a directory of {h['directory_len']} bytes")
         zeroed = data[:60] + bytes(4) + data[64:self.directory_end]
         need(h["checksum"] == zlib.crc32(zeroed), "checksum of header and directory")
-        need(h["address_size"] in (4, 8) and h["flags"] < 32 and h["unit_log2"] <= 4 and h["max_depth"] <= 255
+        need(h["address_size"] in (4, 8) and h["flags"] < 128 and h["unit_log2"] <= 4 and h["max_depth"] <= 255
              and not any(h["reserved"]), "address_size, flags, unit_log2, max_depth or reserved")
         self.columns = bool(h["features"] & 1)
         self.directory, self.sections = [], {}  # (id, name, crc, offset, len, head_len); name -> bytes

@@ -52,7 +52,8 @@ impl Loaded<'_, '_> {
         report.decided(program, &keys);
         // Without times and the number of threads: the bytes depend only on the program and the options.
         let record = report.record().encode();
-        let encoded = body.and_then(|body| body.finish(program, &keys, Some(&record)));
+        let record = Some((report.debug_info(), &record[..]));
+        let encoded = body.and_then(|body| body.finish(program, &keys, record));
         (encoded, self)
     }
 

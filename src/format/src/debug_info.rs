@@ -1,7 +1,9 @@
 //! How much of a program's debug information a symbol file has: the level by which a store chooses the better of two files.
 
+use crate::header::flags;
+
 /// How much of a program's debug information a symbol file has, from the least to the most.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DebugInfo {
     /// No unit: functions are known by their symbols only.
     None,
@@ -10,6 +12,7 @@ pub enum DebugInfo {
     /// A part of it is missing or damaged: the warnings of the conversion say which.
     Partial,
     /// All debug information that the program has or refers to.
+    #[default]
     Full,
 }
 
@@ -24,6 +27,26 @@ impl DebugInfo {
             Self::Lines => "lines",
             Self::Partial => "partial",
             Self::Full => "full",
+        }
+    }
+
+    /// The number in the header's flags: 0 `full`, 1 `partial`, 2 `lines`, 3 `none`.
+    pub const fn code(self) -> u8 {
+        match self {
+            Self::Full => 0,
+            Self::Partial => 1,
+            Self::Lines => 2,
+            Self::None => 3,
+        }
+    }
+
+    /// The level in a header's flags.
+    pub const fn of_flags(flags: u8) -> Self {
+        match (flags & flags::DEBUG_INFO) >> flags::DEBUG_INFO_SHIFT {
+            0 => Self::Full,
+            1 => Self::Partial,
+            2 => Self::Lines,
+            _ => Self::None,
         }
     }
 
@@ -45,13 +68,19 @@ impl DebugInfo {
 
 #[cfg(test)]
 mod tests {
-    use super::DebugInfo;
+    use super::*;
 
     #[test]
     fn levels_grow_and_have_words() {
         assert!(DebugInfo::ALL.is_sorted());
         for level in DebugInfo::ALL {
             assert_eq!(DebugInfo::of_text(level.text()), Some(level));
+            // Other flags do not change it.
+            let flags = level.code() << flags::DEBUG_INFO_SHIFT;
+            assert_eq!(
+                (DebugInfo::of_flags(flags), DebugInfo::of_flags(!flags::DEBUG_INFO | flags)),
+                (level, level)
+            );
         }
         assert_eq!(DebugInfo::of_text("whole"), None);
     }

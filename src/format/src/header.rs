@@ -36,8 +36,12 @@ pub mod flags {
     pub const READABLE_NAMES: u8 = 1 << 3;
     /// The first name is empty, and means that a name is missing.
     pub const EMPTY_NAME: u8 = 1 << 4;
+    /// Two bits: how much of the program's debug information the file has, see [`DebugInfo::code`](crate::DebugInfo::code).
+    pub const DEBUG_INFO: u8 = 0b11 << DEBUG_INFO_SHIFT;
+    /// Where these bits begin.
+    pub const DEBUG_INFO_SHIFT: u32 = 5;
     /// All that this version knows. Others are 0, which `verify` checks; opening lets them be.
-    pub const KNOWN: u8 = BIG_ENDIAN | RELOCATABLE | MACH_O | READABLE_NAMES | EMPTY_NAME;
+    pub const KNOWN: u8 = BIG_ENDIAN | RELOCATABLE | MACH_O | READABLE_NAMES | EMPTY_NAME | DEBUG_INFO;
 }
 
 /// Byte offsets of the header's fields.

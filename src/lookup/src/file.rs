@@ -2,7 +2,7 @@
 
 use foldsym_format::header::{ALIGN, HEADER_LEN, flags};
 use foldsym_format::names::Names;
-use foldsym_format::{DirectoryEntry, FormatError, Header, SectionId, Starts, Table, What};
+use foldsym_format::{DebugInfo, DirectoryEntry, FormatError, Header, SectionId, Starts, Table, What};
 use foldsym_unwind::Unwind;
 
 use crate::error::{Error, InSection};
@@ -221,6 +221,11 @@ impl<'d> SymbolFile<'d> {
     /// does not exist or a damaged path.
     pub fn write_path(&self, file: FileId, out: &mut [u8]) -> Option<usize> {
         self.files.write(file.0, out)
+    }
+
+    /// How much of the program's debug information the file has.
+    pub const fn debug_info(&self) -> DebugInfo {
+        DebugInfo::of_flags(self.header.flags)
     }
 
     /// Name 0 has no bytes, and means that a name is missing. Names are sorted, so no other can be empty.

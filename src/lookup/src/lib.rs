@@ -81,7 +81,7 @@ pub use cursor::Cursor;
 pub use entities::{How, Member};
 pub use error::Error;
 pub use file::SymbolFile;
-pub use foldsym_format::{Header, Reason, SectionId, What, features, header::flags};
+pub use foldsym_format::{DebugInfo, Header, Reason, SectionId, What, features, header::flags};
 pub use frames::{Frame, FrameIter, Frames};
 pub use ids::{FileId, FunctionId, GroupId, ImageAddr, NameId, OriginId, PieceId, ReturnAddr};
 pub use stack::{MAX_FRAME_STEPS, MAX_NAMED, Resolved, StackAddr};

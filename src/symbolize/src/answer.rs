@@ -1,6 +1,6 @@
 //! The answer for a frame, with names as ids of the file. Text, JSON and [`Frame`](crate::Frame)s are made from it.
 
-use foldsym_lookup::{self as lookup, NameId};
+use foldsym_lookup::{self as lookup, DebugInfo, NameId};
 
 use crate::certainty::{Certainty, Evidence, Reason};
 use crate::objects::ObjectAnswer;
@@ -57,6 +57,8 @@ pub struct Answer {
     pub candidates: Vec<Member>,
     /// Inlined frames are unknown, since a `.dwo` file was missing.
     pub partial: bool,
+    /// How much of the program's debug information the module's file has.
+    pub level: DebugInfo,
     /// The object of the innermost frame, if registers and memory were given and the code is folded.
     pub object: Option<ObjectAnswer>,
     /// Why [`Symbol::frames`] is empty.
@@ -72,7 +74,7 @@ impl Answer {
         (*certainty, *evidence, *reason) = (None, None, None);
         symbol.frames.clear();
         symbol.aliases.clear();
-        (self.candidate_count, self.partial) = (None, false);
+        (self.candidate_count, self.partial, self.level) = (None, false, DebugInfo::Full);
         self.candidates.clear();
         (self.object, self.unknown) = (None, None);
     }

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use foldsym_lookup::DebugInfo;
+
 use crate::answer::{Answer, Member, Symbol};
 use crate::certainty::{Certainty, Evidence, Reason};
 use crate::names::Names;
@@ -38,6 +40,8 @@ pub struct Frame {
     pub candidates: Vec<Candidate>,
     /// Inlined functions are unknown, since a `.dwo` file was missing when the program was converted.
     pub partial: bool,
+    /// How much of the program's debug information the module's file has.
+    pub level: DebugInfo,
     /// Why [`Frame::functions`] is empty.
     pub unknown: Option<Unknown>,
 }
@@ -76,6 +80,7 @@ impl Frame {
             candidate_count: answer.candidate_count,
             candidates: answer.candidates.iter().map(|member| candidate(member, names, &mut len)).collect(),
             partial: answer.partial,
+            level: answer.level,
             unknown: answer.unknown.clone(),
         }
     }

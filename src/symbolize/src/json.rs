@@ -1,7 +1,7 @@
 //! Writes answers as JSON, with the keys of `llvm-symbolizer --output-style=JSON` and further ones. The command line, servers and
 //! bindings share it. The order of the keys is fixed; `schema/answers.md` describes each key.
 
-use foldsym_lookup::{Frame, OriginId};
+use foldsym_lookup::{DebugInfo, Frame, OriginId};
 
 use crate::answer::{Answer, Symbol};
 use crate::names::Names;
@@ -129,6 +129,10 @@ fn rest(out: &mut Vec<u8>, answer: &Answer, names: &mut Names<'_>) {
     }
     if answer.partial {
         out.extend_from_slice(b",\"Partial\":true");
+    }
+    if answer.level != DebugInfo::Full {
+        out.extend_from_slice(b",\"Level\":");
+        string(out, answer.level.text().as_bytes());
     }
     if let Some(found) = &answer.object {
         object_of_frame(out, found, names);

@@ -61,7 +61,7 @@ impl Resolver {
             }
         }
         answer.candidate_count = found.group.is_some().then_some(count);
-        answer.partial = self.frames.is_partial();
+        (answer.partial, answer.level) = (self.frames.is_partial(), file.debug_info());
         self.symbol(file, &mut answer.symbol, &found, function)?;
         if self.candidates && found.group.is_some() {
             // `left` bounds the frames of all members together.
@@ -88,7 +88,7 @@ impl Resolver {
         answer.certainty = Some(found.certainty.into());
         answer.reason = found.reason.map(Into::into);
         answer.start = (!found.padding).then_some(found.function_start.0);
-        answer.partial = frames.is_partial();
+        (answer.partial, answer.level) = (frames.is_partial(), file.debug_info());
         let mut left = file.records().bytes().len().saturating_add(MIN_ITEMS);
         take(file, frames, &mut answer.symbol, found, found.function, &mut left)
     }

@@ -38,7 +38,7 @@ use crate::model::{Block, EncodeStats, Keys, LeftOut, Piece, Program};
 use crate::util::pages::{NAME_WINDOWS, ReadWindows};
 pub use encoded::Encoded;
 use foldsym_format::sections::segments;
-use foldsym_format::{Header, SectionId, header};
+use foldsym_format::{DebugInfo, Header, SectionId, header};
 pub(crate) use input::Demangle;
 pub use input::{EncodeOptions, ImageInfo, LoadedSection};
 use outline::Outline;
@@ -150,7 +150,7 @@ pub fn body(
 }
 
 impl Body {
-    /// Adds the keys of the program, and section RECORD. `record` holds the bytes of a
+    /// Adds the keys of the program, and section RECORD. `record` is how much of the debug information was kept, and the bytes of a
     /// [`ConversionRecord`](crate::report::ConversionRecord) before compression.
     ///
     /// # Errors
@@ -159,14 +159,15 @@ impl Body {
         self,
         program: &Program<'_>,
         keys: &Keys,
-        record: Option<&[u8]>,
+        record: Option<(DebugInfo, &[u8])>,
     ) -> Result<Encoded, EncodeError> {
-        let Body { header, mut sections, mut stats, outline } = self;
+        let Body { mut header, mut sections, mut stats, outline } = self;
         let (of_keys, tables_outside) = calls::sections(keys, &outline, header.image_base);
         let (located, objects) = locations::sections(program, keys, &outline, header.image_base);
         sections.extend(of_keys);
         sections.extend(located);
-        if let Some(record) = record {
+        if let Some((level, record)) = record {
+            header.flags |= level.code() << header::flags::DEBUG_INFO_SHIFT;
             // A record has a few kilobytes, so the slowest level takes no time that matters.
             let bytes = zstd::bulk::compress(record, 19).map_err(EncodeError::Record)?;
             sections.push(Section::new(SectionId::RECORD, bytes));
