@@ -105,7 +105,9 @@ pub use cache::CachedStore;
 pub use completeness::Completeness;
 pub use error::StoreError;
 pub use id::{BuildId, DebugId, IdError, ModuleId, text_id};
-pub use local::{Checked, EntryInfo, EntryLock, GcReport, Listed, LocalStore, Pin, Problem, Published};
+pub use local::{
+    Checked, EntryInfo, EntryLock, GcReport, Listed, LocalStore, Pin, Problem, Published, SEARCH_INDEXES,
+};
 pub use options::{StoreOptions, debuginfod_cache, default_cache, default_cache_bytes, parse_bytes};
 pub use policy::GcOptions;
 pub use regular::open_regular;

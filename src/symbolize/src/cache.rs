@@ -23,6 +23,11 @@ impl Cache {
         Self { folder, options: options.to_owned(), most, stores: OnceLock::new() }
     }
 
+    /// The folder in it that keeps the indexes of folders that are searched.
+    pub(crate) fn indexes(&self) -> PathBuf {
+        self.folder.join(foldsym_store::SEARCH_INDEXES)
+    }
+
     /// Opens the folder now, and makes it if it does not exist.
     ///
     /// # Errors

@@ -213,6 +213,8 @@ impl Builder {
         if let Some(cache) = cache.as_ref().filter(|_| self.cache_must) {
             cache.open().map_err(BuildError::Cache)?;
         }
+        let indexes = cache.as_ref().map(Cache::indexes);
+        finder.search.iter_mut().for_each(|given| given.keep_in(indexes.clone()));
         finder.cache = cache;
         #[cfg(feature = "debuginfod")]
         finder.debuginfod.iter().for_each(|servers| finder.conversion.reads_cache(servers.cache()));

@@ -11,7 +11,11 @@ use crate::error::StoreError;
 use crate::id::{BuildId, DebugId};
 
 /// The contents of a store's folder that are not entries.
-const OWN: [&str; 8] = ["format", "debugid", "name", "pins", "tmp", "with", "remote", "location"];
+const OWN: [&str; 9] =
+    ["format", "debugid", "name", "pins", "tmp", "with", "remote", "location", SEARCH_INDEXES];
+
+/// The folder of a cache that has the indexes of folders that are searched for programs. The store reads none of them.
+pub const SEARCH_INDEXES: &str = "search";
 
 /// A file of the store.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -11,7 +11,7 @@ mod store;
 
 pub use gc::GcReport;
 pub(crate) use list::is_versioned;
-pub use list::{Checked, Listed, Problem};
+pub use list::{Checked, Listed, Problem, SEARCH_INDEXES};
 pub use lock::EntryLock;
 pub use pins::Pin;
 pub(crate) use pins::{pin_name, read_pin};

@@ -2,12 +2,14 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::ffi::OsString;
+use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use foldsym_store::{ModuleId, SymbolMap};
 
+use super::kept::{self, Kept, KeptFile, KeptFolder, KnownFile, Stamp};
 use super::name::{key_of, may_be_program};
 use crate::fits::is_fsym;
 
@@ -15,8 +17,10 @@ use crate::fits::is_fsym;
 const MAX_ENTRIES: usize = 1 << 20;
 /// Folders inside folders.
 const MAX_DEPTH: usize = 64;
-/// Files that are opened for their identities, at most.
+/// Files that one process opens for their identities, at most.
 const MAX_IDENTIFIED: usize = 1 << 17;
+/// The index of a folder with fewer files is made anew in no time.
+const MIN_KEPT: usize = 1 << 10;
 /// An index is made again after this time, and not before 20 times the time that it took.
 const FRESH_FOR: Duration = Duration::from_secs(60);
 
@@ -26,11 +30,12 @@ pub(super) struct Bounds {
     entries: usize,
     depth: usize,
     identified: usize,
+    kept: usize,
 }
 
 impl Default for Bounds {
     fn default() -> Self {
-        Self { entries: MAX_ENTRIES, depth: MAX_DEPTH, identified: MAX_IDENTIFIED }
+        Self { entries: MAX_ENTRIES, depth: MAX_DEPTH, identified: MAX_IDENTIFIED, kept: MIN_KEPT }
     }
 }
 
@@ -39,17 +44,29 @@ impl Default for Bounds {
 struct Entry {
     folder: u32,
     name: OsString,
+    /// What an earlier process found.
+    known: Option<Box<KnownFile>>,
+}
+
+/// A folder that was listed.
+#[derive(Debug)]
+struct Listed {
+    path: PathBuf,
+    /// `None` if it changed just before, or has a name that is not UTF-8.
+    kept: Option<(Stamp, usize, Vec<String>)>,
 }
 
 /// The files below a folder.
 #[derive(Debug)]
 pub(super) struct Folder {
-    folders: Vec<PathBuf>,
+    folders: Vec<Listed>,
     /// By key; of one key those of shallower folders first.
     entries: Vec<Entry>,
     /// Which bound was reached, for the user.
     bound: Option<String>,
     identified: OnceLock<Identified>,
+    /// The file of the cache that keeps this index.
+    file: Option<PathBuf>,
     bounds: Bounds,
     made: Instant,
     took: Duration,
@@ -63,50 +80,52 @@ struct Identified {
 }
 
 impl Folder {
-    /// Lists a folder and the folders below it, nearest first. Links to folders are not followed, so this ends.
-    pub(super) fn list(root: &Path, bounds: Bounds) -> Self {
+    /// Lists a folder and the folders below it, nearest first. Links to folders are not followed, so this ends. `file` has what an earlier
+    /// process found.
+    pub(super) fn list(root: &Path, file: Option<PathBuf>, bounds: Bounds) -> Self {
         let made = Instant::now();
+        let kept = file.as_deref().map(Kept::read).unwrap_or_default();
         let (mut folders, mut entries, mut bound) = (Vec::new(), Vec::new(), None);
         let mut open = VecDeque::from([(root.to_owned(), 0)]);
         let mut seen = 0;
-        'all: while let Some((folder, depth)) = open.pop_front() {
-            // A folder that cannot be read has no files for us.
-            let Ok(list) = std::fs::read_dir(&folder) else { continue };
+        while let Some((path, depth)) = open.pop_front() {
             let number = folders.len() as u32;
-            for entry in list.flatten() {
-                seen += 1;
-                if seen > bounds.entries {
-                    bound = Some(format!(
-                        "more than {} files and folders: the rest is not searched",
-                        bounds.entries
-                    ));
-                    break 'all;
-                }
-                let Ok(kind) = entry.file_type() else { continue };
-                let name = entry.file_name();
-                if kind.is_dir() {
-                    match depth + 1 < bounds.depth {
-                        true => open.push_back((entry.path(), depth + 1)),
-                        false => {
-                            let more = format!(
-                                "more than {} folders inside folders: the rest is not searched",
-                                bounds.depth
-                            );
-                            bound.get_or_insert(more);
-                        }
+            let found = match path.metadata() {
+                Ok(found) => found,
+                // A folder that cannot be read has no files for us.
+                Err(_) => continue,
+            };
+            let Some(mut listing) = Listing::of(&path, &found, &kept, bounds.entries - seen) else {
+                continue;
+            };
+            seen += listing.entries;
+            for name in listing.folders.drain(..) {
+                match depth + 1 < bounds.depth {
+                    true => open.push_back((path.join(name), depth + 1)),
+                    false => {
+                        let more = format!(
+                            "more than {} folders inside folders: the rest is not searched",
+                            bounds.depth
+                        );
+                        bound.get_or_insert(more);
                     }
-                } else if (kind.is_file() || kind.is_symlink()) && may_be_program(&name.to_string_lossy()) {
-                    entries.push(Entry { folder: number, name });
                 }
             }
-            folders.push(folder);
+            let entry = |(name, known)| Entry { folder: number, name, known };
+            entries.extend(listing.files.into_iter().map(entry));
+            folders.push(Listed { path, kept: listing.kept });
+            if listing.is_cut {
+                bound =
+                    Some(format!("more than {} files and folders: the rest is not searched", bounds.entries));
+                break;
+            }
         }
         entries.sort_by_cached_key(|entry: &Entry| {
             let name = entry.name.to_string_lossy();
             (key_of(&name).into_owned(), entry.folder, entry.name.clone())
         });
         let took = made.elapsed();
-        Self { folders, entries, bound, identified: OnceLock::new(), bounds, made, took }
+        Self { folders, entries, bound, identified: OnceLock::new(), file, bounds, made, took }
     }
 
     /// Whether files that are new may be missing.
@@ -126,7 +145,7 @@ impl Folder {
     }
 
     fn path(&self, entry: &Entry) -> Option<PathBuf> {
-        Some(self.folders.get(entry.folder as usize)?.join(&entry.name))
+        Some(self.folders.get(entry.folder as usize)?.path.join(&entry.name))
     }
 
     /// The files of a module's name, and the kernel with its version: the exact name first, then by depth.
@@ -153,21 +172,113 @@ impl Folder {
 
     fn identify(&self) -> Identified {
         let mut identified = Identified::default();
+        let (mut opened, mut left) = (0, 0);
+        let mut known: Vec<Option<Box<KnownFile>>> = Vec::with_capacity(self.entries.len());
         for (index, entry) in self.entries.iter().enumerate() {
-            if index == self.bounds.identified {
-                identified.bound = Some(format!(
-                    "of {} files the first {} are searched by build id",
-                    self.entries.len(),
-                    self.bounds.identified
-                ));
-                break;
+            let found = self.path(entry).and_then(|path| Some((path.metadata().ok()?, path)));
+            let now = found.and_then(|(found, path)| Some((found.len(), kept::stamp(&found)?, path)));
+            let Some((size, modified, path)) = now else {
+                known.push(None);
+                continue;
+            };
+            let same = entry.known.as_ref().filter(|old| (old.size, old.modified) == (size, modified));
+            let file = match same {
+                Some(same) => Some(same.clone()),
+                None if opened == self.bounds.identified => None,
+                None => {
+                    opened += 1;
+                    Some(Box::new(KnownFile { size, modified, ids: ids_of(&path) }))
+                }
+            };
+            left += usize::from(file.is_none());
+            for id in file.iter().flat_map(|file| &file.ids) {
+                identified.files.entry(id.clone()).or_default().push(index as u32);
             }
-            let Some(path) = self.path(entry) else { continue };
-            for id in ids_of(&path) {
-                identified.files.entry(id).or_default().push(index as u32);
-            }
+            known.push(file);
+        }
+        if left > 0 {
+            identified.bound = Some(format!(
+                "{left} of {} files are not searched by build id: one search opens {} that it does not know",
+                self.entries.len(),
+                self.bounds.identified
+            ));
+        }
+        if let Some(file) =
+            self.file.as_ref().filter(|_| opened > 0 && self.entries.len() >= self.bounds.kept)
+        {
+            // Without it the next process takes longer.
+            let _ = kept::write(file, self.kept(&known));
         }
         identified
+    }
+
+    /// The folders for the file of the cache, with what is known of each file.
+    fn kept(&self, known: &[Option<Box<KnownFile>>]) -> impl Iterator<Item = KeptFolder> {
+        let mut files: Vec<Vec<KeptFile>> = self.folders.iter().map(|_| Vec::new()).collect();
+        for (entry, known) in self.entries.iter().zip(known) {
+            if let (Some(files), Some(name)) = (files.get_mut(entry.folder as usize), entry.name.to_str()) {
+                files.push(KeptFile::new(name.to_owned(), known.as_deref()));
+            }
+        }
+        self.folders.iter().zip(files).map(|(folder, files)| {
+            // The files of a folder that must be listed again are known all the same.
+            let (modified, entries, folders) = folder.kept.clone().unwrap_or(((u64::MAX, 0), 0, Vec::new()));
+            KeptFolder { path: folder.path.clone(), modified, entries, folders, files }
+        })
+    }
+}
+
+/// The entries of one folder.
+struct Listing {
+    /// All of them, also those of no interest.
+    entries: usize,
+    folders: Vec<OsString>,
+    files: Vec<(OsString, Option<Box<KnownFile>>)>,
+    /// There are more entries than were asked for.
+    is_cut: bool,
+    kept: Option<(Stamp, usize, Vec<String>)>,
+}
+
+impl Listing {
+    /// Lists a folder, of `most` entries at most, or takes the list that an earlier process made. `None` if it cannot be read.
+    fn of(path: &Path, found: &Metadata, kept: &Kept, most: usize) -> Option<Self> {
+        if let Some(same) = kept.folder(path, found).filter(|same| same.entries <= most) {
+            let files = same.files.iter().map(|file| (file.name.clone().into(), file.known().map(Box::new)));
+            return Some(Self {
+                entries: same.entries,
+                folders: same.folders.iter().map(OsString::from).collect(),
+                files: files.collect(),
+                is_cut: false,
+                kept: Some((same.modified, same.entries, same.folders.clone())),
+            });
+        }
+        let mut known: HashMap<&str, &KeptFile> = HashMap::new();
+        known
+            .extend(kept.last(path).iter().flat_map(|old| &old.files).map(|file| (file.name.as_str(), file)));
+        let mut listing =
+            Self { entries: 0, folders: Vec::new(), files: Vec::new(), is_cut: false, kept: None };
+        let mut is_text = true;
+        for entry in std::fs::read_dir(path).ok()?.flatten() {
+            if listing.entries == most {
+                listing.is_cut = true;
+                break;
+            }
+            listing.entries += 1;
+            let Ok(kind) = entry.file_type() else { continue };
+            let name = entry.file_name();
+            let text = name.to_str();
+            is_text &= text.is_some();
+            if kind.is_dir() {
+                listing.folders.push(name);
+            } else if (kind.is_file() || kind.is_symlink()) && may_be_program(&name.to_string_lossy()) {
+                let old = text.and_then(|text| known.get(text)?.known()).map(Box::new);
+                listing.files.push((name, old));
+            }
+        }
+        let folders = listing.folders.iter().map(|name| name.to_string_lossy().into_owned()).collect();
+        let modified = kept::settled(found).filter(|_| is_text && !listing.is_cut);
+        listing.kept = modified.map(|modified| (modified, listing.entries, folders));
+        Some(listing)
     }
 }
 
@@ -187,6 +298,8 @@ pub(super) fn ids_of(path: &Path) -> Vec<ModuleId> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::SystemTime;
+
     use super::*;
 
     fn tree() -> tempfile::TempDir {
@@ -210,7 +323,7 @@ mod tests {
     #[test]
     fn files_are_found_by_name_below_the_folder() {
         let root = tree();
-        let folder = Folder::list(root.path(), Bounds::default());
+        let folder = Folder::list(root.path(), None, Bounds::default());
         assert_eq!(names(root.path(), &folder.of_name("libx.so")), ["a/b/c/libx.so", "a/libx.so.debug"]);
         assert_eq!(names(root.path(), &folder.of_name("vmlinux")), ["vmlinux-6.1.0"]);
         assert_eq!(folder.of_name("main.c"), Vec::<PathBuf>::new());
@@ -224,7 +337,7 @@ mod tests {
         for i in 0..100 {
             std::fs::write(root.path().join(format!("lib{i}.so")), "x").unwrap();
         }
-        let list = |bounds: Bounds| Folder::list(root.path(), bounds);
+        let list = |bounds: Bounds| Folder::list(root.path(), None, bounds);
         let told = |folder: &Folder| folder.bounds_reached().map(str::to_owned).collect::<Vec<_>>();
         let folder = list(Bounds { entries: 50, ..Bounds::default() });
         assert!(
@@ -238,6 +351,49 @@ mod tests {
         let folder = list(Bounds { identified: 7, ..Bounds::default() });
         let id = ModuleId::parse("0123456789abcdef").unwrap();
         assert!(folder.of_id(&id).is_empty());
-        assert!(told(&folder)[0].ends_with("the first 7 are searched by build id"), "{:?}", told(&folder));
+        assert!(told(&folder)[0].starts_with("95 of 102 files are not searched"), "{:?}", told(&folder));
+    }
+
+    /// A second process opens what changed, and nothing else: here it may open one file.
+    #[test]
+    fn what_is_known_of_a_folder_is_kept() {
+        let root = tempfile::tempdir().unwrap();
+        let built = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testbins/built");
+        let cache = root.path().join("index");
+        let files = root.path().join("files");
+        std::fs::create_dir_all(files.join("below")).unwrap();
+        let put = |from: &str, to: &str| {
+            std::fs::copy(built.join(from), files.join(to)).unwrap();
+        };
+        put("demo.elf", "below/a");
+        put("split.gcc-dwarf4.set/stripped", "b");
+        // Folders that changed just before are listed again.
+        let past = SystemTime::now() - Duration::from_secs(60);
+        for folder in ["", "below"] {
+            std::fs::File::open(files.join(folder)).unwrap().set_modified(past).unwrap();
+        }
+        let id = |from: &str| ids_of(&built.join(from)).remove(0);
+        let (demo, stripped) = (id("demo.elf"), id("split.gcc-dwarf4.set/stripped"));
+        let bounds = Bounds { kept: 1, ..Bounds::default() };
+        let folder = Folder::list(&files, Some(cache.clone()), bounds);
+        assert_eq!(names(&files, &folder.of_id(&demo)), ["below/a"]);
+        let again =
+            |identified: usize| Folder::list(&files, Some(cache.clone()), Bounds { identified, ..bounds });
+        let known = again(0);
+        assert!(known.folders.iter().all(|folder| folder.kept.is_some()));
+        assert_eq!(names(&files, &known.of_id(&demo)), ["below/a"]);
+        assert_eq!(names(&files, &known.of_id(&stripped)), ["b"]);
+        assert_eq!(known.bounds_reached().count(), 0);
+        // A file that was written over in place, which its folder does not show; and a new one.
+        put("split.gcc-dwarf4.set/stripped", "below/a");
+        put("demo.elf", "c");
+        let changed = again(2);
+        assert_eq!(names(&files, &changed.of_id(&demo)), ["c"]);
+        assert_eq!(names(&files, &changed.of_id(&stripped)).len(), 2);
+        // A file of the cache that was cut short, or is something else, is of no harm.
+        for bytes in [&b"foldsym search 1\n{\"path\":"[..], b"\0\0"] {
+            std::fs::write(&cache, bytes).unwrap();
+            assert_eq!(names(&files, &again(9).of_id(&demo)), ["c"]);
+        }
     }
 }

@@ -1,11 +1,13 @@
 //! Turns the paths that the user gave for a search into the files that may be a module's, and says which of the paths were of no use.
 
 mod folder;
+mod kept;
 mod name;
 #[cfg(feature = "convert")]
 pub(crate) mod programs;
 
 use std::collections::BTreeSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Read;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -33,6 +35,8 @@ pub(crate) struct Given {
     file: OnceLock<GivenFile>,
     /// The index of the folder, for a path that is one. It is made when a file is not where its name says.
     folder: Mutex<Option<Arc<Folder>>>,
+    /// The folder that keeps indexes from process to process.
+    indexes: Option<PathBuf>,
 }
 
 /// A file that the user named. It is used for what it is, whatever it is called.
@@ -47,11 +51,24 @@ struct GivenFile {
 
 impl From<PathBuf> for Given {
     fn from(path: PathBuf) -> Self {
-        Self { path, is_used: AtomicBool::new(false), file: OnceLock::new(), folder: Mutex::new(None) }
+        let (is_used, file, folder) = (AtomicBool::new(false), OnceLock::new(), Mutex::new(None));
+        Self { path, is_used, file, folder, indexes: None }
     }
 }
 
 impl Given {
+    /// Keeps the index of a folder in this one.
+    pub(crate) fn keep_in(&mut self, indexes: Option<PathBuf>) {
+        self.indexes = indexes;
+    }
+
+    /// The file that keeps the index: the folder's path names it.
+    fn index_file(&self) -> Option<PathBuf> {
+        let mut hasher = DefaultHasher::new();
+        std::path::absolute(&self.path).ok()?.hash(&mut hasher);
+        Some(self.indexes.as_ref()?.join(format!("{:016x}", hasher.finish())))
+    }
+
     /// A file of this path was used.
     pub(crate) fn use_it(&self) {
         self.is_used.store(true, Ordering::Relaxed);
@@ -102,7 +119,9 @@ impl Given {
         let mut folder = lock(&self.folder);
         match &*folder {
             Some(folder) if !folder.is_old() => folder.clone(),
-            _ => folder.insert(Arc::new(Folder::list(&self.path, Bounds::default()))).clone(),
+            _ => folder
+                .insert(Arc::new(Folder::list(&self.path, self.index_file(), Bounds::default())))
+                .clone(),
         }
     }
 
