@@ -40,6 +40,8 @@ impl Resolver {
     ) -> Result<bool, Error> {
         // The bound applies to one answer, not to a stack, so it is set for each answer.
         self.left = file.records().bytes().len().saturating_add(MIN_ITEMS);
+        // Also where the file has no function: that is why.
+        answer.level = file.debug_info();
         let Lookup::Found(found) = file.lookup(image, &mut self.frames)? else { return Ok(false) };
         answer.certainty = Some(found.certainty.into());
         answer.reason = found.reason.map(Into::into);
@@ -61,7 +63,7 @@ impl Resolver {
             }
         }
         answer.candidate_count = found.group.is_some().then_some(count);
-        (answer.partial, answer.level) = (self.frames.is_partial(), file.debug_info());
+        answer.partial = self.frames.is_partial();
         self.symbol(file, &mut answer.symbol, &found, function)?;
         if self.candidates && found.group.is_some() {
             // `left` bounds the frames of all members together.

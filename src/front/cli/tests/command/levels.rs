@@ -117,6 +117,22 @@ fn a_report_of_another_file_is_written_again() {
     assert_eq!(bytes_of(&place.only()), file);
 }
 
+/// The level of the entry is the reason why an answer has no line.
+#[test]
+fn answers_have_the_level_of_their_entry() {
+    for (bytes, level) in
+        [(demo(), None), (stripped(&demo()), Some("none")), (damaged(&demo()), Some("partial"))]
+    {
+        let place = Place::new();
+        assert_eq!(place.convert(&[&place.file("app", &bytes)], &[]).code, 0);
+        let (store, id) = (place.path("store"), place.only()["BuildId"].as_str().unwrap().to_owned());
+        let word = format!("{id}:0x2012b0");
+        let answer =
+            foldsym(&["lookup", "--json", "--store", store.to_str().unwrap(), &word]).json().remove(0);
+        assert_eq!(answer.get("Level").and_then(Value::as_str), level, "{answer}");
+    }
+}
+
 #[test]
 fn a_worse_file_does_not_replace_a_better_one() {
     let place = Place::new();
