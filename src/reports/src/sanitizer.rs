@@ -49,14 +49,20 @@ pub struct Line<'l> {
 
 impl<'l> Line<'l> {
     /// Reads `    #1 0x55d0c1234567 in f app.cpp:3 (/opt/app+0x1567) (BuildId: abcd)`. All parts may be missing but the number, and one of
-    /// address and module. `None` if the line is not a frame.
+    /// address and module. `None` if the line is not a frame, or one of another producer: debuggers write two spaces after the number,
+    /// Android two digits at least, and LLVM's own stack dumps 16 digits of an address.
     pub fn parse(line: &'l str) -> Option<Self> {
         let rest = line.trim().strip_prefix('#')?;
-        let (index, rest) = rest.split_once(' ')?;
-        let index: u64 = index.parse().ok()?;
-        let rest = rest.trim_start();
+        let (digits, rest) = rest.split_once(' ')?;
+        let index: u64 = digits.parse().ok()?;
+        if digits.starts_with('+') || (digits.starts_with('0') && digits != "0") || rest.starts_with(' ') {
+            return None;
+        }
         let first = rest.split(' ').next().unwrap_or("");
         let given = if first.starts_with("0x") && number(first).is_some() { first } else { "" };
+        if given.len() == "0x0123456789abcdef".len() {
+            return None;
+        }
         // The search begins at the end, since the name of a function may contain this text too.
         let (before, id) = match rest.rsplit_once(" (BuildId:") {
             Some((before, id)) => (before, Some(id.trim_start().strip_suffix(')')?)),
@@ -64,7 +70,12 @@ impl<'l> Line<'l> {
         };
         // The name of a module may contain spaces and parentheses: it begins at the last ` (` before a path, else at the last ` (`.
         let at = before.rfind(" (/").or_else(|| before.rfind(" ("));
-        let parsed = at.and_then(|at| Some((at, module_and_offset(before[at + 1..].trim_end()).ok()?)));
+        let parsed = at.and_then(|at| {
+            let place = before[at + 1..].trim_end();
+            // Other producers write offsets as decimal numbers, and mean those from a function.
+            let is_hex = place.rsplit('+').next().is_some_and(|offset| offset.starts_with("0x"));
+            Some((at, module_and_offset(place).ok().filter(|_| is_hex)?))
+        });
         let (names, place) = match parsed {
             Some((at, (module, address))) => {
                 (&before[given.len()..at.max(given.len())], Some((module.trim_start_matches('('), address)))

@@ -59,8 +59,10 @@ fn module_sections(text: &str) -> Result<(String, PathBuf), String> {
 
 #[derive(Args)]
 #[command(after_help = "\
-Stacks are recognised in reports of sanitizers, symbolizer markup ({{{bt:0:0x1234:pc}}} after {{{module:...}}} and \
-{{{mmap:...}}}), output of backtrace_symbols (MODULE(+0x1234) [0x7f...], MODULE(FUNCTION+0x1234), MODULE(+0x1234)), and \
+Stacks are recognised in reports of sanitizers, stack dumps of LLVM's tools (#5 0x00005555555551a5 (MODULE+0x11a5)), tombstones of \
+Android (#01 pc 00000000000011a5  MODULE), messages of systemd-coredump (#1  0x00005555555551a5 n/a (MODULE + 0x11a5)), symbolizer \
+markup ({{{bt:0:0x1234:pc}}} after {{{module:...}}} and {{{mmap:...}}}), output of backtrace_symbols of glibc (MODULE(+0x1234) \
+[0x7f...], MODULE(FUNCTION+0x1234), MODULE(+0x1234)) and macOS (3 MODULE 0x0000000100003f50 FUNCTION + 16), and \
 messages of the Linux kernel (FUNCTION+0x12/0x40 [MODULE]), whose files are vmlinux and MODULE.ko in --search. Each stack is \
 resolved as a whole, so that callers show which folded function ran. All other lines, and frames that are not found, stay as \
 they are.

@@ -67,6 +67,47 @@ fn each_form_of_stack_is_answered() {
     );
 }
 
+/// Frames of other producers keep their lines, and logs keep their numbers, carriage returns, and what a logger puts in front.
+#[test]
+fn lines_are_read_as_what_they_are() {
+    let cache = tempfile::tempdir().unwrap();
+    let built = program("");
+    let args = ["filter", "--search", built.to_str().unwrap(), "--cache", cache.path().to_str().unwrap()];
+    let filter = |log: &str| {
+        let ran = foldsym_with(&args, log);
+        assert_eq!(ran.code, 0, "{ran:?}");
+        ran.out
+    };
+    let inner = "demo::print_address(unsigned long) at /src/demo/demo.cpp:49:50";
+    let outer = "demo::crash() at /src/demo/demo.cpp:62:5";
+    for (before, line) in [
+        ("F/DEBUG   ( 1234):     ", "#00 pc 00000000002012b0  /data/app/demo.elf (boom+20)".to_owned()),
+        (" ", "#5 0x000055d0c12012b0 (/opt/demo.elf+0x2012b1)".to_owned()),
+        ("      ", format!("#0  0x00000000002012b0 n/a (/opt/demo.elf + {INLINED})")),
+    ] {
+        let line = format!("{before}{line}");
+        assert_eq!(
+            filter(&format!("{line}\n")),
+            format!("{line} {inner}\n{before}    (inlined by) {outer}\n")
+        );
+    }
+    // A frame that nobody knows has its place among the others.
+    let unknown = "    #1 0x7f0012345678  (<unknown module>)";
+    let out = filter(&format!(
+        "k8s F     #0 {INLINED}  (/opt/demo.elf+{INLINED})\r\n{unknown}\r\n    #2 {INLINED}  (/opt/demo.elf+{INLINED})\n"
+    ));
+    let lines: Vec<&str> = out.split_inclusive('\n').collect();
+    assert!(lines[0].starts_with("k8s F     #0 ") && lines[1].starts_with("k8s F     #1 "), "{out}");
+    assert!(lines[..3].iter().all(|line| line.ends_with("\r\n")), "{out:?}");
+    assert_eq!(lines[2], unknown.replace("#1", "#2") + "\r\n");
+    assert!(
+        lines[3].starts_with("    #3 ") && lines[4].starts_with("    #4 ") && !lines[4].contains('\r'),
+        "{out}"
+    );
+    // The first frame of a part of a stack keeps its number.
+    assert!(filter(&format!("    #7 {INLINED}  (/opt/demo.elf+{INLINED})\n")).starts_with("    #7 "));
+}
+
 /// A folded frame is exact if its caller shows which function ran; a lookup of the single address could not show it.
 #[test]
 fn callers_tell_which_folded_function_ran() {

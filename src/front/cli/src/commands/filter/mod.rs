@@ -25,7 +25,7 @@ use crate::io::output::Output;
 
 mod forms;
 
-use forms::{Form as LineForm, Frame, Markup};
+use forms::{Form as LineForm, Frame, Markup, Symbol};
 
 /// Frames of one stack; of a longer run of lines the rest is a stack of its own.
 const MAX_FRAMES: usize = 1 << 16;
@@ -61,7 +61,10 @@ pub(crate) fn run(args: &Filter) -> Result<u8, Failure> {
 
 /// A frame that waits for the end of its stack.
 struct Pending {
+    /// Without its carriage return.
     line: String,
+    /// The line ended in a carriage return, and so do those that take its place.
+    returns: bool,
     form: LineForm,
     frame: Frame,
     place: ReportedAddress,
@@ -128,10 +131,11 @@ impl State<'_> {
         Ok(())
     }
 
-    fn line(&mut self, line: &str) {
+    fn line(&mut self, whole: &str) {
+        let (line, returns) = whole.strip_suffix('\r').map_or((whole, false), |line| (line, true));
         self.markup.context(line);
         let Some((form, frame)) = forms::parse(line, &self.markup) else {
-            return self.other(line.as_bytes());
+            return self.other(whole.as_bytes());
         };
         // A frame 0 begins a stack, even right after another stack.
         let begins = frame.number == Some(0)
@@ -141,30 +145,28 @@ impl State<'_> {
         if begins {
             self.end();
         }
-        let place = match frame.symbol {
-            Some(_) => self.place_of_symbol(&frame),
-            None => self.process.place(&frame.module, frame.id.as_deref(), frame.address),
+        let place = match (&frame.symbol, &frame.module) {
+            (_, None) => ReportedAddress::Unknown,
+            (Some(symbol), Some(module)) => self.place_of_symbol(&frame, symbol, module),
+            (None, Some(module)) => self.process.place(module, frame.id.as_deref(), frame.address),
         };
         self.pending_bytes += line.len();
-        self.pending.push(Pending { line: line.to_owned(), form, frame, place });
+        self.pending.push(Pending { line: line.to_owned(), returns, form, frame, place });
     }
 
     /// The place in a function that a line names.
-    fn place_of_symbol(&mut self, frame: &Frame) -> ReportedAddress {
-        let Some(symbol) = &frame.symbol else { return ReportedAddress::Unknown };
-        let ReportedAddress::Image { module, .. } = self.process.place(&frame.module, frame.id.as_deref(), 0)
-        else {
-            return ReportedAddress::Unknown;
-        };
-        let Some(module) = self.process.modules().get(module) else { return ReportedAddress::Unknown };
+    fn place_of_symbol(&mut self, frame: &Frame, symbol: &Symbol, module: &str) -> ReportedAddress {
+        let place = self.process.place(module, frame.id.as_deref(), 0);
+        let ReportedAddress::Image { module: index, .. } = place else { return ReportedAddress::Unknown };
+        let Some(found) = self.process.modules().get(index) else { return ReportedAddress::Unknown };
         // The first spelling of a path: each other is the same module.
-        let key = (module.name.clone(), frame.id.clone());
+        let key = (found.name.clone(), frame.id.clone());
         if !self.by_symbol.contains_key(&key) {
             // The names of one program may take many megabytes.
             if self.by_symbol.len() == MAX_BY_SYMBOL {
                 self.by_symbol.clear();
             }
-            let names = self.functions_of(frame);
+            let names = self.functions_of(module, frame.id.as_deref());
             self.by_symbol.insert(key.clone(), names);
         }
         let Some(Some((name, functions))) = self.by_symbol.get(&key) else { return ReportedAddress::Unknown };
@@ -175,10 +177,10 @@ impl State<'_> {
     }
 
     /// The functions of the module of a line. The kernel has `_` in names of modules whose files have `-`.
-    fn functions_of(&mut self, frame: &Frame) -> OfSymbols {
-        let dashed = frame.module.replace('_', "-");
-        [frame.module.clone(), dashed].into_iter().find_map(|name| {
-            let place = self.process.place(&name, frame.id.as_deref(), 0);
+    fn functions_of(&mut self, module: &str, id: Option<&str>) -> OfSymbols {
+        let dashed = module.replace('_', "-");
+        [module.to_owned(), dashed].into_iter().find_map(|name| {
+            let place = self.process.place(&name, id, 0);
             let ReportedAddress::Image { module, .. } = place else { return None };
             let module: &Module = self.process.modules().get(module)?;
             let map = self.symbolizer.file_of(module).ok()?;
@@ -233,7 +235,7 @@ impl State<'_> {
         let stacks = std::iter::once(sure).chain(doubtful.into_iter().map(|one| vec![one]));
         let has_doubtful = pending.iter().any(|waiting| waiting.frame.is_doubtful);
         let mut texts: Vec<(usize, Vec<u8>)> = Vec::new();
-        let mut number = 0;
+        let mut number = pending.first().and_then(|first| first.frame.number).unwrap_or(0);
         for stack in stacks {
             let frames: Vec<StackFrame> =
                 stack.iter().map(|(index, waiting)| frame(*index, waiting)).collect();
@@ -271,13 +273,15 @@ fn put(
     let start = out.len();
     names.begin(start);
     let count = answer.symbol.frames.len();
-    let Frame { given, module, address, id, .. } = &waiting.frame;
+    let Frame { prefix, given, module, address, id, .. } = &waiting.frame;
+    let module = module.as_deref().unwrap_or("??");
+    let end = if waiting.returns { "\r\n" } else { "\n" };
     for (at, frame) in answer.symbol.frames.iter().enumerate() {
         let inlined = at + 1 < count;
         match waiting.form {
             LineForm::Sanitizer => {
                 // Frames get new numbers: each inlined function has one, as in symbolized reports.
-                out.extend_from_slice(format!("    #{number} ").as_bytes());
+                out.extend_from_slice(format!("{prefix}#{number} ").as_bytes());
                 if !given.is_empty() {
                     out.extend_from_slice(format!("{given} in ").as_bytes());
                 }
@@ -288,10 +292,8 @@ fn put(
                 let label = if inlined { format!("#{of}.{}", count - 1 - at) } else { format!("#{of}") };
                 out.extend_from_slice(format!("   {label:<5} {given} ").as_bytes());
             }
-            LineForm::Backtrace | LineForm::Kernel if at == 0 => {
-                out.extend_from_slice(format!("{} ", waiting.line).as_bytes())
-            }
-            LineForm::Backtrace | LineForm::Kernel => out.extend_from_slice(b"    (inlined by) "),
+            _ if at == 0 => out.extend_from_slice(format!("{} ", waiting.line).as_bytes()),
+            _ => out.extend_from_slice(format!("{prefix}    (inlined by) ").as_bytes()),
         }
         match names.function(frame.name) {
             b"" => out.extend_from_slice(b"??"),
@@ -301,7 +303,8 @@ fn put(
         if !inlined && marks != Marks::None {
             text::certainty(out, answer, marks);
         }
-        let is_appended = matches!(waiting.form, LineForm::Backtrace | LineForm::Kernel);
+        // What the line has already stays.
+        let is_appended = !matches!(waiting.form, LineForm::Sanitizer | LineForm::Markup);
         out.extend_from_slice(if is_appended { b" at " } else { b" " });
         match names.path(frame.file) {
             b"" => out.extend_from_slice(b"??"),
@@ -319,19 +322,20 @@ fn put(
                 out.extend_from_slice(format!(" (BuildId: {id})").as_bytes());
             }
         }
-        out.push(b'\n');
+        out.extend_from_slice(end.as_bytes());
     }
     // A line without an answer is copied, so that the log loses nothing.
     if count == 0 || names.take_damage().is_some() {
         out.truncate(start);
-        match (waiting.form, waiting.line.split_once('#')) {
-            (LineForm::Sanitizer, Some((before, rest))) => {
+        match waiting.form {
+            LineForm::Sanitizer => {
                 // The number in the log no longer fits if an earlier frame became several lines.
+                let rest = waiting.line.get(prefix.len() + 1..).unwrap_or("");
                 let rest = rest.trim_start_matches(|digit: char| digit.is_ascii_digit());
-                out.extend_from_slice(format!("{before}#{number}{rest}\n").as_bytes());
+                out.extend_from_slice(format!("{prefix}#{number}{rest}{end}").as_bytes());
                 *number += 1;
             }
-            _ => out.extend_from_slice(format!("{}\n", waiting.line).as_bytes()),
+            _ => out.extend_from_slice(format!("{}{end}", waiting.line).as_bytes()),
         }
     }
 }
