@@ -14,7 +14,7 @@ made=$(mktemp -d)
 trap 'rm -rf "$made"' EXIT
 venv=${FOLDSYM_VENV:-$made/venv}
 [ -x "$venv/bin/python" ] || python3 -m venv "$venv"
-"$venv/bin/pip" install --quiet maturin pytest mypy pyarrow 'pandas<3' polars duckdb nanoarrow 'pyspark>=4,<5'
+"$venv/bin/pip" install --quiet -r requirements.txt
 # The command that the wheel is compared with, unless FOLDSYM names it.
 [ -n "${FOLDSYM:-}" ] || (cd ../../.. && cargo build --package foldsym --features parquet)
 wheels=$made/wheels
