@@ -31,6 +31,7 @@ impl Unit<'_> {
             self.records.erased.bytes(),
             size_of_val(&self.records.codeless[..]),
             size_of_val(&self.traces.bare[..]),
+            size_of_val(&self.traces.strays[..]),
             size_of_val(&self.traces.unclaimed[..]),
             size_of_val(&self.records.class_places.tables[..]),
             size_of_val(&self.records.class_places.dynamic[..]),

@@ -49,7 +49,7 @@ pub use program::{
 pub(crate) use range::AddressRange;
 pub use stats::{EncodeStats, LeftOut, ObjectCounts};
 pub(crate) use unit::{
-    BareLines, LocalTables, LostScope, OffsetRange, Together, Unit, UnitEdge, UnitErased, UnitHead,
+    BareLines, LocalTables, LostScope, OffsetRange, Stray, Together, Unit, UnitEdge, UnitErased, UnitHead,
     UnitOrigin, UnitPiece, UnitRecords, UnitTraces,
 };
 pub use unit::{Lost, Row, RowRange, Scope, UnitCode, UnitFunction};

@@ -270,9 +270,21 @@ impl UnitCode<'_> {
     }
 }
 
+/// Inlined code that is in no range of its function. BOLT moves a part of a function, and before DWARF 5 it may leave the part out of
+/// the function's ranges.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Stray {
+    /// The DIE of the function.
+    pub die: DieOffset,
+    pub start: ImageAddr,
+    pub len: u32,
+    pub rows: RowRange,
+}
+
 /// The traces of folded functions that a linker leaves. Not needed after `place`.
 #[derive(Default)]
 pub(crate) struct UnitTraces {
+    pub strays: Vec<Stray>,
     pub bare: Vec<BareLines>,
     /// Sequences of the line table that no function of the unit claims, where it has functions that were
     /// erased, or that begin with one of its functions; by start, then in the order of the line program.

@@ -24,6 +24,7 @@ pub(crate) mod pieces;
 mod placing;
 mod primary;
 mod shared_range;
+mod strays;
 mod subprograms;
 mod surplus;
 mod symbol_ranges;
