@@ -9,6 +9,7 @@ mod frames;
 pub(crate) use frames::read_unwind;
 
 pub(crate) mod limits;
+pub(crate) mod line_headers;
 pub(crate) mod options;
 pub(crate) mod sections;
 pub(crate) mod shared_lines;

@@ -8,6 +8,7 @@ use gimli::{Reader as _, Section as _};
 use crate::diagnostics::{Cap, Diagnostics, Kind};
 use crate::open::{DebugSection, DebugSections, Files, Image};
 use crate::read::limits::{MAX_ATTRIBUTES, MAX_ROOT_TEXT, UNITS_BETWEEN};
+use crate::read::line_headers::LineHeaders;
 use crate::read::sections::abbreviations::{AbbreviationTable, Abbreviations};
 use crate::read::sections::bytes::{Bytes, Dwarf, Endianity};
 use crate::read::shared_lines::{LinePrograms, Named, PastBudget, SharedProgram};
@@ -37,11 +38,17 @@ pub(crate) struct Info<'f, E: Endianity> {
     pub(crate) headers: Vec<gimli::UnitHeader<Bytes<'f, E>>>,
     shared: Shared,
     programs: LinePrograms<'f, E>,
+    line_headers: LineHeaders<'f, E>,
     /// For each unit, its parsed form, once another unit referred to it.
     referred: Vec<OnceLock<Referred<'f, E>>>,
     /// The owner of the mapped files, which releases pages.
     files: &'f Files,
 }
+
+type LineProgram<'f, E> = gimli::IncompleteLineProgram<Bytes<'f, E>>;
+
+/// `DW_AT_comp_dir` and `DW_AT_name` of a unit.
+type Paths<'f, E> = (Option<Bytes<'f, E>>, Option<Bytes<'f, E>>);
 
 /// What is missing from a parsed unit.
 #[derive(Debug)]
@@ -112,7 +119,19 @@ impl<'f, E: Endianity> Info<'f, E> {
         let is_shared = dwarf.file_type == gimli::DwarfFileType::Main;
         let texts = (is_shared && strings.last() == Some(&0)).then_some(strings);
         let location_lists = Bytes::new(location_lists, section.endian());
-        Info { dwarf, location_lists, wide_strings, texts, headers, shared, programs, referred, files }
+        let line_headers = LineHeaders::new(files);
+        Info {
+            dwarf,
+            location_lists,
+            wide_strings,
+            texts,
+            headers,
+            shared,
+            programs,
+            line_headers,
+            referred,
+            files,
+        }
     }
 
     /// The bytes whose pages can be released after the unit at `index` was read. Units are read in order. A long unit is
@@ -130,11 +149,6 @@ impl<'f, E: Endianity> Info<'f, E> {
             _ => return &[],
         };
         bytes.get(range).unwrap_or(&[])
-    }
-
-    /// The whole `.debug_line`. Offsets of line programs and sequences count from its start.
-    pub(crate) fn debug_line(&self) -> Bytes<'f, E> {
-        *self.dwarf.debug_line.reader()
     }
 
     /// The string value of an attribute of this unit.
@@ -237,14 +251,19 @@ impl<'f, E: Endianity> Info<'f, E> {
             Named::Unneeded => Ok(false),
             // Before DWARF 5 units give the size of addresses: the first one's counts for all, whichever is read first.
             Named::Shared(program) => {
-                match program.header(&self.dwarf, self.headers[program.users[0]].address_size()) {
+                let size = self.headers[program.users[0]].address_size();
+                match program.header(&self.dwarf, &self.line_headers, size) {
                     Ok(_) => Ok(false),
                     Err(error) => Err(Without::Damaged(error)),
                 }
             }
             Named::PastBudget(past_budget) => Err(Without::Lines(past_budget)),
         };
-        parse(&self.dwarf, header, abbreviations, is_own)
+        let size = header.address_size();
+        parse(&self.dwarf, header, abbreviations, |at, paths| {
+            let read = || self.line_headers.program(&self.dwarf, at, size, paths);
+            is_own(at.0).and_then(|is_own| is_own.then(read).transpose().map_err(Without::Damaged))
+        })
     }
 
     /// The header of the line program of the unit at `index`, which may be one that it shares with others.
@@ -327,13 +346,13 @@ pub(crate) fn string_within<'f, E: Endianity>(
 }
 
 /// As `gimli::Unit::new`, with three differences: an error in the line program or in `DW_AT_low_pc` is returned together with
-/// the unit, strings are cut, and the unit does not keep its abbreviations. It has its line program only if `is_own` says so of the
-/// program's offset.
+/// the unit, strings are cut, and the unit does not keep its abbreviations. `program` reads its line program, if
+/// it is its own: the arguments are the program's offset, and the folder and the name of the unit.
 pub(crate) fn parse<'f, E: Endianity>(
     dwarf: &Dwarf<'f, E>,
     header: gimli::UnitHeader<Bytes<'f, E>>,
     abbreviations: Abbreviations<'_, 'f>,
-    is_own: impl FnOnce(usize) -> Result<bool, Without>,
+    program: impl FnOnce(gimli::DebugLineOffset, Paths<'f, E>) -> Result<Option<LineProgram<'f, E>>, Without>,
 ) -> gimli::Result<(gimli::Unit<Bytes<'f, E>>, Option<Without>)> {
     use gimli::AttributeValue as Value;
     let (encoding, file_type) = (header.encoding(), dwarf.file_type);
@@ -355,12 +374,12 @@ pub(crate) fn parse<'f, E: Endianity>(
             _ => None,
         },
     };
-    let (mut name, mut comp_dir, mut low_pc, mut program) = (None, None, None, None);
+    let (mut name, mut comp_dir, mut low_pc, mut program_at) = (None, None, None, None);
     root_attributes(&header, abbreviations, |attribute| match (attribute.name(), attribute.value()) {
         (gimli::DW_AT_name, value) => name = Some(value),
         (gimli::DW_AT_comp_dir, value) => comp_dir = Some(value),
         (gimli::DW_AT_low_pc, value) => low_pc = Some(value),
-        (gimli::DW_AT_stmt_list, Value::DebugLineRef(offset)) => program = Some(offset),
+        (gimli::DW_AT_stmt_list, Value::DebugLineRef(offset)) => program_at = Some(offset),
         (_, Value::DebugStrOffsetsBase(base)) => unit.str_offsets_base = base,
         (_, Value::DebugAddrBase(base)) => unit.addr_base = base,
         (_, Value::DebugRngListsBase(base)) => unit.rnglists_base = base,
@@ -373,10 +392,8 @@ pub(crate) fn parse<'f, E: Endianity>(
     unit.name = name.and_then(|value| string_within(dwarf, &unit, value, MAX_ROOT_TEXT));
     unit.comp_dir = comp_dir.and_then(|value| string_within(dwarf, &unit, value, MAX_ROOT_TEXT));
     let mut without = None;
-    if let Some(offset) = program {
-        let size = header.address_size();
-        let read = || dwarf.debug_line.program(offset, size, unit.comp_dir, unit.name);
-        match is_own(offset.0).and_then(|is_own| is_own.then(read).transpose().map_err(Without::Damaged)) {
+    if let Some(at) = program_at {
+        match program(at, (unit.comp_dir, unit.name)) {
             Ok(program) => unit.line_program = program,
             Err(what) => without = Some(what),
         }
