@@ -45,6 +45,9 @@ pub struct Options {
     pub member: Option<usize>,
     /// Prefixes of paths in the debug information, with where they are on this machine.
     pub map_prefix: Vec<(PathBuf, PathBuf)>,
+    /// Leave out the folder in which the compiler ran (`DW_AT_comp_dir`) where a path does not have it itself, as llvm-symbolizer's
+    /// `--relativenames` does.
+    pub relative_paths: bool,
     /// Prefixes of stored paths, with their replacements.
     pub remap_path: Vec<(String, String)>,
     /// Keep columns.

@@ -87,7 +87,12 @@ pub(crate) fn load<'a, 'f>(
     let mut merging = Merging::new(options.remapped_paths(), Sizes::of(&image, package), files);
     // Classes serve only to tell folded methods apart.
     let classes = image.linker != Linker::NeverFolds;
-    let read_options = ReadOptions { columns: options.columns, locations: options.locations, classes };
+    let read_options = ReadOptions {
+        columns: options.columns,
+        locations: options.locations,
+        relative_paths: options.relative_paths,
+        classes,
+    };
     let advance = |bytes| progress.advance(bytes);
     // Neither needs the other: one thread sorts the symbols while the others read units.
     let (counted, (symbols, mut diagnostics)) = rayon::join(

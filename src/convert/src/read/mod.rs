@@ -99,7 +99,7 @@ fn read_with<'f, E: Endianity>(
     taker: &mut dyn Take<'f>,
 ) -> Diagnostics {
     let mut diagnostics = Diagnostics::default();
-    let space = Space::new(image, endian, split.files, &mut diagnostics);
+    let space = Space::new(image, endian, split.files, options.relative_paths, &mut diagnostics);
     // Reading all headers mapped pages all over the section. The units map them again one by one.
     split.files.release(image.debug.get(DebugSection::Info));
     let code = CodeSections::new(image);

@@ -41,6 +41,8 @@ pub(crate) struct Info<'f, E: Endianity> {
     line_headers: LineHeaders<'f, E>,
     /// For each unit, its parsed form, once another unit referred to it.
     referred: Vec<OnceLock<Referred<'f, E>>>,
+    /// Paths of files lack the folder of the compiler.
+    pub(crate) relative_paths: bool,
     /// The owner of the mapped files, which releases pages.
     files: &'f Files,
 }
@@ -130,6 +132,7 @@ impl<'f, E: Endianity> Info<'f, E> {
             programs,
             line_headers,
             referred,
+            relative_paths: false,
             files,
         }
     }
@@ -433,14 +436,18 @@ impl<'f, E: Endianity> Space<'f, E> {
         image: &Image<'f>,
         endian: E,
         files: &'f Files,
+        relative_paths: bool,
         diagnostics: &mut Diagnostics,
     ) -> Space<'f, E> {
         let mut main = Info::new(&image.debug, endian, files, diagnostics);
+        main.relative_paths = relative_paths;
         let supplementary = image.supplementary.as_ref().map(|sections| {
             // dwz moved strings into this file: `DW_FORM_GNU_strp_alt` and `DW_FORM_strp_sup` are offsets in its
             // `.debug_str`.
             main.dwarf.set_sup(load(sections, endian));
-            Info::new(sections, endian, files, diagnostics)
+            let mut other = Info::new(sections, endian, files, diagnostics);
+            other.relative_paths = relative_paths;
+            other
         });
         Space { main, supplementary }
     }

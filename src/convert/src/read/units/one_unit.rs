@@ -103,7 +103,8 @@ fn read_by<'f, E: Endianity>(
         unit.head.offset = offset;
         return Done { unit, dwo_id, steps, diagnostics, starts, ..Done::default() };
     }
-    let files = FileTable::of(&main.dwarf, &unit, main.line_header(index, &unit));
+    let dwarf = (&main.dwarf, main.relative_paths);
+    let files = FileTable::of(dwarf, &unit, main.line_header(index, &unit));
     let (listed, shared) = (task.tables.of_unit(offset), SharedUser::of(main, index));
     let shared_rows = shared.as_ref().map(|shared| shared as &dyn ReadLines);
     let (space, unit, rows) = (task.space, &unit, files);

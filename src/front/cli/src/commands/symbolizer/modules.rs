@@ -87,6 +87,7 @@ pub(super) fn engine(options: &Options, arch: Option<&String>) -> Result<Symboli
 fn conversion(options: &Options, arch: Option<&String>) -> foldsym_convert::Options {
     foldsym_convert::Options::default().with(|conversion| {
         conversion.columns = true;
+        conversion.relative_paths = options.relative_names;
         conversion.naming = match options.tool {
             Tool::GnuAddr2line => Naming::Gnu,
             _ => Naming::Llvm,
