@@ -22,6 +22,7 @@ mod folders;
 mod gpu;
 mod greedy;
 mod groups;
+mod help;
 mod inputs;
 mod keys;
 mod levels;
