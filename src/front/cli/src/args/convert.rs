@@ -59,7 +59,7 @@ A report of several programs has a line of JSON for each, written when it is don
 
 Examples:
   foldsym convert app                                   writes app.fsym
-  foldsym convert app libfoo.so --out-dir symbols       writes symbols/app.fsym, symbols/libfoo.so.fsym
+  foldsym convert app libfoo.so --out-dir symbols       writes both into symbols/
   foldsym convert build/ --out-dir symbols --include '*.so' --report r.jsonl --strict
   find / -name '*.so' -print0 | foldsym convert @- --out-dir symbols
   foldsym convert build/ --store /srv/symbols           publishes each program under its build id

@@ -29,7 +29,7 @@ pub(crate) struct Cli {
 
 const EXAMPLES: &str = "\
 Examples:
-  foldsym convert app                                  once, when the program is built: writes app.fsym
+  foldsym convert app                                  once per build: writes app.fsym
   foldsym lookup app.fsym 0x20129b                     which function, file and line
   foldsym stack app.fsym 0x20129b 0x201fbd 0x201e8d    a whole stack, innermost first
   foldsym lookup app.fsym --json < addresses.txt       one JSON object for each line
@@ -110,7 +110,7 @@ pub(crate) struct Passed {
 #[command(after_help = "\
 Examples:
   foldsym export app.fsym --gsym -o app.gsym        llvm-symbolizer reads it if it is next to app
-  foldsym export app.fsym --breakpad --program app -o app.sym    with STACK CFI, for minidump-stackwalk")]
+  foldsym export app.fsym --breakpad --program app -o app.sym    with STACK CFI")]
 pub(crate) struct Export {
     /// File to read
     #[arg(value_name = "FILE.fsym")]
@@ -175,7 +175,7 @@ is ?? and the reason.
 
 Examples:
   foldsym lookup app.fsym 0x20129b 0x201fbd
-  foldsym lookup app.fsym --base 0x555555554000 0x555555556180
+  foldsym lookup app.fsym --base 0x555555554000 0x55555575529b
   foldsym lookup foo.o.fsym .text.bar:0x10
   foldsym lookup app.fsym --json < addresses.txt
   foldsym lookup --maps /proc/1234/maps 0x7f12a4c5e3b0
@@ -265,8 +265,8 @@ Without an index (convert --name-index) all names are read, which takes a fracti
 
 Examples:
   foldsym find app.fsym demo_main
-  foldsym find app.fsym demo::operation                 all overloads, and all instances of a template
-  foldsym find app.fsym 'demo::operation(demo::Kind)'   one of them
+  foldsym find app.fsym demo::operation                 all overloads, all instances
+  foldsym find app.fsym 'demo::operation(demo::Kind)'    one of them
   foldsym find app.fsym --prefix demo::
   foldsym find app.fsym --regex '^_ZN4demo.*Ev$'       anywhere in the name, unless ^ and $ say so")]
 pub(crate) struct Find {

@@ -97,7 +97,7 @@ Examples:
   foldsym symbolize --store /srv/symbols crash.dmp
   foldsym symbolize --search build/ core.1234 --json
   foldsym symbolize --store /srv/symbols reports/*.txt --json > answers.jsonl
-  foldsym symbolize --search app cpu.pb.gz --pprof named.pb.gz     then: go tool pprof -top named.pb.gz
+  foldsym symbolize --search app cpu.pb.gz --pprof named.pb.gz     for go tool pprof
   foldsym symbolize --search app cpu.pb.gz --collapsed | flamegraph.pl > cpu.svg
   perf script --header --show-mmap-events | foldsym symbolize --search app -")]
 pub(crate) struct Symbolize {

@@ -104,19 +104,33 @@ fn examples(help: &str) -> Vec<String> {
 }
 
 /// What examples name and the folder of the test has elsewhere: no test writes outside of its folder.
-const ELSEWHERE: [(&str, &str); 6] = [
+const ELSEWHERE: [(&str, &str); 9] = [
     ("/srv/symbols", "srv/symbols"),
     ("/proc/1234/maps", "maps"),
     ("/usr/lib/debug/boot/vmlinux", "vmlinux"),
-    ("find / ", "find . "),
+    ("find / ", "find build "),
     ("~/", "home/"),
     (" && man foldsym-convert", ""),
+    (".text.bar", ".text.chain"),
+    ("blocks app.fsym main", "blocks blocks.fsym collatz"),
+    ("cfi app 0x401180", "cfi unwound 0x401000"),
 ];
 
 /// Words of examples that need what a test does not have: storage, a server, other people's tools, and reports that only a
 /// machine in trouble writes.
-const NOT_RUN: [&str; 9] =
-    ["s3://", "foldsym serve", "curl", "perf ", "cpu.pb.gz", "core.1234", "crash.dmp", "[default", "dmesg"];
+const NOT_RUN: [&str; 11] = [
+    "s3://",
+    "foldsym serve",
+    "curl",
+    "perf ",
+    "cpu.pb.gz",
+    "core.1234",
+    "crash.dmp",
+    "[default",
+    "dmesg",
+    "ASAN_",
+    "cfi bundle",
+];
 
 /// A log of a sanitizer with a stack of `app`.
 const LOG: &str = "==1==ERROR: AddressSanitizer: SEGV on unknown address\n    #0 0x20129b  (app+0x20129b)\n    #1 0x201fbd  (app+0x201fbd)\n\n";
@@ -130,10 +144,11 @@ fn folder_for_examples(folder: &Path) {
     for app in ["app", "build/app", "vmlinux", "modules/m.ko"] {
         copy("demo.elf", app);
     }
-    for library in ["libfoo.so", "build/libfoo.so"] {
+    for library in ["libfoo.so", "build/libbar.so"] {
         copy("inline.clang-shared-dynsym-dwarf", library);
     }
     copy("gpu.containers.set/two.bundle", "bundle");
+    copy("inline.gcc-dwarf5", "unwound");
     let texts = [
         ("maps", "00200000-00210000 r-xp 00000000 08:01 1 /nowhere/app\n"),
         ("addresses.txt", "0x20129b\n"),
@@ -181,9 +196,6 @@ fn examples_run_as_they_are_printed() {
         lines.dedup();
         for line in lines.into_iter().filter(|line| !NOT_RUN.iter().any(|word| line.contains(word))) {
             let mut script = ELSEWHERE.iter().fold(line.clone(), |line, (from, to)| line.replace(from, to));
-            if command == ["blocks"] {
-                script = script.replace("app.fsym main", "blocks.fsym main");
-            }
             if script.starts_with("./app") {
                 script = script.replace("./app 2>&1", "cat crash.log");
             }
@@ -195,7 +207,7 @@ fn examples_run_as_they_are_printed() {
             if out.status.code() != Some(0) {
                 failed.push(format!("{line}\n  {script}\n  {}", String::from_utf8_lossy(&out.stderr)));
             }
-            let answers = ["lookup app", "stack app", "find", "--search build/", "filter"];
+            let answers = ["lookup app", "stack app", "foldsym find", "--search build/", "filter"];
             let text = String::from_utf8_lossy(&out.stdout);
             if answers.iter().any(|answer| script.contains(answer)) && !text.contains("demo") {
                 failed.push(format!("{line}\n  nothing is found: {text}"));
