@@ -1,5 +1,5 @@
 //! Inlined code outside of the ranges of its function, as BOLT leaves it in DWARF 4 (`--split-strategy=all`). The frames are those of
-//! llvm-symbolizer 22 for the same bytes.
+//! llvm-symbolizer 22 for the same bytes, but in the range of another function, whose code llvm-symbolizer gives to the inlined call.
 
 use foldsym_lookup::Reason;
 use gimli::{
