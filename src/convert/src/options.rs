@@ -59,6 +59,8 @@ pub struct Options {
     /// Keep the names to which calls of other modules' functions were linked, for whole stacks over many modules. Not
     /// together with `readable_names`, which several functions may share.
     pub imports: bool,
+    /// Keep global variables (ELF only). Not together with `readable_names`.
+    pub data: bool,
     /// Write the index for `find`.
     pub name_index: bool,
     /// Give the index readable names.

@@ -90,6 +90,7 @@ pub(crate) fn load<'a, 'f>(
     let read_options = ReadOptions {
         columns: options.columns,
         locations: options.locations,
+        data: options.data && !options.readable_names,
         relative_paths: options.relative_paths,
         classes,
     };
@@ -130,6 +131,9 @@ pub(crate) fn load<'a, 'f>(
     let chosen = (linker, options.naming);
     let placed = place::place(&image, chosen, &machine, names, recovered, symbols, &mut diagnostics);
     let mut placed = placed.with_units(units, blocks, unwind);
+    if options.data && !options.readable_names {
+        placed = placed.with_variables(&image, &records);
+    }
     match (options.imports, options.readable_names) {
         (false, _) => {}
         (true, false) => placed = placed.with_imports(&machine, &mut diagnostics),

@@ -30,6 +30,7 @@ mod surplus;
 mod symbol_ranges;
 mod thunks;
 mod unnamed_functions;
+mod variables;
 
 use foldsym_format::names::MAX_NAME;
 

@@ -388,6 +388,7 @@ pub struct Contents {
     pub overriders: Vec<[i64; 3]>,
     pub guesses: Vec<[i64; 2]>,
     pub imports: Vec<[i64; 2]>,
+    pub variables: Vec<[i64; 5]>,
     /// Address minus image_base, size, flags, name.
     pub sections: Vec<(u64, u64, u8, &'static str)>,
 }
@@ -442,6 +443,7 @@ impl Contents {
         optional(&mut sections, 36, &self.overriders, log2);
         optional(&mut sections, 37, &self.guesses, log2);
         optional(&mut sections, 38, &self.imports, log2);
+        optional(&mut sections, 39, &self.variables, log2);
         // A section that no version knows yet: readers skip it.
         sections.push((900, b"later".to_vec()));
         sections

@@ -40,6 +40,7 @@ pub(crate) mod source;
 mod subprogram;
 mod table_calls;
 pub(crate) mod tree;
+mod variables;
 mod walk;
 mod walked_unit;
 

@@ -196,6 +196,10 @@ pub(crate) struct Lookup {
     /// Adds the basic block of each address (programs built with -fbasic-block-address-map)
     #[arg(long, conflicts_with_all = SOURCES, hide_short_help = true)]
     pub(crate) blocks: bool,
+    /// Answers an address outside of code with the global variable there: name, start and size, file and line (`convert --data` keeps
+    /// variables)
+    #[arg(long, conflicts_with_all = SOURCES, hide_short_help = true)]
+    pub(crate) data: bool,
     // Last: the heading of its options would be that of all options after it.
     #[command(flatten)]
     pub(crate) sources: Sources,

@@ -10,6 +10,7 @@ mod cfi;
 mod clients;
 mod companions;
 mod convert;
+mod data;
 mod debug_files;
 mod doors;
 mod engine;
