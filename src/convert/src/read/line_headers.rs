@@ -10,7 +10,8 @@ use gimli::{Reader as _, Section as _};
 use crate::open::Files;
 use crate::read::sections::bytes::{Bytes, Dwarf, Endianity};
 
-type Program<'f, E> = gimli::IncompleteLineProgram<Bytes<'f, E>>;
+/// A line program, whose header was read.
+pub(crate) type LineProgram<'f, E> = gimli::IncompleteLineProgram<Bytes<'f, E>>;
 
 /// The headers in one `.debug_line`.
 pub(crate) struct LineHeaders<'f, E: Endianity> {
@@ -34,7 +35,7 @@ impl<'f, E: Endianity> LineHeaders<'f, E> {
         at: gimli::DebugLineOffset,
         address_size: u8,
         (comp_dir, name): (Option<Bytes<'f, E>>, Option<Bytes<'f, E>>),
-    ) -> gimli::Result<Program<'f, E>> {
+    ) -> gimli::Result<LineProgram<'f, E>> {
         let found = dwarf.debug_line.program(at, address_size, comp_dir, name);
         let Err(gimli::Error::UnsupportedSegmentSize(_)) = found else { return found };
         let section = *dwarf.debug_line.reader();

@@ -7,8 +7,9 @@ use gimli::{Reader as _, Section as _};
 
 use crate::diagnostics::{Cap, Diagnostics, Kind};
 use crate::open::{DebugSection, DebugSections, Files, Image};
+use crate::read::far_headers::{FAR, peeked};
 use crate::read::limits::{MAX_ATTRIBUTES, MAX_ROOT_TEXT, UNITS_BETWEEN};
-use crate::read::line_headers::LineHeaders;
+use crate::read::line_headers::{LineHeaders, LineProgram};
 use crate::read::sections::abbreviations::{AbbreviationTable, Abbreviations};
 use crate::read::sections::bytes::{Bytes, Dwarf, Endianity};
 use crate::read::shared_lines::{LinePrograms, Named, PastBudget, SharedProgram};
@@ -46,8 +47,6 @@ pub(crate) struct Info<'f, E: Endianity> {
     /// The owner of the mapped files, which releases pages.
     files: &'f Files,
 }
-
-type LineProgram<'f, E> = gimli::IncompleteLineProgram<Bytes<'f, E>>;
 
 /// `DW_AT_comp_dir` and `DW_AT_name` of a unit.
 type Paths<'f, E> = (Option<Bytes<'f, E>>, Option<Bytes<'f, E>>);
@@ -451,51 +450,6 @@ impl<'f, E: Endianity> Space<'f, E> {
         });
         Space { main, supplementary }
     }
-}
-
-/// If a unit has at least this many bytes, the header after it is read by a copy.
-const FAR: usize = 1 << 14;
-
-/// The size of the longest unit header: a 64-bit type unit's.
-const MAX_HEADER: usize = 40;
-
-/// Reads the header of the unit at an offset without touching its page. `None` if that is not possible, or if anything in the
-/// header is wrong.
-fn peeked<'f, E: Endianity>(
-    section: Bytes<'f, E>,
-    offset: usize,
-    files: &Files,
-) -> Option<gimli::UnitHeader<Bytes<'f, E>>> {
-    let mut copy = [0; MAX_HEADER];
-    if !files.peek(section.slice().get(offset..)?, &mut copy) {
-        return None;
-    }
-    let endian = section.endian();
-    let (len, format) = Bytes::new(&copy, endian).read_initial_length().ok()?;
-    let len_size = usize::from(format.initial_length_size());
-    let end = offset.checked_add(len_size)?.checked_add(len)?;
-    let room = MAX_HEADER - len_size;
-    // A unit that is shorter than the copy is read in place: the copy has bytes of the next unit too, and damage in the
-    // header must give the same error as without the copy.
-    if len < room || end > section.len() {
-        return None;
-    }
-    // The copy is parsed as a unit that ends where the copy ends.
-    match format {
-        gimli::Format::Dwarf32 => endian.write_u32(&mut copy, room as u32),
-        gimli::Format::Dwarf64 => endian.write_u64(&mut copy[len_size - 8..], room as u64),
-    }
-    let of_copy = gimli::DebugInfo::new(&copy, endian);
-    let header = of_copy.header_from_offset(gimli::DebugInfoOffset(0)).ok()?;
-    Some(gimli::UnitHeader::new(
-        header.encoding(),
-        len,
-        header.type_(),
-        header.debug_abbrev_offset(),
-        gimli::SectionId::DebugInfo,
-        gimli::UnitSectionOffset(offset),
-        section.range(offset + header.size_of_header()..end),
-    ))
 }
 
 /// The size in bytes of the unit at `offset`, with its length field (DWARF 5 7.4).

@@ -1,7 +1,7 @@
 //! Writes small `.fsym` files for the reader's tests, from the text of `schema/README.md` alone.
 //!
-//! It shares no code with the project's writer or reader, so that both can be wrong only where the text
-//! is. It writes what the format allows, not what is small: names are one token each.
+//! It shares no code with the project's writer or reader, so that both can be wrong only where the text is. It writes what the format
+//! allows, not what is small: names are one token each.
 
 pub mod broken;
 pub mod folded;
@@ -394,13 +394,8 @@ pub struct Contents {
 }
 
 /// Adds a table that a file has only with records.
-fn optional<const K: usize>(
-    sections: &mut Vec<(u32, Vec<u8>)>,
-    id: u32,
-    records: &[[i64; K]],
-    block_log2: u8,
-) {
-    sections.extend((!records.is_empty()).then(|| (id, table(records, block_log2))));
+fn optional<const K: usize>(to: &mut Vec<(u32, Vec<u8>)>, id: u32, records: &[[i64; K]], log2: u8) {
+    to.extend((!records.is_empty()).then(|| (id, table(records, log2))));
 }
 
 impl Contents {

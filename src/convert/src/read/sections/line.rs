@@ -375,16 +375,20 @@ impl<'f, E: Endianity> Opcodes<'f, E> {
     }
 }
 
+/// The offset in `.debug_line` of the first opcode.
+fn base<E: Endianity>(header: &gimli::LineProgramHeader<Bytes<'_, E>>) -> u64 {
+    // The opcodes go up to the end that the length gives.
+    let whole = u64::from(header.encoding().format.initial_length_size()) + header.unit_length() as u64;
+    (header.offset().0 as u64 + whole).saturating_sub(header.raw_program_buf().len() as u64)
+}
+
 fn interpret<'f, E: Endianity>(
     header: &gimli::LineProgramHeader<Bytes<'f, E>>,
     code: &CodeSections,
     lines: &mut Lines,
 ) -> gimli::Result<()> {
     let input = header.raw_program_buf();
-    // The opcodes go up to the end that the header's length gives.
-    let whole = u64::from(header.encoding().format.initial_length_size()) + header.unit_length() as u64;
-    let base = (header.offset().0 as u64 + whole).saturating_sub(input.len() as u64);
-    let mut program = Opcodes { bytes: input.slice(), at: 0, base, endian: input.endian() };
+    let mut program = Opcodes { bytes: input.slice(), at: 0, base: base(header), endian: input.endian() };
     let address_size = header.address_size();
     let machine = LineMachine {
         min_instruction_length: u64::from(header.minimum_instruction_length()),

@@ -72,11 +72,8 @@ impl<'a, 'f, E: Endianity> FileTable<'a, 'f, E> {
         let directory = if in_table { header.directory(directory_index).and_then(text) } else { None };
         let directory = directory.unwrap_or(&[]);
         let mut path = Vec::with_capacity(directory.len() + name.len() + 2);
-        if !(is_new && is_first)
-            && !self.relative
-            && !is_absolute(directory)
-            && let Some(comp_dir) = self.unit.comp_dir
-        {
+        let is_whole = self.relative || is_absolute(directory) || (is_new && is_first);
+        if !is_whole && let Some(comp_dir) = self.unit.comp_dir {
             append(&mut path, comp_dir.slice());
         }
         append(&mut path, directory);
